@@ -112,7 +112,7 @@ TEST_CASE("a size may be an expression of others") {
         op.dims = {"B=8", dims};
         return handle({op, Format::text, false}).error->message;
     };
-    CHECK(refused("D=B/3,F=1") == "--dims: `D=B/3`: `B/3` does not come out even: 8 is no multiple of 3");
+    CHECK(refused("D=B/3,F=1") == "--dims: `D=B/3`: `B/3` leaves a remainder: 8 is not a multiple of 3");
     CHECK(refused("D=F*2,F=D*2") == "--dims: `D=F*2`: `F` has no size that is known here");
     CHECK(refused("D=B*2,F=1,D=3") == "--dims: `D` is given twice");
     CHECK(refused("D=B*2,F=1,D=B*2") == "--dims: `D` is given twice");

@@ -212,7 +212,7 @@ TEST_CASE("a cell that is no number costs its row, or with --strict the table") 
     REQUIRE(response);
     const auto json = nlohmann::json::parse(response->out);
     CHECK(json["rows"] == 2);
-    CHECK(json["skipped_by"].dump().find("`n/a` in column `bytes` is no number above zero") != std::string::npos);
+    CHECK(json["skipped_by"].dump().find("`n/a` in column `bytes` is not a positive number") != std::string::npos);
     request.strict = true;
     const auto refused = handle(request, Format::json);
     REQUIRE_FALSE(refused);

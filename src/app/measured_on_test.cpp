@@ -73,7 +73,7 @@ TEST_CASE("rows find the slice that their table names") {
     CHECK(slice_of(*systems, row("tpu-v5e:4x4", 16, 1)) == "tpu-v5e:4x4");
     CHECK(slice_of(*systems, row("tpu-v5e:4x4", 8, 1)) == "8 devices are not the 16 chips of tpu-v5e:4x4");
     CHECK(slice_of(*systems, row("tpu-v5e", 8, 1)).find("is a torus") != std::string::npos);
-    CHECK(slice_of(*systems, row("nobody's", 8, 1)) == "the system `nobody's` is not known");
+    CHECK(slice_of(*systems, row("nobody's", 8, 1)) == "the system `nobody's` is unknown");
     CHECK(slice_of(*systems, row("a100_80g", 2, 1, CollectiveKind::permute)) == "a100-sxm4-80:2");
     MeasuredCollective pairs = row("a100_80g", 2, 1, CollectiveKind::permute);
     pairs.link = "NVLink3 pairwise";

@@ -84,9 +84,10 @@ TEST_CASE("groups of experts that cannot be are refused") {
     };
     CHECK(refused("4", to_four_experts) == "--expert-groups: `4` is not two whole numbers");
     CHECK(refused("x/8", to_four_experts) == "--expert-groups: `x/8` is not two whole numbers");
-    CHECK(refused("5/4", to_four_experts) == "5 of 4 groups of experts: a token chooses one at least and all at most");
-    CHECK(refused("1/3", to_four_experts) == "1 of 3 groups of experts: 128 experts cannot be cut into them");
-    CHECK(refused("1/64", to_four_experts) == "1 of 64 groups of experts: 2 experts are left for 4 choices");
+    CHECK(refused("5/4", to_four_experts) ==
+          "5 of 4 groups of experts: a token chooses at least one and at most all of them");
+    CHECK(refused("1/3", to_four_experts) == "1 of 3 groups of experts: 128 experts cannot be divided equally");
+    CHECK(refused("1/64", to_four_experts) == "1 of 64 groups of experts: only 2 experts remain for 4 choices");
     CHECK(refused("1/2", "A : bf16[B_X=64, D=64]; C : bf16[B, D] = A") ==
           "1 of 2 groups of experts: no tokens choose experts (`dispatch`) in this program");
 }

@@ -17,12 +17,12 @@ public:
         const bool decode = phase == "decode" || phase == "mla_decode";
         const bool latent = phase.starts_with("mla_");
         if (!decode && phase != "prefill" && phase != "mla_prefill") {
-            skip = fmt::format("the phase {} is not known", in_ticks(phase));
+            skip = fmt::format("the phase {} is unknown", in_ticks(phase));
             return {};
         }
         row.operation = (latent ? "mla_" : "attention_") + std::string(decode ? "decode" : "prefill");
         if (phase == "mla_prefill") {
-            skip = "a latent prefill: how wide the heads are that latents are expanded to is not said";
+            skip = "a latent prefill: the width of the heads that latents are expanded to is unknown";
             return {};
         }
         std::int64_t size[6];
@@ -36,8 +36,8 @@ public:
         std::int64_t seen = keys;
         ROOFLINE_CHECK(read_window(keys, decode, seen, skip));
         if (!skip.empty()) return {};
-        if (heads % kv_heads != 0) skip = "heads are no multiple of kv_heads";
-        if (!decode && queries != keys) skip = "a prefill behind a cache (kv_len is not q_len)";
+        if (heads % kv_heads != 0) skip = "heads is not a multiple of kv_heads";
+        if (!decode && queries != keys) skip = "a prefill with cached tokens (kv_len is not q_len)";
         constexpr std::int64_t rope = 64;  // dimensions of a latent head that only keys have
         if (latent && (head_dim <= rope || kv_heads != 1)) skip = "mla has one latent head of more than 64 dimensions";
         row.dtype = lowered(text("dtype"));

@@ -131,13 +131,13 @@ Result<MeasuredCollective> RowReader::read(std::string& skip) {
                                                          : reader_.header()[*roles_.system]);
         return row;
     }
-    if (!kind) skip = fmt::format("the operation {} is not known", in_ticks(op));
+    if (!kind) skip = fmt::format("the operation {} is unknown", in_ticks(op));
     if (skip.empty() && members == 1) skip = "one device sends nothing";
     if (!skip.empty()) return row;
     row.kind = *kind;
     row.bytes = whole_bytes(*kind, size, static_cast<double>(members));
     ROOFLINE_TRY(const auto time, time_of(row));
-    if (time <= 0 || !std::isfinite(time)) skip = "it has no time";
+    if (time <= 0 || !std::isfinite(time)) skip = "the time is empty";
     row.time_s = time;
     row.dtype = find_dtype(text(roles_.dtype));
     const std::string_view note = text(roles_.note);
@@ -159,7 +159,7 @@ Result<CollectiveTable> read_collective_table(CsvReader& reader) {
     const Roles roles = roles_of(reader.header());
     if (!is_collective_table(reader.header()) || !roles.system) {
         return reader.fail_at(
-            0, "bad_table", "this is no table of collectives",
+            0, "bad_table", "this is not a table of collectives",
             "its columns are op, n_devices, bytes, system or accelerator, and time_s, time_us or busbw_GBs");
     }
     RowReader rows(reader, roles);

@@ -52,7 +52,7 @@ TEST_CASE("rows have the bytes of the whole array") {
     CHECK(table->rows[2].nodes == 2);
 }
 
-TEST_CASE("a rate stands in for a time") {
+TEST_CASE("a rate replaces a missing time") {
     // busbw is 2(n-1)/n of size over time for an all-reduce, (n-1)/n for an all-gather: 1.75 and 0.875 of 1 GB/s
     const auto table = read(
         "op,accelerator,n_devices,bytes,time_s,busbw_GBs,algbw_GBs\n"
@@ -65,7 +65,7 @@ TEST_CASE("a rate stands in for a time") {
     for (std::size_t i = 0; i < 4; ++i) CHECK(table->rows[i].time_s == approx(seconds[i]));
 }
 
-TEST_CASE("rows that say too little are skipped with their reason") {
+TEST_CASE("incomplete rows are skipped with the reason") {
     const auto table = read(
         "op,system,n_devices,bytes,time_us\n"
         ",s,4,1000,5\n"
@@ -77,10 +77,10 @@ TEST_CASE("rows that say too little are skipped with their reason") {
         "all_gather,s,4,1000,\n");
     REQUIRE(table);
     CHECK(table->rows.empty());
-    const std::string_view reasons[] = {"op is empty",        "the operation `broadcast` is not known",
+    const std::string_view reasons[] = {"op is empty",        "the operation `broadcast` is unknown",
                                         "system is empty",    "one device sends nothing",
                                         "n_devices is empty", "bytes is empty",
-                                        "it has no time"};
+                                        "the time is empty"};
     REQUIRE(table->skipped.size() == 7);
     for (std::size_t i = 0; i < 7; ++i) {
         CHECK(table->skipped[i].reason == reasons[i]);
@@ -88,7 +88,7 @@ TEST_CASE("rows that say too little are skipped with their reason") {
     }
 }
 
-TEST_CASE("what is no number is an error with its place") {
+TEST_CASE("a value that is not a number is an error with its place") {
     const auto place_of = [](std::string_view row) {
         const auto table = read("op,system,n_devices,bytes,time_us\n" + std::string(row));
         REQUIRE(!table);
@@ -108,7 +108,7 @@ TEST_CASE("what is no number is an error with its place") {
     CHECK(read("op,n_devices,bytes,time_us\n").error().code == "bad_table");
 }
 
-TEST_CASE("software and launch are read out of free texts") {
+TEST_CASE("software and launch are extracted from free text") {
     CHECK(software_in("NCCL 2.27.3 (file says 2.29.2)") == "nccl 2.27.3");
     CHECK(software_in("aic:nccl-2.27.3") == "nccl 2.27.3");
     CHECK(software_in("aic:trtllm-1.3.0rc20") == "trtllm 1.3.0rc20");
@@ -130,7 +130,7 @@ TEST_CASE("software and launch are read out of free texts") {
     CHECK(noted("fp16 nccl-tests").dtype == Dtype::f16);
 }
 
-TEST_CASE("what a table rounded is known") {
+TEST_CASE("the rounding of a table is recognised") {
     // a clock of 1 us has a rounding error of at most half a microsecond
     CHECK(noted("torch.distributed; timer 1us").rounding_s == approx(0.5e-6));
     // 1e6 bytes in 1 ms are 1 GB/s; half a step of 0.01 GB/s is 0.5 % of the rate and of the time
@@ -138,13 +138,13 @@ TEST_CASE("what a table rounded is known") {
     CHECK(noted("median of 2 runs").rounding_s == 0);
 }
 
-TEST_CASE("published tables are read whole") {
+TEST_CASE("published tables are read completely") {
     const std::map<std::string, std::size_t> rows{{"collective_published.csv", 7857},
                                                   {"collective_measured.csv", 6672}};
     for (const auto& [name, count] : rows) {
         std::ifstream file("../shared/measured/" + name, std::ios::binary);
         if (!file) {
-            MESSAGE("skipped: ../shared/measured/", name, " is not here");
+            MESSAGE("skipped: ../shared/measured/", name, " is missing");
             continue;
         }
         const std::string text{std::istreambuf_iterator<char>(file), {}};

@@ -54,7 +54,7 @@ private:
         if (!number || *number <= 0) {
             return place_.fail_at(
                 place_.span(value.offset), "bad_number",
-                fmt::format("{} has no number above zero", roofline::core::in_ticks(row.items[0].text)));
+                fmt::format("{} has no positive number", roofline::core::in_ticks(row.items[0].text)));
         }
         ToolFigure figure;
         figure.name = row.items[0].text.substr(0, 100);
@@ -69,7 +69,7 @@ private:
         } else {
             const auto dtype = precision_of(figure.name);
             if (!dtype) {
-                figures_.left_out.push_back(fmt::format("{} (its precision is not said)", figure.name));
+                figures_.left_out.push_back(fmt::format("{} (its precision is unknown)", figure.name));
                 return {};
             }
             figure.what = ToolRate{Unit::vector, *dtype};

@@ -66,7 +66,7 @@ public:
         ROOFLINE_TRY(const auto time, fields_.seconds(roles_.times));
         row.time_s = time;
         if (skip.empty() && row.system.empty()) skip = "the system is empty";
-        if (skip.empty() && !(time > 0 && std::isfinite(time))) skip = "it has no time";
+        if (skip.empty() && !(time > 0 && std::isfinite(time))) skip = "the time is empty";
         if (skip.empty()) skip = why_not(row);
         return row;
     }
@@ -99,15 +99,15 @@ private:
         if (!row.back && step != "dispatch") return fmt::format("{} is neither dispatch nor combine", in_ticks(step));
         const std::string routing = lowered(text(roles_.routing));
         if (!routing.empty() && routing != "uniform" && routing != "balanced")
-            return fmt::format("the routing {} is not known: uniform and balanced are", in_ticks(routing));
-        if (row.choices > row.experts) return "topk is more than the experts";
+            return fmt::format("the routing {} is unknown: only uniform and balanced are supported", in_ticks(routing));
+        if (row.choices > row.experts) return "topk is larger than the number of experts";
         const std::string_view dtype = text(roles_.dtype);
         // DeepEP quantises dispatched rows (its README says so, and its times are shorter than the links allow for
         // bf16)
         row.dtype = !row.back && row.variant.starts_with("deepep") ? Dtype::fp8 : Dtype::bf16;
         if (dtype.empty()) return "";
         const auto named = find_dtype(dtype);
-        if (!named) return fmt::format("the dtype {} is not known", in_ticks(dtype));
+        if (!named) return fmt::format("the dtype {} is unknown", in_ticks(dtype));
         row.dtype = *named;
         return "";
     }
@@ -128,7 +128,7 @@ bool is_exchange_table(const Columns& columns) {
 Result<ExchangeTable> read_exchange_table(CsvReader& reader) {
     const ExchangeColumns roles = exchange_columns(reader.header());
     if (!is_exchange_table(reader.header()) || !roles.system) {
-        return reader.fail_at(0, "bad_table", "this is no table of exchanges with experts",
+        return reader.fail_at(0, "bad_table", "this is not a table of expert dispatch and combine",
                               "its columns are op or phase, system or accelerator, tokens_per_rank or tokens, hidden, "
                               "topk, experts and time_s or time_us");
     }

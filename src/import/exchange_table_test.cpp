@@ -19,7 +19,7 @@ const std::string exchange_head = "source,accelerator,impl,op,n_nodes,hidden,tok
 
 }  // namespace
 
-TEST_CASE("rows of exchanges with experts are read") {
+TEST_CASE("rows of expert dispatch and combine are read") {
     const auto table =
         experts_of(exchange_head + "aic:sglang-0.5.12,h100_sxm,deepep_normal,dispatch,2,7168,64,8,256,20,2e-5\n" +
                    "aic:sglang-0.5.12,h100_sxm,deepep_ll,combine,1,2048,1,4,128,,1e-5\n");
@@ -45,7 +45,7 @@ TEST_CASE("rows of exchanges with experts are read") {
     CHECK(table->rows.back().variant == "deepep low latency");
 }
 
-TEST_CASE("another spelling says members, dtype and routing") {
+TEST_CASE("other column names give members, dtype and routing") {
     const auto table = experts_of(
         "source,system,ep_size,n_nodes,phase,kernel,dtype,tokens,hidden,topk,experts,distribution,time_us\n"
         "a,H100,16,2,dispatch,nccl,bf16,8,4096,8,64,uniform,12.5\n"
@@ -60,14 +60,14 @@ TEST_CASE("another spelling says members, dtype and routing") {
     CHECK(table->rows.front().dtype == Dtype::bf16);
     CHECK(table->rows.front().time_s == approx(12.5e-6));
     REQUIRE(table->skipped.size() == 5);
-    CHECK(table->skipped[0].reason == "the routing `zipf` is not known: uniform and balanced are");
+    CHECK(table->skipped[0].reason == "the routing `zipf` is unknown: only uniform and balanced are supported");
     CHECK(table->skipped[1].reason == "experts is empty");
-    CHECK(table->skipped[2].reason == "it has no time");
+    CHECK(table->skipped[2].reason == "the time is empty");
     CHECK(table->skipped[3].reason == "`send` is neither dispatch nor combine");
-    CHECK(table->skipped[4].reason == "topk is more than the experts");
+    CHECK(table->skipped[4].reason == "topk is larger than the number of experts");
 }
 
-TEST_CASE("tables of layers of experts are no tables of exchanges, and numbers must be numbers") {
+TEST_CASE("tables of expert layers are not tables of dispatch and combine, and numbers must be numbers") {
     CHECK(is_exchange_table({"op", "accelerator", "tokens", "hidden", "topk", "experts", "time_s"}));
     CHECK_FALSE(is_exchange_table({"op", "accelerator", "tokens", "hidden", "inter", "topk", "experts", "time_s"}));
     const auto table = experts_of(exchange_head + "a,h100_sxm,deepep_ll,combine,1,2048,x,4,128,,1e-5\n");

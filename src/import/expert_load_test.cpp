@@ -6,7 +6,7 @@
 
 using namespace roofline::core;
 
-TEST_CASE("balanced tokens take turns") {
+TEST_CASE("balanced routing cycles through the experts") {
     // 4 tokens choose experts 0 and 4, 1 and 5, 2 and 6, 3 and 7, so each of 8 experts is chosen once
     CHECK(balanced_load({4, 2, 8, 1}) == ExpertLoad{8, 8});
     CHECK(balanced_load({4, 2, 8, 2}) == ExpertLoad{4, 4});
@@ -20,7 +20,7 @@ TEST_CASE("balanced tokens take turns") {
     CHECK(balanced_load({std::int64_t{1} << 30, 8, 256, 32}) == ExpertLoad{8, std::int64_t{1} << 28});
 }
 
-TEST_CASE("all choices fall somewhere, and the busiest rank has no less than its share") {
+TEST_CASE("all choices are assigned, and the busiest rank has at least its share") {
     for (const double alpha : {0.5, 1.0, 1.01, 1.2, 3.0}) {
         for (const std::int64_t tokens : {1, 7, 64, 5000}) {
             CHECK(power_law_load({tokens, 4, 32, 1}, alpha).rows == tokens * 4);
@@ -41,13 +41,13 @@ TEST_CASE("no token chooses an expert twice") {
     CHECK(power_law_load({1000, 4, 4, 1}, 1.2) == ExpertLoad{4, 4000});
 }
 
-TEST_CASE("what rounding leaves goes to the ranks in turn, or to the first experts") {
+TEST_CASE("the remainder of rounding goes to the ranks in turn, or to the first experts") {
     // 8 choices among 256 experts: every share is below half a token, at most 2/0.376 times the mean
     CHECK(power_law_load({1, 8, 256, 32}, 1.01) == ExpertLoad{1, 1});
     CHECK(power_law_load({1, 8, 256, 32}, 1.01, false) == ExpertLoad{8, 8});
 }
 
-TEST_CASE("what is no routing loads nothing") {
+TEST_CASE("an invalid routing gives no load") {
     const Routing wrong[] = {{0, 2, 8, 1},
                              {4, 0, 8, 1},
                              {4, 9, 8, 1},

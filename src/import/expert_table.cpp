@@ -30,8 +30,10 @@ public:
         const std::string routing = lowered(text("routing"));
         const auto load = load_of({tokens, choices, experts, ranks}, routing, is_of_first_tool(row), skip);
         if (load && load->rows < 1 && skip.empty())
-            skip = "no expert of the rank is chosen: the experts are no multiple of moe_ep, or fewer than topk";
-        if (skip.empty() && inter % tensor != 0) skip = "inter is no multiple of moe_tp";
+            skip =
+                "no expert of the rank is chosen: the number of experts is not a multiple of moe_ep, or is smaller "
+                "than topk";
+        if (skip.empty() && inter % tensor != 0) skip = "inter is not a multiple of moe_tp";
         const std::string gated_text = lowered(text("gated"));
         if (!gated_text.empty() && gated_text != "yes" && gated_text != "no" && skip.empty())
             skip = "gated is neither yes nor no";
@@ -91,7 +93,7 @@ private:
                 return at->second;
             }
         }
-        skip = fmt::format("the routing {} is not known: balanced and power_law_1.2 are", in_ticks(rule));
+        skip = fmt::format("the routing {} is unknown: balanced and power_law_1.2 are supported", in_ticks(rule));
         return std::nullopt;
     }
 

@@ -51,21 +51,21 @@ public:
         skip(4);
         const std::uint64_t version = number(4);
         if (version != 2 && version != 3) {
-            return fail("unknown_file", fmt::format("it is GGUF of version {}", version),
-                        (version & 0xFFFFU) == 0 ? "it was written for machines of the other byte order"
-                                                 : "versions 2 and 3 are read");
+            return fail("unknown_file", fmt::format("GGUF version {} is not supported", version),
+                        (version & 0xFFFFU) == 0 ? "the file was written for machines with the other byte order"
+                                                 : "versions 2 and 3 are supported");
         }
         const std::uint64_t tensors = number(8);
         const std::uint64_t values = number(8);
         if (tensors > max_entries || values > max_entries) {
-            return bad(fmt::format("it speaks of {} tensors and {} values", tensors, values));
+            return bad(fmt::format("the header claims {} tensors and {} values", tensors, values));
         }
         for (std::uint64_t i = 0; i < values && good(); ++i) value();
         for (std::uint64_t i = 0; i < tensors && good(); ++i) {
             ROOFLINE_CHECK(tensor());
         }
         if (!good()) return fail(error_);
-        if (checkpoint_.tensors.empty()) return fail("no_rows", "it holds no tensors");
+        if (checkpoint_.tensors.empty()) return fail("no_rows", "the file contains no tensors");
         const std::uint64_t begin = (at_ + alignment_ - 1) / alignment_ * alignment_;
         const std::uint64_t room = file_.size > begin ? file_.size - begin : 0;
         ROOFLINE_CHECK(check_spans(checkpoint_, std::move(spans_), room, alignment_));
@@ -87,9 +87,9 @@ private:
         if (!good()) return {};
         if (size > head_.size() - at_) {
             if (size > file_.size - std::min<std::uint64_t>(at_, file_.size)) {
-                refuse("cut_off", "it ends in its header", "was its download stopped before it was done?");
+                refuse("cut_off", "the file ends in its header", "was its download interrupted?");
             } else {
-                refuse("needs_more", "its header is longer than 100 MB", "no header is that long");
+                refuse("needs_more", "the header is longer than 100 MB", "the limit is 100 MB");
             }
             return {};
         }
@@ -112,7 +112,7 @@ private:
         if (key == "general.alignment" && kind == 4) {
             alignment_ = number(4);
             if (alignment_ == 0 || alignment_ > 1U << 20U)
-                refuse("bad_tensor", "its alignment is no alignment", "the file is damaged");
+                refuse("bad_tensor", "the alignment is invalid", "the file is damaged");
             return;
         }
         skip_value(kind, 0);
@@ -121,7 +121,7 @@ private:
     void skip_value(std::uint64_t kind, int depth) {
         if (!good()) return;
         if (kind >= value_bytes.size() || depth > deepest) {
-            return refuse("bad_tensor", "a value in its header is of no known kind", "the file is damaged");
+            return refuse("bad_tensor", "a value in the header has an unknown type", "the file is damaged");
         }
         if (kind == text_value) {
             static_cast<void>(text());
@@ -129,10 +129,10 @@ private:
             const std::uint64_t inner = number(4);
             const std::uint64_t count = number(8);
             if (inner >= value_bytes.size())
-                return refuse("bad_tensor", "a list in its header is of no known kind", "the file is damaged");
+                return refuse("bad_tensor", "a list in the header has an unknown type", "the file is damaged");
             // A list cannot have more items than the file has bytes.
             if (count > file_.size)
-                return refuse("cut_off", "it ends in its header", "was its download stopped before it was done?");
+                return refuse("cut_off", "the file ends in its header", "was its download interrupted?");
             if (value_bytes[inner] > 0) return skip(count * value_bytes[inner]);
             for (std::uint64_t i = 0; i < count && good(); ++i) skip_value(inner, depth + 1);
         } else {
@@ -156,17 +156,17 @@ private:
         const auto type =
             std::find_if(gguf_types.begin(), gguf_types.end(), [&](const GgufType& t) { return t.id == id; });
         if (type == gguf_types.end()) {
-            return fail("unknown_dtype",
-                        fmt::format("tensor {} is of type {}, which is not known", in_ticks(tensor.name), id));
+            return fail("unknown_dtype", fmt::format("tensor {} has the unknown type {}", in_ticks(tensor.name), id));
         }
         if (!names_.insert(tensor.name).second)
-            return bad(fmt::format("tensor {} stands twice", in_ticks(tensor.name)));
+            return bad(fmt::format("tensor {} occurs twice", in_ticks(tensor.name)));
         tensor.dtype = type->word;
         ROOFLINE_CHECK(measure_tensor(tensor, {type->elements, 8 * type->bytes}));
         std::uint64_t end = 0;
         if (offset % alignment_ != 0 ||
             __builtin_add_overflow(offset, static_cast<std::uint64_t>(tensor.bytes), &end)) {
-            return bad(fmt::format("tensor {} begins at {}, which is no place for it", in_ticks(tensor.name), offset));
+            return bad(
+                fmt::format("tensor {} begins at {}, which is not a valid offset", in_ticks(tensor.name), offset));
         }
         checkpoint_.tensors.push_back(std::move(tensor));
         spans_.push_back({offset, end, checkpoint_.tensors.size() - 1});

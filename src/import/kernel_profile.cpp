@@ -17,7 +17,7 @@ namespace roofline::core {
 namespace {
 
 constexpr const char* known =
-    "ncu --page raw --csv is read, and tables with the columns name, flops, bytes and measured_s "
+    "supported are ncu --page raw --csv, and tables with the columns name, flops, bytes and measured_s "
     "(docs/reference/tables.md)";
 
 /// The columns of a user's own table.
@@ -102,7 +102,7 @@ private:
         const auto value = number_in(trimmed(field.text));
         if (value && *value >= 0) return *value;
         return reader_.fail_at(field.offset, "bad_number",
-                               fmt::format("{} is no number from zero up", in_ticks(trimmed(field.text))));
+                               fmt::format("{} is not a number of at least zero", in_ticks(trimmed(field.text))));
     }
 
     Result<ProfiledKernel> row() const {
@@ -131,9 +131,8 @@ private:
         if (word.empty()) kind = kind_in_name(kernel.name);
         if (!kind) {
             kernel.flops.push_back({Unit::vector, Dtype::f32, *flops});
-            kernel.doubt = word.empty()
-                               ? "nothing says the dtype of its FLOPs, so they have no roof: a column `dtype` does"
-                               : fmt::format("its dtype {} is not known", in_ticks(word));
+            kernel.doubt = word.empty() ? "the dtype of its FLOPs is unknown, so no peak applies: add a column `dtype`"
+                                        : fmt::format("its dtype {} is unknown", in_ticks(word));
             return kernel;
         }
         kind->flops = *flops;
@@ -158,10 +157,10 @@ Result<KernelProfile> read_table(std::string_view text, const std::string& sourc
     if (is_ncu_raw(reader.header())) return read_ncu_raw(reader);
     if (is_own_table(reader.header())) return OwnTableReader(reader).read();
     if (is_ncu_details(reader.header())) {
-        return reader.fail_at(0, "unknown_table", "this is ncu's page of details, which has rates and no counts",
+        return reader.fail_at(0, "unknown_table", "this is ncu's details page, which has rates but no counts",
                               "ncu --page raw --csv writes the counters");
     }
-    return reader.fail_at(0, "unknown_table", "the columns are those of no profile of kernels", known);
+    return reader.fail_at(0, "unknown_table", "the columns are not those of a kernel profile", known);
 }
 
 }  // namespace
@@ -201,8 +200,8 @@ Result<KernelProfile> read_kernel_profile(std::string_view text, const std::stri
         return fail(std::move(error));
     }
     if (profile->kernels.empty()) {
-        return fail("no_kernels", fmt::format("{} has no kernel", source),
-                    "was the run stopped before its first launch?");
+        return fail("no_kernels", fmt::format("{} contains no kernel", source),
+                    "was the run interrupted before its first launch?");
     }
     for (ProfiledKernel& kernel : profile->kernels) kernel.line += above;
     return profile;

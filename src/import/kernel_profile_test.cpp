@@ -45,7 +45,7 @@ TEST_CASE("units of ncu") {
     CHECK_FALSE(ncu_number("n/a"));
 }
 
-TEST_CASE("what counts FLOPs") {
+TEST_CASE("metrics that count FLOPs") {
     const auto fma = ncu_flops("smsp__sass_thread_inst_executed_op_dfma_pred_on");
     REQUIRE(fma);
     CHECK(fma->dtype == Dtype::f64);
@@ -60,7 +60,7 @@ TEST_CASE("what counts FLOPs") {
     CHECK_FALSE(ncu_flops("dram__bytes"));
 }
 
-TEST_CASE("a launch: FLOPs by kind, bytes of both levels, in whatever units") {
+TEST_CASE("a launch: FLOPs by kind and bytes of both levels, in any units") {
     const auto profile = profile_of(
         "==PROF== Connected to process 12\n" + front +
         R"("gpu__time_duration.sum","dram__bytes_read.sum","dram__bytes_write.sum","lts__t_bytes.sum",)"
@@ -105,7 +105,7 @@ TEST_CASE("rates become counts") {
     CHECK(profile.kernels[0].flops.at(0).flops == approx(3000 * 64));
 }
 
-TEST_CASE("tensor cores whose operations nobody counted are said") {
+TEST_CASE("uncounted operations of tensor cores are reported") {
     const auto profile = profile_of(front +
                                     R"("gpu__time_duration.sum","dram__bytes.sum","sm__inst_executed_pipe_tensor.sum")"
                                     "\n" +
@@ -119,7 +119,7 @@ TEST_CASE("tensor cores whose operations nobody counted are said") {
     CHECK(profile.notes.size() == 1);
 }
 
-TEST_CASE("a table of one's own") {
+TEST_CASE("a user's own table") {
     const auto profile =
         profile_of("name,dtype,flops,bytes,measured_s\nmlp,bf16,2e9,1e6,0.001\nadd,,1e6,1e6,\nnorm,,1e6,2e6,0.002\n");
     REQUIRE(profile.kernels.size() == 2);  // one row has no time
@@ -129,13 +129,13 @@ TEST_CASE("a table of one's own") {
     CHECK(profile.kernels[1].bytes.at("hbm") == 2e6);
 }
 
-TEST_CASE("the name of a kernel is one line") {
+TEST_CASE("line breaks in the name of a kernel are removed") {
     const auto profile = profile_of("name,flops,bytes,measured_s\n\"a\rb\nc\",2e9,1e6,0.001\n");
     REQUIRE(profile.kernels.size() == 1);
     CHECK(profile.kernels[0].name == "a b c");
 }
 
-TEST_CASE("what is no profile is refused, with what would be one") {
+TEST_CASE("a file that is not a profile is rejected with a hint about what is supported") {
     CHECK(refused_profile("a,b\n1,2\n").code == "unknown_table");
     const Error details = refused_profile(R"("ID","Kernel Name","Metric Name","Metric Value")"
                                           "\n");
@@ -167,7 +167,7 @@ TEST_CASE("what is no profile is refused, with what would be one") {
     CHECK(refused_profile("name,flops,bytes,measured_s\nk,-1,2,3\n").code == "bad_number");
 }
 
-TEST_CASE("without a column the name of a kernel says its dtype, or nothing does") {
+TEST_CASE("without a column the dtype is taken from the name of the kernel, or is unknown") {
     const auto kernel = [](const std::string& name) {
         return profile_of("kernel,time_s,flops,bytes\n" + name + ",1e-4,7e10,1e6\n").kernels.front();
     };
@@ -179,12 +179,12 @@ TEST_CASE("without a column the name of a kernel says its dtype, or nothing does
     CHECK(kind("nvjet_tst_192x192_64x4_2x1_v_bz_coopB_TNT").dtype == Dtype::bf16);
     CHECK(kind("volta_sgemm_128x64_nn").unit == Unit::vector);
     CHECK(kernel("volta_sgemm_128x64_nn").doubt.empty());
-    CHECK(kernel("my_kernel").doubt.find("nothing says the dtype") == 0);
+    CHECK(kernel("my_kernel").doubt.find("the dtype of its FLOPs is unknown") == 0);
     const auto typed = profile_of("kernel,time_s,flops,bytes,dtype\nmy_kernel,1e-4,7e10,1e6,b16\n");
-    CHECK(typed.kernels.front().doubt == "its dtype `b16` is not known");
+    CHECK(typed.kernels.front().doubt == "its dtype `b16` is unknown");
 }
 
-TEST_CASE("less than a byte is no count") {
+TEST_CASE("less than a byte is not a valid count") {
     const auto profile = profile_of("kernel,time_s,flops,bytes\nsgemm,1e-4,7e10,5e-324\n");
     CHECK(profile.kernels.front().bytes.empty());
 }

@@ -37,7 +37,7 @@ protected:
     /// The notation's name of a dtype, or "" with a reason if there is none.
     [[nodiscard]] static std::string dtype(std::string_view text, std::string& skip) {
         if (const auto found = find_dtype(text)) return std::string(name(*found));
-        if (skip.empty()) skip = fmt::format("the dtype {} is not known", in_ticks(text));
+        if (skip.empty()) skip = fmt::format("the dtype {} is unknown", in_ticks(text));
         return "";
     }
 

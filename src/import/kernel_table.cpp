@@ -103,7 +103,7 @@ public:
         const auto known = std::find_if(std::begin(elementwise), std::end(elementwise),
                                         [&](const Elementwise& each) { return each.name == op; });
         if (known == std::end(elementwise)) {
-            skip = fmt::format("the operation {} is not known", in_ticks(op));
+            skip = fmt::format("the operation {} is unknown", in_ticks(op));
             return {};
         }
         row.operation = known->operation;
@@ -135,13 +135,14 @@ private:
             const auto [next, error] = std::from_chars(at, end, size);
             if (error != std::errc{} || size < 1 || __builtin_mul_overflow(rows, columns, &rows) ||
                 (next != end && (*next != 'x' || next + 1 == end))) {
-                if (skip.empty()) skip = shape.empty() ? "shape is empty" : "the shape is none: 4096x64 is one";
+                if (skip.empty())
+                    skip = shape.empty() ? "shape is empty" : "the shape is invalid: write it like 4096x64";
                 return;
             }
             columns = size;
             at = next == end ? end : next + 1;
         }
-        if (columns % known.operands_in_row != 0 && skip.empty()) skip = "a row does not divide into its operands";
+        if (columns % known.operands_in_row != 0 && skip.empty()) skip = "a row is not divisible into its operands";
         row.sizes = {{"R", rows}, {"C", columns / known.operands_in_row}};
         // only one row per index is read of a table, however many rows it has
         if (known.operation == "embedding") row.sizes.emplace_back("V", rows);
@@ -165,7 +166,7 @@ Status read_shared(const Columns& columns, const TableFields& fields, MeasuredKe
     ROOFLINE_TRY(const auto time, fields.seconds(time_columns(columns)));
     row.time_s = time;
     if (row.system.empty()) skip = "the accelerator is empty";
-    if (!(time > 0)) skip = "it has no time";
+    if (!(time > 0)) skip = "the time is empty";
     const std::string_view note = fields.text(find_column(columns, {"note", "notes"}));
     row.rounding_s = clock_rounding_s(note);
     row.variant = launch_in(note);

@@ -33,7 +33,7 @@ const std::string experts =
 
 }  // namespace
 
-TEST_CASE("products become products") {
+TEST_CASE("rows of matmuls become matmuls in the notation") {
     const KernelTable table = kernels_of(matmuls +
                                          "aic:vllm/0.14.0,h100_sxm,bf16,bf16,1,32,64,2.5,\n"
                                          "x,h100_sxm,int8_wo,bf16,1,32,64,2.5,wallclock\n"
@@ -74,14 +74,14 @@ TEST_CASE("elementwise operations have rows and columns") {
                                         "h100_sxm,act_fn,4x64,bf16,1e-5,\nh100_sxm,embedding,4x64,bf16,1e-5,\n"
                                         "h100_sxm,rotary_emb,4x64,bf16,1e-5,\nh100_sxm,act_fn,4x7,bf16,1e-5,\n");
     REQUIRE(more.rows.size() == 3);
-    CHECK(more.skipped.front().reason == "a row does not divide into its operands");
+    CHECK(more.skipped.front().reason == "a row is not divisible into its operands");
     CHECK(more.rows[0].sizes == DimSizes{{"R", 4}, {"C", 32}});
     CHECK(more.rows[1].program == "X : bf16[V, C]\nids : int32[R]\nZ : bf16[R, C] = gather[V](X, ids)\n");
     CHECK(more.rows[1].sizes == DimSizes{{"R", 4}, {"C", 64}, {"V", 4}});
     CHECK(more.rows[2].program == "X : bf16[R, C]\nZ : bf16[R, C] = rope(X)\n");
 }
 
-TEST_CASE("attention has groups of heads, a window where it decodes, and latents") {
+TEST_CASE("attention has groups of heads, a window in decode, and latents") {
     const KernelTable table = kernels_of(attention +
                                          "h100_sxm,prefill,bf16,bf16,2,128,128,32,8,64,0,1e-3\n"
                                          "h100_sxm,decode,bf16,fp8,2,1,4096,32,8,64,1024,1e-3\n"
@@ -102,7 +102,7 @@ TEST_CASE("attention has groups of heads, a window where it decodes, and latents
     CHECK(table.rows[2].sizes == DimSizes{{"B", 2}, {"T", 1}, {"S", 4096}, {"N", 128}, {"L", 512}, {"R", 64}});
 }
 
-TEST_CASE("a layer of experts has the loads of its routing") {
+TEST_CASE("a layer of experts has the load of its routing") {
     const KernelTable table = kernels_of(experts +
                                          "x,h100_sxm,bf16,4,64,32,2,8,1,2,balanced,1e-3,trtllm 1.3\n"
                                          "x,h100_sxm,bf16,4,64,32,2,8,4,1,power_law_1.2,1e-3,vllm 0.24\n"
@@ -129,7 +129,7 @@ TEST_CASE("a layer of experts has the loads of its routing") {
     CHECK(table.rows[3].program.find("Wu : mxfp4[E, D, I]") != std::string::npos);
 }
 
-TEST_CASE("some libraries work on the choices of experts that other ranks have") {
+TEST_CASE("some libraries also process choices of experts on other ranks") {
     const KernelTable table = kernels_of(experts +
                                          "x,l40s,bf16,8,64,32,2,8,1,2,balanced,1e-3,vllm 0.24\n"
                                          "x,l40s,bf16,8,64,32,2,8,1,1,balanced,1e-3,vllm 0.24\n"
@@ -149,38 +149,39 @@ TEST_CASE("some libraries work on the choices of experts that other ranks have")
     CHECK(rows_of_expert(4) == 2);
 }
 
-TEST_CASE("rows that say too little, or what the notation cannot, are skipped with the reason") {
+TEST_CASE("rows that are incomplete or inexpressible in the notation are skipped with the reason") {
     const auto reason = [](const std::string& text) {
         const KernelTable table = kernels_of(text);
         CHECK(table.rows.empty());
         REQUIRE(table.skipped.size() == 1);
         return table.skipped.front().reason;
     };
-    CHECK(reason(matmuls + "x,h100_sxm,bf17,bf16,1,32,64,2.5,\n") == "the dtype `bf17` is not known");
+    CHECK(reason(matmuls + "x,h100_sxm,bf17,bf16,1,32,64,2.5,\n") == "the dtype `bf17` is unknown");
     CHECK(reason(matmuls + "x,h100_sxm,bf16,bf16,1,32,,2.5,\n") == "k is empty");
-    CHECK(reason(matmuls + "x,h100_sxm,bf16,bf16,1,32,64,,\n") == "it has no time");
+    CHECK(reason(matmuls + "x,h100_sxm,bf16,bf16,1,32,64,,\n") == "the time is empty");
     CHECK(reason(matmuls + "x,,bf16,bf16,1,32,64,1,\n") == "the accelerator is empty");
-    CHECK(reason(elementwise + "h100_sxm,fft,64,bf16,1,\n") == "the operation `fft` is not known");
+    CHECK(reason(elementwise + "h100_sxm,fft,64,bf16,1,\n") == "the operation `fft` is unknown");
     for (const char* shape : {"64x", "x64", "64y64", "-1", "0x4", "4294967296x4294967296x4294967296x2"}) {
-        CHECK(reason(elementwise + "h100_sxm,gelu," + shape + ",bf16,1,\n") == "the shape is none: 4096x64 is one");
+        CHECK(reason(elementwise + "h100_sxm,gelu," + shape + ",bf16,1,\n") ==
+              "the shape is invalid: write it like 4096x64");
     }
     CHECK(reason(attention + "h100_sxm,prefill,bf16,bf16,2,128,256,32,8,64,0,1e-3\n") ==
-          "a prefill behind a cache (kv_len is not q_len)");
+          "a prefill with cached tokens (kv_len is not q_len)");
     CHECK(reason(attention + "h100_sxm,prefill,bf16,bf16,2,128,128,32,8,64,64,1e-3\n") ==
           "a prefill longer than its window");
     CHECK(reason(attention + "h100_sxm,mla_prefill,bf16,bf16,2,128,128,128,1,576,0,1e-3\n")
               .starts_with("a latent prefill"));
     CHECK(reason(attention + "h100_sxm,decode,bf16,bf16,2,1,128,32,5,64,0,1e-3\n") ==
-          "heads are no multiple of kv_heads");
+          "heads is not a multiple of kv_heads");
     const auto layer = [&](const char* sizes) { return reason(experts + "x,h100_sxm,bf16," + sizes + ",1e-3,\n"); };
-    CHECK(layer("4,64,32,2,8,1,1,zipf") == "the routing `zipf` is not known: balanced and power_law_1.2 are");
+    CHECK(layer("4,64,32,2,8,1,1,zipf") == "the routing `zipf` is unknown: balanced and power_law_1.2 are supported");
     CHECK(layer("4,64,32,2,8,1,1,power_law_x").starts_with("the routing"));
-    CHECK(layer("4,64,32,2,8,3,1,balanced") == "inter is no multiple of moe_tp");
+    CHECK(layer("4,64,32,2,8,3,1,balanced") == "inter is not a multiple of moe_tp");
     CHECK(layer("4,64,32,2,8,1,3,balanced").starts_with("no expert of the rank is chosen"));
     CHECK(layer("4,64,32,,8,1,1,balanced") == "topk is empty");
 }
 
-TEST_CASE("what is no number is an error with its place") {
+TEST_CASE("a value that is not a number is an error with its place") {
     const std::string text = matmuls + "x,h100_sxm,bf16,bf16,1,32,many,2.5,\n";
     auto reader = CsvReader::open(text, "t.csv");
     REQUIRE(reader);
@@ -191,7 +192,7 @@ TEST_CASE("what is no number is an error with its place") {
     CHECK(table.error().place->column == 27);
 }
 
-TEST_CASE("tables of collectives are no tables of kernels") {
+TEST_CASE("tables of collectives are not tables of kernels") {
     CHECK_FALSE(is_kernel_table({"op", "n_devices", "bytes", "time_s", "accelerator"}));
     CHECK_FALSE(is_kernel_table({"m", "n", "k", "dtype_in", "dtype_out", "accelerator"}));
     CHECK(is_kernel_table({"m", "n", "k", "dtype_in", "dtype_out", "system", "time_ms"}));

@@ -105,10 +105,10 @@ Result<std::string> MachineMaker::level_of(const PlacedFigure& placed) {
     if (stream) return "hbm";
     return placed.fail("no_level",
                        bandwidth.working_set > 0
-                           ? fmt::format("nothing says which level holds the {} that {} went over",
+                           ? fmt::format("it is unknown which level holds the working set of {} of {}",
                                          to_text(Bytes{bandwidth.working_set}), placed.figure->name)
-                           : fmt::format("the run of {} does not say how many bytes it went over", placed.figure->name),
-                       "name a machine that has caches of known size with --base, or the level: --level l2");
+                           : fmt::format("the run of {} does not state its working set", placed.figure->name),
+                       "name a machine with caches of known size with --base, or the level with --level l2");
 }
 
 Status MachineMaker::place(const std::vector<ToolFile>& files) {
@@ -141,7 +141,7 @@ Status MachineMaker::check_order() const {
                 fmt::format("{} at {} is slower than {} further out, at {}", inner.level, inner.text(), outer.level,
                             outer.text()),
                 fmt::format(
-                    "a tool that guesses levels may have mixed them up: --level {}=...",
+                    "a tool that guesses levels may have confused them: correct it with --level {}=...",
                     std::get<ToolBandwidth>(inner.figure->what).level.empty() ? inner.level : inner.figure->name));
         }
     }
@@ -158,8 +158,9 @@ void MachineMaker::note_unchanged_levels() {
             const bool inside = rank_of(measured.level) > rank_of(kept.id);
             const bool slower = measured.figure->value < kept.bandwidth.value->value;
             if (inside != slower) continue;
-            made_.notes.push_back(fmt::format("{} was measured at {}, and {} stays at {}: measure both", measured.level,
-                                              measured.text(), kept.id, to_text(*kept.bandwidth.value)));
+            made_.notes.push_back(fmt::format("{} was measured at {}, but {} remains at {}: measure both",
+                                              measured.level, measured.text(), kept.id,
+                                              to_text(*kept.bandwidth.value)));
         }
     }
 }
@@ -204,7 +205,7 @@ Status MachineMaker::put(const std::vector<PlacedFigure>& alike, Figure<Q>& figu
         add(fmt::format("{} to {}", to_text(Q{measured.low}), to_text(Q{measured.high})));
     }
     if (alike.size() > 1) {
-        add(fmt::format("the highest of {}, the lowest {}", alike.size(), to_text(Q{alike.back().figure->value})));
+        add(fmt::format("highest of {}, lowest {}", alike.size(), to_text(Q{alike.back().figure->value})));
     }
     Figure<Q> after;
     after.value = Q{measured.value};
@@ -217,13 +218,13 @@ Status MachineMaker::put(const std::vector<PlacedFigure>& alike, Figure<Q>& figu
         const double ratio = measured.value / *taken.before;
         if (ratio > most_of_base || ratio < least_of_base) {
             return best.fail("other_machine",
-                             fmt::format("{} is measured at {}, and {} has {}", taken.path, taken.text,
+                             fmt::format("{} was measured at {}, but {} has {}", taken.path, taken.text,
                                          made_.machine.name, taken.before_text),
-                             "is it the output of another machine, or in other units?");
+                             "is it the output of another machine, or are the units different?");
         }
         if (ratio > beats_base) {
             made_.notes.push_back(
-                fmt::format("{} at {} beats the {} of {}: one of the two figures is wrong, or counts something else",
+                fmt::format("{} at {} exceeds the {} of {}: one of the two figures is wrong or counts something else",
                             taken.path, taken.text, taken.before_text, made_.machine.name));
         }
         if (ratio < little_of_base) {
@@ -231,7 +232,7 @@ Status MachineMaker::put(const std::vector<PlacedFigure>& alike, Figure<Q>& figu
                                               taken.path, percent_text(ratio), taken.before_text, made_.machine.name));
         }
         after.alternatives.push_back({figure.value->value, figure.source,
-                                      fmt::format("{}: what {} says", name(figure.basis), made_.machine.name)});
+                                      fmt::format("{}: value of {}", name(figure.basis), made_.machine.name)});
     }
     after.alternatives.insert(after.alternatives.end(), figure.alternatives.begin(), figure.alternatives.end());
     figure = std::move(after);
@@ -255,8 +256,7 @@ void MachineMaker::identify(const std::vector<ToolFile>& files, const std::strin
         if (std::find(tools.begin(), tools.end(), file.figures.tool) == tools.end()) tools.push_back(file.figures.tool);
         if (device.empty()) device = file.figures.device;
     }
-    const std::string by =
-        fmt::format("{}{}", fmt::join(tools, " and "), date.empty() ? "" : ", taken over on " + date);
+    const std::string by = fmt::format("{}{}", fmt::join(tools, " and "), date.empty() ? "" : ", imported on " + date);
     machine.aliases.clear();
     machine.origin = "";
     if (base_) {
@@ -266,7 +266,7 @@ void MachineMaker::identify(const std::vector<ToolFile>& files, const std::strin
     } else {
         machine.kind = "chip";
         machine.name = device.empty() ? id : device;
-        machine.notes = fmt::format("made of figures measured by {}", by);
+        machine.notes = fmt::format("from figures measured by {}", by);
     }
     machine.id = id;
 }
@@ -281,12 +281,12 @@ Result<MeasuredMachine> MachineMaker::make(const std::vector<ToolFile>& files, c
     note_unchanged_levels();
     for (const ToolFile& file : files) {
         if (file.figures.left_out.empty()) continue;
-        made_.notes.push_back(fmt::format("left out of {}: {}", file.name, fmt::join(file.figures.left_out, ", ")));
+        made_.notes.push_back(fmt::format("omitted from {}: {}", file.name, fmt::join(file.figures.left_out, ", ")));
     }
     const MemoryLevel* main = made_.machine.level("hbm");
     if (main == nullptr || !main->bandwidth.value) {
         made_.notes.emplace_back(
-            "there is no bandwidth of the main memory, which most answers need: add a run, or name a --base");
+            "there is no main memory bandwidth, which most predictions need: add a run, or name a machine with --base");
     }
     identify(files, id, date);
     return std::move(made_);
@@ -303,8 +303,8 @@ Result<LevelChoice> parse_level_choice(std::string_view text) {
     if (rank_of(choice.level) >= 0) return choice;
     std::vector<std::string> known;
     for (const auto& [level, rank] : ranks) known.emplace_back(level);
-    return fail("unknown_level", fmt::format("{} is no memory level", in_ticks(choice.level)),
-                did_you_mean(choice.level, known, "the levels are hbm (main memory), l3, l2, l1, smem and the like"));
+    return fail("unknown_level", fmt::format("{} is not a memory level", in_ticks(choice.level)),
+                did_you_mean(choice.level, known, "levels are hbm (main memory), l3, l2, l1, smem and others"));
 }
 
 Result<MeasuredMachine> measured_machine(const std::optional<Machine>& base, const std::vector<ToolFile>& files,

@@ -69,7 +69,7 @@ std::vector<std::string> paths(const MeasuredMachine& measured) {
 
 }  // namespace
 
-TEST_CASE("a working set belongs to the innermost cache that holds it, each thread with its core's") {
+TEST_CASE("a working set belongs to the innermost cache that holds it, counting one private cache per thread") {
     // 2 threads have 64 KiB of L1 and 2 MiB of L2; 16 MiB fill the L3
     const auto measured = made({likwid("load", 65536, 2, 400e3), likwid("load", 65537, 2, 200e3),
                                 likwid("load", 2097153, 2, 90e3), likwid("load", 16777217, 2, 50e3)},
@@ -80,7 +80,7 @@ TEST_CASE("a working set belongs to the innermost cache that holds it, each thre
     CHECK(measured->machine.level("l1")->bandwidth.value->value == approx(400e9));
 }
 
-TEST_CASE("figures replace the base's, which stays beside them") {
+TEST_CASE("figures replace those of the base, which become alternatives") {
     const auto measured = made({"device,HBMBw,FP64Flops\n0,80,390\n"}, base());
     REQUIRE(measured);
     const Machine& machine = measured->machine;
@@ -102,7 +102,7 @@ TEST_CASE("figures replace the base's, which stays beside them") {
     CHECK(again->level("hbm")->bandwidth.value->value == 80e9);
 }
 
-TEST_CASE("without a base there is what the files say, and nothing else") {
+TEST_CASE("without a base the machine has only the figures of the files") {
     const auto measured = made({"STREAM\nFunction Best Rate MB/s\nCopy: 20000\nTriad: 26000\n"}, std::nullopt);
     REQUIRE(measured);
     CHECK(measured->machine.name == "mine");
@@ -110,10 +110,10 @@ TEST_CASE("without a base there is what the files say, and nothing else") {
     CHECK(measured->machine.level("hbm")->bandwidth.value->value == 26e9);  // the envelope
     CHECK(measured->taken.front().from == "STREAM triad");
     CHECK(measured->taken.front().line == 4);
-    CHECK(measured->taken.front().note == "the highest of 2, the lowest 20 GB/s");
+    CHECK(measured->taken.front().note == "highest of 2, lowest 20 GB/s");
 }
 
-TEST_CASE("the user may know a level better than the tool") {
+TEST_CASE("the user may correct a level") {
     const std::string ert = R"({"empirical": {"gbytes": {"data": [["L1", 2000], ["DRAM", 700]]}}})";
     const auto choice = parse_level_choice("L1=l2");
     REQUIRE(choice);
@@ -127,7 +127,7 @@ TEST_CASE("the user may know a level better than the tool") {
     CHECK(parse_level_choice("DRAM = dram")->level == "hbm");
 }
 
-TEST_CASE("contradictions are refused where they stand") {
+TEST_CASE("contradictions are errors with their place") {
     const auto order = made({"device,HBMBw,L2Bw\n0,80,70\n"}, std::nullopt);
     REQUIRE_FALSE(order);
     CHECK(order.error().code == "contradiction");
@@ -143,7 +143,7 @@ TEST_CASE("contradictions are refused where they stand") {
     CHECK(unplaced.error().code == "no_level");
 }
 
-TEST_CASE("what is doubtful is said") {
+TEST_CASE("doubtful figures give notes") {
     const auto beaten = made({"device,HBMBw\n0,120\n"}, base());
     REQUIRE(beaten);
     REQUIRE(beaten->notes.size() == 1);
@@ -155,8 +155,8 @@ TEST_CASE("what is doubtful is said") {
     const auto slow_cache = made({"device,L2Bw\n0,90\n"}, base());
     REQUIRE(slow_cache);
     REQUIRE(slow_cache->notes.size() == 1);
-    CHECK(slow_cache->notes[0].find("hbm stays at 100 GB/s") != std::string::npos);
+    CHECK(slow_cache->notes[0].find("hbm remains at 100 GB/s") != std::string::npos);
     const auto no_memory = made({"device,L2Bw\n0,90\n"}, std::nullopt);
     REQUIRE(no_memory);
-    CHECK(no_memory->notes.back().find("no bandwidth of the main memory") != std::string::npos);
+    CHECK(no_memory->notes.back().find("no main memory bandwidth") != std::string::npos);
 }

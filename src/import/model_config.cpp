@@ -15,17 +15,17 @@ Result<std::string> type_of(const FileValue& table, std::string_view path) {
     const FileValue* type = table.find("model_type");
     if (type == nullptr || type->is_null()) return std::string();
     if (type->kind == FileValue::Kind::text) return type->text;
-    return fail("bad_value", fmt::format("`{}` is {}, not a text", path, kind_name(type->kind)));
+    return fail("bad_value", fmt::format("`{}` is {}, not a string", path, kind_name(type->kind)));
 }
 
 Error no_type(const Config& config) {
     Error error{"missing_key",
                 "the configuration has no `model_type`",
-                "it says which architecture the keys belong to; config.json of every checkpoint has it",
+                "it selects the architecture; config.json of every checkpoint has it",
                 {}};
     if (config.whole.find("quantization") != nullptr) {
-        error.message = "this says how a model is quantised, not what it is: it has no `model_type`";
-        error.hint = "name the config.json beside it, and this file with --quantisation";
+        error.message = "this file describes a quantisation, not a model: it has no `model_type`";
+        error.hint = "name the config.json in the same folder, and this file with --quantisation";
     }
     return error;
 }
@@ -35,8 +35,8 @@ Error no_type(const Config& config) {
 Result<Config> parse_config(std::string_view text, std::string_view name) {
     ROOFLINE_TRY(auto whole, parse_json(text, name));
     if (whole.kind != FileValue::Kind::table) {
-        return fail("bad_value", fmt::format("the file holds {}, not a table of keys", kind_name(whole.kind)),
-                    "a configuration is one JSON object");
+        return fail("bad_value", fmt::format("the file contains {}, not a table of keys", kind_name(whole.kind)),
+                    "a configuration is a JSON object");
     }
     Config config;
     config.name = name;

@@ -4,7 +4,7 @@
 
 using namespace roofline::core;
 
-TEST_CASE("a configuration: its own model_type, or that of its language model") {
+TEST_CASE("a configuration has its own model_type, or that of its language model") {
     const auto plain = parse_config(R"({"model_type": "llama", "hidden_size": 8})", "c.json");
     REQUIRE(plain);
     CHECK(plain->model_type == "llama");
@@ -24,6 +24,6 @@ TEST_CASE("a configuration: its own model_type, or that of its language model") 
     CHECK(parse_config("[1]", "c.json").error().code == "bad_value");
     CHECK(parse_config("{}", "c.json").error().code == "missing_key");
     CHECK(parse_config(R"({"model_type": 3})", "c.json").error().message ==
-          "`model_type` is a whole number, not a text");
+          "`model_type` is a whole number, not a string");
     CHECK(parse_config(R"({"quantization": {}})", "c.json").error().message.find("quantised") != std::string::npos);
 }

@@ -6,7 +6,7 @@
 
 using namespace roofline::core;
 
-TEST_CASE("a table's name means a preset, whatever the case; another is taken for a preset's own") {
+TEST_CASE("a listed name means a preset, ignoring case; any other is assumed to be a preset's own") {
     auto names = ModelNames::parse("[[model]]\npreset = \"llama-9\"\nnames = [\"LLaMA v9\", \"L9\"]\n", "names.toml");
     REQUIRE(names);
     CHECK(names->preset_of("llama V9") == "llama-9");
@@ -15,12 +15,12 @@ TEST_CASE("a table's name means a preset, whatever the case; another is taken fo
     CHECK(names->preset_of("") == "");
 }
 
-TEST_CASE("an entry without names, or with a key that is none, is an error") {
+TEST_CASE("an entry without names or with an unknown key is an error") {
     CHECK_FALSE(ModelNames::parse("[[model]]\npreset = \"x\"\n", "names.toml"));
     CHECK_FALSE(ModelNames::parse("[[model]]\npreset = \"x\"\nnames = [\"y\"]\nsize = 1\n", "names.toml"));
 }
 
-TEST_CASE("every preset that the built-in names mean is there") {
+TEST_CASE("every preset that the built-in names mean exists") {
     auto names = ModelNames::built_in();
     REQUIRE(names);
     CHECK_FALSE(names->presets().empty());

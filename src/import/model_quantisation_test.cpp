@@ -28,7 +28,7 @@ std::string formats(std::string_view json) {
 
 }  // namespace
 
-TEST_CASE("the ways in which configurations speak of quantised weights") {
+TEST_CASE("the formats in which configurations describe quantised weights") {
     CHECK(formats("{}") == "none");
     CHECK(formats(R"({"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 64]}})") ==
           "fp8, blocks of 128 x 64 8+32/64x128;");
@@ -49,7 +49,7 @@ TEST_CASE("the ways in which configurations speak of quantised weights") {
               "c": {"quant_algo": "FP8"}}, "quant_algo": "MIXED_PRECISION"}})") == "fp8 8+32/0x1;nvfp4 4+8/16x1;");
 }
 
-TEST_CASE("without a group a column of packed integers has one scale") {
+TEST_CASE("without a group size, a column of packed integers has one scale") {
     const auto quantisation = quantisation_of(R"({"quantization_config": {"quant_method": "gptq", "group_size": -1}})");
     REQUIRE(quantisation);
     const WeightFormat& format = (*quantisation)->rules.at(0).format;
@@ -58,7 +58,7 @@ TEST_CASE("without a group a column of packed integers has one scale") {
     CHECK(format.columns == 1);
 }
 
-TEST_CASE("the head stays as it is unless a configuration quantises it") {
+TEST_CASE("the head is not quantised unless a configuration says so") {
     const auto ignored = [](std::string_view json) {
         const auto quantisation = quantisation_of(json);
         REQUIRE(quantisation);
@@ -78,7 +78,7 @@ TEST_CASE("the head stays as it is unless a configuration quantises it") {
               .empty());
 }
 
-TEST_CASE("a quantisation that is not understood is refused, not left out") {
+TEST_CASE("an unknown quantisation is rejected, not ignored") {
     CHECK(formats(R"({"quantization_config": {"quant_method": "quip"}})") == "unsupported");
     CHECK(formats(R"({"quantization_config": {}})") == "unsupported");
     CHECK(formats(R"({"quantization_config": 4})") == "bad_value");

@@ -24,7 +24,7 @@ public:
         const FileValue* results = root.find("results");
         if (results == nullptr || results->items.empty()) {
             return place_.fail_at({1, 1}, "no_rows", "this nccl-tests output has no results",
-                                  "was the run stopped before its first size?");
+                                  "was the run interrupted before its first size?");
         }
         for (const FileValue& result : results->items) {
             for (const bool in_place : {false, true}) {
@@ -81,7 +81,7 @@ private:
     Status time(const FileValue& result, const FileValue& body, bool in_place) {
         if (body.find("cpu_time") != nullptr) {
             return place_.fail_at(place_.span(body.offset), "cpu_time",
-                                  "these are times of the processor that launches, not of the collective",
+                                  "these are times of the launching processor, not of the collective",
                                   "measure again without -C");
         }
         NcclTime time;

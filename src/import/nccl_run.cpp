@@ -24,7 +24,7 @@ Status check_rates(const NcclTime& time, CollectiveKind kind, std::int64_t membe
     if (std::abs(ratio / factor - 1) < same_ratio) return {};
     return fail(
         "contradiction",
-        fmt::format("bus bandwidth is {:.3g} times algorithm bandwidth here; of an {} over {} devices it is {:.3g}",
+        fmt::format("bus bandwidth is {:.3g} times algorithm bandwidth; for an {} over {} devices it would be {:.3g}",
                     ratio, collective_name(kind, true), members, factor),
         "is it another collective (--collective), or another number of devices (--on)?");
 }
@@ -50,24 +50,24 @@ Result<MeasuredCollective> NcclRun::row(const NcclTime& time, const NcclHints& h
     row.line = time.line;
     if (time.wrong > 0) {
         return fail("wrong_results", fmt::format("{} elements of the result were wrong", time.wrong),
-                    "times of wrong results mean nothing: repair the run and measure again");
+                    "times of wrong results are meaningless: fix the run and measure again");
     }
     const auto kind = operation.empty() ? hints.operation : collective_in(operation);
     if (operation.empty() && !kind) {
         return fail("no_operation", "the output does not say which collective was timed",
-                    "say it: --collective all-gather");
+                    "name it, e.g. --collective all-gather");
     }
     const auto sets = static_cast<std::int64_t>(std::max<std::size_t>(groups.size(), 1));
     row.members = ranks > 0 ? ranks / sets : hints.ranks;
     row.groups = ranks > 0 ? sets : 1;
     if (row.members == 0) {
-        return fail("no_ranks", "the output lists no devices, and nothing says how many there were",
-                    "name the slice: --on h100-sxm:8");
+        return fail("no_ranks", "the output lists no devices, so their number is unknown",
+                    "name the slice, e.g. --on h100-sxm:8");
     }
-    if (!kind) skip = fmt::format("the operation {} is not known", in_ticks(operation));
+    if (!kind) skip = fmt::format("the operation {} is unknown", in_ticks(operation));
     if (time.size <= 0) skip = "no bytes are sent";
     if (row.members == 1) skip = "one device sends nothing";
-    if (time.time_us <= 0) skip = "it has no time";
+    if (time.time_us <= 0) skip = "the time is empty";
     if (!skip.empty()) return row;
     ROOFLINE_CHECK(check_rates(time, *kind, row.members));
     row.kind = *kind;

@@ -36,7 +36,7 @@ public:
         }
         if (table_.rows.empty() && table_.skipped.empty()) {
             return reader_.fail_at(0, "no_rows", "this nccl-tests output has no row",
-                                   "was the run stopped before its first size?");
+                                   "was the run interrupted before its first size?");
         }
         return std::move(table_);
     }
@@ -88,7 +88,7 @@ Status NcclTextReader::heading() {
         if (word == "redop" || word == "root") ++blank;
         if (word == "cputime") {
             return reader_.fail_at(words_[i].offset, "cpu_time",
-                                   "these are times of the processor that launches, not of the collective",
+                                   "these are times of the launching processor, not of the collective",
                                    "measure again without -C");
         }
         if (word == "time") halves.push_back({count - i, 0, 0, 0});
@@ -102,7 +102,7 @@ Status NcclTextReader::heading() {
                        });
     if (!whole) {
         return reader_.fail_at(reader_.offset(), "bad_table",
-                               "the heading has not time, algbw and busbw out of place and in place");
+                               "the heading lacks time, algbw or busbw, out of place and in place");
     }
     std::copy(halves.begin(), halves.end(), columns_.begin());
     width_ = count - 1;  // without the #
@@ -145,7 +145,7 @@ Status NcclTextReader::half(const NcclColumns& columns, bool in_place) {
     const auto number = number_in(printed.text);
     if (printed.text == "N/A") return {};
     if (!number || *number < 0) {
-        return reader_.fail_at(printed.offset, "bad_number", fmt::format("{} is no time", in_ticks(printed.text)));
+        return reader_.fail_at(printed.offset, "bad_number", fmt::format("{} is not a time", in_ticks(printed.text)));
     }
     time.time_us = *number;
     const std::size_t point = printed.text.find('.');

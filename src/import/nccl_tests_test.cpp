@@ -69,7 +69,7 @@ TEST_CASE("a size gives a row out of place and one in place") {
     CHECK(table.rows[1].rounding_s == approx(0.05e-6));
 }
 
-TEST_CASE("several runs stand in one file, each with its operation and its ranks") {
+TEST_CASE("a file may contain several runs, each with its operation and its ranks") {
     const auto table = exchanges_of(
         "$ ./build/all_gather_perf -g 2\n# nThread 1 nGpus 2 minBytes 8 maxBytes 8 graph: 0\n# Using devices\n" +
         devices(2) + heading + "  8  1  float  none  -1  5.0  0.00  0.00  0  5.0  0.00  0.00  0\n" +
@@ -85,7 +85,7 @@ TEST_CASE("several runs stand in one file, each with its operation and its ranks
     CHECK(table.rows[2].bytes == 256);  // 64 bytes per rank
 }
 
-TEST_CASE("columns may be blank in front, and a time of day may stand behind") {
+TEST_CASE("columns at the front may be blank, and a time of day may follow") {
     const std::string old =
         "# nThread 1 nGpus 2 graph: 0\n" + devices(2) +
         "#       size         count      type   redop     time   algbw   busbw  error     time   algbw   busbw  error\n"
@@ -102,7 +102,7 @@ TEST_CASE("columns may be blank in front, and a time of day may stand behind") {
     CHECK(stamped.rows[1].time_s == approx(4e-6));
 }
 
-TEST_CASE("what was cut off, is of no bytes or of another operation is skipped") {
+TEST_CASE("truncated rows, rows of zero bytes and rows of other operations are skipped") {
     const auto table = exchanges_of(start("all_reduce_perf", devices(2)) + heading +
                                     "  0  0  float  sum  -1  5.0  0.00  0.00  0  5.0  0.00  0.00  0\n"
                                     "  8  2  float  sum  -1  5.0  0.00  0.00  0  5.0  0.00  0.00  0\n"
@@ -114,10 +114,10 @@ TEST_CASE("what was cut off, is of no bytes or of another operation is skipped")
     const auto other = exchanges_of(start("broadcast_perf", devices(2)) + heading +
                                     "  8  2  float  none  0  5.0  0.00  0.00  0  5.0  0.00  0.00  0\n");
     CHECK(other.rows.empty());
-    CHECK(other.skipped.front().reason == "the operation `broadcast` is not known");
+    CHECK(other.skipped.front().reason == "the operation `broadcast` is unknown");
 }
 
-TEST_CASE("what means nothing or contradicts itself is refused where it stands") {
+TEST_CASE("meaningless and contradictory rows are errors with their place") {
     const std::string row = "  8  2  float  sum  -1  5.0  0.00  0.00  3  5.0  0.00  0.00  0\n";
     const Error wrong = refused_exchanges(start("all_reduce_perf", devices(2)) + heading + row);
     CHECK(wrong.code == "wrong_results");
@@ -137,7 +137,7 @@ TEST_CASE("what means nothing or contradicts itself is refused where it stands")
     CHECK(refused_exchanges(start("all_reduce_perf", devices(2)) + cpu + good).code == "cpu_time");
 }
 
-TEST_CASE("hints say what the output does not") {
+TEST_CASE("hints supply what the output lacks") {
     const std::string text = "# nThread 1 nGpus 4 graph: 1\n" + heading +
                              "  8  2  float  none  -1  5.0  0.00  0.00  0  5.0  0.00  0.00  0\n";
     const auto table = exchanges_of(text, {CollectiveKind::all_gather, 4});
@@ -146,13 +146,13 @@ TEST_CASE("hints say what the output does not") {
     CHECK(table.rows[0].launch == "graph");
 }
 
-TEST_CASE("nccl-tests are told by the heading of their columns, not by words in a field") {
+TEST_CASE("nccl-tests output is recognised by its column headings, not by words in a field") {
     CHECK(is_nccl_tests("# nThread 1\n#    out-of-place    in-place\n"));
     CHECK_FALSE(is_nccl_tests("source,op,bytes,busbw_GBs,notes\nx,all_reduce,8,1,\"in-place, not out-of-place\"\n"));
     CHECK_FALSE(is_nccl_tests(""));
 }
 
-TEST_CASE("the same as JSON") {
+TEST_CASE("the same run as JSON") {
     const std::string json = R"({"version": 3, "args": ["./build/reduce_scatter_perf", "-g", "4"], "nccl_version": 2804,
  "config": {"nthreads": 1, "ngpus": 4, "graph": 0,
   "devices": [{"rank": 0, "group": 0, "hostname": "a", "device_info": "NVIDIA H100"},

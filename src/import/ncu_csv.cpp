@@ -94,7 +94,7 @@ Status NcuReader::find_columns() {
         if (auto column = counter(metric)) flops_.push_back({*flops, column});
     }
     if (!duration_) {
-        return reader_.fail_at(0, "no_time", "there is no duration of the kernels, gpu__time_duration.sum",
+        return reader_.fail_at(0, "no_time", "the durations of the kernels, gpu__time_duration.sum, are missing",
                                what_to_collect);
     }
     if (!bytes_ && !(reads_ && writes_)) {
@@ -109,9 +109,8 @@ Status NcuReader::apply_unit(std::optional<NcuColumn>& column) {
     const CsvField& field = reader_.record()[column->index];
     const auto unit = ncu_unit(field.text);
     if (!unit) {
-        return reader_.fail_at(field.offset, "bad_unit",
-                               fmt::format("{} is no unit that is known", in_ticks(field.text)),
-                               "ncu --print-units base writes plain ones");
+        return reader_.fail_at(field.offset, "bad_unit", fmt::format("{} is an unknown unit", in_ticks(field.text)),
+                               "ncu --print-units base writes base units");
     }
     column->unit = *unit;
     return {};
@@ -162,7 +161,7 @@ Status NcuReader::read_launch() {
     const auto time = value(*duration_, 0);
     if (!time || *time <= 0 || *time > 1e6) {
         return reader_.fail_at(duration.offset, "bad_number",
-                               fmt::format("{} is no duration", in_ticks(duration.text)));
+                               fmt::format("{} is not a duration", in_ticks(duration.text)));
     }
     kernel.time_s = *time;
     read_bytes(kernel);
@@ -176,7 +175,7 @@ Status NcuReader::read_launch() {
     const bool tensor = std::any_of(tensor_instructions_.begin(), tensor_instructions_.end(), [&](std::size_t at) {
         return ncu_number(reader_.record()[at].text).value_or(0) > 0;
     });
-    if (tensor && !matmul) kernel.doubt = "tensor cores worked, and their operations were not counted";
+    if (tensor && !matmul) kernel.doubt = "tensor cores were used, but their operations were not counted";
     kernels_.add(std::move(kernel));
     return {};
 }

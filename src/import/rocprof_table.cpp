@@ -41,7 +41,7 @@ Result<std::optional<DeviceValue>> value_at(const CsvReader& reader, std::size_t
     const auto value = number_in(text);
     if (!value || *value < 0) {
         return reader.fail_at(field.offset, "bad_number",
-                              fmt::format("{} is no number of GB/s or GFLOP/s", in_ticks(trimmed(field.text))),
+                              fmt::format("{} is not a number in GB/s or GFLOP/s", in_ticks(trimmed(field.text))),
                               "a figure that was not measured is 0 or N/A");
     }
     if (*value == 0) return std::nullopt;

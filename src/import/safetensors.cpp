@@ -51,19 +51,19 @@ Result<TensorSpan> read_tensor(const std::string& name, const FileValue& entry, 
     const auto type = std::find_if(stored_types.begin(), stored_types.end(),
                                    [&](const SafetensorsType& stored) { return stored.word == dtype->text; });
     if (type == stored_types.end()) {
-        return fail("unknown_dtype", fmt::format("tensor {} has the dtype {}, which is not known", in_ticks(name),
-                                                 in_ticks(dtype->text)));
+        return fail("unknown_dtype",
+                    fmt::format("tensor {} has the unknown dtype {}", in_ticks(name), in_ticks(dtype->text)));
     }
     auto shape = sizes_in(entry.find("shape"));
-    if (!shape) return bad(name, "has no shape of whole numbers");
+    if (!shape) return bad(name, "has no valid shape");
     const auto offsets = sizes_in(entry.find("data_offsets"));
     if (!offsets || offsets->size() != 2 || (*offsets)[0] > (*offsets)[1])
-        return bad(name, "has no two offsets in order");
+        return bad(name, "does not have two ascending offsets");
     StoredTensor tensor{name, lowered(type->word), std::move(*shape), 0, 0};
     ROOFLINE_CHECK(measure_tensor(tensor, {1, type->bits}));
     if (tensor.bytes != (*offsets)[1] - (*offsets)[0]) {
-        return bad(name, fmt::format("takes {} bytes by its shape and {} by its offsets", tensor.bytes,
-                                     (*offsets)[1] - (*offsets)[0]));
+        return bad(name, fmt::format("takes {} bytes according to its shape but {} according to its offsets",
+                                     tensor.bytes, (*offsets)[1] - (*offsets)[0]));
     }
     checkpoint.tensors.push_back(std::move(tensor));
     return TensorSpan{static_cast<std::uint64_t>((*offsets)[0]), static_cast<std::uint64_t>((*offsets)[1]),
@@ -79,13 +79,13 @@ Result<Checkpoint> read_safetensors(const WeightFile& file) {
     }
     const std::string_view after = std::string_view(file.head).substr(std::min(length_bytes, file.head.size()));
     if (length > longest_header || !after.starts_with('{')) {
-        return fail("unknown_file", "this is neither safetensors nor GGUF",
-                    "files of weights begin with a header of either kind");
+        return fail("unknown_file", "the file is neither safetensors nor GGUF",
+                    "files of weights begin with a header of one of these formats");
     }
     if (length + length_bytes > file.size || after.size() < length) {
         return fail("cut_off",
-                    fmt::format("its header takes {} bytes and the file has {}", length, file.size - length_bytes),
-                    "was its download stopped before it was done?");
+                    fmt::format("the header takes {} bytes but the file has {}", length, file.size - length_bytes),
+                    "was its download interrupted?");
     }
     auto root = parse_json(after.substr(0, length), file.name);
     if (!root) {
@@ -94,7 +94,7 @@ Result<Checkpoint> read_safetensors(const WeightFile& file) {
         return fail(std::move(error));
     }
     if (root->kind != FileValue::Kind::table)
-        return fail("bad_tensor", "its header is no table of tensors", "the file is damaged");
+        return fail("bad_tensor", "the header is not a table of tensors", "the file is damaged");
     Checkpoint checkpoint{file.name, "safetensors", 1, {}, {}};
     std::vector<TensorSpan> spans;
     for (const auto& [name, entry] : root->members) {
@@ -102,7 +102,7 @@ Result<Checkpoint> read_safetensors(const WeightFile& file) {
         ROOFLINE_TRY(auto span, read_tensor(name, entry, checkpoint));
         spans.push_back(span);
     }
-    if (checkpoint.tensors.empty()) return fail("no_rows", "it holds no tensors");
+    if (checkpoint.tensors.empty()) return fail("no_rows", "the file contains no tensors");
     ROOFLINE_CHECK(check_spans(checkpoint, std::move(spans), file.size - length_bytes - length, 1));
     return checkpoint;
 }

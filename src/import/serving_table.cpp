@@ -74,7 +74,7 @@ public:
         ROOFLINE_CHECK(read_times(row));
         if (row.model.empty()) skip = "the model is empty";
         if (row.system.empty()) skip = "the accelerator is empty";
-        if (skip.empty() && !row.ttft_s && !row.tpot_s && !row.tokens_per_s) skip = "it has no time";
+        if (skip.empty() && !row.ttft_s && !row.tpot_s && !row.tokens_per_s) skip = "it has neither a time nor a rate";
         return row;
     }
 
@@ -90,7 +90,7 @@ private:
         const auto value = fields_.whole(*at);
         if (!value || *value <= most) return value;
         return reader_.fail_at(reader_.record()[*at].offset, "bad_number",
-                               fmt::format("{} in column `{}` is more than {}", *value, column, most));
+                               fmt::format("{} in column `{}` is larger than {}", *value, column, most));
     }
 
     Status read_split(MeasuredServing& row) const {
@@ -138,8 +138,8 @@ private:
         const auto value = number_after(written, "mean");
         if (value && *value > 0) return static_cast<double>(*value);
         return reader_.fail_at(reader_.record()[at].offset, "bad_number",
-                               fmt::format("{} in column `{}` is no length", in_ticks(written), column),
-                               "`512` is one, or `mean512`");
+                               fmt::format("{} in column `{}` is not a length", in_ticks(written), column),
+                               "write it like `512` or `mean512`");
     }
 
     Status read_load(MeasuredServing& row, std::string& skip) const {
@@ -212,7 +212,7 @@ bool is_serving_table(const Columns& columns) {
 
 Result<ServingTable> read_serving_table(CsvReader& reader) {
     if (!is_serving_table(reader.header())) {
-        return reader.fail_at(0, "bad_table", "this is no table of served models",
+        return reader.fail_at(0, "bad_table", "this is not a table of serving measurements",
                               "its columns are model, accelerator, input_len, output_len, batch_or_concurrency, and "
                               "ttft_s, tpot_s or tokens_per_s");
     }

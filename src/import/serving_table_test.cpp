@@ -37,7 +37,7 @@ std::string error_of(const std::string& row) {
 
 }  // namespace
 
-TEST_CASE("a row says model, chips, split, load and times") {
+TEST_CASE("a row has model, chips, parallelism, load and times") {
     const MeasuredServing row =
         one("us,Llama 8B,h100_sxm,16,4,1,8,2,FP8,,agg,1024,101,64,1.5,0.02,,trtllm 1.2.0rc6 2026-01-29");
     CHECK(row.line == 2);
@@ -54,7 +54,7 @@ TEST_CASE("a row says model, chips, split, load and times") {
     CHECK(row.decoding().value_or(0) == approx(64 * 2 / 3.5));
 }
 
-TEST_CASE("zero and nothing are splits that nobody says; experts may lie on more chips than that") {
+TEST_CASE("zero and empty degrees are unknown; expert parallelism may span more chips") {
     const MeasuredServing row = one("us,m,h100,,,,8,0,,,agg,10,10,4,1,0.02,,");
     CHECK(row.worker == ServingWorker{1, 1, 1, 8});
     CHECK(row.chips == 8);
@@ -64,7 +64,7 @@ TEST_CASE("zero and nothing are splits that nobody says; experts may lie on more
     CHECK(one("us,m,h100,12,8,1,1,1,,,agg,10,10,4,1,0.02,,").decode_chips == 12);
 }
 
-TEST_CASE("where prompts go in elsewhere the note says on what, and how many workers decode") {
+TEST_CASE("for disaggregated serving the note names the prefill workers and the number of decode workers") {
     const MeasuredServing row =
         one("us,m,h100,48,8,1,8,1,fp8,,disagg,10,10,4,1,0.02,,sglang 0.5 P:2x(tp1 dp4 ep4) D:5x(tp8 dp1 ep8)");
     CHECK(row.worker == ServingWorker{8, 1, 1, 8});
@@ -83,7 +83,7 @@ TEST_CASE("where prompts go in elsewhere the note says on what, and how many wor
     CHECK(bare.prefill_chips == 8);
 }
 
-TEST_CASE("requests may be without limit, or limited in words; lengths may be means") {
+TEST_CASE("concurrency may be unlimited or given in words; lengths may be means") {
     const MeasuredServing row =
         one("us,m,h100,1,1,1,1,1,fp8,,online,mean862,mean665,\"10 req/s, max_num_seqs 128\",1,0.05,2000,");
     CHECK(row.prompt == 862);
@@ -97,7 +97,7 @@ TEST_CASE("requests may be without limit, or limited in words; lengths may be me
     CHECK_FALSE(offline.decoding());
 }
 
-TEST_CASE("rows that lack something are skipped with the reason") {
+TEST_CASE("incomplete rows are skipped with the reason") {
     const ServingTable table = servings_of(
         "us,,h100,1,1,1,1,1,fp8,,agg,10,10,4,1,0.02,,\nus,m,,1,1,1,1,1,fp8,,agg,10,10,4,1,0.02,,\n"
         "us,m,h100,1,1,1,1,1,fp8,,agg,,10,4,1,0.02,,\nus,m,h100,1,1,1,1,1,fp8,,agg,10,10,4,,,,\n");
@@ -106,14 +106,14 @@ TEST_CASE("rows that lack something are skipped with the reason") {
     CHECK(table.skipped[0].reason == "the model is empty");
     CHECK(table.skipped[1].reason == "the accelerator is empty");
     CHECK(table.skipped[2].reason == "input_len is empty");
-    CHECK(table.skipped[3].reason == "it has no time");
+    CHECK(table.skipped[3].reason == "it has neither a time nor a rate");
 }
 
-TEST_CASE("what is no number is an error") {
+TEST_CASE("a value that is not a number is an error") {
     CHECK(error_of("m,h100,1,10,10,4,0.02").empty());
     CHECK(error_of("m,h100,-1,10,10,4,0.02") != "");
-    CHECK(error_of("m,h100,9000000,10,10,4,0.02") == "9000000 in column `tp` is more than 1000000");
-    CHECK(error_of("m,h100,1,meany,10,4,0.02") == "`meany` in column `input_len` is no length");
+    CHECK(error_of("m,h100,9000000,10,10,4,0.02") == "9000000 in column `tp` is larger than 1000000");
+    CHECK(error_of("m,h100,1,meany,10,4,0.02") == "`meany` in column `input_len` is not a length");
     CHECK(error_of("m,h100,1,ten,10,4,0.02") != "");
     CHECK(error_of("m,h100,1,10,10,many,0.02") != "");
     CHECK(error_of("m,h100,1,10,10,4,0") != "");

@@ -98,8 +98,8 @@ ToolFigure stream_figure(std::string_view kernel, double rate, std::size_t offse
 }
 
 tl::unexpected<Error> failed_validation(const TextReader& reader) {
-    return reader.fail_at(reader.offset(), "failed_run", "the run says itself that its results are wrong",
-                          "its rates mean nothing: repair it and measure again");
+    return reader.fail_at(reader.offset(), "failed_run", "the run reports that its results are wrong",
+                          "its rates are meaningless: fix it and measure again");
 }
 
 }  // namespace
@@ -134,7 +134,8 @@ Result<ToolFigures> read_stream_text(TextReader& reader) {
         if (!is_kernel(name)) continue;
         const auto rate = number_in(words[1].text);
         if (!rate || *rate <= 0) {
-            return reader.fail_at(words[1].offset, "bad_number", fmt::format("{} is no rate", in_ticks(words[1].text)));
+            return reader.fail_at(words[1].offset, "bad_number",
+                                  fmt::format("{} is not a rate", in_ticks(words[1].text)));
         }
         figures.figures.push_back(stream_figure(name, *rate * unit, words[1].offset, run));
     }
@@ -166,14 +167,14 @@ Result<ToolFigures> read_babelstream_table(CsvReader& reader) {
         const auto rate = number(rate_at);
         if (!rate || *rate <= 0) {
             return reader.fail_at(field.offset, "bad_number",
-                                  fmt::format("{} is no rate", in_ticks(trimmed(field.text))));
+                                  fmt::format("{} is not a rate", in_ticks(trimmed(field.text))));
         }
         StreamRun run;
         run.element = number(at("sizeof")).value_or(0);
         run.array = number(at("n_elements")).value_or(0);
         const std::string name = lowered(trimmed(reader.record()[at("function")].text));
         if (!is_kernel(name)) {
-            figures.left_out.push_back(fmt::format("{} (no kernel of BabelStream's)", in_ticks(name)));
+            figures.left_out.push_back(fmt::format("{} (not a kernel of BabelStream)", in_ticks(name)));
             continue;
         }
         figures.figures.push_back(stream_figure(name, *rate * (binary ? 1048576 : 1e6), field.offset, run));

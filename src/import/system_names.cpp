@@ -63,7 +63,7 @@ Result<SystemNames> SystemNames::parse(std::string_view toml, std::string_view o
         entry.system.left_out = table.texts("leave_out");
         entry.system.left_out_reason = table.text("leave_out_reason");
         if (entry.system.left_out.empty() != entry.system.left_out_reason.empty()) {
-            table.fault("leave_out", "missing", "`leave_out` and `leave_out_reason` go together");
+            table.fault("leave_out", "missing", "`leave_out` and `leave_out_reason` must be used together");
         }
         if (entry.names.empty() && entry.words.empty()) {
             table.fault("names", "missing", "[[system]] has no names and no words");
@@ -116,14 +116,14 @@ Result<NamedSystem> SystemNames::find(std::string_view name, std::string_view li
     if (found == nullptr) {
         std::vector<std::string> known;
         for (const Entry& each : entries_) known.insert(known.end(), each.names.begin(), each.names.end());
-        return fail("unknown_system", fmt::format("the system {} is not known", in_ticks(name)),
-                    did_you_mean(name, known, "--on says which slice the table was measured on"));
+        return fail("unknown_system", fmt::format("the system {} is unknown", in_ticks(name)),
+                    did_you_mean(name, known, "name the slice that the table was measured on with --on"));
     }
     NamedSystem system = found->system;
     if (!system.shape.empty()) return system;
     system.shape = node_shape(found->node, members, found->trays ? 1 : nodes);
     if (!system.shape.empty()) return system;
-    return fail("bad_system", fmt::format("{} devices on {} node{} of {}, which has {} each", members, nodes,
+    return fail("bad_system", fmt::format("{} devices on {} node{} of {}, which have {} each", members, nodes,
                                           nodes == 1 ? "" : "s", system.id, product(found->node)));
 }
 

@@ -46,7 +46,7 @@ std::string slice_of(std::string_view name, std::string_view link, std::int64_t 
 
 }  // namespace
 
-TEST_CASE("names lead to slices") {
+TEST_CASE("names are mapped to slices") {
     CHECK(slice_of("big box", "", 8, 1) == "toy:8");
     CHECK(slice_of("BB", "", 2, 1) == "toy:2");
     CHECK(slice_of("bb", "something", 16, 2) == "toy:8x2");
@@ -59,7 +59,7 @@ TEST_CASE("names lead to slices") {
     CHECK(slice_of("torus", "", 4, 1) == "toy-torus:2x2");
 }
 
-TEST_CASE("systems that are not known or do not hold the devices are refused") {
+TEST_CASE("unknown systems and systems with too few devices are rejected") {
     CHECK(slice_of("b", "", 8, 1) == "unknown_system");
     CHECK(slice_of("bb", "", 9, 1) == "bad_system");
     CHECK(slice_of("bb", "", 9, 2) == "bad_system");
@@ -78,7 +78,7 @@ TEST_CASE("a file of names is read strictly") {
     CHECK(code_of("[[system]\n") == "toml");
 }
 
-TEST_CASE("every built-in name means a slice that can be wired") {
+TEST_CASE("every built-in name means a valid slice") {
     const auto names = SystemNames::built_in();
     REQUIRE(names);
     struct Named {
@@ -126,7 +126,7 @@ TEST_CASE("every built-in name means a slice that can be wired") {
     }
 }
 
-TEST_CASE("a name that no system has is known by its words, the first that fits") {
+TEST_CASE("a name that no system has is matched by its words; the first match counts") {
     const auto names = SystemNames::parse(R"(
 [[system]]
 id = "cloud"

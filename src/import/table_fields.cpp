@@ -40,8 +40,8 @@ Result<double> TableFields::number(std::size_t at) const {
     if (error != std::errc{} || end != digits.data() + digits.size() || !std::isfinite(value) || value <= 0) {
         return reader_.fail_at(
             field.offset, "bad_number",
-            fmt::format("{} in column `{}` is no number above zero", in_ticks(digits), reader_.header()[at]),
-            "it holds one, or nothing where it is not known");
+            fmt::format("{} in column `{}` is not a positive number", in_ticks(digits), reader_.header()[at]),
+            "write a positive number, or leave the field empty if it is unknown");
     }
     return value;
 }
@@ -52,7 +52,7 @@ Result<std::int64_t> TableFields::whole(std::size_t at) const {
     if (value > most || value != std::floor(value)) {
         const CsvField& field = reader_.record()[at];
         return reader_.fail_at(field.offset, "bad_number",
-                               fmt::format("{} in column `{}` is no whole number below 9e18",
+                               fmt::format("{} in column `{}` is not a whole number below 9e18",
                                            in_ticks(trimmed(field.text)), reader_.header()[at]));
     }
     return static_cast<std::int64_t>(value);

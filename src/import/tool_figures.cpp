@@ -20,8 +20,7 @@ constexpr const char* known_tools =
 
 tl::unexpected<Error> unknown(std::string_view text, const std::string& source) {
     const Source place(text, source);
-    return place.fail_at({1, 1}, "unknown_file", "this is the output of no tool whose figures can be taken over",
-                         known_tools);
+    return place.fail_at({1, 1}, "unknown_file", "the file is not the output of a supported tool", known_tools);
 }
 
 Result<ToolFigures> read_any(std::string_view text, const std::string& source) {
@@ -50,7 +49,7 @@ std::string implausible(const ToolFigure& figure) {
     const Plausible bounds = rate ? plausible<FlopRate> : plausible<Bandwidth>;
     // The units of a tool are fixed: a value below a million FLOP/s or bytes/s must be something else.
     if (figure.value >= 1e6 && figure.value <= bounds.most) return "";
-    return fmt::format("{} of {} is not what one chip can have", figure.name,
+    return fmt::format("{} of {} is out of the range for one chip", figure.name,
                        rate ? to_text(FlopRate{figure.value}) : to_text(Bandwidth{figure.value}));
 }
 
@@ -64,8 +63,8 @@ Result<ToolFigures> read_tool_figures(std::string_view text, const std::string& 
         }
     }
     if (figures.figures.empty()) {
-        return place.fail_at({1, 1}, "no_figures", fmt::format("this {} output holds no figure", figures.tool),
-                             "was the tool stopped before it was done?");
+        return place.fail_at({1, 1}, "no_figures", fmt::format("this {} output contains no figure", figures.tool),
+                             "was the tool interrupted?");
     }
     return figures;
 }

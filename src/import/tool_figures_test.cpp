@@ -81,7 +81,7 @@ TEST_CASE("rocprof-compute's table: GB/s and GFLOP/s, with the ends of the inter
     CHECK(figures.left_out == std::vector<std::string>{"L2Bw (not measured)", "MFMABF16Flops (not measured)"});
 }
 
-TEST_CASE("of several devices the median, and how far they spread") {
+TEST_CASE("several devices give the median and the spread") {
     const auto figures = figures_of("device,HBMBw\n0,4000\n1,4200\n2,4100\n");
     REQUIRE(figures.figures.size() == 1);
     CHECK(figures.figures[0].value == 4.1e12);
@@ -89,7 +89,7 @@ TEST_CASE("of several devices the median, and how far they spread") {
     CHECK(figures.figures[0].high == 4.2e12);
 }
 
-TEST_CASE("one column for fp6 and fp4 stands for both") {
+TEST_CASE("one column for fp6 and fp4 applies to both") {
     const auto figures = figures_of("devID,MFMA_FLOPs_F6F4,HBMBw\n0,5663000,5300\n");
     REQUIRE(figures.figures.size() == 3);
     CHECK(rate_of(figures.figures[0]).dtype == Dtype::fp6);
@@ -124,7 +124,7 @@ TEST_CASE("likwid-bench: a working set and its threads; peakflops tests are rate
     CHECK(figures.figures[1].value == 2.33e11);
 }
 
-TEST_CASE("a likwid-bench run that is cut off is left out, and said") {
+TEST_CASE("a truncated likwid-bench run is skipped and reported") {
     const auto figures = figures_of(likwid_copy + "LIKWID MICRO BENCHMARK\nTest: triad\nUsing 2 threads\n");
     CHECK(figures.figures.size() == 1);
     CHECK(figures.left_out == std::vector<std::string>{"triad (its output is cut off)"});
@@ -161,13 +161,13 @@ TEST_CASE("BabelStream: text with its device, and CSV") {
     CHECK(csv.left_out.size() == 1);
 }
 
-TEST_CASE("mebibytes are told from megabytes") {
+TEST_CASE("mebibytes are distinguished from megabytes") {
     const auto figures =
         figures_of("BabelStream\nFunction    MiBytes/sec  Min (sec)   Max         Average\nDot   1000.0  1 1 1\n");
     CHECK(figures.figures.front().value == 1000.0 * 1048576);
 }
 
-TEST_CASE("files of another kind, wrong numbers and failed runs are refused where they stand") {
+TEST_CASE("files of another kind, wrong numbers and failed runs are errors with their place") {
     CHECK(refused("a,b\n1,2\n").code == "unknown_file");
     CHECK(refused("{\"results\": []}").code == "unknown_file");
     CHECK(refused("").code == "empty_file");

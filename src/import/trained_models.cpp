@@ -68,7 +68,7 @@ std::vector<std::pair<std::string, std::string>> pairs(Reader& table, std::strin
     for (const std::string& text : table.texts(key)) {
         const std::size_t equals = text.find('=');
         if (equals == std::string::npos || equals == 0) {
-            table.fault(key, "bad_value", fmt::format("{} holds texts like \"name=value\"", table.of(key)));
+            table.fault(key, "bad_value", fmt::format("{} must contain strings like \"name=value\"", table.of(key)));
             continue;
         }
         all.emplace_back(text.substr(0, equals), text.substr(equals + 1));
@@ -102,7 +102,7 @@ TrainedModels::Trainer TrainedModels::read_trainer(Reader& table) {
     trainer.habits.overlapped = table.texts("overlapped");
     for (const std::string& axis : trainer.habits.overlapped) {
         if (axis == "tensor" || axis == "expert") continue;
-        table.fault("overlapped", "bad_value", "`overlapped` holds `tensor`, `expert` or both");
+        table.fault("overlapped", "bad_value", "`overlapped` may contain only `tensor` and `expert`");
     }
     trainer.habits.selective = table.choice("selective", {"selective", "alternate"});
     if (table.has("memory")) trainer.habits.memory = table.choice("memory", {"allocated", "reserved", "used"});
@@ -112,7 +112,7 @@ TrainedModels::Trainer TrainedModels::read_trainer(Reader& table) {
     trainer.habits.unsaid = table.texts("unsaid");
     const std::vector<double> context = table.numbers("context_gib");
     if (context.size() > 1 || (context.size() == 1 && !(context.front() >= 0 && context.front() < 100))) {
-        table.fault("context_gib", "bad_value", "context_gib is one number from 0 to 100");
+        table.fault("context_gib", "bad_value", "context_gib must be one number from 0 to 100");
     } else if (!context.empty()) {
         trainer.habits.context_bytes = context.front() * gib_bytes;
     }
@@ -142,11 +142,11 @@ Result<TrainedModels> TrainedModels::parse(std::string_view toml, std::string_vi
         for (const auto& [column, key] : entry.columns) {
             if (std::any_of(std::begin(sizes), std::end(sizes), [&](const auto& each) { return each.name == column; }))
                 continue;
-            table.fault("columns", "bad_value", fmt::format("no column `{}` is a size of a model", column));
+            table.fault("columns", "bad_value", fmt::format("`{}` is not a column of model sizes", column));
         }
         for (const auto& [key, value] : entry.sets) {
             if (value == "true" || value == "false") continue;
-            table.fault("set", "bad_value", "`set` holds flags: \"attention_bias=true\"");
+            table.fault("set", "bad_value", "`set` may contain only flags such as \"attention_bias=true\"");
         }
         table.finish();
         models.entries_.push_back(std::move(entry));
@@ -197,7 +197,7 @@ Result<Config> TrainedModels::config(const MeasuredTraining& row) const {
     const Entry* const found = entry(row.model, any_size);
     const std::string preset = names_.preset_of(row.model);
     if (found == nullptr && !is_preset(preset)) {
-        return fail("unknown_model", fmt::format("the model `{}` is not known", name));
+        return fail("unknown_model", fmt::format("the model `{}` is unknown", name));
     }
     ROOFLINE_TRY(auto config, preset_config(found != nullptr ? found->preset : preset));
     config.name = row.model;

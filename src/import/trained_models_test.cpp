@@ -26,7 +26,7 @@ double params(const Config& config, std::int64_t sequence) {
 
 }  // namespace
 
-TEST_CASE("a row's own sizes stand in the configuration that its model's name means") {
+TEST_CASE("a row's own sizes replace those of the configuration that its model's name means") {
     MeasuredTraining row;
     row.model = "Llama3-70B-L12";
     row.layers = 12;
@@ -57,7 +57,7 @@ TEST_CASE("a name of models of any size needs all sizes") {
           approx(2 * (12.0 * 1024 * 1024 + 13 * 1024) + 50257.0 * 1024 + 2048 * 1024 + 2 * 1024).epsilon(1e-12));
 }
 
-TEST_CASE("a preset's name does not mean a model of any size") {
+TEST_CASE("the name of a preset does not stand for models of any size") {
     MeasuredTraining row;
     row.model = "gpt-oss-120b";
     row.layers = 36;
@@ -67,7 +67,7 @@ TEST_CASE("a preset's name does not mean a model of any size") {
     CHECK(config->model_type == "gpt_oss");
 }
 
-TEST_CASE("sequences may be longer than the configuration's context; unknown names are refused") {
+TEST_CASE("sequences may be longer than the configuration's context; unknown names are rejected") {
     MeasuredTraining row;
     row.model = "llama3-8b";
     row.sequence = 262144;
@@ -77,10 +77,10 @@ TEST_CASE("sequences may be longer than the configuration's context; unknown nam
     row.model = "llama9";
     const auto unknown = built_in().config(row);
     REQUIRE(!unknown);
-    CHECK(unknown.error().message == "the model `llama9` is not known");
+    CHECK(unknown.error().message == "the model `llama9` is unknown");
 }
 
-TEST_CASE("what a publisher's words mean is known by the publisher") {
+TEST_CASE("the terms of a publisher are interpreted by its conventions") {
     const TrainedModels models = built_in();
     CHECK(models.habits("PyTorch/torchtitan").selective == "alternate");
     CHECK(models.habits("pytorch/torchtitan").memory == "reserved");
@@ -123,7 +123,7 @@ TEST_CASE("what a publisher's words mean is known by the publisher") {
     CHECK(!TrainedModels::parse("[[trainer]]\nnames = [\"ours\"]\nloss_parts = 0\n", "t.toml"));
 }
 
-TEST_CASE("a file of names that means nothing is refused") {
+TEST_CASE("an invalid file of names is rejected") {
     const auto refused = [](std::string_view toml) { return !TrainedModels::parse(toml, "t.toml"); };
     CHECK(!refused("[[model]]\nnames = [\"a\"]\npreset = \"gpt2\"\n"));
     CHECK(refused("[[model]]\nnames = [\"a\"]\n"));

@@ -86,7 +86,7 @@ public:
         ROOFLINE_CHECK(read_figures(row));
         row.notes = text({"notes", "note"});
         read_notes(row.notes, row);
-        skip = holds(row.notes, "LoRA") ? "a few parameters beside the model were trained, not the model" : reason(row);
+        skip = holds(row.notes, "LoRA") ? "only a few additional parameters were trained, not the model" : reason(row);
         return {};
     }
 
@@ -123,7 +123,7 @@ private:
         const bool batch = row.sequences > 0 || (row.microbatches > 0 && row.micro_batch > 0 && row.data > 0);
         if (!batch) return "the global batch is empty";
         if (!(row.step_s > 0) && !(row.memory_bytes > 0))
-            return "it has no step time, no tokens a second and no memory";
+            return "it has no step time, no tokens per second and no memory";
         return "";
     }
 

@@ -22,7 +22,7 @@ Result<TrainingTable> trainings_of(const std::string& rows) {
 
 }  // namespace
 
-TEST_CASE("a row of a training table is read with what its notes say") {
+TEST_CASE("a row of a training table is read together with its notes") {
     const auto table = trainings_of(
         "me,llama3-8b,8.03,32,4096,8192,64,2,H100,32,BF16,8,1,4,1,1,FSDP2(zero3),Selective,,2.5,80,"
         "\"vpp=4; micro_batches=8; memory=max allocated GiB, reserved 82 GiB; cp A2A; no SP\"\n");
@@ -50,7 +50,7 @@ TEST_CASE("a row of a training table is read with what its notes say") {
     CHECK(row.shape() == "llama3-8b 64x8192");
 }
 
-TEST_CASE("a rate of tokens is a step's time, and memory is in units of 1000 unless notes say otherwise") {
+TEST_CASE("a token rate is converted to a step time, and memory is in decimal units unless notes say otherwise") {
     const auto table = trainings_of("me,m,,,,1024,64,,H100,8,,8,1,1,,,,,400,,10,gbs=dp*lbs; reserved\n");
     REQUIRE(table);
     REQUIRE(table->rows.size() == 1);
@@ -62,7 +62,7 @@ TEST_CASE("a rate of tokens is a step's time, and memory is in units of 1000 unl
     CHECK(table->rows.front().chunks == 1);
 }
 
-TEST_CASE("rows that say too little are skipped with the reason, and what is no number is an error") {
+TEST_CASE("incomplete rows are skipped with the reason, and a value that is not a number is an error") {
     const auto table = trainings_of(
         "me,m,,,,,64,,H100,8,,8,1,1,,,,,400,,,\n"                 // no sequence
         "me,m,,,,1024,,,H100,8,,8,1,1,,,,,400,,,\n"               // no batch
@@ -73,7 +73,7 @@ TEST_CASE("rows that say too little are skipped with the reason, and what is no 
     REQUIRE(table->skipped.size() == 4);
     CHECK(table->skipped[0].reason == "seq_len is empty");
     CHECK(table->skipped[1].reason == "the global batch is empty");
-    CHECK(table->skipped[2].reason == "it has no step time, no tokens a second and no memory");
+    CHECK(table->skipped[2].reason == "it has no step time, no tokens per second and no memory");
     CHECK(table->skipped[3].reason == "the accelerator is empty");
     CHECK(table->skipped[3].line == 5);
     REQUIRE(table->rows.size() == 1);
@@ -85,7 +85,7 @@ TEST_CASE("rows that say too little are skipped with the reason, and what is no 
     CHECK(!trainings_of("me,m,,,,1024,6.5,,H100,8,,8,1,1,,,,,400,,,\n"));
 }
 
-TEST_CASE("tables of kernels are no training tables") {
+TEST_CASE("tables of kernels are not training tables") {
     CHECK(!is_training_table({"m", "n", "k", "dtype_in", "dtype_out", "accelerator", "time_s"}));
     CHECK(!is_training_table({"model", "accelerator", "n_accel", "seq_len", "global_batch_seqs", "dp", "tp", "pp"}));
 }

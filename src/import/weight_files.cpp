@@ -29,15 +29,16 @@ Result<std::vector<std::pair<std::string, std::string>>> weight_map(const FileVa
     const FileValue* map = root.find("weight_map");
     if (map == nullptr || map->kind != FileValue::Kind::table || map->members.empty()) {
         return fail("bad_index", "the index has no `weight_map`",
-                    "model.safetensors.index.json says in it which file holds which tensor");
+                    "in model.safetensors.index.json it maps tensors to files");
     }
     std::vector<std::pair<std::string, std::string>> entries;
     for (const auto& [tensor, file] : map->members) {
         const bool plain = file.kind == FileValue::Kind::text && is_weight_file(file.text) &&
                            file.text.find_first_of("/\\") == std::string::npos && file.text.front() != '.';
         if (!plain) {
-            return fail("bad_index", fmt::format("the index puts {} into no file beside it", in_ticks(tensor)),
-                        "files are named without a folder and end in .safetensors");
+            return fail("bad_index",
+                        fmt::format("the index does not map {} to a file in the same folder", in_ticks(tensor)),
+                        "file names have no folder and end in .safetensors");
         }
         entries.emplace_back(tensor, file.text);
     }
@@ -73,7 +74,7 @@ Status measure_tensor(StoredTensor& tensor, const BlockSize& block) {
     for (std::string_view rest = tensor.name; !rest.empty();) {
         const CodePoint code = decode_utf8(rest);
         if (!code.valid || is_control(code) || tensor.name.size() > longest_name)
-            return wrong("has a name that cannot be shown");
+            return wrong("has a name with unprintable characters");
         rest.remove_prefix(code.length);
     }
     std::int64_t elements = 1;
@@ -82,12 +83,12 @@ Status measure_tensor(StoredTensor& tensor, const BlockSize& block) {
         if (__builtin_mul_overflow(elements, size, &elements)) return wrong("is larger than any memory");
     }
     if (!tensor.shape.empty() && tensor.shape.back() % block.elements != 0) {
-        return wrong(fmt::format("is not made of whole blocks of {} elements", block.elements));
+        return wrong(fmt::format("does not consist of whole blocks of {} elements", block.elements));
     }
     const std::int64_t blocks = elements / block.elements;
     std::int64_t bits = 0;
     if (__builtin_mul_overflow(blocks, block.bits, &bits) || bits > most) return wrong("is larger than any memory");
-    if (bits % 8 != 0) return wrong("does not end with a byte");
+    if (bits % 8 != 0) return wrong("does not end at a byte boundary");
     tensor.elements = elements;
     tensor.bytes = bits / 8;
     return {};
@@ -101,27 +102,27 @@ Status check_spans(Checkpoint& checkpoint, std::vector<TensorSpan> spans, std::u
     std::uint64_t at = 0;
     for (const TensorSpan& span : spans) {
         if (span.begin < at) {
-            return fail("bad_tensor", fmt::format("tensor {} overlaps the one before it", name(span)),
+            return fail("bad_tensor", fmt::format("tensor {} overlaps the previous one", name(span)),
                         "the file is damaged");
         }
         if (span.begin - at >= alignment) {
             return fail("bad_tensor",
-                        fmt::format("there is a hole of {} bytes before tensor {}", span.begin - at, name(span)),
+                        fmt::format("there is a gap of {} bytes before tensor {}", span.begin - at, name(span)),
                         "the file is damaged");
         }
         at = span.end;
     }
     if (at > static_cast<std::uint64_t>(most)) return fail("bad_tensor", "the tensors are larger than any memory");
     if (room == 0 && at > 0) {
-        checkpoint.notes.emplace_back("the file holds its header alone; the sizes are those that it says");
+        checkpoint.notes.emplace_back("the file contains only its header; the sizes are those that the header states");
         return {};
     }
     if (at > room) {
-        return fail("cut_off", fmt::format("its tensors take {} bytes and the file has {} for them", at, room),
-                    "was its download stopped before it was done?");
+        return fail("cut_off", fmt::format("the tensors take {} bytes but the file has {} for them", at, room),
+                    "was its download interrupted?");
     }
     if (room - at >= alignment) {
-        return fail("bad_tensor", fmt::format("the file goes on for {} bytes after its last tensor", room - at),
+        return fail("bad_tensor", fmt::format("the file has {} more bytes after its last tensor", room - at),
                     "the file is damaged");
     }
     return {};
@@ -130,11 +131,11 @@ Status check_spans(Checkpoint& checkpoint, std::vector<TensorSpan> spans, std::u
 Result<Checkpoint> read_weight_file(const WeightFile& file) {
     if (file.size < 8) {
         return fail("cut_off", fmt::format("{} has only {} bytes", file.name, file.size),
-                    "was its download stopped before it was done?");
+                    "was its download interrupted?");
     }
     if (file.head.starts_with("version https://git-lfs")) {
-        return fail("not_here", fmt::format("{} only says where the file is to be had (git-lfs)", file.name),
-                    "git lfs pull gets it");
+        return fail("not_here", fmt::format("{} is only a git-lfs pointer to the file", file.name),
+                    "fetch the file with `git lfs pull`");
     }
     auto read = is_gguf(file.head) ? read_gguf(file) : read_safetensors(file);
     if (read) return read;
@@ -163,10 +164,10 @@ Result<Checkpoint> read_shards(std::string_view index, std::string_view name, co
         for (StoredTensor& tensor : one.tensors) {
             const auto place = places.find(tensor.name);
             if (place == places.end() || place->second != file) {
-                return fail(
-                    "bad_index",
-                    fmt::format("{} holds {}, which the index does not put there", shard.name, in_ticks(tensor.name)),
-                    "the index and the files belong to different versions");
+                return fail("bad_index",
+                            fmt::format("{} contains {}, which the index does not map to it", shard.name,
+                                        in_ticks(tensor.name)),
+                            "the index and the files belong to different versions");
             }
             places.erase(place);
             if (__builtin_add_overflow(bytes, tensor.bytes, &bytes) || bytes > most) {
@@ -180,15 +181,15 @@ Result<Checkpoint> read_shards(std::string_view index, std::string_view name, co
     }
     if (!places.empty()) {
         return fail("bad_index",
-                    fmt::format("the index puts {} into {}, which does not hold it", in_ticks(places.begin()->first),
+                    fmt::format("the index maps {} to {}, which does not contain it", in_ticks(places.begin()->first),
                                 places.begin()->second),
                     "the index and the files belong to different versions");
     }
     const FileValue* metadata = root.find("metadata");
     const FileValue* said = metadata == nullptr ? nullptr : metadata->find("total_size");
     if (said != nullptr && said->is_number() && said->real != static_cast<double>(bytes)) {
-        all.notes.push_back(
-            fmt::format("the index says that all tensors take {:.0f} bytes; their headers say {}", said->real, bytes));
+        all.notes.push_back(fmt::format("the index states {:.0f} bytes for all tensors, but their headers state {}",
+                                        said->real, bytes));
     }
     return all;
 }

@@ -51,7 +51,7 @@ constexpr const char* two = R"({"__metadata__": {"format": "pt"},
 
 }  // namespace
 
-TEST_CASE("safetensors: what the header says, without the tensors") {
+TEST_CASE("safetensors: the contents of a header, without the tensors") {
     const auto read = read_weight_file(safetensors(two, 88));
     REQUIRE(read);
     REQUIRE(read->tensors.size() == 2);
@@ -72,7 +72,7 @@ TEST_CASE("safetensors: what the header says, without the tensors") {
               .empty());
 }
 
-TEST_CASE("safetensors: lengths, offsets and shapes that lie") {
+TEST_CASE("safetensors: wrong lengths, offsets and shapes") {
     const auto one = [](std::string_view dtype, std::string_view shape, std::string_view offsets,
                         std::uint64_t behind) {
         return code(safetensors("{\"a\": {\"dtype\": \"" + std::string(dtype) + "\", \"shape\": " + std::string(shape) +
@@ -109,7 +109,7 @@ TEST_CASE("safetensors: lengths, offsets and shapes that lie") {
     CHECK(code({"m.safetensors", "version https://git-lfs.github.com/spec/v1\n", 44}) == "not_here");
 }
 
-TEST_CASE("GGUF: blocks of quantised types, dimensions the other way round, values of every kind") {
+TEST_CASE("GGUF: blocks of quantised types, reversed dimensions, values of every type") {
     const std::string head = gguf(
         {text("general.architecture") + little_endian(8, 4) + text("llama"), text("f") + little_endian(6, 4) + "abcd",
          text("general.alignment") + little_endian(4, 4) + little_endian(32, 4),
@@ -128,7 +128,7 @@ TEST_CASE("GGUF: blocks of quantised types, dimensions the other way round, valu
     CHECK(wanted_head("", 1'000'000) < 1'000'000);
 }
 
-TEST_CASE("GGUF: headers that lie") {
+TEST_CASE("GGUF: invalid headers") {
     CHECK(code(gguf_file(gguf({}, {gguf_tensor("a", {32}, 8, 0)}), 34)).empty());
     CHECK(code(gguf_file(gguf({}, {gguf_tensor("a", {32}, 8, 0)}), 33)) == "cut_off");
     CHECK(code(gguf_file(gguf({}, {gguf_tensor("a", {33}, 8, 0)}), 64)) == "bad_tensor");   // not a whole block
@@ -152,7 +152,7 @@ TEST_CASE("GGUF: headers that lie") {
     CHECK(code(gguf_file(gguf({nested}, {}), 1000)) == "bad_tensor");
 }
 
-TEST_CASE("shards: together they are what the index says") {
+TEST_CASE("shards: together they match the index") {
     const std::string index =
         R"({"metadata": {"total_size": 12}, "weight_map": {"a": "x-1.safetensors", "b": "x-2.safetensors"}})";
     const WeightFile first =

@@ -38,12 +38,13 @@ tl::unexpected<Error> unknown(std::string_view name) {
         for (const std::string_view known : names_of(machine)) names.push_back(folded(known));
     }
     return fail("unknown_machine", fmt::format("no machine {}", in_ticks(name)),
-                did_you_mean(folded(name), names, "`roofline machine` lists them all"));
+                did_you_mean(folded(name), names, "`roofline machine` lists all machines"));
 }
 
 Result<const EmbeddedMachine*> lookup(std::string_view name) {
     const std::string wanted = folded(name);
-    if (wanted.empty()) return fail("unknown_machine", "the machine has no name", "`roofline machine` lists them all");
+    if (wanted.empty())
+        return fail("unknown_machine", "the machine has no name", "`roofline machine` lists all machines");
     std::vector<const EmbeddedMachine*> beginnings;
     for (const EmbeddedMachine& machine : embedded_machines()) {
         for (const std::string_view known : names_of(machine)) {
@@ -59,7 +60,7 @@ Result<const EmbeddedMachine*> lookup(std::string_view name) {
     std::string candidates;
     for (const EmbeddedMachine* machine : beginnings)
         candidates += (candidates.empty() ? "" : ", ") + std::string(machine->id);
-    return fail("ambiguous_machine", fmt::format("{} could be any of {} machines", in_ticks(name), beginnings.size()),
+    return fail("ambiguous_machine", fmt::format("{} matches {} machines", in_ticks(name), beginnings.size()),
                 "say which: " + candidates);
 }
 

@@ -67,7 +67,7 @@ void for_each_source(const Machine& m, Check check) {
 
 }  // namespace
 
-TEST_CASE("ids and aliases are found whatever the case, '-', '_' and spaces alike") {
+TEST_CASE("ids and aliases are found regardless of case, with '-', '_' and spaces equivalent") {
     CHECK(id_of("tpu-v5e") == "tpu-v5e");
     CHECK(id_of("TPU V5e") == "tpu-v5e");
     CHECK(id_of("tpu_v5e") == "tpu-v5e");
@@ -79,7 +79,7 @@ TEST_CASE("ids and aliases are found whatever the case, '-', '_' and spaces alik
     CHECK(id_of("Trillium") == "tpu-v6e");
 }
 
-TEST_CASE("an unambiguous beginning is enough, and an exact name beats longer ones") {
+TEST_CASE("an unambiguous prefix is enough, and an exact name takes precedence over longer ones") {
     CHECK(id_of("h100-sxm") == "h100-sxm5");
     CHECK(id_of("h100_sxm") == "h100-sxm5");
     CHECK(id_of("tpu-v5-li") == "tpu-v5e");
@@ -90,7 +90,7 @@ TEST_CASE("an unambiguous beginning is enough, and an exact name beats longer on
     CHECK(ambiguous.error().hint == "say which: tpu-v5e, tpu-v5p");
 }
 
-TEST_CASE("unknown names get the nearest one") {
+TEST_CASE("unknown names give the nearest one") {
     const auto typo = find_machine("h1oo-sxm5");
     REQUIRE_FALSE(typo.has_value());
     CHECK(typo.error().code == "unknown_machine");
@@ -106,7 +106,7 @@ TEST_CASE("a machine's file is shown as shipped") {
     CHECK(parse_machine(*text, "copy.toml")->id == "h100-sxm5");
 }
 
-TEST_CASE("all files parse, say who they are, and name a known source for every figure") {
+TEST_CASE("all files parse, have an id and a name, and name a known source for every figure") {
     std::set<std::string> citations;
     std::set<std::string_view> keys;
     for (const EmbeddedSource& source : embedded_sources()) {
@@ -140,7 +140,7 @@ TEST_CASE("all files parse, say who they are, and name a known source for every 
     }
 }
 
-TEST_CASE("the build's index of aliases is what the files say, and no name means two machines") {
+TEST_CASE("the build's index of aliases matches the files, and no name means two machines") {
     std::map<std::string, std::string> owners;
     for (const EmbeddedMachine& embedded : embedded_machines()) {
         const Machine machine = machine_of(embedded.id);
@@ -164,7 +164,7 @@ TEST_CASE("the build's index of aliases is what the files say, and no name means
 // tensor cores of 64 FMAs on Volta and Turing, four of 256 on A100, four of 512 on Hopper; 128 FMAs on GA102, Ada and
 // workstation Blackwell, which GeForce halves for 32-bit sums; two dies with twice Hopper's rate on data-centre
 // Blackwell.
-TEST_CASE("NVIDIA's tensor rates follow from SMs, clock and FLOPs a clock") {
+TEST_CASE("NVIDIA's tensor rates follow from SMs, clock and FLOPs per clock") {
     struct Part {
         std::string_view id;
         Dtype dtype;
@@ -208,7 +208,7 @@ TEST_CASE("TPU rates follow from their arrays") {
     }
 }
 
-TEST_CASE("figures that every data sheet prints") {
+TEST_CASE("figures that every datasheet contains") {
     const Machine v5e = machine_of("tpu-v5e");
     CHECK(matmul_rate(v5e, Dtype::bf16) == 197e12);
     CHECK(matmul_rate(v5e, Dtype::int8) == 394e12);
@@ -244,7 +244,7 @@ TEST_CASE("figures that every data sheet prints") {
     CHECK(v5p.tier("ici")->max_job == std::vector<std::int64_t>{16, 16, 24});
 }
 
-TEST_CASE("a torus joins as many chips as its shape has, and links times rate is the chip's rate") {
+TEST_CASE("a torus connects as many chips as its shape has, and links times rate is the chip's rate") {
     for (const std::string& id : machine_ids()) {
         CAPTURE(id);
         for (const NetworkTier& tier : machine_of(id).network) {
@@ -259,7 +259,7 @@ TEST_CASE("a torus joins as many chips as its shape has, and links times rate is
     }
 }
 
-TEST_CASE("what a processor's dot-product instructions do is matmul, not elementwise work") {
+TEST_CASE("dot-product instructions of a processor count for matmuls, not for elementwise work") {
     for (const std::string_view id : {"epyc-9654", "epyc-9755", "grace"}) {
         CAPTURE(id);
         const Machine machine = machine_of(id);
@@ -271,7 +271,7 @@ TEST_CASE("what a processor's dot-product instructions do is matmul, not element
 // f32 takes 1, 3 or 6 bf16 passes (jax.lax.Precision). An f16 has 11 significant bits, which are two pieces of 8, so 2
 // x 2 products. An int32 has four pieces of 8 bits; of the 16 products those with a weight of 2^32 or more vanish: 4 +
 // 3 + 2 + 1 = 10 remain.
-TEST_CASE("TPUs multiply in passes what their matrix units do not") {
+TEST_CASE("TPUs multiply dtypes that their matrix units lack in several passes") {
     for (const char* const id : {"tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-v7x"}) {
         CAPTURE(id);
         auto machine = find_machine(id);
@@ -289,7 +289,7 @@ TEST_CASE("TPUs multiply in passes what their matrix units do not") {
     }
 }
 
-TEST_CASE("f32 and int32 on GPUs: tf32 only where it is written, integers on the vector units") {
+TEST_CASE("f32 and int32 on GPUs: tf32 only if requested, integers on the vector units") {
     const auto machine = find_machine("h100-sxm");
     REQUIRE(machine.has_value());
     const Peak& f32 = *assign(*machine, Unit::matmul, Dtype::f32)->peak;

@@ -25,11 +25,10 @@ std::optional<double> Reader::value_of(const toml::node& node, std::string_view 
         value = *parsed;
     }
     if (!std::isfinite(value) || value < reader.plausible.least || value > reader.plausible.most) {
-        problems_.add(
-            node.source().begin, "out_of_range",
-            fmt::format("{} is not what one chip can have: {:g} to {:g} in base units", of(key), reader.plausible.least,
-                        reader.plausible.most),
-            fmt::format("write it like \"{}\"; leave `value` out when it is not known", reader.plausible.example));
+        problems_.add(node.source().begin, "out_of_range",
+                      fmt::format("{} is out of the range for one chip: {:g} to {:g} in base units", of(key),
+                                  reader.plausible.least, reader.plausible.most),
+                      fmt::format("write it like \"{}\"; omit `value` if it is unknown", reader.plausible.example));
         return std::nullopt;
     }
     return value;

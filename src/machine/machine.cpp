@@ -119,9 +119,9 @@ Result<Assigned> assign(const Machine& machine, Unit unit, Dtype arithmetic) {
     if (peak == nullptr) {
         return fail(
             "no_rate",
-            fmt::format("{} has no {} rate for {} and none that could stand in for it", machine.name, name(unit),
+            fmt::format("{} has no {} rate for {} or for a dtype that could replace it", machine.name, name(unit),
                         name(arithmetic)),
-            fmt::format("give one with --set {}.{}=<FLOP/s>, or choose another dtype", name(unit), name(arithmetic)));
+            fmt::format("set one with --set {}.{}=<FLOP/s>, or choose another dtype", name(unit), name(arithmetic)));
     }
     const bool exact = peak->unit == unit && peak->dtype == arithmetic;
     const bool usual = unit == Unit::vector && peak->dtype == Dtype::f32 && usual_in_f32(arithmetic);

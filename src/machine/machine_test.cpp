@@ -23,7 +23,7 @@ double rate_of(const Machine& machine, Unit unit, Dtype dtype) {
 
 }  // namespace
 
-TEST_CASE("a figure is of low confidence when it is C or D, unless the user set it") {
+TEST_CASE("a figure has low confidence if it is C or D, unless the user set it") {
     Figure<Bandwidth> figure;
     for (const auto& [confidence, low] : {std::pair{'A', false}, {'B', false}, {'C', true}, {'D', true}}) {
         figure.confidence = confidence;
@@ -54,7 +54,7 @@ TEST_CASE("levels and tiers are found by id") {
     CHECK(machine.tier("dcn") == nullptr);
 }
 
-TEST_CASE("of several accumulators the usual one is meant, but a known rate beats an unknown one") {
+TEST_CASE("the usual accumulator is preferred, but a known rate takes precedence over an unknown one") {
     Machine machine;
     machine.peaks = {peak_of(Unit::matmul, Dtype::f16, 142e12, Dtype::f16), peak_of(Unit::matmul, Dtype::f16, 71e12)};
     CHECK(machine.peak(Unit::matmul, Dtype::f16)->rate.value->value == 71e12);
@@ -63,7 +63,7 @@ TEST_CASE("of several accumulators the usual one is meant, but a known rate beat
     CHECK(machine.peak(Unit::matmul, Dtype::f16)->rate.value->value == 142e12);
 }
 
-TEST_CASE("a contraction runs on the matrix unit of its dtype, else on the next that can hold it") {
+TEST_CASE("a contraction runs on the matrix unit of its dtype, else on the next wider one") {
     Machine machine;
     machine.peaks = {peak_of(Unit::matmul, Dtype::bf16, 200), peak_of(Unit::vector, Dtype::f32, 10),
                      peak_of(Unit::vector, Dtype::bf16, 20)};
@@ -82,14 +82,14 @@ TEST_CASE("a contraction runs on the matrix unit of its dtype, else on the next 
     CHECK(too_wide.error().hint.find("--set matmul.f64=") != std::string::npos);
 }
 
-TEST_CASE("a vector unit of the same dtype does a contraction before a wider matrix unit does") {
+TEST_CASE("a contraction prefers a vector unit of the same dtype to a wider matrix unit") {
     Machine machine;
     machine.peaks = {peak_of(Unit::matmul, Dtype::f64, 5), peak_of(Unit::vector, Dtype::f32, 10)};
     CHECK(rate_of(machine, Unit::matmul, Dtype::f32) == 10);
     CHECK(rate_of(machine, Unit::matmul, Dtype::bf16) == 10);
 }
 
-TEST_CASE("elementwise work runs at its own rate, else at f32's, else wider") {
+TEST_CASE("elementwise work runs at its own rate, else at that of f32, else at that of a wider dtype") {
     Machine machine;
     machine.peaks = {peak_of(Unit::vector, Dtype::f32, 10), peak_of(Unit::vector, Dtype::f16, 20),
                      peak_of(Unit::vector, Dtype::f64, 5), peak_of(Unit::matmul, Dtype::bf16, 200)};
@@ -114,7 +114,7 @@ TEST_CASE("f64 elementwise work never runs at f32's rate") {
     CHECK_FALSE(assign(machine, Unit::vector, Dtype::f64).has_value());
 }
 
-TEST_CASE("a rate that was looked for and not found does no work") {
+TEST_CASE("a rate without a value is not used") {
     Machine machine;
     machine.peaks = {peak_of(Unit::matmul, Dtype::bf16, 0), peak_of(Unit::vector, Dtype::f32, 10)};
     CHECK(rate_of(machine, Unit::matmul, Dtype::bf16) == 10);

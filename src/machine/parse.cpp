@@ -30,7 +30,7 @@ void read_identity(Reader& file, Machine& machine) {
     machine.id = file.required_text("id");
     if (!machine.id.empty() && !is_name(machine.id, "-_.")) {
         file.fault("id", "bad_name", fmt::format("{} cannot be an id", in_ticks(machine.id)),
-                   "up to 64 letters, digits, '-', '_' and '.', such as \"tpu-v5e\"");
+                   "use up to 64 letters, digits, '-', '_' and '.', such as \"tpu-v5e\"");
     }
     machine.name = file.required_text("name");
     machine.vendor = file.text("vendor");
@@ -54,18 +54,18 @@ void read_passes(Reader& entry, Peak& peak) {
     const auto known = [&](const PassScheme& scheme) { return scheme.passes == peak.passes; };
     if (schemes.empty() || !entry.has("of")) {
         entry.fault(entry.has("of") ? "of" : "passes", "bad_value",
-                    fmt::format("products in {} are not known as passes over {}", name(peak.dtype),
+                    fmt::format("{} cannot be multiplied in passes over {}", name(peak.dtype),
                                 entry.has("of") ? name(peak.of) : "nothing"),
-                    "f32, tf32 and f16 are taken apart into bf16, int32 into int8 or bf16: of = \"bf16\"");
+                    "f32, tf32 and f16 can be split into bf16, int32 into int8 or bf16: of = \"bf16\"");
     } else if (std::none_of(schemes.begin(), schemes.end(), known)) {
-        entry.fault(
-            "passes", "bad_value",
-            fmt::format("{} passes over {} are no way to multiply {}", peak.passes, name(peak.of), name(peak.dtype)),
-            fmt::format("it takes {}", fmt::join(counts, ", ")));
+        entry.fault("passes", "bad_value",
+                    fmt::format("{} passes over {} cannot multiply {}", peak.passes, name(peak.of), name(peak.dtype)),
+                    fmt::format("the possible numbers of passes are {}", fmt::join(counts, ", ")));
     }
     if (peak.rate.value) {
-        entry.fault("value", "bad_value", "a product in passes has the rate that follows from the unit it runs on",
-                    "leave out `value`, or `of` and `passes`");
+        entry.fault("value", "bad_value",
+                    "the rate of multiplication in passes is derived from the unit that runs them",
+                    "remove `value`, or `of` and `passes`");
     }
 }
 
@@ -90,7 +90,7 @@ void read_peaks(Reader& file, Unit unit, Machine& machine) {
             entry.fault("dtype", "duplicate",
                         fmt::format("[[{}]] already has a rate for {} with {} accumulation", name(unit),
                                     name(peak.dtype), name(peak.accumulator)),
-                        "put the other figure under `alternatives`");
+                        "list the other figure under `alternatives`");
         }
         machine.peaks.push_back(std::move(peak));
     }
@@ -122,7 +122,7 @@ void read_memory(Reader& file, Machine& machine) {
         MemoryLevel level = read_level(entry);
         if (machine.level(level.id) != nullptr && entry.has("level")) {
             entry.fault("level", "duplicate", fmt::format("there are two levels `{}`", level.id),
-                        "levels of one kind are one entry with `instances`");
+                        "use one entry with `instances` for several memories of one kind");
         }
         machine.memory.push_back(std::move(level));
     }
@@ -189,7 +189,7 @@ void read_network(Reader& file, Machine& machine) {
         };
         if (!tier.id.empty() && (!is_name(tier.id, "-") || in(level_ids) || in(reserved))) {
             entry.fault("tier", "bad_name", fmt::format("{} cannot name a tier", in_ticks(tier.id)),
-                        "letters, digits and '-', such as ici, nvlink, xgmi, dcn, ib or ethernet");
+                        "use letters, digits and '-', such as ici, nvlink, xgmi, dcn, ib or ethernet");
         } else if (machine.tier(tier.id) != nullptr) {
             entry.fault("tier", "duplicate", fmt::format("there are two tiers `{}`", tier.id));
         }
@@ -280,7 +280,7 @@ Machine read_machine(Reader& file, const Citations& citations) {
 }  // namespace
 
 Result<Machine> parse_machine(std::string_view toml, std::string_view origin) {
-    TomlFile text(toml, origin, "texts stand between double quotes; docs/reference/machine-files.md has an example");
+    TomlFile text(toml, origin, "write strings in double quotes; docs/reference/machine-files.md has an example");
     text.read_sources();
     Reader file = text.root();
     Machine machine = read_machine(file, text.citations());

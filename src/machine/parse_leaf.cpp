@@ -29,15 +29,15 @@ void read_ratio(Reader& entry, NetworkTier& tier) {
         entry.fault(
             "oversubscription", "wrong_type",
             fmt::format("{} must be a ratio of two whole numbers up to a million", entry.of("oversubscription")),
-            "\"3:1\": three times the rate at a leaf's ports as on its way out");
+            "\"3:1\": a leaf's ports have three times the rate of its uplinks");
         return;
     }
     if (*ports < *uplinks) {
         entry.fault("oversubscription", "out_of_range",
-                    fmt::format("{} is below 1:1: the way out of a leaf would be wider than all its ports",
+                    fmt::format("{} is below 1:1: the uplinks of a leaf would be faster than all its ports",
                                 entry.of("oversubscription")),
-                    fmt::format("\"{}:{}\", if the two are mixed up; \"1:1\" where nothing is oversubscribed", *uplinks,
-                                *ports));
+                    fmt::format("write \"{}:{}\" if the two are swapped, or \"1:1\" if nothing is oversubscribed",
+                                *uplinks, *ports));
         return;
     }
     tier.oversubscription = Rational(*ports, *uplinks);
@@ -65,23 +65,24 @@ NodeChips node_of(const std::vector<NetworkTier>& inner) {
 
 void check_rails(Reader& entry, const NodeChips& node, const NetworkTier& tier) {
     if (node.cut || node.unsaid != nullptr) {
-        entry.fault("rails", "contradiction",
-                    fmt::format("{} spreads the chips of a node, and {}", entry.of("rails"),
-                                node.cut ? "slices of a torus have no size of their own"
-                                         : fmt::format("`{}` does not say how many it joins", node.unsaid->id)),
-                    node.cut ? "leave `rails` out" : fmt::format("give `domain` of `{}`", node.unsaid->id));
+        entry.fault(
+            "rails", "contradiction",
+            fmt::format("{} spreads the chips of a node, but {}", entry.of("rails"),
+                        node.cut ? "slices of a torus have no fixed size"
+                                 : fmt::format("`{}` does not say how many chips it connects", node.unsaid->id)),
+            node.cut ? "remove `rails`" : fmt::format("give `domain` of `{}`", node.unsaid->id));
     } else if (node.chips % tier.rails != 0) {
         entry.fault(
             "rails", "contradiction",
             fmt::format("{} = {} does not divide the {} chips of a node", entry.of("rails"), tier.rails, node.chips),
-            fmt::format("rails = {}, one for each chip", node.chips));
+            fmt::format("rails = {}, one per chip", node.chips));
     }
 }
 
 void check_leaf(Reader& entry, const NodeChips& node, const NetworkTier& tier) {
     if (tier.domain > 0 && tier.leaf > tier.domain) {
         entry.fault("leaf", "contradiction",
-                    fmt::format("{} = {} is larger than the tier, which joins {} chips", entry.of("leaf"), tier.leaf,
+                    fmt::format("{} = {} is larger than the tier, which connects {} chips", entry.of("leaf"), tier.leaf,
                                 tier.domain),
                     fmt::format("at most {}", tier.domain));
         return;
@@ -90,7 +91,7 @@ void check_leaf(Reader& entry, const NodeChips& node, const NetworkTier& tier) {
     const std::int64_t ports = node.chips / tier.rails;
     if (tier.leaf % ports == 0 || ports % tier.leaf == 0) return;
     entry.fault("leaf", "contradiction",
-                fmt::format("{} = {} is no whole number of nodes, each of which has {} port{} on a leaf",
+                fmt::format("{} = {} is not a whole number of nodes, each of which has {} port{} on a leaf",
                             entry.of("leaf"), tier.leaf, ports, ports == 1 ? "" : "s"),
                 fmt::format("a multiple of {}", ports));
 }
@@ -104,16 +105,16 @@ void read_leaf(Reader& entry, const std::vector<NetworkTier>& inner, NetworkTier
     for (const std::string_view key : {"leaf", "rails", "oversubscription"}) {
         if (!entry.has(key)) continue;
         if (tier.topology != "switch" && tier.topology != "nic") {
-            entry.fault(key, "contradiction", fmt::format("{} is for tiers of leaf switches", entry.of(key)),
+            entry.fault(key, "contradiction", fmt::format("{} applies only to tiers with leaf switches", entry.of(key)),
                         "topology = \"switch\" or \"nic\"");
             return;
         }
         for (const std::string_view other : {"leaf", "oversubscription"}) {
             if (entry.has(other)) continue;
-            entry.fault(key, "missing_key", fmt::format("{} says nothing without `{}`", entry.of(key), other),
+            entry.fault(key, "missing_key", fmt::format("{} has no effect without `{}`", entry.of(key), other),
                         other == "leaf"
-                            ? "leaf = 32, the chips whose ports share a leaf switch"
-                            : "oversubscription = \"1:1\" where the way out of a leaf is as wide as its ports");
+                            ? "leaf = 32, the number of chips whose ports share a leaf switch"
+                            : "oversubscription = \"1:1\" if the uplinks of a leaf are as fast as its ports");
             return;
         }
     }

@@ -30,7 +30,7 @@ void check_refused(std::string_view outer, std::string_view code, std::string_vi
 
 }  // namespace
 
-TEST_CASE("machine: leaves of a tier") {
+TEST_CASE("machine: leaf switches of a tier") {
     const auto machine = parse_machine(
         text("topology = \"nic\"\ndomain = 1024\nleaf = 32\nrails = 8\noversubscription = \"3:2\""), "toy.toml");
     REQUIRE_MESSAGE(machine.has_value(), to_text(machine.error()));
@@ -54,30 +54,31 @@ TEST_CASE("machine: leaves of a tier") {
               .has_value());
 }
 
-TEST_CASE("machine: leaves that contradict themselves") {
+TEST_CASE("machine: contradictory leaf switches") {
     check_refused("topology = \"nic\"\nleaf = 32\noversubscription = \"1:2\"", "out_of_range", "below 1:1");
     for (const std::string_view bad : {"2", "2:", ":1", "0:1", "2:1:1", "a:b", "-2:1", "2 : 1", "9999999:1", "1.5:1"}) {
         check_refused(fmt::format("topology = \"nic\"\nleaf = 32\noversubscription = \"{}\"", bad), "wrong_type",
                       "ratio of two whole numbers");
     }
-    check_refused("topology = \"nic\"\nleaf = 32\noversubscription = 2", "wrong_type", "text");
+    check_refused("topology = \"nic\"\nleaf = 32\noversubscription = 2", "wrong_type", "string");
     check_refused("topology = \"nic\"\nleaf = 32", "missing_key", "without `oversubscription`");
     check_refused("topology = \"nic\"\noversubscription = \"2:1\"", "missing_key", "without `leaf`");
     check_refused("topology = \"nic\"\nrails = 8", "missing_key", "without `leaf`");
     const auto none = parse_machine(text("topology = \"nic\"\nleaf = 0\noversubscription = \"2:1\""), "toy.toml");
     REQUIRE(!none.has_value());
     CHECK(none.error().message.find("leaf") != std::string::npos);
-    check_refused("topology = \"full_mesh\"\nleaf = 32\noversubscription = \"2:1\"", "contradiction", "leaf switches");
+    check_refused("topology = \"full_mesh\"\nleaf = 32\noversubscription = \"2:1\"", "contradiction",
+                  "with leaf switches");
     check_refused("topology = \"nic\"\ndomain = 16\nleaf = 32\noversubscription = \"2:1\"", "contradiction",
-                  "larger than the tier, which joins 16 chips");
+                  "larger than the tier, which connects 16 chips");
     check_refused("topology = \"nic\"\nleaf = 32\nrails = 3\noversubscription = \"2:1\"", "contradiction",
                   "= 3 does not divide the 8 chips of a node");
     check_refused("topology = \"nic\"\nleaf = 12\noversubscription = \"2:1\"", "contradiction",
-                  "no whole number of nodes");
+                  "not a whole number of nodes");
     check_refused("topology = \"nic\"\nleaf = 9\nrails = 4\noversubscription = \"2:1\"", "contradiction",
                   "has 2 ports");
     check_refused("topology = \"nic\"\nleaf = 32\nrails = 2\noversubscription = \"2:1\"", "contradiction",
-                  "does not say how many it joins", "topology = \"switch\"");
+                  "does not say how many chips it connects", "topology = \"switch\"");
     check_refused("topology = \"nic\"\nleaf = 32\nrails = 2\noversubscription = \"2:1\"", "contradiction", "torus",
                   "topology = \"torus2d\"\ndomain = 256");
 }

@@ -132,7 +132,7 @@ Error error_after_head(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("every key of a machine file arrives where it belongs") {
+TEST_CASE("every key of a machine file is stored in the right member") {
     const auto machine = parse_machine(toy, "toy.toml");
     REQUIRE_MESSAGE(machine.has_value(), to_text(machine.error()));
     CHECK(machine->id == "toy-1");
@@ -177,7 +177,7 @@ TEST_CASE("a figure keeps value, basis, confidence, source, note and alternative
     CHECK(machine->level("hbm")->measured_bandwidth.low_confidence());
 }
 
-TEST_CASE("memory levels stand outermost first, whatever their order in the file") {
+TEST_CASE("memory levels are sorted outermost first, whatever their order in the file") {
     const auto machine = parse_machine(toy, "toy.toml");
     REQUIRE(machine.has_value());
     REQUIRE(machine->memory.size() == 2);
@@ -220,7 +220,7 @@ TEST_CASE("host, network, prices and measurements") {
     CHECK(machine->measured[1].value.value->value == 80e12);
 }
 
-TEST_CASE("id and name are all that a file needs") {
+TEST_CASE("a file needs only id and name") {
     CHECK(parse_machine("id = \"x\"\nname = \"X\"\n", "my.toml").has_value());
     CHECK(error_of("").message == "`id` is missing");
     CHECK(error_of("id = \"x\"\n").message == "`name` is missing");
@@ -228,7 +228,7 @@ TEST_CASE("id and name are all that a file needs") {
     CHECK(error_of("id = \"x y\"\nname = \"X\"\n").code == "bad_name");
 }
 
-TEST_CASE("a typo in a key is an error with the nearest key, not a figure left out") {
+TEST_CASE("a typo in a key is an error that names the nearest key") {
     const Error top = error_after_head("yeer = 3\n");
     CHECK(top.code == "unknown_key");
     CHECK(top.hint == "did you mean `year`?");
@@ -263,7 +263,7 @@ TEST_CASE("values must be positive, finite, of the right unit and possible") {
     }
 }
 
-TEST_CASE("one figure, one entry") {
+TEST_CASE("each figure has one entry") {
     CHECK(error_after_head("[[matmul]]\ndtype = \"bf16\"\n[[matmul]]\ndtype = \"bfloat16\"\n").code == "duplicate");
     CHECK(parse_machine("id = \"x\"\nname = \"X\"\n[[matmul]]\ndtype = \"f16\"\n[[matmul]]\ndtype = "
                         "\"f16\"\naccumulator = \"f16\"\n",
@@ -286,8 +286,8 @@ TEST_CASE("names are checked") {
     CHECK(error_after_head("[clock]\nconfidence = \"E\"\n").code == "unknown_value");
 }
 
-TEST_CASE("wrong types say what is wanted") {
-    CHECK(error_of("id = 3\nname = \"X\"\n").message == "`id` must be a text, not a whole number");
+TEST_CASE("errors about types name the expected type") {
+    CHECK(error_of("id = 3\nname = \"X\"\n").message == "`id` must be a string, not a whole number");
     CHECK(error_after_head("matmul = 3\n").hint == "begin each entry with [[matmul]]");
     CHECK(error_after_head("matmul = [3]\n").code == "wrong_type");
     CHECK(error_after_head("clock = \"1 GHz\"\n").hint == "write clock = { value = \"...\", source = \"...\" }");
@@ -319,7 +319,7 @@ TEST_CASE("the first error of a file is the one that is reported") {
     CHECK(error.place->line == 4);
 }
 
-TEST_CASE("columns count bytes, the caret points into the line") {
+TEST_CASE("columns count bytes, and the caret points into the line") {
     const Error error = error_of("id = \"x\"\nname = \"\xC3\xA9\" zz\n");
     CHECK(error.code == "toml");
     CHECK(error.place->line == 2);
@@ -327,7 +327,7 @@ TEST_CASE("columns count bytes, the caret points into the line") {
     CHECK(error.place->text == "name = \"\xC3\xA9\" zz");
 }
 
-TEST_CASE("texts become one line, and control characters stay out of terminals") {
+TEST_CASE("strings become one line, and control characters are rejected") {
     const auto machine = parse_machine("id = \"x\"\nname = \"\"\"A\nB\"\"\"\n", "");
     REQUIRE(machine.has_value());
     CHECK(machine->name == "A B");

@@ -21,7 +21,7 @@ std::string kind_of(const toml::node& node) {
         case toml::node_type::array:
             return "a list";
         case toml::node_type::string:
-            return "a text";
+            return "a string";
         case toml::node_type::integer:
             return "a whole number";
         case toml::node_type::floating_point:
@@ -89,19 +89,18 @@ std::optional<std::string> Reader::string_of(const toml::node& node, std::string
     const auto* text = node.as_string();
     if (text == nullptr) {
         problems_.add(node.source().begin, "wrong_type",
-                      fmt::format("{} must be a text, not {}", of(key), kind_of(node)),
-                      "write it between double quotes");
+                      fmt::format("{} must be a string, not {}", of(key), kind_of(node)), "write it in double quotes");
         return std::nullopt;
     }
     if (text->get().size() > longest_text) {
         problems_.add(node.source().begin, "too_large", fmt::format("{} has {} bytes", of(key), text->get().size()),
-                      fmt::format("the longest text that is read has {}", longest_text));
+                      fmt::format("the limit is {}", longest_text));
         return std::nullopt;
     }
     auto line = one_line(text->get());
     if (!line) {
-        problems_.add(node.source().begin, "not_text", fmt::format("{} holds control characters", of(key)),
-                      "leave them out");
+        problems_.add(node.source().begin, "not_text", fmt::format("{} contains control characters", of(key)),
+                      "remove them");
     }
     return line;
 }
@@ -138,7 +137,7 @@ std::vector<std::string> Reader::texts(std::string_view key) {
     if (node == nullptr) return result;
     const toml::array* list = node->as_array();
     if (list == nullptr || list->size() > max_entries) {
-        fault(key, "wrong_type", fmt::format("{} must be a list of at most {} texts", of(key), max_entries),
+        fault(key, "wrong_type", fmt::format("{} must be a list of at most {} strings", of(key), max_entries),
               "[\"A\", \"B\"]");
         return result;
     }

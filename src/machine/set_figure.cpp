@@ -63,14 +63,15 @@ private:
             ROOFLINE_TRY(const auto factor, factor_of(value_));
             if (!before) {
                 return fail("no_figure", fmt::format("{} has no figure for {} to multiply", machine_.name, path_),
-                            fmt::format("give an absolute one: {}={}", path_, plausible<Q>.example));
+                            fmt::format("set an absolute value: {}={}", path_, plausible<Q>.example));
             }
             after = *before * factor;
         } else {
             ROOFLINE_TRY(after, parse_quantity<Q>(value_));
         }
         if (!(after.value >= plausible<Q>.least && after.value <= plausible<Q>.most)) {
-            return fail("out_of_range", fmt::format("{} is not what one chip can have for {}", in_ticks(value_), path_),
+            return fail("out_of_range",
+                        fmt::format("{} is out of the range for {} of one chip", in_ticks(value_), path_),
                         fmt::format("write it like {}={}", path_, plausible<Q>.example));
         }
         return after;
@@ -105,8 +106,8 @@ private:
         const std::optional<Frequency> before = machine_.clock.value;
         if (!before) {
             return fail("no_figure",
-                        fmt::format("the clock of {} is not known, so its rates cannot be scaled", machine_.name),
-                        "set the rates themselves: matmul.bf16=*0.8");
+                        fmt::format("the clock of {} is unknown, so its rates cannot be scaled", machine_.name),
+                        "set the rates directly: matmul.bf16=*0.8");
         }
         ROOFLINE_CHECK(set(machine_.clock, path_));
         const double ratio = machine_.clock.value->value / before->value;
@@ -148,7 +149,7 @@ private:
                                        [&](const Peak& each) { return each.passes > 0 && each.dtype == arithmetic; });
         if (peak == machine_.peaks.end()) {
             return fail("unknown_path",
-                        fmt::format("{} does not take products in {} in passes", machine_.name, name(arithmetic)),
+                        fmt::format("{} does not multiply {} in passes", machine_.name, name(arithmetic)),
                         "docs/reference/machine-files.md says which machine files do");
         }
         std::vector<std::string> choices;
@@ -163,7 +164,8 @@ private:
             }
             choices.push_back(fmt::format("{} ({})", count, scheme.precision));
         }
-        return fail("bad_value", fmt::format("{} is no number of passes for {}", in_ticks(value_), name(arithmetic)),
+        return fail("bad_value",
+                    fmt::format("{} is not a possible number of passes for {}", in_ticks(value_), name(arithmetic)),
                     fmt::format("choose {}", fmt::join(choices, " or ")));
     }
 

@@ -74,7 +74,7 @@ TEST_CASE("an absolute figure replaces the file's and is marked as a what-if") {
     CHECK(machine.changes[0].after == "3 TB/s");
 }
 
-TEST_CASE("a relative figure multiplies; a bare number is in base units; spaces do not matter") {
+TEST_CASE("a relative figure multiplies; a bare number is in base units; spaces are ignored") {
     Machine machine = adjusted_toy();
     REQUIRE(set_figure(machine, "matmul.bf16=*2").has_value());
     CHECK(machine.peak(Unit::matmul, Dtype::bf16)->rate.value->value == 200e12);
@@ -103,7 +103,7 @@ TEST_CASE("a figure that the machine lacks can be set, but not multiplied") {
     CHECK(assignment_error("pcie.bandwidth=*2").code == "no_figure");
 }
 
-TEST_CASE("a rate set for one kind of fp8 is that of fp8 arithmetic") {
+TEST_CASE("a rate set for one kind of fp8 applies to fp8 arithmetic") {
     Machine machine = adjusted_toy();
     REQUIRE(set_figure(machine, "matmul.e4m3=4e14").has_value());
     const auto assigned = assign(machine, Unit::matmul, Dtype::fp8);
@@ -119,7 +119,8 @@ TEST_CASE("prices are per hour") {
     CHECK(machine.price->value * 3600 == approx(3));
 }
 
-TEST_CASE("a tier's bandwidth is one link of a torus and the whole chip elsewhere; the rest follows") {
+TEST_CASE(
+    "a tier's bandwidth is that of one link of a torus and of the whole chip elsewhere; other rates scale along") {
     Machine machine = adjusted_toy();
     REQUIRE(set_figure(machine, "ici.bandwidth=100 GB/s").has_value());
     CHECK(machine.tier("ici")->link_bandwidth.value->value == 100e9);
@@ -132,7 +133,7 @@ TEST_CASE("a tier's bandwidth is one link of a torus and the whole chip elsewher
     CHECK(machine.tier("ici")->hop_latency.value->value == approx(2e-6));
 }
 
-TEST_CASE("the clock takes the compute rates with it, not the memory") {
+TEST_CASE("compute rates change with the clock, memory rates do not") {
     Machine machine = adjusted_toy();
     REQUIRE(set_figure(machine, "clock=1 GHz").has_value());
     CHECK(machine.peak(Unit::matmul, Dtype::bf16)->rate.value->value == 50e12);
@@ -163,7 +164,7 @@ TEST_CASE("errors name the nearest path or the right unit, and change nothing") 
     }
 }
 
-TEST_CASE("passes follow the unit they run on, and precisions choose their number") {
+TEST_CASE("the rate of passes follows from their unit, and the precision determines their number") {
     const auto parsed = parse_machine(R"(
 id = "toy"
 name = "Toy"

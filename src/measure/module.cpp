@@ -50,8 +50,8 @@ Result<void*> load_module(const std::string& name, const std::string& brings, co
         if (!std::filesystem::exists(path, problem)) continue;
         for (const std::string& place : {folder, path}) {
             if (trusted(place)) continue;
-            return fail("absent", fmt::format("{} is not loaded: others may write to {}", path, place),
-                        "let it belong to you or to root, and nobody else write there: chown, chmod o-w");
+            return fail("absent", fmt::format("{} is not loaded: other users may write to {}", path, place),
+                        "make sure that you or root own it and that no other user may write to it: chown, chmod o-w");
         }
         // global because MPI loads components that look up its symbols
         void* module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
@@ -59,7 +59,7 @@ Result<void*> load_module(const std::string& name, const std::string& brings, co
             const char* why = ::dlerror();
             return fail("absent",
                         fmt::format("{} cannot be loaded: {}", path, why == nullptr ? "no reason given" : why),
-                        fmt::format("install what it misses ({})", package));
+                        fmt::format("install the missing library ({})", package));
         }
         auto* version = symbol<const char*()>(module, "roofline_module_version");
         if (version == nullptr || std::string_view(version()) != ROOFLINE_VERSION) {
@@ -67,7 +67,8 @@ Result<void*> load_module(const std::string& name, const std::string& brings, co
                         "build or install both together");
         }
         auto* entry = symbol<void*()>(module, "roofline_module_" + name);
-        if (entry == nullptr) return fail("absent", fmt::format("{} is not the module it is called", path), remedy);
+        if (entry == nullptr)
+            return fail("absent", fmt::format("{} is not the module that its name says", path), remedy);
         return entry();
     }
     return fail("absent", no_module(name, brings), remedy);

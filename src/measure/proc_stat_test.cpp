@@ -16,14 +16,14 @@ constexpr const char* stat =
 
 }  // namespace
 
-TEST_CASE("stolen time is read from the eighth column of /proc/stat, for the processors that are asked for") {
+TEST_CASE("stolen time is read from the eighth column of /proc/stat, for the requested processors") {
     CHECK(stolen_seconds(stat, {}, 100) == approx(0.3));
     CHECK(stolen_seconds(stat, {0}, 100) == approx(0.1));
     CHECK(stolen_seconds(stat, {0, 1}, 100) == approx(0.3));
     CHECK(stolen_seconds(stat, {7}, 100) == 0);
 }
 
-TEST_CASE("an old kernel's or a broken /proc/stat tells nothing and is no fault") {
+TEST_CASE("/proc/stat of an old kernel or a broken one gives zero, not an error") {
     CHECK(stolen_seconds("cpu  100 0 50 900\n", {}, 100) == 0);
     CHECK(stolen_seconds("", {}, 100) == 0);
     CHECK(stolen_seconds("cpu", {}, 100) == 0);
@@ -31,7 +31,7 @@ TEST_CASE("an old kernel's or a broken /proc/stat tells nothing and is no fault"
     CHECK(stolen_seconds(stat, {}, 0) == 0);
 }
 
-TEST_CASE("a sample is clean when its threads had their processors and nothing was stolen") {
+TEST_CASE("a sample is clean if its threads kept their processors and no time was stolen") {
     Sample sample;
     CHECK(clean(sample, 0.985));
     sample.stolen_s = 0.01;

@@ -16,7 +16,7 @@ TEST_CASE("a quantile lies between order statistics") {
     CHECK(quantile({5}, 0.3) == 5);
 }
 
-TEST_CASE("disturbed samples are left out, counted, and used only when most are") {
+TEST_CASE("disturbed samples are counted and excluded unless most samples are disturbed") {
     std::vector<Sample> samples(10);
     for (std::size_t i = 0; i < samples.size(); ++i) samples[i].seconds = static_cast<double>(i + 1);
     for (std::size_t i = 5; i < 10; ++i) samples[i].cpu_share = 0.5;
@@ -33,7 +33,7 @@ TEST_CASE("disturbed samples are left out, counted, and used only when most are"
     CHECK(spread.median == approx(5.5));  // of all ten samples
 }
 
-TEST_CASE("calls that time themselves are taken in turn, and their errors end it") {
+TEST_CASE("calls that time themselves alternate, and an error ends sampling") {
     std::vector<int> order;
     const auto calls = [&](int which) {
         return TimedCalls([&order, which](std::int64_t) -> Result<Sample> {
@@ -67,7 +67,7 @@ TEST_CASE("a request to stop ends sampling") {
     CHECK(sampled.error().code == "interrupted");
 }
 
-TEST_CASE("a spread in words") {
+TEST_CASE("the text of a spread") {
     Spread spread{1.2e-3, 1.1e-3, 1.3e-3, 1.0e-3, 15, 16, false};
     CHECK(spread_text(spread) == "median 1.2 ms, 15 of 16 samples, p5 to p95 1.1 ms to 1.3 ms");
     spread.disturbed = true;

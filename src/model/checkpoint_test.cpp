@@ -16,7 +16,7 @@ std::string part(std::string name, std::string dtype = "bf16") {
 
 }  // namespace
 
-TEST_CASE("parts by the names of checkpoints") {
+TEST_CASE("parts are derived from the names of tensors") {
     CHECK(part("model.embed_tokens.weight") == "embedding");
     CHECK(part("transformer.wte.weight") == "embedding");
     CHECK(part("token_embd.weight") == "embedding");
@@ -40,7 +40,7 @@ TEST_CASE("parts by the names of checkpoints") {
     CHECK(part("rope_freqs.weight", "f32") == "other");
 }
 
-TEST_CASE("layers, and what a tensor is called in one") {
+TEST_CASE("layers, and names of tensors inside a layer") {
     CHECK(layer_of_tensor("model.layers.12.mlp.experts.3.up_proj.weight") == 12);
     CHECK(!layer_of_tensor("lm_head.weight"));
     CHECK(!layer_of_tensor("a.99999999999999999999.b"));
@@ -48,7 +48,7 @@ TEST_CASE("layers, and what a tensor is called in one") {
     CHECK(name_in_layer("lm_head.weight") == "lm_head.weight");
 }
 
-TEST_CASE("sums of a checkpoint") {
+TEST_CASE("totals of a checkpoint") {
     Checkpoint checkpoint;
     checkpoint.tensors = {tensor("model.embed_tokens.weight", "bf16", 10),
                           tensor("model.layers.0.mlp.up_proj.weight", "f8_e4m3", 7),

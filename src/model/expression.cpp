@@ -42,7 +42,7 @@ public:
     Result<ConfigResult> run() {
         auto value = alternatives();
         skip();
-        if (value && at_ < text_.size()) return wrong("the end was expected");
+        if (value && at_ < text_.size()) return wrong("expected the end");
         return value;
     }
 
@@ -69,7 +69,7 @@ private:
     }
 
     Result<ConfigResult> alternatives() {
-        if (++depth_ > max_depth) return wrong("it is nested too deep");
+        if (++depth_ > max_depth) return wrong("it is nested too deeply");
         auto value = disjunction();
         while (value && accept("|")) {
             auto other = unless(!missing(*value), [this] { return disjunction(); });
@@ -116,10 +116,10 @@ private:
     Result<ConfigResult> logic(const ConfigResult& a, const ConfigResult& b, bool both) const {
         if (missing(a)) return a;
         const auto* x = std::get_if<bool>(&a);
-        if (x == nullptr) return wrong("a condition is needed, not " + text_of(a));
+        if (x == nullptr) return wrong("expected a condition, not " + text_of(a));
         if (*x != both) return a;  // the right operand does not matter, even if it is absent
         if (missing(b)) return b;
-        if (!std::holds_alternative<bool>(b)) return wrong("a condition is needed, not " + text_of(b));
+        if (!std::holds_alternative<bool>(b)) return wrong("expected a condition, not " + text_of(b));
         return b;
     }
 
@@ -128,7 +128,7 @@ private:
         auto value = negation();
         if (!value || missing(*value)) return value;
         const auto* condition = std::get_if<bool>(&*value);
-        if (condition == nullptr) return wrong("a condition is needed, not " + text_of(*value));
+        if (condition == nullptr) return wrong("expected a condition, not " + text_of(*value));
         return ConfigResult(!*condition);
     }
 
@@ -154,7 +154,7 @@ private:
         }
         const auto x = real(a);
         const auto y = real(b);
-        if (!x || !y) return wrong(fmt::format("{} and {} cannot be ordered", text_of(a), text_of(b)));
+        if (!x || !y) return wrong(fmt::format("{} and {} cannot be compared", text_of(a), text_of(b)));
         return ConfigResult(op == "<" ? *x < *y : op == "<=" ? *x <= *y : op == ">" ? *x > *y : *x >= *y);
     }
 
@@ -207,14 +207,14 @@ private:
         }
         if (b <= 0 || a < 0) return fail("bad_value", fmt::format("`{}` divides {} by {}", text_, a, b));
         if (op == '/' && a % b != 0) {
-            return fail("bad_value", fmt::format("`{}` does not come out even: {} is no multiple of {}", text_, a, b),
+            return fail("bad_value", fmt::format("`{}` leaves a remainder: {} is not a multiple of {}", text_, a, b),
                         "check the two keys: such a model cannot be built");
         }
         return ConfigResult(op == '%' ? a % b : a / b);
     }
 
     Result<ConfigResult> mismatch(std::string_view op, const ConfigResult& value) const {
-        return fail("bad_value", fmt::format("{} in `{}` is no number that `{}` can take", text_of(value), text_, op));
+        return fail("bad_value", fmt::format("{} in `{}` is not a valid operand of `{}`", text_of(value), text_, op));
     }
 
     Result<ConfigResult> item() {
@@ -222,7 +222,7 @@ private:
         while (value) {
             if (accept("[")) {
                 ROOFLINE_TRY(auto index, alternatives());
-                if (!accept("]")) return wrong("`]` was expected");
+                if (!accept("]")) return wrong("expected `]`");
                 value = at(*value, index);
             } else if (accept(".")) {
                 const std::string_view key = word();
@@ -256,8 +256,8 @@ private:
     }
 
     tl::unexpected<Error> outside(std::int64_t place, std::size_t count) const {
-        return fail("bad_value", fmt::format("`{}`: there is no item {} in a list of {}", text_, place, count),
-                    "a list with an item for each layer is too short");
+        return fail("bad_value", fmt::format("`{}`: a list of {1} items has no item {0}", text_, place, count),
+                    "a list with one item per layer is too short");
     }
 
     Result<const FileValue*> list_of(const ConfigResult& value) const {
@@ -277,12 +277,12 @@ private:
         skip();
         if (accept("(")) {
             auto inner = alternatives();
-            if (inner && !accept(")")) return wrong("`)` was expected");
+            if (inner && !accept(")")) return wrong("expected `)`");
             return inner;
         }
         if (accept("'")) {
             const std::size_t end = text_.find('\'', at_);
-            if (end == std::string_view::npos) return wrong("the text has no end");
+            if (end == std::string_view::npos) return wrong("the string is not terminated");
             const std::string_view inside = text_.substr(at_, end - at_);
             at_ = end + 1;
             return ConfigResult(std::string(inside));
@@ -296,7 +296,7 @@ private:
             return ConfigResult(number);
         }
         const std::string_view name = word();
-        if (name.empty()) return wrong("a key, a number or `(` was expected");
+        if (name.empty()) return wrong("expected a key, a number or `(`");
         if (name == "yes" || name == "true") return ConfigResult(true);
         if (name == "no" || name == "false") return ConfigResult(false);
         if (accept("(")) return call(name);
@@ -312,12 +312,12 @@ private:
             ROOFLINE_TRY(auto argument, unless(other, [this] { return alternatives(); }));
             arguments.push_back(std::move(argument));
         } while (accept(","));
-        if (!accept(")")) return wrong("`)` was expected");
+        if (!accept(")")) return wrong("expected `)`");
         if (name == "present" && arguments.size() == 1) return ConfigResult(!missing(arguments.front()));
         if (name == "if" && arguments.size() == 3) {
             if (missing(arguments[0])) return arguments[0];
             const auto* condition = std::get_if<bool>(arguments.data());
-            if (condition == nullptr) return wrong("a condition is needed, not " + text_of(arguments[0]));
+            if (condition == nullptr) return wrong("expected a condition, not " + text_of(arguments[0]));
             return arguments[*condition ? 1 : 2];
         }
         for (const ConfigResult& argument : arguments) {
@@ -347,7 +347,7 @@ private:
         }
         const auto* a = arguments.empty() ? nullptr : std::get_if<std::int64_t>(arguments.data());
         const auto* b = arguments.size() != 2 ? nullptr : std::get_if<std::int64_t>(&arguments[1]);
-        if (a == nullptr || b == nullptr) return wrong(fmt::format("`{}` cannot take that", name));
+        if (a == nullptr || b == nullptr) return wrong(fmt::format("`{}` cannot take these arguments", name));
         if (name == "min") return ConfigResult(std::min(*a, *b));
         if (name == "max") return ConfigResult(std::max(*a, *b));
         if (name == "round_up") {

@@ -36,7 +36,7 @@ std::string said(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("numbers, keys, and what stands in for absent ones") {
+TEST_CASE("numbers, keys, and replacements for absent keys") {
     CHECK(said("width / heads") == "128");
     CHECK(said("head_dim | width / heads") == "128");
     CHECK(said("odd | width / heads") == "7");
@@ -71,7 +71,7 @@ TEST_CASE("conditions and lists") {
     CHECK(said("yes or kinds[7] == 1") == "true");
 }
 
-TEST_CASE("what does not come out is an error, never a guess") {
+TEST_CASE("an expression without a valid result is an error") {
     CHECK(said("width / odd") == "bad_value");
     CHECK(said("width / 0") == "bad_value");
     CHECK(said("kinds[3]") == "bad_value");

@@ -37,7 +37,7 @@ private:
 
     std::string text(const toml::node& node) {
         if (const auto* text = node.as_string()) return text->get();
-        wrong(node, "a text was expected: expressions stand in quotes");
+        wrong(node, "expected a string: write expressions in quotes");
         return "";
     }
 
@@ -45,7 +45,7 @@ private:
         Expressions all;
         const auto* table = node.as_table();
         if (table == nullptr) {
-            wrong(node, "a table was expected");
+            wrong(node, "expected a table");
             return all;
         }
         for (const auto& [key, value] : *table) all.emplace_back(std::string(key.str()), text(value));
@@ -66,7 +66,7 @@ private:
         Expressions all;
         const auto* list = node.as_array();
         if (list == nullptr) {
-            wrong(node, "a list of tables was expected");
+            wrong(node, "expected a list of tables");
             return all;
         }
         for (const toml::node& item : *list) {
@@ -74,7 +74,7 @@ private:
             const toml::node* when = table == nullptr ? nullptr : table->get("when");
             const toml::node* because = table == nullptr ? nullptr : table->get("because");
             if (when == nullptr || because == nullptr || table->size() != 2) {
-                wrong(item, "`when` and `because` were expected");
+                wrong(item, "expected `when` and `because`");
                 continue;
             }
             all.emplace_back(text(*when), text(*because));
@@ -94,7 +94,7 @@ private:
         } else if (key == "active") {
             table.active = text(node);
             if (table.active != "embedding" && table.active != "no embedding") {
-                wrong(node, "`active` is \"embedding\" or \"no embedding\"");
+                wrong(node, "`active` must be \"embedding\" or \"no embedding\"");
             }
         } else if (key == "defaults") {
             table.defaults = file_value(node);
@@ -118,7 +118,7 @@ private:
 
     void layers(const toml::node& node, KeyTable& table) {
         const auto* parts = node.as_table();
-        if (parts == nullptr) return wrong(node, "a table was expected");
+        if (parts == nullptr) return wrong(node, "expected a table");
         for (const auto& [key, value] : *parts) {
             if (key.str() == "count") {
                 table.layers = text(value);
@@ -218,7 +218,7 @@ Result<KeyTable> key_table(std::string_view model_type) {
         if (file.model_type == model_type || among(file.aliases, model_type)) return with_base(file, 0);
     }
     std::string hint = did_you_mean(model_type, known_model_types());
-    if (hint.empty()) hint = "`roofline model --list` has the model types that are known";
+    if (hint.empty()) hint = "`roofline model --list` lists the supported model types";
     return fail("unknown_model_type",
                 fmt::format("no architecture is known for model_type `{}`", model_type.substr(0, 60)), std::move(hint));
 }

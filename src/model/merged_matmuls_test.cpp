@@ -34,7 +34,7 @@ const std::string tensors =
 
 }  // namespace
 
-TEST_CASE("projections of one tensor are one kernel, whatever stands between them") {
+TEST_CASE("projections of one tensor become one kernel, whatever is between them") {
     const Merged merged(tensors +
                         "Q : bf16[B, H] = X *_D Wq\nR = rope(Q)\nKp : bf16[B, K] = X *_D Wk\nE = rope(Kp)\n"
                         "Vp : bf16[B, K] = X *_D Wv\n");
@@ -45,14 +45,14 @@ TEST_CASE("projections of one tensor are one kernel, whatever stands between the
     CHECK(block->nodes.size() == 3);
 }
 
-TEST_CASE("what is put into a cache or gets a bias is merged, what goes through a function is not") {
+TEST_CASE("matmuls with a bias or into a cache are merged, matmuls followed by a function are not") {
     CHECK(Merged(tensors + "Q : bf16[B, H] = X *_D Wq\nC = scatter[S](C, Pos, X *_D Wk)\n").kernels() == 1);
     CHECK(Merged(tensors + "param b : bf16[H]\nQ : bf16[B, H] = X *_D Wq + b\nE : bf16[B, K] = X *_D Wk\n").kernels() ==
           1);
     CHECK(Merged(tensors + "Q : bf16[B, H] = X *_D Wq\nE : bf16[B, K] = softmax[K](X *_D Wk)\n").kernels() == 2);
 }
 
-TEST_CASE("nothing is merged across a change of what it reads or writes") {
+TEST_CASE("nothing is merged across a change of its inputs or outputs") {
     const std::string changed = tensors + "Q : bf16[B, H] = X *_D Wq\nX = relu(X)\nE : bf16[B, K] = X *_D Wk\n";
     CHECK(Merged(changed).kernels() == 3);
     // C is read between the matmuls, and moving the second would overwrite it before
@@ -62,7 +62,7 @@ TEST_CASE("nothing is merged across a change of what it reads or writes") {
     CHECK(Merged(read).kernels() == 3);
 }
 
-TEST_CASE("products of other tensors, other arithmetic or two inputs are left apart") {
+TEST_CASE("matmuls of other tensors, other arithmetic or two inputs are not merged") {
     const std::string other = "Y : bf16[B, D]\nparam W8 : fp8[D, K]\n" + tensors + "Q : bf16[B, H] = X *_D Wq\n";
     CHECK(Merged(other + "E : bf16[B, K] = Y *_D Wk\n").kernels() == 2);
     CHECK(Merged(other + "E : bf16[B, K] = X *_D W8\n").kernels() == 2);

@@ -45,8 +45,8 @@ public:
         if (const auto* number = std::get_if<std::int64_t>(&*value)) {
             if (*number >= 0) return *number;
         }
-        return fail("bad_value", fmt::format("{} comes out as {}, which is no size", what, text_of(*value)),
-                    fmt::format("it is `{}`; check those keys of the configuration", text));
+        return fail("bad_value", fmt::format("{} evaluates to {}, which is not a size", what, text_of(*value)),
+                    fmt::format("its expression is `{}`; check these keys of the configuration", text));
     }
 
     Result<bool> truth(const std::string& text, const std::string& what) {
@@ -55,8 +55,8 @@ public:
         if (const auto* absent = std::get_if<NoValue>(&*value)) return fail(missing(*absent));
         if (const auto* condition = std::get_if<bool>(&*value)) return *condition;
         return fail("bad_value",
-                    fmt::format("{} comes out as {}, which is neither true nor false", what, text_of(*value)),
-                    fmt::format("it is `{}`; check those keys of the configuration", text));
+                    fmt::format("{} evaluates to {}, which is neither true nor false", what, text_of(*value)),
+                    fmt::format("its expression is `{}`; check these keys of the configuration", text));
     }
 
     void layer(std::int64_t number) { layer_ = number; }
@@ -81,12 +81,12 @@ private:
     [[nodiscard]] Error missing(const NoValue& absent) const {
         return Error{"missing_key",
                      fmt::format("the configuration has no `{}`", absent.key),
-                     fmt::format("a {} needs it, and its class has no default for it", config_.model_type),
+                     fmt::format("{} needs it, and its class has no default for it", config_.model_type),
                      {}};
     }
 
     static Error about(Error error, const std::string& what) {
-        if (error.hint.empty()) error.hint = fmt::format("it is asked for {}", what);
+        if (error.hint.empty()) error.hint = fmt::format("it is needed for {}", what);
         return error;
     }
 
@@ -178,11 +178,11 @@ Dtype dtype_of(const Config& config, std::vector<std::string>& notes) {
         const FileValue* value = config.find(key);
         if (value == nullptr || value->kind != FileValue::Kind::text) continue;
         if (const auto dtype = find_dtype(value->text)) return *dtype;
-        notes.push_back(fmt::format("`{}` of the configuration is {}, which is no dtype that is known; bf16 is taken",
-                                    key, in_ticks(value->text)));
+        notes.push_back(fmt::format("`{}` of the configuration is {}, which is an unknown dtype; bf16 is used", key,
+                                    in_ticks(value->text)));
         return Dtype::bf16;
     }
-    notes.emplace_back("the configuration names no dtype for its weights; bf16 is taken");
+    notes.emplace_back("the configuration names no dtype for its weights; bf16 is used");
     return Dtype::bf16;
 }
 
@@ -242,8 +242,8 @@ Status check_sequence(Model& model, std::optional<std::int64_t> sequence) {
     if (!sequence) {
         model.notes.push_back(
             model.context > 0
-                ? fmt::format("without --seq the context of the configuration is taken: {} tokens", model.context)
-                : fmt::format("neither --seq nor the configuration says a context; {} tokens are taken", otherwise));
+                ? fmt::format("without --seq the context of the configuration is used: {} tokens", model.context)
+                : fmt::format("neither --seq nor the configuration gives a context; {} tokens are used", otherwise));
     }
     return {};
 }
@@ -260,8 +260,8 @@ Result<Choices> choices_of(Binder& binder, const KeyTable& table, Model& model) 
     }
     ROOFLINE_TRY(auto count, binder.whole(table.layers, "the number of layers"));
     if (count < 1 || count > max_layers) {
-        return fail("bad_value", fmt::format("a model of {} layers", count),
-                    fmt::format("there are 1 to {}; see `{}` in the configuration", max_layers, table.layers));
+        return fail("bad_value", fmt::format("the model has {} layers", count),
+                    fmt::format("1 to {} are supported; see `{}` in the configuration", max_layers, table.layers));
     }
     model.layer_count = count;
     ROOFLINE_TRY(auto groups, layer_groups(binder, table, count));
@@ -298,7 +298,7 @@ Result<Model> build_model(const Config& config, std::optional<std::int64_t> sequ
     ROOFLINE_TRY(auto table, key_table(config.model_type));
     if (!table.unsupported.empty()) {
         return fail("unsupported", fmt::format("model_type `{}`: {}", config.model_type, table.unsupported),
-                    "`roofline model --list` has the model types that are read");
+                    "`roofline model --list` lists the supported model types");
     }
     Binder binder(config, table, decoding);
     ROOFLINE_CHECK(binder.run());
@@ -331,8 +331,8 @@ Result<Model> build_model(const Config& config, std::optional<std::int64_t> sequ
         if (holds) model.notes.push_back(text);
     }
     if (!binder.defaulted().empty()) {
-        model.notes.push_back(
-            fmt::format("not in the configuration, so as its class has it: {}", fmt::join(binder.defaulted(), ", ")));
+        model.notes.push_back(fmt::format("not in the configuration, so the defaults of its class are used: {}",
+                                          fmt::join(binder.defaulted(), ", ")));
     }
     return model;
 }

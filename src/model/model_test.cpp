@@ -133,7 +133,7 @@ TEST_CASE("biases, tied heads and the norms of heads count") {
     CHECK(total("gemma2", {{"head_dim", whole(2)}}) == params - 80 + 3 * 16);
 }
 
-TEST_CASE("a tiny Mixtral: of four experts each token meets two") {
+TEST_CASE("a tiny Mixtral: each token uses two of four experts") {
     const Config from = config("mixtral", with({{"num_local_experts", whole(4)}, {"num_experts_per_tok", whole(2)}}));
     const ModelCounts counts = counted(built(from));
     CHECK(part(counts, "experts") == 3 * 4 * mlp);
@@ -206,7 +206,7 @@ TEST_CASE("Mamba 1 keeps a state that does not grow") {
     CHECK(counts.cache.state_bytes.to_double() == 2 * (12 * 4 * 4 + 12 * 3 * 2));
 }
 
-TEST_CASE("quantised weights: blocks, groups and what stays as it was") {
+TEST_CASE("quantised weights: blocks, groups and unquantised parameters") {
     const Model model = built(config("llama", tiny()));
     Quantisation quantisation;
     quantisation.method = "fp8";
@@ -224,7 +224,7 @@ TEST_CASE("quantised weights: blocks, groups and what stays as it was") {
     CHECK(all->total.to_double() == params / 2);
 }
 
-TEST_CASE("what a configuration cannot mean is refused, with the key or the nearest name") {
+TEST_CASE("an invalid configuration is rejected with the key or the nearest name") {
     const auto unknown = build_model(config("lama", tiny()), 32);
     REQUIRE(!unknown);
     CHECK(unknown.error().code == "unknown_model_type");
@@ -254,7 +254,7 @@ TEST_CASE("what a configuration cannot mean is refused, with the key or the near
     CHECK(code(config("gemma2", with({{"layer_types", ragged}}))) == "bad_value");  // three layers, one kind
 }
 
-TEST_CASE("counts beyond what can be held are an error, not a number") {
+TEST_CASE("counts that overflow are an error, not a number") {
     const Model model = built(config("mistral", with({{"head_dim", whole(INT64_MAX)},
                                                       {"num_attention_heads", whole(INT64_MAX)},
                                                       {"num_key_value_heads", whole(1)}})));
@@ -263,14 +263,14 @@ TEST_CASE("counts beyond what can be held are an error, not a number") {
     CHECK(counts.error().code == "overflow");
 }
 
-TEST_CASE("defaults of a class are said") {
+TEST_CASE("notes list the defaults of a class that were used") {
     const Model model = built(config("llama", {{"vocab_size", whole(10)}}));
     bool said = false;
     for (const std::string& note : model.notes) said = said || note.find("hidden_size = 4096") != std::string::npos;
     CHECK(said);
 }
 
-TEST_CASE("every key table reads, and every preset is a model") {
+TEST_CASE("every key table is valid, and every preset gives a model") {
     for (const std::string& type : known_model_types()) {
         CAPTURE(type);
         const auto table = key_table(type);
@@ -302,7 +302,7 @@ TEST_CASE("every key table reads, and every preset is a model") {
     CHECK(preset_config("").error().code == "unknown_model");
 }
 
-TEST_CASE("models of other publishers have the parameters that these say") {
+TEST_CASE("models of other publishers have the published numbers of parameters") {
     const auto parameters = [](const std::string& type, std::vector<std::pair<std::string, FileValue>> keys) {
         const auto model = build_model(config(type, std::move(keys)), 1000);
         REQUIRE_MESSAGE(model.has_value(), (model ? "" : to_text(model.error())));
@@ -351,7 +351,7 @@ TEST_CASE("models of other publishers have the parameters that these say") {
 }
 
 // The types of the most downloaded models, and related types.
-TEST_CASE("the types of models that people use are read, or refused with what is missing") {
+TEST_CASE("the types of popular models are supported, or rejected with what is missing") {
     for (const char* type : {"gpt2",
                              "llama",
                              "qwen2",
@@ -471,7 +471,7 @@ TEST_CASE("the types of models that people use are read, or refused with what is
     }
 }
 
-TEST_CASE("a preset is found by the names under which it is published") {
+TEST_CASE("a preset is found by its published names") {
     const auto found = [](const char* name) {
         const auto preset = preset_config(name);
         return preset ? preset->name : preset.error().hint;

@@ -65,7 +65,7 @@ struct PatternStep {
 Result<std::vector<PatternStep>> steps_of(std::string_view pattern) {
     const auto unknown = [&](std::string_view what) {
         return fail("unsupported", fmt::format("the pattern {} uses {}", in_ticks(pattern), what),
-                    "letters, `.`, `*`, `+`, `\\.`, (a|b), ^ and $ are understood");
+                    "supported are letters, `.`, `*`, `+`, `\\.`, (a|b), ^ and $");
     };
     std::vector<PatternStep> steps;
     std::size_t at = pattern.starts_with('^') ? 1 : 0;
@@ -96,7 +96,7 @@ Result<std::vector<PatternStep>> steps_of(std::string_view pattern) {
             if (inside.starts_with("?:")) inside.remove_prefix(2);
             if (close == std::string_view::npos || inside.empty() ||
                 inside.find_first_of("([.*+?\\$^") != std::string_view::npos) {
-                return unknown("a group of more than texts");
+                return unknown("a group that contains more than texts");
             }
             while (true) {
                 const std::size_t bar = inside.find('|');

@@ -13,7 +13,7 @@ std::string means(std::string_view pattern, std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("names stand for whole parts of a module's name") {
+TEST_CASE("names match whole parts of a module's name") {
     CHECK(means("lm_head", "lm_head") == "yes");
     CHECK(means("gate", "model.layers.0.mlp.gate") == "yes");
     CHECK(means("gate", "model.layers.0.mlp.gate_proj") == "no");
@@ -21,7 +21,7 @@ TEST_CASE("names stand for whole parts of a module's name") {
     CHECK(means("model.layers.1", "model.layers.10.mlp.up_proj") == "no");
 }
 
-TEST_CASE("stars stand for anything, and for what a module holds") {
+TEST_CASE("stars match anything, including the modules inside a module") {
     CHECK(means("model.layers.*.self_attn", "model.layers.7.self_attn.q_proj") == "yes");
     CHECK(means("model.layers.1.*", "model.layers.10.mlp.up_proj") == "no");
     CHECK(means("model.layers.0*", "model.layers.0.mlp.up_proj") == "yes");
@@ -30,7 +30,7 @@ TEST_CASE("stars stand for anything, and for what a module holds") {
     CHECK(means(std::string(2000, '*') + "x", std::string(2000, 'y')) == "no");
 }
 
-TEST_CASE("regular expressions begin where the name does, and take no longer for being nested") {
+TEST_CASE("regular expressions match from the beginning of the name, and nested ones take no longer") {
     CHECK(means("re:.*self_attn.*", "model.layers.7.self_attn.q_proj") == "yes");
     CHECK(means(R"(re:.*mlp\.(gate|up|gate_up|down)_proj.*)", "model.layers.0.mlp.up_proj") == "yes");
     CHECK(means(R"(re:.*mlp\.(gate|up|gate_up|down)_proj.*)", "model.layers.1.mlp.experts.0.up_proj") == "no");

@@ -64,7 +64,7 @@ Result<Config> preset_config(std::string_view name) {
         beginning.push_back(known);
     }
     if (beginning.size() > 1) {
-        return fail("unknown_model", fmt::format("several models begin with `{}`", wanted.substr(0, 60)),
+        return fail("unknown_model", fmt::format("several model names begin with `{}`", wanted.substr(0, 60)),
                     fmt::format("{}", fmt::join(beginning, ", ")));
     }
     if (beginning.empty() && wanted.find('/') != std::string::npos) {
@@ -77,7 +77,7 @@ Result<Config> preset_config(std::string_view name) {
         return fail(
             "unknown_model", fmt::format("no model `{}`", name.substr(0, 60)),
             did_you_mean(wanted, preset_names(),
-                         "`roofline model --list` has the names; a configuration is a file that ends in .json"));
+                         "`roofline model --list` lists the names; a configuration is a file that ends in .json"));
     }
     Config config;
     config.name = beginning.front();

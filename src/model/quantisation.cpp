@@ -29,7 +29,7 @@ Status add_texts(const FileValue& table, std::string_view key, std::vector<std::
     const bool fits = value->kind == FileValue::Kind::list &&
                       std::all_of(value->items.begin(), value->items.end(),
                                   [](const FileValue& item) { return item.kind == FileValue::Kind::text; });
-    if (!fits) return fail("bad_value", fmt::format("`{}` of the quantisation is no list of texts", key));
+    if (!fits) return fail("bad_value", fmt::format("`{}` of the quantisation is not a list of strings", key));
     for (const FileValue& item : value->items) texts.push_back(item.text);
     return {};
 }
@@ -52,7 +52,7 @@ Result<WeightFormat> fp8(const FileValue& table) {
                      std::all_of(block->items.begin(), block->items.end(), [](const FileValue& item) {
                          return item.kind == FileValue::Kind::whole && item.whole >= 1 && item.whole <= 1'000'000;
                      });
-    if (!two) return fail("bad_value", "`weight_block_size` of the quantisation is no pair of sizes");
+    if (!two) return fail("bad_value", "`weight_block_size` of the quantisation is not a pair of sizes");
     // Weights are stored as [out, in]; the scale of a block is f32.
     const std::int64_t columns = block->items[0].whole;
     const std::int64_t rows = block->items[1].whole;
@@ -71,15 +71,15 @@ Result<WeightFormat> algorithm(const std::string& name, const FileValue& table) 
         ROOFLINE_TRY(auto group, whole_at(table, "group_size", 128));
         return grouped(4, group, 16);
     }
-    return fail("unsupported", fmt::format("the quantisation {} is not known", in_ticks(name)),
-                "nvfp4, mxfp4, fp8 and integers in groups are");
+    return fail("unsupported", fmt::format("the quantisation {} is unknown", in_ticks(name)),
+                "supported are nvfp4, mxfp4, fp8 and grouped integers");
 }
 
 // Reads the weight format of a group of modules in compressed-tensors.
 Result<WeightFormat> group_format(const FileValue& group, const FileValue& whole) {
     const FileValue* weights = group.find("weights");
     if (weights == nullptr || weights->kind != FileValue::Kind::table) {
-        return fail("bad_value", "a group of the quantisation does not say what its weights are");
+        return fail("bad_value", "a group of the quantisation does not describe its weights");
     }
     ROOFLINE_TRY(auto bits, whole_at(*weights, "num_bits", 0));
     ROOFLINE_TRY(auto size, whole_at(*weights, "group_size", 0));
@@ -94,18 +94,18 @@ Result<WeightFormat> group_format(const FileValue& group, const FileValue& whole
         if (size > 0) return grouped(static_cast<int>(bits), size, 16);
         return by_channel(static_cast<int>(bits), 16);
     }
-    return fail("unsupported", fmt::format("weights of {} bits of type `{}` are not known", bits, kind),
-                "4 and 8 bits, whole numbers or floating point, are");
+    return fail("unsupported", fmt::format("weights of {} bits of type `{}` are not supported", bits, kind),
+                "supported are 4 and 8 bits, integer or floating point");
 }
 
 Status add_groups(const FileValue& table, Quantisation& result) {
     const FileValue* groups = table.find("config_groups");
     if (groups == nullptr || groups->kind != FileValue::Kind::table) {
         return fail("unsupported", "the quantisation has no `config_groups`",
-                    "it says neither a format nor groups of them");
+                    "it has neither a format nor groups of them");
     }
     for (const auto& [name, group] : groups->members) {
-        if (group.kind != FileValue::Kind::table) return fail("bad_value", fmt::format("`{}` is no table", name));
+        if (group.kind != FileValue::Kind::table) return fail("bad_value", fmt::format("`{}` is not a table", name));
         ROOFLINE_TRY(auto format, group_format(group, table));
         std::vector<std::string> targets;
         ROOFLINE_CHECK(add_texts(group, "targets", targets));
@@ -117,7 +117,7 @@ Status add_groups(const FileValue& table, Quantisation& result) {
 
 // Reads modelopt's list of layers, each of which has its own algorithm.
 Status add_layers(const FileValue& layers, Quantisation& result) {
-    if (layers.kind != FileValue::Kind::table) return fail("bad_value", "`quantized_layers` is no table");
+    if (layers.kind != FileValue::Kind::table) return fail("bad_value", "`quantized_layers` is not a table");
     for (const auto& [module, how] : layers.members) {
         ROOFLINE_TRY(auto format, algorithm(text_at(how, "quant_algo"), how));
         const auto known = std::find_if(result.rules.begin(), result.rules.end(),
@@ -137,7 +137,7 @@ Status add_packed(const FileValue& table, Quantisation& result) {
     const bool by_column = asked != nullptr && asked->kind == FileValue::Kind::whole && asked->whole == -1;
     ROOFLINE_TRY(auto group, by_column ? Result<std::int64_t>(0) : whole_at(table, "group_size", 128));
     if (bits != 2 && bits != 3 && bits != 4 && bits != 8) {
-        return fail("unsupported", fmt::format("weights of {} bits in groups are not known", bits));
+        return fail("unsupported", fmt::format("grouped weights of {} bits are not supported", bits));
     }
     // A scale in f16 and a zero point with as many bits as a weight.
     const int width = static_cast<int>(bits);
@@ -193,7 +193,7 @@ Result<Quantisation> read(const FileValue& table) {
     } else if (result.method == "gptq" || result.method == "awq") {
         status = add_packed(table, result);
     } else {
-        return fail("unsupported", fmt::format("the quantisation {} is not known", in_ticks(result.method)),
+        return fail("unsupported", fmt::format("the quantisation {} is unknown", in_ticks(result.method)),
                     "--weights DTYPE counts every parameter in one dtype");
     }
     if (!status) return fail(status.error());

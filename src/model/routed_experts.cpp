@@ -42,19 +42,21 @@ std::vector<RoutedExperts> routed_experts(const Program& program) {
 
 Status limit_to_groups(Program& program, ExpertGroups groups) {
     const auto wrong = [&](std::string why) {
-        return fail("bad_expert_groups", fmt::format("{} of {} groups of experts: {}", groups.chosen, groups.of, why),
-                    "groups are equal, and those that a token chooses have an expert for each of its choices");
+        return fail(
+            "bad_expert_groups", fmt::format("{} of {} groups of experts: {}", groups.chosen, groups.of, why),
+            "groups must be equal, and the groups that a token chooses must have enough experts for its choices");
     };
-    if (groups.chosen < 1 || groups.of < groups.chosen) return wrong("a token chooses one at least and all at most");
+    if (groups.chosen < 1 || groups.of < groups.chosen)
+        return wrong("a token chooses at least one and at most all of them");
     const std::vector<RoutedExperts> routed = routed_experts(program);
     if (routed.empty()) return wrong("no tokens choose experts (`dispatch`) in this program");
     for (const RoutedExperts& each : routed) {
         if (!program.sizes.contains(each.experts)) continue;
         const std::int64_t experts = product_of({each.experts}, program.sizes);
         const std::int64_t choices = product_of(each.choices, program.sizes);
-        if (experts % groups.of != 0) return wrong(fmt::format("{} experts cannot be cut into them", experts));
+        if (experts % groups.of != 0) return wrong(fmt::format("{} experts cannot be divided equally", experts));
         const std::int64_t left = experts / groups.of * groups.chosen;
-        if (left < choices) return wrong(fmt::format("{} experts are left for {} choices", left, choices));
+        if (left < choices) return wrong(fmt::format("only {} experts remain for {} choices", left, choices));
     }
     program.expert_groups = groups;
     return {};

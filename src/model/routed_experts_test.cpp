@@ -22,7 +22,7 @@ constexpr std::string_view routed =
 
 }  // namespace
 
-TEST_CASE("a dispatch says what tokens choose from, once for each pair of experts and rows") {
+TEST_CASE("a dispatch gives the dimensions of experts, once for each pair of experts and rows") {
     const auto found = routed_experts(parsed(routed));
     REQUIRE(found.size() == 1);
     CHECK(found[0].experts == "E");
@@ -32,7 +32,7 @@ TEST_CASE("a dispatch says what tokens choose from, once for each pair of expert
     CHECK(routed_experts(parsed("A : bf16[B, D]\nZ : bf16[B, D] = relu(A)\n")).empty());
 }
 
-TEST_CASE("likely experts are those that not every token passes over") {
+TEST_CASE("the expected number of experts that at least one token chooses") {
     CHECK(likely_experts(8, 2, 1) == 2);
     CHECK(likely_experts(8, 2, 2) == 4);      // 8 (1 - 0.75^2) = 3.5
     CHECK(likely_experts(256, 8, 10) == 70);  // 256 (1 - (31/32)^10) = 69.6
@@ -41,7 +41,7 @@ TEST_CASE("likely experts are those that not every token passes over") {
     CHECK(likely_experts(4, 9, 1) == 4);
 }
 
-TEST_CASE("the fewest experts are those of one token, with a row for each token") {
+TEST_CASE("the smallest number of experts is that of one token, with a row for each token") {
     const Program program = parsed(routed);
     Sizes sizes = program.sizes;
     bind_fewest_experts(program, sizes);
@@ -52,7 +52,7 @@ TEST_CASE("the fewest experts are those of one token, with a row for each token"
     CHECK(sizes.at("E") == 1);
 }
 
-TEST_CASE("products of dimensions stay below 2^50, and what has no size counts once") {
+TEST_CASE("products of dimensions stay below 2^50, and dimensions without a size count as 1") {
     CHECK(product_of({"B", "T", "Q"}, {{"B", 3}, {"T", 5}}) == 15);
     CHECK(product_of({"B", "T"}, {{"B", std::int64_t{1} << 40}, {"T", std::int64_t{1} << 40}}) == std::int64_t{1}
                                                                                                       << 50);

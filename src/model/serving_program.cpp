@@ -236,7 +236,7 @@ private:
         }
         program_.body.nodes = std::move(nodes);
         if (found_head_) return {};
-        return fail("unsupported", fmt::format("{} makes no logits", model_.name), "serving draws tokens from them");
+        return fail("unsupported", fmt::format("{} computes no logits", model_.name), "serving draws tokens from them");
     }
 
     // Inserts a statement that gathers the last rows of `from` along T before the statement that needs them.
@@ -323,8 +323,7 @@ private:
 Result<Program> serving_program(Program program, const Model& model, const ServingPass& pass,
                                 const ServingDtypes& dtypes) {
     if (pass.batch < 1 || pass.queries < 1 || pass.queries > pass.context) {
-        return fail("bad_request",
-                    "a pass takes one token of each sequence in at least, and all that it looks back on at most");
+        return fail("bad_request", "a pass takes at least one token of each sequence and at most the whole context");
     }
     return Serving(std::move(program), model, pass, dtypes).run();
 }

@@ -54,7 +54,7 @@ const Value& value_called(const Program& program, std::string_view name) {
 // Llama 2 7B: L = 32, D = 4096, F = 11008, K = 32, H = 128, V = 32000.
 constexpr double multiplying = 32.0 * (4 * 4096.0 * 4096 + 3 * 4096.0 * 11008) + 4096.0 * 32000;
 
-TEST_CASE("a decode step multiplies every weight once and looks back on the whole context") {
+TEST_CASE("a decode iteration multiplies every weight once and attends to the whole context") {
     const Model model = model_named("llama-2-7b", 1);
     const Program step = pass_of(model, {4, 1, 1000});
     // 2 FLOPs per weight, plus scores and values: 2 * 2 * S * K * H per layer
@@ -65,7 +65,7 @@ TEST_CASE("a decode step multiplies every weight once and looks back on the whol
     CHECK(bytes_read(step) < 1.01 * least);
 }
 
-TEST_CASE("a prefill makes the logits of the last token alone") {
+TEST_CASE("a prefill computes only the logits of the last token") {
     const Model model = model_named("llama-2-7b", 1);
     const Program prefill = pass_of(model, {1, 1000, 1000});
     const double layers = multiplying - 4096.0 * 32000;
@@ -74,7 +74,7 @@ TEST_CASE("a prefill makes the logits of the last token alone") {
     CHECK(matmul_flops(prefill) == approx(2 * 1000 * layers + 2 * 4096.0 * 32000 + attention));
 }
 
-TEST_CASE("weights and caches are kept in their dtypes, and integers only store") {
+TEST_CASE("weights and caches are stored in their dtypes, and integers only reduce storage") {
     const Model model = model_named("llama-2-7b", 1);
     const Program step = pass_of(model, {4, 1, 1000}, Dtype::int8, Dtype::int8);
     CHECK(value_called(step, "Wq").type.dtype == Dtype::int8);
@@ -90,7 +90,7 @@ TEST_CASE("weights and caches are kept in their dtypes, and integers only store"
     CHECK(bytes_read(step) < 1.02 * least);
 }
 
-TEST_CASE("products with weights in fp8 are done in fp8, attention in the dtype of the queries") {
+TEST_CASE("matmuls with fp8 weights run in fp8, attention in the dtype of the queries") {
     const Model model = model_named("llama-2-7b", 1);
     const Program step = pass_of(model, {1, 1, 1000}, Dtype::fp8, Dtype::bf16);
     auto work = derive_work(step);
@@ -105,7 +105,7 @@ TEST_CASE("products with weights in fp8 are done in fp8, attention in the dtype 
     CHECK(bf16 == approx(32 * 4.0 * 1000 * 4096));
 }
 
-TEST_CASE("behind a window a step looks back on the window alone") {
+TEST_CASE("with a window a decode iteration reads only the window") {
     // gpt-oss-20b: 12 of 24 layers have a window of 128; 8 heads of keys and values with 8 queries each, of width 64
     const Model model = model_named("gpt-oss-20b", 1);
     const Program far = pass_of(model, {1, 1, 10000});
@@ -117,7 +117,7 @@ TEST_CASE("behind a window a step looks back on the window alone") {
     CHECK(bytes_read(short_one) - bytes_read(shorter) == approx(24 * 2.0 * 8 * 64 * 2));
 }
 
-TEST_CASE("so many experts are read as tokens are likely to choose, or all of them") {
+TEST_CASE("the expected number of chosen experts is read, or all of them") {
     // Mixtral 8x22B: E = 8, A = 2, D = 6144, I = 16384, L = 56: an expert has 3 D I weights
     const Model model = model_named("mixtral-8x22b", 1);
     const double expert = 3 * 6144.0 * 16384 * 2;
@@ -130,13 +130,13 @@ TEST_CASE("so many experts are read as tokens are likely to choose, or all of th
     CHECK(all - five == approx(56 * 2 * expert).epsilon(0.001));
 }
 
-TEST_CASE("a pass has a token at least, and looks back on all that goes in") {
+TEST_CASE("a pass has at least one token, and its context includes all of its tokens") {
     const Model model = model_named("llama-2-7b", 1);
     CHECK_FALSE(serving_program(model.program, model, {1, 1001, 1000}, {}));
     CHECK_FALSE(serving_program(model.program, model, {0, 1, 1000}, {}));
 }
 
-TEST_CASE("the last chunk of a prompt looks back on all of it") {
+TEST_CASE("the last chunk of a prompt attends to the whole prompt") {
     const Model model = model_named("llama-2-7b", 1);
     const auto flops_of = [&](std::int64_t queries, std::int64_t context) {
         return matmul_flops(pass_of(model, {1, queries, context}));

@@ -67,7 +67,8 @@ Rational matmul_flops_of(const TrainingProgram& step, StepPhase phase) {
 }  // namespace
 
 TEST_CASE(
-    "a step of Llama 3.1 70B is 6 FLOPs for each parameter that multiplies and each token, and 7/2 of attention's") {
+    "a step of Llama 3.1 70B takes 6 FLOPs per multiplying parameter and token, and 7/2 of the forward FLOPs of "
+    "attention") {
     // 70,553,706,496 parameters; the embedding, 128256 x 8192, and 161 norms of 8192 are not multiplying:
     constexpr std::int64_t multiplying = 70'553'706'496 - 128'256LL * 8192 - 161LL * 8192;
     constexpr std::int64_t tokens = 4096;
@@ -92,7 +93,7 @@ TEST_CASE(
     CHECK(bytes == Rational(16) * Rational(70'553'706'496));
 }
 
-TEST_CASE("every second product with parameters is computed again") {
+TEST_CASE("every second matmul with parameters is recomputed") {
     constexpr std::int64_t tokens = 1024;
     const Model model = model_named("llama-3.1-8b", tokens);
     const TrainingProgram all = step_of(model, Remat::selective);
@@ -115,7 +116,9 @@ TEST_CASE("every second product with parameters is computed again") {
     CHECK(matmul_flops_of(half, StepPhase::forward) == matmul_flops_of(all, StepPhase::forward));
 }
 
-TEST_CASE("every model has a step, which reads back, and a backward pass with twice the products of the forward pass") {
+TEST_CASE(
+    "every model has a training step that parses back, and a backward pass with twice the matmuls of the forward "
+    "pass") {
     std::size_t next = 0;
     for (const std::string& name : preset_names()) {
         CAPTURE(name);

@@ -48,7 +48,8 @@ MeasuredTable peak_table(const CpuMeasurement& m) {
                               count_cell(static_cast<double>(peak.rate.tried)),
                               peak.refusal.empty() ? measured_text("") : measured_text("not used")});
     }
-    table.remarks.emplace_back("per cycle: operations of one thread in a cycle of the clock probed beside each sample");
+    table.remarks.emplace_back(
+        "per cycle: operations of one thread per cycle of the clock, which is probed with each sample");
     return table;
 }
 
@@ -95,7 +96,7 @@ MeasuredTable bandwidth_table(const CpuMeasurement& m) {
         table.rows.push_back(std::move(cells));
     }
     table.remarks.emplace_back(
-        "bytes that the program loads and stores; most moved: with the reads that plain stores cause (read for "
+        "bytes that the program loads and stores; most moved: including reads that plain stores cause (read for "
         "ownership)");
     return table;
 }
@@ -126,10 +127,8 @@ MeasuredTable level_table(const CpuMeasurement& m) {
 }
 
 MeasuredTable latency_table(const CpuMeasurement& m) {
-    MeasuredTable table{"plateaus",
-                        "Plateaus of the latency",
-                        {{"first_bytes", "from"}, {"last_bytes", "to"}, {"latency_s", "ns"}},
-                        {}};
+    MeasuredTable table{
+        "plateaus", "Latency plateaus", {{"first_bytes", "from"}, {"last_bytes", "to"}, {"latency_s", "ns"}}, {}};
     for (const Plateau& plateau : m.plateaus) {
         const auto first = static_cast<double>(plateau.first_bytes);
         const auto last = static_cast<double>(plateau.last_bytes);
@@ -140,8 +139,10 @@ MeasuredTable latency_table(const CpuMeasurement& m) {
 }
 
 MeasuredTable core_table(const CpuMeasurement& m) {
-    MeasuredTable table{
-        "core_to_core", "From the first core to another, one way", {{"other_core", "core"}, {"one_way_s", "ns"}}, {}};
+    MeasuredTable table{"core_to_core",
+                        "One-way latency from the first core to another",
+                        {{"other_core", "core"}, {"one_way_s", "ns"}},
+                        {}};
     for (std::size_t i = 0; i < m.core_to_core.size() && i + 1 < m.topology.cpus.size(); ++i) {
         table.rows.push_back({count_cell(static_cast<double>(i + 1)),
                               measured_number(number_text(m.core_to_core[i] * 1e9), m.core_to_core[i])});
@@ -173,15 +174,15 @@ MeasureReport cpu_report(const CpuMeasurement& m, const Machine& machine, const 
     report.notes = m.topology.notes;
     report.notes.insert(report.notes.end(), m.notes.begin(), m.notes.end());
     report.notes.push_back(
-        fmt::format("{} samples, {} of them disturbed and left out", m.samples_tried, m.samples_rejected));
+        fmt::format("{} samples, of which {} were disturbed and discarded", m.samples_tried, m.samples_rejected));
     return report;
 }
 
 MeasuredTable verification_table(const std::vector<PeakVerification>& verifications, const std::string& device) {
     MeasuredTable table{
         "verification",
-        "Real products beside the roofs, GFLOP/s (bytes: GOP/s)",
-        {{"dtype", "dtype"}, {"size", "size"}, {"p95_per_s", "p95"}, {"roof_fraction", "% of roof"}, {"verdict", ""}},
+        "Matmuls compared with the peaks, GFLOP/s (bytes: GOP/s)",
+        {{"dtype", "dtype"}, {"size", "size"}, {"p95_per_s", "p95"}, {"roof_fraction", "% of peak"}, {"verdict", ""}},
         {}};
     for (const PeakVerification& each : verifications) {
         table.rows.push_back({measured_text(std::string(name(each.dtype))), count_cell(static_cast<double>(each.size)),
@@ -194,12 +195,12 @@ MeasuredTable verification_table(const std::vector<PeakVerification>& verificati
 
 MeasuredTable law_table(const Calibration& calibration) {
     MeasuredTable table{"laws",
-                        "Expected times: the law of each kind of program, fitted to runs here",
+                        "Expected times: kernel models fitted to runs on this machine",
                         {{"kind", "kind"},
                          {"dtype", "dtype"},
                          {"rows", "runs"},
                          {"error_held_out", "error %"},
-                         {"error_of_bound", "of the bound %"},
+                         {"error_of_bound", "error of bound %"},
                          {"math", "% of math"},
                          {"vector", "% of vector"},
                          {"memory", "% of DRAM"},
@@ -216,14 +217,14 @@ MeasuredTable law_table(const Calibration& calibration) {
                               measured_number(number_text(law.fixed_s * 1e6), law.fixed_s)});
     }
     table.remarks.emplace_back(
-        "error: mean of |expected - measured| / measured, of runs that were held out; docs/method/accuracy.md has the "
-        "law");
+        "error: mean of |expected - measured| / measured over held-out runs; docs/method/accuracy.md has the "
+        "formula");
     return table;
 }
 
 MeasuredTable timed_table(const std::vector<TimedProgram>& programs) {
     MeasuredTable table{"timed",
-                        "Programs that the laws were fitted to",
+                        "Programs that the kernel models were fitted to",
                         {{"program", "program"},
                          {"size", "size"},
                          {"measured_s", "measured"},

@@ -120,10 +120,11 @@ Result<MachineFit> fit_machine(const std::string& toml, const std::string& date,
     }
     if (result.disturbed > 0) {
         result.notes.push_back(
-            fmt::format("{} timed programs were disturbed and left out of the laws", result.disturbed));
+            fmt::format("{} timed programs were disturbed and excluded from the kernel models", result.disturbed));
     }
     if (fit.too_few > 0) {
-        result.notes.push_back(fmt::format("{} timed programs are too few for a law of their own", fit.too_few));
+        result.notes.push_back(
+            fmt::format("{} timed programs belong to kinds with too few measurements for a kernel model", fit.too_few));
     }
     return result;
 }

@@ -57,7 +57,7 @@ Calibration invented_calibration() {
 
 }  // namespace
 
-TEST_CASE("a machine's file carries its laws and reads back as machine and as calibration") {
+TEST_CASE("a machine file with kernel models reads back as a machine and as a calibration") {
     const std::string text = calibrated_file(invented_machine(), invented_calibration(), {});
     const auto machine = parse_machine(text, "this.toml");
     REQUIRE(machine);
@@ -69,11 +69,11 @@ TEST_CASE("a machine's file carries its laws and reads back as machine and as ca
     CHECK((*calibration)->kernels.front().fit.law.p == 2);
 }
 
-TEST_CASE("without laws there is no table of them") {
+TEST_CASE("without kernel models there is no table of them") {
     CHECK(calibrated_file(invented_machine(), {}, {}) == machine_text(invented_machine()));
 }
 
-TEST_CASE("measuring the processor again keeps what was measured between ranks, and not the old laws of kernels") {
+TEST_CASE("measuring the processor again keeps the collectives of the network but not the old kernel models") {
     Machine old = invented_machine();
     NetworkTier tier;
     tier.id = "shm";
@@ -94,12 +94,12 @@ TEST_CASE("measuring the processor again keeps what was measured between ranks, 
     CHECK_FALSE(*calibration);
 }
 
-TEST_CASE("a file so far that is none is no reason to fail") {
+TEST_CASE("an invalid existing file does not cause a failure") {
     CHECK(calibrated_file(invented_machine(), {}, NamedText{"this.toml", "= broken ["}) ==
           machine_text(invented_machine()));
 }
 
-TEST_CASE("elementwise work is timed in rows of several lengths, as many elements of each") {
+TEST_CASE("elementwise operations are timed for several row lengths with equal numbers of elements") {
     // rows of one length would not separate the time per element from the time per row
     for (const Effort effort : {Effort::quick, Effort::thorough}) {
         std::map<std::string, std::set<std::string>> rows;
@@ -111,7 +111,7 @@ TEST_CASE("elementwise work is timed in rows of several lengths, as many element
     }
 }
 
-TEST_CASE("programs that run are fitted, and what does not run is noted") {
+TEST_CASE("programs that run are fitted, and programs that cannot run are noted") {
     auto device = make_cpu_device({1, false});
     REQUIRE(device);
     const std::vector<FitSubject> subjects{
@@ -138,7 +138,7 @@ TEST_CASE("programs that run are fitted, and what does not run is noted") {
     CHECK(fit->programs.front().expected_s > 0);
 }
 
-TEST_CASE("a quick measurement does not replace a full one without being told to") {
+TEST_CASE("a quick measurement does not replace a full one without --replace") {
     MeasureRequest request;
     request.effort = Effort::quick;
     request.output = "full.toml";
@@ -146,6 +146,6 @@ TEST_CASE("a quick measurement does not replace a full one without being told to
     Progress silent;
     const auto refused = handle_measure_cpu(request, Format::text, false, silent);
     REQUIRE_FALSE(refused);
-    CHECK(refused.error().message == "full.toml holds a full measurement, and --quick would replace it");
+    CHECK(refused.error().message == "full.toml contains a full measurement, which --quick would replace");
     CHECK(refused.error().hint.find("--replace") != std::string::npos);
 }

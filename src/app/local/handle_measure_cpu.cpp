@@ -49,8 +49,8 @@ Status check_replacement(const MeasureRequest& request) {
     const auto old = parse_machine_calibration(request.before->text, request.before->name);
     if (!old || !*old || (*old)->kernels.empty()) return {};
     return fail("bad_request",
-                fmt::format("{} holds a full measurement, and --quick would replace it", request.before->name),
-                "write the quick one elsewhere, -o quick.toml; or say --replace");
+                fmt::format("{} contains a full measurement, which --quick would replace", request.before->name),
+                "write the quick one to another file, e.g. -o quick.toml, or pass --replace");
 }
 
 /// Runs real programs: checks the peaks with matmuls, and fits expected times.
@@ -61,7 +61,7 @@ Status run_programs(const MeasureRequest& request, const CpuMeasurement& measure
     downgrade_unverified(machine, verified);
     report.tables.push_back(verification_table(verified, device.name()));
     if (request.effort == Effort::quick) {
-        report.notes.emplace_back("no expected times: --quick leaves out the runs that they are fitted to");
+        report.notes.emplace_back("no expected times: --quick omits the runs that they are fitted to");
         return {};
     }
     ROOFLINE_TRY(auto fit, fit_machine(machine_text(machine), request.date, device, request.effort,
@@ -96,7 +96,7 @@ Result<Response> handle_measure_cpu(const MeasureRequest& request, Format format
         ROOFLINE_CHECK(run_programs(request, measurement, **device, beside, machine, calibration, report));
     } else {
         downgrade_unverified(machine, {});
-        report.notes.push_back("no real program was run beside the roofs: " + device.error().message);
+        report.notes.push_back("the peaks were not verified with matmuls: " + device.error().message);
     }
     report.file = path;
     report.next = "use it: roofline op 'f32[B, D] * f32[D, F] -> f32[B, F]' --dims B=64,D=4096,F=4096 --on " +

@@ -57,7 +57,7 @@ Result<Response> handle_measure_gpu(const MeasureRequest& request, Format format
     if (format == Format::text) {
         for (const std::string& note : measurement.notes) response.out += fmt::format("note: {}\n", note);
         response.out +=
-            fmt::format("written to {}; `--on {}` prices with it\n", path, request.output.empty() ? "this" : path);
+            fmt::format("written to {}; use it with `--on {}`\n", path, request.output.empty() ? "this" : path);
     }
     return response;
 }

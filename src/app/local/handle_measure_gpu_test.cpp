@@ -8,7 +8,7 @@
 
 using namespace roofline::core;
 
-TEST_CASE("measure gpu writes a machine file that prices") {
+TEST_CASE("measure gpu writes a machine file that predictions can use") {
     MeasureRequest request;
     request.part = MeasureRequest::Part::gpu;
     request.effort = Effort::quick;
@@ -29,7 +29,7 @@ TEST_CASE("measure gpu writes a machine file that prices") {
     CHECK(machine->level("hbm")->bandwidth.value->value == approx(1e12).epsilon(0.1));
     CHECK(bf16->rate.source.starts_with(
         "roofline measure gpu, method 1, 2026-01-31; driver for CUDA 13.0, cuBLASLt 13.1.0"));
-    CHECK(response->out.find("written to gpu.toml; `--on gpu.toml` prices with it") != std::string::npos);
+    CHECK(response->out.find("written to gpu.toml; use it with `--on gpu.toml`") != std::string::npos);
 }
 
 TEST_CASE("measure gpu without a GPU says so, and writes nothing") {

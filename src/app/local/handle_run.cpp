@@ -15,7 +15,7 @@ namespace {
 /// The predictions that the plot shows. Errors: there is nothing to draw, or the kind of plot does not fit.
 Result<std::vector<Prediction>> predicted_plot(const RunRequest& request) {
     if (request.op.machines.empty()) {
-        return fail("no_machine", "there is no roofline to draw on: this machine has not been measured",
+        return fail("no_machine", "there is no roofline to plot: this machine has not been measured",
                     fmt::format("roofline measure {}, or name a machine with --on", request.on_gpu ? "gpu" : "cpu"));
     }
     ROOFLINE_TRY(auto axes, sweep_axes(request.op));
@@ -27,7 +27,7 @@ Result<std::vector<Prediction>> predicted_plot(const RunRequest& request) {
 Result<std::unique_ptr<Device>> device_of(const RunRequest& request) {
     if (!request.on_gpu) return make_cpu_device({request.threads, true});
     if (request.threads > 0) {
-        return fail("usage", "--threads is of the processor, and this runs on the GPU", "leave one of them out");
+        return fail("usage", "--threads is for the processor, but this runs on the GPU", "remove one of the options");
     }
     return make_gpu_device(request.gpu_libraries);
 }
@@ -37,8 +37,8 @@ Result<std::unique_ptr<Device>> device_of(const RunRequest& request) {
 Result<Response> handle(const RunRequest& request, Format format, bool color, Progress& progress) {
     if (for_ranks(request)) {
         if (request.on_gpu) {
-            return fail("unsupported", "a program that is split over ranks runs on processors, not on GPUs",
-                        "leave out --on gpu, or the mesh");
+            return fail("unsupported", "a program that is split over ranks runs only on processors, not on GPUs",
+                        "remove --on gpu or the mesh");
         }
         return run_on_ranks(request, format);
     }

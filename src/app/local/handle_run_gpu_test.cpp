@@ -18,7 +18,7 @@ RunRequest run_on_fake_gpu(const std::string& program) {
 
 }  // namespace
 
-TEST_CASE("gpu: a program runs beside the prediction of a machine") {
+TEST_CASE("gpu: a program runs and is compared with the prediction of a machine") {
     RunRequest request = run_on_fake_gpu("bf16[B=8, D=64] * bf16[D, F=32] -> bf16[B, F]");
     request.op.machines.push_back({"h200-sxm", {}, {}});
     Progress progress;
@@ -28,7 +28,7 @@ TEST_CASE("gpu: a program runs beside the prediction of a machine") {
     CHECK_MESSAGE(response->out.find("Imaginary GPU 256MB") != std::string::npos, response->out);
 }
 
-TEST_CASE("gpu: run says what is missing, and what does not go together") {
+TEST_CASE("gpu: run reports what is missing and which options conflict") {
     Progress progress;
     RunRequest nowhere = run_on_fake_gpu("f32[B=8, D=64] * f32[D, F=32] -> f32[B, F]");
     nowhere.gpu_libraries = "/nonexistent";
@@ -40,7 +40,7 @@ TEST_CASE("gpu: run says what is missing, and what does not go together") {
     threads.threads = 2;
     const auto refused = handle(threads, Format::text, false, progress);
     REQUIRE_FALSE(refused);
-    CHECK(refused.error().message.find("--threads is of the processor") != std::string::npos);
+    CHECK(refused.error().message.find("--threads is for the processor") != std::string::npos);
 
     const auto split = handle(run_on_fake_gpu("mesh X=2\nf32[B_X=8, D=64] * f32[D, F=32] -> f32[B_X, F]"), Format::text,
                               false, progress);

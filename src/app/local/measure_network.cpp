@@ -68,13 +68,13 @@ Result<Response> answer(const MeasureRequest& request, Format format, NetworkTim
         response.files.push_back({path, std::move(file)});
     } else {
         report.notes.push_back(
-            fmt::format("{} does not exist, so only a table is written: `roofline measure cpu`, and then "
-                        "this again, make `--on this:{}` work",
+            fmt::format("{} does not exist, so only a table is written: run `roofline measure cpu` and then "
+                        "this command again to use `--on this:{}`",
                         path, report.timing.ranks));
     }
     if (report.timing.hosts > 1) {
         report.notes.emplace_back(
-            "the ranks are on several hosts: shared memory and the wires between hosts are one tier here");
+            "the ranks are on several hosts: shared memory and the links between hosts are measured as one tier");
     }
     response.files.push_back(
         {table_name(path), exchange_table(report.timing.timed, report.system, software_name(report.timing.library))});
@@ -92,7 +92,7 @@ Result<Response> measure_network(const MeasureRequest& request, Format format, P
 
 Result<Response> measure_network(const MeasureRequest& request, Format format, Progress& progress, RankGroup& ranks) {
     if (ranks.size() < 2) {
-        return fail("one_rank", "there is one rank, and nobody to exchange with",
+        return fail("one_rank", "there is only one rank, so there is nothing to measure",
                     "mpirun -n 2 roofline measure network");
     }
     ExchangeTimingOptions options = timing_options(request.effort);

@@ -33,7 +33,7 @@ struct RowsOfOperation {
 
 Table summary(const NetworkReport& report) {
     const std::vector<TimedExchange>& timed = report.timing.timed;
-    Table table{{"operation", "ranks", "smallest", "", "largest", "", "best rate", "law off by", "held out"},
+    Table table{{"operation", "ranks", "smallest", "", "largest", "", "best rate", "model error", "held-out error"},
                 {},
                 {false, true, true, true, true, true, true, true, true}};
     std::map<std::pair<int, CollectiveKind>, RowsOfOperation> all;
@@ -100,10 +100,10 @@ std::string network_report(const NetworkReport& report, Format format) {
                                    timing.hosts == 1 ? "" : "s", timing.library);
     text += format == Format::markdown ? table_markdown(summary(report)) : table_text(summary(report), 2);
     text +=
-        fmt::format("\n{}: {} in and out of each rank at the most ({}), {} at the least\n", tier.label,
+        fmt::format("\n{}: at most {} in and out of each rank ({}), latency at least {}\n", tier.label,
                     to_text(*tier.chip_bandwidth.value), tier.chip_bandwidth.note, to_text(*tier.hop_latency.value));
     if (const std::size_t count = disturbed(timing); count > 0) {
-        text += fmt::format("note: {} of {} timings were disturbed by others on this machine\n", count,
+        text += fmt::format("note: {} of {} timings were disturbed by other processes on this machine\n", count,
                             timing.timed.size());
     }
     for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);

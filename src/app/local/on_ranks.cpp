@@ -6,7 +6,7 @@ Result<Response> on_ranks(const std::string& line, double max_s,
                           const std::function<Result<Response>(RankGroup&)>& work) {
     if (!launched()) {
         ROOFLINE_CHECK(RankGroup::available());
-        return fail("one_rank", "this process was started alone, and there is nobody to exchange with", line);
+        return fail("one_rank", "this process was started alone, so it has no other ranks to communicate with", line);
     }
     auto ranks = RankGroup::join(max_s);
     if (!ranks && launched()->rank > 0) return Response{};  // an error of all ranks is reported by one of them

@@ -40,9 +40,9 @@ Table stage_table(const RankRun& run, bool exact) {
         add(stage.measured.text, stage.measured.seconds, stage.lower_s, stage.expected_s);
     }
     const Analysis& total = run.predicted.analysis.total;
-    add("one after the other", run.sequential.median, total.exposed ? total.exposed : total.sequential,
+    add("sequential", run.sequential.median, total.exposed ? total.exposed : total.sequential,
         run.predicted.expected_s);
-    add("the same, hot", run.hot.median, std::nullopt, std::nullopt);
+    add("sequential, hot", run.hot.median, std::nullopt, std::nullopt);
     if (run.overlapped) {
         add(fmt::format("overlapped, in {} pieces", run.pieces), run.overlapped->median, total.bounds.lower,
             std::nullopt);
@@ -53,7 +53,7 @@ Table stage_table(const RankRun& run, bool exact) {
 std::string verdict(const RankRun& run) {
     if (run.check.checked == 0) return "not checked: one element alone takes too long";
     if (run.right) {
-        return fmt::format("right: {} elements, none further off than {:.2g} of the largest", run.check.checked,
+        return fmt::format("right: {} elements, largest error {:.2g} of the largest element", run.check.checked,
                            run.check.max_rel_error);
     }
     return fmt::format("WRONG: {}", run.check.worst);
@@ -165,10 +165,11 @@ Table sweep_table(const RankAnswer& answer, bool exact) {
 std::string longer_text(const RankAnswer& answer, const std::function<bool(const RankRun&)>& work_is_longer) {
     const std::vector<RankRun>& runs = answer.runs;
     const auto first = std::find_if(runs.begin(), runs.end(), work_is_longer);
-    if (first == runs.end()) return "exchanges take longer than the work everywhere";
-    if (!std::all_of(first, runs.end(), work_is_longer)) return "sometimes exchanges take longer, sometimes the work";
-    if (first == runs.begin()) return "the work takes longer than exchanges everywhere";
-    return fmt::format("exchanges take longer up to {} = {}, the work from {} on", answer.axes.front().name(),
+    if (first == runs.end()) return "communication takes longer than computation everywhere";
+    if (!std::all_of(first, runs.end(), work_is_longer))
+        return "sometimes communication takes longer, sometimes computation";
+    if (first == runs.begin()) return "computation takes longer than communication everywhere";
+    return fmt::format("communication takes longer up to {} = {}, computation from {} on", answer.axes.front().name(),
                        std::prev(first)->at.front(), first->at.front());
 }
 
@@ -202,12 +203,12 @@ std::string text_of(const RankAnswer& answer) {
     }
     const bool busy = std::any_of(answer.runs.begin(), answer.runs.end(),
                                   [](const RankRun& run) { return run.sequential.disturbed; });
-    if (busy) text += "\nnote: the machine was busy: these times are not to be trusted\n";
+    if (busy) text += "\nnote: the machine was busy: these times are not reliable\n";
     const auto in_caches =
         std::find_if(answer.runs.begin(), answer.runs.end(), [](const RankRun& run) { return !run.beyond_caches; });
     if (in_caches != answer.runs.end()) {
         text += fmt::format(
-            "note: the arrays of a rank are gone through in {} of memory, less than four times the last cache: some "
+            "note: the copies of a rank's arrays take {} of memory, less than four times the last-level cache: some "
             "may be "
             "read from there\n",
             to_text(Bytes{static_cast<double>(in_caches->sets) * in_caches->set_bytes}));
@@ -217,7 +218,7 @@ std::string text_of(const RankAnswer& answer) {
     });
     if (answer.threads == 1 && nothing_won) {
         text +=
-            "note: a rank has one core, which copies and adds what is exchanged as well as computing: overlapping wins "
+            "note: each rank has one core, which runs both communication and computation, so overlapping them gains "
             "nothing "
             "there\n";
     }

@@ -20,7 +20,7 @@ constexpr std::size_t max_points = 1000;
 
 Status check_program(const Program& program) {
     if (program.sharded()) {
-        return fail("no_ranks", "the program is split over a mesh, and one process is one chip",
+        return fail("no_ranks", "the program is split over a mesh, but a single process is only one chip",
                     "start as many ranks as the mesh has chips: mpirun -n 2 roofline run ... --mesh X=2");
     }
     if (program.sized()) return {};
@@ -30,7 +30,7 @@ Status check_program(const Program& program) {
     }
     return fail(
         "unsized",
-        fmt::format("{} {} no size, and only what has sizes can run", fmt::join(missing, ", "),
+        fmt::format("{} {} no size; a program runs only if all dimensions have sizes", fmt::join(missing, ", "),
                     missing.size() == 1 ? "has" : "have"),
         fmt::format("give {}: --dims {}=1024", missing.size() == 1 ? "it" : "them", fmt::join(missing, "=1024,")));
 }
@@ -103,8 +103,8 @@ void note_masks(const Program& program, std::vector<std::string>& notes) {
         std::any_of(program.values.begin(), program.values.end(), [](const Value& v) { return !v.masks.empty(); });
     if (masked) {
         notes.emplace_back(
-            "what a causal mask leaves out is computed as well and then masked: these kernels do not "
-            "skip it, while predictions do not count it");
+            "the kernels compute elements that a causal mask excludes and then mask them, "
+            "while predictions do not count them");
     }
 }
 
@@ -123,9 +123,9 @@ void note_exceeded_bounds(RunAnswer& answer) {
     if (where.empty()) return;
     const std::string points = answer.axes.empty() ? "" : fmt::format(" at {}", fmt::join(where, "; "));
     answer.notes.push_back(
-        fmt::format("measured below the lower bound{}: a rate of {} is below what this machine does, because it was "
+        fmt::format("measured below the lower bound{}: a rate of {} is lower than that of this machine because it was "
                     "measured while other work ran (roofline measure cpu measures it again), because inputs came from "
-                    "caches, or because it is another machine's",
+                    "caches, or because the rate is that of another machine",
                     points, answer.points.front().answer->machine.name));
 }
 
@@ -149,7 +149,7 @@ Result<std::vector<std::vector<std::int64_t>>> points_of(const std::vector<Sweep
     std::size_t count = 1;
     for (const SweepAxis& axis : axes) count *= axis.sizes.size();
     if (count > max_points) {
-        return fail("bad_sweep", fmt::format("{} points would be run; {} are the most", count, max_points),
+        return fail("bad_sweep", fmt::format("{} points would be run, but the limit is {}", count, max_points),
                     "take larger steps: B=1..4096*2 doubles");
     }
     std::vector<std::vector<std::int64_t>> points;

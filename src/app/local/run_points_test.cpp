@@ -45,7 +45,7 @@ Error error_of(const RunRequest& run) {
 
 }  // namespace
 
-TEST_CASE("run: a bound that the measurement beats is said to be too high, with the causes") {
+TEST_CASE("run: a note explains a measurement below the lower bound") {
     RunRequest run = request(matmul, "D=32,F=16");
     run.op.sweeps = {"B=2,8"};
     const auto noted = [&](const std::string& bandwidth) {
@@ -70,7 +70,7 @@ bandwidth = { value = ")" + bandwidth + R"(", source = "invented" }
     CHECK(noted("1000 TB/s").find("below the lower bound") == std::string::npos);
 }
 
-TEST_CASE("run: a product, beside the prediction that op makes") {
+TEST_CASE("run: a matmul is compared with the prediction of op") {
     RunRequest run = request(matmul, "B=8,D=32,F=16");
     run.op.machines = {{"tpu-v5e", {}, {}}};
     const RunAnswer answer = answer_of(run);
@@ -100,7 +100,7 @@ TEST_CASE("run: a product, beside the prediction that op makes") {
     CHECK(text.find("128 elements right") != std::string::npos);
 }
 
-TEST_CASE("run: without a machine measured numbers stand alone") {
+TEST_CASE("run: without a machine only measurements are shown") {
     const RunAnswer answer = answer_of(request(matmul, "B=8,D=32,F=16"));
     CHECK_FALSE(answer.points.front().answer);
     const auto json = nlohmann::json::parse(run_report(answer, Format::json, false), nullptr, false);
@@ -109,7 +109,7 @@ TEST_CASE("run: without a machine measured numbers stand alone") {
     CHECK(run_report(answer, Format::text, false).find("lower") == std::string::npos);
 }
 
-TEST_CASE("run: a sweep, in every format and on both plots") {
+TEST_CASE("run: a sweep in every format and on both plots") {
     RunRequest run = request(matmul, "D=32,F=16");
     run.op.sweeps = {"B=1,4,16"};
     run.op.machines = {{"tpu-v5e", {}, {}}};
@@ -138,7 +138,7 @@ TEST_CASE("run: a sweep, in every format and on both plots") {
     }
 }
 
-TEST_CASE("run: kernels of a program have times of their own") {
+TEST_CASE("run: each kernel of a program has its own time") {
     RunRequest run = request("X : f32[B=4, D=8]\nY : f32[B, D] = exp(X)\nZ : f32[B] = sum[D](Y)", "");
     run.op.machines = {{"tpu-v5e", {}, {}}};
     const RunAnswer answer = answer_of(run);
@@ -149,7 +149,7 @@ TEST_CASE("run: kernels of a program have times of their own") {
     CHECK(json["ops"][1]["measured_s"] == answer.points.front().kernels[1]);
 }
 
-TEST_CASE("run: what is wrong is said") {
+TEST_CASE("run: a wrong result is reported") {
     RunAnswer answer = answer_of(request(matmul, "B=2,D=4,F=2"));
     answer.points.front().of_bound = 3;
     answer.points.front().worst = "C[0, 1] is 2, should be 1 within 1e-06";
@@ -157,7 +157,7 @@ TEST_CASE("run: what is wrong is said") {
     CHECK(text.find("WRONG: C[0, 1] is 2, should be 1 within 1e-06") != std::string::npos);
 }
 
-TEST_CASE("run: refused before anything is measured") {
+TEST_CASE("run: invalid requests are rejected before anything is measured") {
     CHECK(error_of(request(matmul, "B=8,D=32")).code == "unsized");
     CHECK(error_of(request("f32[B_X, D] * f32[D, F] -> f32[B_X, F]", "B=8,D=4,F=4")).code == "no_ranks");
     CHECK(error_of(request(matmul, "B=1000000,D=1000000,F=1000000")).code == "too_large");
@@ -166,7 +166,7 @@ TEST_CASE("run: refused before anything is measured") {
     CHECK(error_of(two).code == "bad_request");
 }
 
-TEST_CASE("run: an interrupt ends it") {
+TEST_CASE("run: an interrupt ends the run") {
     request_stop();
     const Error error = error_of(request(matmul, "B=8,D=4,F=4"));
     reset_stop();

@@ -145,22 +145,22 @@ Status check_request(const RunRequest& request, const RankGroup& ranks) {
     const std::vector<MeshAxis> mesh = readable_mesh(request.op);
     const std::int64_t chips = chips_of(mesh);
     if (request.on_gpu) {
-        return fail("unsupported", "ranks run on the processor", "leave --on gpu out, or start it without mpirun");
+        return fail("unsupported", "ranks run on the processor", "remove --on gpu, or run it without mpirun");
     }
     if (mesh.empty()) {
-        return fail("no_mesh",
-                    fmt::format("there are {} ranks, and the program is not split over a mesh", ranks.size()),
-                    "name its axes: --mesh X=2, and write what is split: bf16[B_X, D]; or start it without mpirun");
+        return fail(
+            "no_mesh", fmt::format("there are {} ranks, but the program is not split over a mesh", ranks.size()),
+            "name the axes with --mesh X=2 and mark split dimensions as in bf16[B_X, D], or run it without mpirun");
     }
     if (chips != ranks.size()) {
         return fail(
             "wrong_ranks",
-            fmt::format("the mesh {} has {} chips, and there are {} ranks", mesh_text(mesh), chips, ranks.size()),
+            fmt::format("the mesh {} has {} chips, but there are {} ranks", mesh_text(mesh), chips, ranks.size()),
             line_for(chips, request));
     }
     if (request.op.machines.empty()) {
-        return fail("no_machine", "this machine has not been measured, and layouts are chosen by its rates",
-                    "roofline measure cpu, then mpirun -n 2 roofline measure network");
+        return fail("no_machine", "this machine has not been measured, but its rates are needed to choose layouts",
+                    "run roofline measure cpu, then mpirun -n 2 roofline measure network");
     }
     return {};
 }

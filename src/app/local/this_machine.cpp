@@ -23,7 +23,7 @@ Result<std::string> this_machine_path() {
     if (folder.empty()) {
         folder = environment("HOME");
         if (folder.empty()) {
-            return fail("file", "there is no HOME to keep this machine's file in",
+            return fail("file", "HOME is not set, so there is no folder for this machine's file",
                         "set ROOFLINE_THIS to a path, or name a file: -o my.toml, --on my.toml");
         }
         folder += "/.local/share";

@@ -48,8 +48,9 @@ Result<RunPoint> matmul_at(const Peak& peak, std::int64_t size, Device& device, 
     }
     RunPoint& point = answer.points.front();
     if (!point.right()) {
-        return fail("check_failed", fmt::format("a product in {} came out wrong ({})", name(peak.dtype), point.worst),
-                    "a result that stays wrong is a defect of the kernels, or of the processor");
+        return fail("check_failed",
+                    fmt::format("a matmul in {} gave a wrong result ({})", name(peak.dtype), point.worst),
+                    "if the result is wrong again, the kernels or the processor are defective");
     }
     return std::move(point);
 }
@@ -103,15 +104,15 @@ std::int64_t size_of_sample(double flops_per_s) {
 
 std::string verdict_of(const PeakComparison& matmul) {
     if (matmul.fraction > exceeds)
-        return "the roof is too low: it was measured while the machine was busy, or the clock was lower";
+        return "the peak is too low: it was measured while the machine was busy, or the clock was lower";
     if (matmul.fraction >= near_enough) return "verified";
     if (matmul.registers > 0 && matmul.registers < steady) {
         return fmt::format(
-            "not verified: right after it the cores themselves reached {} % of the roof in registers alone; a "
-            "neighbour works on the same cores, or the clock is lower",
+            "not verified: right afterwards the cores reached only {} % of the peak with register operations alone; "
+            "other work runs on the same cores, or the clock is lower",
             percent_text(matmul.registers));
     }
-    if (matmul.disturbed) return "not verified: the product did not have its cores to itself";
+    if (matmul.disturbed) return "not verified: other work disturbed the matmul";
     const auto note =
         std::find_if(matmul.notes.begin(), matmul.notes.end(), [](const std::string& each) { return !each.empty(); });
     const std::string kernels = note == matmul.notes.end() ? "the kernels that there are reach no more"
@@ -124,7 +125,7 @@ Result<std::vector<PeakVerification>> verify_peaks(Machine& machine, Device& dev
     std::vector<PeakVerification> results;
     for (Peak& peak : machine.peaks) {
         if (peak.unit != Unit::matmul || !peak.rate.value || !runs_here(peak.dtype)) continue;
-        progress.at(fmt::format("a real product in {}", name(peak.dtype)), 0);
+        progress.at(fmt::format("matmul in {}", name(peak.dtype)), 0);
         auto result = verify(peak, device, effort, register_rate);
         if (!result) {
             // a dtype that the kernels do not support says nothing about the peak
@@ -132,8 +133,8 @@ Result<std::vector<PeakVerification>> verify_peaks(Machine& machine, Device& dev
                 return fail(result.error());
             continue;
         }
-        peak.rate.note += fmt::format("; a product of size {} in {} reaches {} % of it: {}", result->size,
-                                      device.name(), percent_text(result->fraction), result->verdict);
+        peak.rate.note += fmt::format("; a matmul of size {} in {} reaches {} % of it: {}", result->size, device.name(),
+                                      percent_text(result->fraction), result->verdict);
         results.push_back(std::move(*result));
     }
     return results;

@@ -78,7 +78,7 @@ void check_passes(const BandwidthPasses& passes) {
 
 }  // namespace
 
-TEST_CASE("passes over memory read and write what they must, to the last byte and no further") {
+TEST_CASE("passes over memory read and write every byte and nothing beyond") {
     const CpuFeatures features = cpu_features();
     SUBCASE("plain") { check_passes(plain_passes()); }
     SUBCASE("AVX2") {
@@ -97,7 +97,7 @@ TEST_CASE("passes over memory read and write what they must, to the last byte an
     }
 }
 
-TEST_CASE("a plain store moves its line twice, one past the caches once") {
+TEST_CASE("a plain store moves its line twice, a non-temporal store once") {
     for (const BandwidthKernel& kernel : bandwidth_kernels(cpu_features())) {
         CAPTURE(kernel.id);
         const bool reads_only = kernel.id == "read";
@@ -107,7 +107,7 @@ TEST_CASE("a plain store moves its line twice, one past the caches once") {
     }
 }
 
-TEST_CASE("memory begins at a huge page and is refused when there cannot be so much") {
+TEST_CASE("memory is aligned to a huge page, and an impossible size is rejected") {
     auto buffer = PagedBuffer::make(12345, Pages::huge);
     REQUIRE(buffer);
     CHECK(reinterpret_cast<std::uintptr_t>(buffer->data()) % (2U << 20) == 0);

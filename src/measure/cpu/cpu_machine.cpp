@@ -53,7 +53,7 @@ std::optional<Figure<FlopRate>> derived_peak(const CpuMeasurement& measurement, 
         figure.basis = Basis::derived;
         figure.confidence = 'C';
         figure.source = source;
-        figure.note = fmt::format("{} operations a cycle ({}) at {} on {} threads; measured {}, which is not used: {}",
+        figure.note = fmt::format("{} operations per cycle ({}) at {} on {} threads; the measured {} is not used: {}",
                                   number_text(peak.port.rate), peak.kernel.instructions, to_text(Frequency{peak.hertz}),
                                   peak.threads, to_text(FlopRate{peak.rate.p95}), peak.refusal);
         best = figure;
@@ -77,7 +77,7 @@ void add_peak(const CpuMeasurement& measurement, Unit unit, Dtype dtype, const s
 }
 
 std::string bandwidth_text(const BandwidthResult& result) {
-    return fmt::format("{} of {} a thread{}", result.kernel.title,
+    return fmt::format("{} of {} per thread{}", result.kernel.title,
                        capacity_text(Bytes{static_cast<double>(result.working_set)}),
                        result.pages == Pages::small ? ", small pages" : "");
 }
@@ -140,7 +140,7 @@ Figure<Scalar> median_figure(const MeasuredRate& rate, std::string note, const s
 
 void add_measurements(const CpuMeasurement& measurement, const std::string& source, Machine& machine) {
     for (const PeakResult& peak : measurement.peaks) {
-        std::string note = fmt::format("{}, median; {} operations a cycle at {}{}", peak.kernel.instructions,
+        std::string note = fmt::format("{}, median; {} operations per cycle at {}{}", peak.kernel.instructions,
                                        number_text(peak.ops_per_cycle), to_text(Frequency{peak.hertz}),
                                        peak.refusal.empty() ? "" : "; not used: " + peak.refusal);
         machine.measured.push_back({fmt::format("{}_{}t", peak.kernel.id, peak.threads),
@@ -180,13 +180,13 @@ Result<Machine> machine_of(const CpuMeasurement& measurement, const std::string&
         machine.clock.value = Frequency{measurement.hertz};
         machine.clock.basis = Basis::measured;
         machine.clock.source = source;
-        machine.clock.note = "from additions that wait for one another, beside the peaks";
+        machine.clock.note = "from a chain of dependent additions, measured together with the peaks";
     }
     for (const DtypeInfo& dtype : all_dtypes()) add_peak(measurement, Unit::matmul, dtype.dtype, source, machine);
     add_peak(measurement, Unit::vector, Dtype::f64, source, machine);
     add_peak(measurement, Unit::vector, Dtype::f32, source, machine);
     if (machine.peaks.empty()) {
-        return fail("measurement", "no peak could be trusted: every kernel was disturbed or refused",
+        return fail("measurement", "no peak is reliable: the measurement of every kernel was disturbed or rejected",
                     "measure again when the machine is quiet, or on fewer processors (taskset)");
     }
     add_levels(measurement, source, machine);

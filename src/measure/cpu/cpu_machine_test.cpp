@@ -64,7 +64,7 @@ CpuMeasurement invented() {
 
 }  // namespace
 
-TEST_CASE("a measured processor becomes a machine that reads back as itself") {
+TEST_CASE("a measured processor becomes a machine that survives a round trip through its file") {
     const auto machine = machine_of(invented(), "2026-02-03");
     REQUIRE(machine);
     CHECK(machine->peak(Unit::matmul, Dtype::f32)->rate.value->value == 200e9);
@@ -93,7 +93,7 @@ TEST_CASE("a measured processor becomes a machine that reads back as itself") {
     CHECK(again->measured.size() == 10);
 }
 
-TEST_CASE("a refused peak gives way to another, to what the ports can do, or to nothing") {
+TEST_CASE("a rejected peak is replaced by another, by the rate of the ports, or by nothing") {
     CpuMeasurement m = invented();
     m.peaks[1].refusal = "disturbed";
     auto machine = machine_of(m, "");
@@ -121,7 +121,7 @@ TEST_CASE("a refused peak gives way to another, to what the ports can do, or to 
     CHECK(machine->peak(Unit::matmul, Dtype::f32)->rate.value->value == 200e9);
 }
 
-TEST_CASE("without a peak or without main memory there is no machine") {
+TEST_CASE("without a peak or a main memory bandwidth there is no machine") {
     CpuMeasurement m = invented();
     m.bandwidths.resize(2);
     auto machine = machine_of(m, "");
@@ -132,7 +132,7 @@ TEST_CASE("without a peak or without main memory there is no machine") {
     CHECK_FALSE(machine_of(m, ""));
 }
 
-TEST_CASE("refusals name their cause") {
+TEST_CASE("rejections name their cause") {
     PeakResult peak = peak_of("fma_f32", "FMA", Unit::matmul, Dtype::f32, 1, 100e9);
     CHECK(refusal_of(peak).empty());
     peak.port = {false, 32, 0.6};
@@ -145,7 +145,7 @@ TEST_CASE("refusals name their cause") {
     CHECK(refusal_of(peak).find("too few samples") != std::string::npos);
 }
 
-TEST_CASE("what one kernel has shown of the ports holds for all that use them") {
+TEST_CASE("what one kernel shows about the ports applies to all kernels that use them") {
     // 512 bits: an FMA is 32 operations in f32 and 16 in f64; twelve instructions per pass
     const auto wide = [](Dtype dtype, int threads, double operations, double ops_per_cycle) {
         PeakResult peak = peak_of("fma", "FMA", Unit::matmul, dtype, threads, 100e9);
@@ -168,7 +168,7 @@ TEST_CASE("what one kernel has shown of the ports holds for all that use them") 
     CHECK(peaks[1].port.sure);
 }
 
-TEST_CASE("working sets of memory are far larger than the caches, and a part of the memory") {
+TEST_CASE("working sets for main memory are far larger than the caches and fit in the memory") {
     CpuTopology topology;
     topology.caches = {{3, std::int64_t{32} << 20, 2, 8}};
     CHECK(memory_working_set(topology, std::int64_t{64} << 30) == std::size_t{256} << 20);
@@ -176,14 +176,14 @@ TEST_CASE("working sets of memory are far larger than the caches, and a part of 
     CHECK(memory_working_set({}, 0) == std::size_t{128} << 20);
 }
 
-TEST_CASE("counts of threads") {
+TEST_CASE("thread counts") {
     CHECK(thread_counts(1, true) == std::vector<int>{1});
     CHECK(thread_counts(2, true) == std::vector<int>{1, 2});
     CHECK(thread_counts(12, true) == std::vector<int>{1, 2, 4, 8, 12});
     CHECK(thread_counts(12, false) == std::vector<int>{1, 12});
 }
 
-TEST_CASE("a whole measurement with hardly any samples gives a machine, or says why not") {
+TEST_CASE("a whole measurement with very few samples gives a machine, or an error with the reason") {
     CpuMeasureOptions options;
     options.samples = 3;
     options.sample_s = 1e-4;

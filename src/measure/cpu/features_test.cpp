@@ -12,7 +12,7 @@ constexpr std::uint32_t avx512_bits = (1U << 16) | (1U << 17) | (1U << 30);
 
 }  // namespace
 
-TEST_CASE("family and model are put together from cpuid's parts") {
+TEST_CASE("family and model are combined from cpuid's fields") {
     CpuidAnswers answers;
     answers.leaf1_eax = 0x00a00f11;  // EPYC 7003: base family f, extended family a, extended model 0, base model 1
     CHECK(decode_cpuid(answers).family == 0x19);
@@ -22,7 +22,7 @@ TEST_CASE("family and model are put together from cpuid's parts") {
     CHECK(decode_cpuid(answers).model == 0x8f);
 }
 
-TEST_CASE("registers that the operating system does not save are as good as none") {
+TEST_CASE("a feature whose registers the operating system does not save is absent") {
     CpuidAnswers answers;
     answers.leaf1_ecx = osxsave_avx_fma;
     answers.leaf7_ebx = avx2_bit | avx512_bits;
@@ -41,7 +41,7 @@ TEST_CASE("registers that the operating system does not save are as good as none
     CHECK_FALSE(decode_cpuid(answers).has(CpuFeature::avx2_fma));
 }
 
-TEST_CASE("tiles need their own state") {
+TEST_CASE("tiles need their own saved state") {
     CpuidAnswers answers;
     answers.leaf1_ecx = osxsave_avx_fma;
     answers.leaf7_edx = (1U << 22) | (1U << 24) | (1U << 25);
@@ -52,7 +52,7 @@ TEST_CASE("tiles need their own state") {
     CHECK(decode_cpuid(answers).has(CpuFeature::amx_int8));
 }
 
-TEST_CASE("this processor can be asked") {
+TEST_CASE("the features of this processor can be read") {
     const CpuFeatures features = cpu_features();
     CHECK(features.has(CpuFeature::none));
 #if defined(__aarch64__)

@@ -6,7 +6,7 @@
 
 using namespace roofline::core;
 
-TEST_CASE("the ring comes by every line once, and back") {
+TEST_CASE("the ring visits every line once and returns to its start") {
     constexpr std::size_t lines = 1000;
     std::vector<char> memory(64 * lines + 64);
     char* start = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
@@ -23,7 +23,7 @@ TEST_CASE("the ring comes by every line once, and back") {
     CHECK(follow_pointers(start, static_cast<std::int64_t>(lines) - 1) != start);
 }
 
-TEST_CASE("plateaus are where latency stays") {
+TEST_CASE("plateaus are ranges of constant latency") {
     const std::vector<LatencyPoint> points{{4096, 1.1e-9},     {8192, 1.1e-9},     {16384, 1.1e-9},  {32768, 1.15e-9},
                                            {65536, 3.9e-9},    {131072, 4.0e-9},   {262144, 4.1e-9}, {524288, 7e-9},
                                            {1048576, 12e-9},   {2097152, 12.5e-9}, {4194304, 13e-9}, {33554432, 50e-9},
@@ -37,7 +37,7 @@ TEST_CASE("plateaus are where latency stays") {
     CHECK(plateaus[3].first_bytes == 67108864);
 }
 
-TEST_CASE("a slow rise is one plateau and a single point is none") {
+TEST_CASE("a slow rise is one plateau, and a single point is not a plateau") {
     CHECK(find_plateaus({}).empty());
     CHECK(find_plateaus({{4096, 1e-9}}).empty());
     CHECK(find_plateaus({{4096, 1e-9}, {8192, 2e-9}, {16384, 4e-9}}).empty());

@@ -144,7 +144,7 @@ Status measure_caches(WorkerTeam& team, const CpuMeasureOptions& options, Sample
         const std::vector<std::size_t> sets = sets_within(cache, inner_bytes);
         inner_bytes = cache.bytes;
         if (sets.empty()) {
-            measurement.notes.push_back(fmt::format("L{} is too small for a working set of its own", cache.level));
+            measurement.notes.push_back(fmt::format("L{} is too small for a separate working set", cache.level));
             continue;
         }
         ROOFLINE_TRY(auto buffers, make_buffers(team, measurement.threads, sets.back(), sets.back(), Pages::huge));
@@ -211,7 +211,7 @@ Status sample_placed(WorkerTeam& team, const CpuMeasureOptions& options, SampleM
         }
     }
     if (by_placement.empty()) {
-        measurement.warnings.emplace_back("the cores were moved during every round: no figure of main memory");
+        measurement.warnings.emplace_back("cores were moved during every round: there is no figure for main memory");
     }
     return {};
 }

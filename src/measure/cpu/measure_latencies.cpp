@@ -103,8 +103,9 @@ void verify_caches(CpuMeasurement& measurement) {
             fmt::format("L{} of {} ({})", cache.level, size_text(static_cast<std::size_t>(cache.bytes)),
                         measurement.topology.source);
         if (outside < 1.3 * inside) {
-            measurement.notes.push_back(fmt::format("{} is not seen: a load takes {} inside of it and {} beyond", told,
-                                                    to_text(Seconds{inside}), to_text(Seconds{outside})));
+            measurement.notes.push_back(
+                fmt::format("{} is not visible in the latencies: a load takes {} inside it and {} beyond it", told,
+                            to_text(Seconds{inside}), to_text(Seconds{outside})));
         }
     }
 }

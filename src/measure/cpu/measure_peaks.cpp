@@ -23,10 +23,10 @@ struct PeakWork {
 
 Status failed_check(const PeakKernel& kernel) {
     return fail("check_failed",
-                fmt::format("{} ({}) did not compute what it must; the processor or its memory is faulty, or the "
-                            "operating system does not keep its registers",
+                fmt::format("{} ({}) computed a wrong result: the processor or its memory is faulty, or the "
+                            "operating system does not save its registers",
                             kernel.id, kernel.instructions),
-                "run `roofline measure cpu` again; a result that stays wrong is a defect");
+                "run `roofline measure cpu` again; if the result is wrong again, the hardware is defective");
 }
 
 void set_clock(PeakResult& result, const std::vector<Sample>& samples, double least_cpu_share, double ops_per_call) {
@@ -110,10 +110,10 @@ std::vector<int> thread_counts(int threads, bool powers_between) {
 
 std::string refusal_of(const PeakResult& peak) {
     if (peak.port.known) return "";
-    if (peak.rate.disturbed) return "too few samples had their cores to themselves";
-    if (peak.clock_spread > steady_clock_spread) return "the clock changed while it ran (throttled, or it boosts)";
-    if (peak.port.share > 1) return "above every rate that the ports have: the clock was probed too low";
-    return "below what the ports can do: a neighbour on the same core, or values spilled from registers";
+    if (peak.rate.disturbed) return "other processes disturbed too many samples";
+    if (peak.clock_spread > steady_clock_spread) return "the clock changed while it ran (throttling or boost)";
+    if (peak.port.share > 1) return "above every rate that the ports allow: the measured clock was too low";
+    return "below what the ports can do: another thread ran on the same core, or registers were spilled";
 }
 
 void reconcile_ports(std::vector<PeakResult>& peaks) {

@@ -20,15 +20,17 @@ PagedBuffer::~PagedBuffer() {
 }
 
 Result<PagedBuffer> PagedBuffer::make(std::size_t bytes, Pages pages) {
-    if (bytes > std::numeric_limits<std::size_t>::max() / 2) return fail("memory", "more memory than there can be");
+    if (bytes > std::numeric_limits<std::size_t>::max() / 2)
+        return fail("memory", "the requested memory exceeds the address space");
     PagedBuffer buffer;
     buffer.mapped_bytes_ = (bytes / huge_page + 2) * huge_page;
     void* mapped = ::mmap(nullptr, buffer.mapped_bytes_, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) {
-        return fail("memory",
-                    fmt::format("no {} of memory to measure with", to_text(Bytes{static_cast<double>(bytes)})),
-                    "end what uses the memory, or raise the limit on it");
+        return fail(
+            "memory",
+            fmt::format("cannot allocate {} of memory for the measurement", to_text(Bytes{static_cast<double>(bytes)})),
+            "end other programs that use memory, or raise the memory limit");
     }
     buffer.mapped_ = mapped;
     // this is only advice: a kernel without such pages provides others, and the measured rates show it

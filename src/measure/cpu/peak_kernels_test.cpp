@@ -10,7 +10,7 @@
 
 using namespace roofline::core;
 
-TEST_CASE("every kernel that this processor has computes what it must, for few passes and for many") {
+TEST_CASE("every kernel for this processor computes the right result, for few passes and for many") {
     const CpuFeatures features = cpu_features();
     for (const PeakKernel& kernel : peak_kernels(features)) {
         CAPTURE(kernel.id);
@@ -19,7 +19,7 @@ TEST_CASE("every kernel that this processor has computes what it must, for few p
     }
 }
 
-TEST_CASE("a kernel that leaves out a pass is found out") {
+TEST_CASE("a kernel that skips a pass is detected") {
     std::vector<PeakKernel> kernels;
     add_plain_kernels(kernels);
     for (PeakKernel& kernel : kernels) {
@@ -30,7 +30,7 @@ TEST_CASE("a kernel that leaves out a pass is found out") {
     }
 }
 
-TEST_CASE("kernels are named once and counted rightly") {
+TEST_CASE("kernel names are unique and operation counts are right") {
     std::set<std::string> ids;
     for (const PeakKernel& kernel : all_peak_kernels()) {
         CAPTURE(kernel.id);
@@ -48,7 +48,7 @@ TEST_CASE("kernels are named once and counted rightly") {
     }
 }
 
-TEST_CASE("lanes hold what is put into them") {
+TEST_CASE("lanes hold the values that they are filled with") {
     std::array<char, 64> memory{};
     for (const RegisterLane lane : {RegisterLane::f64, RegisterLane::f32, RegisterLane::f16, RegisterLane::bf16,
                                     RegisterLane::s32, RegisterLane::s16, RegisterLane::s8, RegisterLane::u8}) {
@@ -81,7 +81,7 @@ const PeakKernel& kernel_named(const std::vector<PeakKernel>& kernels, const std
 }  // namespace
 
 #if defined(__x86_64__)
-TEST_CASE("a figure counts when it is what the ports can do") {
+TEST_CASE("a figure is accepted if it is what the ports can do") {
     const std::vector<PeakKernel> kernels = all_peak_kernels();
     const PeakKernel& fma = kernel_named(kernels, "fma_f32_avx512");
     CpuFeatures zen4;
@@ -104,7 +104,7 @@ TEST_CASE("a figure counts when it is what the ports can do") {
     CHECK_FALSE(judge_port_rate(fma, port_rates({}, fma), 24).known);
 }
 
-TEST_CASE("of processors of which some have one 512-bit port, what exceeds one port shows that there are two") {
+TEST_CASE("for processors with one or two 512-bit ports, a rate above that of one port shows that there are two") {
     const std::vector<PeakKernel> kernels = all_peak_kernels();
     const PeakKernel& fma = kernel_named(kernels, "fma_f32_avx512");
     CpuFeatures cascade_lake;
@@ -125,7 +125,7 @@ TEST_CASE("of processors of which some have one 512-bit port, what exceeds one p
     CHECK_FALSE(judge_port_rate(fma, rates, 70).sure);
 }
 
-TEST_CASE("a tile product takes 16 cycles: 1024 operations of bf16 and 2048 of int8 in a cycle") {
+TEST_CASE("a tile multiplication takes 16 cycles: 1024 operations of bf16 and 2048 of int8 per cycle") {
     const std::vector<PeakKernel> kernels = all_peak_kernels();
     const PeakKernel& bf16 = kernel_named(kernels, "tiles_bf16_amx");
     const PeakKernel& int8 = kernel_named(kernels, "tiles_int8_amx");

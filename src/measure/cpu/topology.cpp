@@ -174,13 +174,14 @@ CpuTopology cpu_topology() {
     const std::string without = "without hwloc";
     auto topology = sysfs_topology("/sys/devices/system/cpu", allowed);
     if (topology) {
-        topology->notes.push_back(without + ": cores and caches as the kernel tells them");
+        topology->notes.push_back(without + ": cores and caches are those that the kernel reports");
         return *topology;
     }
     CpuTopology bare;
     bare.cpus = allowed;
     bare.logical = static_cast<int>(allowed.size());
-    bare.notes.push_back(without + " and without the kernel's topology: cache sizes are read off the latencies alone");
+    bare.notes.push_back(without +
+                         " and without the kernel's topology: cache sizes are derived from the latencies alone");
     return bare;
 }
 

@@ -45,7 +45,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("lists of processors as the kernel writes them") {
+TEST_CASE("processor lists in the kernel's format") {
     CHECK(parse_cpu_list("0") == std::vector<int>{0});
     CHECK(parse_cpu_list("0-3,8\n") == std::vector<int>{0, 1, 2, 3, 8});
     CHECK(parse_cpu_list("").empty());
@@ -87,14 +87,14 @@ TEST_CASE("four processors on two cores that share an L3") {
     CHECK(one->caches[2].cores == 1);
 }
 
-TEST_CASE("a system that tells nothing") {
+TEST_CASE("a system that reports no topology") {
     const FakeSystem system;
     const auto topology = sysfs_topology(system.root(), {0});
     REQUIRE_FALSE(topology);
     CHECK(topology.error().code == "absent");
 }
 
-TEST_CASE("the tightest limit of a control group and those around it counts") {
+TEST_CASE("the lowest limit of a control group and its parents applies") {
     const FakeSystem system;
     CHECK(cgroup_cpu_limit(system.root(), "/a/b") == 0);
     system.write("a/cpu.max", "150000 100000");
@@ -108,7 +108,7 @@ TEST_CASE("the tightest limit of a control group and those around it counts") {
     CHECK(cgroup_cpu_limit(system.root(), "/a/b") == 1.5);
 }
 
-TEST_CASE("whatever this machine is, there is a processor to run on") {
+TEST_CASE("this machine has a processor to run on") {
     CHECK_FALSE(allowed_cpus().empty());
     const CpuTopology topology = cpu_topology();
     CHECK_FALSE(topology.cpus.empty());

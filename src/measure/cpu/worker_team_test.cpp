@@ -10,7 +10,7 @@
 
 using namespace roofline::core;
 
-TEST_CASE("each worker is called once, and only so many as are wanted") {
+TEST_CASE("each requested worker is called once") {
     // three threads on any processors, even on a single one
     const std::vector<int> allowed = allowed_cpus();
     WorkerTeam team;
@@ -32,7 +32,7 @@ TEST_CASE("each worker is called once, and only so many as are wanted") {
     CHECK_FALSE(team.start(allowed));
 }
 
-TEST_CASE("a processor that is not there leaves its thread unpinned") {
+TEST_CASE("a processor that does not exist leaves its thread unpinned") {
     WorkerTeam team;
     REQUIRE(team.start({1 << 20}));
     CHECK(team.unpinned() == 1);
@@ -41,20 +41,20 @@ TEST_CASE("a processor that is not there leaves its thread unpinned") {
     CHECK(called == 1);
 }
 
-TEST_CASE("the clock's chain adds up") {
+TEST_CASE("the clock probe computes the right sum") {
     CHECK(probe_clock(1000).sum == 16000);
     CHECK(probe_clock(1000).hertz > 0);
     CHECK(probe_clock(-3).sum == 16);
 }
 
-TEST_CASE("how cores lie follows from how long a line takes") {
+TEST_CASE("core placement follows from the time of a cache line") {
     CHECK(placement_of({}) == CorePlacement::single);
     CHECK(placement_of({25e-9, 30e-9}) == CorePlacement::near);
     CHECK(placement_of({25e-9, 160e-9}) == CorePlacement::mixed);
     CHECK(placement_of({170e-9}) == CorePlacement::far);
 }
 
-TEST_CASE("a probe of cores ends, on one processor too") {
+TEST_CASE("a core probe ends, even on one processor") {
     WorkerTeam one;
     REQUIRE(one.start({allowed_cpus().front()}));
     CHECK(probe_cores(one, 4).empty());

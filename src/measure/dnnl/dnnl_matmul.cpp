@@ -103,7 +103,7 @@ public:
             dnnl::reorder(source, target).execute(stream_, source, target);
             stream_.wait();
         } catch (const dnnl::error& problem) {
-            return fail("library", fmt::format("oneDNN cannot lay out a weight: {}", problem.what()));
+            return fail("library", fmt::format("oneDNN cannot pack a weight: {}", problem.what()));
         }
         return {};
     }
@@ -120,9 +120,7 @@ public:
         return {};
     }
 
-    [[nodiscard]] std::string note() const override {
-        return fmt::format("matrix products: oneDNN's {}", implementation_);
-    }
+    [[nodiscard]] std::string note() const override { return fmt::format("matmuls: oneDNN's {}", implementation_); }
 
 private:
     dnnl::stream stream_;
@@ -208,26 +206,25 @@ public:
         const auto c = type_of(step.c);
         const bool alike = step.a == step.b && step.a == step.arithmetic;
         if (!a || !b || !c || !alike || step.arithmetic == Dtype::int32) {
-            why_not =
-                fmt::format("oneDNN has no {} x {} product in {} for processors: the program's own kernel does it",
-                            roofline::core::name(step.a), roofline::core::name(step.b), dtype);
+            why_not = fmt::format("oneDNN has no {} x {} matmul in {} for processors: the program's own kernel runs it",
+                                  roofline::core::name(step.a), roofline::core::name(step.b), dtype);
             return nullptr;
         }
         if (step.arithmetic == Dtype::bf16 && !has_bf16()) {
-            why_not = "bf16 products run in f32, on the program's own kernel: the processor has no bf16 instructions";
+            why_not = "bf16 matmuls run in f32 on the program's own kernel: the processor has no bf16 instructions";
             return nullptr;
         }
         if (step.arithmetic == Dtype::int8 && !has_vnni()) {
             why_not =
-                "int8 products run on the program's own kernel, in pairs of 16 bits: the processor has no VNNI, and "
-                "what oneDNN has without it lays the weights out anew at every call";
+                "int8 matmuls run on the program's own kernel with 16-bit pairs: the processor has no VNNI, and "
+                "without it oneDNN packs the weights at every call";
             return nullptr;
         }
         try {
             return made(step, *a, *b, *c);
         } catch (const dnnl::error& problem) {
             why_not = fmt::format(
-                "oneDNN does not take {} products with these operands ({}): the program's own kernel "
+                "oneDNN does not support {} matmuls with these operands ({}): the program's own kernel "
                 "does them",
                 dtype, problem.what());
             return nullptr;

@@ -39,7 +39,7 @@ Error Gpu::error(int code, const std::string& doing) const {
     if (code == cuda::out_of_memory) {
         return {"memory",
                 fmt::format("the GPU has too little free memory: {} ({})", doing, name),
-                "smaller sizes, or end what else uses the GPU (nvidia-smi lists it)",
+                "choose smaller sizes, or end other programs that use the GPU (nvidia-smi lists them)",
                 {}};
     }
     return {"gpu", fmt::format("the GPU failed: {} ({})", doing, name), "", {}};
@@ -56,24 +56,24 @@ Result<std::unique_ptr<Gpu>> Gpu::open(const std::string& folder) {
 Status Gpu::start() {
     const CudaDriver& driver = libraries_.driver;
     if (const int code = driver.device_get(&device_, 0); code != cuda::success) {
-        return fail(error(code, "asking for the first device"));
+        return fail(error(code, "querying the first device"));
     }
     ROOFLINE_CHECK(read_properties());
     if (const int code = driver.context_retain(&context_, device_); code != cuda::success) {
         context_ = nullptr;
-        Error refused = error(code, "taking the device");
-        refused.hint = "see with nvidia-smi whether something else has it for itself";
+        Error refused = error(code, "opening the device");
+        refused.hint = "check with nvidia-smi whether another process uses the GPU exclusively";
         return fail(refused);
     }
     for (const int code :
          {driver.context_set(context_), driver.stream_create(&stream_, cuda::stream_non_blocking),
           driver.event_create(&before_, cuda::event_default), driver.event_create(&after_, cuda::event_default)}) {
-        if (code != cuda::success) return fail(error(code, "starting on the device"));
+        if (code != cuda::success) return fail(error(code, "creating a context on the device"));
     }
     if (const int code = libraries_.blas.create(&blas_); code != cuda::success) {
         blas_ = nullptr;
-        return fail("absent", fmt::format("cuBLASLt does not start (status {})", code),
-                    "install a toolkit that fits the driver: nvidia-smi shows its CUDA version");
+        return fail("absent", fmt::format("cuBLASLt failed to start (status {})", code),
+                    "install a toolkit that is compatible with the driver: nvidia-smi shows its CUDA version");
     }
     return {};
 }
@@ -85,7 +85,7 @@ Status Gpu::read_properties() {
     if (driver.device_pci(text, sizeof text - 1, device_) == cuda::success) properties_.pci = text;
     std::size_t bytes = 0;
     if (const int code = driver.device_memory(&bytes, device_); code != cuda::success) {
-        return fail(error(code, "asking for the size of its memory"));
+        return fail(error(code, "querying the size of its memory"));
     }
     properties_.memory_bytes = static_cast<std::int64_t>(bytes);
     const auto attribute = [&](cuda::Attribute which) {
@@ -100,7 +100,7 @@ Status Gpu::read_properties() {
     properties_.shared_bytes = attribute(cuda::shared_bytes_per_multiprocessor);
     properties_.registers = attribute(cuda::registers_per_multiprocessor);
     properties_.integrated = attribute(cuda::integrated) != 0;
-    if (properties_.multiprocessors < 1) return fail("gpu", "the GPU does not say how many multiprocessors it has");
+    if (properties_.multiprocessors < 1) return fail("gpu", "the GPU does not report its number of multiprocessors");
     return {};
 }
 
@@ -120,7 +120,7 @@ Result<std::int64_t> Gpu::free_memory() const {
     std::size_t free = 0;
     std::size_t total = 0;
     const int code = libraries_.driver.memory_info(&free, &total);
-    if (code != cuda::success) return fail(error(code, "asking how much memory is free"));
+    if (code != cuda::success) return fail(error(code, "querying free memory"));
     return static_cast<std::int64_t>(free);
 }
 
@@ -142,7 +142,7 @@ Result<GpuMemory> Gpu::allocate_host(std::size_t bytes) {
     const int code = libraries_.driver.allocate_host(&memory.host_, bytes);
     if (code != cuda::success) {
         memory.host_ = nullptr;
-        return fail(error(code, fmt::format("pinning {} of the host", to_text(Bytes{static_cast<double>(bytes)}))));
+        return fail(error(code, fmt::format("pinning {} of host memory", to_text(Bytes{static_cast<double>(bytes)}))));
     }
     memory.bytes_ = bytes;
     return memory;
@@ -186,7 +186,7 @@ Result<GpuKernel> Gpu::kernel(const std::string& name) const {
 Result<unsigned> Gpu::resident_blocks(const GpuKernel& kernel, unsigned threads) const {
     int blocks = 0;
     const int code = libraries_.driver.resident_blocks(&blocks, kernel.function, static_cast<int>(threads), 0);
-    if (code != cuda::success) return fail(error(code, "asking how many blocks of " + kernel.name + " run at once"));
+    if (code != cuda::success) return fail(error(code, "querying the occupancy of " + kernel.name + ""));
     return static_cast<unsigned>(std::max(blocks, 1));
 }
 
@@ -199,7 +199,7 @@ Status Gpu::launch_with(const GpuKernel& kernel, unsigned blocks, unsigned threa
 
 Status Gpu::synchronize() {
     const int code = libraries_.driver.stream_synchronize(stream_);
-    if (code != cuda::success) return fail(error(code, "waiting for it"));
+    if (code != cuda::success) return fail(error(code, "waiting for the stream"));
     return {};
 }
 

@@ -62,10 +62,11 @@ Status measure_device_memory(GpuProbe& probe) {
     const std::int64_t wanted = std::max(probe.options.buffer_bytes, 4 * l2);
     const auto bytes = static_cast<std::uint64_t>(std::min(wanted, free / 8)) / 4096 * 4096;
     if (bytes < 4096)
-        return fail("memory", "the GPU has next to no free memory", "end what else uses it (nvidia-smi lists it)");
+        return fail("memory", "the GPU has almost no free memory",
+                    "end other programs that use it (nvidia-smi lists them)");
     if (static_cast<std::int64_t>(bytes) < 4 * l2) {
         probe.result.notes.push_back(
-            fmt::format("bandwidth was measured over arrays of {} each, for want of free memory: its L2 holds {}",
+            fmt::format("free memory allowed only arrays of {} each for the bandwidth measurement: the L2 holds {}",
                         capacity_of(bytes), capacity_of(static_cast<std::uint64_t>(l2))));
     }
     GpuMemory arrays[3];
@@ -96,7 +97,7 @@ Status measure_l2(GpuProbe& probe) {
     Gpu& gpu = probe.gpu;
     const std::int64_t l2 = gpu.properties().l2_bytes;
     if (l2 < 1 << 16) {
-        probe.result.notes.emplace_back("the device says nothing of an L2");
+        probe.result.notes.emplace_back("the device reports no L2");
         return {};
     }
     const std::uint64_t most = std::bit_floor(static_cast<std::uint64_t>(l2) / 2);
@@ -127,13 +128,13 @@ Status measure_shared(GpuProbe& probe) {
     ROOFLINE_TRY(auto clock, probe.clock_written());
     if (clock > 0) {
         const double per_cycle = figure.rate() / clock / probe.gpu.properties().multiprocessors;
-        figure.how = fmt::format("{} bytes a cycle and multiprocessor of {} at {}", number_text(per_cycle, 4),
+        figure.how = fmt::format("{} bytes per cycle and multiprocessor of {} at {}", number_text(per_cycle, 4),
                                  bank_bytes_per_cycle, to_text(Frequency{clock}));
         if (per_cycle > max_bank_fraction * bank_bytes_per_cycle) {
-            probe.result.notes.push_back(
-                fmt::format("shared memory is left out: {}, more than its banks give, so something was not read or the "
-                            "clock changed meanwhile",
-                            figure.how));
+            probe.result.notes.push_back(fmt::format(
+                "shared memory is omitted: {}, more than its banks deliver, so some data was not read or the "
+                "clock changed during the measurement",
+                figure.how));
             return {};
         }
     }
@@ -163,7 +164,7 @@ Status measure_host_link(GpuProbe& probe) {
             return {};
         };
     };
-    const std::string how = fmt::format("pinned memory, {} a copy", capacity_of(bytes));
+    const std::string how = fmt::format("pinned memory, {} per copy", capacity_of(bytes));
     probe.at("to the device", 0.3);
     const auto work = static_cast<double>(bytes);
     ROOFLINE_CHECK(keep_in(probe.result.host, probe.figure("host_to_device", work, copies(true)), how));

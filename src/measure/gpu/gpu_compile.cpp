@@ -51,23 +51,23 @@ Result<std::string> compile_for_gpu(const Nvrtc& compiler, const std::string& co
     ROOFLINE_CHECK(knows_architecture(compiler, compiler_name, capability));
     GpuProgram program(compiler);
     if (compiler.create(&program.handle, source.c_str(), "roofline.cu", 0, nullptr, nullptr) != cuda::success) {
-        return fail("compile", "NVRTC takes no program");
+        return fail("compile", "NVRTC rejects the program");
     }
     const std::string architecture = fmt::format("--gpu-architecture=sm_{}", capability);
     const char* const options[] = {architecture.c_str(), "--std=c++17"};
     if (compiler.compile(program.handle, 2, options) != cuda::success) {
-        return fail(
-            "compile",
-            fmt::format("{} does not compile a kernel for sm_{}: {}", compiler_name, capability, compiler_log(program)),
-            "this is a fault of the program: please report it");
+        return fail("compile",
+                    fmt::format("{} failed to compile a kernel for sm_{}: {}", compiler_name, capability,
+                                compiler_log(program)),
+                    "this is a bug in roofline: please report it");
     }
     std::size_t bytes = 0;
     if (compiler.binary_size(program.handle, &bytes) != cuda::success || bytes == 0) {
-        return fail("compile", fmt::format("{} gives no machine code for sm_{}", compiler_name, capability));
+        return fail("compile", fmt::format("{} produced no machine code for sm_{}", compiler_name, capability));
     }
     std::string binary(bytes, '\0');
     if (compiler.binary(program.handle, binary.data()) != cuda::success) {
-        return fail("compile", fmt::format("{} gives no machine code for sm_{}", compiler_name, capability));
+        return fail("compile", fmt::format("{} produced no machine code for sm_{}", compiler_name, capability));
     }
     return binary;
 }

@@ -140,9 +140,10 @@ private:
         };
         if (step_.a != step_.b) {
             return refused(fmt::format("cuBLASLt does not multiply {} by {}", name(step_.a), name(step_.b)),
-                           "convert one of them in a statement of its own");
+                           "convert one of them in a separate statement");
         }
-        if (!step_.then.empty()) return refused("functions of sums are not done within products", "");
+        if (!step_.then.empty())
+            return refused("matmuls on the GPU do not apply elementwise functions to their results", "");
         const GpuMatmulType* found = find_gpu_matmul_type(info(step_.a).arithmetic);
         if (step_.arithmetic == Dtype::tf32 && step_.a == Dtype::f32) found = find_gpu_matmul_type(Dtype::tf32);
         if (found == nullptr) return refused(fmt::format("cuBLASLt does not multiply {}", name(step_.a)), "");
@@ -151,8 +152,8 @@ private:
         const bool small = type.dtype == Dtype::bf16 || type.dtype == Dtype::f16 || type.dtype == Dtype::fp8;
         if (!small || step_.c != Dtype::f32) {
             return refused(
-                fmt::format("cuBLASLt does not store products of {} as {}", name(step_.a), name(step_.c)),
-                fmt::format("write the result as {}, and convert it in a statement of its own", name(type.result)));
+                fmt::format("cuBLASLt does not store matmuls of {} as {}", name(step_.a), name(step_.c)),
+                fmt::format("write the result as {} and convert it in a separate statement", name(type.result)));
         }
         type.result = Dtype::f32;
         type.result_type = cuda::real_f32;
@@ -177,18 +178,18 @@ private:
             shape.ldb = step_.k;
         }
         if (type.both_along_k && (!shape.a_along_k || !shape.b_along_k)) {
-            return fail(
-                "unsupported",
-                fmt::format(
-                    "{} does not run on the GPU: of {} cuBLASLt takes only operands whose sums run along memory", what,
-                    name(type.dtype)),
-                "declare both with the summed dimension last");
+            return fail("unsupported",
+                        fmt::format("{} does not run on the GPU: for {} cuBLASLt needs operands that are contiguous "
+                                    "along the summed dimension",
+                                    what, name(type.dtype)),
+                        "declare both with the summed dimension last");
         }
         const bool fits = shape.lda >= (shape.a_along_k ? shape.k : shape.m) &&
                           shape.ldb >= (shape.b_along_k ? shape.k : shape.n) && shape.ldc >= shape.n &&
                           step_.c_n == 1 && inner_.size <= std::numeric_limits<std::int32_t>::max();
         if (!fits)
-            return fail("unsupported", fmt::format("{} does not run on the GPU: cuBLASLt takes no such strides", what));
+            return fail("unsupported",
+                        fmt::format("{} does not run on the GPU: cuBLASLt does not support these strides", what));
         shape.batch = inner_.size;
         shape.batch_a = inner_.a;
         shape.batch_b = inner_.b;

@@ -73,7 +73,7 @@ void refused_by_gpu(const std::string& text, const std::string& message) {
 
 }  // namespace
 
-TEST_CASE("gpu: products in every dtype, whatever way their operands lie") {
+TEST_CASE("gpu: matmuls in every dtype and with every layout of their operands") {
     for (const char* dtype : {"f64", "f32", "bf16", "f16", "tf32"}) {
         const std::string d = dtype;
         agrees_on_gpu(d + "[B=5, D=33] * " + d + "[D, F=18] -> " + d + "[B, F]");
@@ -121,7 +121,7 @@ TEST_CASE("gpu: reductions, softmax and norms") {
     agrees_on_gpu("X : f64[D=100000]\nY : f64[] = min[D](X)");
 }
 
-TEST_CASE("gpu: rows by number, and whole programs") {
+TEST_CASE("gpu: gathers, and whole programs") {
     agrees_on_gpu("Table : f32[D=8, V=50]; Ids : int32[B=7, S=2]\nX : f32[B, S, D] = gather[V](Table, Ids)");
     agrees_on_gpu(
         "T=12, S=12, H=16, B=2, N=3\nQ : bf16[B,T,N,H]; K : bf16[B,S,N,H]; V : bf16[B,S,N,H]\n"
@@ -132,9 +132,9 @@ TEST_CASE("gpu: rows by number, and whole programs") {
         "  X = norm[D](X + H * V)\n}\nY : f32[B,D] = 2 * X");
 }
 
-TEST_CASE("gpu: what it cannot do is refused by name") {
+TEST_CASE("gpu: operations that it cannot run are rejected by name") {
     refused_by_gpu("bf16[B=4, D=16] * int8[D, F=6] -> bf16[B, F]", "does not multiply bf16 by int8");
-    refused_by_gpu("int8[D=16, B=4] * int8[F=6, D] -> int32[B, F]", "whose sums run along memory");
+    refused_by_gpu("int8[D=16, B=4] * int8[F=6, D] -> int32[B, F]", "contiguous along the summed dimension");
     refused_by_gpu("Cache : f32[S=9, H=4]; At : int32[B=5]; New : f32[B, H]\nCache = scatter[S](Cache, At, New)",
                    "scatter does not run on the GPU");
     const auto absent = make_gpu_device("/nonexistent");
@@ -142,9 +142,9 @@ TEST_CASE("gpu: what it cannot do is refused by name") {
     CHECK(absent.error().code == "absent");
 }
 
-TEST_CASE("gpu: the kernel that lays weights out anew compiles for a real one") {
+TEST_CASE("gpu: the kernel that packs weights compiles for a real GPU") {
     if (real_compiler() == nullptr) {
-        MESSAGE("skipped, and with it that kernels of steps compile: there is no NVRTC");
+        MESSAGE("skipped, as are the compilations of step kernels: NVRTC is not installed");
         return;
     }
     const auto transpose = compile_for_gpu(*real_compiler(), "NVRTC", gpu_transpose_source(64, 32), 90);

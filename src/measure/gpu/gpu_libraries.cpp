@@ -15,7 +15,7 @@ constexpr int oldest_toolkit = 12;
 constexpr int newest_toolkit = 13;
 constexpr const char* toolkit_folder = "/usr/local/cuda/lib64";
 constexpr const char* driver_remedy =
-    "install NVIDIA's driver (on Debian: nvidia-driver), and see that nvidia-smi lists the GPU";
+    "install NVIDIA's driver (on Debian: nvidia-driver) and check that nvidia-smi lists the GPU";
 
 struct Opened {
     void* library = nullptr;
@@ -130,37 +130,37 @@ std::string error_name(const CudaDriver& driver, int code) {
 Result<int> start_driver(const CudaDriver& driver) {
     if (const int code = driver.init(0); code != cuda::success) {
         const std::string name = error_name(driver, code);
-        if (code == cuda::no_device) return fail("absent", "there is no NVIDIA GPU here (" + name + ")", driver_remedy);
+        if (code == cuda::no_device) return fail("absent", "no NVIDIA GPU was found (" + name + ")", driver_remedy);
         if (code == cuda::stub_library) {
-            return fail("absent", "libcuda.so.1 is the toolkit's stub, and no driver (" + name + ")", driver_remedy);
+            return fail("absent", "libcuda.so.1 is the toolkit's stub, not a driver (" + name + ")", driver_remedy);
         }
-        return fail("absent", "NVIDIA's driver does not start (" + name + ")", driver_remedy);
+        return fail("absent", "NVIDIA's driver failed to start (" + name + ")", driver_remedy);
     }
     int version = 0;
     int devices = 0;
     if (const int code = driver.driver_version(&version); code != cuda::success) {
-        return fail("absent", "NVIDIA's driver does not say its version (" + error_name(driver, code) + ")",
+        return fail("absent", "NVIDIA's driver does not report its version (" + error_name(driver, code) + ")",
                     driver_remedy);
     }
     if (driver.device_count(&devices) != cuda::success || devices < 1) {
-        return fail("absent", "NVIDIA's driver is there, but no GPU", driver_remedy);
+        return fail("absent", "NVIDIA's driver is installed, but it finds no GPU", driver_remedy);
     }
     if (version < 1000 * oldest_toolkit) {
-        return fail("absent", fmt::format("NVIDIA's driver is for CUDA {} and older", cuda_version_text(version)),
+        return fail("absent",
+                    fmt::format("NVIDIA's driver supports only CUDA {} and older", cuda_version_text(version)),
                     fmt::format("install a driver for CUDA {} or newer (525 or later)", oldest_toolkit));
     }
     return version;
 }
 
 Error no_library(const std::string& library, const std::string& what, const Opened& tried, int driver_version) {
-    return {
-        "absent",
-        fmt::format("{} ({}) cannot be loaded: {}", library, what, tried.problem),
-        fmt::format(
-            "install the CUDA toolkit {}, or say where it is: CUDA_HOME is the folder that has its lib64 or lib (of "
-            "Python's packages site-packages/nvidia/cu13), LD_LIBRARY_PATH has folders of libraries",
-            driver_version / 1000 >= newest_toolkit ? "12 or 13" : "12"),
-        {}};
+    return {"absent",
+            fmt::format("{} ({}) cannot be loaded: {}", library, what, tried.problem),
+            fmt::format(
+                "install the CUDA toolkit {}, or set CUDA_HOME to the folder that contains its lib64 or lib (for "
+                "Python packages: site-packages/nvidia/cu13), or add the folder of the libraries to LD_LIBRARY_PATH",
+                driver_version / 1000 >= newest_toolkit ? "12 or 13" : "12"),
+            {}};
 }
 
 }  // namespace
@@ -169,7 +169,7 @@ std::string cuda_version_text(int version) { return fmt::format("{}.{}", version
 
 Result<Nvrtc> load_nvrtc(const std::string& folder, int major) {
     const Opened opened = open_first(places(fmt::format("libnvrtc.so.{}", major), folder));
-    if (opened.library == nullptr) return fail(no_library("NVRTC", "the compiler of kernels", opened, 1000 * major));
+    if (opened.library == nullptr) return fail(no_library("NVRTC", "the kernel compiler", opened, 1000 * major));
     return compiler_of(opened);
 }
 
@@ -177,18 +177,18 @@ Result<GpuLibraries> load_gpu_libraries(const std::string& folder) {
     GpuLibraries libraries;
     const Opened driver = open_first(places("libcuda.so.1", folder));
     if (driver.library == nullptr) {
-        return fail("absent", fmt::format("there is no NVIDIA driver here: {}", driver.problem), driver_remedy);
+        return fail("absent", fmt::format("no NVIDIA driver was found: {}", driver.problem), driver_remedy);
     }
     ROOFLINE_TRY(libraries.driver, driver_of(driver));
     ROOFLINE_TRY(auto version, start_driver(libraries.driver));
     libraries.driver_version = version;
 
     const Opened blas = open_first(toolkit_places("libcublasLt.so", folder, version / 1000));
-    if (blas.library == nullptr) return fail(no_library("cuBLASLt", "matrix products", blas, version));
+    if (blas.library == nullptr) return fail(no_library("cuBLASLt", "matmuls", blas, version));
     ROOFLINE_TRY(libraries.blas, blas_of(blas));
 
     const Opened compiler = open_first(toolkit_places("libnvrtc.so", folder, version / 1000));
-    if (compiler.library == nullptr) return fail(no_library("NVRTC", "the compiler of kernels", compiler, version));
+    if (compiler.library == nullptr) return fail(no_library("NVRTC", "the kernel compiler", compiler, version));
     ROOFLINE_TRY(libraries.compiler, compiler_of(compiler));
     libraries.compiler_name = compiler.name;
 

@@ -165,7 +165,7 @@ Machine machine_of_gpu(const GpuMeasurement& measurement, const std::string& dat
     }
     if (measurement.power_limit_w) {
         machine.power = maker.reported<Power>(*measurement.power_limit_w);
-        machine.power.note = "the limit that is in force, as the device reports it";
+        machine.power.note = "the current limit, as the device reports it";
     }
     for (const GpuFigure& figure : measurement.launches) maker.record<Seconds>(machine, figure, "s");
     // in the order of machine files

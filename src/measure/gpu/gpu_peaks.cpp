@@ -61,14 +61,14 @@ Status measure_vector_peak(GpuProbe& probe, Dtype dtype, const char* name, int n
     if (clock > 0) {
         peak.per_cycle = peak.figure.rate() / 2 / clock / gpu.properties().multiprocessors;
         peak.figure.how =
-            fmt::format("{} multiply-adds a cycle and multiprocessor{} at {}", number_text(peak.per_cycle, 4),
+            fmt::format("{} multiply-adds per cycle and multiprocessor{} at {}", number_text(peak.per_cycle, 4),
                         peak.lanes > 0 ? fmt::format(" of {}", peak.lanes) : "", to_text(Frequency{clock}));
     }
     if (peak.lanes > 0 && clock > 0 && std::abs(peak.per_cycle / peak.lanes - 1) > 0.03) {
         probe.result.notes.push_back(
-            fmt::format("{} in registers ran at {} % of the {} multiply-adds a cycle of this architecture: something "
+            fmt::format("{} in registers ran at {} % of the {} multiply-adds per cycle of this architecture: something "
                         "else used the GPU, or its "
-                        "clock changed meanwhile",
+                        "clock changed during the measurement",
                         roofline::core::name(dtype), percent_text(peak.per_cycle / peak.lanes), peak.lanes));
     }
     probe.result.vector.push_back(std::move(peak));
@@ -148,9 +148,9 @@ Status check_matmul(Gpu& gpu, const SquareMatmul& square) {
         if (!(std::abs(found - sum) <= allowed.of_terms * sizes + allowed.of_result * std::abs(sum))) {
             return fail(
                 "check_failed",
-                fmt::format("a {} matmul on the GPU is wrong: element [{}, {}] of {} x {} is {}, and should be {}",
+                fmt::format("a {} matmul on the GPU is wrong: element [{}, {}] of {} x {} is {} but should be {}",
                             name(square.type.dtype), i, j, side, side, found, sum),
-                "nothing that this GPU gives can be trusted; see whether dmesg has Xid errors");
+                "no result of this GPU can be trusted; check dmesg for Xid errors");
         }
     }
     return {};
@@ -198,7 +198,8 @@ Result<std::optional<GpuFigure>> measure_square(GpuProbe& probe, const GpuMatmul
     ROOFLINE_CHECK(multiply(calls));
     probe.clock_limits |= probe.management.clock_limits();
     ROOFLINE_CHECK(gpu.synchronize());
-    figure.how = fmt::format("[{0}, {0}] x [{0}, {0}], the fastest of {1} ways of cuBLASLt", side, matmul->ways());
+    figure.how =
+        fmt::format("[{0}, {0}] x [{0}, {0}], the fastest of {1} algorithms of cuBLASLt", side, matmul->ways());
     return figure;
 }
 

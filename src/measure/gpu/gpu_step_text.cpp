@@ -125,7 +125,7 @@ Result<GpuStepArrays> gpu_step_arrays(const RunStep& step, const StepProgram& pr
         return fail("unsupported",
                     fmt::format("`{}` reads {} arrays, and a kernel of the GPU takes {}", step.text, arrays.out,
                                 max_gpu_arrays - 1),
-                    "cut the statement in two");
+                    "divide the statement into two");
     }
     const auto known = [&](Dtype dtype) { return gpu_stored_type(dtype) != nullptr; };
     for (const Dtype dtype : arrays.inputs) {

@@ -94,8 +94,10 @@ Result<GpuStepSource> gpu_step_source(const RunStep& step, const StepProgram& pr
     if (const auto* row = std::get_if<RowStep>(&step.what)) return gpu_row_source(*row, arrays, multiprocessors);
     if (const auto* gather = std::get_if<GatherStep>(&step.what)) return gather_source(*gather, arrays);
     if (step.text == "scatter") {
-        return fail("unsupported", "a scatter does not run on the GPU: of rows with one number any could come last",
-                    "run it on the processor");
+        return fail(
+            "unsupported",
+            "a scatter does not run on the GPU: if several rows have the same index, any of them could be written last",
+            "run it on the processor");
     }
     return fail("unsupported", fmt::format("`{}` does not run on the GPU", step.text), "run it on the processor");
 }

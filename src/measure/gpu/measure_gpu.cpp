@@ -25,7 +25,7 @@ std::string software_of(const GpuLibraries& libraries) {
 
 Result<GpuFigure> GpuProbe::figure(std::string what, double work, const std::function<Status(std::int64_t)>& calls) {
     ROOFLINE_TRY(auto sampled, take_gpu_samples(gpu, calls, options.sampling));
-    if (!(sampled.spread.p5 > 0)) return fail("gpu", "the GPU's clock did not move during " + what);
+    if (!(sampled.spread.p5 > 0)) return fail("gpu", "the GPU's clock did not advance during " + what);
     return GpuFigure{std::move(what), work, sampled.spread, ""};
 }
 
@@ -56,12 +56,12 @@ Result<GpuMeasurement> measure_gpu(Gpu& gpu, const GpuMeasureOptions& options, P
     ROOFLINE_CHECK(measure_matmul_peaks(probe));
     probe.result.power_limit_w = management.power_limit();
     if (probe.clock_limits != 0) {
-        probe.result.notes.push_back("during the matmuls the clock was held back by " +
+        probe.result.notes.push_back("the clock was limited during the matmuls by " +
                                      clock_limits_text(probe.clock_limits));
     }
     if (!management.there()) {
         probe.result.notes.emplace_back(
-            "NVML (libnvidia-ml.so.1) is not there: nothing is known of power limits and throttling");
+            "NVML (libnvidia-ml.so.1) is not installed: power limits and throttling are unknown");
     }
     return std::move(probe.result);
 }

@@ -74,7 +74,7 @@ double measured_value(const Machine& machine, const std::string& what) {
 
 }  // namespace
 
-TEST_CASE("a GPU's rates come out as they are") {
+TEST_CASE("measured peak rates of a GPU equal the true rates") {
     auto measurement = measured_on_fake();
     REQUIRE_MESSAGE(measurement, (measurement ? "" : measurement.error().message));
     CHECK(fake_objects_left() == 0);
@@ -102,7 +102,7 @@ TEST_CASE("a GPU's rates come out as they are") {
     CHECK(matmul_rate(machine, Dtype::int8) == approx(flops / (2e-6 + flops / 380e12)).epsilon(0.001));
 }
 
-TEST_CASE("a GPU's memory, link and launches come out as they are") {
+TEST_CASE("measured memory, link and launch figures of a GPU equal the true ones") {
     auto measurement = measured_on_fake();
     REQUIRE(measurement);
     const Machine machine = machine_of_gpu(*measurement, "2026-01-31");
@@ -130,7 +130,7 @@ TEST_CASE("a GPU's memory, link and launches come out as they are") {
     CHECK(read->level("hbm")->bandwidth.value == machine.level("hbm")->bandwidth.value);
 }
 
-TEST_CASE("what a GPU has no kernel for is left out and said") {
+TEST_CASE("a dtype for which a GPU has no kernel is omitted with a note") {
     auto measurement = measured_on_fake("no_fp8");
     REQUIRE(measurement);
     const Machine machine = machine_of_gpu(*measurement, "");
@@ -139,7 +139,7 @@ TEST_CASE("what a GPU has no kernel for is left out and said") {
     CHECK(machine.notes.find("no fp8 matmul") != std::string::npos);
 }
 
-TEST_CASE("a GPU that something slowed is found out") {
+TEST_CASE("a slowed GPU is detected") {
     auto measurement = measured_on_fake("slow");
     REQUIRE(measurement);
     const auto said = [&](const char* text) {
@@ -147,22 +147,22 @@ TEST_CASE("a GPU that something slowed is found out") {
                            [&](const std::string& note) { return note.find(text) != std::string::npos; });
     };
     CHECK(said("f32 in registers ran at 60 % of the 128"));
-    CHECK(said("during the matmuls the clock was held back by the power limit, the temperature (by hardware)"));
+    CHECK(said("the clock was limited during the matmuls by the power limit, the temperature (by hardware)"));
     const auto clean = measured_on_fake();
     REQUIRE(clean);
     CHECK(clean->notes.empty());
 }
 
-TEST_CASE("shared memory that is read faster than its banks can is no roof") {
+TEST_CASE("a shared memory rate above that of its banks is rejected") {
     auto measurement = measured_on_fake("fast_shared");
     REQUIRE(measurement);
     CHECK_FALSE(measurement->shared);
     REQUIRE(measurement->notes.size() == 1);
-    CHECK(measurement->notes[0].find("of 128 at 1.5 GHz, more than its banks give") != std::string::npos);
+    CHECK(measurement->notes[0].find("of 128 at 1.5 GHz, more than its banks deliver") != std::string::npos);
     CHECK(machine_of_gpu(*measurement, "").level("smem") == nullptr);
 }
 
-TEST_CASE("a GPU that multiplies wrongly gives no roofs") {
+TEST_CASE("a GPU that multiplies wrongly gives no figures") {
     const auto measurement = measured_on_fake("wrong");
     REQUIRE_FALSE(measurement);
     CHECK(measurement.error().code == "check_failed");
@@ -170,7 +170,7 @@ TEST_CASE("a GPU that multiplies wrongly gives no roofs") {
     CHECK(fake_objects_left() == 0);
 }
 
-TEST_CASE("without a GPU it is said what is missing") {
+TEST_CASE("without a GPU the error says what is missing") {
     const auto nowhere = Gpu::open("/nonexistent");
     REQUIRE_FALSE(nowhere);
     CHECK(nowhere.error().code == "absent");
@@ -182,10 +182,11 @@ TEST_CASE("without a GPU it is said what is missing") {
         const char* code;
         const char* message;
     };
-    for (const Row& row : {Row{"no_device", "absent", "no NVIDIA GPU here (CUDA_ERROR_NO_DEVICE)"},
-                           Row{"stub", "absent", "the toolkit's stub"}, Row{"old", "absent", "for CUDA 11.4 and older"},
-                           Row{"new_device", "absent", "cannot compile for compute capability 19.0"},
-                           Row{"no_memory", "memory", "too little free memory"}}) {
+    for (const Row& row :
+         {Row{"no_device", "absent", "no NVIDIA GPU was found (CUDA_ERROR_NO_DEVICE)"},
+          Row{"stub", "absent", "the toolkit's stub"}, Row{"old", "absent", "only CUDA 11.4 and older"},
+          Row{"new_device", "absent", "cannot compile for compute capability 19.0"},
+          Row{"no_memory", "memory", "too little free memory"}}) {
         CAPTURE(row.mode);
         const auto measurement = measured_on_fake(row.mode);
         REQUIRE_FALSE(measurement);
@@ -195,7 +196,7 @@ TEST_CASE("without a GPU it is said what is missing") {
     }
 }
 
-TEST_CASE("a toolkit that is there and does not load is named, and CUDA_HOME says where one is") {
+TEST_CASE("a toolkit that fails to load is named, and CUDA_HOME selects another") {
     namespace fs = std::filesystem;
     const fs::path folder = fs::temp_directory_path() / fmt::format("roofline_toolkit_{}", ::getpid());
     fs::create_directories(folder / "lib");
@@ -214,7 +215,7 @@ TEST_CASE("a toolkit that is there and does not load is named, and CUDA_HOME say
     fs::remove_all(folder);
 }
 
-TEST_CASE("NVRTC's built-in functions are loaded from beside it") {
+TEST_CASE("NVRTC's built-in functions are loaded from its folder") {
     namespace fs = std::filesystem;
     const fs::path folder = fs::temp_directory_path() / fmt::format("roofline_builtins_{}", ::getpid());
     fs::create_directories(folder);
@@ -265,7 +266,7 @@ std::size_t instructions_in(const std::string& binary, const std::string& kernel
 
 }  // namespace
 
-TEST_CASE("what a GPU's roofs count is in the machine code") {
+TEST_CASE("the operations that GPU peaks count are in the machine code") {
     auto compiler = load_nvrtc("", 13);
     if (!compiler) compiler = load_nvrtc("", 12);
     if (!compiler) {

@@ -67,7 +67,7 @@ class HwlocTopology : public TopologySource {
 public:
     Result<CpuTopology> topology(const std::vector<int>& allowed) override {
         const Loaded loaded;
-        if (!loaded.ready()) return fail("absent", "hwloc finds no topology");
+        if (!loaded.ready()) return fail("absent", "hwloc found no topology");
         CpuTopology result;
         result.logical = static_cast<int>(allowed.size());
         result.cpus = one_of_each_core(loaded.get(), allowed);

@@ -161,7 +161,7 @@ Status mpi_status(int code, std::string_view doing) {
     std::array<char, MPI_MAX_ERROR_STRING> text{};
     int length = 0;
     MPI_Error_string(code, text.data(), &length);
-    return fail("exchange_failed", fmt::format("MPI fails in {}: {}", doing,
+    return fail("exchange_failed", fmt::format("MPI failed in {}: {}", doing,
                                                std::string_view(text.data(), static_cast<std::size_t>(length))));
 }
 

@@ -44,7 +44,7 @@ TEST_CASE("every exchange between threads, whole and in pieces") {
     }
 }
 
-TEST_CASE("a sum in a dtype that cannot be summed is refused") {
+TEST_CASE("a sum in a dtype that cannot be summed is rejected") {
     run_in_threads(2, [](Communicator& world) {
         std::byte in[8]{};
         std::byte out[8]{};
@@ -55,7 +55,7 @@ TEST_CASE("a sum in a dtype that cannot be summed is refused") {
     });
 }
 
-TEST_CASE("groups: by colour, in the order of the keys") {
+TEST_CASE("groups are split by colour and ordered by key") {
     std::atomic<int> right = 0;
     run_in_threads(4, [&](Communicator& world) {
         auto group = world.split(world.rank() % 2, -world.rank());
@@ -70,7 +70,7 @@ TEST_CASE("groups: by colour, in the order of the keys") {
     CHECK(right == 4);
 }
 
-TEST_CASE("an error of one rank is everyone's, and says whose it is") {
+TEST_CASE("an error of one rank is returned on all ranks and names the rank") {
     std::atomic<int> right = 0;
     run_in_threads(3, [&](Communicator& world) {
         const Status mine = world.rank() == 2 ? Status(fail("no_memory", "no room", "less")) : Status{};
@@ -111,7 +111,7 @@ TEST_CASE("ranks take the same number of samples, and stop together") {
     reset_stop();
 }
 
-TEST_CASE("sums of bf16 are made in f32") {
+TEST_CASE("bf16 is summed in f32") {
     std::uint16_t to[2] = {float_to_bf16(256), float_to_bf16(-1)};
     const std::uint16_t more[2] = {float_to_bf16(3), float_to_bf16(0.5F)};
     add_into(reinterpret_cast<std::byte*>(to), reinterpret_cast<const std::byte*>(more), sizeof to, Dtype::bf16);
@@ -119,7 +119,7 @@ TEST_CASE("sums of bf16 are made in f32") {
     CHECK(bf16_to_float(to[1]) == -0.5F);
 }
 
-TEST_CASE("what launchers say of a process") {
+TEST_CASE("the environment variables of launchers") {
     const auto with = [](std::vector<std::pair<std::string, std::string>> all) {
         return launched([all](const char* name) -> const char* {
             for (const auto& [key, value] : all) {
@@ -139,7 +139,7 @@ TEST_CASE("what launchers say of a process") {
     CHECK_FALSE(with({{"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_RANK", "2"}}));
 }
 
-TEST_CASE("timed exchanges between threads: every kind and size, the same rows at every rank") {
+TEST_CASE("timed exchanges between threads: every kind and size, the same measurements on every rank") {
     reset_stop();
     ExchangeTimingOptions options;
     options.max_bytes = 4096;
@@ -162,7 +162,7 @@ TEST_CASE("timed exchanges between threads: every kind and size, the same rows a
     CHECK(rows[3] == rows[0]);
 }
 
-TEST_CASE("a watched group exchanges what the group does, and what it is divided into as well") {
+TEST_CASE("a watched group, and groups split from it, exchange the same data as the original") {
     std::atomic<int> wrong = 0;
     std::atomic<int> right = 0;
     run_in_threads(4, [&](Communicator& world) {

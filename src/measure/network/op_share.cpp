@@ -44,10 +44,10 @@ public:
             }
             const std::int64_t parts = chips_across(system_, part.axes);
             if (size->second % parts != 0) {
-                return fail(
-                    "uneven",
-                    fmt::format("{} = {} does not divide into {} shards", dim_text(program_, dim), size->second, parts),
-                    "ranks hold equal shards: choose sizes that divide");
+                return fail("uneven",
+                            fmt::format("{} = {} is not divisible into {} shards", dim_text(program_, dim),
+                                        size->second, parts),
+                            "ranks hold equal shards: choose divisible sizes");
             }
             HeldShard held;
             held.lies.rank = 1;
@@ -90,10 +90,10 @@ Status check_rows(const OpWays& ways, const Way& way) {
         if (has(op.inputs[0].dims, dim) || !is_split(ways, way, dim) || !is_split(ways, way, op.along.front()))
             continue;
         return fail("unsupported",
-                    fmt::format("`{}` has both {} and {} split over ranks, which a layout takes to be in order, and "
-                                "indices that are drawn here are not",
+                    fmt::format("`{}` has both {} and {} split over ranks; the layout assumes ordered indices, and the "
+                                "indices of a run are random",
                                 op.function, dim, op.along.front()),
-                    "split one of them only");
+                    "split only one of them");
     }
     return {};
 }
@@ -223,9 +223,9 @@ Status check_pairs(const Program& program, const OpWays& ways, const Way& way, c
     const auto size = size_of(program, last);
     if (!size || *size / parts % 2 == 0) return {};
     return fail("unsupported",
-                fmt::format("{} turns pairs of neighbours along {}, and shares of {} cut them", ways.op().function,
-                            dim_text(program, last), *size / parts),
-                "choose a size whose shares are even, or split another dimension");
+                fmt::format("{} rotates pairs of neighbours along {}, and shards of {} elements split pairs",
+                            ways.op().function, dim_text(program, last), *size / parts),
+                "choose a size whose shards have an even number of elements, or split another dimension");
 }
 
 Status check_positions(const Program& program, const OpWays& ways, const Way& way, const System& system) {
@@ -236,8 +236,8 @@ Status check_positions(const Program& program, const OpWays& ways, const Way& wa
     const bool whole =
         function.statistics.rounds > 0 || (function.kind == FunctionKind::keep && !function.looks_back());
     if (!whole) return check_rows(ways, way);
-    return fail("unsupported", fmt::format("`{}` along rows that are split does not run here yet", op.function),
-                "split another dimension, or bring it together by a statement of its own");
+    return fail("unsupported", fmt::format("`{}` along split rows cannot run yet", op.function),
+                "split another dimension, or gather it in a separate statement");
 }
 
 }  // namespace

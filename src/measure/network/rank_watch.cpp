@@ -53,8 +53,8 @@ private:
 
     [[noreturn]] void give_up() const {
         const std::string text = fmt::format(
-            "error: an exchange between ranks has lasted {:g} s: one of them is stuck or gone\n"
-            "hint: --rank-timeout says how many seconds are too long\n",
+            "error: an exchange between ranks has taken {:g} s: a rank is stuck or has ended\n"
+            "hint: --rank-timeout sets the limit in seconds\n",
             max_s_);
         (void)!::write(STDERR_FILENO, text.data(), text.size());
         ::_exit(1);

@@ -69,8 +69,8 @@ Result<RankGroup> RankGroup::join(double max_s) {
     if (started && started->ranks != ranks.size()) {
         return fail(
             "wrong_launcher",
-            fmt::format("the launcher started {} ranks, and {} sees {}", started->ranks, ranks.library(), ranks.size()),
-            "use the mpirun of the MPI that this was built with, or build with the other: "
+            fmt::format("the launcher started {} ranks, but {} sees {}", started->ranks, ranks.library(), ranks.size()),
+            "use the mpirun of the MPI that the program was built with, or build with the other MPI: "
             "cmake -DROOFLINE_MPI=openmpi or mpich");
     }
     return ranks;

@@ -47,7 +47,7 @@ Status ShardMove::prepare() {
     const int bits = info(what_.dtype).bits;
     if (bits % 8 != 0) {
         return fail("unsupported",
-                    fmt::format("elements of {} are no whole bytes, and are not moved here", name(what_.dtype)));
+                    fmt::format("elements of {} are smaller than a byte and cannot be exchanged", name(what_.dtype)));
     }
     element_ = static_cast<std::size_t>(bits) / 8;
     for (const Sharding* sharding : {&what_.from.lies, &what_.to.lies}) {
@@ -55,8 +55,8 @@ Status ShardMove::prepare() {
             const std::int64_t parts = chips_across(ranks_->system(), sharding->dims[d]);
             if (what_.sizes[d] % parts == 0) continue;
             return fail("uneven",
-                        fmt::format("a dimension of {} does not divide into {} shards", what_.sizes[d], parts),
-                        "ranks hold equal shards: choose sizes that divide");
+                        fmt::format("a dimension of size {} is not divisible into {} shards", what_.sizes[d], parts),
+                        "ranks hold equal shards: choose divisible sizes");
         }
     }
     before_ = box_of(what_.from, what_.sizes, ranks_->system(), ranks_->chip());

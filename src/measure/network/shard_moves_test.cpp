@@ -157,7 +157,7 @@ std::string taken(const std::string& text, bool background = false) {
 
 }  // namespace
 
-TEST_CASE("every step that the layout derives puts each element where it belongs") {
+TEST_CASE("every step that the layout derives puts each element in the right place") {
     for (const char* text : {"f32[B, D] -> f32[B_X, D_Y]",                    // slices
                              "f32[B_X, D] -> f32[B, D]",                      // all-gather of rows
                              "f32[B, D_X] -> f32[B, D]",                      // of columns
@@ -196,7 +196,7 @@ TEST_CASE("every step that the layout derives puts each element where it belongs
     }
 }
 
-TEST_CASE("what cannot be shared evenly is refused") {
+TEST_CASE("uneven shards are rejected") {
     CHECK(taken("f32[E_XY, D] -> f32[E, D]") == "");
     const System system = mesh_of_4();
     run_in_threads(4, [&](Communicator& world) {

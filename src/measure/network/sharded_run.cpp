@@ -100,8 +100,9 @@ Status ShardedRun::choose() {
 Status ShardedRun::prepare(const ShardedRun* first) {
     for (const Value& value : program_.values) {
         if (value.level == "hbm") continue;
-        return fail("unsupported", fmt::format("`{}` lies in {}, and ranks have one memory", value.name, value.level),
-                    "leave `in` out");
+        return fail("unsupported",
+                    fmt::format("`{}` is in {}, but ranks have a single memory", value.name, value.level),
+                    "remove `in`");
     }
     whole_ = unsplit(program_);
     collect(whole_.body, whole_statements_);

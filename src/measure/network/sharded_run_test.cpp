@@ -202,7 +202,7 @@ TEST_CASE("partial sums over two ranks are exchanged and added") {
     CHECK(run.pieces == 8);
 }
 
-TEST_CASE("the collective that a program's layout derives is the one that runs") {
+TEST_CASE("the collective that the layout derives is the one that runs") {
     const auto scattered = ran("f32[B, D_X] * f32[D_X, F] -> f32[B_X, F]", {{"X", 2}}, "B=16,D=64,F=24");
     check_right(scattered);
     CHECK(scattered.stages == "reduce-scatter C over X");
@@ -221,7 +221,7 @@ TEST_CASE("the collective that a program's layout derives is the one that runs")
     CHECK(swapped.stages.starts_with("permute A over"));
 }
 
-TEST_CASE("what is whole is added to partial sums by one rank") {
+TEST_CASE("one rank adds a replicated operand to partial sums") {
     const auto bias =
         ran("H : f32[B, F_X]\nW : f32[F_X, D]\nb : f32[D]\nY : f32[B, D]{U_X} = H * W + b\nZ : f32[B, D] = Y",
             {{"X", 4}}, "B=8,D=16,F=32");
@@ -233,7 +233,7 @@ TEST_CASE("what is whole is added to partial sums by one rank") {
     check_right(ran("f32[B] -> f32[B]{U_X}", {{"X", 2}}, "B=8"));
 }
 
-TEST_CASE("from one chip and to one") {
+TEST_CASE("moves from one chip and to one chip") {
     check_right(ran("f32[B, D] at X=0 -> f32[B, D] at X=1", {{"X", 2}}, "B=4,D=6"));
     check_right(ran("f32[B, D] at X=1 -> f32[B_X, D]", {{"X", 4}}, "B=8,D=6"));
     check_right(ran("f32[B, D] at X=2 -> f32[B, D]", {{"X", 4}}, "B=8,D=6"));
@@ -255,7 +255,7 @@ TEST_CASE("a mesh of two axes, a split of each operand") {
     check_right(ran("bf16[B, D_XY] * bf16[D_XY, F] -> f32[B, F]", {{"X", 2}, {"Y", 2}}, "B=16,D=32,F=8"));
 }
 
-TEST_CASE("what is exchanged is what the layout counted") {
+TEST_CASE("the exchanged bytes are those that the layout counted") {
     check_exchanged("f32[B, D_X] * f32[D_X, F] -> f32[B, F]", {{"X", 4}}, "B=16,D=4096,F=24");
     check_exchanged("f32[B, D_X] * f32[D_X, F] -> f32[B_X, F]", {{"X", 2}}, "B=16,D=64,F=24");
     check_exchanged("f32[B_X, D_Y] * f32[D_Y, F] -> f32[B_X, F]", {{"X", 2}, {"Y", 2}}, "B=16,D=32,F=8");
@@ -267,7 +267,7 @@ TEST_CASE("what is exchanged is what the layout counted") {
     CHECK(twice.stages == "all-gather X over X");
 }
 
-TEST_CASE("functions along rows that are split exchange their statistics") {
+TEST_CASE("functions along split rows exchange their statistics") {
     for (const std::int64_t ranks : {2, 4}) {
         for (const std::string dtype : {"f32", "bf16", "f64"}) {
             const auto one = [&](const std::string& function, const std::string& result) {
@@ -296,7 +296,7 @@ TEST_CASE("functions along rows that are split exchange their statistics") {
         {{"X", 4}}, "B=4,N=2,H=16,S=4096");
 }
 
-TEST_CASE("a causal mask over rows and columns that are split") {
+TEST_CASE("a causal mask over split rows and columns") {
     const std::string attention =
         "Q : f32[T_X, H]\nK : f32[S_Y, H]\nV : f32[S_Y, H]\n"
         "P : f32[T_X, S_Y] = softmax[S](causal[T,S](Q *_H K))\nO : f32[T_X, H] = P *_S V";
@@ -310,7 +310,7 @@ TEST_CASE("a causal mask over rows and columns that are split") {
             {{"X", 4}}, "B=8,T=20,S=20,H=16"));
 }
 
-TEST_CASE("behind a window keys and values come from the ranks that have them") {
+TEST_CASE("keys and values within a window come from the ranks that have them") {
     // a shard has 16 places, so the windows take a part of the previous shard, or all of it
     for (const int window : {2, 9, 16, 17}) {
         const std::string sizes = "T=64,S=64,H=16,W=" + std::to_string(window);
@@ -337,7 +337,7 @@ TEST_CASE("behind a window keys and values come from the ranks that have them") 
     CHECK(far.bytes == 2.0 * 4 * 299 * 64 * 4);
 }
 
-TEST_CASE("gradients of keys behind a window go back to the ranks that have them") {
+TEST_CASE("gradients of keys within a window go back to the ranks that have the keys") {
     for (const int window : {2, 17, 18, 40}) {
         const auto run = check_exchanged(
             "Q : f32[T_X, H]\nVa : f32[S_X, H]\ndO : f32[T_X, H]\n"
@@ -354,7 +354,7 @@ TEST_CASE("gradients of keys behind a window go back to the ranks that have them
     CHECK(far.stages == "permute Va over X, 2 hops; permute dK over X, 2 hops");
 }
 
-TEST_CASE("what looks back gets the places before it, and what looks ahead those behind") {
+TEST_CASE("functions that look back or ahead receive the neighbouring places") {
     const std::string given = "X : f32[B, T_X, D]\nC : f32[Q, D]\n";
     for (const int taps : {2, 4, 16}) {
         const std::string sizes = "B=3,T=64,D=8,Q=" + std::to_string(taps);
@@ -370,14 +370,14 @@ TEST_CASE("what looks back gets the places before it, and what looks ahead those
     CHECK(prior.stages == "permute X over X, 1 hop");
 }
 
-TEST_CASE("rows of a table that is split") {
+TEST_CASE("gather and scatter with a split table") {
     check_exchanged("Table : f32[V_X, D]\nIds : int32[B]\nY : f32[B, D] = gather[V](Table, Ids)", {{"X", 4}},
                     "V=4096,D=8,B=20");
     check_right(ran("Cache : f32[S_X, H]\nAt : int32[B]\nNew : f32[B, H]\nCache = scatter[S](Cache, At, New)",
                     {{"X", 4}}, "S=32,H=8,B=5"));
 }
 
-TEST_CASE("runs are timed in other memory every time, and in the same") {
+TEST_CASE("runs are timed in changing memory and in the same memory") {
     auto program = parse_program("f32[B, D_X] * f32[D_X, F] -> f32[B_X, F]");
     REQUIRE(program);
     REQUIRE(bind_sizes(*program, parse_sizes("B=16,D=64,F=24", "sizes").value()));
@@ -447,7 +447,7 @@ void check_same_as_alone(const std::string& text, const std::string& sizes) {
     });
 }
 
-TEST_CASE("a repeat over ranks makes what it makes on one chip") {
+TEST_CASE("a repeat over ranks gives the same result as on one chip") {
     check_same_as_alone(
         "X : f32[B, D]\nrepeat L {\nparam W : f32[D, F_X]\nparam U : f32[F_X, D]\n"
         "X = X + relu(X * W) * U / 4\n}\nZ : f32[B, D] = X / 1",
@@ -459,7 +459,7 @@ TEST_CASE("a repeat over ranks makes what it makes on one chip") {
         "B=4,D=8,F=64,L=3");
 }
 
-TEST_CASE("a repeat runs over ranks, with the weights of each pass and what one hands on to the next") {
+TEST_CASE("a repeat over ranks uses the weights of each iteration and carries values to the next") {
     // each iteration all-reduces X once: 4 x 8 numbers of 4 bytes
     const std::string layers =
         "X : f32[B, D]\nrepeat L {\nparam W : f32[D, F_X]\nparam U : f32[F_X, D]\nH : f32[B, F_X] = relu(X * W)\n"
@@ -488,7 +488,7 @@ TEST_CASE("a repeat runs over ranks, with the weights of each pass and what one 
             {{"X", 2}}, "S=16,B=4,H=8"));
 }
 
-TEST_CASE("rows go to experts on other ranks and come back") {
+TEST_CASE("expert dispatch and combine over ranks") {
     const std::string given =
         "X : f32[T_X, D]\nChosen : int32[T_X, A]\nShare : f32[T_X, A]\nparam W : f32[E_X, D, F]\n"
         "Xe : f32[E_X, C, D] = dispatch[E,C](X, Chosen)\nY : f32[E_X, C, F] = silu(Xe *_D W)\n";
@@ -519,7 +519,7 @@ TEST_CASE("rows go to experts on other ranks and come back") {
             {{"X", 2}}, "T=32,A=2,E=4,C=16,D=16,F=24"));
 }
 
-TEST_CASE("rows that are added up, and taps, over ranks") {
+TEST_CASE("scatter-add and taps over ranks") {
     // splits of the result's places, of the summed dimension, and of the row
     check_exchanged("I : int32[B_X]\nG : f32[B_X, D]\nE : f32[V, D] = scatteradd[V,B](I, G)", {{"X", 4}},
                     "B=64,V=12,D=4096");
@@ -534,9 +534,9 @@ TEST_CASE("rows that are added up, and taps, over ranks") {
                     "B=4,T=64,D=2048,Q=4");
 }
 
-TEST_CASE("what ranks cannot do is refused at all of them") {
+TEST_CASE("a program that ranks cannot run is rejected on all of them") {
     const auto uneven = ran("f32[B_X, D] * f32[D, F] -> f32[B_X, F]", {{"X", 2}}, "B=5,D=8,F=8");
-    CHECK(uneven.problem.find("does not divide into 2 shards") != std::string::npos);
+    CHECK(uneven.problem.find("is not divisible into 2 shards") != std::string::npos);
     const auto large = ran("f32[B_X, D] * f32[D, F] -> f32[B_X, F]", {{"X", 2}}, "B=1048576,D=8,F=1048576");
     CHECK(large.problem.find("of memory") != std::string::npos);
     const auto pairs = ran("X : f32[B, D_X]\nY : f32[B, D_X] = rope(X)", {{"X", 2}}, "B=8,D=6");

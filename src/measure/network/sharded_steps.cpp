@@ -123,9 +123,9 @@ Result<std::optional<ExternalChoices>> ShardedRun::external_choices() {
     }
     if (!has_all) {
         return fail("unsupported",
-                    fmt::format("`{}` brings rows back that are split otherwise than the choices of experts, {}",
+                    fmt::format("`{}` combines rows that are split differently from the choices of experts, {}",
                                 op.function, value_name(program_, choices->value)),
-                    "split the choices as the weights of the rows, or leave them whole");
+                    "split the choices as the weights of the rows are split, or do not split them");
     }
     if (held != wanted.lies) {
         ROOFLINE_TRY(auto sizes, sizes_of(choices->dims));
@@ -146,12 +146,11 @@ Status ShardedRun::note_shares(const Operand& choices) {
     shares_[made] = group_shares(ways, layout_.choices[at_.op].way, choices, system_);
     const auto [other, first] = filled_.try_emplace(choices.value, made);
     if (first || shares_[other->second] == shares_[made]) return {};
-    return fail(
-        "unsupported",
-        fmt::format("rows go to experts and come back by {}, and layouts split them in two ways: each chip fills "
-                    "its share of every group",
-                    value_name(program_, choices.value)),
-        "split the rows alike before the dispatch and after the combine");
+    return fail("unsupported",
+                fmt::format("dispatch and combine by {} have different layouts, but each chip fills "
+                            "its own share of every group",
+                            value_name(program_, choices.value)),
+                "use the same split of rows before the dispatch and after the combine");
 }
 
 Status ShardedRun::add_overlapped(std::size_t index, std::vector<TensorSteps> tensors,
@@ -257,7 +256,7 @@ Result<ShardedRun::Place> ShardedRun::step(const Array& array, const Place& from
     }
     ROOFLINE_TRY(auto memory, room(move->bytes_after()));
     ShardedStage stage;
-    stage.text = how ? move_text(*how, array.name, system_) : "a share of " + array.name;
+    stage.text = how ? move_text(*how, array.name, system_) : "a shard of " + array.name;
     stage.exchange = how.has_value();
     stage.move = move;
     stage.inputs = {from.memory};
@@ -290,10 +289,10 @@ Result<ShardedRun::Place> ShardedRun::reshard(const Array& array, const Reshardi
         if (from.held.edged() && !(how && how->back)) {
             if (from.held.lies.unreduced == 0) {
                 return fail("unsupported",
-                            fmt::format("{} is a band of a window, of which each rank has what its rows see, and a "
-                                        "statement wants it otherwise",
+                            fmt::format("{} is a band of a window: each rank has what its rows see, but a "
+                                        "statement needs it split differently",
                                         array.name),
-                            "split rows and columns alike in all statements between the mask and the product");
+                            "split rows and columns alike in all statements between the mask and the matmul");
             }
             // partial sums of places that a rank does not see are zero
             HeldShard wide = from.held.without_edge();

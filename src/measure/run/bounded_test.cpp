@@ -10,7 +10,7 @@
 
 using namespace roofline::core;
 
-TEST_CASE("run: an error of an argument moves a function as its slope says") {
+TEST_CASE("run: the error of an argument changes the result in proportion to the derivative") {
     const Rounding f32(Dtype::f32);
     // exp(1.001) is the upper end, plus 32 rounding errors of the function itself
     const Bounded e = mapped("exp", {Bounded{1, 1e-3}}, f32);
@@ -22,7 +22,7 @@ TEST_CASE("run: an error of an argument moves a function as its slope says") {
     CHECK(mapped("silu", {Bounded{3, 0}}, f32).value == approx(3 * 0.952574127));
 }
 
-TEST_CASE("run: whole numbers of 32 bits wrap, and are never off") {
+TEST_CASE("run: 32-bit integers wrap and have no rounding error") {
     const Rounding whole(Dtype::int32);
     CHECK(mapped("mul", {Bounded{65536, 0}, Bounded{65537, 0}}, whole).value == 65536);
     CHECK(mapped("square", {Bounded{-50000, 0}}, whole).value == 2500000000.0 - 4294967296.0);
@@ -31,7 +31,7 @@ TEST_CASE("run: whole numbers of 32 bits wrap, and are never off") {
     CHECK(along_row("sum", {{3, 0}, {4, 0}}, {}, whole).front().bound == 0);
 }
 
-TEST_CASE("run: rows") {
+TEST_CASE("run: error bounds of functions that work on rows") {
     const Rounding f64(Dtype::f64);
     const std::vector<Bounded> row{{1, 0}, {2, 0}, {3, 0}, {6, 0}};
     CHECK(along_row("mean", row, {}, f64).front().value == approx(3));
@@ -49,7 +49,7 @@ TEST_CASE("run: rows") {
           approx(0.1 + 12 * 0x1p-24 * 16));
 }
 
-TEST_CASE("run: derivatives are the slopes of their functions") {
+TEST_CASE("run: derivatives equal finite differences of their functions") {
     const Rounding f64(Dtype::f64);
     const double h = 1e-5;
     for (const char* function : {"sigmoid", "silu", "gelu"}) {
@@ -89,7 +89,7 @@ TEST_CASE("run: derivatives are the slopes of their functions") {
     CHECK(back[2].value == 100);
 }
 
-TEST_CASE("run: what is stored is rounded to its dtype, saturates or overflows") {
+TEST_CASE("run: a stored number is rounded to its dtype, saturates or overflows") {
     CHECK(stored({300.4, 0}, Dtype::int8).value == 127);
     CHECK(stored({2.4, 0}, Dtype::int8).value == 2);
     CHECK(stored({2.4, 0.2}, Dtype::int8).bound == approx(1.2));  // 2 or 3

@@ -125,8 +125,7 @@ private:
         auto own = make_plain_matmul(std::get<MatmulStep>(step.what), *team_);
         ROOFLINE_TRY(auto won, second_is_faster(*library, *own, step, program, *this));
         if (!won) return library;
-        notes_.insert(
-            "some matrix products run on the program's own kernel, which was faster in a trial than oneDNN's");
+        notes_.insert("some matmuls run on the program's own kernel, which was faster in a trial than oneDNN's");
         return own;
     }
 
@@ -178,22 +177,22 @@ std::int64_t last_level_cache() {
 Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options) {
     std::vector<int> processors = processors_to_use();
     if (options.threads > static_cast<int>(processors.size())) {
-        return fail(
-            "bad_request",
-            fmt::format("{} threads are asked for, and there are {} cores to use", options.threads, processors.size()),
-            fmt::format("--threads {}", processors.size()));
+        return fail("bad_request",
+                    fmt::format("{} threads were requested, but only {} cores are available", options.threads,
+                                processors.size()),
+                    fmt::format("--threads {}", processors.size()));
     }
     if (options.threads > 0) processors.resize(static_cast<std::size_t>(options.threads));
     MatmulLibrary* library = nullptr;
     std::string why_not;
     if (options.library) {
         configure_openmp(processors.size());
-        auto loaded = load_module_as<MatmulLibrary>("dnnl", "fast matrix products of oneDNN", "libdnnl-dev");
+        auto loaded = load_module_as<MatmulLibrary>("dnnl", "fast matmuls of oneDNN", "libdnnl-dev");
         if (loaded) {
             library = *loaded;
         } else {
             why_not = fmt::format(
-                "matrix products run on the program's own kernels, which are slower than a tuned "
+                "matmuls run on the program's own kernels, which are slower than a tuned "
                 "library's: {}; {}",
                 loaded.error().message, loaded.error().hint);
         }

@@ -323,7 +323,7 @@ public:
         } else {
             part(0, rows);
         }
-        if (outside) return fail("bad_index", "an index lies outside of the dimension it looks up");
+        if (outside) return fail("bad_index", "an index is outside the dimension that it indexes");
         return {};
     }
 

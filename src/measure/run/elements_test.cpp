@@ -19,14 +19,14 @@ void finds_extremes() {
             const bool largest = largest_element(x.data(), count) == T{-9};
             x[at] = T{-21};
             const bool smallest = smallest_element(x.data(), count) == T{-21};
-            if (!largest || !smallest) FAIL_CHECK("of ", count, " that at ", at, " is not found");
+            if (!largest || !smallest) FAIL_CHECK("of ", count, " numbers, the extreme one at ", at, " is not found");
         }
     }
 }
 
 }  // namespace
 
-TEST_CASE("run: the largest and the smallest of a row, wherever it stands") {
+TEST_CASE("run: the largest and the smallest element of a row are found at every position") {
     finds_extremes<float>();
     finds_extremes<double>();
     finds_extremes<std::int32_t>();

@@ -115,7 +115,7 @@ Status Execution::plan_memory(const ExecutionOptions& options) {
     sets_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(sets));
     if (static_cast<double>(sets_) * set < 0.999 * wanted) {
         steps_.notes.push_back(
-            fmt::format("the inputs are gone through in {} of memory, less than four times the "
+            fmt::format("the copies of the inputs take {} of memory, less than four times the "
                         "last cache: some of it may be read from there",
                         to_text(Bytes{static_cast<double>(sets_) * set})));
     }

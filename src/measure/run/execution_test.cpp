@@ -30,7 +30,7 @@ void agrees(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("run: products of matrices in every dtype") {
+TEST_CASE("run: matmuls in every dtype") {
     for (const char* dtype : {"f64", "f32", "bf16", "f16", "int8", "int32", "tf32"}) {
         const std::string d = dtype;
         const std::string out = d == "int8" ? "int32" : d;
@@ -40,7 +40,7 @@ TEST_CASE("run: products of matrices in every dtype") {
     }
 }
 
-TEST_CASE("run: products whose operands lie every way") {
+TEST_CASE("run: matmuls with every layout of their operands") {
     agrees("f32[D=9, B=6] * f32[D, F=7] -> f32[B, F]");
     agrees("f32[B=6, D=9] * f32[F=7, D] -> f32[B, F]");
     agrees("f32[B=6, D=9] * f32[D, F=7] -> f32[F, B]");
@@ -57,7 +57,7 @@ TEST_CASE("run: products whose operands lie every way") {
     agrees("bf16[B=2, T=3, N=2, H=8] * bf16[N, H, D=11] -> bf16[B, T, D]");
 }
 
-TEST_CASE("run: products of several operands, and mixed dtypes") {
+TEST_CASE("run: matmuls of several operands and of mixed dtypes") {
     agrees("f32[A=4, B=5] * f32[B, C=6] * f32[C, D=7] -> f32[A, D]");
     agrees("f32[A=4, B=5] * f32[B, C=6] * f32[C] * f32[A] -> f32[A]");
     agrees("bf16[B=4, D=16] * int8[D, F=6] -> bf16[B, F]");
@@ -68,7 +68,7 @@ TEST_CASE("run: products of several operands, and mixed dtypes") {
         "I=3, J=4, K=5, L=6, M=2\nA : f32[I,J]; B : f32[J,K]; C : f32[K,L]; E : f32[L,M]\nO : f32[I,M] = (A*B)*(C*E)");
 }
 
-TEST_CASE("run: functions of elements") {
+TEST_CASE("run: elementwise functions") {
     for (const char* f : {"neg", "abs", "square", "relu", "relu2", "exp", "sin", "cos", "tanh", "erf", "sigmoid",
                           "softplus", "silu", "gelu", "rope", "log", "sqrt", "rsqrt", "convert"}) {
         for (const char* dtype : {"f64", "f32", "bf16", "f16"}) {
@@ -123,14 +123,14 @@ TEST_CASE("run: reductions, softmax and norms along any dimensions") {
     agrees("A : f32[B=5, T=40, D=3]; X : f32[B, T, D]\nH : f32[B, T, D] = scan[T](A, X)");
 }
 
-TEST_CASE("run: rows by number") {
+TEST_CASE("run: gathers and scatters") {
     agrees("Table : bf16[V=50, D=8]; Ids : int32[B=7]\nX : bf16[B, D] = gather[V](Table, Ids)");
     agrees("Table : f32[D=8, V=50]; Ids : int32[B=7, S=2]\nX : f32[B, S, D] = gather[V](Table, Ids)");
     agrees("Cache : bf16[B=3, S=9, H=4]; Last : int32[B]; New : f32[B, H]\nCache = scatter[S](Cache, Last, New)");
     agrees("Cache : f32[S=9, H=4]; At : int32[B=5]; New : f32[B, H]\nY : f32[S, H] = 2 * scatter[S](Cache, At, New)");
 }
 
-TEST_CASE("run: rows to experts and back") {
+TEST_CASE("run: expert dispatch and combine") {
     for (const std::string type : {"f32", "bf16", "f64"}) {
         // capacity for all choices, for some, and more than needed
         for (const char* places : {"6", "2", "9"}) {
@@ -163,7 +163,7 @@ TEST_CASE("run: rows to experts and back") {
         "Chosen)\nZ : f32[T] = combine[E,C,A](Y, Share)");
 }
 
-TEST_CASE("run: rows that are added up, and taps") {
+TEST_CASE("run: scatter-add and taps") {
     for (const char* type : {"f32", "bf16", "f64"}) {
         const std::string dtype = type;
         // more rows than destinations, so that several are added at one destination
@@ -179,7 +179,7 @@ TEST_CASE("run: rows that are added up, and taps") {
     agrees("I : int32[T=20]; G : int32[T]\nE : int32[V=7] = scatteradd[V,T](I, G)");
 }
 
-TEST_CASE("run: windows, and what looks back") {
+TEST_CASE("run: windows, convolutions and other functions that look back") {
     for (const char* type : {"f32", "bf16"}) {
         const std::string dtype = type;
         agrees("W=5\nQ : " + dtype + "[T=40, H=8]; K : " + dtype + "[S=40, H]; V : " + dtype + "[S, H]\nO : " + dtype +
@@ -218,7 +218,7 @@ TEST_CASE("run: whole programs") {
         "Y : f32[B,D] = X");
 }
 
-TEST_CASE("run: a later repeat reads what the same pass of an earlier one made, from the last to the first") {
+TEST_CASE("run: a later repeat reads the values of the same iteration of an earlier one, from last to first") {
     // P is x, 2 x and 4 x; S is 4 x, then 2 x + 2 x, then 2 x + x
     auto program = parse_program(
         "B=5, L=3\nX : f32[B]; S : f32[B]\nK : f32[B] = X / 1\nrepeat L {\n  P : f32[B] = X / 1\n  X = 2 * P\n}\n"
@@ -241,7 +241,7 @@ TEST_CASE("run: a later repeat reads what the same pass of an earlier one made, 
     CHECK_MESSAGE(check->of_bound <= 1, check->worst);
 }
 
-TEST_CASE("run: the reference computes a row of probabilities once for all that it adds up") {
+TEST_CASE("run: the reference computes a row of probabilities once for all elements that use it") {
     auto program = parse_program(
         "Q : f32[T=256, H=16]; K : f32[S=256, H]; V : f32[S, H]; O : f32[T, H] = softmax[S](causal[T,S](Q *_H K)) *_S "
         "V",
@@ -260,7 +260,7 @@ TEST_CASE("run: the reference computes a row of probabilities once for all that 
     CHECK_MESSAGE(check->of_bound <= 1, check->worst);
 }
 
-TEST_CASE("run: what cannot run is refused before anything is allocated") {
+TEST_CASE("run: a program that cannot run is rejected before anything is allocated") {
     auto device = make_cpu_device({1, false});
     REQUIRE(device);
     const auto refused = [&](const std::string& text) {
@@ -278,7 +278,7 @@ TEST_CASE("run: what cannot run is refused before anything is allocated") {
     CHECK(fp8.code == "unsupported");
     CHECK(fp8.hint.find("bf16") != std::string::npos);
     const Error alone = refused("Y : f32[E=2, C=3, D=4]; S : f32[T=3, A=2]\nZ : f32[T, D] = combine[E,C,A](Y, S)");
-    CHECK(alone.message.find("none stands before it") != std::string::npos);
+    CHECK(alone.message.find("no dispatch precedes it") != std::string::npos);
     CHECK(refused("X : f32[B=4, D=4]; I : f32[C=2]\nY : f32[C, D] = gather[B](X, I)").code == "unsupported");
 }
 

@@ -33,7 +33,7 @@ struct NumberSource {
     }
 };
 
-Status outside_error() { return fail("bad_index", "an index lies outside of the dimension it looks up"); }
+Status outside_error() { return fail("bad_index", "an index is outside the dimension that it indexes"); }
 
 /// Assigns choices to places. One thread does it because the place of a choice depends on all choices before it.
 class RouteKernel : public StepKernel {

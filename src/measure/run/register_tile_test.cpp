@@ -49,7 +49,7 @@ void multiplies(const RegisterTile<Sum, A, B>& tile, std::int64_t group, std::in
 
 }  // namespace
 
-TEST_CASE("run: blocks of sums in registers, for every number of rows") {
+TEST_CASE("run: register tiles compute the right sums for every number of rows") {
     REQUIRE_FALSE(f32_tiles().empty());
     for (const std::int64_t depth : {1, 2, 7, 64}) {
         for (const F32Tile& tile : f32_tiles()) multiplies(tile, 1, depth);
@@ -60,7 +60,7 @@ TEST_CASE("run: blocks of sums in registers, for every number of rows") {
     }
 }
 
-TEST_CASE("run: numbers of 8 bits at the ends of what is drawn do not saturate") {
+TEST_CASE("run: 8-bit numbers at the ends of their range do not saturate") {
     for (const QuadTile& tile : quad_tiles()) {
         const std::int64_t depth = 1024;
         std::vector<std::uint8_t> a(static_cast<std::size_t>(depth), static_cast<std::uint8_t>(-127 + tile.lift));

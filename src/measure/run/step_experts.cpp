@@ -35,7 +35,7 @@ Result<ArrayView> StepBuilder::numbers_of_rows(const Operand& operand, const std
     const ArrayView at = materialise(lazy);
     const Dtype dtype = out_.arrays[at.array].dtype;
     if (info(dtype).kind == DtypeKind::integer) return at;
-    return fail("unsupported", fmt::format("{} needs whole numbers as indices, not {}", function, name(dtype)),
+    return fail("unsupported", fmt::format("{} needs integer indices, not {}", function, name(dtype)),
                 "declare them int32");
 }
 
@@ -45,7 +45,7 @@ Result<ArrayView> StepBuilder::route(const Op& op, bool by_place) {
     if (!choices) {
         return fail(
             "unsupported",
-            fmt::format("`{}` moves rows as a dispatch[{},{}] has put them into groups, and none stands before it",
+            fmt::format("`{}` moves rows that a dispatch[{},{}] has put into groups, but no dispatch precedes it",
                         op.function, op.along[0], op.along[1]),
             "write the dispatch into the same program");
     }

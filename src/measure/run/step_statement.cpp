@@ -163,7 +163,7 @@ Result<std::size_t> StepBuilder::function(const Op& op) {
         value.args = tensors;
     } else {
         const auto known = find_map_function(op.function);
-        if (!known) return fail("unsupported", fmt::format("`{}` does not run here yet", op.function));
+        if (!known) return fail("unsupported", fmt::format("`{}` cannot run on this device yet", op.function));
         value.op.kind = TapeOp::Kind::function;
         value.op.function = *known;
         std::size_t next = 0;

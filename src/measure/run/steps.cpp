@@ -71,20 +71,21 @@ Status StepBuilder::size_values() {
         for (const Axis& axis : value.type.axes) {
             const auto known = size_of(program_, axis.dim);
             if (!known) {
-                return fail("unsized", fmt::format("{} has no size, and only what has sizes can run", axis.dim),
+                return fail("unsized",
+                            fmt::format("{} has no size; a program runs only if all dimensions have sizes", axis.dim),
                             fmt::format("give it: --dims {}=1024", axis.dim));
             }
             if (overflows(bytes, *known, bytes) || bytes > std::numeric_limits<std::int64_t>::max() / 1024) {
                 return fail("too_large",
-                            fmt::format("{} has more bytes than can be counted here",
+                            fmt::format("{} has more bytes than 63 bits can count",
                                         value.label.empty() ? "an intermediate" : value.label),
                             "choose smaller sizes");
             }
         }
         if (!runs_here(value.type.dtype)) {
             return fail(
-                "unsupported", fmt::format("nothing here computes in {}", name(value.type.dtype)),
-                "f64, f32, bf16, f16, int32 and int8 run; a wider one of them holds the same numbers, in more bytes");
+                "unsupported", fmt::format("no device can run {}", name(value.type.dtype)),
+                "use f64, f32, bf16, f16, int32 or int8; a wider one of them holds the same numbers in more bytes");
         }
     }
     return {};
@@ -116,7 +117,8 @@ Status StepBuilder::block(const Block& block, StepBlock& out, bool fused) {
         StepBlock repeated;
         const auto count = inner.count.empty() ? std::optional<std::int64_t>(1) : size_of(program_, inner.count);
         if (!count) {
-            return fail("unsized", fmt::format("{} has no size, and only what has sizes can run", inner.count),
+            return fail("unsized",
+                        fmt::format("{} has no size; a program runs only if all dimensions have sizes", inner.count),
                         fmt::format("give it: --dims {}=2", inner.count));
         }
         repeated.count = *count;
