@@ -4,7 +4,8 @@
 
 #include "api/data.hpp"
 #include "api/words.hpp"
-#include "report/serve/serve_json.hpp"
+#include "report/serve/serve_figures.hpp"
+#include "report/serve/serve_words.hpp"
 
 namespace roofline {
 
@@ -47,7 +48,7 @@ ServingPassTimes pass_of(const core::Prediction& pass, const core::RoutingBound&
 
 std::optional<Usd> usd_of(std::optional<double> usd) { return usd ? std::optional(Usd{*usd}) : std::nullopt; }
 
-std::vector<ServingPoint> frontier_of(const core::ServeAnswer& answer) {
+std::vector<ServingPoint> points_of(const core::ServeAnswer& answer) {
     std::vector<ServingPoint> points;
     const auto chips = static_cast<double>(answer.slice.chips());
     for (const core::ServePoint& point : answer.frontier) {
@@ -74,7 +75,7 @@ ServingPrediction public_serving(core::ServeAnswer answer) {
     const double served = core::served_tokens_per_s(answer);
     prediction.served_tokens_rate = Frequency{served};
     prediction.usd_per_million = usd_of(core::usd_per_million(answer, core::serving_chips(answer), served));
-    prediction.frontier = frontier_of(answer);
+    prediction.frontier = points_of(answer);
     if (const auto& load = answer.under_load) {
         prediction.under_load = ServingLoad{load->software, load->error, Seconds{load->ttft_s}, Seconds{load->tpot_s},
                                             Frequency{load->tokens_per_s}};

@@ -8,7 +8,7 @@
 #include "api/data.hpp"
 #include "api/words.hpp"
 #include "model/routed_experts.hpp"
-#include "report/train/train_json.hpp"
+#include "report/train/train_figures.hpp"
 
 namespace roofline {
 

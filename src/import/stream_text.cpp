@@ -38,7 +38,7 @@ double unit_in(std::string_view heading) {
 bool is_heading(std::string_view line) { return trimmed(line).starts_with("Function") && unit_in(line) > 0; }
 
 /// The number that follows `key` in the line.
-std::optional<double> number_after(std::string_view line, std::string_view key) {
+std::optional<double> number_following(std::string_view line, std::string_view key) {
     const std::size_t at = line.find(key);
     if (at == std::string_view::npos) return std::nullopt;
     const std::string_view rest = trimmed(line.substr(at + key.size()));
@@ -59,7 +59,7 @@ struct StreamRun {
 
 // Bytes in lines such as "Array size: 268.4 MB (=0.3 GB)", "Total size: 805.3 MB".
 double bytes_after(std::string_view line, std::string_view key) {
-    const auto value = number_after(line, key);
+    const auto value = number_following(line, key);
     if (!value) return 0;
     return *value * (line.find(" MiB") != std::string_view::npos  ? 1048576
                      : line.find(" KB") != std::string_view::npos ? 1e3
@@ -67,10 +67,10 @@ double bytes_after(std::string_view line, std::string_view key) {
 }
 
 void take_setting(std::string_view line, StreamRun& run) {
-    if (const auto bytes = number_after(line, "This system uses")) run.element = *bytes;
-    if (const auto size = number_after(line, "Array size =")) run.array = *size;
-    if (const auto count = number_after(line, "Number of Threads requested =")) run.threads = *count;
-    if (const auto count = number_after(line, "Number of Threads counted =")) run.threads = *count;
+    if (const auto bytes = number_following(line, "This system uses")) run.element = *bytes;
+    if (const auto size = number_following(line, "Array size =")) run.array = *size;
+    if (const auto count = number_following(line, "Number of Threads requested =")) run.threads = *count;
+    if (const auto count = number_following(line, "Number of Threads counted =")) run.threads = *count;
     if (const double bytes = bytes_after(line, "Array size:"); bytes > 0) run.array_bytes = bytes;
     if (const double bytes = bytes_after(line, "Total size:"); bytes > 0) run.total = bytes;
 }

@@ -256,7 +256,7 @@ private:
     }
 
     tl::unexpected<Error> outside(std::int64_t place, std::size_t count) const {
-        return fail("bad_value", fmt::format("`{}`: a list of {1} items has no item {0}", text_, place, count),
+        return fail("bad_value", fmt::format("`{0}`: a list of {2} items has no item {1}", text_, place, count),
                     "a list with one item per layer is too short");
     }
 

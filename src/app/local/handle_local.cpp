@@ -15,7 +15,7 @@ int exit_code(const Error& error) {
 
 Response handle_local(const LocalRequest& request, Progress& progress) {
     // here, while there is but one thread: MPI's read the environment, which must not move under them
-    settle_openmp(1);
+    configure_openmp(1);
     auto response = std::visit(
         [&](const auto& asked) { return handle(asked, request.format, request.color, progress); }, request.what);
     if (response) return std::move(*response);

@@ -78,10 +78,10 @@ Status check_exchange(Communicator& group, CollectiveKind kind, Dtype dtype, std
     ROOFLINE_CHECK(exchange(group, checked));
     std::vector<std::byte> right(out.size());
     for (std::size_t i = 0; i < out.size() / element; ++i) put(right, i, expected(kind, rank, n, elements, i), dtype);
-    if (out == right) return agreed(group, {});
-    return agreed(group, fail("check_failed", fmt::format("what arrives of a{} {} over {} ranks is wrong",
-                                                          info(kind).spoken.front() == 'a' ? "n" : "",
-                                                          collective_name(kind, true), n)));
+    if (out == right) return common_status(group, {});
+    return common_status(group, fail("check_failed", fmt::format("what arrives of a{} {} over {} ranks is wrong",
+                                                                 info(kind).spoken.front() == 'a' ? "n" : "",
+                                                                 collective_name(kind, true), n)));
 }
 
 }  // namespace roofline::core
