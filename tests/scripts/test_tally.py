@@ -13,6 +13,7 @@ class Tally(InScratchTree):
     def test_doctest_and_scripts_count_for_themselves(self):
         self.assertEqual(tally.count("run", DOCTEST.format(11, 0, 1)), (11, 0, 1))
         self.assertEqual(tally.count("fail", DOCTEST.format(10, 2, 0)), (10, 2, 0))
+        self.assertEqual(tally.count("run", "[doctest] test cases:  6 |  5 passed | 1 failed |\n"), (5, 1, 0))
         self.assertEqual(tally.count("run", "a.tsv: fine\n7 passed, 0 failed\n"), (7, 0, 0))
         self.assertEqual(tally.count("run", "7 passed, 0 failed, 2 skipped\n"), (7, 0, 2))
         self.assertEqual(tally.count("run", "1 passed, 0 failed\n5 passed, 0 failed\n"), (5, 0, 0))
