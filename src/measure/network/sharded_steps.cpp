@@ -259,7 +259,7 @@ Result<ShardedRun::Place> ShardedRun::step(const Array& array, const Place& from
     stage.inputs = {from.memory};
     stage.output = memory;
     add(std::move(stage));
-    const bool sums = how && info(how->kind).sums;
+    const bool sums = how && info(how->kind).sums();
     if (array.reduction == Reduction::sum && (sums || (how && how->back))) {
         // each partial sum is rounded once, and so is each sum of two; they are about as large as the whole
         allowed_error_ += 4 * static_cast<double>(chips_across(system_, how->axes)) * rounding(array.dtype);
