@@ -7,6 +7,7 @@
 #include "notation/notation.hpp"
 
 using namespace roofline::core;
+using Kind = KernelKind;
 
 namespace {
 
@@ -69,25 +70,23 @@ TEST_CASE("kernels are told apart by what they do") {
         const AnalysedProgram one = analysed(text);
         return kernel_key(one.program, one.analysis.work.kernels.front());
     };
-    CHECK(key("bf16[B=8, D=8] * bf16[D, F=8] -> bf16[B, F]") == KernelKey{KernelKind::contraction, "bf16", "", ""});
-    CHECK(key("bf16[B=8, D=8] * int8[D, F=8] -> bf16[B, F]") ==
-          KernelKey{KernelKind::contraction, "bf16 x int8", "", ""});
-    CHECK(key("bf16[B=8, D=8] + bf16[B, D] -> bf16[B, D]") == KernelKey{KernelKind::elementwise, "", "", ""});
-    CHECK(key("gelu(bf16[B=8, D=8]) -> bf16[B, D]") == KernelKey{KernelKind::activation, "", "", ""});
-    CHECK(key("X : bf16[B=8, D=8]\nY : bf16[B, D]\nZ : bf16[B, D] = norm[D](X) * silu(Y)").kind ==
-          KernelKind::normalisation);
-    CHECK(key("softmax[D](bf16[B=8, D=8]) -> bf16[B, D]").kind == KernelKind::softmax);
-    CHECK(key("rope(bf16[B=8, D=8]) -> bf16[B, D]").kind == KernelKind::rotation);
-    CHECK(key("X : bf16[V=9, D=8]\nids : int32[B=4]\nZ : bf16[B, D] = gather[V](X, ids)").kind == KernelKind::gather);
+    CHECK(key("bf16[B=8, D=8] * bf16[D, F=8] -> bf16[B, F]") == KernelKey{Kind::contraction, "bf16", "", ""});
+    CHECK(key("bf16[B=8, D=8] * int8[D, F=8] -> bf16[B, F]") == KernelKey{Kind::contraction, "bf16 x int8", "", ""});
+    CHECK(key("bf16[B=8, D=8] + bf16[B, D] -> bf16[B, D]") == KernelKey{Kind::elementwise, "", "", ""});
+    CHECK(key("gelu(bf16[B=8, D=8]) -> bf16[B, D]") == KernelKey{Kind::activation, "", "", ""});
+    CHECK(key("X : bf16[B=8, D=8]\nY : bf16[B, D]\nZ : bf16[B, D] = norm[D](X) * silu(Y)").kind == Kind::normalisation);
+    CHECK(key("softmax[D](bf16[B=8, D=8]) -> bf16[B, D]").kind == Kind::softmax);
+    CHECK(key("rope(bf16[B=8, D=8]) -> bf16[B, D]").kind == Kind::rotation);
+    CHECK(key("X : bf16[V=9, D=8]\nids : int32[B=4]\nZ : bf16[B, D] = gather[V](X, ids)").kind == Kind::gather);
     CHECK(key("Q: bf16[T=8, H=8]\nK: bf16[S=8, H]\nV: bf16[S, H]\nfuse {\n P : bf16[T, S] = softmax[S](Q * K)\n"
-              " O : bf16[T, H] = P * V\n}") == KernelKey{KernelKind::attention, "bf16", "", ""});
+              " O : bf16[T, H] = P * V\n}") == KernelKey{Kind::attention, "bf16", "", ""});
     CHECK(key("Q: bf16[T=8, H=8]\nK: bf16[S=8, H]\nV: bf16[S, H]\nfuse {\n"
               " P : bf16[T, S] = softmax[S](causal[T, S](Q * K))\n O : bf16[T, H] = P * V\n}")
-              .kind == KernelKind::causal_attention);
-    CHECK(key("X : bf16[B=8, D=8]\nY : f32[B] = sum[D](X)").kind == KernelKind::reduction);
+              .kind == Kind::causal_attention);
+    CHECK(key("X : bf16[B=8, D=8]\nY : f32[B] = sum[D](X)").kind == Kind::reduction);
     // two products in one kernel, and no softmax
     CHECK(key("X: bf16[B=8, D=8]\nW: bf16[D, F=8]\nU: bf16[D, F]\nH : bf16[B, F] = silu(X *_D W) * (X *_D U)").kind ==
-          KernelKind::contraction);
+          Kind::contraction);
 }
 
 TEST_CASE("attention over latents and quantisations are kinds of their own") {
@@ -97,23 +96,21 @@ TEST_CASE("attention over latents and quantisations are kinds of their own") {
     };
     CHECK(key("Q: bf16[N=8, L=8]\nE: bf16[N, R=4]\nA: bf16[S=16, L]\nF: bf16[S, R]\nfuse {\n"
               " P : bf16[N, S] = softmax[S]((Q *_L A) + (E *_R F))\n O : bf16[N, L] = P * A\n}") ==
-          KernelKey{KernelKind::latent_attention, "bf16", "", ""});
+          KernelKey{Kind::latent_attention, "bf16", "", ""});
     CHECK(key("X : bf16[B=8, D=8]\nW : fp8[D, F=8]\nQ : fp8[B, D] = X\nC : bf16[B, F] = Q * W") ==
-          KernelKey{KernelKind::quantisation, "fp8", "", ""});
-    CHECK(key("X : bf16[B=8, D=8]\nQ : fp8[B, D] = X").kind == KernelKind::elementwise);  // no product reads it
-    CHECK(key("X : fp8[B=8, D=8]\nQ : bf16[B, D] = X").kind == KernelKind::elementwise);
-    CHECK(key("X : f32[B=8, D=8]\nQ : bf16[B, D] = X").kind == KernelKind::elementwise);
-    CHECK(key("X : bf16[B=8, D=8]\nQ : fp8[B, D] = gelu(X)").kind == KernelKind::activation);
+          KernelKey{Kind::quantisation, "fp8", "", ""});
+    CHECK(key("X : bf16[B=8, D=8]\nQ : fp8[B, D] = X").kind == Kind::elementwise);  // no product reads it
+    CHECK(key("X : fp8[B=8, D=8]\nQ : bf16[B, D] = X").kind == Kind::elementwise);
+    CHECK(key("X : f32[B=8, D=8]\nQ : bf16[B, D] = X").kind == Kind::elementwise);
+    CHECK(key("X : bf16[B=8, D=8]\nQ : fp8[B, D] = gelu(X)").kind == Kind::activation);
     CHECK(key("Q: bf16[N=8, H=8]\nA: bf16[C=64, H]\nV: bf16[C, H]\nW: s32[S=16]\nfuse {\n"
               " P : bf16[N, S] = softmax[S](Q * gather[C](A, W))\n O : bf16[N, H] = P * gather[C](V, W)\n}") ==
-          KernelKey{KernelKind::windowed_attention, "bf16", "", ""});
+          KernelKey{Kind::windowed_attention, "bf16", "", ""});
     Calibration calibration;
-    calibration.kernels = {law_of(KernelKind::attention, "bf16", "", {}), law_of(KernelKind::elementwise, "", "", {})};
-    CHECK(choose_kernel(calibration, {KernelKind::latent_attention, "bf16", "", ""}, "") == calibration.kernels.data());
-    CHECK(choose_kernel(calibration, {KernelKind::windowed_attention, "bf16", "", ""}, "") ==
-          calibration.kernels.data());
-    CHECK(choose_kernel(calibration, {KernelKind::quantisation, "fp8", "", ""}, "")->key.kind ==
-          KernelKind::elementwise);
+    calibration.kernels = {law_of(Kind::attention, "bf16", "", {}), law_of(Kind::elementwise, "", "", {})};
+    CHECK(choose_kernel(calibration, {Kind::latent_attention, "bf16", "", ""}, "") == calibration.kernels.data());
+    CHECK(choose_kernel(calibration, {Kind::windowed_attention, "bf16", "", ""}, "") == calibration.kernels.data());
+    CHECK(choose_kernel(calibration, {Kind::quantisation, "fp8", "", ""}, "")->key.kind == Kind::elementwise);
 }
 
 TEST_CASE("of attention it is known how many heads read the same keys, of other kernels their rows") {
@@ -192,11 +189,11 @@ TEST_CASE("products of groups of rows are a kind of their own") {
     std::vector<KernelKind> kinds;
     for (const KernelWork& kernel : layer.analysis.work.kernels)
         kinds.push_back(kernel_key(layer.program, kernel).kind);
-    CHECK(kinds == std::vector<KernelKind>{KernelKind::elementwise, KernelKind::grouped_contraction,
-                                           KernelKind::grouped_contraction, KernelKind::contraction});
+    CHECK(kinds == std::vector<KernelKind>{Kind::elementwise, Kind::grouped_contraction, Kind::grouped_contraction,
+                                           Kind::contraction});
     // a batch that nobody dispatched to is none
     const AnalysedProgram batch = analysed("bf16[E=4, C=8, D=8] * bf16[E, D, F=8] -> bf16[E, C, F]");
-    CHECK(kernel_key(batch.program, batch.analysis.work.kernels.front()).kind == KernelKind::contraction);
+    CHECK(kernel_key(batch.program, batch.analysis.work.kernels.front()).kind == Kind::contraction);
 }
 
 TEST_CASE("products side by side are one that is as wide as both") {
@@ -216,11 +213,10 @@ TEST_CASE("products side by side are one that is as wide as both") {
 
 TEST_CASE("the law that fits best speaks for a kernel") {
     Calibration calibration;
-    calibration.kernels = {law_of(KernelKind::contraction, "bf16", "vllm 0.9", {}),
-                           law_of(KernelKind::contraction, "bf16", "vllm 0.14", {}),
-                           law_of(KernelKind::contraction, "bf16", "trtllm 1.3", {}, 100),
-                           law_of(KernelKind::elementwise, "", "", {})};
-    const KernelKey matmul{KernelKind::contraction, "bf16", "", ""};
+    calibration.kernels = {
+        law_of(Kind::contraction, "bf16", "vllm 0.9", {}), law_of(Kind::contraction, "bf16", "vllm 0.14", {}),
+        law_of(Kind::contraction, "bf16", "trtllm 1.3", {}, 100), law_of(Kind::elementwise, "", "", {})};
+    const KernelKey matmul{Kind::contraction, "bf16", "", ""};
     const auto software = [&](const std::string& asked) {
         return choose_kernel(calibration, matmul, asked)->key.software;
     };
@@ -230,18 +226,17 @@ TEST_CASE("the law that fits best speaks for a kernel") {
     for (CalibratedKernel& law : calibration.kernels)
         law.fit.error_held_out = law.key.software == "vllm 0.14" ? 0.1 : 0.2;
     CHECK(software("") == "vllm 0.14");  // and else the one whose law is the best
-    CHECK(choose_kernel(calibration, {KernelKind::elementwise, "", "", ""}, "")->key.kind == KernelKind::elementwise);
-    CHECK(choose_kernel(calibration, {KernelKind::contraction, "fp8", "", ""}, "") == nullptr);
-    CHECK(choose_kernel(calibration, {KernelKind::attention, "bf16", "", ""}, "") == nullptr);
+    CHECK(choose_kernel(calibration, {Kind::elementwise, "", "", ""}, "")->key.kind == Kind::elementwise);
+    CHECK(choose_kernel(calibration, {Kind::contraction, "fp8", "", ""}, "") == nullptr);
+    CHECK(choose_kernel(calibration, {Kind::attention, "bf16", "", ""}, "") == nullptr);
 }
 
 TEST_CASE("a product that quantises an operand on its way has the law of its arithmetic") {
     Calibration calibration;
-    calibration.kernels = {law_of(KernelKind::contraction, "bf16", "", {}),
-                           law_of(KernelKind::contraction, "fp8", "", {}),
-                           law_of(KernelKind::contraction, "bf16 x int8", "", {})};
+    calibration.kernels = {law_of(Kind::contraction, "bf16", "", {}), law_of(Kind::contraction, "fp8", "", {}),
+                           law_of(Kind::contraction, "bf16 x int8", "", {})};
     const auto dtype = [&](const std::string& asked) {
-        const CalibratedKernel* const law = choose_kernel(calibration, {KernelKind::contraction, asked, "", ""}, "");
+        const CalibratedKernel* const law = choose_kernel(calibration, {Kind::contraction, asked, "", ""}, "");
         return law == nullptr ? "none" : law->key.dtype;
     };
     CHECK(dtype("fp8 x bf16") == "fp8");
@@ -263,8 +258,8 @@ TEST_CASE("a mask that leaves nothing out makes no causal kernel, and products s
         }
         return kernel_key(one.program, one.analysis.work.kernels.front()).kind;
     };
-    CHECK(attention(true) == KernelKind::causal_attention);
-    CHECK(attention(false) == KernelKind::attention);
+    CHECK(attention(true) == Kind::causal_attention);
+    CHECK(attention(false) == Kind::attention);
     const auto rows = [](std::int64_t tokens, std::int64_t positions) {
         const AnalysedProgram one =
             analysed(fmt::format("Q: bf16[T={}, H=8]\nK: bf16[S={}, H]\nV: bf16[S, H]\nfuse {{\n"
@@ -272,9 +267,9 @@ TEST_CASE("a mask that leaves nothing out makes no causal kernel, and products s
                                  tokens, positions));
         return kernel_key(one.program, one.analysis.work.kernels.front()).kind;
     };
-    CHECK(rows(1, 8) == KernelKind::attention);         // a step of decoding
-    CHECK(rows(2, 8) == KernelKind::causal_attention);  // a chunk
-    CHECK(rows(1, 1) == KernelKind::causal_attention);  // a prompt of one token
+    CHECK(rows(1, 8) == Kind::attention);         // a step of decoding
+    CHECK(rows(2, 8) == Kind::causal_attention);  // a chunk
+    CHECK(rows(1, 1) == Kind::causal_attention);  // a prompt of one token
     const AnalysedProgram gated = analysed(
         "X: bf16[B=100, D=1000]\nW: bf16[D, F=200]\nU: bf16[D, E=300]\n"
         "fuse {\n G : bf16[B, F] = X *_D W\n H : bf16[B, E] = X *_D U\n}");
@@ -292,52 +287,49 @@ TEST_CASE("a mask that leaves nothing out makes no causal kernel, and products s
 
 TEST_CASE("a kind without a law of its own takes the broader one's") {
     Calibration calibration;
-    calibration.kernels = {law_of(KernelKind::attention, "bf16", "", {}), law_of(KernelKind::elementwise, "", "", {})};
-    CHECK(choose_kernel(calibration, {KernelKind::causal_attention, "bf16", "", ""}, "") == calibration.kernels.data());
-    CHECK(choose_kernel(calibration, {KernelKind::reduction, "", "", ""}, "")->key.kind == KernelKind::elementwise);
-    calibration.kernels.push_back(law_of(KernelKind::reduction, "", "", {}));
-    CHECK(choose_kernel(calibration, {KernelKind::reduction, "", "", ""}, "")->key.kind == KernelKind::reduction);
-    CHECK(choose_kernel(calibration, {KernelKind::elementwise, "", "", ""}, "")->key.kind == KernelKind::elementwise);
-    CHECK(choose_kernel(calibration, {KernelKind::softmax, "", "", ""}, "")->key.kind == KernelKind::elementwise);
-    calibration.kernels.push_back(law_of(KernelKind::normalisation, "", "", {}));
-    CHECK(choose_kernel(calibration, {KernelKind::softmax, "", "", ""}, "")->key.kind == KernelKind::normalisation);
-    CHECK(choose_kernel(calibration, {KernelKind::activation, "", "", ""}, "")->key.kind == KernelKind::elementwise);
+    calibration.kernels = {law_of(Kind::attention, "bf16", "", {}), law_of(Kind::elementwise, "", "", {})};
+    CHECK(choose_kernel(calibration, {Kind::causal_attention, "bf16", "", ""}, "") == calibration.kernels.data());
+    CHECK(choose_kernel(calibration, {Kind::reduction, "", "", ""}, "")->key.kind == Kind::elementwise);
+    calibration.kernels.push_back(law_of(Kind::reduction, "", "", {}));
+    CHECK(choose_kernel(calibration, {Kind::reduction, "", "", ""}, "")->key.kind == Kind::reduction);
+    CHECK(choose_kernel(calibration, {Kind::elementwise, "", "", ""}, "")->key.kind == Kind::elementwise);
+    CHECK(choose_kernel(calibration, {Kind::softmax, "", "", ""}, "")->key.kind == Kind::elementwise);
+    calibration.kernels.push_back(law_of(Kind::normalisation, "", "", {}));
+    CHECK(choose_kernel(calibration, {Kind::softmax, "", "", ""}, "")->key.kind == Kind::normalisation);
+    CHECK(choose_kernel(calibration, {Kind::activation, "", "", ""}, "")->key.kind == Kind::elementwise);
     // what a host launched speaks last, unless it is asked for
-    calibration.kernels.push_back(law_of(KernelKind::activation, "", "torch 2.0", {}));
+    calibration.kernels.push_back(law_of(Kind::activation, "", "torch 2.0", {}));
     calibration.kernels.back().key.variant = "eager";
-    CHECK(choose_kernel(calibration, {KernelKind::activation, "", "", ""}, "")->key.kind == KernelKind::elementwise);
-    CHECK(choose_kernel(calibration, {KernelKind::activation, "", "", ""}, "torch")->key.kind ==
-          KernelKind::activation);
-    CHECK(choose_kernel(calibration, {KernelKind::activation, "", "", "eager"}, "")->key.kind ==
-          KernelKind::activation);
-    CHECK(choose_kernel(calibration, {KernelKind::contraction, "bf16", "", ""}, "") == nullptr);
+    CHECK(choose_kernel(calibration, {Kind::activation, "", "", ""}, "")->key.kind == Kind::elementwise);
+    CHECK(choose_kernel(calibration, {Kind::activation, "", "", ""}, "torch")->key.kind == Kind::activation);
+    CHECK(choose_kernel(calibration, {Kind::activation, "", "", "eager"}, "")->key.kind == Kind::activation);
+    CHECK(choose_kernel(calibration, {Kind::contraction, "bf16", "", ""}, "") == nullptr);
 }
 
 TEST_CASE("a law of a broader kind is off by what such laws were") {
     ProgramLaws laws;
-    const CalibratedKernel law = law_of(KernelKind::elementwise, "", "", {});
+    const CalibratedKernel law = law_of(Kind::elementwise, "", "", {});
     laws.kernels = {&law, &law};
     laws.carried = {"", ""};
-    laws.instead = {std::nullopt, KernelKind::softmax};
+    laws.instead = {std::nullopt, Kind::softmax};
     CHECK(laws.error_of(0) == approx(0.1));
     CHECK(laws.error_of(1) == approx(0.49));
 }
 
 TEST_CASE("experts take the law of products, and kernels that of their variant first") {
     Calibration calibration;
-    calibration.kernels = {law_of(KernelKind::contraction, "fp8", "", {}),
-                           law_of(KernelKind::contraction, "fp8", "", {}, 500)};
+    calibration.kernels = {law_of(Kind::contraction, "fp8", "", {}), law_of(Kind::contraction, "fp8", "", {}, 500)};
     calibration.kernels.back().key.variant = "block scales";
     const auto chosen = [&](const KernelKey& key) {
         return choose_kernel(calibration, key, "") - calibration.kernels.data();
     };
-    CHECK(chosen({KernelKind::grouped_contraction, "fp8", "", ""}) == 0);
-    CHECK(chosen({KernelKind::contraction, "fp8", "", ""}) == 0);
-    CHECK(chosen({KernelKind::contraction, "fp8", "", "block scales"}) == 1);
-    CHECK(chosen({KernelKind::contraction, "fp8", "", "eager"}) == 0);
-    calibration.kernels.push_back(law_of(KernelKind::grouped_contraction, "fp8", "", {}));
-    CHECK(chosen({KernelKind::grouped_contraction, "fp8", "", ""}) == 2);
-    CHECK(chosen({KernelKind::contraction, "fp8", "", ""}) == 0);
+    CHECK(chosen({Kind::grouped_contraction, "fp8", "", ""}) == 0);
+    CHECK(chosen({Kind::contraction, "fp8", "", ""}) == 0);
+    CHECK(chosen({Kind::contraction, "fp8", "", "block scales"}) == 1);
+    CHECK(chosen({Kind::contraction, "fp8", "", "eager"}) == 0);
+    calibration.kernels.push_back(law_of(Kind::grouped_contraction, "fp8", "", {}));
+    CHECK(chosen({Kind::grouped_contraction, "fp8", "", ""}) == 2);
+    CHECK(chosen({Kind::contraction, "fp8", "", ""}) == 0);
 }
 
 TEST_CASE("experts that chips share out are groups as those that one chip has") {
@@ -348,20 +340,20 @@ TEST_CASE("experts that chips share out are groups as those that one chip has") 
     KernelWork product = layer.analysis.work.kernels.back();
     REQUIRE(product.matmuls.size() == 1);
     REQUIRE(product.matmuls.front().batch == std::vector<std::string>{"E"});
-    CHECK(kernel_key(layer.program, product).kind == KernelKind::grouped_contraction);
+    CHECK(kernel_key(layer.program, product).kind == Kind::grouped_contraction);
     product.matmuls.front().batch = {"E/2"};
-    CHECK(kernel_key(layer.program, product).kind == KernelKind::grouped_contraction);
+    CHECK(kernel_key(layer.program, product).kind == Kind::grouped_contraction);
     product.matmuls.front().batch = {"F/2"};
-    CHECK(kernel_key(layer.program, product).kind == KernelKind::contraction);
+    CHECK(kernel_key(layer.program, product).kind == Kind::contraction);
 }
 
 TEST_CASE("of layers of experts that library speaks whose GEMMs the program has") {
     Calibration calibration;
     calibration.machine = "toy";
-    calibration.kernels = {law_of(KernelKind::contraction, "bf16", "one 1.0", {}),
-                           law_of(KernelKind::contraction, "bf16", "two 2.0", {}),
-                           law_of(KernelKind::grouped_contraction, "bf16", "one 1.0", {}),
-                           law_of(KernelKind::grouped_contraction, "bf16", "two 2.0", {})};
+    calibration.kernels = {law_of(Kind::contraction, "bf16", "one 1.0", {}),
+                           law_of(Kind::contraction, "bf16", "two 2.0", {}),
+                           law_of(Kind::grouped_contraction, "bf16", "one 1.0", {}),
+                           law_of(Kind::grouped_contraction, "bf16", "two 2.0", {})};
     calibration.kernels[0].fit.error_held_out = 0.04;
     calibration.kernels[1].fit.error_held_out = 0.05;
     calibration.kernels[2].fit.error_held_out = 0.19;
@@ -374,12 +366,12 @@ TEST_CASE("of layers of experts that library speaks whose GEMMs the program has"
         CHECK(law->key.kind == kind);
         return law->key.software;
     };
-    CHECK(software(KernelKind::contraction, "") == "one 1.0");
-    CHECK(software(KernelKind::grouped_contraction, "") == "one 1.0");
-    CHECK(software(KernelKind::grouped_contraction, "two") == "two 2.0");
+    CHECK(software(Kind::contraction, "") == "one 1.0");
+    CHECK(software(Kind::grouped_contraction, "") == "one 1.0");
+    CHECK(software(Kind::grouped_contraction, "two") == "two 2.0");
     // a library without such a law leaves the choice to the others
     calibration.kernels.erase(calibration.kernels.begin() + 2);
-    CHECK(software(KernelKind::grouped_contraction, "") == "two 2.0");
+    CHECK(software(Kind::grouped_contraction, "") == "two 2.0");
 }
 
 TEST_CASE("what a kernel's law sees") {
@@ -409,8 +401,8 @@ TEST_CASE("what a kernel's law sees") {
 TEST_CASE("a program takes its kernels one after another, in a sweep as at one size") {
     const char* text = "X: bf16[B=100, D=1000]\nW: bf16[D, F=200]\nY : bf16[B, F] = X * W\nZ : bf16[B, F] = gelu(Y)";
     const AnalysedProgram one = analysed(text);
-    const CalibratedKernel matmul = law_of(KernelKind::contraction, "bf16", "", {2e-6, 1e-9, 0.8, 1, 0.64, 1});
-    const CalibratedKernel gelu = law_of(KernelKind::elementwise, "", "", {1e-6, 0, 1, 1, 0.5, 2});
+    const CalibratedKernel matmul = law_of(Kind::contraction, "bf16", "", {2e-6, 1e-9, 0.8, 1, 0.64, 1});
+    const CalibratedKernel gelu = law_of(Kind::elementwise, "", "", {1e-6, 0, 1, 1, 0.5, 2});
     ProgramLaws laws;
     laws.kernels = {&matmul, &gelu};
     const CompiledExpected at_once(one.program, one.analysis, one.system, laws, {});
@@ -439,7 +431,7 @@ TEST_CASE("libraries are ranked by the machines that were measured with them, th
         all.machine = machine;
         for (const auto& [software, error] : laws) {
             CalibratedKernel kernel;
-            kernel.key = {KernelKind::contraction, "fp8", software, ""};
+            kernel.key = {Kind::contraction, "fp8", software, ""};
             kernel.fit.rows = 100;
             kernel.fit.error_held_out = error;
             all.kernels.push_back(kernel);
@@ -449,7 +441,7 @@ TEST_CASE("libraries are ranked by the machines that were measured with them, th
     Calibrations all(std::vector<Calibration>{
         calibration("a", {{"vllm 2", 0.01}, {"trtllm 1", 0.09}}), calibration("b", {{"vllm 1", 0.01}}),
         calibration("c", {{"trtllm 1", 0.05}, {"sglang 1", 0.01}}), calibration("d", {{"trtllm 2", 0.05}})});
-    const KernelKey key{KernelKind::contraction, "fp8", "", ""};
+    const KernelKey key{Kind::contraction, "fp8", "", ""};
     CHECK(all.libraries(key) == std::vector<std::string>{"trtllm", "vllm", "sglang"});
     CHECK(choose_kernel(all, "a", key, "")->key.software == "trtllm 1");
     CHECK(choose_kernel(all, "c", key, "")->key.software == "trtllm 1");

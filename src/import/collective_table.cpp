@@ -76,7 +76,7 @@ std::optional<CollectiveKind> collective_in(std::string_view text) {
 }
 
 double whole_bytes(CollectiveKind kind, double size, double members) {
-    return info(kind).size_of_member ? size * members : size;
+    return info(kind).size_of_member() ? size * members : size;
 }
 
 namespace {

@@ -216,7 +216,7 @@ double bytes_of(const System& system, const Moved& moved, const Move& move) {
 
 Move move_of(const System& system, const Moved& moved, const Sharding& from, const Sharding& there, CollectiveKind kind,
              AxisList axes, bool gathered) {
-    Move move{kind, axes, 0, gathered ? there : from, info(kind).size_of_member ? chips_across(system, axes) : 1};
+    Move move{kind, axes, 0, gathered ? there : from, info(kind).size_of_member() ? chips_across(system, axes) : 1};
     if (info(kind).ends == Ends::pairs) move.after = reordered(from, there);
     move.bytes = bytes_of(system, moved, move);
     return move;

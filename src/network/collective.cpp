@@ -37,7 +37,7 @@ Rational hops_of(const std::vector<Lane>& lanes, bool textbook) {
 // them.
 Rational sent_by_one(CollectiveKind kind, const Rational& n) {
     const Rational of_size = info(kind).bus_factor(n);
-    return info(kind).size_of_member ? of_size / n : of_size;
+    return info(kind).size_of_member() ? of_size / n : of_size;
 }
 
 // Textbook estimate: every axis counts as a ring, whatever its wiring, and carries only this collective.
@@ -79,8 +79,8 @@ TierLoad on_torus(CollectiveKind kind, const std::vector<Lane>& lanes, const Tor
 // receives exactly that; chips that read each other's memory fetch the sum of their 1/n and send it to all.
 Rational through_switch(CollectiveKind kind, const Rational& n, const NetworkTier& tier, bool textbook) {
     Rational load = sent_by_one(kind, n);
-    if (textbook && info(kind).own_stays) load = load * n / (n - Rational(1));
-    if (!info(kind).network_sums || !tier.in_network_reduction) return load;
+    if (textbook && info(kind).own_stays()) load = load * n / (n - Rational(1));
+    if (!info(kind).network_sums() || !tier.in_network_reduction) return load;
     return lesser(load, tier.topology == "nic" ? Rational(1) : Rational(1) + Rational(1) / n);
 }
 
@@ -108,7 +108,7 @@ TierLoad on_switch(CollectiveKind kind, const std::vector<Lane>& lanes, const Ne
                 larger(load.link_bytes, through_switch(kind, n / q, tier, textbook) / q * leaves->narrowing);
         }
     }
-    const bool added_on_the_way = info(kind).network_sums && tier.in_network_reduction;
+    const bool added_on_the_way = info(kind).network_sums() && tier.in_network_reduction;
     load.in_turn_bytes = added_on_the_way ? sent_by_one(kind, n) : load.link_bytes;
     load.latency_s = rounds_of(kind, textbook) * step_s;
     return load;
@@ -117,7 +117,7 @@ TierLoad on_switch(CollectiveKind kind, const std::vector<Lane>& lanes, const Ne
 // Every pair has a link of its own: a member's part goes to all others at once.
 TierLoad on_full_mesh(CollectiveKind kind, std::int64_t n, bool textbook, double step_s) {
     TierLoad load;
-    load.link_bytes = sent_by_one(kind, Rational(n)) / Rational(info(kind).own_stays ? n - 1 : 1);
+    load.link_bytes = sent_by_one(kind, Rational(n)) / Rational(info(kind).own_stays() ? n - 1 : 1);
     load.in_turn_bytes = load.link_bytes;
     load.latency_s = rounds_of(kind, textbook) * step_s;
     return load;

@@ -128,8 +128,8 @@ Result<TransferLoad> rooted_load(const Slice& slice, CollectiveKind kind, const 
     TransferLoad load;
     load.kind = kind;
     const std::int64_t n = slice.chips();
-    const bool gathers = info(kind).many_out;
-    if (!gathers && !info(kind).many_in) parts = 1;
+    const bool gathers = info(kind).many_out();
+    if (!gathers && !info(kind).many_in()) parts = 1;
     if (parts == 0) parts = n;
     const Wires wires(slice);
     // The parts that this number of chips want, if they all want different ones and n / parts chips hold each.

@@ -7,6 +7,7 @@
 #include "network/slices_test.hpp"
 
 using namespace roofline::core;
+using Kind = CollectiveKind;
 
 namespace {
 
@@ -37,48 +38,47 @@ TEST_CASE("network: from corner to corner of an open 4x4") {
     CHECK(send(v5e, "1,0", "2,3") == Rational(1, 3));
     CHECK(send(v5e, "1,1", "2,2") == Rational(1, 4));
     // int8[128Ki, 128Ki], a sixteenth on each chip, comes together in the corner: 15/16 over two links of 45 GB/s are 179 ms.
-    const auto gathered = rooted_load(v5e, CollectiveKind::gather, chip(v5e, "0,0"));
+    const auto gathered = rooted_load(v5e, Kind::gather, chip(v5e, "0,0"));
     CHECK(gathered->transfer_s(131072.0 * 131072.0, {45e9}) == approx(0.17895697066666666));
     CHECK(gathered->cuts == std::vector<TransferCut>{{Rational(15, 16), {Rational(2)}}});
     CHECK(gathered->hops == 6);
-    CHECK(rooted(v5e, CollectiveKind::scatter, "0,0") == Rational(15, 32));
+    CHECK(rooted(v5e, Kind::scatter, "0,0") == Rational(15, 32));
     // From the inside there are four links; a broadcast still has to reach the corners.
-    CHECK(rooted(v5e, CollectiveKind::gather, "1,2") == Rational(15, 64));
-    CHECK(rooted(v5e, CollectiveKind::broadcast, "1,2") == Rational(1, 2));
-    CHECK(rooted_load(v5e, CollectiveKind::broadcast, chip(v5e, "1,2"))->hops == 4);
+    CHECK(rooted(v5e, Kind::gather, "1,2") == Rational(15, 64));
+    CHECK(rooted(v5e, Kind::broadcast, "1,2") == Rational(1, 2));
+    CHECK(rooted_load(v5e, Kind::broadcast, chip(v5e, "1,2"))->hops == 4);
 }
 
 TEST_CASE("network: rings take the shorter way round") {
     const Slice pod = catalogue_slice("tpu-v5e", "16x16");
     CHECK(send_load(pod, chip(pod, "0,0"), chip(pod, "15,9"))->hops == 1 + 7);
     CHECK(send(pod, "0,0", "15,9") == Rational(1, 4));
-    CHECK(rooted(pod, CollectiveKind::broadcast, "3,3") == Rational(1, 4));  // V / (2 a W)
-    CHECK(rooted(pod, CollectiveKind::gather, "3,3") == Rational(255, 1024));
-    CHECK(rooted_load(catalogue_slice("tpu-v5p", "16x20x28"), CollectiveKind::broadcast, Chip{{0, 0, 0}})->hops ==
-          8 + 10 + 14);
-    CHECK(rooted(catalogue_slice("tpu-v5p", "16x20x28"), CollectiveKind::broadcast, "5,6,7") == Rational(1, 6));
+    CHECK(rooted(pod, Kind::broadcast, "3,3") == Rational(1, 4));  // V / (2 a W)
+    CHECK(rooted(pod, Kind::gather, "3,3") == Rational(255, 1024));
+    CHECK(rooted_load(catalogue_slice("tpu-v5p", "16x20x28"), Kind::broadcast, Chip{{0, 0, 0}})->hops == 8 + 10 + 14);
+    CHECK(rooted(catalogue_slice("tpu-v5p", "16x20x28"), Kind::broadcast, "5,6,7") == Rational(1, 6));
 }
 
 TEST_CASE("network: a narrow part of a slice is tighter than a chip's own links") {
     // Two rows of nine: a middle chip has three links, but the half on one side, 8/18 of V, comes over two.
     const Slice ladder = test_torus({2, 9}, {false, false});
     CHECK(send(ladder, "0,2", "0,6") == Rational(1, 2));
-    CHECK(rooted(ladder, CollectiveKind::gather, "0,4") == Rational(17, 54));
-    CHECK(rooted(ladder, CollectiveKind::gather, "0,1") == Rational(14, 36));  // 7 x 2 of 18 chips lie beyond two links
+    CHECK(rooted(ladder, Kind::gather, "0,4") == Rational(17, 54));
+    CHECK(rooted(ladder, Kind::gather, "0,1") == Rational(14, 36));  // 7 x 2 of 18 chips lie beyond two links
 }
 
 TEST_CASE("network: transfers over switches, full meshes and pairs") {
     const Slice node = catalogue_slice("h100-sxm", "8");
     CHECK(send(node, "0", "5") == Rational(1));
-    CHECK(rooted(node, CollectiveKind::gather, "3") == Rational(7, 8));
-    CHECK(rooted(node, CollectiveKind::broadcast, "3") == Rational(1));
+    CHECK(rooted(node, Kind::gather, "3") == Rational(7, 8));
+    CHECK(rooted(node, Kind::broadcast, "3") == Rational(1));
     // Seven links leave a chip of a full mesh, and six chips can pass on what is not for them.
     const Slice mesh = catalogue_slice("mi300x", "8");
     CHECK(send(mesh, "0", "5") == Rational(1, 7));
-    CHECK(rooted(mesh, CollectiveKind::scatter, "0") == Rational(1, 8));
-    CHECK(rooted(mesh, CollectiveKind::broadcast, "0") == Rational(1, 7));
+    CHECK(rooted(mesh, Kind::scatter, "0") == Rational(1, 8));
+    CHECK(rooted(mesh, Kind::broadcast, "0") == Rational(1, 7));
     CHECK(send(catalogue_slice("mi300x", "2"), "0", "1") == Rational(1));
-    CHECK(rooted(catalogue_slice("mi300x", "2"), CollectiveKind::gather, "1") == Rational(1, 2));
+    CHECK(rooted(catalogue_slice("mi300x", "2"), Kind::gather, "1") == Rational(1, 2));
 }
 
 TEST_CASE("network: positions of chips") {
@@ -98,8 +98,8 @@ TEST_CASE("network: positions of chips") {
     }
     CHECK(parse_chip(v5e, std::string(100000, '1')).error().message.size() < 300);
     CHECK(!send_load(v5e, Chip{{0}}, Chip{{0, 0}}).has_value());
-    CHECK(!rooted_load(v5e, CollectiveKind::gather, Chip{{0, 4}}).has_value());
-    CHECK(rooted_load(v5e, CollectiveKind::send, Chip{{0, 0}}).error().code == "bad_transfer");
+    CHECK(!rooted_load(v5e, Kind::gather, Chip{{0, 4}}).has_value());
+    CHECK(rooted_load(v5e, Kind::send, Chip{{0, 0}}).error().code == "bad_transfer");
 }
 
 TEST_CASE("network: nothing to send, and a million chips") {
@@ -108,9 +108,9 @@ TEST_CASE("network: nothing to send, and a million chips") {
     CHECK(nothing->cuts.empty());
     CHECK(nothing->hops == 0);
     CHECK(nothing->transfer_s(1e9, {45e9}) == 0);
-    CHECK(rooted_load(catalogue_slice("tpu-v5e", "1"), CollectiveKind::gather, Chip{})->cuts.empty());
+    CHECK(rooted_load(catalogue_slice("tpu-v5e", "1"), Kind::gather, Chip{})->cuts.empty());
     const Slice many = catalogue_slice("tpu-v5p", "16x20x28*111607");
-    for (const CollectiveKind kind : {CollectiveKind::gather, CollectiveKind::broadcast}) {
+    for (const CollectiveKind kind : {Kind::gather, Kind::broadcast}) {
         const auto load = rooted_load(many, kind, Chip{{0, 0, 0, 55555}});
         REQUIRE(!load->cuts.empty());
         for (const TransferCut& cut : load->cuts) {
@@ -126,15 +126,15 @@ TEST_CASE("network: an array in fewer parts than there are chips") {
         return tightest_cut(*rooted_load(v5e, kind, chip(v5e, root), count));
     };
     // Four parts, each on four chips: the root has one of them, wherever the others are.
-    CHECK(parts(CollectiveKind::gather, "0,0", 4) == Rational(3, 8));
-    CHECK(parts(CollectiveKind::gather, "1,2", 4) == Rational(3, 16));
+    CHECK(parts(Kind::gather, "0,0", 4) == Rational(3, 8));
+    CHECK(parts(Kind::gather, "1,2", 4) == Rational(3, 16));
     // All four parts have to leave the root, since other chips want the one that it keeps as well.
-    CHECK(parts(CollectiveKind::scatter, "0,0", 4) == Rational(1, 2));
-    CHECK(parts(CollectiveKind::scatter, "1,2", 4) == Rational(1, 4));
+    CHECK(parts(Kind::scatter, "0,0", 4) == Rational(1, 2));
+    CHECK(parts(Kind::scatter, "1,2", 4) == Rational(1, 4));
     // In two parts half of the array has to come into a corner over two links, from the inside all of it out over four.
-    CHECK(parts(CollectiveKind::scatter, "1,2", 2) == Rational(1, 4));
-    CHECK(parts(CollectiveKind::scatter, "1,2", 1) == parts(CollectiveKind::broadcast, "1,2", 0));
-    CHECK(parts(CollectiveKind::scatter, "1,2", 16) == parts(CollectiveKind::scatter, "1,2", 0));
+    CHECK(parts(Kind::scatter, "1,2", 2) == Rational(1, 4));
+    CHECK(parts(Kind::scatter, "1,2", 1) == parts(Kind::broadcast, "1,2", 0));
+    CHECK(parts(Kind::scatter, "1,2", 16) == parts(Kind::scatter, "1,2", 0));
 }
 
 TEST_CASE("network: the chip at coordinates of a mesh") {

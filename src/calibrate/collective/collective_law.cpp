@@ -27,7 +27,7 @@ std::optional<CollectivePoint> collective_point(const CollectiveLoad& load, cons
     if (load.members < 2 || load.tiers.empty()) return std::nullopt;
     CollectivePoint point;
     point.members = load.members;
-    point.buffer_bytes = info(load.kind).size_of_member ? bytes / static_cast<double>(load.members) : bytes;
+    point.buffer_bytes = info(load.kind).size_of_member() ? bytes / static_cast<double>(load.members) : bytes;
     for (const TierLoad& tier : load.tiers) {
         const auto rate = rate_of(system.slice.network(system.slice.tiers[tier.tier]));
         if (!rate) return std::nullopt;

@@ -245,7 +245,7 @@ bool is_version(std::string_view software, std::string_view wanted) {
 }
 
 std::string dtypes_of(CollectiveKind kind, const std::optional<Dtype>& dtype) {
-    if (!info(kind).sums) return "";
+    if (!info(kind).sums()) return "";
     return dtype && info(*dtype).kind == DtypeKind::integer ? "integer" : "float";
 }
 

@@ -104,8 +104,8 @@ inline constexpr auto kernel_constants = [] {
     constexpr auto shared = [](const Law& law) { return law.share > 0; };
     constexpr auto tiled = [](const Law& law) { return law.tiled; };
     return std::to_array<KernelConstant>({
-        {"fixed_us", us, &Law::fixed_s, always, fixed_slope, "fixed"},
-        {"ramp_ns", ns, &Law::ramp_s, always, ramp_slope, "ramp"},
+        {"fixed_us", us, &Law::fixed_s, always, fixed_slope, "fixed_s"},
+        {"ramp_ns", ns, &Law::ramp_s, always, ramp_slope, "ramp_s"},
         {"row_us", us, &Law::row_s, always, row_slope},
         {"math", fraction, &Law::math, always, math_slope, "math"},
         {"vector", fraction, &Law::vector, always, vector_slope, "vector"},

@@ -12,18 +12,7 @@
 namespace roofline::core {
 
 /// What a kernel is to its law: its kind, and the dtypes that its first product multiplies, "bf16" or "bf16 x int8", or the dtype
-/// that it quantises to, none where nothing is multiplied or quantised. The software is not set. Kinds with products:
-/// - "attention": two products or more and a softmax between; "causal attention" with a causal mask, "latent attention" where keys
-///   are values, too, "windowed attention" where keys are some of a longer cache
-/// - "contraction": any other with a product; "grouped contraction" with one for each expert
-/// Without:
-/// - "reduction": a sum, a maximum ..., whose result is smaller than what it reads
-/// - "softmax"; "normalisation", a norm: rows are gone over for what all of them say, then for each element; and their derivatives
-/// - "activation": a transcendental function of each element
-/// - "rotation" of positions: rope
-/// - "gather": rows of a table
-/// - "quantisation": a conversion to a narrower dtype of at most 8 bits that a product reads
-/// - "elementwise": all others, sums and copies
+/// that it quantises to, none where nothing is multiplied or quantised. The software is not set.
 [[nodiscard]] KernelKey kernel_key(const Program& local, const KernelWork& kernel);
 
 /// The kind alone, where neither masks nor dtypes nor groups matter.

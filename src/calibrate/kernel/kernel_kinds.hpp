@@ -11,20 +11,20 @@ namespace roofline::core {
 
 /// In the order of their names: files list laws so.
 enum class KernelKind : std::uint8_t {
-    activation,
-    attention,
-    causal_attention,
-    contraction,
-    elementwise,
-    gather,
-    grouped_contraction,
-    latent_attention,
-    normalisation,
-    quantisation,
-    reduction,
-    rotation,
-    softmax,
-    windowed_attention,
+    activation,           ///< a transcendental function of each element
+    attention,            ///< two products or more and a softmax between
+    causal_attention,     ///< with a causal mask
+    contraction,          ///< any other with a product
+    elementwise,          ///< all others, sums and copies
+    gather,               ///< rows of a table
+    grouped_contraction,  ///< a product for each expert
+    latent_attention,     ///< keys are values, too
+    normalisation,  ///< a norm, or its derivative: rows are gone over for what all of them say, then for each element
+    quantisation,   ///< a conversion to a narrower dtype of at most 8 bits that a product reads
+    reduction,      ///< a sum, a maximum ..., whose result is smaller than what it reads
+    rotation,       ///< of positions: rope
+    softmax,        ///< or its derivative; works as a norm does
+    windowed_attention,  ///< keys are some of a longer cache
 };
 
 /// What their sizes are, and how laws differ by them.

@@ -32,21 +32,21 @@ void aim(Exchange& exchange, int rank, int members) {
 }
 
 std::size_t input_bytes(CollectiveKind kind, std::size_t part, int members) {
-    return info(kind).many_in ? part * static_cast<std::size_t>(members) : part;
+    return info(kind).many_in() ? part * static_cast<std::size_t>(members) : part;
 }
 
 std::size_t output_bytes(CollectiveKind kind, std::size_t part, int members) {
-    return info(kind).many_out ? part * static_cast<std::size_t>(members) : part;
+    return info(kind).many_out() ? part * static_cast<std::size_t>(members) : part;
 }
 
 Status exchange(Communicator& group, const Exchange& whole) {
-    if (info(whole.kind).sums && !can_sum(whole.dtype)) {
+    if (info(whole.kind).sums() && !can_sum(whole.dtype)) {
         return fail("unsupported", fmt::format("partial sums in {} cannot be added up here", name(whole.dtype)),
                     "sum in f32, bf16, f16, f64 or int32");
     }
     const int n = group.size();
-    const bool many_in = info(whole.kind).many_in;
-    const bool many_out = info(whole.kind).many_out;
+    const bool many_in = info(whole.kind).many_in();
+    const bool many_out = info(whole.kind).many_out();
     const std::size_t at_once =
         many_in || many_out ? group.max_bytes() / static_cast<std::size_t>(n) : group.max_bytes();
     if (whole.part <= at_once) return group.run(whole);

@@ -69,7 +69,7 @@ Status ShardMove::prepare() {
     exchange_.dtype = what_.dtype;
     exchange_.reduction = what_.reduction;
     exchange_.part = bytes_before();
-    if (info(exchange_.kind).sums && !can_sum(what_.dtype)) {
+    if (info(exchange_.kind).sums() && !can_sum(what_.dtype)) {
         return fail("unsupported", fmt::format("partial sums in {} cannot be added up here", name(what_.dtype)),
                     "sum in f32, bf16, f16, f64 or int32");
     }

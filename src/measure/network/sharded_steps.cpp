@@ -262,7 +262,7 @@ Result<ShardedRun::Place> ShardedRun::step(const Array& array, const Place& from
     stage.inputs = {from.memory};
     stage.output = memory;
     add(std::move(stage));
-    const bool sums = how && info(how->kind).sums;
+    const bool sums = how && info(how->kind).sums();
     if (array.reduction == Reduction::sum && (sums || (how && how->back))) {
         // each partial sum and each sum of two is rounded once; they are about as large as the result
         allowed_error_ += 4 * static_cast<double>(chips_across(system_, how->axes)) * rounding(array.dtype);

@@ -27,7 +27,7 @@ std::vector<CollectiveKind> timed_kinds() {
 
 // Ratio of the size as nccl-tests define it to the bytes of a part.
 std::size_t parts_of_size(CollectiveKind kind, int members) {
-    return info(kind).many_in || info(kind).many_out ? static_cast<std::size_t>(members) : 1;
+    return info(kind).many_in() || info(kind).many_out() ? static_cast<std::size_t>(members) : 1;
 }
 
 // The sizes for which every rank holds whole elements.
@@ -159,9 +159,9 @@ MeasuredCollective row_of(const TimedExchange& timed, const std::string& system,
     row.system = system;
     row.members = timed.members;
     row.kind = timed.kind;
-    if (info(timed.kind).sums) row.dtype = timed_dtype;
+    if (info(timed.kind).sums()) row.dtype = timed_dtype;
     row.size = static_cast<double>(timed.bytes);
-    row.bytes = row.size * (info(timed.kind).size_of_member ? timed.members : 1);
+    row.bytes = row.size * (info(timed.kind).size_of_member() ? timed.members : 1);
     row.time_s = timed.spread.median;
     row.software = software;
     row.groups = timed.groups;

@@ -121,24 +121,11 @@ Table all_laws(const CollectiveFit& fit) {
     return table;
 }
 
-/// The constants that answers show.
-std::vector<KernelConstant> shown_constants() {
-    std::vector<KernelConstant> shown;
-    for (const KernelConstant& each : kernel_constants) {
-        if (!each.name.empty()) shown.push_back(each);
-    }
-    return shown;
-}
-
-/// "fixed_s", as programs read it.
-std::string raw_name(const KernelConstant& constant) {
-    return fmt::format("{}{}", constant.name, constant.per_unit() != 1 ? "_s" : "");
-}
-
 /// A law's constants and how many factors by size it has, with numbers as programs want them or as people read them.
 std::vector<std::string> constant_cells(const KernelLaw& law, const SizeFactors& factors, bool raw) {
     std::vector<std::string> cells;
-    for (const KernelConstant& each : shown_constants()) {
+    for (const KernelConstant& each : kernel_constants) {
+        if (each.name.empty()) continue;
         const double value = each.of(law);
         const bool cost = each.per_unit() != 1;
         if (std::isinf(value)) {
@@ -193,8 +180,8 @@ Table kernel_laws(const CollectiveFit& fit, bool raw) {
     } else {
         table.head = {"machine", "kind", "dtype", "software", "rows"};
     }
-    for (const KernelConstant& each : shown_constants()) {
-        table.head.push_back(raw ? raw_name(each) : std::string(each.name));
+    for (const KernelConstant& each : kernel_constants) {
+        if (!each.name.empty()) table.head.emplace_back(raw ? each.name : each.name.substr(0, each.name.find('_')));
     }
     append(table.head, raw ? std::vector<std::string>{"factors", "heads", "n", "m", "error_of_bound", "error_fitted",
                                                       "error_held_out", "like"}
@@ -228,8 +215,9 @@ Table kernel_laws(const CollectiveFit& fit, bool raw) {
 
 Json constants_json(const KernelLaw& law, const SizeFactors& factors) {
     Json json;
-    for (const KernelConstant& each : shown_constants()) {
-        json[raw_name(each)] = std::isinf(each.of(law)) ? Json(nullptr) : Json(each.of(law));
+    for (const KernelConstant& each : kernel_constants) {
+        if (each.name.empty()) continue;
+        json[std::string(each.name)] = std::isinf(each.of(law)) ? Json(nullptr) : Json(each.of(law));
     }
     json["factors"] = factors.logs.size();
     return json;

@@ -185,7 +185,7 @@ CollectiveBandwidth collective_bandwidth(CollectiveKind kind, std::int64_t membe
     if (!(seconds > 0) || members < 1) return {};
     const auto n = static_cast<double>(members);
     CollectiveBandwidth bandwidth;
-    bandwidth.algorithm = (info(kind).size_of_member ? bytes / n : bytes) / seconds;
+    bandwidth.algorithm = (info(kind).size_of_member() ? bytes / n : bytes) / seconds;
     bandwidth.bus = bandwidth.algorithm * info(kind).bus_factor(n);
     return bandwidth;
 }
