@@ -22,8 +22,8 @@ if(doctest_FOUND)
   file(GLOB roofline_tests_own CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*.cpp)
   add_executable(roofline_tests ${roofline_unit_tests} ${roofline_tests_own})
   roofline_test_binary(roofline_tests)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/docs_test.cpp PROPERTIES
-                              COMPILE_DEFINITIONS ROOFLINE_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/docs_test.cpp ${PROJECT_SOURCE_DIR}/tests/embedded_test.cpp
+                              PROPERTIES COMPILE_DEFINITIONS ROOFLINE_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
   add_test(NAME unit COMMAND roofline_tests WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(unit PROPERTIES LABELS unit TIMEOUT 2400 COST 200)  # a quarter of an hour with sanitizers on a busy machine
 endif()

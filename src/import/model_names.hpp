@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "text/toml_node.hpp"
 
 namespace roofline::core {
 
 class ModelNames {
 public:
     /// data/model_names.toml, or a text like it. Errors carry line and column.
-    [[nodiscard]] static Result<ModelNames> parse(std::string_view toml, std::string_view origin);
+    [[nodiscard]] static Result<ModelNames> parse(const TomlInput& toml, std::string_view origin);
     [[nodiscard]] static Result<ModelNames> built_in();
 
     /// The preset that a name means, whatever the case; a name that is not listed is taken for a preset's own. That there is such a

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "text/toml_node.hpp"
 
 namespace roofline::core {
 
@@ -32,7 +33,7 @@ struct NamedSystem {
 class SystemNames {
 public:
     /// data/systems.toml, or a text like it. Errors carry line and column.
-    [[nodiscard]] static Result<SystemNames> parse(std::string_view toml, std::string_view origin);
+    [[nodiscard]] static Result<SystemNames> parse(const TomlInput& toml, std::string_view origin);
     [[nodiscard]] static Result<SystemNames> built_in();
 
     /// The slice of a group of `members` devices on `nodes` nodes of the system with this name (a machine's id is one too); `link` is what the table says

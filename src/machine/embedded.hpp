@@ -1,8 +1,11 @@
-// The files of data/ as the build put them into the program (cmake/embed.cmake writes the definitions).
+// The files of data/ as the build put them into the program (tools/embed_data.cpp writes the definitions). Files of TOML come
+// parsed; a file's text is there where somebody asks for the text itself.
 #pragma once
 
 #include <span>
 #include <string_view>
+
+#include "text/toml_node.hpp"
 
 namespace roofline::core {
 
@@ -11,6 +14,7 @@ struct EmbeddedMachine {
     std::string_view id;
     std::string_view aliases;  ///< each followed by '\n'
     std::string_view text;     ///< the whole TOML file
+    TomlNode file;
 };
 
 /// One line of data/sources.toml.
@@ -22,7 +26,7 @@ struct EmbeddedSource {
 /// One file of data/calibration.
 struct EmbeddedCalibration {
     std::string_view machine;
-    std::string_view text;
+    TomlNode file;
 };
 
 /// One file of data/models.
@@ -31,7 +35,7 @@ struct EmbeddedKeys {
     std::string_view aliases;  ///< each followed by '\n'
     bool unsupported = false;  ///< known, but not read
     std::string_view base;     ///< the model_type that it takes the rest from; "" for none
-    std::string_view text;
+    TomlNode file;
 };
 
 /// One file of data/architectures.
@@ -43,29 +47,29 @@ struct EmbeddedArchitecture {
 /// In alphabetical order of ids.
 [[nodiscard]] std::span<const EmbeddedMachine> embedded_machines();
 
-/// In the order of the file.
+/// In alphabetical order of keys.
 [[nodiscard]] std::span<const EmbeddedSource> embedded_sources();
 
 /// data/presets.toml.
-[[nodiscard]] std::string_view embedded_presets();
+[[nodiscard]] TomlNode embedded_presets();
 
 /// data/trained_models.toml.
-[[nodiscard]] std::string_view embedded_trained_models();
+[[nodiscard]] TomlNode embedded_trained_models();
 
 /// data/training_steps.toml.
-[[nodiscard]] std::string_view embedded_training_steps();
+[[nodiscard]] TomlNode embedded_training_steps();
 
 /// data/model_names.toml.
-[[nodiscard]] std::string_view embedded_model_names();
+[[nodiscard]] TomlNode embedded_model_names();
 
 /// data/systems.toml.
-[[nodiscard]] std::string_view embedded_systems();
+[[nodiscard]] TomlNode embedded_systems();
 
 /// data/extrapolation.toml.
-[[nodiscard]] std::string_view embedded_extrapolation();
+[[nodiscard]] TomlNode embedded_extrapolation();
 
 /// data/servers.toml.
-[[nodiscard]] std::string_view embedded_servers();
+[[nodiscard]] TomlNode embedded_servers();
 
 /// In alphabetical order of model types.
 [[nodiscard]] std::span<const EmbeddedKeys> embedded_keys();

@@ -9,6 +9,7 @@
 
 #include "algebra/rational.hpp"
 #include "base/result.hpp"
+#include "text/toml_node.hpp"
 #include "units/compute_unit.hpp"
 #include "units/dtype.hpp"
 #include "units/quantity.hpp"
@@ -186,7 +187,7 @@ void settle_passes(Machine& machine);
 [[nodiscard]] Machine part_of(Machine machine, std::int64_t parts);
 
 /// Reads a machine file. `origin` is its name in messages. Errors carry line and column.
-[[nodiscard]] Result<Machine> parse_machine(std::string_view toml, std::string_view origin);
+[[nodiscard]] Result<Machine> parse_machine(const TomlInput& toml, std::string_view origin);
 
 /// A what-if: `hbm.bandwidth=3TB/s`, `matmul.bf16=*2`, `price=2`. Paths: matmul.DTYPE vector.DTYPE passes.DTYPE (how many a
 /// product in that dtype takes, where it is made of narrower ones) LEVEL.bandwidth

@@ -1,4 +1,4 @@
-// A text of TOML, parsed safely and read strictly: what every file of this program comes in through.
+// A file of TOML, parsed safely and read strictly: what every file of this program comes in through.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 #include "base/result.hpp"
 #include "machine/reader.hpp"
 #include "text/source.hpp"
-#include "text/toml.hpp"
+#include "text/toml_node.hpp"
 
 namespace roofline::core {
 
@@ -15,12 +15,12 @@ namespace roofline::core {
 class TomlFile {
 public:
     /// Parses at once; whether that went well, status() says. `remedy` goes into the message where it did not.
-    TomlFile(std::string_view toml, std::string_view origin, std::string remedy = {});
+    TomlFile(const TomlInput& toml, std::string_view origin, std::string remedy = {});
     TomlFile(const TomlFile&) = delete;
     TomlFile& operator=(const TomlFile&) = delete;
 
     /// The file's own table; without keys when the text is none.
-    [[nodiscard]] Reader root() { return {table_, "", problems_, citations_}; }
+    [[nodiscard]] Reader root() { return {root_, "", problems_, citations_}; }
 
     /// Takes the texts of the table [sources] as citations for what is read from now on.
     void read_sources();
@@ -30,11 +30,10 @@ public:
     [[nodiscard]] Status status() const;
 
 private:
-    [[nodiscard]] Span span_of(toml::source_position at) const;
-
     Source source_;
     Status parsed_;
-    toml::table table_;
+    TomlDocument own_;  ///< of a text
+    TomlNode root_;
     Problems problems_;
     Citations citations_;
 };

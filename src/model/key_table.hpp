@@ -9,6 +9,7 @@
 
 #include "base/result.hpp"
 #include "model/config.hpp"
+#include "text/toml_node.hpp"
 
 namespace roofline::core {
 
@@ -43,7 +44,7 @@ struct KeyTable {
 [[nodiscard]] std::vector<std::string> known_model_types();
 
 /// Reads one table, without its base. Errors: not TOML, keys that mean nothing.
-[[nodiscard]] Result<KeyTable> parse_key_table(std::string_view toml, std::string_view origin);
+[[nodiscard]] Result<KeyTable> parse_key_table(const TomlInput& toml, std::string_view origin);
 
 /// The text of an architecture's program; "" when there is none of that name.
 [[nodiscard]] std::string_view architecture_text(std::string_view name);

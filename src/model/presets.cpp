@@ -7,17 +7,11 @@
 
 #include "base/ascii.hpp"
 #include "machine/embedded.hpp"
-#include "text/toml_value.hpp"
+#include "text/toml_node.hpp"
 
 namespace roofline::core {
 
 namespace {
-
-toml::table all_presets() {
-    // The file is ours, and a test reads it.
-    toml::parse_result parsed = toml::parse(embedded_presets(), std::string_view{});
-    return parsed ? std::move(parsed).table() : toml::table{};
-}
 
 /// What a publisher adds to the name of a model that has the same shapes: "instruct", "v0.1", "2507".
 bool is_variant(std::string_view word) {
@@ -29,10 +23,10 @@ bool is_variant(std::string_view word) {
 }
 
 /// The preset of a name such as "meta-llama/Meta-Llama-3.1-70B-Instruct"; "" where there is none.
-std::string published_as(std::string_view name, const toml::table& presets) {
+std::string published_as(std::string_view name, TomlNode presets) {
     std::string wanted = lowered(name.substr(name.rfind('/') + 1));
     if (wanted.starts_with("meta-")) wanted.erase(0, 5);
-    while (!presets.contains(wanted)) {
+    while (!presets.find(wanted)) {
         const std::size_t dash = wanted.rfind('-');
         if (dash == std::string::npos || !is_variant(std::string_view(wanted).substr(dash + 1))) return "";
         wanted.resize(dash);
@@ -44,24 +38,24 @@ std::string published_as(std::string_view name, const toml::table& presets) {
 
 std::vector<std::string> preset_names() {
     std::vector<std::string> names;
-    for (const auto& entry : all_presets()) names.emplace_back(entry.first.str());
+    for (const TomlNode preset : embedded_presets()) names.emplace_back(preset.key());
     return names;
 }
 
 Result<Config> preset_config(std::string_view name) {
     const std::string wanted = lowered(name);
     std::vector<std::string> beginning;
-    const toml::table presets = all_presets();
+    const TomlNode presets = embedded_presets();
     const std::string published = published_as(name, presets);
     if (!published.empty()) beginning = {published};
-    for (const auto& [key, node] : presets) {
-        const std::string known(key.str());
+    for (const TomlNode preset : presets) {
+        const std::string_view known = preset.key();
         if (!known.starts_with(wanted) || wanted.empty() || !published.empty()) continue;
         if (known == wanted) {
-            beginning = {known};
+            beginning = {std::string(known)};
             break;
         }
-        beginning.push_back(known);
+        beginning.emplace_back(known);
     }
     if (beginning.size() > 1) {
         return fail("unknown_model", fmt::format("several models begin with `{}`", wanted.substr(0, 60)),
@@ -81,7 +75,7 @@ Result<Config> preset_config(std::string_view name) {
     }
     Config config;
     config.name = beginning.front();
-    config.whole = file_value(*presets.get(config.name));
+    config.whole = file_value(presets.find(config.name));
     if (const FileValue* type = config.whole.find("model_type")) config.model_type = type->text;
     return config;
 }
