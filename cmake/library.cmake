@@ -5,15 +5,31 @@ file(GLOB_RECURSE roofline_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*
 list(FILTER roofline_sources EXCLUDE REGEX "_test\\.cpp$")
 list(FILTER roofline_sources EXCLUDE REGEX "/src/(measure|app/local|app/cli)/")
 
-# The data files, as constants of one generated source.
+# The data files, as constants of one generated source. The program that writes it runs on the machine that builds: for another
+# machine, name one that was built for this one (the target embed_data).
+set(ROOFLINE_EMBED_DATA "" CACHE FILEPATH "When cross-compiling: the program embed_data, built for the machine that builds")
+set(roofline_embed_data ${ROOFLINE_EMBED_DATA})
+if(NOT roofline_embed_data)
+  if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
+    message(FATAL_ERROR "cross-compiling needs -DROOFLINE_EMBED_DATA=<build folder for this machine>/embed_data")
+  endif()
+  set(roofline_embed_data embed_data)
+  add_executable(embed_data ${PROJECT_SOURCE_DIR}/tools/embed_data.cpp)
+  foreach(source base/result base/ascii base/utf8 text/source text/value text/toml_guard text/toml_node)
+    target_sources(embed_data PRIVATE ${PROJECT_SOURCE_DIR}/src/${source}.cpp)
+  endforeach()
+  roofline_own_code(embed_data)
+  target_include_directories(embed_data PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(embed_data SYSTEM PRIVATE ${ROOFLINE_TOMLPLUSPLUS_INCLUDE})
+  target_link_libraries(embed_data PRIVATE fmt::fmt tl::expected)
+endif()
 set(roofline_embedded ${PROJECT_BINARY_DIR}/embedded.cpp)
 file(GLOB_RECURSE roofline_data CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/data/*.toml
      ${PROJECT_SOURCE_DIR}/data/*.roof)
 add_custom_command(
   OUTPUT ${roofline_embedded}
-  COMMAND ${CMAKE_COMMAND} -DOUTPUT=${roofline_embedded} -DINPUT_DIR=${PROJECT_SOURCE_DIR}/data
-          -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
-  DEPENDS ${roofline_data} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+  COMMAND ${roofline_embed_data} ${PROJECT_SOURCE_DIR}/data ${roofline_embedded}
+  DEPENDS ${roofline_data} ${roofline_embed_data}
   COMMENT "Embedding data/"
   VERBATIM)
 

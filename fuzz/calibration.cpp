@@ -7,7 +7,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
     using namespace roofline::core;
-    const auto read = parse_calibration({reinterpret_cast<const char*>(data), size}, "fuzz.toml");
+    const auto read = parse_calibration(std::string_view(reinterpret_cast<const char*>(data), size), "fuzz.toml");
     if (!read) return 0;
     const std::string text = calibration_text(*read);
     const auto again = parse_calibration(text, "again.toml");

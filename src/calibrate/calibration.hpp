@@ -10,7 +10,7 @@
 #include "calibrate/collective/collective_law.hpp"
 #include "calibrate/exchange/exchange_law.hpp"
 #include "calibrate/kernel/kernel_fit.hpp"
-#include "calibrate/kernel/kernel_kinds.hpp"
+#include "text/toml_node.hpp"
 
 namespace roofline::core {
 
@@ -134,12 +134,15 @@ struct Calibration {
     bool operator==(const Calibration&) const = default;
 };
 
-/// Reads a calibration file, strictly. Errors carry line and column.
-[[nodiscard]] Result<Calibration> parse_calibration(std::string_view toml, std::string_view origin);
+struct LawGroup;
+
+/// Reads a calibration file, strictly; of its laws those of one group alone where there is one. Errors carry line and column.
+[[nodiscard]] Result<Calibration> parse_calibration(const TomlInput& toml, std::string_view origin,
+                                                    const LawGroup* group = nullptr);
 
 /// The constants that a machine file carries in its table [calibration], of the machine that it describes. Empty when it has no
 /// such table. Errors carry line and column; what else is wrong with the file is not looked at.
-[[nodiscard]] Result<std::optional<Calibration>> parse_machine_calibration(std::string_view toml,
+[[nodiscard]] Result<std::optional<Calibration>> parse_machine_calibration(const TomlInput& toml,
                                                                            std::string_view origin);
 
 /// The file: constants to four digits. What is read back equals what was written once it is rounded so.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "calibrate/calibration.hpp"
+#include "calibrate/law_groups.hpp"
 #include "machine/toml_file.hpp"
 
 namespace roofline::core {
@@ -366,19 +367,25 @@ CalibratedKernel read_kernel(Reader& table) {
     return kernel;
 }
 
+/// The laws of a list that are asked for.
+std::vector<Reader> wanted(Reader& table, std::string_view list, const LawGroup* group) {
+    return table.each(list,
+                      [&](TomlNode law) { return group == nullptr || (group->list == list && group->holds(law)); });
+}
+
 /// What a calibration file and the table of a machine file have in common.
-void read_laws(Reader& table, Calibration& calibration) {
+void read_laws(Reader& table, const LawGroup* group, Calibration& calibration) {
     calibration.fitted = table.text("fitted");
     calibration.tool = table.text("tool");
-    for (Reader& law : table.each("law")) calibration.laws.push_back(read_law(law));
-    for (Reader& entry : table.each("exchange")) {
+    for (Reader& law : wanted(table, "law", group)) calibration.laws.push_back(read_law(law));
+    for (Reader& entry : wanted(table, "exchange", group)) {
         CalibratedExchange exchange = read_exchange(entry);
         const bool twice = std::any_of(calibration.exchanges.begin(), calibration.exchanges.end(),
                                        [&](const CalibratedExchange& other) { return other.key == exchange.key; });
         if (twice) entry.fault("step", "duplicate", "there are two laws for the same exchanges");
         calibration.exchanges.push_back(std::move(exchange));
     }
-    for (Reader& entry : table.each("kernel")) {
+    for (Reader& entry : wanted(table, "kernel", group)) {
         CalibratedKernel kernel = read_kernel(entry);
         const bool twice = std::any_of(calibration.kernels.begin(), calibration.kernels.end(),
                                        [&](const CalibratedKernel& other) { return other.key == kernel.key; });
@@ -390,24 +397,24 @@ void read_laws(Reader& table, Calibration& calibration) {
 
 }  // namespace
 
-Result<Calibration> parse_calibration(std::string_view toml, std::string_view origin) {
+Result<Calibration> parse_calibration(const TomlInput& toml, std::string_view origin, const LawGroup* group) {
     TomlFile text(toml, origin);
     Reader file = text.root();
     Calibration calibration;
     calibration.machine = file.required_text("machine");
-    read_laws(file, calibration);
+    read_laws(file, group, calibration);
     ROOFLINE_CHECK(text.status());
     return calibration;
 }
 
-Result<std::optional<Calibration>> parse_machine_calibration(std::string_view toml, std::string_view origin) {
+Result<std::optional<Calibration>> parse_machine_calibration(const TomlInput& toml, std::string_view origin) {
     TomlFile text(toml, origin);
     Reader file = text.root();
     std::optional<Calibration> calibration;
     if (auto table = file.inner("calibration")) {
         calibration.emplace();
         calibration->machine = file.required_text("id");
-        read_laws(*table, *calibration);
+        read_laws(*table, nullptr, *calibration);
     }
     ROOFLINE_CHECK(text.status());
     return calibration;

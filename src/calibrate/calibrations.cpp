@@ -11,16 +11,19 @@ namespace roofline::core {
 
 namespace {
 
-std::string_view built_in_text(std::string_view machine) {
+/// None for a machine without one.
+TomlNode built_in_file(std::string_view machine) {
     const auto files = embedded_calibrations();
     const auto file =
         std::find_if(files.begin(), files.end(), [&](const auto& each) { return each.machine == machine; });
-    return file == files.end() ? std::string_view() : file->text;
+    return file == files.end() ? TomlNode() : file->file;
 }
 
-Calibration read_built_in(std::string_view text, std::string_view machine) {
-    // a test parses every file that is built in
-    auto parsed = parse_calibration(text, fmt::format("calibration/{}.toml", machine));
+Calibration read_built_in(std::string_view machine, const LawGroup* group) {
+    const TomlNode file = built_in_file(machine);
+    if (!file) return {};
+    // a test reads every file that is built in
+    auto parsed = parse_calibration(file, fmt::format("calibration/{}.toml", machine), group);
     return parsed ? std::move(*parsed) : Calibration{};
 }
 
@@ -39,7 +42,7 @@ void Calibrations::replace(Calibration calibration) {
         if (calibration.exchanges.empty()) calibration.exchanges = known->exchanges;
         if (calibration.kernels.empty()) calibration.kernels = known->kernels;
     }
-    by_machine_.insert_or_assign(std::move(machine), File{std::move(calibration), {}, {}});
+    by_machine_.insert_or_assign(std::move(machine), File{std::move(calibration), {}});
 }
 
 void Calibrations::replace(const ServerLaws& laws) {
@@ -80,7 +83,7 @@ const Calibration* Calibrations::find(std::string_view machine) {
     const auto found = by_machine_.find(machine);
     if (found == by_machine_.end()) return nullptr;
     std::optional<Calibration>& whole = found->second.whole;
-    if (!whole) whole = read_built_in(built_in_text(machine), machine);
+    if (!whole) whole = read_built_in(machine, nullptr);
     return &*whole;
 }
 
@@ -88,9 +91,8 @@ Calibrations::Part& Calibrations::part(File& file, std::string_view machine, con
     const auto [place, added] = file.parts.try_emplace(group);
     Part& part = place->second;
     if (!added) return part;
-    if (!file.texts) file.texts.emplace(built_in_text(machine));
-    part.laws = file.texts->of(group);
-    for (const std::string_view law : part.laws) part.fabrics.push_back(innermost(text_in(law, "tiers")));
+    part.laws = laws_in(built_in_file(machine), group);
+    for (const TomlNode law : part.laws) part.fabrics.push_back(innermost(text_in(law, "tiers")));
     return part;
 }
 
@@ -100,7 +102,7 @@ const Calibration* Calibrations::find(std::string_view machine, const LawGroup& 
     File& file = found->second;
     if (file.whole) return &*file.whole;
     Part& part = Calibrations::part(file, machine, group);
-    if (!part.read) part.read = read_built_in(file.texts->file_of(part.laws), machine);
+    if (!part.read) part.read = read_built_in(machine, &group);
     return &*part.read;
 }
 
@@ -116,7 +118,7 @@ bool Calibrations::switched(std::string_view machine, const LawGroup& group) {
     if (found == by_machine_.end() || found->second.whole) return true;
     const Part& part = Calibrations::part(found->second, machine, group);
     return std::any_of(part.laws.begin(), part.laws.end(),
-                       [](std::string_view law) { return text_in(law, "topology") == compared_topology; });
+                       [](TomlNode law) { return text_in(law, "topology") == compared_topology; });
 }
 
 void Calibrations::compare(std::vector<std::string> machines) {
@@ -131,9 +133,9 @@ std::vector<KernelKey> Calibrations::kernel_keys(std::string_view machine, Kerne
     if (found->second.whole) {
         for (const CalibratedKernel& kernel : found->second.whole->kernels) keys.push_back(kernel.key);
     } else {
-        for (const std::string_view law : part(found->second, machine, laws_of_kernels(kind)).laws) {
-            keys.push_back({kind, std::string(text_in(law, "dtype")), std::string(text_in(law, "software")),
-                            std::string(text_in(law, "variant"))});
+        for (const TomlNode law : part(found->second, machine, laws_of_kernels(kind)).laws) {
+            keys.push_back({std::string(kind), std::string(text_in(law, "dtype")),
+                            std::string(text_in(law, "software")), std::string(text_in(law, "variant"))});
         }
     }
     return keys;

@@ -18,28 +18,27 @@ const std::string_view two_groups =
 
 }  // namespace
 
-TEST_CASE("a file of constants is taken apart at its laws") {
-    const LawTexts texts(two_groups);
-    const auto sends = texts.of(laws_of(CollectiveKind::send));
+TEST_CASE("laws of a file of constants are found by their group") {
+    const auto document = TomlDocument::parse(Source(two_groups, "m.toml"));
+    REQUIRE(document);
+    const TomlNode file = document->root();
+    const auto sends = laws_in(file, laws_of(CollectiveKind::send));
     REQUIRE(sends.size() == 1);
     CHECK(text_in(sends.front(), "tiers") == "a+b");
     CHECK(text_in(sends.front(), "system").empty());
-    CHECK(texts.file_of(sends) ==
-          "machine = \"m\"\n[[law]]\noperation = \"send\"\ntiers = \"a+b\"\n[[law.count]]\nmembers = 2\n");
-    CHECK(texts.of(laws_of_kernels(KernelKind::gather)).size() == 1);
-    CHECK(texts.of(laws_of_exchanges()).empty());
-    CHECK(LawTexts("machine = \"m\"\n").of(laws_of_exchanges()).empty());
+    CHECK(laws_in(file, laws_of_kernels("send")).size() == 1);
+    CHECK(laws_in(file, laws_of_exchanges()).empty());
+    CHECK(laws_in(TomlNode(), laws_of_exchanges()).empty());
 }
 
 // Read group by group, a built-in file says what it says as a whole.
 TEST_CASE("the groups of a built-in file together are the file") {
     for (const EmbeddedCalibration& file : embedded_calibrations()) {
         CAPTURE(file.machine);
-        const LawTexts texts(file.text);
-        const auto whole = parse_calibration(file.text, file.machine);
+        const auto whole = parse_calibration(file.file, file.machine);
         REQUIRE(whole);
         const auto group = [&](const LawGroup& asked) {
-            const auto read = parse_calibration(texts.file_of(texts.of(asked)), file.machine);
+            const auto read = parse_calibration(file.file, file.machine, &asked);
             REQUIRE_MESSAGE(read, (read ? "" : read.error().message));
             return *read;
         };

@@ -8,7 +8,7 @@
 
 namespace roofline::core {
 
-Result<ModelNames> ModelNames::parse(std::string_view toml, std::string_view origin) {
+Result<ModelNames> ModelNames::parse(const TomlInput& toml, std::string_view origin) {
     TomlFile text(toml, origin);
     Reader file = text.root();
     ModelNames names;

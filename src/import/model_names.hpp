@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "text/toml_node.hpp"
 
 namespace roofline::core {
 
 class ModelNames {
 public:
-    /// Parses data/model_names.toml, or a text like it. Errors have line and column.
-    [[nodiscard]] static Result<ModelNames> parse(std::string_view toml, std::string_view origin);
+    /// data/model_names.toml, or a text like it. Errors carry line and column.
+    [[nodiscard]] static Result<ModelNames> parse(const TomlInput& toml, std::string_view origin);
     [[nodiscard]] static Result<ModelNames> built_in();
 
     /// The preset that a name means, ignoring case; a name that is not listed is assumed to be a preset's own. The

@@ -43,7 +43,7 @@ std::string node_shape(const std::vector<std::int64_t>& node, std::int64_t membe
     return shape.empty() ? "1" : fmt::format("{}", fmt::join(shape, "x"));
 }
 
-Result<SystemNames> SystemNames::parse(std::string_view toml, std::string_view origin) {
+Result<SystemNames> SystemNames::parse(const TomlInput& toml, std::string_view origin) {
     TomlFile text(toml, origin);
     Reader file = text.root();
     SystemNames names;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "text/toml_node.hpp"
 
 namespace roofline::core {
 
@@ -31,8 +32,8 @@ struct NamedSystem {
 
 class SystemNames {
 public:
-    /// Parses data/systems.toml, or a text like it. Errors have line and column.
-    [[nodiscard]] static Result<SystemNames> parse(std::string_view toml, std::string_view origin);
+    /// data/systems.toml, or a text like it. Errors carry line and column.
+    [[nodiscard]] static Result<SystemNames> parse(const TomlInput& toml, std::string_view origin);
     [[nodiscard]] static Result<SystemNames> built_in();
 
     /// The slice of a group of `members` devices on `nodes` nodes of the system with this name (the id of a machine

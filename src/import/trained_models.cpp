@@ -122,7 +122,7 @@ TrainedModels::Trainer TrainedModels::read_trainer(Reader& table) {
     return trainer;
 }
 
-Result<TrainedModels> TrainedModels::parse(std::string_view toml, std::string_view origin) {
+Result<TrainedModels> TrainedModels::parse(const TomlInput& toml, std::string_view origin) {
     TomlFile text(toml, origin);
     Reader file = text.root();
     TrainedModels models;

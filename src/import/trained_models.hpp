@@ -10,6 +10,7 @@
 #include "import/model_names.hpp"
 #include "import/training_table.hpp"
 #include "model/config.hpp"
+#include "text/toml_node.hpp"
 
 namespace roofline::core {
 
@@ -47,9 +48,8 @@ struct TrainerHabits {
 
 class TrainedModels {
 public:
-    /// Parses data/trained_models.toml, or a text like it, together with data/model_names.toml. Errors have line and
-    /// column.
-    [[nodiscard]] static Result<TrainedModels> parse(std::string_view toml, std::string_view origin);
+    /// data/trained_models.toml, or a text like it, beside data/model_names.toml. Errors carry line and column.
+    [[nodiscard]] static Result<TrainedModels> parse(const TomlInput& toml, std::string_view origin);
     [[nodiscard]] static Result<TrainedModels> built_in();
 
     /// The configuration of the model that the row trained: that of the preset which its name means, with the row's own

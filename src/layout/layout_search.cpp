@@ -106,6 +106,12 @@ bool LayoutSearch::keep(State& state, std::span<const double> cost, std::size_t 
     for (std::size_t i = state.traces.size(); i-- > 0;) {
         if (far <= state.far[i] * (1 + 1e-12) && costs_->no_worse(cost, row(state, i))) drop(i);
     }
+    if (state.traces.empty()) {
+        const std::size_t rows = std::min(room_.kept, Room{}.kept);
+        state.costs.reserve(rows * cost.size());
+        state.traces.reserve(rows);
+        state.far.reserve(rows);
+    }
     state.costs.insert(state.costs.end(), cost.begin(), cost.end());
     state.traces.push_back(trace);
     state.far.push_back(far);

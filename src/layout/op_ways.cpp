@@ -426,8 +426,9 @@ bool OpWays::stays(std::size_t tensor, const Sharding& from, const Sharding& to)
 // The tensors that have to move. There is no answer if one of them must stay, or if another strategy does the same.
 std::optional<std::vector<OpWays::Leg>> OpWays::legs(const Query& query, const Plan& plan,
                                                      const Sharding& output) const {
-    std::vector<Leg> legs;
     const std::span<const Sharding> held = query.asked.held;
+    std::vector<Leg> legs;
+    legs.reserve(held.size() + static_cast<std::size_t>(rounds_) + 1);
     Sharding made = this->made(plan);
     for (std::size_t i = 0; i < held.size(); ++i) {
         // A move takes the operand all the way, unless it must be loaded first.
@@ -465,39 +466,50 @@ Status OpWays::add_way(Query& query, const Plan& plan, const Sharding& output, s
     way.cost.assign(share.begin(), share.end());
     if (beaten(query, way)) return {};
     const auto legs = this->legs(query, plan, output);
-    return legs ? go(query, plan, *legs, way) : Status{};
+    return legs ? go(query, plan, *legs, std::move(way)) : Status{};
 }
 
-// Tries every resharding of the first leg and continues with the other legs.
-Status OpWays::go(Query& query, const Plan& plan, std::span<const Leg> legs, const Way& way) {
+// Takes every resharding of the first leg, and goes on with the others.
+Status OpWays::go(Query& query, const Plan& plan, std::span<const Leg> legs, Way way) {
     if (query.asked.limit != nullptr && --*query.asked.limit->steps < 0) return {};
     if (legs.empty()) {
-        Way found = way;
-        found.price = costs_->price(found.cost);
-        if (query.asked.limit != nullptr && query.asked.limit->alone) query.least = std::min(query.least, found.price);
-        found.split.assign(plan.split.begin(), plan.split.end());
-        std::vector<std::size_t>& alike = query.unbeaten[found.output.hash()];
-        std::erase_if(alike, [&](std::size_t i) { return costs_->no_worse(found.cost, query.found[i].cost); });
+        way.price = costs_->price(way.cost);
+        if (query.asked.limit != nullptr && query.asked.limit->alone) query.least = std::min(query.least, way.price);
+        way.split.assign(plan.split.begin(), plan.split.end());
+        std::vector<std::size_t>& alike = query.unbeaten[way.output.hash()];
+        std::erase_if(alike, [&](std::size_t i) { return costs_->no_worse(way.cost, query.found[i].cost); });
         alike.push_back(query.found.size());
-        query.found.push_back(std::move(found));
+        query.found.push_back(std::move(way));
         return {};
     }
     ROOFLINE_TRY(const auto places, reshardings(legs.front(), query));
-    for (const std::size_t place : places) {
-        Way next = way;
-        const Resharding& resharding = (*reshardings_)[place];
-        if (!resharding.moves.empty()) next.moves.push_back({legs.front().tensor, place});
-        std::vector<double> cost(next.cost.size(), 0.0);
-        for (const Move& move : resharding.moves) costs_->add_next(cost, move.route(), move.bytes);
-        costs_->add(next.cost, cost, 1);
-        const std::vector<bool>& free = query.asked.free;
-        const std::size_t tensor = legs.front().tensor;
-        if (tensor < free.size() && free[tensor]) costs_->note_operand(next.cost, cost);
-        if (tensor + 1 == tensors_.size()) costs_->note_result(next.cost, cost);
-        if (too_dear(query, next.cost) || beaten(query, next)) continue;
-        ROOFLINE_CHECK(go(query, plan, legs.subspan(1), next));
+    if (places.empty()) return {};
+    for (const std::size_t place : std::span(places).first(places.size() - 1)) {
+        ROOFLINE_CHECK(take(query, plan, legs, place, way));
     }
-    return {};
+    return take(query, plan, legs, places.back(), std::move(way));
+}
+
+// Takes this resharding of the first leg, and goes on with the others.
+Status OpWays::take(Query& query, const Plan& plan, std::span<const Leg> legs, std::size_t place, Way way) {
+    const std::size_t tensor = legs.front().tensor;
+    const Resharding& resharding = (*reshardings_)[place];
+    if (!resharding.moves.empty()) way.moves.push_back({tensor, place});
+    leg_cost_.assign(way.cost.size(), 0.0);
+    for (std::size_t i = 0; i < resharding.moves.size(); ++i) {
+        const Move& move = resharding.moves[i];
+        if (i == 0) {  // nothing to wait for
+            costs_->add_collective(leg_cost_, move.route(), move.bytes);
+        } else {
+            costs_->add_next(leg_cost_, move.route(), move.bytes);
+        }
+    }
+    costs_->add(way.cost, leg_cost_, 1);
+    const std::vector<bool>& free = query.asked.free;
+    if (tensor < free.size() && free[tensor]) costs_->note_operand(way.cost, leg_cost_);
+    if (tensor + 1 == tensors_.size()) costs_->note_result(way.cost, leg_cost_);
+    if (too_dear(query, way.cost) || beaten(query, way)) return {};
+    return go(query, plan, legs.subspan(1), std::move(way));
 }
 
 Result<std::vector<std::size_t>> OpWays::reshardings(const Leg& leg, const Query& query) {

@@ -262,7 +262,8 @@ private:
     [[nodiscard]] std::optional<std::vector<Leg>> legs(const Query& query, const Plan& plan,
                                                        const Sharding& output) const;
     [[nodiscard]] bool too_dear(const Query& query, std::span<const double> cost) const;
-    [[nodiscard]] Status go(Query& query, const Plan& plan, std::span<const Leg> legs, const Way& way);
+    [[nodiscard]] Status go(Query& query, const Plan& plan, std::span<const Leg> legs, Way way);
+    [[nodiscard]] Status take(Query& query, const Plan& plan, std::span<const Leg> legs, std::size_t place, Way way);
     [[nodiscard]] bool stays(std::size_t tensor, const Sharding& from, const Sharding& to) const;
     void share_cost(const Plan& plan, std::span<double> cost);
     [[nodiscard]] bool beaten(const Query& query, const Way& way) const;
@@ -298,6 +299,7 @@ private:
     std::vector<double> bands_;  ///< by resource: the unmasked part of windows
     std::vector<double> seconds_;
     std::vector<double> shares_;
+    std::vector<double> leg_cost_;  ///< of take()
 };
 
 }  // namespace roofline::core

@@ -74,7 +74,7 @@ std::vector<std::string> machine_ids() {
 
 Result<Machine> find_machine(std::string_view name) {
     ROOFLINE_TRY(const auto found, lookup(name));
-    return parse_machine((found)->text, fmt::format("machines/{}.toml", (found)->id));
+    return parse_machine((found)->file, fmt::format("machines/{}.toml", (found)->id));
 }
 
 Result<Machine> find_machine(std::string_view name, const std::vector<std::string>& changes) {

@@ -1,8 +1,11 @@
-// The files of data/ that the build embeds in the program (cmake/embed.cmake generates the definitions).
+// The files of data/ as the build put them into the program (tools/embed_data.cpp writes the definitions). Files of TOML come
+// parsed; a file's text is there where somebody asks for the text itself.
 #pragma once
 
 #include <span>
 #include <string_view>
+
+#include "text/toml_node.hpp"
 
 namespace roofline::core {
 
@@ -11,6 +14,7 @@ struct EmbeddedMachine {
     std::string_view id;
     std::string_view aliases;  ///< each followed by '\n'
     std::string_view text;     ///< the whole TOML file
+    TomlNode file;
 };
 
 /// One entry of data/sources.toml.
@@ -22,16 +26,16 @@ struct EmbeddedSource {
 /// One file of data/calibration.
 struct EmbeddedCalibration {
     std::string_view machine;
-    std::string_view text;
+    TomlNode file;
 };
 
 /// One file of data/models.
 struct EmbeddedKeys {
     std::string_view model_type;
     std::string_view aliases;  ///< each followed by '\n'
-    bool unsupported = false;  ///< known, but not supported
-    std::string_view base;     ///< the model_type whose keys it inherits; "" for none
-    std::string_view text;
+    bool unsupported = false;  ///< known, but not read
+    std::string_view base;     ///< the model_type that it takes the rest from; "" for none
+    TomlNode file;
 };
 
 /// One file of data/architectures.
@@ -43,29 +47,29 @@ struct EmbeddedArchitecture {
 /// All machines, in alphabetical order of ids.
 [[nodiscard]] std::span<const EmbeddedMachine> embedded_machines();
 
-/// All sources, in the order of the file.
+/// In alphabetical order of keys.
 [[nodiscard]] std::span<const EmbeddedSource> embedded_sources();
 
-/// The text of data/presets.toml.
-[[nodiscard]] std::string_view embedded_presets();
+/// data/presets.toml.
+[[nodiscard]] TomlNode embedded_presets();
 
-/// The text of data/trained_models.toml.
-[[nodiscard]] std::string_view embedded_trained_models();
+/// data/trained_models.toml.
+[[nodiscard]] TomlNode embedded_trained_models();
 
-/// The text of data/training_steps.toml.
-[[nodiscard]] std::string_view embedded_training_steps();
+/// data/training_steps.toml.
+[[nodiscard]] TomlNode embedded_training_steps();
 
-/// The text of data/model_names.toml.
-[[nodiscard]] std::string_view embedded_model_names();
+/// data/model_names.toml.
+[[nodiscard]] TomlNode embedded_model_names();
 
-/// The text of data/systems.toml.
-[[nodiscard]] std::string_view embedded_systems();
+/// data/systems.toml.
+[[nodiscard]] TomlNode embedded_systems();
 
-/// The text of data/extrapolation.toml.
-[[nodiscard]] std::string_view embedded_extrapolation();
+/// data/extrapolation.toml.
+[[nodiscard]] TomlNode embedded_extrapolation();
 
-/// The text of data/servers.toml.
-[[nodiscard]] std::string_view embedded_servers();
+/// data/servers.toml.
+[[nodiscard]] TomlNode embedded_servers();
 
 /// All files of data/models, in alphabetical order of model types.
 [[nodiscard]] std::span<const EmbeddedKeys> embedded_keys();

@@ -7,17 +7,16 @@
 
 namespace roofline::core {
 
-std::optional<double> Reader::value_of(const toml::node& node, std::string_view key, const ValueReader& reader) {
+std::optional<double> Reader::value_of(TomlNode node, std::string_view key, const ValueReader& reader) {
     double value = 0;
     if (node.is_number()) {
-        value = node.value<double>().value_or(0);
+        value = node.number();
     } else {
         const auto text = string_of(node, key);
         if (!text) return std::nullopt;
         const Result<double> parsed = reader.parse(*text);
         if (!parsed) {
-            problems_.add(node.source().begin, parsed.error().code,
-                          fmt::format("{}: {}", of(key), parsed.error().message),
+            problems_.add(node.place(), parsed.error().code, fmt::format("{}: {}", of(key), parsed.error().message),
                           parsed.error().hint.empty() ? fmt::format("write it like \"{}\"", reader.plausible.example)
                                                       : parsed.error().hint);
             return std::nullopt;
@@ -25,10 +24,11 @@ std::optional<double> Reader::value_of(const toml::node& node, std::string_view 
         value = *parsed;
     }
     if (!std::isfinite(value) || value < reader.plausible.least || value > reader.plausible.most) {
-        problems_.add(node.source().begin, "out_of_range",
-                      fmt::format("{} is out of the range for one chip: {:g} to {:g} in base units", of(key),
-                                  reader.plausible.least, reader.plausible.most),
-                      fmt::format("write it like \"{}\"; omit `value` if it is unknown", reader.plausible.example));
+        problems_.add(
+            node.place(), "out_of_range",
+            fmt::format("{} is not what one chip can have: {:g} to {:g} in base units", of(key), reader.plausible.least,
+                        reader.plausible.most),
+            fmt::format("write it like \"{}\"; leave `value` out when it is not known", reader.plausible.example));
         return std::nullopt;
     }
     return value;
@@ -36,15 +36,15 @@ std::optional<double> Reader::value_of(const toml::node& node, std::string_view 
 
 std::vector<Alternative> Reader::alternatives(const ValueReader& reader) {
     std::vector<Alternative> result;
-    const std::string hint =
-        fmt::format("alternatives = [{{ value = \"{}\", source = \"...\" }}]", reader.plausible.example);
     for (Reader& entry : each("alternatives")) {
         entry.what_ = fmt::format("`alternatives` of {}", what_.empty() ? "this figure" : what_);
         Alternative alternative;
-        if (const toml::node* value = entry.find("value")) {
-            alternative.value = entry.value_of(*value, "value", reader).value_or(0);
+        if (const TomlNode value = entry.find("value")) {
+            alternative.value = entry.value_of(value, "value", reader).value_or(0);
         } else {
-            entry.fault("value", "missing_key", fmt::format("{} is missing", entry.of("value")), hint);
+            entry.fault(
+                "value", "missing_key", fmt::format("{} is missing", entry.of("value")),
+                fmt::format("alternatives = [{{ value = \"{}\", source = \"...\" }}]", reader.plausible.example));
         }
         alternative.source = citations_.resolve(entry.required_text("source"));
         alternative.note = entry.text("note");
@@ -56,8 +56,8 @@ std::vector<Alternative> Reader::alternatives(const ValueReader& reader) {
 
 Figure<Scalar> Reader::figure(const ValueReader& reader) {
     Figure<Scalar> result;
-    if (const toml::node* value = find("value")) {
-        if (const auto number = value_of(*value, "value", reader)) result.value = Scalar{*number};
+    if (const TomlNode value = find("value")) {
+        if (const auto number = value_of(value, "value", reader)) result.value = Scalar{*number};
         if (!has("source")) {
             fault("value", "missing_source", fmt::format("{} has no source", of("value")),
                   "say where the figure comes from: source = \"Vendor data sheet, 2024\"; without a value, a note is "

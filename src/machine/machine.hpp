@@ -9,6 +9,7 @@
 
 #include "algebra/rational.hpp"
 #include "base/result.hpp"
+#include "text/toml_node.hpp"
 #include "units/compute_unit.hpp"
 #include "units/dtype.hpp"
 #include "units/quantity.hpp"
@@ -192,8 +193,8 @@ void update_pass_rates(Machine& machine);
 /// and price are divided. The network is unchanged.
 [[nodiscard]] Machine part_of(Machine machine, std::int64_t parts);
 
-/// Parses a machine file. `origin` is its name in messages. Errors have line and column.
-[[nodiscard]] Result<Machine> parse_machine(std::string_view toml, std::string_view origin);
+/// Reads a machine file. `origin` is its name in messages. Errors carry line and column.
+[[nodiscard]] Result<Machine> parse_machine(const TomlInput& toml, std::string_view origin);
 
 /// Applies a what-if: `hbm.bandwidth=3TB/s`, `matmul.bf16=*2`, `price=2`. Paths: matmul.DTYPE vector.DTYPE passes.DTYPE
 /// (the number of passes of a multiplication in a dtype that is split into narrower ones) LEVEL.bandwidth

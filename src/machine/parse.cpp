@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "machine/parse_leaf.hpp"
 #include "machine/reader.hpp"
@@ -11,12 +13,14 @@ namespace roofline::core {
 
 namespace {
 
+constexpr std::array<std::string_view, 10> level_ids{"hbm",  "l3", "l2",   "cmem", "vmem",
+                                                     "smem", "l1", "tmem", "psum", "reg"};
 // The first words of `--set` paths: a tier that took one of them could not be addressed.
-const std::vector<std::string> reserved{"matmul", "vector", "passes", "pcie", "dram",
-                                        "price",  "power",  "clock",  "host"};
-const std::vector<std::string> topologies{"none",         "torus2d",   "torus3d", "switch",    "full_mesh",
-                                          "partial_mesh", "pair",      "ring",    "pcie_tree", "hybrid_cube_mesh",
-                                          "mesh2d",       "dragonfly", "nic"};
+constexpr std::array<std::string_view, 9> reserved{"matmul", "vector", "passes", "pcie", "dram",
+                                                   "price",  "power",  "clock",  "host"};
+constexpr std::array<std::string_view, 13> topologies{
+    "none", "torus2d",   "torus3d",          "switch", "full_mesh", "partial_mesh", "pair",
+    "ring", "pcie_tree", "hybrid_cube_mesh", "mesh2d", "dragonfly", "nic"};
 constexpr std::int64_t many = 1'000'000'000;
 
 bool is_name(std::string_view text, std::string_view punctuation) {
@@ -184,7 +188,7 @@ NetworkTier read_tier(Reader& entry, const std::vector<NetworkTier>& inner) {
 void read_network(Reader& file, Machine& machine) {
     for (Reader& entry : file.each("network")) {
         NetworkTier tier = read_tier(entry, machine.network);
-        const auto in = [&](const std::vector<std::string>& names) {
+        const auto in = [&](std::span<const std::string_view> names) {
             return std::find(names.begin(), names.end(), tier.id) != names.end();
         };
         if (!tier.id.empty() && (!is_name(tier.id, "-") || in(level_ids) || in(reserved))) {
@@ -279,8 +283,8 @@ Machine read_machine(Reader& file, const Citations& citations) {
 
 }  // namespace
 
-Result<Machine> parse_machine(std::string_view toml, std::string_view origin) {
-    TomlFile text(toml, origin, "write strings in double quotes; docs/reference/machine-files.md has an example");
+Result<Machine> parse_machine(const TomlInput& toml, std::string_view origin) {
+    TomlFile text(toml, origin, "texts stand between double quotes; docs/machines.md has an example");
     text.read_sources();
     Reader file = text.root();
     Machine machine = read_machine(file, text.citations());

@@ -14,23 +14,24 @@ namespace {
 constexpr std::size_t longest_text = 10'000;
 constexpr std::size_t max_entries = 256;
 
-std::string kind_of(const toml::node& node) {
-    switch (node.type()) {
-        case toml::node_type::table:
+std::string_view kind_of(TomlNode node) {
+    switch (node.kind()) {
+        case TomlKind::table:
             return "a table";
-        case toml::node_type::array:
+        case TomlKind::list:
             return "a list";
-        case toml::node_type::string:
-            return "a string";
-        case toml::node_type::integer:
+        case TomlKind::text:
+            return "a text";
+        case TomlKind::whole:
             return "a whole number";
-        case toml::node_type::floating_point:
+        case TomlKind::real:
             return "a number";
-        case toml::node_type::boolean:
+        case TomlKind::flag:
             return "true or false";
-        default:
-            return "a date or time";
+        case TomlKind::moment:
+            break;
     }
+    return "a date or time";
 }
 
 /// Converts a text to one line; none if it has control characters, which a terminal would interpret.
@@ -46,14 +47,23 @@ std::optional<std::string> one_line(std::string text) {
     return text;
 }
 
-}  // namespace
-
-bool Problems::earlier(toml::source_position at) const {
-    if (!first_) return true;
-    return at.line != first_->at.line ? at.line < first_->at.line : at.column < first_->at.column;
+/// Each line once, in the order in which they first stand.
+std::vector<std::string> different_lines(std::string_view text) {
+    std::vector<std::string> lines;
+    while (!text.empty()) {
+        const std::size_t end = text.find('\n');
+        std::string line(text.substr(0, end));
+        if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+        text.remove_prefix(end + 1);
+    }
+    return lines;
 }
 
-void Problems::add(toml::source_position at, std::string code, std::string message, std::string hint) {
+}  // namespace
+
+bool Problems::earlier(TomlPlace at) const { return !first_ || at < first_->at; }
+
+void Problems::add(TomlPlace at, std::string code, std::string message, std::string hint) {
     if (earlier(at)) first_ = {at, std::move(code), std::move(message), std::move(hint)};
 }
 
@@ -61,18 +71,25 @@ std::string Citations::resolve(std::string_view source) const {
     for (const auto& [key, citation] : own_) {
         if (key == source) return citation;
     }
-    for (const EmbeddedSource& known : embedded_sources()) {
-        if (known.key == source) return std::string(known.citation);
-    }
+    const auto all = embedded_sources();
+    const auto known =
+        std::lower_bound(all.begin(), all.end(), source,
+                         [](const EmbeddedSource& each, std::string_view key) { return each.key < key; });
+    if (known != all.end() && known->key == source) return std::string(known->citation);
     return std::string(source);
 }
 
-Reader::Reader(const toml::table& table, std::string what, Problems& problems, const Citations& citations)
-    : table_(table), what_(std::move(what)), problems_(problems), citations_(citations) {}
+Reader::Reader(TomlNode table, std::string what, Problems& problems, const Citations& citations)
+    : table_(table), what_(std::move(what)), problems_(problems), citations_(citations), asked_(table.size()) {
+    constexpr std::size_t usual = 160;
+    known_.reserve(usual);
+}
 
-const toml::node* Reader::find(std::string_view key) {
-    if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
-    return table_.get(key);
+TomlNode Reader::find(std::string_view key) {
+    known_.append(key).push_back('\n');
+    const TomlNode node = table_.find(key);
+    if (node) asked_[node.index_in(table_)] = true;
+    return node;
 }
 
 std::string Reader::of(std::string_view key) const {
@@ -80,98 +97,94 @@ std::string Reader::of(std::string_view key) const {
 }
 
 void Reader::fault(std::string_view key, std::string code, std::string message, std::string hint) {
-    const toml::node* node = table_.get(key);
-    problems_.add((node != nullptr ? node->source() : table_.source()).begin, std::move(code), std::move(message),
-                  std::move(hint));
+    const TomlNode node = table_.find(key);
+    problems_.add(node ? node.place() : table_.place(), std::move(code), std::move(message), std::move(hint));
 }
 
-std::optional<std::string> Reader::string_of(const toml::node& node, std::string_view key) {
-    const auto* text = node.as_string();
-    if (text == nullptr) {
-        problems_.add(node.source().begin, "wrong_type",
-                      fmt::format("{} must be a string, not {}", of(key), kind_of(node)), "write it in double quotes");
+std::optional<std::string> Reader::string_of(TomlNode node, std::string_view key) {
+    if (!node.is(TomlKind::text)) {
+        problems_.add(node.place(), "wrong_type", fmt::format("{} must be a text, not {}", of(key), kind_of(node)),
+                      "write it between double quotes");
         return std::nullopt;
     }
-    if (text->get().size() > longest_text) {
-        problems_.add(node.source().begin, "too_large", fmt::format("{} has {} bytes", of(key), text->get().size()),
-                      fmt::format("the limit is {}", longest_text));
+    if (node.text().size() > longest_text) {
+        problems_.add(node.place(), "too_large", fmt::format("{} has {} bytes", of(key), node.text().size()),
+                      fmt::format("the longest text that is read has {}", longest_text));
         return std::nullopt;
     }
-    auto line = one_line(text->get());
+    auto line = one_line(std::string(node.text()));
     if (!line) {
-        problems_.add(node.source().begin, "not_text", fmt::format("{} contains control characters", of(key)),
-                      "remove them");
+        problems_.add(node.place(), "not_text", fmt::format("{} holds control characters", of(key)), "leave them out");
     }
     return line;
 }
 
 std::string Reader::text(std::string_view key) {
-    const toml::node* node = find(key);
-    return node != nullptr ? string_of(*node, key).value_or("") : "";
+    const TomlNode node = find(key);
+    return node ? string_of(node, key).value_or("") : "";
 }
 
 std::string Reader::required_text(std::string_view key) {
     const std::string result = text(key);
     if (!has(key)) {
         fault(key, "missing_key", fmt::format("{} is missing", of(key)), fmt::format("add {} = \"...\"", key));
-    } else if (result.empty() && table_.get(key)->is_string()) {
+    } else if (result.empty() && has_text(key)) {
         fault(key, "out_of_range", fmt::format("{} is empty", of(key)));
     }
     return result;
 }
 
-std::string Reader::choice(std::string_view key, const std::vector<std::string>& choices) {
-    const std::string given = text(key);
-    if (given.empty() && !has(key)) return choices.front();
+std::string Reader::choice(std::string_view key, std::span<const std::string_view> choices) {
+    std::string given = text(key);
+    if (given.empty() && !has(key)) return std::string(choices.front());
     if (std::find(choices.begin(), choices.end(), given) != choices.end()) return given;
-    if (table_.get(key)->is_string()) {
-        fault(key, "unknown_value", fmt::format("{} cannot be {}", of(key), in_ticks(given)),
-              did_you_mean(given, choices, fmt::format("one of: {}", fmt::join(choices, ", "))));
+    if (has_text(key)) {
+        fault(
+            key, "unknown_value", fmt::format("{} cannot be {}", of(key), in_ticks(given)),
+            did_you_mean(given, {choices.begin(), choices.end()}, fmt::format("one of: {}", fmt::join(choices, ", "))));
     }
-    return choices.front();
+    return std::string(choices.front());
 }
 
 std::vector<std::string> Reader::texts(std::string_view key) {
     std::vector<std::string> result;
-    const toml::node* node = find(key);
-    if (node == nullptr) return result;
-    const toml::array* list = node->as_array();
-    if (list == nullptr || list->size() > max_entries) {
-        fault(key, "wrong_type", fmt::format("{} must be a list of at most {} strings", of(key), max_entries),
+    const TomlNode node = find(key);
+    if (!node) return result;
+    if (!node.is(TomlKind::list) || node.size() > most_entries) {
+        fault(key, "wrong_type", fmt::format("{} must be a list of at most {} texts", of(key), most_entries),
               "[\"A\", \"B\"]");
         return result;
     }
-    for (const toml::node& item : *list) {
+    for (const TomlNode item : node) {
         if (auto text = string_of(item, key)) result.push_back(std::move(*text));
     }
     return result;
 }
 
 std::int64_t Reader::whole(std::string_view key, std::int64_t least, std::int64_t most, std::int64_t otherwise) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return otherwise;
-    const auto* number = node->as_integer();
-    if (number == nullptr || number->get() < least || number->get() > most) {
-        fault(key, number == nullptr ? "wrong_type" : "out_of_range",
+    const TomlNode node = find(key);
+    if (!node) return otherwise;
+    const bool is_whole = node.is(TomlKind::whole);
+    if (!is_whole || node.whole() < least || node.whole() > most) {
+        fault(key, is_whole ? "out_of_range" : "wrong_type",
               fmt::format("{} must be a whole number from {} to {}", of(key), least, most));
         return otherwise;
     }
-    return number->get();
+    return node.whole();
 }
 
 std::vector<std::int64_t> Reader::shape(std::string_view key) {
     constexpr std::int64_t max_chips = 1'000'000'000;
     std::vector<std::int64_t> result;
-    const toml::node* node = find(key);
-    if (node == nullptr) return result;
-    const toml::array* list = node->as_array();
+    const TomlNode node = find(key);
+    if (!node) return result;
     std::int64_t chips = 1;
-    bool good = list != nullptr && !list->empty() && list->size() <= 6;
-    for (std::size_t i = 0; good && i < list->size(); ++i) {
-        const auto size = (*list)[i].value_exact<std::int64_t>();
-        good = size && *size >= 1 && *size <= max_chips / chips;
-        if (good) result.push_back(*size);
-        if (good) chips *= *size;
+    bool good = node.is(TomlKind::list) && node.size() > 0 && node.size() <= 6;
+    for (std::size_t i = 0; good && i < node.size(); ++i) {
+        const TomlNode size = node[i];
+        good = size.is(TomlKind::whole) && size.whole() >= 1 && size.whole() <= most_chips / chips;
+        if (good) result.push_back(size.whole());
+        if (good) chips *= size.whole();
     }
     if (!good) {
         fault(key, "wrong_type", fmt::format("{} must be a list of one to six sizes, each at least 1", of(key)),
@@ -183,14 +196,13 @@ std::vector<std::int64_t> Reader::shape(std::string_view key) {
 
 std::vector<std::int64_t> Reader::wholes(std::string_view key, std::int64_t most) {
     std::vector<std::int64_t> result;
-    const toml::node* node = find(key);
-    if (node == nullptr) return result;
-    const toml::array* list = node->as_array();
-    bool good = list != nullptr && list->size() <= max_entries;
-    for (std::size_t i = 0; good && i < list->size(); ++i) {
-        const auto number = (*list)[i].value_exact<std::int64_t>();
-        good = number && *number >= 1 && *number <= most;
-        if (good) result.push_back(*number);
+    const TomlNode node = find(key);
+    if (!node) return result;
+    bool good = node.is(TomlKind::list) && node.size() <= most_entries;
+    for (std::size_t i = 0; good && i < node.size(); ++i) {
+        const TomlNode number = node[i];
+        good = number.is(TomlKind::whole) && number.whole() >= 1 && number.whole() <= most;
+        if (good) result.push_back(number.whole());
     }
     if (good) return result;
     fault(key, "wrong_type", fmt::format("{} must be a list of whole numbers from 1 to {}", of(key), most));
@@ -199,36 +211,34 @@ std::vector<std::int64_t> Reader::wholes(std::string_view key, std::int64_t most
 
 std::vector<double> Reader::numbers(std::string_view key) {
     std::vector<double> result;
-    const toml::node* node = find(key);
-    if (node == nullptr) return result;
-    const auto take = [&](const toml::node& item) {
-        const auto number = item.is_number() ? item.value<double>() : std::nullopt;
-        if (!number || !std::isfinite(*number) || *number <= 0 || *number > 1e9) {
-            problems_.add(item.source().begin, "out_of_range",
-                          fmt::format("{} must be a number between 0 and 1e9", of(key)));
+    const TomlNode node = find(key);
+    if (!node) return result;
+    const auto take = [&](TomlNode item) {
+        const double number = item.is_number() ? item.number() : 0;
+        if (!std::isfinite(number) || number <= 0 || number > 1e9) {
+            problems_.add(item.place(), "out_of_range", fmt::format("{} must be a number between 0 and 1e9", of(key)));
         } else {
-            result.push_back(*number);
+            result.push_back(number);
         }
     };
-    const toml::array* list = node->as_array();
-    if (list == nullptr) {
-        take(*node);
-    } else if (list->empty() || list->size() > 2) {
+    if (!node.is(TomlKind::list)) {
+        take(node);
+    } else if (node.size() == 0 || node.size() > 2) {
         fault(key, "wrong_type", fmt::format("{} must be one number or a range of two", of(key)), "[3.5, 5.0]");
     } else {
-        for (const toml::node& item : *list) take(item);
+        for (const TomlNode item : node) take(item);
     }
     return result;
 }
 
 bool Reader::flag(std::string_view key) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return false;
-    if (!node->is_boolean()) {
-        fault(key, "wrong_type", fmt::format("{} must be true or false, not {}", of(key), kind_of(*node)));
+    const TomlNode node = find(key);
+    if (!node) return false;
+    if (!node.is(TomlKind::flag)) {
+        fault(key, "wrong_type", fmt::format("{} must be true or false, not {}", of(key), kind_of(node)));
         return false;
     }
-    return node->as_boolean()->get();
+    return node.flag();
 }
 
 std::optional<Dtype> Reader::dtype(std::string_view key) {
@@ -245,66 +255,69 @@ std::optional<Dtype> Reader::dtype(std::string_view key) {
 char Reader::confidence() { return choice("confidence", {"B", "A", "C", "D"}).front(); }
 
 std::optional<Reader> Reader::inner(std::string_view key) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return std::nullopt;
-    const bool figure = key != "host" && key != "matrix_unit" && key != "sources" && key != "measured";
-    const toml::table* table = as_table(*node, key,
-                                        figure ? fmt::format("write {} = {{ value = \"...\", source = \"...\" }}", key)
-                                               : fmt::format("begin it with [{}]", key));
-    if (table == nullptr) return std::nullopt;
+    const TomlNode node = find(key);
+    if (!node) return std::nullopt;
+    const auto hint = [](std::string_view name) {
+        const bool figure = name != "host" && name != "matrix_unit" && name != "sources" && name != "measured";
+        return figure ? fmt::format("write {} = {{ value = \"...\", source = \"...\" }}", name)
+                      : fmt::format("begin it with [{}]", name);
+    };
+    if (!check_table(node, key, hint)) return std::nullopt;
     std::string path(key);
     if (!what_.empty() && what_.find('`') == std::string::npos) {
         path = what_.substr(what_.find_first_not_of('['), what_.find(']') - what_.find_first_not_of('[')) + "." + path;
     }
-    const std::string cut = in_ticks(path);
-    return Reader(*table, fmt::format("[{}]", cut.substr(1, cut.size() - 2)), problems_, citations_);
+    std::string what = in_ticks(path);
+    what.front() = '[';
+    what.back() = ']';
+    return Reader(node, std::move(what), problems_, citations_);
 }
 
-const toml::table* Reader::as_table(const toml::node& node, std::string_view key, std::string hint) {
-    const toml::table* table = node.as_table();
-    if (table == nullptr) {
-        problems_.add(node.source().begin, "wrong_type",
-                      fmt::format("{} must be a table, not {}", of(key), kind_of(node)), std::move(hint));
-    }
-    return table;
+bool Reader::check_table(TomlNode node, std::string_view key, std::string (*hint)(std::string_view key)) {
+    if (node.is(TomlKind::table)) return true;
+    problems_.add(node.place(), "wrong_type", fmt::format("{} must be a table, not {}", of(key), kind_of(node)),
+                  hint(key));
+    return false;
 }
 
-std::vector<Reader> Reader::each(std::string_view key) {
+std::vector<Reader> Reader::each(std::string_view key, const std::function<bool(TomlNode)>& wanted) {
     std::vector<Reader> result;
-    const toml::node* node = find(key);
-    if (node == nullptr) return result;
-    const toml::array* list = node->as_array();
-    if (list == nullptr || list->size() > max_entries) {
+    const TomlNode node = find(key);
+    if (!node) return result;
+    const auto hint = [](std::string_view name) { return fmt::format("begin each entry with [[{}]]", name); };
+    if (!node.is(TomlKind::list) || node.size() > most_entries) {
         fault(key, "wrong_type",
-              list == nullptr ? fmt::format("{} must be a list of tables, not {}", of(key), kind_of(*node))
-                              : fmt::format("{} has {} entries, more than {}", of(key), list->size(), max_entries),
-              fmt::format("begin each entry with [[{}]]", key));
+              node.is(TomlKind::list)
+                  ? fmt::format("{} has {} entries, more than {}", of(key), node.size(), most_entries)
+                  : fmt::format("{} must be a list of tables, not {}", of(key), kind_of(node)),
+              hint(key));
         return result;
     }
-    for (const toml::node& item : *list) {
-        if (const toml::table* table = as_table(item, key, fmt::format("begin each entry with [[{}]]", key))) {
-            result.emplace_back(*table, fmt::format("[[{}]]", key), problems_, citations_);
-        }
+    const std::string what = "[[" + std::string(key) + "]]";
+    for (const TomlNode item : node) {
+        if (wanted && !wanted(item)) continue;
+        if (check_table(item, key, hint)) result.emplace_back(item, what, problems_, citations_);
     }
     return result;
 }
 
 std::vector<std::pair<std::string, Reader>> Reader::members() {
     std::vector<std::pair<std::string, Reader>> result;
-    for (const auto& [key, node] : table_) {
-        if (auto reader = inner(key.str())) result.emplace_back(std::string(key.str()), std::move(*reader));
+    for (const TomlNode node : table_) {
+        if (auto reader = inner(node.key())) result.emplace_back(std::string(node.key()), std::move(*reader));
     }
     return result;
 }
 
 void Reader::finish() {
-    for (const auto& [key, node] : table_) {
-        if (std::find(known_.begin(), known_.end(), key.str()) != known_.end()) continue;
-        if (!problems_.earlier(key.source().begin)) continue;
-        problems_.add(key.source().begin, "unknown_key",
-                      what_.empty() ? fmt::format("a machine file has no key {}", in_ticks(key.str()))
-                                    : fmt::format("{} has no key {}", what_, in_ticks(key.str())),
-                      did_you_mean(key.str(), known_, fmt::format("known here: {}", fmt::join(known_, ", "))));
+    for (std::size_t i = 0; i < asked_.size(); ++i) {
+        const TomlNode node = table_[i];
+        if (asked_[i] || !problems_.earlier(node.key_place())) continue;
+        const std::vector<std::string> known = different_lines(known_);
+        problems_.add(node.key_place(), "unknown_key",
+                      what_.empty() ? fmt::format("a machine file has no key {}", in_ticks(node.key()))
+                                    : fmt::format("{} has no key {}", what_, in_ticks(node.key())),
+                      did_you_mean(node.key(), known, fmt::format("known here: {}", fmt::join(known, ", "))));
     }
 }
 

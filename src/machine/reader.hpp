@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,7 +15,7 @@
 #include "base/result.hpp"
 #include "machine/machine.hpp"
 #include "machine/plausible.hpp"
-#include "text/toml.hpp"
+#include "text/toml_node.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -21,15 +24,15 @@ namespace roofline::core {
 class Problems {
 public:
     struct Problem {
-        toml::source_position at;  ///< columns count characters
+        TomlPlace at;
         std::string code;
         std::string message;
         std::string hint;
     };
 
-    void add(toml::source_position at, std::string code, std::string message, std::string hint = {});
-    /// Returns whether an error at this position would be the first one; otherwise its message is not needed.
-    [[nodiscard]] bool earlier(toml::source_position at) const;
+    void add(TomlPlace at, std::string code, std::string message, std::string hint = {});
+    /// Whether a problem at this place would be the first: a message that nobody sees need not be written.
+    [[nodiscard]] bool earlier(TomlPlace at) const;
     [[nodiscard]] const std::optional<Problem>& first() const { return first_; }
 
 private:
@@ -65,16 +68,22 @@ ValueReader value_reader() {
 class Reader {
 public:
     /// `what` names the table in messages: "[[memory]]".
-    Reader(const toml::table& table, std::string what, Problems& problems, const Citations& citations);
+    Reader(TomlNode table, std::string what, Problems& problems, const Citations& citations);
 
-    [[nodiscard]] bool has(std::string_view key) const { return table_.contains(key); }
-    [[nodiscard]] bool has_text(std::string_view key) const { return table_[key].is_string(); }
+    [[nodiscard]] bool has(std::string_view key) const { return static_cast<bool>(table_.find(key)); }
+    [[nodiscard]] bool has_text(std::string_view key) const {
+        const TomlNode node = table_.find(key);
+        return node && node.is(TomlKind::text);
+    }
 
     /// The string of a key; "" if the key is absent.
     std::string text(std::string_view key);
     std::string required_text(std::string_view key);
-    /// One of `choices`; the first one if the key is absent.
-    std::string choice(std::string_view key, const std::vector<std::string>& choices);
+    /// One of `choices`, else the first of them.
+    std::string choice(std::string_view key, std::span<const std::string_view> choices);
+    std::string choice(std::string_view key, std::initializer_list<std::string_view> choices) {
+        return choice(key, std::span(choices.begin(), choices.size()));
+    }
     std::vector<std::string> texts(std::string_view key);
     std::int64_t whole(std::string_view key, std::int64_t least, std::int64_t most, std::int64_t otherwise);
     /// A shape: at most six sizes, each at least 1.
@@ -114,8 +123,8 @@ public:
     }
 
     [[nodiscard]] std::optional<Reader> inner(std::string_view key);
-    /// The entries of an array of tables, [[memory]].
-    [[nodiscard]] std::vector<Reader> each(std::string_view key);
+    /// The entries of an array of tables, [[memory]]; of those the ones that are wanted.
+    [[nodiscard]] std::vector<Reader> each(std::string_view key, const std::function<bool(TomlNode)>& wanted = {});
     [[nodiscard]] std::vector<std::pair<std::string, Reader>> members();
 
     /// Reports the keys that were not requested.
@@ -126,17 +135,19 @@ public:
     [[nodiscard]] std::string of(std::string_view key) const;
 
 private:
-    const toml::node* find(std::string_view key);
-    const toml::table* as_table(const toml::node& node, std::string_view key, std::string hint);
-    std::optional<std::string> string_of(const toml::node& node, std::string_view key);
-    std::optional<double> value_of(const toml::node& node, std::string_view key, const ValueReader& reader);
+    TomlNode find(std::string_view key);
+    /// Whether it is one; else that is a fault.
+    bool check_table(TomlNode node, std::string_view key, std::string (*hint)(std::string_view key));
+    std::optional<std::string> string_of(TomlNode node, std::string_view key);
+    std::optional<double> value_of(TomlNode node, std::string_view key, const ValueReader& reader);
     std::vector<Alternative> alternatives(const ValueReader& reader);
 
-    const toml::table& table_;
+    TomlNode table_;
     std::string what_;
     Problems& problems_;
     const Citations& citations_;
-    std::vector<std::string> known_;
+    std::vector<bool> asked_;  ///< by the table's members: whether somebody asked for them
+    std::string known_;        ///< all keys that were asked for, each followed by a line end; some more than once
 };
 
 }  // namespace roofline::core

@@ -1,4 +1,4 @@
-// A TOML text, parsed safely and read strictly: every TOML file of this program is read through it.
+// A file of TOML, parsed safely and read strictly: what every file of this program comes in through.
 #pragma once
 
 #include <string>
@@ -7,20 +7,20 @@
 #include "base/result.hpp"
 #include "machine/reader.hpp"
 #include "text/source.hpp"
-#include "text/toml.hpp"
+#include "text/toml_node.hpp"
 
 namespace roofline::core {
 
 /// Owns what its readers point to, so it cannot be moved.
 class TomlFile {
 public:
-    /// Parses immediately; status() tells whether it succeeded. `remedy` becomes part of the message if it did not.
-    TomlFile(std::string_view toml, std::string_view origin, std::string remedy = {});
+    /// Parses at once; whether that went well, status() says. `remedy` goes into the message where it did not.
+    TomlFile(const TomlInput& toml, std::string_view origin, std::string remedy = {});
     TomlFile(const TomlFile&) = delete;
     TomlFile& operator=(const TomlFile&) = delete;
 
-    /// The root table of the file; it has no keys if the text is not valid TOML.
-    [[nodiscard]] Reader root() { return {table_, "", problems_, citations_}; }
+    /// The file's own table; without keys when the text is none.
+    [[nodiscard]] Reader root() { return {root_, "", problems_, citations_}; }
 
     /// Uses the strings of the table [sources] as citations for everything read afterwards.
     void read_sources();
@@ -30,11 +30,10 @@ public:
     [[nodiscard]] Status status() const;
 
 private:
-    [[nodiscard]] Span span_of(toml::source_position at) const;
-
     Source source_;
     Status parsed_;
-    toml::table table_;
+    TomlDocument own_;  ///< of a text
+    TomlNode root_;
     Problems problems_;
     Citations citations_;
 };

@@ -7,8 +7,6 @@
 
 #include "machine/embedded.hpp"
 #include "text/source.hpp"
-#include "text/toml_guard.hpp"
-#include "text/toml_value.hpp"
 
 namespace roofline::core {
 
@@ -17,72 +15,63 @@ namespace {
 /// Reads the parts of the file and keeps the first error.
 class TableReader {
 public:
-    TableReader(const toml::table& file, const Source& source) : file_(file), source_(source) {}
+    TableReader(TomlNode file, const Source& source) : file_(file), source_(source) {}
 
     Result<KeyTable> run() {
         KeyTable table;
-        for (const auto& [key, node] : file_) part(std::string(key.str()), node, table);
+        for (const TomlNode node : file_) part(node, table);
         if (problem_) return fail(std::move(*problem_));
         return table;
     }
 
 private:
-    void wrong(const toml::node& node, std::string message) {
+    void wrong(TomlNode node, std::string message) {
         if (problem_) return;
-        const toml::source_position at = node.source().begin;
-        problem_ =
-            source_.fail_at({static_cast<int>(at.line), static_cast<int>(at.column)}, "key_table", std::move(message))
-                .value();
+        problem_ = source_.fail_at(span_of(node.place(), source_.text()), "key_table", std::move(message)).value();
     }
 
-    std::string text(const toml::node& node) {
-        if (const auto* text = node.as_string()) return text->get();
-        wrong(node, "expected a string: write expressions in quotes");
+    std::string text(TomlNode node) {
+        if (node.is(TomlKind::text)) return std::string(node.text());
+        wrong(node, "a text was expected: expressions stand in quotes");
         return "";
     }
 
-    Expressions expressions(const toml::node& node) {
+    Expressions expressions(TomlNode node) {
         Expressions all;
-        const auto* table = node.as_table();
-        if (table == nullptr) {
-            wrong(node, "expected a table");
+        if (!node.is(TomlKind::table)) {
+            wrong(node, "a table was expected");
             return all;
         }
-        for (const auto& [key, value] : *table) all.emplace_back(std::string(key.str()), text(value));
-        // toml++ sorts keys, but the order of the file matters: an expression may use names defined before it
-        std::vector<std::pair<toml::source_position, std::size_t>> order;
-        std::size_t index = 0;
-        for (const auto& entry : *table) order.emplace_back(entry.second.source().begin, index++);
-        std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-            return std::pair(a.first.line, a.first.column) < std::pair(b.first.line, b.first.column);
-        });
-        Expressions sorted;
-        for (const auto& [place, at] : order) sorted.push_back(all[at]);
-        return sorted;
+        // What one expression uses stands before it in the file.
+        std::vector<TomlNode> order;
+        for (const TomlNode value : node) order.push_back(value);
+        std::sort(order.begin(), order.end(),
+                  [](const TomlNode& a, const TomlNode& b) { return a.place() < b.place(); });
+        for (const TomlNode value : order) all.emplace_back(std::string(value.key()), text(value));
+        return all;
     }
 
-    // Reads entries such as [[refuse]] when = "...", because = "...".
-    Expressions cases(const toml::node& node) {
+    // [[refuse]] when = "...", because = "..."
+    Expressions cases(TomlNode node) {
         Expressions all;
-        const auto* list = node.as_array();
-        if (list == nullptr) {
-            wrong(node, "expected a list of tables");
+        if (!node.is(TomlKind::list)) {
+            wrong(node, "a list of tables was expected");
             return all;
         }
-        for (const toml::node& item : *list) {
-            const auto* table = item.as_table();
-            const toml::node* when = table == nullptr ? nullptr : table->get("when");
-            const toml::node* because = table == nullptr ? nullptr : table->get("because");
-            if (when == nullptr || because == nullptr || table->size() != 2) {
-                wrong(item, "expected `when` and `because`");
+        for (const TomlNode item : node) {
+            const TomlNode when = item.find("when");
+            const TomlNode because = item.find("because");
+            if (!when || !because || item.size() != 2) {
+                wrong(item, "`when` and `because` were expected");
                 continue;
             }
-            all.emplace_back(text(*when), text(*because));
+            all.emplace_back(text(when), text(because));
         }
         return all;
     }
 
-    void part(const std::string& key, const toml::node& node, KeyTable& table) {
+    void part(TomlNode node, KeyTable& table) {
+        const std::string_view key = node.key();
         if (key == "model_type") {
             table.model_type = text(node);
         } else if (key == "architecture") {
@@ -116,25 +105,25 @@ private:
         }
     }
 
-    void layers(const toml::node& node, KeyTable& table) {
-        const auto* parts = node.as_table();
-        if (parts == nullptr) return wrong(node, "expected a table");
-        for (const auto& [key, value] : *parts) {
-            if (key.str() == "count") {
+    void layers(TomlNode node, KeyTable& table) {
+        if (!node.is(TomlKind::table)) return wrong(node, "a table was expected");
+        for (const TomlNode value : node) {
+            const std::string_view key = value.key();
+            if (key == "count") {
                 table.layers = text(value);
-            } else if (key.str() == "dims") {
+            } else if (key == "dims") {
                 table.layer_dims = expressions(value);
-            } else if (key.str() == "options") {
+            } else if (key == "options") {
                 table.layer_options = expressions(value);
-            } else if (key.str() == "refuse") {
+            } else if (key == "refuse") {
                 table.layer_refuse = cases(value);
             } else {
-                wrong(value, fmt::format("[layers] has no `{}`", key.str()));
+                wrong(value, fmt::format("[layers] has no `{}`", key));
             }
         }
     }
 
-    const toml::table& file_;
+    TomlNode file_;
     const Source& source_;
     std::optional<Error> problem_;
 };
@@ -173,7 +162,7 @@ KeyTable over(KeyTable base, KeyTable own) {
     return base;
 }
 
-/// Returns whether one of the lines that cmake/embed.cmake found equals this name.
+/// Whether one of the lines is this name.
 bool among(std::string_view lines, std::string_view name) {
     while (!lines.empty()) {
         const std::size_t end = lines.find('\n');
@@ -184,7 +173,7 @@ bool among(std::string_view lines, std::string_view name) {
 }
 
 Result<KeyTable> with_base(const EmbeddedKeys& file, int depth) {
-    auto own = parse_key_table(file.text, fmt::format("{}.toml", file.model_type));
+    auto own = parse_key_table(file.file, fmt::format("{}.toml", file.model_type));
     if (!own || file.base.empty()) return own;
     constexpr int deepest = 8;
     const auto all = embedded_keys();
@@ -199,18 +188,11 @@ Result<KeyTable> with_base(const EmbeddedKeys& file, int depth) {
 
 }  // namespace
 
-Result<KeyTable> parse_key_table(std::string_view toml, std::string_view origin) {
-    const Source source(toml, std::string(origin));
-    if (auto fault = toml_fault(toml)) {
-        return source.fail_at(source.span(fault->offset), fault->code, fault->message, fault->hint);
-    }
-    const toml::parse_result parsed = toml::parse(toml, std::string_view{});
-    if (!parsed) {
-        const toml::source_position at = parsed.error().source().begin;
-        return source.fail_at({static_cast<int>(at.line), static_cast<int>(at.column)}, "toml",
-                              "this is not valid TOML: " + std::string(parsed.error().description()));
-    }
-    return TableReader(parsed.table(), source).run();
+Result<KeyTable> parse_key_table(const TomlInput& toml, std::string_view origin) {
+    const Source source(toml.text(), std::string(origin));
+    if (const TomlNode parsed = toml.parsed()) return TableReader(parsed, source).run();
+    ROOFLINE_TRY(const auto document, TomlDocument::parse(source));
+    return TableReader(document.root(), source).run();
 }
 
 Result<KeyTable> key_table(std::string_view model_type) {

@@ -9,6 +9,7 @@
 
 #include "base/result.hpp"
 #include "model/config.hpp"
+#include "text/toml_node.hpp"
 
 namespace roofline::core {
 
@@ -42,8 +43,8 @@ struct KeyTable {
 /// All supported model types, aliases included.
 [[nodiscard]] std::vector<std::string> known_model_types();
 
-/// Parses one table, without its base. Errors: not TOML, unknown keys.
-[[nodiscard]] Result<KeyTable> parse_key_table(std::string_view toml, std::string_view origin);
+/// Reads one table, without its base. Errors: not TOML, keys that mean nothing.
+[[nodiscard]] Result<KeyTable> parse_key_table(const TomlInput& toml, std::string_view origin);
 
 /// The text of an architecture's program; "" if there is none of that name.
 [[nodiscard]] std::string_view architecture_text(std::string_view name);

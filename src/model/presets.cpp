@@ -7,19 +7,13 @@
 
 #include "base/ascii.hpp"
 #include "machine/embedded.hpp"
-#include "text/toml_value.hpp"
+#include "text/toml_node.hpp"
 
 namespace roofline::core {
 
 namespace {
 
-toml::table all_presets() {
-    // The file is built in, and a test parses it.
-    toml::parse_result parsed = toml::parse(embedded_presets(), std::string_view{});
-    return parsed ? std::move(parsed).table() : toml::table{};
-}
-
-/// Returns whether a word in a model's name does not change its shapes: "instruct", "v0.1", "2507".
+/// What a publisher adds to the name of a model that has the same shapes: "instruct", "v0.1", "2507".
 bool is_variant(std::string_view word) {
     constexpr std::array<std::string_view, 8> words{"instruct", "chat", "base", "hf", "it", "pt", "thinking", "v0"};
     if (word.size() == 4 && std::all_of(word.begin(), word.end(), is_digit)) return true;
@@ -28,11 +22,11 @@ bool is_variant(std::string_view word) {
            words.end();
 }
 
-/// The preset for a published name such as "meta-llama/Meta-Llama-3.1-70B-Instruct"; "" if there is none.
-std::string published_as(std::string_view name, const toml::table& presets) {
+/// The preset of a name such as "meta-llama/Meta-Llama-3.1-70B-Instruct"; "" where there is none.
+std::string published_as(std::string_view name, TomlNode presets) {
     std::string wanted = lowered(name.substr(name.rfind('/') + 1));
     if (wanted.starts_with("meta-")) wanted.erase(0, 5);
-    while (!presets.contains(wanted)) {
+    while (!presets.find(wanted)) {
         const std::size_t dash = wanted.rfind('-');
         if (dash == std::string::npos || !is_variant(std::string_view(wanted).substr(dash + 1))) return "";
         wanted.resize(dash);
@@ -44,24 +38,24 @@ std::string published_as(std::string_view name, const toml::table& presets) {
 
 std::vector<std::string> preset_names() {
     std::vector<std::string> names;
-    for (const auto& entry : all_presets()) names.emplace_back(entry.first.str());
+    for (const TomlNode preset : embedded_presets()) names.emplace_back(preset.key());
     return names;
 }
 
 Result<Config> preset_config(std::string_view name) {
     const std::string wanted = lowered(name);
     std::vector<std::string> beginning;
-    const toml::table presets = all_presets();
+    const TomlNode presets = embedded_presets();
     const std::string published = published_as(name, presets);
     if (!published.empty()) beginning = {published};
-    for (const auto& [key, node] : presets) {
-        const std::string known(key.str());
+    for (const TomlNode preset : presets) {
+        const std::string_view known = preset.key();
         if (!known.starts_with(wanted) || wanted.empty() || !published.empty()) continue;
         if (known == wanted) {
-            beginning = {known};
+            beginning = {std::string(known)};
             break;
         }
-        beginning.push_back(known);
+        beginning.emplace_back(known);
     }
     if (beginning.size() > 1) {
         return fail("unknown_model", fmt::format("several model names begin with `{}`", wanted.substr(0, 60)),
@@ -81,7 +75,7 @@ Result<Config> preset_config(std::string_view name) {
     }
     Config config;
     config.name = beginning.front();
-    config.whole = file_value(*presets.get(config.name));
+    config.whole = file_value(presets.find(config.name));
     if (const FileValue* type = config.whole.find("model_type")) config.model_type = type->text;
     return config;
 }

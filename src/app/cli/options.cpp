@@ -58,6 +58,19 @@ CLI::App* make_command(CLI::App& app, std::string_view name, const char* does) {
     return parent->add_subcommand(std::string(name.substr(space == std::string_view::npos ? 0 : space + 1)), does);
 }
 
+// "measure" of "measure import"
+std::string_view first_word(std::string_view name) { return name.substr(0, name.find(' ')); }
+
+// Whether options of a command can matter to a line: those of others than the one that it begins with do not, and making them
+// all takes as long as many an answer. Completion lists them all, and so does help where the line begins with no command.
+bool may_matter(const Command& command, const std::vector<std::string>& arguments) {
+    const std::string_view begins = arguments.empty() ? std::string_view() : arguments.front();
+    const auto all = commands();
+    const bool known =
+        std::any_of(all.begin(), all.end(), [&](const Command& each) { return first_word(each.name) == begins; });
+    return !known || begins == "completion" || first_word(command.name) == begins;
+}
+
 // CLI11's complaint in our words, with the nearest option or command where one was mistyped.
 Error usage_error(const CLI::App& app, const CLI::ParseError& problem, const std::vector<std::string>& arguments) {
     const CLI::App* command = &app;
@@ -139,8 +152,9 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
     app.get_formatter()->column_width(34);
     Line line;
     line.app = &app;
-    for (const Command* command : commands) {
-        CLI::App* sub = make_command(app, command->name, command->does);
+    for (const Command& command : commands()) {
+        CLI::App* sub = make_command(app, command.name, command.does);
+        if (!may_matter(command, arguments)) continue;
         sub->set_help_flag();
         sub->add_flag("-h,--help", help, "this text");
         command->add(*sub, line);

@@ -177,14 +177,13 @@ private:
 
     /// Some laws of a file that is built in.
     struct Part {
-        std::vector<std::string_view> laws;
+        std::vector<TomlNode> laws;
         std::vector<std::string_view> fabrics;  ///< the innermost of their tiers
         std::optional<Calibration> read;        ///< once they were asked for
     };
     struct File {
         std::optional<Calibration> whole;  ///< one that was given, or read because all was asked for
-        std::optional<LawTexts> texts;     ///< of one that is built in, once some of it was asked for
-        std::map<LawGroup, Part> parts;
+        std::map<LawGroup, Part> parts;    ///< of one that is built in, once they were asked for
     };
     [[nodiscard]] static Part& part(File& file, std::string_view machine, const LawGroup& group);
     /// Whether a machine can have laws of the group for the innermost of these tiers. Others need not be read.

@@ -44,7 +44,7 @@ const Growths& Extrapolation::of(KernelKind kind) const {
     return kind == KernelKind::contraction ? products : others;
 }
 
-Result<Extrapolation> parse_extrapolation(std::string_view toml, std::string_view origin) {
+Result<Extrapolation> parse_extrapolation(const TomlInput& toml, std::string_view origin) {
     TomlFile text(toml, origin);
     Reader file = text.root();
     Extrapolation all;

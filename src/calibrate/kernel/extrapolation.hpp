@@ -7,7 +7,7 @@
 
 #include "base/result.hpp"
 #include "calibrate/kernel/kernel_fit.hpp"
-#include "calibrate/kernel/kernel_kinds.hpp"
+#include "text/toml_node.hpp"
 
 namespace roofline::core {
 
@@ -33,7 +33,7 @@ struct Extrapolation {
 };
 
 /// Reads data/extrapolation.toml or a file like it, strictly. Errors carry line and column.
-[[nodiscard]] Result<Extrapolation> parse_extrapolation(std::string_view toml, std::string_view origin);
+[[nodiscard]] Result<Extrapolation> parse_extrapolation(const TomlInput& toml, std::string_view origin);
 [[nodiscard]] const Extrapolation& built_in_extrapolation();
 
 /// A size outside the range of those that a law was fitted to.

@@ -88,7 +88,7 @@ const CalibratedServer* ServerLaws::find(std::string_view software) const {
     return best;
 }
 
-Result<ServerLaws> parse_server_laws(std::string_view toml, std::string_view origin) {
+Result<ServerLaws> parse_server_laws(const TomlInput& toml, std::string_view origin) {
     TomlFile text(toml, origin);
     Reader file = text.root();
     ServerLaws laws;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "text/toml_node.hpp"
 
 namespace roofline::core {
 
@@ -52,7 +53,7 @@ struct ServerLaws {
 };
 
 /// Reads data/servers.toml or a file like it, strictly. Errors carry line and column.
-[[nodiscard]] Result<ServerLaws> parse_server_laws(std::string_view toml, std::string_view origin);
+[[nodiscard]] Result<ServerLaws> parse_server_laws(const TomlInput& toml, std::string_view origin);
 
 /// The file, constants to four digits.
 [[nodiscard]] std::string server_laws_text(const ServerLaws& laws);

@@ -101,7 +101,7 @@ StepClass class_of(const StepLaw& law, const StepParts& parts) {
     return {parts.experts, narrow, law.error, law.rows, law.publishers};
 }
 
-Result<StepLaw> parse_step_law(std::string_view toml, std::string_view origin) {
+Result<StepLaw> parse_step_law(const TomlInput& toml, std::string_view origin) {
     constexpr std::int64_t many = 1'000'000'000;
     TomlFile text(toml, origin);
     Reader file = text.root();

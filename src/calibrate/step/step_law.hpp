@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "text/toml_node.hpp"
 
 namespace roofline::core {
 
@@ -89,7 +90,7 @@ struct StepLaw {
 
 /// Reads a law; data/training_steps.toml says what its keys mean. Errors, with line and column: keys that are missing or unknown; a factor
 /// out of its range.
-[[nodiscard]] Result<StepLaw> parse_step_law(std::string_view toml, std::string_view origin);
+[[nodiscard]] Result<StepLaw> parse_step_law(const TomlInput& toml, std::string_view origin);
 [[nodiscard]] Result<StepLaw> built_in_step_law();
 
 }  // namespace roofline::core

@@ -1,0 +1,281 @@
+// Writes the C++ source that holds the files of data/ as constants: what src/machine/embedded.hpp declares. The build runs it.
+//   embed_data DATA OUTPUT      the folder, and the source to write
+// Files of TOML are parsed here, so that the program need not: their values go into one array and their texts into another.
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "text/source.hpp"
+#include "text/toml_node.hpp"
+
+using namespace roofline::core;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void stop(const fs::path& file, const std::string& message) {
+    throw std::runtime_error(file.string() + ": " + message);
+}
+
+std::string text_of(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (!file) stop(path, "cannot be read");
+    return text;
+}
+
+/// The files of a folder by their names without the ending, in alphabetical order.
+std::map<std::string, fs::path> files_in(const fs::path& folder, std::string_view ending) {
+    std::map<std::string, fs::path> files;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+        if (entry.path().extension() == ending) files.emplace(entry.path().stem().string(), entry.path());
+    }
+    if (files.empty()) stop(folder, "no files " + std::string(ending));
+    return files;
+}
+
+/// A C++ string literal, over several lines.
+std::string literal(std::string_view text) {
+    constexpr std::size_t width = 100;
+    std::string out = "\"";
+    std::size_t begin = 0;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (out.size() - begin > width) {
+            out += "\"\n    \"";
+            begin = out.size();
+        }
+        if (c == '"' || c == '\\') {
+            out += {'\\', c};
+        } else if (byte >= 0x20 && byte < 0x7F) {
+            out += c;
+        } else {
+            const auto digit = [&](unsigned shift) { return static_cast<char>('0' + (byte >> shift & 7U)); };
+            out += {'\\', digit(6), digit(3), digit(0)};
+        }
+    }
+    return out + "\"";
+}
+
+std::string view(std::string_view text) { return literal(text) + "sv"; }
+
+/// The values and texts of all files.
+class Tables {
+public:
+    /// Returns the index of the file's own table.
+    std::size_t add(TomlNode root) {
+        const std::size_t at = values_.size();
+        values_.emplace_back();
+        fill(at, root);
+        return at;
+    }
+
+    [[nodiscard]] std::string source() const {
+        std::string out =
+            "constexpr char texts[] =\n    " + literal(texts_) + ";\n\nconstexpr TomlRecord values[] = {\n";
+        for (const TomlRecord& each : values_) out += "    " + written(each) + ",\n";
+        return out + "};\n\nconstexpr TomlRecords all{values, texts};\n";
+    }
+
+private:
+    void fill(std::size_t at, TomlNode node) {
+        TomlRecord record = values_[at];
+        record.kind = node.kind();
+        record.place = node.place();
+        record.bits = node.bits();
+        if (node.is(TomlKind::text)) {
+            record.first = interned(node.text());
+            record.count = static_cast<std::uint32_t>(node.text().size());
+        } else if (node.size() > 0) {
+            record.first = static_cast<std::uint32_t>(values_.size());
+            record.count = static_cast<std::uint32_t>(node.size());
+            values_.resize(values_.size() + node.size());
+        }
+        values_[at] = record;
+        for (std::size_t i = 0; i < node.size(); ++i) {
+            if (node.is(TomlKind::table)) {
+                TomlRecord& member = values_[record.first + i];
+                member.key = interned(node[i].key());
+                member.key_size = static_cast<std::uint32_t>(node[i].key().size());
+                member.key_place = node[i].key_place();
+            }
+            fill(record.first + i, node[i]);
+        }
+    }
+
+    /// Where the text stands; one that is there already is not added.
+    std::uint32_t interned(std::string_view text) {
+        const auto [known, added] = known_.try_emplace(std::string(text), static_cast<std::uint32_t>(texts_.size()));
+        if (added) texts_ += text;
+        return known->second;
+    }
+
+    static std::string written(const TomlRecord& each) {
+        std::string out = "{TomlKind(" + std::to_string(static_cast<int>(each.kind)) + ")";
+        for (const std::uint32_t number : {each.key, each.key_size, each.first, each.count}) {
+            out += ", " + std::to_string(number);
+        }
+        for (const TomlPlace place : {each.key_place, each.place}) {
+            out += ", {" + std::to_string(place.line) + ", " + std::to_string(place.column) + "}";
+        }
+        return out + ", " + std::to_string(each.bits) + "U}";
+    }
+
+    std::vector<TomlRecord> values_;
+    std::string texts_;
+    std::map<std::string, std::uint32_t, std::less<>> known_;
+};
+
+class Embedding {
+public:
+    explicit Embedding(fs::path data) : data_(std::move(data)) {}
+
+    std::string source() {
+        add_machines();
+        add_calibrations();
+        add_keys();
+        add_architectures();
+        add_sources();
+        for (const std::string name :
+             {"presets", "trained_models", "training_steps", "model_names", "systems", "extrapolation", "servers"}) {
+            const std::string text = text_of(data_ / (name + ".toml"));
+            functions_ +=
+                "TomlNode embedded_" + name + "() { return " + added(data_ / (name + ".toml"), text) + "; }\n";
+        }
+        return "// Written by tools/embed_data.cpp from data/. Do not edit.\n"
+               "#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n"
+               "#include \"machine/embedded.hpp\"\n\n#include <array>\n\nnamespace roofline::core {\nnamespace {\n"
+               "using namespace std::string_view_literals;\n\n" +
+               tables_.source() + arrays_ + "\n}  // namespace\n\n" + functions_ + "\n}  // namespace roofline::core\n";
+    }
+
+private:
+    TomlDocument parsed(const fs::path& path, const std::string& text) {
+        auto document = TomlDocument::parse(Source(text, path.string()));
+        if (!document) {
+            const auto& place = document.error().place;
+            stop(path, (place ? std::to_string(place->line) + ": " : "") + document.error().message);
+        }
+        return *std::move(document);
+    }
+
+    /// The expression for the file's own table.
+    std::string added(TomlNode root) { return "TomlNode(all, " + std::to_string(tables_.add(root)) + ")"; }
+    std::string added(const fs::path& path, const std::string& text) { return added(parsed(path, text).root()); }
+
+    void check_name(const fs::path& path, TomlNode root, std::string_view key, std::string_view name) {
+        const TomlNode said = root.find(key);
+        if (said && said.text() == name) return;
+        stop(path, "the file's name and its `" + std::string(key) + "` must agree");
+    }
+
+    static std::string aliases(TomlNode root) {
+        std::string lines;
+        if (const TomlNode list = root.find("aliases")) {
+            for (const TomlNode alias : list) lines += std::string(alias.text()) + "\n";
+        }
+        return lines;
+    }
+
+    /// An array of `type` with a row for each file, and the function that gives it out.
+    void add_array(const std::string& type, const std::string& name, std::size_t count, const std::string& rows) {
+        arrays_ +=
+            "\nconstexpr std::array<" + type + ", " + std::to_string(count) + "> " + name + "{{\n" + rows + "}};\n";
+        functions_ += "std::span<const " + type + "> embedded_" + name + "() { return " + name + "; }\n";
+    }
+
+    void add_machines() {
+        std::string rows;
+        const auto files = files_in(data_ / "machines", ".toml");
+        for (const auto& [id, path] : files) {
+            const std::string text = text_of(path);
+            const TomlDocument document = parsed(path, text);
+            check_name(path, document.root(), "id", id);
+            rows += "    {" + view(id) + ", " + view(aliases(document.root())) + ",\n    " + view(text) + ",\n    " +
+                    added(document.root()) + "},\n";
+        }
+        add_array("EmbeddedMachine", "machines", files.size(), rows);
+    }
+
+    void add_calibrations() {
+        std::string rows;
+        const auto files = files_in(data_ / "calibration", ".toml");
+        for (const auto& [id, path] : files) {
+            const std::string text = text_of(path);
+            const TomlDocument document = parsed(path, text);
+            check_name(path, document.root(), "machine", id);
+            rows += "    {" + view(id) + ", " + added(document.root()) + "},\n";
+        }
+        add_array("EmbeddedCalibration", "calibrations", files.size(), rows);
+    }
+
+    void add_keys() {
+        std::string rows;
+        const auto files = files_in(data_ / "models", ".toml");
+        for (const auto& [id, path] : files) {
+            const std::string text = text_of(path);
+            const TomlDocument document = parsed(path, text);
+            const TomlNode root = document.root();
+            check_name(path, root, "model_type", id);
+            const TomlNode base = root.find("base");
+            rows += "    {" + view(id) + ", " + view(aliases(root)) + ", " +
+                    (root.find("unsupported") ? "true" : "false") + ", " + view(base ? base.text() : "") + ", " +
+                    added(root) + "},\n";
+        }
+        add_array("EmbeddedKeys", "keys", files.size(), rows);
+    }
+
+    void add_architectures() {
+        std::string rows;
+        const auto files = files_in(data_ / "architectures", ".roof");
+        for (const auto& [name, path] : files) rows += "    {" + view(name) + ",\n    " + view(text_of(path)) + "},\n";
+        add_array("EmbeddedArchitecture", "architectures", files.size(), rows);
+    }
+
+    void add_sources() {
+        std::string rows;
+        const fs::path path = data_ / "sources.toml";
+        const std::string text = text_of(path);
+        const TomlDocument document = parsed(path, text);
+        for (const TomlNode source : document.root()) {
+            if (source.text().empty()) stop(path, std::string(source.key()) + " has no citation");
+            rows += "    {" + view(source.key()) + ", " + view(source.text()) + "},\n";
+        }
+        add_array("EmbeddedSource", "sources", document.root().size(), rows);
+    }
+
+    fs::path data_;
+    Tables tables_;
+    std::string arrays_;
+    std::string functions_;
+};
+
+}  // namespace
+
+int main(int count, char** words) {
+    if (count != 3) {
+        std::cerr << "usage: embed_data DATA OUTPUT\n";
+        return 2;
+    }
+    try {
+        const std::string source = Embedding(words[1]).source();
+        std::ofstream file(words[2], std::ios::binary);
+        file << source;
+        if (!file.flush()) stop(words[2], "cannot be written");
+    } catch (const std::exception& error) {
+        std::cerr << "embed_data: " << error.what() << "\n";
+        return 1;
+    }
+    return 0;
+}
