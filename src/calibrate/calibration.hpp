@@ -10,6 +10,7 @@
 #include "calibrate/collective/collective_law.hpp"
 #include "calibrate/exchange/exchange_law.hpp"
 #include "calibrate/kernel/kernel_fit.hpp"
+#include "calibrate/kernel/kernel_kinds.hpp"
 #include "text/toml_node.hpp"
 
 namespace roofline::core {

@@ -330,7 +330,7 @@ void read_ranges(Reader& table, KernelFit& fit) {
 CalibratedKernel read_kernel(Reader& table) {
     CalibratedKernel kernel;
     table.required_text("kind");
-    std::vector<std::string> kinds;
+    std::vector<std::string_view> kinds;
     for (const KernelKindInfo& each : kernel_kinds) kinds.emplace_back(each.name);
     const std::string kind = table.choice("kind", kinds);
     for (const KernelKindInfo& each : kernel_kinds) {

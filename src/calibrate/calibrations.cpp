@@ -134,8 +134,8 @@ std::vector<KernelKey> Calibrations::kernel_keys(std::string_view machine, Kerne
         for (const CalibratedKernel& kernel : found->second.whole->kernels) keys.push_back(kernel.key);
     } else {
         for (const TomlNode law : part(found->second, machine, laws_of_kernels(kind)).laws) {
-            keys.push_back({std::string(kind), std::string(text_in(law, "dtype")),
-                            std::string(text_in(law, "software")), std::string(text_in(law, "variant"))});
+            keys.push_back({kind, std::string(text_in(law, "dtype")), std::string(text_in(law, "software")),
+                            std::string(text_in(law, "variant"))});
         }
     }
     return keys;

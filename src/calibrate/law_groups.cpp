@@ -4,7 +4,7 @@ namespace roofline::core {
 
 LawGroup laws_of(CollectiveKind kind) { return {"law", "operation", std::string(collective_name(kind))}; }
 
-LawGroup laws_of_kernels(std::string_view kind) { return {"kernel", "kind", std::string(kind)}; }
+LawGroup laws_of_kernels(KernelKind kind) { return {"kernel", "kind", std::string(name(kind))}; }
 
 LawGroup laws_of_exchanges() { return {"exchange", "", ""}; }
 

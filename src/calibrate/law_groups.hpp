@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "program/program.hpp"
+#include "calibrate/kernel/kernel_kinds.hpp"
+#include "program/collective_info.hpp"
 #include "text/toml_node.hpp"
 
 namespace roofline::core {

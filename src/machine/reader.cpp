@@ -150,8 +150,8 @@ std::vector<std::string> Reader::texts(std::string_view key) {
     std::vector<std::string> result;
     const TomlNode node = find(key);
     if (!node) return result;
-    if (!node.is(TomlKind::list) || node.size() > most_entries) {
-        fault(key, "wrong_type", fmt::format("{} must be a list of at most {} texts", of(key), most_entries),
+    if (!node.is(TomlKind::list) || node.size() > max_entries) {
+        fault(key, "wrong_type", fmt::format("{} must be a list of at most {} texts", of(key), max_entries),
               "[\"A\", \"B\"]");
         return result;
     }
@@ -182,7 +182,7 @@ std::vector<std::int64_t> Reader::shape(std::string_view key) {
     bool good = node.is(TomlKind::list) && node.size() > 0 && node.size() <= 6;
     for (std::size_t i = 0; good && i < node.size(); ++i) {
         const TomlNode size = node[i];
-        good = size.is(TomlKind::whole) && size.whole() >= 1 && size.whole() <= most_chips / chips;
+        good = size.is(TomlKind::whole) && size.whole() >= 1 && size.whole() <= max_chips / chips;
         if (good) result.push_back(size.whole());
         if (good) chips *= size.whole();
     }
@@ -198,7 +198,7 @@ std::vector<std::int64_t> Reader::wholes(std::string_view key, std::int64_t most
     std::vector<std::int64_t> result;
     const TomlNode node = find(key);
     if (!node) return result;
-    bool good = node.is(TomlKind::list) && node.size() <= most_entries;
+    bool good = node.is(TomlKind::list) && node.size() <= max_entries;
     for (std::size_t i = 0; good && i < node.size(); ++i) {
         const TomlNode number = node[i];
         good = number.is(TomlKind::whole) && number.whole() >= 1 && number.whole() <= most;
@@ -285,10 +285,10 @@ std::vector<Reader> Reader::each(std::string_view key, const std::function<bool(
     const TomlNode node = find(key);
     if (!node) return result;
     const auto hint = [](std::string_view name) { return fmt::format("begin each entry with [[{}]]", name); };
-    if (!node.is(TomlKind::list) || node.size() > most_entries) {
+    if (!node.is(TomlKind::list) || node.size() > max_entries) {
         fault(key, "wrong_type",
               node.is(TomlKind::list)
-                  ? fmt::format("{} has {} entries, more than {}", of(key), node.size(), most_entries)
+                  ? fmt::format("{} has {} entries, more than {}", of(key), node.size(), max_entries)
                   : fmt::format("{} must be a list of tables, not {}", of(key), kind_of(node)),
               hint(key));
         return result;

@@ -157,7 +157,7 @@ void add_total(Prediction& answer) {
 void note_carried(const Prediction& answer, std::vector<std::string>& notes) {
     for (std::size_t i = 0; i < answer.laws.kernels.size(); ++i) {
         if (answer.laws.kernels[i] == nullptr || answer.laws.carried[i].empty()) continue;
-        notes.push_back(fmt::format("{} has no constants for {}: those of {} are carried over", answer.machine.name,
+        notes.push_back(fmt::format("{} has no calibration for {}: that of {} is transferred", answer.machine.name,
                                     spoken(answer.laws.kernels[i]->key), answer.laws.carried[i]));
     }
 }
@@ -209,7 +209,7 @@ void add_notes(Prediction& answer, const std::string& software) {
                 fmt::format("{} has not been measured there: expected times are those of {}", software, measured));
         }
         if (expected->carried) {
-            notes.push_back(fmt::format("{} is not calibrated for that: expected times are carried over from {}",
+            notes.push_back(fmt::format("{} is not calibrated for that: expected times are transferred from {}",
                                         answer.machine.name, fmt::join(expected->machines, ", ")));
         }
         if (!expected->fabric.empty()) {
@@ -219,7 +219,7 @@ void add_notes(Prediction& answer, const std::string& software) {
                 expected->fabric));
         }
         if (expected->buffer_rate) {
-            notes.push_back(fmt::format("groups of one chip a node were not measured: expected times are those of {}",
+            notes.push_back(fmt::format("groups of one chip per node were not measured: expected times are those of {}",
                                         expected->laws.front()->key.tiers));
         }
         if (!expected->counted && expected->exchange) {
@@ -228,7 +228,7 @@ void add_notes(Prediction& answer, const std::string& software) {
                 expected->exchange->law->key.members));
         } else if (!expected->counted)
             notes.emplace_back(
-                "groups of that many chips were not measured: expected times are those of a law for all counts");
+                "no measurements exist for groups of this size: the model fitted to all group sizes is used");
     }
     for (std::string& note : notes) {
         if (std::find(answer.notes.begin(), answer.notes.end(), note) == answer.notes.end()) {

@@ -147,7 +147,7 @@ std::string extrapolation_text(const Extrapolated& each) {
 
 std::string stand_in_text(const ExpectedTime& expected, CollectiveKind kind) {
     const std::string_view part = expected.part < 1 ? "half " : expected.part > 1 ? "twice " : "";
-    return fmt::format("no {} was measured there: expected times are {}those of {}s over the same bytes",
+    return fmt::format("no {} was measured there: {}the time of {}s over the same bytes is used",
                        collective_name(kind, true), part, collective_name(*expected.instead, true));
 }
 

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -65,9 +66,8 @@ std::string_view first_word(std::string_view name) { return name.substr(0, name.
 // all takes as long as many an answer. Completion lists them all, and so does help where the line begins with no command.
 bool may_matter(const Command& command, const std::vector<std::string>& arguments) {
     const std::string_view begins = arguments.empty() ? std::string_view() : arguments.front();
-    const auto all = commands();
-    const bool known =
-        std::any_of(all.begin(), all.end(), [&](const Command& each) { return first_word(each.name) == begins; });
+    const bool known = std::any_of(std::begin(commands), std::end(commands),
+                                   [&](const Command* each) { return first_word(each->name) == begins; });
     return !known || begins == "completion" || first_word(command.name) == begins;
 }
 
@@ -152,9 +152,9 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
     app.get_formatter()->column_width(34);
     Line line;
     line.app = &app;
-    for (const Command& command : commands()) {
-        CLI::App* sub = make_command(app, command.name, command.does);
-        if (!may_matter(command, arguments)) continue;
+    for (const Command* command : commands) {
+        CLI::App* sub = make_command(app, command->name, command->does);
+        if (!may_matter(*command, arguments)) continue;
         sub->set_help_flag();
         sub->add_flag("-h,--help", help, "this text");
         command->add(*sub, line);

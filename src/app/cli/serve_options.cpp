@@ -11,7 +11,7 @@ constexpr const char* serve_examples = R"(examples:
   roofline serve config.json --on tpu-v5e:4x4 --weights int8 --kv-dtype int8 --batch 48 --prompt 8k --output 512
   roofline serve config.json --on h200:8 --mesh data=2,tensor=4 --batch 64
   roofline serve config.json --on tpu-v5e:4x4 --batch 32 --disaggregated      slices that prefill for those that decode
-  roofline serve config.json --on h100-sxm:8 --price 2 --png frontier.png     tokens/s against the time of a token
+  roofline serve config.json --on h100-sxm:8 --price 2 --png frontier.png     tokens/s against TPOT
 
 )";
 
@@ -44,7 +44,7 @@ void add_serve(CLI::App& app, Line& line) {
     repeated(app, "--mesh", serve.mesh,
              "how many chips each strategy splits over; the best of a few if it is not given", "data=2,tensor=8");
     app.add_flag("--disaggregated", serve.disaggregated, "prompts are taken in by slices of their own");
-    app.add_option("--price", serve.price, "USD for a chip and hour")->type_name("USD");
+    app.add_option("--price", serve.price, "USD per chip-hour")->type_name("USD");
     repeated(app, "--set", serve.sets, "what if: another figure, absolute or relative", "hbm.bandwidth=3TB/s|*2");
     app.add_option("--software", serve.software,
                    "the library whose measured times collectives are expected to take, and its version")
@@ -54,7 +54,7 @@ void add_serve(CLI::App& app, Line& line) {
                  "collectives as approximated by hand: every torus axis a wrapped ring, no (n-1)/n");
     app.add_flag("--explain", serve.explain,
                  "the derivation of a decode step: formulas, sizes, constants with sources");
-    add_plots(app, line.plots, "tokens/s against the time of a token");
+    add_plots(app, line.plots, "tokens/s against TPOT");
     add_formats(app, words);
 }
 

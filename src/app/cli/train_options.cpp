@@ -33,10 +33,9 @@ void add_training_plan(CLI::App& app, TrainRequest& train) {
     app.add_option("--schedule", train.schedule,
                    "of a pipeline: 1f1b, gpipe, interleaved (or interleaved:4, chunks a stage) or zero-bubble")
         ->type_name("SCHEDULE");
-    app.add_option(
-           "--remat", train.remat,
-           "what the backward pass computes again: none, selective (all but the results of products), alternate\n"
-           "(every second of these, too), full (each layer), or all but tensors by name")
+    app.add_option("--remat", train.remat,
+                   "recomputation in the backward pass: none, selective (all but matmul results), alternate\n"
+                   "(every second of these, too), full (each layer), or all but tensors by name")
         ->type_name("none|selective|alternate|full|Hm,O");
     app.add_option(
            "--optimizer", train.optimizer,

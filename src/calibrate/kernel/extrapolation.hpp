@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "calibrate/kernel/kernel_kinds.hpp"
 #include "calibrate/kernel/kernel_fit.hpp"
 #include "text/toml_node.hpp"
 

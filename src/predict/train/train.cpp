@@ -56,7 +56,7 @@ void add_rates(TrainAnswer& answer) {
         answer.mfu = demand.utilisation(tokens, seconds);
         if (!times.expected && (!answer.step->memory.capacity || answer.step->memory.fits())) {
             answer.notes.push_back(fmt::format(
-                "MFU, tokens a second and cost are those of the lower bound, which no run can beat: nothing "
+                "MFU, tokens per second and cost are those of the lower bound, which no run can beat: nothing "
                 "that covers this step is calibrated for {}",
                 answer.slice.machine.name));
         }
@@ -65,7 +65,7 @@ void add_rates(TrainAnswer& answer) {
     if (!fits) answer.mfu.reset();
     if (answer.products && answer.mfu) {
         answer.notes.push_back(
-            fmt::format("MFU is over the peak of bf16 also where products are in {}", name(*answer.products)));
+            fmt::format("MFU is relative to the peak of bf16, although matmuls are in {}", name(*answer.products)));
     }
     if (answer.batch) answer.step_s = seconds;
     if (fits) answer.tokens_per_s = tokens / seconds;

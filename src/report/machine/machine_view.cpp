@@ -130,7 +130,7 @@ std::string build_text(const Machine& machine) {
 std::string tier_text(const NetworkTier& tier) {
     std::string text = fmt::format("{} ({}): {}", tier.id, tier.label, tier.topology);
     if (tier.domain > 1) text += fmt::format(", {} chips", tier.domain);
-    if (tier.links > 0) text += fmt::format(", {} links a chip", tier.links);
+    if (tier.links > 0) text += fmt::format(", {} links per chip", tier.links);
     if (tier.in_network_reduction) text += ", reduces in the network";
     if (tier.leaf > 0) {
         text += fmt::format(", leaves of {} chips, {}:{} oversubscribed", tier.leaf,
@@ -247,7 +247,7 @@ std::string show_text(const Machine& machine) {
     for (const PodTotal& pod : pod_totals(machine))
         text += paragraph(fmt::format("all of {}: {}", pod.tier, pod_text(pod)));
     if (machine.price) {
-        text += fmt::format("\nprice of a chip\n  {}, used for cost\n", to_text(*machine.price));
+        text += fmt::format("\nprice per chip\n  {}, used for cost\n", to_text(*machine.price));
         for (const PriceQuote& quote : machine.prices) text += paragraph(price_text(quote));
     }
     const Table ridge = ridge_table(machine);

@@ -61,7 +61,7 @@ private:
         const double all = counts_.total.params.to_double();
         const double work = (counts_.total.products + counts_.total.attention).to_double();
         out_ += fmt::format("  {:<13} {:>12} {:>6}  {:<20} {:>14} {:>6}\n", "part", "parameters", "", "",
-                            "FLOP a token", "");
+                            "FLOP per token", "");
         for (const std::string& part : shown_parts(answer_)) {
             const PartCount count = part_of(counts_.parts, part);
             if (count.params.is_zero() && count.products.is_zero()) continue;
@@ -76,10 +76,10 @@ private:
 
     void flops() {
         const PartCount& total = counts_.total;
-        line("forward", short_count(total.products), "FLOP a token: 2 for each parameter that it is multiplied with");
-        line("training", short_count(total.products * Rational(3)), "FLOP a token: 6 for each of them");
+        line("forward", short_count(total.products), "FLOP per token: 2 for each parameter that it is multiplied with");
+        line("training", short_count(total.products * Rational(3)), "FLOP per token: 6 for each of them");
         line("attention", short_count(total.attention),
-             fmt::format("FLOP a token beside that, forward, in a sequence of {} (causal counted half)",
+             fmt::format("FLOP per token beside that, forward, in a sequence of {} (causal counted half)",
                          model_.sequence));
         if (counts_.attention_overtakes) {
             line("", fmt::format("{:.0f}", std::ceil(*counts_.attention_overtakes)),
@@ -108,15 +108,15 @@ private:
         if (!cache.state_bytes.is_zero())
             line("state", bytes_text(cache.state_bytes), "a sequence, however long: recurrences");
         const ActivationCount& kept = counts_.activations;
-        line("activations", bytes_text(kept.none), "a token of training, nothing computed again");
-        line("", bytes_text(kept.products), "results of products kept, the rest computed again");
-        line("", bytes_text(kept.full), "what goes from layer to layer kept, each layer computed again");
+        line("activations", bytes_text(kept.none), "per token in training, without recomputation");
+        line("", bytes_text(kept.products), "matmul results kept, the rest recomputed");
+        line("", bytes_text(kept.full), "layer inputs kept, each layer recomputed");
         out_ += "\n";
     }
 
     void layers() {
         Table table;
-        table.head = {"layers", "kind", "parameters", "active", "FLOP a token", "KV a token"};
+        table.head = {"layers", "kind", "parameters", "active", "FLOP per token", "KV per token"};
         table.right = {false, false, true, true, true, true};
         for (std::size_t i = 0; i < model_.groups.size(); ++i) {
             PartCount sum;

@@ -82,7 +82,7 @@ SharesPlot model_picture(const ModelAnswer& answer) {
         fmt::format("{} parameters, a sequence of {} tokens", short_count(counts.total.params), answer.model.sequence);
     SharesBar params{"parameters", short_count(counts.total.params), {}};
     SharesBar active{"active", short_count(counts.total.active), {}};
-    SharesBar flops{"FLOP a token", short_count(counts.total.products + counts.total.attention), {}};
+    SharesBar flops{"FLOP per token", short_count(counts.total.products + counts.total.attention), {}};
     const auto add = [](SharesBar& bar, const std::string& label, const Rational& amount) {
         bar.pieces.push_back({label, amount.to_double(), short_count(amount)});
     };

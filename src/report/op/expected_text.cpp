@@ -198,7 +198,7 @@ std::string calibration_name(const ExpectedTime& expected) {
     std::string name = software.empty() ? "measured" : software;
     if (!variant.empty()) name += " " + variant;
     if (expected.instead) name += fmt::format(", by its {}", collective_name(*expected.instead, true));
-    if (expected.carried) name += fmt::format(", carried over from {}", fmt::join(expected.machines, ", "));
+    if (expected.carried) name += fmt::format(", transferred from {}", fmt::join(expected.machines, ", "));
     return name;
 }
 
@@ -222,7 +222,7 @@ std::vector<std::string> kernel_derivation(const Prediction& answer, std::size_t
         fmt::format("expected {} with an error of {} %", us(seconds),
                     percent_text(answer.laws.error_of(kernel, answer.runs[kernel].point))),
         fmt::format("{} on {}{}, {} rows of {} ({} to {})", of,
-                    carried.empty() ? answer.machine.name : carried + ", carried over",
+                    carried.empty() ? answer.machine.name : carried + ", transferred",
                     law.like.empty() ? "" : fmt::format(", by the constants of {} and factors of its own", law.like),
                     grouped(fit.rows),
                     law.sources.empty() ? "unnamed sources" : fmt::format("{}", fmt::join(law.sources, ", ")),

@@ -340,7 +340,7 @@ private:
                                 "uniform", to_text(Seconds{answer_.uniform->lower_s}));
         }
         if (!answer_.analysis.kernels.empty()) {
-            out_ += fmt::format("  {:<10}  {:>13}  if only the work inside each kernel overlaps\n", "in turn",
+            out_ += fmt::format("  {:<10}  {:>13}  if only the work inside each kernel overlaps\n", "sequential",
                                 to_text(Seconds{total_.sequential}));
         }
         const bool computes = total_.pricing.compute() != nullptr || !answer_.analysis.kernels.empty();

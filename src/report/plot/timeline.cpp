@@ -42,7 +42,7 @@ constexpr std::string_view kTimelineStyle = R"(
 )";
 
 std::string bubble_text(const Timeline& timeline) {
-    return fmt::format("{} of them are the bubble, in which this stage of the pipeline waits for others: not drawn",
+    return fmt::format("{} of them are the pipeline bubble, in which this stage waits for others: not drawn",
                        to_text(Seconds{timeline.bubble_s}));
 }
 
@@ -190,7 +190,7 @@ private:
 
     // The whole, and what would be left if steps overlapped as well.
     void marks() {
-        const std::string total = fmt::format("in turn {}", to_text(Seconds{timeline_.total_s}));
+        const std::string total = fmt::format("sequential {}", to_text(Seconds{timeline_.total_s}));
         const std::string overlap =
             fmt::format("lower {}, if everything overlaps", to_text(Seconds{timeline_.overlap_s}));
         if (!to_scale()) {

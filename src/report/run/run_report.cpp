@@ -92,7 +92,7 @@ private:
              fmt::format("{} % of it is reached{}", percent_text(lower / point_.cold.median),
                          bound == nullptr ? "" : fmt::format("; bound by {}", bound->label)));
         if (!point_.answer->analysis.kernels.empty()) {
-            line("in turn", to_text(Seconds{total.sequential}),
+            line("sequential", to_text(Seconds{total.sequential}),
                  fmt::format("{} %: if only the work inside each kernel overlaps",
                              percent_text(total.sequential / point_.cold.median)));
         }

@@ -38,7 +38,7 @@ std::string serve_picture(const std::vector<ServeAnswer>& answers) {
     plot.title = fmt::format("{}, {} tokens in, {} out", front.model.name, front.prompt, front.output);
     plot.subtitle = fmt::format("{}, {} chip{}, {}", front.slice.machine.name, front.slice.chips(),
                                 front.slice.chips() == 1 ? "" : "s", split_text(front));
-    plot.x_label = "time of a token (ms)";
+    plot.x_label = "TPOT (ms)";
     plot.y_label = "tokens/s of the slice";
     plot.y_unit = "tokens/s";
     for (const ServeAnswer& answer : answers) {

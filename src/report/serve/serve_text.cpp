@@ -82,12 +82,12 @@ private:
         } else {
             figure("fits", "the machine's file does not say how much memory a chip has");
         }
-        figure("tpot_s", fmt::format("each sequence's; {} for its first, {} for its last",
+        figure("tpot_s", fmt::format("time per output token of each sequence; {} for its first, {} for its last",
                                      to_text(Seconds{answer_.first_step_s}), to_text(Seconds{answer_.last_step_s})));
-        figure("ttft_s", "one prompt with the slice to itself");
+        figure("ttft_s", "time to first token of one prompt with the slice to itself");
         const double tokens = decode_tokens_per_s(answer_);
         figure("tokens_per_s",
-               fmt::format("while decoding, {} a chip{}", rate_text(tokens / chips), price(chips, tokens)));
+               fmt::format("while decoding, {} per chip{}", rate_text(tokens / chips), price(chips, tokens)));
         served(chips);
         if (answer_.under_load) under_load(*answer_.under_load, chips);
         out_ += "\n";
@@ -97,18 +97,17 @@ private:
         const std::string others = answer_.batch == 1
                                        ? "one request after another"
                                        : fmt::format("{} requests at a time, each followed by the next", answer_.batch);
-        figure(
-            "under_load.tpot_s",
-            fmt::format("a token by {}, with {}; first token after {}; {} tokens/s{}; off by {} on models that {} was "
-                        "not fitted to",
-                        load.software, others, to_text(Seconds{load.ttft_s}), rate_text(load.tokens_per_s),
-                        price(chips, load.tokens_per_s), percent_text(load.error) + " %", load.software));
+        figure("under_load.tpot_s",
+               fmt::format("TPOT by {}, with {}; TTFT {}; {} tokens/s{}; mean error {} on models to which {} "
+                           "was not fitted",
+                           load.software, others, to_text(Seconds{load.ttft_s}), rate_text(load.tokens_per_s),
+                           price(chips, load.tokens_per_s), percent_text(load.error) + " %", load.software));
     }
 
     [[nodiscard]] std::string price(double chips, double tokens) const {
         const auto dollars = usd_per_million(answer_, chips, tokens);
         return dollars
-                   ? fmt::format("; {} a million tokens at {}", usd(*dollars), to_text(*answer_.slice.machine.price))
+                   ? fmt::format("; {} per million tokens at {}", usd(*dollars), to_text(*answer_.slice.machine.price))
                    : "";
     }
 
@@ -117,7 +116,7 @@ private:
         const double ratio = prefill_ratio(answer_);
         if (answer_.disaggregated) {
             line("prefill:decode", fmt::format("{:.2f} : 1", ratio),
-                 fmt::format("slices that prefill for each that decodes, so that neither waits: {} a chip{}",
+                 fmt::format("slices that prefill for each that decodes, so that neither waits: {} per chip{}",
                              rate_text(tokens / serving_chips(answer_)), price(serving_chips(answer_), tokens)));
         } else {
             line("with prefill", rate_text(tokens),
@@ -149,7 +148,7 @@ private:
 
     void passes() {
         out_ += fmt::format("  {:<15} {:>11}{} {:>11} {:>11} {:>11}   {}\n", "pass", "lower",
-                            answer_.experts() ? fmt::format(" {:>11}", "uniform") : "", "in turn", "expected",
+                            answer_.experts() ? fmt::format(" {:>11}", "uniform") : "", "sequential", "expected",
                             "no overlap", "bound by");
         pass("prefill", answer_.prefill, answer_.least_prefill);
         pass("decode", answer_.decode, answer_.least_decode);
@@ -172,7 +171,7 @@ private:
             const auto size = each.message.bytes.evaluate(answer_.decode.program.sizes);
             const auto times = each.count.evaluate(answer_.decode.program.sizes);
             if (!size || !times || size->is_zero()) continue;
-            out_ += fmt::format("  {:<15} {:>11}   {} of {}{}, {} times a step\n", "", bytes(size->to_double()),
+            out_ += fmt::format("  {:<15} {:>11}   {} of {}{}, {} times per step\n", "", bytes(size->to_double()),
                                 collective_name(each.message.kind, true), each.message.tensor, route_text(each.message),
                                 times->to_text());
         }
@@ -216,15 +215,16 @@ private:
         std::string text = fmt::format("{}-bound{}: ", bound_label(answer_.decode),
                                        answer_.experts() ? " where tokens choose experts uniformly" : "");
         if (answer_.compute_bound_known) {
-            text += from.step ? fmt::format("a step is compute-bound from batch {:.0f}", std::ceil(*from.step))
-                              : "no batch makes a step compute-bound, for caches grow with it";
-            text += from.weights ? fmt::format("; products with weights are from {:.0f}", std::ceil(*from.weights))
-                                 : "; products with weights never are";
+            text += from.step ? fmt::format("a decode step is compute-bound from batch {:.0f}", std::ceil(*from.step))
+                              : "no batch makes a decode step compute-bound, because the KV cache grows with it";
+            text += from.weights
+                        ? fmt::format("; weight matmuls become compute-bound at batch {:.0f}", std::ceil(*from.weights))
+                        : "; weight matmuls never do";
             if (from.textbook)
-                text += fmt::format(" (by the book, FLOP/s x bytes of a weight / 2 HBM: {:.0f})", *from.textbook);
+                text += fmt::format(" (rule of thumb, FLOP/s x bytes per weight / 2 HBM: {:.0f})", *from.textbook);
         } else if (from.textbook) {
-            text +=
-                fmt::format("by the book, its experts' products are compute-bound from batch {:.0f}", *from.textbook);
+            text += fmt::format("by the rule of thumb, its expert matmuls are compute-bound from batch {:.0f}",
+                                *from.textbook);
         }
         out_ += "  " + wrapped(text + ".", 2, 2, page_width) + "\n\n";
     }

@@ -30,7 +30,8 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
     notes.insert(notes.end(), answer.model.notes.begin(), answer.model.notes.end());
     if (!calibrated(answer)) {
         notes.push_back(fmt::format(
-            "{} is not calibrated for all of this{}: times of tokens are those of the kernels in turn, each at its own "
+            "{} is not calibrated for all of this{}: TPOT and TTFT are the sequential times of the kernels, each at "
+            "its own "
             "bound from the datasheet; no real system is that fast",
             answer.slice.machine.name,
             answer.decode.why_not_expected.empty() ? "" : fmt::format(" ({})", answer.decode.why_not_expected)));
@@ -40,14 +41,15 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
             "--textbook: collectives as approximated by hand, so lower and upper are estimates, not bounds");
     }
     if (answer.plan.pipeline > 1) {
-        notes.push_back(fmt::format(
-            "each of {} groups of sequences is in another stage: a step of {} of them goes through all stages in turn",
-            answer.plan.pipeline, sequences_at_once(answer.plan, answer.batch)));
+        notes.push_back(
+            fmt::format("each of {} groups of sequences is in another stage: a step of {} of them goes through all "
+                        "stages one after another",
+                        answer.plan.pipeline, sequences_at_once(answer.plan, answer.batch)));
     }
     if (answer.plan_chosen) notes.emplace_back("no plan is named: this is the best of a few; --mesh names another");
     if (!answer.under_load) {
         notes.emplace_back(
-            "time to the first token is that of one prompt with the slice to itself; requests that wait for others are "
+            "TTFT is that of one prompt with the slice to itself; requests that wait for others are "
             "not modelled");
     }
     for (const Prediction* pass : {&answer.prefill, &answer.decode}) {

@@ -141,7 +141,7 @@ constexpr AnswerFigure<TrainAnswer> all[] = {
      }},
     {"step", "", none, [](Answer answer) { return group_value(answer.step.has_value()); }},
     {"step.lower_s", "lower", in_seconds, step_time<&StepTimes::lower>},
-    {"step.sequential_s", "in turn", in_seconds, step_time<&StepTimes::sequential>},
+    {"step.sequential_s", "sequential", in_seconds, step_time<&StepTimes::sequential>},
     {"step.expected_s", "expected", in_seconds, step_time<&StepTimes::expected>},
     {"step.expected_error", "", in_percent, step_time<&StepTimes::expected_error>},
     {"step.upper_s", "no overlap", in_seconds, step_time<&StepTimes::upper>},
@@ -220,7 +220,7 @@ static_assert(named(all, lines));
 std::string heading(Answer front) {
     std::string text = fmt::format("{}: {} parameters", front.model.name, short_count(front.counts.total.params));
     if (front.batch) {
-        text += fmt::format(", {} tokens a step, sequences of {}", short_count(Rational(front.batch->tokens)),
+        text += fmt::format(", {} tokens per step, sequences of {}", short_count(Rational(front.batch->tokens)),
                             grouped(front.batch->sequence));
         text += "\n" + recipe_text(front);
     }

@@ -70,9 +70,9 @@ private:
         if (answer_.batch) {
             const TrainingBatch& batch = *answer_.batch;
             std::string text = batch.tokens % batch.sequence == 0
-                                   ? fmt::format("tokens a step: {} sequences of {}",
+                                   ? fmt::format("tokens per step: {} sequences of {}",
                                                  grouped(batch.tokens / batch.sequence), grouped(batch.sequence))
-                                   : fmt::format("tokens a step, sequences of {}", grouped(batch.sequence));
+                                   : fmt::format("tokens per step, sequences of {}", grouped(batch.sequence));
             if (!answer_.sequence_given) {
                 text += fmt::format(" (--seq is not given; the model's context is {})", grouped(answer_.model.context));
             }
@@ -115,8 +115,8 @@ private:
                              least < seconds ? fmt::format("   {} of it in lower", to_text(Seconds{least})) : ""));
         }
         if (times.bubble > 0) {
-            figure("step.bubble",
-                   fmt::format("of a step {} waits for others, if nothing overlaps", answer_.step->stage));
+            figure("step.bubble", fmt::format("of the step {} idles, waiting for other stages, if nothing overlaps",
+                                              answer_.step->stage));
         }
         figure("step.lower_s", "if everything overlaps");
         figure("step.sequential_s", "if only the work inside each kernel overlaps");
@@ -155,11 +155,11 @@ private:
             figure("mfu", "the plan does not fit: no utilisation, days or dollars");
             return;
         }
-        figure("mfu", fmt::format("{}: {} a token, {} a chip", basis, to_text(Flops{demand.flops_per_token}),
+        figure("mfu", fmt::format("{}: {} per token, {} per chip", basis, to_text(Flops{demand.flops_per_token}),
                                   to_text(FlopRate{demand.peak})));
         if (answer_.step_s && answer_.assumed_mfu) figure("step_s", "at that utilisation");
         line("tokens", fmt::format("{}/s", many(*answer_.tokens_per_s)),
-             fmt::format("{}/s a chip", number_text(*tokens_per_s_per_chip(answer_))));
+             fmt::format("{}/s per chip", number_text(*tokens_per_s_per_chip(answer_))));
     }
 
     void cost() {
@@ -170,7 +170,7 @@ private:
                fmt::format("for {} tokens, {:.3g} FLOP of the model", short_count(Rational(cost.tokens)), cost.flops));
         line("", text("chip_hours"), "chip-hours");
         line("", text("usd"),
-             cost.usd ? fmt::format("USD at {} a chip", to_text(*answer_.slice.machine.price))
+             cost.usd ? fmt::format("USD at {} per chip", to_text(*answer_.slice.machine.price))
                       : fmt::format("USD: {} has no list price (--price 2.5)", answer_.slice.machine.name));
     }
 

@@ -33,10 +33,10 @@ std::string optimizer_text(const TrainingOptions& options) {
 std::string recipe_text(const TrainAnswer& answer) {
     std::string text = answer.schedule.empty() ? "" : answer.schedule + ", ";
     text += fmt::format("remat {}, {}", remat_text(answer.options), optimizer_text(answer.options));
-    if (answer.products) text += fmt::format(", products in {}", name(*answer.products));
+    if (answer.products) text += fmt::format(", matmuls in {}", name(*answer.products));
     if (answer.dispatch) text += fmt::format(", dispatch in {}", name(*answer.dispatch));
     if (!answer.overlapped.empty())
-        text += fmt::format(", collectives over {} beside products", fmt::join(answer.overlapped, ", "));
+        text += fmt::format(", collectives over {} overlap matmuls", fmt::join(answer.overlapped, ", "));
     return text;
 }
 
@@ -73,7 +73,7 @@ std::string binding_limit(const TrainAnswer& answer) {
     const Resource* bound = total.bound_resource();
     if (bound == nullptr) return "";
     if (bound->id == "math") return "Compute-bound: what the matrix units compute outlasts memory and network.";
-    if (bound->id == "vector") return "Bound by the vector units: elementwise work outlasts the products.";
+    if (bound->id == "vector") return "Bound by the vector units: elementwise work outlasts the matmuls.";
     const double share = total.peak_fraction.value_or(0);
     if (step.machine.level(bound->id) == nullptr && bound->id != "pcie")
         return network_limit(*answer.step, *bound, share);

@@ -13,7 +13,7 @@ namespace roofline::core {
 /// "adam, f32 moments, no master copy".
 [[nodiscard]] std::string optimizer_text(const TrainingOptions& options);
 
-/// "1f1b, remat full, adam with f32 moments, products in fp8"
+/// "1f1b, remat full, adam with f32 moments, matmuls in fp8"
 [[nodiscard]] std::string recipe_text(const TrainAnswer& answer);
 
 /// "44.7 days", "3.2 hours", "12 s"
