@@ -91,15 +91,15 @@ TEST_CASE("network: replica groups that are refused") {
     check_refused("{{0,1},{2,3}} x", "expected the end");
     check_refused("{{0,1},{}}", "expected the number of a device");
     check_refused("{{0,1},{2}}", "group 1 has 1 devices");
-    check_refused("{{0,1},{1,2}}", "device 1 is in two places");
+    check_refused("{{0,1},{1,2}}", "device 1 occurs twice");
     check_refused("{{0,1},{2,4}}", "device 3 of 4 is missing");
     check_refused("{{0,1},{2,-3}}", "column 11");
     check_refused("{{0,99999999999999999999}}", "expected the number");
     check_refused("{}", "not known");
     check_refused("{}", "0 devices", 0);
     check_refused("{}", "2000000000 devices", 2000000000);
-    check_refused("{{0,1}}", "name 2 devices, and there are 4", 4);
-    check_refused("[2,4]<=[9]", "[2,4] has 8 devices, [9] has 9");
+    check_refused("{{0,1}}", "name 2 devices, but there are 4", 4);
+    check_refused("[2,4]<=[9]", "[2,4] has 8 devices, but [9] has 9");
     check_refused("[8]<=[8]", "not a number of groups and their size");
     check_refused("[2,4]", "expected `<=`");
     check_refused("[2,0]<=[0]", "a size from 1");
@@ -118,7 +118,7 @@ TEST_CASE("network: replica groups that are refused") {
     check_refused("mesh['x'=2] {}", "the name of an axis");
     check_refused("mesh['x'=4] {'x':(3)2}", "(3)2 does not divide axis 'x' of 4");
     check_refused("mesh['x'=4] {'x':(1)2,'x':(1)2}", "axis 'x' is named twice");
-    check_refused("mesh['x'=12] {'x':(2)2,'x':(3)2}", "cut each other");
+    check_refused("mesh['x'=12] {'x':(2)2,'x':(3)2}", "overlap");
     check_refused("mesh['x'=4] {'x':(1)1000000000}", "does not divide");
     check_refused("mesh['x'=2], device_ids=([2]) {'x'}", "not supported");
     check_refused("mesh[" + std::string(100000, '\''), "the name of an axis");
@@ -170,7 +170,7 @@ TEST_CASE("network: irregular replica groups are refused when they are placed") 
                     "[3,4]<=[12]"));  // a group would consist of part of a node and part of the next
     const auto wrong = place_groups(on, parsed("[1,4]<=[4]"));
     REQUIRE(!wrong.has_value());
-    CHECK(wrong.error().message.find("name 4 devices, the slice 8 has 8 chips") != std::string::npos);
+    CHECK(wrong.error().message.find("name 4 devices, but the slice 8 has 8 chips") != std::string::npos);
 }
 
 TEST_CASE("network: replica groups of a million devices") {

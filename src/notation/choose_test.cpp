@@ -106,7 +106,7 @@ TEST_CASE("iterations of a repeat that differ become separate blocks") {
     choices.repeats["M"] = {{1, {}, {}}};
     CHECK(chosen(text, choices) == "unknown_name: the program has no `repeat M`");
     choices.repeats = {{"L", {}}};
-    CHECK(chosen(text, choices) == "size: `repeat L` has no copies");
+    CHECK(chosen(text, choices) == "size: `repeat L` has no iterations");
 }
 
 TEST_CASE("roles of dimensions are in the text and change nothing in the program") {

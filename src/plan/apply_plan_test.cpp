@@ -85,10 +85,10 @@ TEST_CASE("more members than KV heads split the query heads") {
     CHECK(type_of(result->program, "Wk") == "[D, K_{tensor}, H]");
     CHECK(type_of(result->program, "Wg") == "[D, F_{tensor,queries}]");
     REQUIRE(result->notes.size() == 1);
-    CHECK(result->notes.front().find("each of them is on 2 chips") != std::string::npos);
+    CHECK(result->notes.front().find("each of them is replicated on 2 chips") != std::string::npos);
     const auto wide = apply_plan(decoder(), roles(), {.tensor = 16});
     REQUIRE(!wide);
-    CHECK(wide.error().hint == "the heads allow 1, 2, 4, 8");
+    CHECK(wide.error().hint == "possible degrees are 1, 2, 4, 8");
     CHECK(!apply_plan(decoder(), roles(), {.tensor = 3}));
 }
 
@@ -132,6 +132,6 @@ TEST_CASE("expert parallelism splits experts, and sequences outside of experts")
     CHECK(type_of(biased, "Br") == "[E_{fsdp}]");
     const auto dense = apply_plan(decoder(), roles(), {.expert = 4});
     REQUIRE(!dense);
-    CHECK(dense.error().message == "expert=4, and the model has no experts");
+    CHECK(dense.error().message == "expert=4, but the model has no experts");
     CHECK(!apply_plan(decoder({{"moe", true}}), roles(), {.expert = 16}));
 }

@@ -92,7 +92,7 @@ TEST_CASE("layers that a stage does not have are left out, with their weights; a
 }
 
 TEST_CASE("more stages than layers, or no layers") {
-    CHECK(stage(10, StagePlace::first) == "pipeline=10, and there are 9 layers");
+    CHECK(stage(10, StagePlace::first) == "pipeline=10, but there are 9 layers");
     CHECK(!pipeline_stages(parse_program(model).value(), 0));
     CHECK(!pipeline_stages(parse_program("X : bf16[8]\nY = relu(X)").value(), 2));
 }

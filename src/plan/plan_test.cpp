@@ -19,20 +19,20 @@ TEST_CASE("a plan is read in any order of its axes, and placed with the axes tha
 TEST_CASE("a plan that does not match the slice is refused with a similar one that does") {
     const auto small = parse_plan({"data=4,tensor=8"}, 64);
     REQUIRE(!small);
-    CHECK(small.error().message == "data=4, tensor=8 is 32 chips, and the slice has 64");
+    CHECK(small.error().message == "data=4, tensor=8 needs 32 chips, but the slice has 64");
     CHECK(small.error().hint == "data=8, tensor=8 is 64");
     const auto hint = [](const char* mesh) { return parse_plan({mesh}, 1024).error().hint; };
     CHECK(hint("expert=16") == "fsdp=64, expert=16 is 1024");
-    CHECK(hint("pipeline=3") == "the sizes of the axes multiply to 1024");
+    CHECK(hint("pipeline=3") == "the product of the axis sizes must be 1024");
     CHECK(hint("fsdp=512,pipeline=8") == "pipeline=8, fsdp=128 is 1024");
-    CHECK(hint("fsdp=512,data=3,tensor=8") == "the sizes of the axes multiply to 1024");
+    CHECK(hint("fsdp=512,data=3,tensor=8") == "the product of the axis sizes must be 1024");
     CHECK(hint("tensor=2048") == "tensor=1024 is 1024");
     const auto none = parse_plan({}, 16);
     REQUIRE(!none);
     CHECK(none.error().hint == "fsdp=16 is 16");
     const auto odd = parse_plan({"data=3,tensor=5"}, 64);
     REQUIRE(!odd);
-    CHECK(odd.error().hint == "the sizes of the axes multiply to 64");
+    CHECK(odd.error().hint == "the product of the axis sizes must be 64");
     const auto huge = parse_plan({"data=4G,fsdp=4G,tensor=4G"}, 64);
     REQUIRE(!huge);
     CHECK(huge.error().message.find("too many chips") != std::string::npos);

@@ -47,11 +47,11 @@ TEST_CASE("sequences that do not divide into micro-batches name the nearest numb
         const auto status = check_batch({sequences * 4096, 4096, microbatches}, {1, 1});
         return status ? "none" : status.error().hint;
     };
-    CHECK(hint(12, 8) == "--microbatches 6 does");
+    CHECK(hint(12, 8) == "use --microbatches 6");
     CHECK(hint(12, 5) == "use --microbatches 6");  // 4 is as near
-    CHECK(hint(128, 7) == "--microbatches 8 does");
-    CHECK(hint(12, 100) == "--microbatches 12 does");
-    CHECK(hint(7, 3) == "--microbatches 1 does");
+    CHECK(hint(128, 7) == "use --microbatches 8");
+    CHECK(hint(12, 100) == "use --microbatches 12");
+    CHECK(hint(7, 3) == "use --microbatches 1");
 }
 
 }  // namespace roofline::core

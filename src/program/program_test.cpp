@@ -125,7 +125,7 @@ TEST_CASE("sizes from outside take precedence with a note; an unknown dimension 
     CHECK_FALSE(program.sized());
     const auto notes = bind_sizes(program, {{"Batch", 16}, {"D", 4}});
     REQUIRE(notes.has_value());
-    CHECK(*notes == std::vector<std::string>{"Batch = 16 from the command line; the text says 8"});
+    CHECK(*notes == std::vector<std::string>{"Batch = 16 from the command line replaces 8 in the text"});
     CHECK(program.sizes == Sizes{{"Batch", 16}, {"D", 4}});
     CHECK(program.sized());
     CHECK(bind_sizes(program, {{"D", 4}})->empty());  // the same size needs no note

@@ -56,9 +56,9 @@ TEST_CASE("many doubled quotes in one record keep their texts") {
 
 TEST_CASE("errors in a table are reported with their place") {
     const Wrong cases[] = {
-        {"a,b\n1\n", 2, 2, "this line has 1 field, the header 2"},
-        {"a,b\n1,2,3\n", 2, 5, "this line has 3 fields, the header 2"},
-        {"a,b\n\"x\ny\",1\n1,2\n3,4\"5\n", 5, 4, "a quote stands inside"},
+        {"a,b\n1\n", 2, 2, "this line has 1 field, but the header has 2"},
+        {"a,b\n1,2,3\n", 2, 5, "this line has 3 fields, but the header has 2"},
+        {"a,b\n\"x\ny\",1\n1,2\n3,4\"5\n", 5, 4, "a field that does not begin with a quote contains one"},
         {"a,b\n1,\"2\n3\n", 2, 3, "never closed"},
         {"a,b\n1,\"2\"3\n", 2, 6, "behind the closing quote"},
         {"a,b\n1,2\rb\n", 2, 4, "carriage return"},

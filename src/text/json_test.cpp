@@ -17,7 +17,8 @@ std::string code(std::string_view text) {
 
 TEST_CASE("JSON of every kind, with Python's additions") {
     const auto value = parse_json(
-        R"( {"a": [1, -2.5e3, true, null, "x\u00e9\ud83d\ude00\n"], "big": 9223372036854775807, "more": 9223372036854775808,
+        R"( {"a": [1, -2.5e3, true, null, "x\u00e9\ud83d\ude00\n"],
+        "big": 9223372036854775807, "more": 9223372036854775808,
             "inf": Infinity, "nan": NaN, "less": -Infinity, "empty": {}, "none": []} )",
         "x.json");
     REQUIRE(value);

@@ -43,7 +43,7 @@ TEST_CASE("rows are dispatched to their experts, processed there and combined") 
     CHECK(error_of(std::string(experts) + "Z : bf16[T, F] = combine[E,C](Y, Share)") ==
           "`combine` takes three dimensions, as in combine[E,C,A](y, weights)");
     CHECK(error_of("X : bf16[T, D]\nI : int32[T, A]\nY : bf16[T, C, D] = dispatch[T,C](X, I)") ==
-          "`T` is a dimension of the argument already");
+          "`T` is already a dimension of the argument");
     CHECK(error_of("X : bf16[T, D]\nI : int32[T, A]\nY : bf16[E, C, T] = dispatch[E,C](X, I)") != "");
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("a window leaves a band of the plane: T W - W^2 / 2, half of it all wh
     CHECK(flops(program_of("T=64, S=64, H=4, W=16\nP : bf16[T, S]\nV : bf16[S, H]\n"
                            "O : bf16[T, H] = causal[T,S,W](P) *_S V\n")) == 2 * 4 * (64 * 16 - 16 * 16 / 2));
     CHECK(error_of("P : bf16[T, S]\nO : bf16[T, S] = causal[T,S,T](P)") ==
-          "`T` is a dimension of the argument already");
+          "`T` is already a dimension of the argument");
     CHECK(error_of("P : bf16[T, S]\nO : bf16[T, S] = causal[T](P)") ==
-          "`causal` takes two dimensions, as in causal[T,S](x), and perhaps a window");
+          "`causal` takes two dimensions, as in causal[T,S](x), and optionally a window");
 }
