@@ -67,13 +67,13 @@ def parse_row(line):
     if not re.search(r"\w \w", fields[5]):
         raise ValueError(f"derivation '{fields[5]}' is not a sentence")
     shlex.split(fields[1])
-    parts_of(fields[2])
+    steps_of(fields[2])
     return Row(*fields[:4], tolerance, fields[5])
 
 
-def parts_of(path):
+def steps_of(path):
     """Returns the parts of a path: a key, an index, or the conditions on an element of a list. Raises ValueError."""
-    parts, position = [], 0
+    steps, position = [], 0
     while position < len(path):
         match = STEP.match(path, position)
         # Every key but the first follows a dot.
@@ -81,41 +81,40 @@ def parts_of(path):
             raise ValueError(f"path '{path}' is not understood at '{path[position:]}'")
         key, index, conditions = match.groups()
         if key is not None:
-            parts.append(key)
+            steps.append(key)
         elif index is not None:
-            parts.append(int(index))
+            steps.append(int(index))
         else:
-            parts.append(dict(condition.split("=", 1) for condition in conditions.split(",")))
+            steps.append(dict(condition.split("=", 1) for condition in conditions.split(",")))
         position = match.end()
-    if not parts:
+    if not steps:
         raise ValueError("an empty path")
-    return parts
+    return steps
 
 
 def look_up(value, path):
     """Returns the value at the path. Raises NotThere."""
     walked = ""
-    for part in parts_of(path):
+    for step in steps_of(path):
         where = walked or "the reply"
-        if isinstance(part, dict):
+        if isinstance(step, dict):
             if not isinstance(value, list):
                 raise NotThere(f"{where} is not a list")
-            hits = [v for v in value
-                    if isinstance(v, dict) and all(k in v and as_text(v[k]) == w for k, w in part.items())]
+            hits = [v for v in value if isinstance(v, dict) and all(k in v and as_text(v[k]) == w for k, w in step.items())]
             if len(hits) != 1:
-                raise NotThere(f"{where} has {len(hits)} elements with {part}")
+                raise NotThere(f"{where} has {len(hits)} elements with {step}")
             value = hits[0]
-        elif isinstance(part, int):
-            if not isinstance(value, list) or not -len(value) <= part < len(value):
-                raise NotThere(f"{where} has no element {part}")
-            value = value[part]
-        elif isinstance(value, dict) and part in value:
-            value = value[part]
-        elif part == "length" and isinstance(value, (list, str, dict)):
+        elif isinstance(step, int):
+            if not isinstance(value, list) or not -len(value) <= step < len(value):
+                raise NotThere(f"{where} has no element {step}")
+            value = value[step]
+        elif isinstance(value, dict) and step in value:
+            value = value[step]
+        elif step == "length" and isinstance(value, (list, str, dict)):
             value = len(value)
         else:
-            raise NotThere(f"{where} has no {part}")
-        walked = f"{walked}.{part}" if walked else str(part)
+            raise NotThere(f"{where} has no {step}")
+        walked = f"{walked}.{step}" if walked else str(step)
     return value
 
 

@@ -35,7 +35,7 @@ CRASHED = 128  # a shell's status for 'killed by a signal' starts here
 
 
 @dataclasses.dataclass
-class ShownCommand:
+class Step:
     """A command and its expected output: lines [begin, end) of the file hold the output."""
 
     command: str
@@ -68,9 +68,9 @@ def blocks_of(lines, markdown):
     return found
 
 
-def commands_of(lines, markdown):
+def steps_of(lines, markdown):
     """Returns the commands of a transcript, in order."""
-    commands = []
+    steps = []
     for begin, end in blocks_of(lines, markdown):
         number, in_block = begin, []
         while number < end:
@@ -84,9 +84,9 @@ def commands_of(lines, markdown):
             number += 1
             if in_block:
                 in_block[-1].end = first
-            in_block.append(ShownCommand(command.strip(), first + 1, number, end))
-        commands += in_block
-    return commands
+            in_block.append(Step(command.strip(), first + 1, number, end))
+        steps += in_block
+    return steps
 
 
 def without_blank_end(lines):
@@ -139,26 +139,26 @@ def check_file(file, root, program, update):
     lines = text.split("\n")
     outcome, replaced = Outcome(), []
     try:
-        commands = [shown for shown in commands_of(lines, file.suffix == ".md") if shown.runs()]
+        steps = [step for step in steps_of(lines, file.suffix == ".md") if step.runs()]
     except ValueError as error:
         return Outcome(failed=1, report=f"{file}: {error}\n")
     with tempfile.TemporaryDirectory() as folder:
         binary = prepare(root, pathlib.Path(folder), program)
-        for shown in commands:
-            expected = without_blank_end(lines[shown.begin : shown.end])
-            got, crashed = run(shown.command, binary, str(pathlib.Path(folder) / "work"))
+        for step in steps:
+            expected = without_blank_end(lines[step.begin : step.end])
+            got, crashed = run(step.command, binary, str(pathlib.Path(folder) / "work"))
             if got == expected and not crashed:
                 outcome.passed += 1
             elif update and not crashed:
                 outcome.passed += 1
-                replaced.append((shown, expected, got))
+                replaced.append((step, expected, got))
             else:
                 outcome.failed += 1
                 difference = difflib.unified_diff(expected, got, "expected", "got", lineterm="", n=2)
-                outcome.report += f"{file}:{shown.line}: $ {shown.command}\n" + "".join(f"    {d}\n" for d in difference)
-    for shown, expected, got in reversed(replaced):
-        lines[shown.begin : shown.begin + len(expected)] = got
-        print(f"{file}:{shown.line}: updated")
+                outcome.report += f"{file}:{step.line}: $ {step.command}\n" + "".join(f"    {d}\n" for d in difference)
+    for step, expected, got in reversed(replaced):
+        lines[step.begin : step.begin + len(expected)] = got
+        outcome.report += f"{file}:{step.line}: updated\n"
     if replaced:
         file.write_text("\n".join(lines), encoding="utf-8")
     return outcome

@@ -111,9 +111,9 @@ def main():
                     for side, growth in growths_of(options.program, folder, header, rows, columns).items():
                         growths[kind, size, side].append(growth)
                         print(f"# {' '.join(name)}, {side} the median {size}: {growth:.3f}", file=sys.stderr)
-    print("# Errors of kernel models beyond the sizes that they were fitted to: what is added to the error per doubling\n"
-          "# of the distance. Written by scripts/fit_extrapolation.py from public tables, held out by range, as\n"
-          "# docs/method/accuracy.md describes.")
+    print("# Errors of kernel models outside the range of sizes that they were fitted to: the increase of the error per "
+          "doubling of\n# the distance. Written by scripts/fit_extrapolation.py from public tables, with held-out ranges;\n"
+          "# docs/method/accuracy.md explains the method.")
     for kind, size, side in sorted(growths):
         each = growths[kind, size, side]
         mean = max(sum(each) / len(each), 0)

@@ -5,10 +5,10 @@
     scripts/fit_steps.py steps.csv [more.csv ...]
 
 A publisher has the square root of the number of its rows as weight; the fit minimizes the mean of
-|log(predicted / measured)|, so that single outliers do not dominate. The error is that of rows of held-out publishers,
-one after the other. The launch overhead, and how device and host overlap, are kept if too few steps of other publishers
-wait for launches to determine them; for kernels of narrower dtypes, if other publishers have too few such steps,
-the parameters of other kernels are used. Needs only Python. Deterministic.
+|log(predicted / measured)|, so that single outliers do not dominate. The error is that of rows of held-out publishers, one
+after the other. The launch overhead, and how device and host overlap, are kept if too few steps of the other publishers
+wait for launches to determine them; for kernels of narrower dtypes, if the other publishers have too few such steps, the
+parameters of other kernels are used. Needs only Python. Deterministic.
 """
 import collections
 import csv

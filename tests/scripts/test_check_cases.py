@@ -26,7 +26,7 @@ class Paths(InScratchTree):
     def test_paths_that_are_none(self):
         for path in ("", ".a", "a..b", "a[", "a[]", "a[b]", "a]", "a.[0]"):
             with self.subTest(path), self.assertRaises(ValueError):
-                check_cases.parts_of(path)
+                check_cases.steps_of(path)
 
 
 class Values(InScratchTree):
