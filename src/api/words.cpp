@@ -77,9 +77,9 @@ struct Phrase {
 };
 
 constexpr Phrase phrases[] = {
-    {"`roofline model --list` has the names; a configuration is a file that ends in .json",
+    {"`roofline model --list` lists the names; a configuration is a file that ends in .json",
      "Model::names() has the names; Model::from_config() reads a configuration"},
-    {"`roofline model --list` has", "the documentation has"},
+    {"`roofline model --list` lists", "the documentation lists"},
     {"--local-dir .`, and name that file", "--local-dir .`, and give its text to Model::from_config()"},
     {"--on tpu-v5e:4x4 --mesh", "--on tpu-v5e:4x4 and --mesh"},
     {"--mesh names another", "ServingSetup::plan names another"},
@@ -88,6 +88,7 @@ constexpr Phrase phrases[] = {
     {"shorten --seq", "shorten the sequence"},
     {"without --seq", "without a length of sequence"},
     {"neither --seq", "neither a length of sequence"},
+    {"from the command line replaces", "given to Program::with_sizes() replaces"},
     {"from the command line; the text says", "given beside the text, which says"},
     {"on the command line wins", "that Program::with_sizes() gives wins"},
 };

@@ -88,7 +88,7 @@ TEST_CASE("statements of a time line follow one another; a repeat is drawn once"
     CHECK(says(svg, "Statements 2 to 2: L = 5 times, drawn once."));
     CHECK(says(svg, "1 Y = relu(X) | 200 us | HBM"));
     CHECK(says(svg, "2 Y = relu(Y) | 200 us | HBM"));
-    CHECK(says(svg, "In turn 1.2 ms; 1.2 ms if everything overlaps."));
+    CHECK(says(svg, "Sequential 1.2 ms; 1.2 ms if everything overlaps."));
 }
 
 TEST_CASE("the picture of the mesh has what each chip holds") {
@@ -178,8 +178,8 @@ TEST_CASE("the picture of a pipeline's step has the times of its text") {
     const double busy = json["time_s"]["math"];
     CHECK(lower > busy);
     CHECK(says(response.svg, "lower " + to_text(Seconds{lower}) + ", if everything overlaps"));
-    CHECK(says(response.svg, "in turn " + to_text(Seconds{json["step"]["sequential_s"].get<double>()})));
-    CHECK(says(response.svg, to_text(Seconds{lower - busy}) + " of them are the bubble"));
+    CHECK(says(response.svg, "sequential " + to_text(Seconds{json["step"]["sequential_s"].get<double>()})));
+    CHECK(says(response.svg, to_text(Seconds{lower - busy}) + " of them are the pipeline bubble"));
 }
 
 TEST_CASE("a sweep of several machines has a colour for each, a dash for each kind, and a legend") {

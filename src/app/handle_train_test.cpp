@@ -106,7 +106,7 @@ TEST_CASE("products with parameters take the time of their dtype, forward and ba
     CHECK(narrow["memory_bytes"] == wide["memory_bytes"]);
     CHECK(narrow["plan"]["products"] == "fp8");
     CHECK(wide["plan"]["products"].is_null());
-    CHECK(trained(request, Format::text).out.find("products in fp8") != std::string::npos);
+    CHECK(trained(request, Format::text).out.find("matmuls in fp8") != std::string::npos);
     request.products = "f32";
     CHECK_FALSE(handle(request, Format::text));
     request.products = "int8";

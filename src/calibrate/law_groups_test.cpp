@@ -26,7 +26,7 @@ TEST_CASE("laws of a file of constants are found by their group") {
     REQUIRE(sends.size() == 1);
     CHECK(text_in(sends.front(), "tiers") == "a+b");
     CHECK(text_in(sends.front(), "system").empty());
-    CHECK(laws_in(file, LawGroup{"kernel", "kind", "send"}).size() == 1);
+    CHECK(laws_in(file, laws_of_kernels(KernelKind::gather)).size() == 1);
     CHECK(laws_in(file, laws_of_exchanges()).empty());
     CHECK(laws_in(TomlNode(), laws_of_exchanges()).empty());
 }

@@ -147,7 +147,7 @@ TEST_CASE("doubtful figures give notes") {
     const auto beaten = made({"device,HBMBw\n0,120\n"}, base());
     REQUIRE(beaten);
     REQUIRE(beaten->notes.size() == 1);
-    CHECK(beaten->notes[0].find("beats") != std::string::npos);
+    CHECK(beaten->notes[0].find("exceeds") != std::string::npos);
     const auto few = made({"device,FP64Flops\n0,100\n"}, base());  // of 400 GFLOP/s
     REQUIRE(few);
     REQUIRE(few->notes.size() == 1);

@@ -25,5 +25,5 @@ TEST_CASE("a configuration has its own model_type, or that of its language model
     CHECK(parse_config("{}", "c.json").error().code == "missing_key");
     CHECK(parse_config(R"({"model_type": 3})", "c.json").error().message ==
           "`model_type` is a whole number, not a string");
-    CHECK(parse_config(R"({"quantization": {}})", "c.json").error().message.find("quantised") != std::string::npos);
+    CHECK(parse_config(R"({"quantization": {}})", "c.json").error().message.find("quantisation") != std::string::npos);
 }

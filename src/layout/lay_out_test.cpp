@@ -199,7 +199,7 @@ TEST_CASE("splits that do not divide evenly are padded, and a note says so") {
 TEST_CASE("a result on one chip is computed there, and its operands are brought to it") {
     const std::string head = "mesh X=4, Y=4\nB=8, D=1024, F=4096\nA : bf16[B, D] at X=1\nW : bf16[D_XY, F]\n";
     const Case made = laid(head + "R : bf16[B, F] at X=1 = gelu(A * W)", "tpu-v5e", "4x4");
-    CHECK(chosen(made) == "at X=1,Y=0 alone, gather W over XY to X=1,Y=0");
+    CHECK(chosen(made) == "on X=1,Y=0 alone, gather W over XY to X=1,Y=0");
     const Statement& statement = std::get<Statement>(made.laid.local.body.nodes[0]);
     CHECK(statement.one_chip);
     REQUIRE(statement.messages.size() == 1);
@@ -223,20 +223,20 @@ TEST_CASE("a tensor that all hosts have is loaded in shares, or entirely by the 
     // 2^34 B: 15/16 over two links of 50 GB/s after 1/16 over PCIe; or all of it over one PCIe link of 15 GB/s.
     CHECK(plans[0].text == "gather G over XY to X=0,Y=0");
     CHECK(plans[0].lower_s == approx(15.0 / 16 * 17179869184 / 100e9));
-    CHECK(plans[1].text == "at X=0,Y=0 alone, no communication");
+    CHECK(plans[1].text == "on X=0,Y=0 alone, no communication");
     CHECK(plans[1].lower_s == approx(17179869184 / 15e9));
     // With slow links the other way is faster.
     Case slow = read(text, "tpu-v5e", "4x4");
     REQUIRE(set_figure(slow.system.slice.machine, "ici.bandwidth=5e9").has_value());
     const auto out = lay_out(slow.program, slow.system);
     REQUIRE(out.has_value());
-    CHECK(out->statements.at(0).plans.at(0).text == "at X=0,Y=0 alone, no communication");
+    CHECK(out->statements.at(0).plans.at(0).text == "on X=0,Y=0 alone, no communication");
     // A tensor that all chips want is also loaded in shares and then gathered.
     CHECK(chosen(laid("mesh X=4, Y=4\nW : int8[D=131072, F=131072] in host\nG : int8[D, F] = W", "tpu-v5e", "4x4")) ==
           "all-gather G over XY");
     // A tensor in the host memory of one chip is loaded through that chip.
     CHECK(chosen(laid("mesh X=4, Y=4\nW : int8[D=4096, F=4096] in host at Y=1\nG : int8[D_XY, F] = W", "tpu-v5e",
-                      "4x4")) == "at X=0,Y=1 alone, scatter G over XY from X=0,Y=1");
+                      "4x4")) == "on X=0,Y=1 alone, scatter G over XY from X=0,Y=1");
 }
 
 TEST_CASE("work on several single chips, or on one chip within a kernel of all chips, is refused") {

@@ -60,7 +60,7 @@ TEST_CASE("machine: contradictory leaf switches") {
         check_refused(fmt::format("topology = \"nic\"\nleaf = 32\noversubscription = \"{}\"", bad), "wrong_type",
                       "ratio of two whole numbers");
     }
-    check_refused("topology = \"nic\"\nleaf = 32\noversubscription = 2", "wrong_type", "string");
+    check_refused("topology = \"nic\"\nleaf = 32\noversubscription = 2", "wrong_type", "text");
     check_refused("topology = \"nic\"\nleaf = 32", "missing_key", "without `oversubscription`");
     check_refused("topology = \"nic\"\noversubscription = \"2:1\"", "missing_key", "without `leaf`");
     check_refused("topology = \"nic\"\nrails = 8", "missing_key", "without `leaf`");

@@ -287,7 +287,7 @@ TEST_CASE("names are checked") {
 }
 
 TEST_CASE("errors about types name the expected type") {
-    CHECK(error_of("id = 3\nname = \"X\"\n").message == "`id` must be a string, not a whole number");
+    CHECK(error_of("id = 3\nname = \"X\"\n").message == "`id` must be a text, not a whole number");
     CHECK(error_after_head("matmul = 3\n").hint == "begin each entry with [[matmul]]");
     CHECK(error_after_head("matmul = [3]\n").code == "wrong_type");
     CHECK(error_after_head("clock = \"1 GHz\"\n").hint == "write clock = { value = \"...\", source = \"...\" }");

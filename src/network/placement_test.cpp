@@ -174,7 +174,7 @@ TEST_CASE("network: a mesh that does not match the slice") {
     CHECK(refused.error().message.find("X=4, Y=8") != std::string::npos);
     const auto alone = place_mesh(catalogue_slice("tpu-v5e", "1"), {{"X", 2}});
     REQUIRE(!alone.has_value());
-    CHECK(alone.error().message.find("there is one") != std::string::npos);
+    CHECK(alone.error().message.find("there is only one") != std::string::npos);
     CHECK(alone.error().hint.find("tpu-v5e:") != std::string::npos);
 }
 

@@ -155,12 +155,12 @@ TEST_CASE("network: slices that cannot be built are refused") {
     check_refused("tpu-v5p", "16x16x32", "larger than a pod");
     check_refused("tpu-v5e", "1x1x1x1", "has 2 axes");
     check_refused("tpu-v5p", "4x4x4x4", "has 3 axes");
-    check_refused("h100-sxm", "16", "joins 8 chips");
-    check_refused("h100-sxm", "9x2", "joins 8 chips");
-    check_refused("gb200", "73", "joins 72 chips");
-    check_refused("inferentia2", "13", "joins 12 chips");
+    check_refused("h100-sxm", "16", "connects 8 chips");
+    check_refused("h100-sxm", "9x2", "connects 8 chips");
+    check_refused("gb200", "73", "connects 72 chips");
+    check_refused("inferentia2", "13", "connects 12 chips");
     check_refused("h100-sxm", "8x4x2", "needs more");
-    check_refused("tpu-v5e", "16x16*2*2", "not the shape");
+    check_refused("tpu-v5e", "16x16*2*2", "is not a slice shape");
     CHECK(slice("h100-sxm", "16").error().hint.find(":8x4") != std::string::npos);
     CHECK(slice("tpu-v5e", "4x4x2").error().hint.find("4x4*4") != std::string::npos);
 }
@@ -204,7 +204,7 @@ TEST_CASE("network: user-defined machines") {
     CHECK(make_slice(toy({tier("none"), tier("switch")}), "77")->chips() == 77);
     CHECK(make_slice(toy({tier("none")}), "2").error().code == "bad_slice");
     CHECK(make_slice(toy({tier("pair")}), "2")->chips() == 2);
-    CHECK(make_slice(toy({tier("pair")}), "3").error().message.find("joins 2 chips") != std::string::npos);
+    CHECK(make_slice(toy({tier("pair")}), "3").error().message.find("connects 2 chips") != std::string::npos);
 
     // A torus whose file says nothing about rings is open, and a note says so; a mesh is open by definition.
     const auto open = make_slice(toy({tier("torus2d")}), "4x6");
@@ -225,7 +225,7 @@ TEST_CASE("network: user-defined machines") {
         const auto made = make_slice(toy({tier(topology)}), "4");
         REQUIRE(made.has_value());
         REQUIRE(made->notes.size() == 1);
-        CHECK(made->notes[0].find("lower bounds that it may miss") != std::string::npos);
+        CHECK(made->notes[0].find("may exceed these lower bounds") != std::string::npos);
         CHECK(make_slice(toy({tier(topology)}), "1")->notes.empty());
     }
 }

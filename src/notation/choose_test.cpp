@@ -31,9 +31,10 @@ TEST_CASE("an option chooses what is read, and what is not chosen is removed") {
 TEST_CASE("options that do not exist, are declared twice or inside a block are errors, with the nearest name") {
     const auto wrong = parse_program(with_options, "", {{{"wid", true}}, {}});
     REQUIRE(!wrong);
-    CHECK(wrong.error().message == "no option `wid`");
+    CHECK(wrong.error().message == "there is no option `wid`");
     CHECK(wrong.error().hint == "did you mean `wide`?");
-    CHECK(chosen("option a = no\nwhen b { X : bf16[B] }\nY : bf16[B] = relu(X)") == "unknown_name: no option `b`");
+    CHECK(chosen("option a = no\nwhen b { X : bf16[B] }\nY : bf16[B] = relu(X)") ==
+          "unknown_name: there is no option `b`");
     CHECK(chosen("option a = no\noption a = yes").starts_with("defined_twice"));
     CHECK(chosen("X : bf16[B]\nrepeat L { option a = no }").starts_with("syntax"));
     CHECK(chosen("option a = maybe").starts_with("syntax"));

@@ -23,12 +23,12 @@ bool says(const std::vector<std::string>& warnings, std::string_view part) {
 TEST_CASE("a product that sums over a dimension of only one operand gets a warning with both readings and its place") {
     const auto both = slips("bf16[B,D]*bf16[E,F]->bf16[B,F]");
     CHECK(says(both, "line 1, column 10: "));
-    CHECK(says(both, "sums D in A alone and E in B alone"));
+    CHECK(says(both, "sums over D, which only A has"));
     CHECK(says(both, "sum[D](A) and sum[E](B) first"));
     CHECK(says(both, "D and E are one dimension"));
     CHECK(says(slips("bf16[B,D=8]*bf16[E=4,F]->bf16[B,F]"), "another operand has D as well"));
-    CHECK(says(slips("bf16[B,D]*bf16[B,F]->bf16[B,F]"), "D in A alone"));
-    CHECK(says(slips("A:bf16[B,D]; W:bf16[E,F]; V:bf16[F,G]\nO:bf16[B,G] = A * W * V"), "E in W alone"));
+    CHECK(says(slips("bf16[B,D]*bf16[B,F]->bf16[B,F]"), "D, which only A has"));
+    CHECK(says(slips("A:bf16[B,D]; W:bf16[E,F]; V:bf16[F,G]\nO:bf16[B,G] = A * W * V"), "E, which only W has"));
     CHECK(says(slips("A:bf16[B,D]; W:bf16[E,F]\nO:bf16[B,F] = relu(A * W)"), "line 2, column 22"));
 }
 

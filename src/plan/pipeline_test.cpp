@@ -187,7 +187,7 @@ TEST_CASE("impossible schedules are refused") {
     CHECK(parse_schedule("zero_bubble").error().hint == "did you mean `zero-bubble`?");
     CHECK(!pipeline_cost({Schedule::one_f_one_b, 4, 8, 2}));
     CHECK(!pipeline_cost({Schedule::interleaved, 4, 8, 1}));
-    CHECK(pipeline_cost({Schedule::interleaved, 4, 6, 2}).error().hint.find("take 8") != std::string::npos);
+    CHECK(pipeline_cost({Schedule::interleaved, 4, 6, 2}).error().hint.find("use 8") != std::string::npos);
     CHECK(!pipeline_cost({Schedule::zero_bubble, 8, 4, 1}));
     CHECK(!pipeline_cost({Schedule::gpipe, 0, 4, 1}));
     CHECK(!pipeline_cost({Schedule::zero_bubble, 4, 8, 1, 1.5}));

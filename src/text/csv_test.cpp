@@ -60,7 +60,7 @@ TEST_CASE("errors in a table are reported with their place") {
         {"a,b\n1,2,3\n", 2, 5, "this line has 3 fields, but the header has 2"},
         {"a,b\n\"x\ny\",1\n1,2\n3,4\"5\n", 5, 4, "a field that does not begin with a quote contains one"},
         {"a,b\n1,\"2\n3\n", 2, 3, "never closed"},
-        {"a,b\n1,\"2\"3\n", 2, 6, "behind the closing quote"},
+        {"a,b\n1,\"2\"3\n", 2, 6, "after the closing quote"},
         {"a,b\n1,2\rb\n", 2, 4, "carriage return"},
         {"a,b\n1,2\xFF\n", 2, 4, "0xFF"},
         {"a,b\n1,\x1b[2J\n", 2, 3, "U+001B"},

@@ -142,7 +142,7 @@ TEST_CASE("rejections name their cause") {
     peak.clock_spread = 0.1;
     CHECK(refusal_of(peak).find("clock changed") != std::string::npos);
     peak.rate.disturbed = true;
-    CHECK(refusal_of(peak).find("too few samples") != std::string::npos);
+    CHECK(refusal_of(peak).find("disturbed too many samples") != std::string::npos);
 }
 
 TEST_CASE("what one kernel shows about the ports applies to all kernels that use them") {

@@ -264,7 +264,7 @@ TEST_CASE("a row that cannot be priced says why") {
     CHECK(reason(row) == "the batch is no multiple of dp and micro_batch");
     row = two_layers(8);
     row.system = "abacus";
-    CHECK(reason(row) == "the system `abacus` is unknown");
+    CHECK(reason(row) == "the system `abacus` is not known");
     row = two_layers(8);
     row.params = 1e9;
     CHECK(reason(row) == "the sizes of `gpt-toy` make 0.07775 G parameters, and the row says 1 G");

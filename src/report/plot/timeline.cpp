@@ -327,7 +327,8 @@ private:
 
 std::string describe(const Timeline& timeline, const TimelineDrawing& drawing) {
     std::string out = fmt::format(
-        "Statements one after the other; what each keeps busy starts with it. In turn {}; {} if everything overlaps.\n",
+        "Statements one after the other; what each keeps busy starts with it. Sequential {}; {} if everything "
+        "overlaps.\n",
         to_text(Seconds{timeline.total_s}), to_text(Seconds{timeline.overlap_s}));
     if (timeline.bubble_s > 0) out += bubble_text(timeline) + ".\n";
     for (const TimelineRepeat& repeat : timeline.repeats) {

@@ -48,7 +48,7 @@ TEST_CASE("steps follow one another, and bars are as long as their times") {
 TEST_CASE("the whole and its bound are marked, and the table says what hides") {
     const std::string svg = to_svg(two_steps());
     const std::vector<std::string> strong = texts(elements_of(svg, "strong"));
-    CHECK(contains(strong, "in turn 100 us"));
+    CHECK(contains(strong, "sequential 100 us"));
     CHECK(contains(strong, "lower 70 us, if everything overlaps"));
     const std::vector<std::string> details = texts(elements_of(svg, "detail"));
     CHECK(contains(details, "1  H = In * Win"));
@@ -66,7 +66,7 @@ TEST_CASE("a repeat is drawn once with how often it happens; totals are then tol
     const std::string svg = to_svg(line);
     CHECK(contains(texts(elements_of(svg, "detail")), "\u00d7 L = 8, drawn once"));
     CHECK(contains(texts(elements_of(svg, "strong")),
-                   "in turn 590 us; lower 560 us, if everything overlaps, repeats included"));
+                   "sequential 590 us; lower 560 us, if everything overlaps, repeats included"));
     CHECK(elements_of(svg, "peak").empty());
     CHECK(elements_of(svg, "bracket").size() == 1);
 }
