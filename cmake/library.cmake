@@ -5,8 +5,8 @@ file(GLOB_RECURSE roofline_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*
 list(FILTER roofline_sources EXCLUDE REGEX "_test\\.cpp$")
 list(FILTER roofline_sources EXCLUDE REGEX "/src/(measure|app/local|app/cli)/")
 
-# The data files, as constants of one generated source. The program that writes it runs on the machine that builds: for another
-# machine, name one that was built for this one (the target embed_data).
+# The data files, as constants of one generated source. The program that writes it runs on the machine that builds: for
+# another machine, name one that was built for this one (the target embed_data).
 set(ROOFLINE_EMBED_DATA "" CACHE FILEPATH "When cross-compiling: the program embed_data, built for the machine that builds")
 set(roofline_embed_data ${ROOFLINE_EMBED_DATA})
 if(NOT roofline_embed_data)

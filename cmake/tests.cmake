@@ -25,8 +25,8 @@ if(doctest_FOUND)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/docs_test.cpp ${PROJECT_SOURCE_DIR}/tests/library_test.cpp
                               ${PROJECT_SOURCE_DIR}/tests/embedded_test.cpp
                               PROPERTIES COMPILE_DEFINITIONS ROOFLINE_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
-  # The tests of each source are a test of CTest, so that they run in processes side by side. doctest counts the tests of other
-  # sources as skipped, so it must not print those, and it passes where nothing matches.
+  # The tests of each source are a test of CTest, so that they run in processes side by side. doctest counts the tests
+  # of other sources as skipped, so it must not print those, and it passes where nothing matches.
   foreach(file IN LISTS roofline_unit_tests roofline_tests_own)
     cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE name)
     if(NOT name STREQUAL "tests/main.cpp")

@@ -1,6 +1,8 @@
-// Writes the C++ source that holds the files of data/ as constants: what src/machine/embedded.hpp declares. The build runs it.
+// Writes the C++ source that holds the files of data/ as constants: what src/machine/embedded.hpp declares. The build
+// runs it.
 //   embed_data DATA OUTPUT      the folder, and the source to write
-// Files of TOML are parsed here, so that the program need not: their values go into one array and their texts into another.
+// Files of TOML are parsed here, so that the program need not: their values go into one array and their texts into
+// another.
 #include <algorithm>
 #include <cstdint>
 #include <exception>

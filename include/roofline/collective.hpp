@@ -6,8 +6,8 @@
 
 namespace roofline {
 
-/// What chips exchange. The last four are between one chip and another or all of them. The program's table of collectives has the
-/// same order.
+/// What chips exchange. The last four are between one chip and another or all of them. The program's table of
+/// collectives has the same order.
 enum class CollectiveKind : std::uint8_t {
     all_gather,
     reduce_scatter,

@@ -9,8 +9,9 @@
 
 namespace roofline::core {
 
-/// The constants that a request means: those of the program; for the machines that are files, those that stand in them, which
-/// go first; and those named by --calibration, which go before all. Errors: a file that is no calibration, with line and column.
+/// The constants that a request means: those of the program; for the machines that are files, those that stand in them,
+/// which go first; and those named by --calibration, which go before all. Errors: a file that is no calibration, with
+/// line and column.
 [[nodiscard]] Result<Calibrations> resolve_calibrations(const CalibrationRef& reference,
                                                         const std::vector<MachineRef>& machines);
 

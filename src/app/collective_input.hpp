@@ -11,8 +11,9 @@
 
 namespace roofline::core {
 
-/// What nccl-tests do not say of themselves: `operation` is what --collective names ("all-gather"; "" for nothing), and a slice
-/// that --on names says how many ranks there are. Errors: an operation that is none, a slice that cannot be wired.
+/// What nccl-tests do not say of themselves: `operation` is what --collective names ("all-gather"; "" for nothing), and
+/// a slice that --on names says how many ranks there are. Errors: an operation that is none, a slice that cannot be
+/// wired.
 [[nodiscard]] Result<NcclHints> nccl_hints(const std::string& operation, const std::vector<MachineRef>& machines);
 
 }  // namespace roofline::core

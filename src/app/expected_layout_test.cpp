@@ -26,8 +26,8 @@ double expected(const OpRequest& request) {
 
 }  // namespace
 
-// The same work twice over cannot be done sooner, and there is a layout for the larger batch that serves the smaller one as well. With
-// the layout of the least bound 256 rows were expected to take 0.114 ms and 128 rows 0.141.
+// The same work twice over cannot be done sooner, and there is a layout for the larger batch that serves the smaller
+// one as well. With the layout of the least bound 256 rows were expected to take 0.114 ms and 128 rows 0.141.
 TEST_CASE("an expected time does not fall because a doubled batch has another layout") {
     double last = 0;
     for (const std::int64_t rows : {64, 128, 256, 512, 1024, 2048}) {

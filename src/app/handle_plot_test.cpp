@@ -58,8 +58,8 @@ std::string refusal(const OpRequest& op) {
 
 bool says(const std::string& svg, const std::string& text) { return svg.find(text) != std::string::npos; }
 
-// One chip of two: 2 * 1000 * 500 * 1000 FLOP in 1 ms; 1 MB of A, 1 MB of B and 2 MB of C in 0.4 ms. The sum of C's 2 MB
-// over two chips side by side: each sends half of it and half of the sum over the one link between them, 2 ms.
+// One chip of two: 2 * 1000 * 500 * 1000 FLOP in 1 ms; 1 MB of A, 1 MB of B and 2 MB of C in 0.4 ms. The sum of C's 2
+// MB over two chips side by side: each sends half of it and half of the sum over the one link between them, 2 ms.
 constexpr const char* matmul = "B=1000, D=1000, F=1000\nA: bf16[B, D_X] * W: bf16[D_X, F] -> C: bf16[B, F]";
 
 }  // namespace
@@ -152,8 +152,8 @@ TEST_CASE("a bar of rows for experts is as long as the time that its step has fo
     op.mesh = {"X=8"};
     op.plot = PlotKind::timeline;
     const std::string svg = svg_of(op);
-    // one copy of 1024 tokens of 2048 numbers, 7/8 of them to others at 450 GB/s: 8.16 us; 8 copies 65.2 us. The dispatch is
-    // bound by HBM, 11.3 us: X, R and all of Xe
+    // one copy of 1024 tokens of 2048 numbers, 7/8 of them to others at 450 GB/s: 8.16 us; 8 copies 65.2 us. The
+    // dispatch is bound by HBM, 11.3 us: X, R and all of Xe
     const double copy = 1024.0 * 2048 * 2 * 7 / 8 / 450e9;
     const double step = (1024.0 * 2048 * 2 + 1024 * 8 * 4 + 16.0 * 512 * 2048 * 2) / 3.35e12;
     const std::vector<SvgElement> bars = elements_of(svg, "bar");

@@ -60,7 +60,8 @@ TEST_CASE("training on slices side by side is a column each in text, a line each
 }
 
 TEST_CASE("the exit status of training on several slices is 1 when it fits none of them") {
-    // 8.03 G parameters with their gradients and moments take 96 GB, and a chip of 80 GB has a half or an eighth of them
+    // 8.03 G parameters with their gradients and moments take 96 GB, and a chip of 80 GB has a half or an eighth of
+    // them
     TrainRequest request = trained_llama({"h100-sxm:1", "h100-sxm:8"});
     request.remat = "full";
     CHECK(trained(request, Format::text).exit_code == 0);

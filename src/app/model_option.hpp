@@ -14,12 +14,12 @@
 
 namespace roofline::core {
 
-/// The configuration that a file holds, or that of a model that the program knows by name. Errors: a file that is none; no such
-/// name.
+/// The configuration that a file holds, or that of a model that the program knows by name. Errors: a file that is none;
+/// no such name.
 [[nodiscard]] Result<Config> resolve_config(const NamedText& reference);
 
-/// What is quantised: as a file of its own says, hf_quant_config.json, or the configuration where the file has no name. None: nothing
-/// is. Errors: a file that is no JSON; a method that is not known.
+/// What is quantised: as a file of its own says, hf_quant_config.json, or the configuration where the file has no name.
+/// None: nothing is. Errors: a file that is no JSON; a method that is not known.
 [[nodiscard]] Result<std::optional<Quantisation>> quantisation_beside(const NamedText& file, const Config& config);
 
 /// A dtype, or none for "". `option` stands in the message about a word that is none.

@@ -1,4 +1,5 @@
-// What any door asks and what it is answered. A request carries the contents of its files, so answering it needs no disk.
+// What any door asks and what it is answered. A request carries the contents of its files, so answering it needs no
+// disk.
 #pragma once
 
 #include <optional>
@@ -92,7 +93,8 @@ struct FitRequest {
 struct ModelRequest {
     NamedText config;  ///< config.json, or a name and no text: a model that the program knows
     std::vector<WeightFile>
-        checkpoint{};  ///< files of weights; where there are any they are asked for, and `config` lies beside them or is empty
+        /// files of weights; where there are any they are asked for, and `config` lies beside them or is empty
+        checkpoint{};
     NamedText checkpoint_index{};  ///< of several of them: model.safetensors.index.json
     NamedText quantisation{};      ///< hf_quant_config.json; no text: what the configuration says
     std::string sequence;          ///< "8k"; "": the configuration's context
@@ -192,8 +194,8 @@ struct Response {
     std::vector<Error> beside{};     ///< of the machines that an answer about others leaves out
 };
 
-/// The handlers, one for each request. Errors: words that make no sense, files that cannot be read as what they are named for, machines
-/// that are not known.
+/// The handlers, one for each request. Errors: words that make no sense, files that cannot be read as what they are
+/// named for, machines that are not known.
 [[nodiscard]] Result<Response> handle(const OpRequest& request, Format format, bool color);
 [[nodiscard]] Result<Response> handle(const MachineRequest& request, Format format);
 [[nodiscard]] Result<Response> handle(const ModelRequest& request, Format format);
@@ -207,7 +209,8 @@ struct Response {
 [[nodiscard]] Result<Response> handle(const FitRequest& request, Format format);
 [[nodiscard]] Result<Response> handle(const ImportRequest& request, Format format);
 
-/// Answers a request with its handler. Exit codes: 0 done, 1 a negative answer (no tile fits, a check failed), 2 the request or its input is wrong.
+/// Answers a request with its handler. Exit codes: 0 done, 1 a negative answer (no tile fits, a check failed), 2 the
+/// request or its input is wrong.
 [[nodiscard]] Response handle(const Request& request);
 
 /// What a request that cannot be answered is answered with.

@@ -12,7 +12,8 @@
 
 namespace roofline::core {
 
-/// The machine a reference means, with what-ifs applied. Errors: no such machine, a file that cannot be read, a figure that it lacks.
+/// The machine a reference means, with what-ifs applied. Errors: no such machine, a file that cannot be read, a figure
+/// that it lacks.
 [[nodiscard]] Result<Machine> resolve_machine(const MachineRef& reference, const std::vector<std::string>& sets);
 
 /// Whether a reference names a slice: tpu-v5e:4x4, my.toml:4x4.
@@ -21,9 +22,9 @@ namespace roofline::core {
 /// The slice a reference means; of a machine alone one chip. Errors: a shape that cannot be wired.
 [[nodiscard]] Result<Slice> resolve_slice(const MachineRef& reference, const std::vector<std::string>& sets);
 
-/// What --on and --set say about a table of measurements: nothing, or the one machine on which every row is taken to be measured.
-/// Names that tables use for systems are known, too. Errors: an unknown machine or figure; several machines; what-ifs without
-/// a machine.
+/// What --on and --set say about a table of measurements: nothing, or the one machine on which every row is taken to be
+/// measured. Names that tables use for systems are known, too. Errors: an unknown machine or figure; several machines;
+/// what-ifs without a machine.
 [[nodiscard]] Result<std::optional<MeasuredOn>> measured_on(const std::vector<MachineRef>& machines,
                                                             const std::vector<std::string>& sets);
 

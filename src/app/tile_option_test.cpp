@@ -101,8 +101,8 @@ TEST_CASE("on a GPU a tile is that of a thread block, and L2 serves the blocks t
     REQUIRE(made->size() == 2);
     CHECK((*made)[0].crosses == "l2");
     CHECK((*made)[0].sizes == Sizes{{"M", 128}, {"N", 128}});
-    // of 132 SMs 128 make 8 x 16 blocks, 1024 of M and 2048 of N, which fetch A, 67 MB, 4 times and B, 134 MB, 4 times; 16 x 8
-    // fetch A 8 times and B 2 times, as much; 4 x 32 fetch A 2 times and B 8 times
+    // of 132 SMs 128 make 8 x 16 blocks, 1024 of M and 2048 of N, which fetch A, 67 MB, 4 times and B, 134 MB, 4 times;
+    // 16 x 8 fetch A 8 times and B 2 times, as much; 4 x 32 fetch A 2 times and B 8 times
     CHECK((*made)[1].crosses == "hbm");
     CHECK((*made)[1].sizes.at("M") * (*made)[1].sizes.at("N") == 128 * 128 * 128);
     CHECK(std::min((*made)[1].sizes.at("M"), (*made)[1].sizes.at("N")) == 1024);

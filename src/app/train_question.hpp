@@ -6,8 +6,8 @@
 
 namespace roofline::core {
 
-/// The question about the request's first machine. Errors: words that mean nothing, and sizes, plans and options that do not go
-/// together; each names the option.
+/// The question about the request's first machine. Errors: words that mean nothing, and sizes, plans and options that
+/// do not go together; each names the option.
 [[nodiscard]] Result<TrainQuestion> train_question(const TrainRequest& request);
 
 /// Its answer. Errors: those of the question, of files of constants, and of predict_training().

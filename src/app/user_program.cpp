@@ -76,8 +76,8 @@ bool is_expression(std::string_view value) {
            (value.size() > 1 && value.find('-', 1) != std::string_view::npos);
 }
 
-/// "B=256,C=B*A/E": a value that is no size is an expression of sizes that are known or stand in the same list. Errors: those of
-/// parse_sizes(); sizes that are not known, that go round in a circle, or that are not whole.
+/// "B=256,C=B*A/E": a value that is no size is an expression of sizes that are known or stand in the same list. Errors:
+/// those of parse_sizes(); sizes that are not known, that go round in a circle, or that are not whole.
 Result<Sizes> sizes_of(const std::string& text, const Sizes& known) {
     std::string plain;
     std::vector<std::pair<std::string, std::string>> derived;

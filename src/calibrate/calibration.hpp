@@ -137,12 +137,13 @@ struct Calibration {
 
 struct LawGroup;
 
-/// Reads a calibration file, strictly; of its laws those of one group alone where there is one. Errors carry line and column.
+/// Reads a calibration file, strictly; of its laws those of one group alone where there is one. Errors carry line and
+/// column.
 [[nodiscard]] Result<Calibration> parse_calibration(const TomlInput& toml, std::string_view origin,
                                                     const LawGroup* group = nullptr);
 
-/// The constants that a machine file carries in its table [calibration], of the machine that it describes. Empty when it has no
-/// such table. Errors carry line and column; what else is wrong with the file is not looked at.
+/// The constants that a machine file carries in its table [calibration], of the machine that it describes. Empty when
+/// it has no such table. Errors carry line and column; what else is wrong with the file is not looked at.
 [[nodiscard]] Result<std::optional<Calibration>> parse_machine_calibration(const TomlInput& toml,
                                                                            std::string_view origin);
 

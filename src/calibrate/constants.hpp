@@ -24,8 +24,8 @@ inline constexpr double infinity = std::numeric_limits<double>::infinity();
 /// A law is fitted to so many rows at least.
 inline constexpr std::size_t fewest_rows = 8;
 
-/// The error of a law for a number of members that was not measured, where too few counts were to hold one out: what the series of
-/// collectives over nodes with several counts showed.
+/// The error of a law for a number of members that was not measured, where too few counts were to hold one out: what
+/// the series of collectives over nodes with several counts showed.
 inline constexpr double unproven = 0.4;
 
 /// The different values that `value` has among the rows, ascending.

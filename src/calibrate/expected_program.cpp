@@ -27,9 +27,9 @@ std::vector<KernelKind> kinds_for(KernelKind kind) {
     return kinds;
 }
 
-/// The dtype in which a product is done that is narrower than one of its operands, which the library quantises on the way: "fp8" of
-/// "fp8 x bf16", and of "mxfp8 x bf16", whose block scales no law of products in 8 bits knows. Its law is that of products which
-/// find their operands so. "" for others.
+/// The dtype in which a product is done that is narrower than one of its operands, which the library quantises on the
+/// way: "fp8" of "fp8 x bf16", and of "mxfp8 x bf16", whose block scales no law of products in 8 bits knows. Its law is
+/// that of products which find their operands so. "" for others.
 std::string quantised_to(const std::string& dtypes) {
     const std::size_t end = dtypes.find(" x ");
     if (end == std::string::npos) return "";
@@ -79,8 +79,8 @@ const CalibratedKernel* choose_kernel(const Calibration& calibration, const Kern
 
 namespace {
 
-/// Of several libraries with laws for layers of experts the one whose GEMMs the program has besides: which of them predicts its own layers
-/// best says nothing of whose layers these are.
+/// Of several libraries with laws for layers of experts the one whose GEMMs the program has besides: which of them
+/// predicts its own layers best says nothing of whose layers these are.
 std::string library_of_gemms(Calibrations& calibrations, std::string_view machine, const KernelKey& grouped) {
     const CalibratedKernel* law =
         choose_kernel(calibrations, machine, {KernelKind::contraction, grouped.dtype, "", grouped.variant}, "");
@@ -95,8 +95,8 @@ const CalibratedKernel* choose_kernel(Calibrations& calibrations, std::string_vi
         const std::string library = library_of_gemms(calibrations, machine, key);
         if (!library.empty()) return choose_kernel(calibrations, machine, key, library);
     }
-    // a law of the kind itself goes first whatever else it holds for, so the broader kinds need not be read beside it: but for one of
-    // kernels that a host launched
+    // a law of the kind itself goes first whatever else it holds for, so the broader kinds need not be read beside it:
+    // but for one of kernels that a host launched
     const LibraryRank rank = [&](const KernelKey& law) {
         const std::vector<std::string>& libraries = calibrations.libraries(law);
         const auto same = [&](const std::string& name) { return same_library(law.software, name); };
@@ -170,7 +170,8 @@ CompiledKernel::CompiledKernel(const ProgramAnalysis& analysis, std::size_t inde
 
 namespace {
 
-/// What a product of attention sums over but for heads: gradients of keys add up those of all heads that share the keys.
+/// What a product of attention sums over but for heads: gradients of keys add up those of all heads that share the
+/// keys.
 std::vector<std::string> keys_of(const KernelWork& kernel, const MatmulShape& scores, const MatmulShape& shape) {
     const std::vector<std::string> heads = head_dims(kernel, scores).value_or(std::vector<std::string>{});
     std::vector<std::string> keys = shape.k;
@@ -271,8 +272,9 @@ std::vector<CompiledKernel::Runs> kernel_runs(const Program& program, const Prog
 
 namespace {
 
-/// How far off the broader kind's law is on kernels of such a kind, of the same machine: the means over all public tables, of 16,566
-/// layers of experts, 7,588 rows of attention that is causal or of latents, and 455 of functions, norms, rotations and gathers.
+/// How far off the broader kind's law is on kernels of such a kind, of the same machine: the means over all public
+/// tables, of 16,566 layers of experts, 7,588 rows of attention that is causal or of latents, and 455 of functions,
+/// norms, rotations and gathers.
 double error_instead(KernelKind kind) {
     const KernelFamily family = info(kind).family;
     return family == KernelFamily::contraction ? 0.39 : family == KernelFamily::attention ? 0.36 : 0.49;

@@ -16,14 +16,15 @@
 
 namespace roofline::core {
 
-/// The law of a calibration for such a kernel: its kind (else attention for causal, latent and windowed attention, elementwise for
-/// reductions and quantisations), its dtype (else the narrow one that operands are quantised to, else a law for any), then the software that is asked for
-/// where it has one, then what software does by itself, then the library that `rank` puts first (0), then the newest version, then
-/// the least error. Null where there is none.
+/// The law of a calibration for such a kernel: its kind (else attention for causal, latent and windowed attention,
+/// elementwise for reductions and quantisations), its dtype (else the narrow one that operands are quantised to, else a
+/// law for any), then the software that is asked for where it has one, then what software does by itself, then the
+/// library that `rank` puts first (0), then the newest version, then the least error. Null where there is none.
 using LibraryRank = std::function<std::size_t(const KernelKey&)>;
 [[nodiscard]] const CalibratedKernel* choose_kernel(const Calibration& calibration, const KernelKey& key,
                                                     const std::string& software, const LibraryRank& rank = {});
-/// The same of a machine's laws, of which those are read that may speak for it. Libraries are ranked by Calibrations::libraries().
+/// The same of a machine's laws, of which those are read that may speak for it. Libraries are ranked by
+/// Calibrations::libraries().
 [[nodiscard]] const CalibratedKernel* choose_kernel(Calibrations& calibrations, std::string_view machine,
                                                     const KernelKey& key, const std::string& software);
 
@@ -34,15 +35,16 @@ struct ChipTraits {
 };
 [[nodiscard]] ChipTraits chip_traits(const Machine& machine);
 
-/// The bytes that a program moves across main memory, all kernels together: what their laws know of its caches. The first and
-/// only sum.
+/// The bytes that a program moves across main memory, all kernels together: what their laws know of its caches. The
+/// first and only sum.
 [[nodiscard]] CompiledSums program_traffic(const ProgramAnalysis& analysis, const std::vector<std::string>& swept,
                                            const Sizes& fixed);
 
 /// A kernel's resource times, compiled: sizes in, the law's point of one run and the number of runs out.
 class CompiledKernel {
 public:
-    /// The kernel at `index` of the program's. `swept` are the dimensions whose sizes will be passed; all others must be in `fixed`.
+    /// The kernel at `index` of the program's. `swept` are the dimensions whose sizes will be passed; all others must
+    /// be in `fixed`.
     CompiledKernel(const ProgramAnalysis& analysis, std::size_t index, const ChipTraits& chip,
                    const std::vector<std::string>& swept, const Sizes& fixed);
 
@@ -82,25 +84,27 @@ struct ProgramLaws {
     std::vector<std::optional<ExpectedTime>> messages;  ///< by message of the whole program
     std::string missing;                                ///< what has no law: "contraction in fp8"; "" when all is there
     std::vector<std::string> carried;  ///< by kernel: the relative whose law it is; "" for the machine's own
-    /// By kernel: the law of the quantisation that was timed together with the kernel's rows, and taken out of them by a fit; null
-    /// where there was none, and where the program quantises itself.
+    /// By kernel: the law of the quantisation that was timed together with the kernel's rows, and taken out of them by
+    /// a fit; null where there was none, and where the program quantises itself.
     std::vector<const CalibratedKernel*> quantised;
     std::vector<std::optional<KernelKind>> instead;  ///< by kernel: its kind where the law is that of a broader one
     /// The error that a kernel's law is likely to have here.
     [[nodiscard]] double error_of(std::size_t kernel) const;
-    /// The same at these sizes: more beyond those that the law was fitted to, and where a quantisation was timed with them. As much as its
-    /// launch and rows take may be left in the product's time, for no measurement tells the two apart.
+    /// The same at these sizes: more beyond those that the law was fitted to, and where a quantisation was timed with
+    /// them. As much as its launch and rows take may be left in the product's time, for no measurement tells the two
+    /// apart.
     [[nodiscard]] double error_of(std::size_t kernel, const KernelPoint& point) const;
 };
 
-/// An expected time and the relative error it is likely to have: the kernels' and collectives', weighted by their times.
+/// An expected time and the relative error it is likely to have: the kernels' and collectives', weighted by their
+/// times.
 struct ExpectedProgramTime {
     double seconds = 0;
     double error = 0;
 };
 
-/// The expected time of a program, compiled: as fast in a sweep as for one answer, and the same. Kernels run one after another,
-/// and collectives wait for them.
+/// The expected time of a program, compiled: as fast in a sweep as for one answer, and the same. Kernels run one after
+/// another, and collectives wait for them.
 class CompiledExpected {
 public:
     /// The laws lack nothing. `system` is where the messages go.

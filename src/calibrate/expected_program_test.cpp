@@ -157,7 +157,8 @@ TEST_CASE("of attention it is known how many heads read the same keys, of other 
         " P : bf16[T, S] = softmax[S](Q *_H A)\n dV : bf16[S, H] = P *_T dO\n dP : bf16[T, S] = dO *_H V\n"
         " dQ : bf16[T, H] = dP *_S A\n dA : bf16[S, H] = dP *_T Q\n}");
     CHECK_FALSE(kernel_runs(backward.program, backward.analysis, {}).front().point.whole_rows);
-    // and sums those of keys over the 4 heads that share them: of 8 queries each, to 16 keys; what was measured is measured in keys
+    // and sums those of keys over the 4 heads that share them: of 8 queries each, to 16 keys; what was measured is
+    // measured in keys
     const AnalysedProgram shared = analysed(
         "Q: bf16[T=8, G=4, H=8]\nA: bf16[S=16, H]\nV: bf16[S, H]\ndO: bf16[T, G, H]\nfuse {\n"
         " P : bf16[T, G, S] = softmax[S](causal[T, S](Q *_H A))\n dV : bf16[S, H] = P *_{T, G} dO\n"
@@ -408,7 +409,8 @@ TEST_CASE("a program takes its kernels one after another, in a sweep as at one s
     const CompiledExpected at_once(one.program, one.analysis, one.system, laws, {});
     std::vector<double> scratch(at_once.places());
     // matmul: 2 us + 1000 ns + 0.4 us / 0.8 + 0.64 us / 0.64 = 4.5 us
-    // gelu: 8 FLOPs for 20,000 elements at 10 TFLOP/s are 16 ns, 80,000 bytes at half of 1 TB/s are 160 ns: 1 us + 160.798 ns
+    // gelu: 8 FLOPs for 20,000 elements at 10 TFLOP/s are 16 ns, 80,000 bytes at half of 1 TB/s are 160 ns: 1 us +
+    // 160.798 ns
     const ExpectedProgramTime expected = at_once.evaluate({}, scratch);
     CHECK(expected.seconds == approx(4.5e-6 + 1.160798e-6).epsilon(1e-6));
     CHECK(expected.error == approx(0.1));

@@ -1,5 +1,5 @@
-// Groups of the laws of a file of constants: a request needs a few of its laws, and reading all of them takes longer than the
-// rest of most answers.
+// Groups of the laws of a file of constants: a request needs a few of its laws, and reading all of them takes longer
+// than the rest of most answers.
 #pragma once
 
 #include <string>

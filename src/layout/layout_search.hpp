@@ -43,13 +43,13 @@ struct ProgramLayout {
 /// costs: the program's bound is the maximum of sums, so the cheapest prefix need not lead to the cheapest whole. At
 /// the end the least lower bound wins, then the least upper bound, then the fewest collectives, then the fewest bytes.
 ///
-/// The first pass splits dimensions as the program's types do. LayoutFreedom::any adds a second one, in which products and
-/// elementwise work may be split over any mesh axis that their operands or their result have, and reshardings take any
-/// legal steps; where one of them may lie anywhere, over any axis that the program's types have. It is branch and bound:
-/// what costs more than the first pass's layout, with what the rest of the program costs each resource at the least, is
-/// left out. Every operation has its share of the steps that the pass may take, and looks at the most promising
-/// beginnings first, so that a pass that is cut short finds a layout as well. Where that is better, the pass is repeated
-/// and leaves out more.
+/// The first pass splits dimensions as the program's types do. LayoutFreedom::any adds a second one, in which products
+/// and elementwise work may be split over any mesh axis that their operands or their result have, and reshardings take
+/// any legal steps; where one of them may lie anywhere, over any axis that the program's types have. It is branch and
+/// bound: what costs more than the first pass's layout, with what the rest of the program costs each resource at the
+/// least, is left out. Every operation has its share of the steps that the pass may take, and looks at the most
+/// promising beginnings first, so that a pass that is cut short finds a layout as well. Where that is better, the pass
+/// is repeated and leaves out more.
 ///
 /// At most `most_kept` costs are kept per combination, and fewer when very many combinations are open. Programs with
 /// many free tensors at once, and long ones with many open choices, can therefore miss a slightly better layout.

@@ -1,5 +1,5 @@
-// The files of data/ as the build put them into the program (tools/embed_data.cpp writes the definitions). Files of TOML come
-// parsed; a file's text is there where somebody asks for the text itself.
+// The files of data/ as the build put them into the program (tools/embed_data.cpp writes the definitions). Files of
+// TOML come parsed; a file's text is there where somebody asks for the text itself.
 #pragma once
 
 #include <span>

@@ -55,7 +55,8 @@ struct Peak {
 
 enum class Managed { hardware, software, compiler };
 
-/// The ids of memory levels, from the chip's edge inwards. `hbm` is always the main device memory, whatever the vendor calls it.
+/// The ids of memory levels, from the chip's edge inwards. `hbm` is always the main device memory, whatever the vendor
+/// calls it.
 inline const std::vector<std::string> level_ids{"hbm", "l3", "l2", "cmem", "vmem", "smem", "l1", "tmem", "psum", "reg"};
 
 /// One memory level.

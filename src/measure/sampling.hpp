@@ -83,8 +83,8 @@ using TimedCalls = std::function<Result<Sample>(std::int64_t calls)>;
 /// The same from the text of /proc/stat, with its number of ticks per second.
 [[nodiscard]] double stolen_seconds(std::string_view stat, const std::vector<int>& cpus, double ticks_per_second);
 
-/// Waits until other processes leave the processors idle, at most `max_duration_s`. Returns the fraction of all processors
-/// that they last used: above 0.05, measurements will be disturbed.
+/// Waits until other processes leave the processors idle, at most `max_duration_s`. Returns the fraction of all
+/// processors that they last used: above 0.05, measurements will be disturbed.
 [[nodiscard]] double wait_until_idle(double max_duration_s);
 
 /// Describes a spread: "median 1.2 ms, 15 of 16 samples, p5 to p95 1.1 to 1.3 ms"; with a warning if it is disturbed.

@@ -84,7 +84,8 @@ Rational through_switch(CollectiveKind kind, const Rational& n, const NetworkTie
     return lesser(load, tier.topology == "nic" ? Rational(1) : Rational(1) + Rational(1) / n);
 }
 
-// By hand an all-reduce is a scatter and a gather. When next to nothing is summed, all can get all parts and each add them up.
+// By hand an all-reduce is a scatter and a gather. When next to nothing is summed, all can get all parts and each add
+// them up.
 int rounds_of(CollectiveKind kind, bool textbook) { return textbook ? info(kind).rounds : 1; }
 
 // The largest number of members of a group under one leaf.

@@ -58,8 +58,9 @@ struct CollectiveOptions {
     bool textbook = false;
 };
 
-/// Loads of a collective over mesh axes together (their lanes). `mesh`: all axes that collectives may go over which are to be added
-/// up with this one, in the order that all of these are given; without any, `axes`. Which cuts there are depends on it.
+/// Loads of a collective over mesh axes together (their lanes). `mesh`: all axes that collectives may go over which are
+/// to be added up with this one, in the order that all of these are given; without any, `axes`. Which cuts there are
+/// depends on it.
 ///
 /// Torus: the cuts of network/torus_cuts.hpp, each of which is a bound for any algorithm and for several collectives at
 /// once. A permute with unknown targets puts V/n on one link. The latency is that of the hops to the farthest chip,

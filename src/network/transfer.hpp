@@ -14,8 +14,8 @@
 
 namespace roofline::core {
 
-/// A chip of a slice: its place on every axis of every tier, innermost first, as Slice::shape_text lists them without the tiers
-/// that the slice does without. 0,3 on a 4x4; 7,15 is the last of h100-sxm:8x16.
+/// A chip of a slice: its place on every axis of every tier, innermost first, as Slice::shape_text lists them without
+/// the tiers that the slice does without. 0,3 on a 4x4; 7,15 is the last of h100-sxm:8x16.
 struct Chip {
     std::vector<std::int64_t> at;
 
@@ -44,7 +44,8 @@ struct TransferCut {
 
 struct TransferLoad {
     CollectiveKind kind = CollectiveKind::send;
-    /// None implies another. With rates W of the tiers the transfer takes max over cuts of V bytes / sum (links W) at the least.
+    /// None implies another. With rates W of the tiers the transfer takes max over cuts of V bytes / sum (links W) at
+    /// the least.
     std::vector<TransferCut> cuts;
     std::int64_t hops = 0;  ///< sequential hops, to the farthest chip concerned
     double latency_s = 0;   ///< their published latency; tiers without one add nothing
@@ -61,13 +62,15 @@ struct TransferLoad {
 /// pipelined one reaches it.
 [[nodiscard]] Result<TransferLoad> send_load(const Slice& slice, const Chip& from, const Chip& to);
 
-/// With one root, over all chips of the slice: all hold V/n each and it gathers V; it holds V and scatters V/n to each; it holds V and
-/// all come to hold V. Gather and scatter: what a set of chips around the root lacks, V (n - |S|)/n, over
-/// the wires into it: V (n-1)/n over the root's links, or more where a narrow part of the slice lies between. Broadcast: V over
-/// the least cut anywhere (Edmonds: so many disjoint trees span the chips). On a torus that is the sum of the ways into a corner,
-/// 2 for a ring and 1 for an open axis, wherever the root is. An array may lie in fewer `parts` than there are chips (0: as many), so that several
-/// hold each: chips around the root hold V |S|/parts at the most, and a set S elsewhere wants ceil(parts |S|/n) parts at the
-/// least. A broadcast is a scatter in one part. Errors: a send or permute, which have no root.
+/// With one root, over all chips of the slice: all hold V/n each and it gathers V; it holds V and scatters V/n to each;
+/// it holds V and all come to hold V. Gather and scatter: what a set of chips around the root lacks, V (n - |S|)/n,
+/// over the wires into it: V (n-1)/n over the root's links, or more where a narrow part of the slice lies between.
+/// Broadcast: V over the least cut anywhere (Edmonds: so many disjoint trees span the chips). On a torus that is the
+/// sum of the ways into a corner,
+/// 2 for a ring and 1 for an open axis, wherever the root is. An array may lie in fewer `parts` than there are chips
+/// (0: as many), so that several hold each: chips around the root hold V |S|/parts at the most, and a set S elsewhere
+/// wants ceil(parts |S|/n) parts at the least. A broadcast is a scatter in one part. Errors: a send or permute, which
+/// have no root.
 [[nodiscard]] Result<TransferLoad> rooted_load(const Slice& slice, CollectiveKind kind, const Chip& root,
                                                std::int64_t parts = 0);
 

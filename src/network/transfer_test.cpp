@@ -37,7 +37,8 @@ TEST_CASE("network: from corner to corner of an open 4x4") {
     CHECK(send(v5e, "0,0", "1,1") == Rational(1, 2));
     CHECK(send(v5e, "1,0", "2,3") == Rational(1, 3));
     CHECK(send(v5e, "1,1", "2,2") == Rational(1, 4));
-    // int8[128Ki, 128Ki], a sixteenth on each chip, comes together in the corner: 15/16 over two links of 45 GB/s are 179 ms.
+    // int8[128Ki, 128Ki], a sixteenth on each chip, comes together in the corner: 15/16 over two links of 45 GB/s are
+    // 179 ms.
     const auto gathered = rooted_load(v5e, Kind::gather, chip(v5e, "0,0"));
     CHECK(gathered->transfer_s(131072.0 * 131072.0, {45e9}) == approx(0.17895697066666666));
     CHECK(gathered->cuts == std::vector<TransferCut>{{Rational(15, 16), {Rational(2)}}});

@@ -23,8 +23,8 @@ std::optional<Dtype> dtype_of(const Program& program, const std::string& tensor)
     return std::nullopt;
 }
 
-/// Of rows that go to experts and back, where software is named with which such exchanges were measured. Frameworks that train use
-/// all-to-alls unless they are told otherwise, whose laws fit their steps better.
+/// Of rows that go to experts and back, where software is named with which such exchanges were measured. Frameworks
+/// that train use all-to-alls unless they are told otherwise, whose laws fit their steps better.
 std::optional<ExpectedTime> expected_exchange(const Prediction& answer, const System& system, const Message& message,
                                               const CollectiveRequest& collective, double bytes,
                                               const std::string& software) {
@@ -131,7 +131,8 @@ void choose_laws(Prediction& answer, const std::string& software, Expect what) {
     }
 }
 
-/// Where some of a program is calibrated and something else is not, a sum would be taken for the whole: none is given, and why.
+/// Where some of a program is calibrated and something else is not, a sum would be taken for the whole: none is given,
+/// and why.
 std::string why_not(const Prediction& answer) {
     const ProgramLaws& laws = answer.laws;
     if (laws.missing.empty()) return "";

@@ -19,14 +19,14 @@ struct LawBasis {
 /// Each once, in the order of the kernels.
 [[nodiscard]] std::vector<LawBasis> law_bases(const Prediction& answer);
 
-/// "vllm 0.24.0, 26,418 measurements": the software of kernels and collectives with the sum of their laws' measurements. "" where
-/// no kernel and no collective has a law.
+/// "vllm 0.24.0, 26,418 measurements": the software of kernels and collectives with the sum of their laws'
+/// measurements. "" where no kernel and no collective has a law.
 [[nodiscard]] std::string expected_basis(const Prediction& answer);
 /// The software alone: "vllm 0.24.0 + nccl 2.29.2".
 [[nodiscard]] std::string expected_software(const Prediction& answer);
 
-/// What is added to the error of laws by what they were not measured for, weighted by the kernels' times: sizes beyond those measured,
-/// other machines, other kinds.
+/// What is added to the error of laws by what they were not measured for, weighted by the kernels' times: sizes beyond
+/// those measured, other machines, other kinds.
 [[nodiscard]] double error_beyond_measured(const Prediction& answer);
 
 /// A size of a kernel outside the range of those that were measured.
@@ -42,7 +42,8 @@ struct Extrapolated {
 /// "extrapolated: K = 10,000,000 is 153 times the largest that was measured (65,536): error of 62 % instead of 4 %"
 [[nodiscard]] std::string extrapolation_text(const Extrapolated& each);
 
-/// Of a time by laws of another collective: "no all-gather was measured there: expected times are half those of all-reduces ..."
+/// Of a time by laws of another collective: "no all-gather was measured there: expected times are half those of
+/// all-reduces ..."
 [[nodiscard]] std::string stand_in_text(const ExpectedTime& expected, CollectiveKind kind);
 
 }  // namespace roofline::core

@@ -42,8 +42,8 @@ struct Prediction {
     ProgramAnalysis analysis;
     WorkOptions options;
     std::vector<std::string> notes;  ///< of the request: sizes overruled, a tile that was chosen
-    /// The same program in other layouts, and with other formulas of its work: those that are best at some points of a sweep, and those
-    /// that may be the fastest in fact.
+    /// The same program in other layouts, and with other formulas of its work: those that are best at some points of a
+    /// sweep, and those that may be the fastest in fact.
     std::vector<Prediction> elsewhere;
     std::uint32_t region = 0;                ///< answers with the same number have the same formulas of work
     std::vector<std::uint32_t> which;        ///< by point: 0 for this answer, else 1 + the place in `elsewhere`
@@ -57,7 +57,8 @@ struct Prediction {
     std::shared_ptr<Calibrations> calibrations;  ///< keeps what `laws` points at
 };
 
-/// The answer in the layout that is expected to be the fastest: this one, or another one of those elsewhere with the same formulas.
+/// The answer in the layout that is expected to be the fastest: this one, or another one of those elsewhere with the
+/// same formulas.
 [[nodiscard]] const Prediction& fastest(const Prediction& answer);
 
 /// What communicates in the layout that was chosen: "all-reduce C over X", or "".
@@ -69,8 +70,8 @@ struct Prediction {
 /// The same without its collectives.
 [[nodiscard]] std::optional<double> expected_of_work(const Prediction& answer, std::size_t kernel);
 
-/// Visits the points of a sweep, each with the answer whose layout is best there, and the expected time where laws lack nothing.
-/// The Point is filled anew each time.
+/// Visits the points of a sweep, each with the answer whose layout is best there, and the expected time where laws lack
+/// nothing. The Point is filled anew each time.
 void for_each_point(const Prediction& answer, const std::vector<SweepAxis>& axes,
                     const std::function<void(std::span<const std::int64_t> sizes, const CompiledProgram::Point& point,
                                              const Prediction& at, std::optional<double> expected_s)>& visit);

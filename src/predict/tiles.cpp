@@ -65,8 +65,8 @@ std::optional<BlockHome> block_home(const Machine& machine) {
     return BlockHome{*shared, *registers};
 }
 
-/// Operands go through shared memory in pieces of the dimensions that are summed: the longest that fits. Errors: the shortest does
-/// not, or the sums need all registers.
+/// Operands go through shared memory in pieces of the dimensions that are summed: the longest that fits. Errors: the
+/// shortest does not, or the sums need all registers.
 Result<BlockBytes> fit_block(const Program& program, const KernelWork& kernel, const Machine& machine, Sizes& tile) {
     const BlockHome home = *block_home(machine);
     const Bytes room = home.operands.block.value.value_or(home.operands.capacity.value.value_or(Bytes{}));
@@ -98,8 +98,8 @@ Result<BlockBytes> fit_block(const Program& program, const KernelWork& kernel, c
     return refused(needed);
 }
 
-/// The tile of a thread block: what comes out of L2 is fetched once for each block, what comes out of main memory once for the
-/// blocks that run at the same time.
+/// The tile of a thread block: what comes out of L2 is fetched once for each block, what comes out of main memory once
+/// for the blocks that run at the same time.
 Status add_block_tiles(const Program& program, const ProgramWork& work, const Machine& machine, const Sizes& written,
                        std::vector<Tile>& tiles, std::vector<std::string>& notes) {
     const BlockHome home = *block_home(machine);

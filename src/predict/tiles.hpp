@@ -18,8 +18,9 @@ struct TileChoice {
     std::optional<Sizes> sizes{};  ///< by dimension, elements; none: the best that fits
 };
 
-/// The tiles that are meant on this machine. A tile is held in a level, and says what crosses the next level outward. What was
-/// chosen or held goes into `notes`. Errors: no such level or dimension; the tile does not fit the level (code no_fit).
+/// The tiles that are meant on this machine. A tile is held in a level, and says what crosses the next level outward.
+/// What was chosen or held goes into `notes`. Errors: no such level or dimension; the tile does not fit the level (code
+/// no_fit).
 [[nodiscard]] Result<std::vector<Tile>> choose_tiles(const Program& program, const Machine& machine, bool exact_flops,
                                                      const std::vector<TileChoice>& choices,
                                                      std::vector<std::string>& notes);

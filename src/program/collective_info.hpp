@@ -12,10 +12,12 @@ namespace roofline::core {
 
 using roofline::CollectiveKind;
 
-/// Between whom a collective goes. In `pairs` each chip of the group sends to one other, all at once; the last three have a root.
+/// Between whom a collective goes. In `pairs` each chip of the group sends to one other, all at once; the last three
+/// have a root.
 enum class Ends { all, pairs, one_to_one, all_to_one, one_to_all };
 
-/// A collective whose measurements can stand in for those of another: `part` of it takes as long, over an array as large.
+/// A collective whose measurements can stand in for those of another: `part` of it takes as long, over an array as
+/// large.
 struct StandIn {
     CollectiveKind kind;
     double part;
@@ -28,8 +30,8 @@ enum class MemberParts { no_parts, parts_in, parts_out, parts_both };
 /// What nccl-tests call the size: V, or one member's array, V/n.
 enum class CountedSize { whole, of_member };
 
-/// Everything the program knows about a collective. V is the array that a group of n chips holds together; of what is summed, what
-/// each of them holds.
+/// Everything the program knows about a collective. V is the array that a group of n chips holds together; of what is
+/// summed, what each of them holds.
 struct CollectiveInfo {
     CollectiveKind kind;
     std::string_view id;      ///< in JSON and files of constants
@@ -56,16 +58,16 @@ struct CollectiveInfo {
     [[nodiscard]] constexpr bool own_stays() const { return parts != MemberParts::no_parts || rounds == 2; }
     /// Whether chips within a tier and then chips of the same place across tiers can do it, one after the other.
     [[nodiscard]] constexpr bool nests() const { return ends == Ends::all && !size_of_member(); }
-    /// The bytes that a member sends at the least, for each of the size that nccl-tests count: their bus bandwidth over their
-    /// algorithm bandwidth.
+    /// The bytes that a member sends at the least, for each of the size that nccl-tests count: their bus bandwidth over
+    /// their algorithm bandwidth.
     template <class Number>
     [[nodiscard]] Number bus_factor(const Number& n) const {
         return own_stays() ? Number(rounds) * (n - Number(1)) / n : Number(rounds);
     }
 };
 
-// An all-reduce is a reduce-scatter and an all-gather, each with half its bytes on every wire and half its steps; in an all-to-all a
-// member sends what it sends in an all-gather of as large a buffer.
+// An all-reduce is a reduce-scatter and an all-gather, each with half its bytes on every wire and half its steps; in an
+// all-to-all a member sends what it sends in an all-gather of as large a buffer.
 inline constexpr StandIn like_all_gather[] = {{CollectiveKind::reduce_scatter, 1}, {CollectiveKind::all_reduce, 0.5}};
 inline constexpr StandIn like_reduce_scatter[] = {{CollectiveKind::all_gather, 1}, {CollectiveKind::all_reduce, 0.5}};
 inline constexpr StandIn like_all_reduce[] = {{CollectiveKind::reduce_scatter, 2}, {CollectiveKind::all_gather, 2}};

@@ -18,8 +18,8 @@
 
 namespace roofline::core {
 
-/// A dimension of a tensor and the mesh axes it is split over, outermost first. A dimension that was written as a bare number
-/// has a name of its own that starts with '#'.
+/// A dimension of a tensor and the mesh axes it is split over, outermost first. A dimension that was written as a bare
+/// number has a name of its own that starts with '#'.
 struct Axis {
     std::string dim;
     std::vector<std::string> mesh;

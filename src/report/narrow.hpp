@@ -7,9 +7,10 @@
 
 namespace roofline::core {
 
-/// Lines that are wider than `columns` broken: tables into blocks of whole columns one below the other, each with the first columns, as
-/// many as tell its rows apart, all others at words, what follows under the last of the line's columns that leaves room. Other lines stay as they are, and so
-/// does a word that is too long. Sequences that colour text take no room.
+/// Lines that are wider than `columns` broken: tables into blocks of whole columns one below the other, each with the
+/// first columns, as many as tell its rows apart, all others at words, what follows under the last of the line's
+/// columns that leaves room. Other lines stay as they are, and so does a word that is too long. Sequences that colour
+/// text take no room.
 [[nodiscard]] std::string narrowed(std::string_view text, std::size_t columns);
 
 }  // namespace roofline::core

@@ -27,7 +27,8 @@ struct Table {
 [[nodiscard]] std::size_t display_width(std::string_view text);
 /// At most `width` characters, the last three of them dots when something was cut.
 [[nodiscard]] std::string fitted(std::string_view text, std::size_t width);
-/// Words on lines of at most `width` characters, every line after the first behind `indent` spaces. Longer words stay whole.
+/// Words on lines of at most `width` characters, every line after the first behind `indent` spaces. Longer words stay
+/// whole.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t first, std::size_t indent, std::size_t width);
 
 }  // namespace roofline::core

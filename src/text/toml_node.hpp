@@ -1,5 +1,6 @@
-// A TOML document after parsing: values in one array and texts in another, so that the build can write the program's own files
-// down as constants (tools/embed_data.cpp) and readers walk them exactly as they walk a user's file parsed at run time.
+// A TOML document after parsing: values in one array and texts in another, so that the build can write the program's
+// own files down as constants (tools/embed_data.cpp) and readers walk them exactly as they walk a user's file parsed at
+// run time.
 #pragma once
 
 #include <compare>
@@ -26,8 +27,8 @@ struct TomlPlace {
 
 enum class TomlKind : std::uint8_t { table, list, text, whole, real, flag, moment };
 
-/// One value. Indices are into the arrays of its document; the values inside a table or a list are neighbours, those of a table
-/// in the order of their keys.
+/// One value. Indices are into the arrays of its document; the values inside a table or a list are neighbours, those of
+/// a table in the order of their keys.
 struct TomlRecord {
     TomlKind kind = TomlKind::table;
     std::uint32_t key = 0;  ///< where the key begins in the texts; without meaning in a list
@@ -45,8 +46,8 @@ struct TomlRecords {
     const char* texts = nullptr;
 };
 
-/// A value of a document, which outlives it. One without a record, as a search that finds nothing returns it, is false; nothing
-/// else may be asked of it.
+/// A value of a document, which outlives it. One without a record, as a search that finds nothing returns it, is false;
+/// nothing else may be asked of it.
 class TomlNode {
 public:
     constexpr TomlNode() = default;
@@ -117,7 +118,8 @@ class TomlDocument {
 public:
     /// An empty table.
     TomlDocument();
-    /// Errors, with line and column: `toml` what is not TOML, for which `remedy` is the hint; `too_large`, `not_text` and
+    /// Errors, with line and column: `toml` what is not TOML, for which `remedy` is the hint; `too_large`, `not_text`
+    /// and
     /// `too_deep` (toml_guard.hpp).
     [[nodiscard]] static Result<TomlDocument> parse(const Source& source, std::string remedy = {});
 

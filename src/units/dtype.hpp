@@ -58,8 +58,8 @@ struct BitsPerElement {
 /// Whether it is a float of fewer than 16 bits: what products and exchanges of a model in bf16 are narrowed to.
 [[nodiscard]] bool narrow_float(Dtype dtype);
 
-/// The arithmetic of an operation on two dtypes: float beats integer, then more bits. Empty when the width is equal and the
-/// kinds differ (bf16 with f16): the user must say which.
+/// The arithmetic of an operation on two dtypes: float beats integer, then more bits. Empty when the width is equal and
+/// the kinds differ (bf16 with f16): the user must say which.
 [[nodiscard]] std::optional<Dtype> arithmetic(Dtype a, Dtype b);
 
 }  // namespace roofline::core

@@ -121,7 +121,12 @@ const char* const host_begin = R"(
 #define __shared__ static
 #define ROOFLINE_NO_PTX
 static float from_f16(unsigned short bits) { _Float16 half; std::memcpy(&half, &bits, 2); return (float)half; }
-static unsigned short to_f16(float value) { const _Float16 half = (_Float16)value; unsigned short bits; std::memcpy(&bits, &half, 2); return bits; }
+static unsigned short to_f16(float value) {
+    const _Float16 half = (_Float16)value;
+    unsigned short bits;
+    std::memcpy(&bits, &half, 2);
+    return bits;
+}
 static float __uint_as_float(unsigned bits) { float value; std::memcpy(&value, &bits, 4); return value; }
 static unsigned __float_as_uint(float value) { unsigned bits; std::memcpy(&bits, &value, 4); return bits; }
 struct Index { unsigned x = 0, y = 0, z = 0; };

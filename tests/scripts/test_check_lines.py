@@ -21,6 +21,10 @@ class Lines(InScratchTree):
         self.assertEqual(self.numbers("src/x.hpp", f"// {LONG}"), [1])
         self.assertEqual(self.numbers("src/x.hpp", f"// https://example.org/{LONG}"), [])
 
+    def test_raw_strings_cannot_be_broken(self):
+        text = f'auto x = R"({LONG}\n{LONG})";\n// {LONG}'
+        self.assertEqual(self.numbers("src/x.cpp", text), [3])
+
     def test_tables_and_links_of_documents_may_be_long(self):
         self.assertEqual(self.numbers("docs/x.md", f"| {LONG} |\n[{LONG}](y.md)\n![{LONG}](y.svg)"), [])
         self.assertEqual(self.numbers("docs/x.md", f"{LONG}"), [1])
@@ -40,15 +44,16 @@ class Lines(InScratchTree):
         self.write("README.md", LONG)
         self.write("docs/guide/x.md", FITS)
         self.write("src/base/x.cpp", f"{LONG}\n{LONG}\n")
-        self.write("dev", LONG)
+        self.write("CMakeLists.txt", LONG)
         self.write("src/base/x.txt", LONG)
         status, printed = self.run_script(check_lines, "--folders")
         self.assertEqual(status, 1)
-        self.assertEqual(printed, "README.md:1: 121 characters, at most 120\n"
-                                  "dev:1: 121 characters, at most 120\n"
+        self.assertEqual(printed, "CMakeLists.txt:1: 121 characters, at most 120\n"
+                                  "README.md:1: 121 characters, at most 120\n"
                                   "src/base/x.cpp:1: 121 characters, at most 120\n"
                                   "src/base/x.cpp:2: 121 characters, at most 120\n"
-                                  "README.md: 1 long lines\ndev: 1 long lines\ndocs: 0 long lines\nsrc: 2 long lines\n"
+                                  "CMakeLists.txt: 1 long lines\nREADME.md: 1 long lines\ndocs: 0 long lines\n"
+                                  "src: 2 long lines\n"
                                   "1 passed, 3 failed\n")
 
     def test_a_clean_tree_passes_and_an_empty_one_fails(self):

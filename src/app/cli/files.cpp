@@ -89,8 +89,8 @@ private:
     sigset_t before_{};
 };
 
-/// A new file in the folder of `target`, its name in `part`; below 0 with errno where there can be none. The name is random, since
-/// process numbers repeat in containers.
+/// A new file in the folder of `target`, its name in `part`; below 0 with errno where there can be none. The name is
+/// random, since process numbers repeat in containers.
 int open_beside(const std::string& target, std::string& part) {
     const std::size_t slash = target.rfind('/');
     const std::string folder = slash == std::string::npos ? "" : target.substr(0, slash + 1);

@@ -12,8 +12,8 @@ namespace roofline::core::cli {
 /// Whether a file that is read may be replaced by the same command: what a measurement goes on from may.
 enum class Reading { to_keep, to_replace };
 
-/// The whole of a file, or of standard input for "-". Errors: missing, a directory, unreadable, beyond 256 MiB (measurement tables are
-/// the largest).
+/// The whole of a file, or of standard input for "-". Errors: missing, a directory, unreadable, beyond 256 MiB
+/// (measurement tables are the largest).
 [[nodiscard]] Result<std::string> read_file(const std::string& path, Reading reading = Reading::to_keep);
 
 /// A file of which only the beginning is wanted, however long it is.
@@ -40,9 +40,9 @@ private:
     std::uint64_t size_;
 };
 
-/// Writes beside the target and renames, so that the target is whole or untouched, whatever signal comes; it keeps its mode, and a
-/// symbolic link stays one. "-" is standard output. Errors: what the system says; a file that the command has read to keep, or
-/// already written.
+/// Writes beside the target and renames, so that the target is whole or untouched, whatever signal comes; it keeps its
+/// mode, and a symbolic link stays one. "-" is standard output. Errors: what the system says; a file that the command
+/// has read to keep, or already written.
 [[nodiscard]] Status write_file(const std::string& path, std::string_view content);
 
 /// Writes to standard error, if it can be.

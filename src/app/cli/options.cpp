@@ -62,8 +62,9 @@ CLI::App* make_command(CLI::App& app, std::string_view name, const char* does) {
 // "measure" of "measure import"
 std::string_view first_word(std::string_view name) { return name.substr(0, name.find(' ')); }
 
-// Whether options of a command can matter to a line: those of others than the one that it begins with do not, and making them
-// all takes as long as many an answer. Completion lists them all, and so does help where the line begins with no command.
+// Whether options of a command can matter to a line: those of others than the one that it begins with do not, and
+// making them all takes as long as many an answer. Completion lists them all, and so does help where the line begins
+// with no command.
 bool may_matter(const Command& command, const std::vector<std::string>& arguments) {
     const std::string_view begins = arguments.empty() ? std::string_view() : arguments.front();
     const bool known = std::any_of(std::begin(commands), std::end(commands),

@@ -46,7 +46,8 @@ void add_plots(CLI::App& app, PlotFiles& plots, const std::string& what);
 
 [[nodiscard]] Result<CalibrationRef> load_calibrations(const std::vector<std::string>& names);
 [[nodiscard]] Result<std::vector<MachineRef>> load_machines(const std::vector<std::string>& names);
-/// A configuration: a file, standard input for "-", or the name of a model that the program knows, "meta-llama/Llama-3.1-70B" too.
+/// A configuration: a file, standard input for "-", or the name of a model that the program knows,
+/// "meta-llama/Llama-3.1-70B" too.
 [[nodiscard]] Result<NamedText> load_model(const std::string& word);
 /// A program in the notation has a bracket; anything else names a file.
 [[nodiscard]] Status load_program(const std::string& word, OpRequest& op);
@@ -56,8 +57,8 @@ void add_plots(CLI::App& app, PlotFiles& plots, const std::string& what);
 /// A fraction: "10%" or "0.1". `what` begins the message about anything else, `remedy` is its remedy.
 [[nodiscard]] Result<double> parse_fraction(std::string_view text, std::string_view what, std::string_view remedy);
 [[nodiscard]] bool color_wanted(const std::string& when);
-/// How wide text on standard output may be: what COLUMNS says, or the terminal. None where neither does, or where it is too narrow to
-/// be meant.
+/// How wide text on standard output may be: what COLUMNS says, or the terminal. None where neither does, or where it is
+/// too narrow to be meant.
 [[nodiscard]] std::optional<std::size_t> columns_wanted();
 [[nodiscard]] Result<Format> format_of(const Words& words);
 [[nodiscard]] Status check_plots(const Words& words, const PlotFiles& files);

@@ -9,8 +9,8 @@
 
 namespace roofline::core {
 
-/// One collective as the law sees it. Bytes are given as the time they take at the link's published rate, so that constants are
-/// fractions of that rate and carry over to other links.
+/// One collective as the law sees it. Bytes are given as the time they take at the link's published rate, so that
+/// constants are fractions of that rate and carry over to other links.
 struct CollectivePoint {
     std::int64_t members = 1;
     double buffer_bytes = 0;  ///< nccl-tests' size: the array, of an all-to-all and a permute one member's part of it
@@ -24,13 +24,13 @@ struct CollectivePoint {
 [[nodiscard]] std::optional<CollectivePoint> collective_point(const CollectiveLoad& load, const System& system,
                                                               double bytes);
 
-/// How the number of steps that follow one another grows with the group: n - 2 more than two members need (rings, direct
-/// exchange), or log2(n) - 1 more (trees, reduction in the network).
+/// How the number of steps that follow one another grows with the group: n - 2 more than two members need (rings,
+/// direct exchange), or log2(n) - 1 more (trees, reduction in the network).
 enum class StepCount { linear, logarithmic };
 
-/// base + step * steps(n) + wire_s / link + buffer_s / buffer + (n-1) * buffer_s / one_shot. The last three are fractions of the
-/// link's rate; 0 leaves the term out. `buffer` stands for what is read and written once whatever n is (copies, local
-/// sums), `one_shot` for a kernel in which every member fetches all buffers whole.
+/// base + step * steps(n) + wire_s / link + buffer_s / buffer + (n-1) * buffer_s / one_shot. The last three are
+/// fractions of the link's rate; 0 leaves the term out. `buffer` stands for what is read and written once whatever n is
+/// (copies, local sums), `one_shot` for a kernel in which every member fetches all buffers whole.
 struct LawSegment {
     double base_s = 0;
     double step_s = 0;

@@ -44,8 +44,8 @@ double median(std::vector<double> values) {
     return *middle;
 }
 
-/// A wrong unit, a slipped digit: far from the rows of about its size and its number of members. Rows are sorted by both; a
-/// hundred on either side are enough to know.
+/// A wrong unit, a slipped digit: far from the rows of about its size and its number of members. Rows are sorted by
+/// both; a hundred on either side are enough to know.
 bool out_of_place(const std::vector<const CollectiveSample*>& rows, std::size_t at) {
     constexpr std::size_t enough = 100;
     const CollectivePoint& point = rows[at]->timed.point;

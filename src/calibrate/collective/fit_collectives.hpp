@@ -28,9 +28,9 @@ struct CollectiveFit {
     std::int64_t too_few = 0;   ///< rows of series too short for a law
 };
 
-/// Fits a law for each machine and key. Held out are every fifth size in turn, and each number of members in turn (the first 16 of
-/// them). The order of the samples does not matter. Of a series of more than 4096 rows so many are taken, spread evenly. More
-/// than a thousand laws get no errors of relatives.
+/// Fits a law for each machine and key. Held out are every fifth size in turn, and each number of members in turn (the
+/// first 16 of them). The order of the samples does not matter. Of a series of more than 4096 rows so many are taken,
+/// spread evenly. More than a thousand laws get no errors of relatives.
 [[nodiscard]] CollectiveFit fit_collectives(std::vector<CollectiveSample> samples);
 
 /// One law through these, without errors. `custom` kernels send whole buffers, libraries do not.

@@ -22,9 +22,9 @@ struct Deviation {
 /// Only laws of chips that such a link joins can be compared.
 inline constexpr std::string_view compared_topology = "switch";
 
-/// How far off laws of `instead` are as stand-ins for a machine's laws of `asked`: for each pair of the same system, switch,
-/// software and variant, at every count of members and every fourfold size that both were measured with. The machine's laws of the two
-/// may come in one calibration.
+/// How far off laws of `instead` are as stand-ins for a machine's laws of `asked`: for each pair of the same system,
+/// switch, software and variant, at every count of members and every fourfold size that both were measured with. The
+/// machine's laws of the two may come in one calibration.
 [[nodiscard]] Deviation kindred_deviation(const Calibration& with_asked, const Calibration& with_instead,
                                           CollectiveKind asked, CollectiveKind instead, double part);
 

@@ -16,8 +16,8 @@ enum class ExchangeStep {
 /// "dispatch"
 [[nodiscard]] std::string_view exchange_name(ExchangeStep step);
 
-/// An exchange as the law sees it, of one member of the group. Bytes are given as the time they take at the innermost link's published
-/// rate, so that constants are fractions of that rate.
+/// An exchange as the law sees it, of one member of the group. Bytes are given as the time they take at the innermost
+/// link's published rate, so that constants are fractions of that rate.
 struct ExchangePoint {
     double members = 1;
     double experts = 1;     ///< of all members
@@ -42,7 +42,8 @@ struct ExchangeLaw {
     double copy_s = 0;  ///< of a core for each row that it sends
     double read = 0;    ///< at which one core reads the tokens
     bool once = false;  ///< a token goes once to each chip; else once for every choice
-    /// Cores that it takes where nobody says; 0: one for each expert, or for each two, three ... of them until the chip has so many.
+    /// Cores that it takes where nobody says; 0: one for each expert, or for each two, three ... of them until the chip
+    /// has so many.
     double cores = 0;
 
     bool operator==(const ExchangeLaw&) const = default;
@@ -55,7 +56,8 @@ struct ExchangeLaw {
 
 inline constexpr std::size_t exchange_constant_count = 7;
 using ExchangeConstants = ConstantsOf<exchange_constant_count>;
-/// What multiplies base, expert, 1/row, 1/link, 1/core, copy and 1/read at a point, for a law with this `once` and `cores`.
+/// What multiplies base, expert, 1/row, 1/link, 1/core, copy and 1/read at a point, for a law with this `once` and
+/// `cores`.
 [[nodiscard]] ExchangeConstants exchange_features(const ExchangeLaw& law, const ExchangePoint& point);
 [[nodiscard]] ExchangeConstants constants_of(const ExchangeLaw& law);
 void set_constants(ExchangeLaw& law, const ExchangeConstants& constants);

@@ -29,13 +29,13 @@ struct ExchangeFit {
     std::int64_t too_few = 0;   ///< rows of series too short for a law
 };
 
-/// Fits a law for each machine and key. Held out are every fifth number of tokens in turn and, where there are five shapes, every
-/// fifth shape. Whether tokens go once to each chip is what leaves less deviation, of dispatch and combine together, for both go the
-/// same way. The order of the samples does not matter.
+/// Fits a law for each machine and key. Held out are every fifth number of tokens in turn and, where there are five
+/// shapes, every fifth shape. Whether tokens go once to each chip is what leaves less deviation, of dispatch and
+/// combine together, for both go the same way. The order of the samples does not matter.
 [[nodiscard]] ExchangeFit fit_exchanges(std::vector<ExchangeSample> samples);
 
-/// The law through these of tokens that go `once` to each chip, or once for every choice, by least squares of relative deviations
-/// with weights that make squares into absolute values. `samples` must not be empty.
+/// The law through these of tokens that go `once` to each chip, or once for every choice, by least squares of relative
+/// deviations with weights that make squares into absolute values. `samples` must not be empty.
 [[nodiscard]] ExchangeLaw fit_exchange_law(const std::vector<const ExchangeSample*>& samples, bool once);
 
 /// Predicts the rows of each machine from its nearest relative, and notes the errors in the laws.

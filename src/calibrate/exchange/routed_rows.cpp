@@ -52,8 +52,8 @@ double combinations(double n, double k) {
     return ways;
 }
 
-/// That a token misses the part which holds groups `from` to `to`, the first and the last maybe not whole, where it chooses among the
-/// experts of some groups only.
+/// That a token misses the part which holds groups `from` to `to`, the first and the last maybe not whole, where it
+/// chooses among the experts of some groups only.
 double missed_of_groups(double experts, double choices, ExpertGroups limit, double from, double to) {
     constexpr double near = 1e-9;
     const auto groups = static_cast<double>(limit.of);

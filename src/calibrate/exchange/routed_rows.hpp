@@ -8,10 +8,11 @@
 
 namespace roofline::core {
 
-/// Of `parts` (chips, nodes) that hold `experts` in equal shares, the mean number that a token reaches which chooses `choices` experts
-/// at random, no expert twice: parts * (1 - C(E - E/parts, k) / C(E, k)). Where the token is limited to K of G groups of experts, all
-/// alike likely, it is the sum over the parts of 1 - the mean of C(E' - s, k) / C(E', k), E' = K E / G experts in the groups that
-/// were chosen and s of these on the part. As many as there are choices where a part has less than one expert.
+/// Of `parts` (chips, nodes) that hold `experts` in equal shares, the mean number that a token reaches which chooses
+/// `choices` experts at random, no expert twice: parts * (1 - C(E - E/parts, k) / C(E, k)). Where the token is limited
+/// to K of G groups of experts, all alike likely, it is the sum over the parts of 1 - the mean of C(E' - s, k) / C(E',
+/// k), E' = K E / G experts in the groups that were chosen and s of these on the part. As many as there are choices
+/// where a part has less than one expert.
 [[nodiscard]] double parts_reached(double experts, double choices, double parts, ExpertGroups limit = {});
 
 /// Rows that go to experts, or come back, as a laid-out program has them.
@@ -22,7 +23,8 @@ struct ExpertRows {
     Polynomial row_bytes;  ///< of one token, as it goes
 };
 
-/// Of a message of the program of one chip. Empty for what is no all-to-all of rows that an operation groups by experts.
+/// Of a message of the program of one chip. Empty for what is no all-to-all of rows that an operation groups by
+/// experts.
 [[nodiscard]] std::optional<ExpertRows> expert_rows(const Program& local, const Message& message);
 
 /// Tokens that every member of a group of chips sends to experts which lie on the members in equal parts.
@@ -64,8 +66,8 @@ struct RoutedRows {
     double wire_s = 0;  ///< over the busiest link of any tier, at its published rate
 };
 
-/// What the exchange asks of the wires when every choice goes by itself, or `once`: a token goes once to each chip that has an expert
-/// of it, from one node to another once for all chips there, which pass it on inside.
+/// What the exchange asks of the wires when every choice goes by itself, or `once`: a token goes once to each chip that
+/// has an expert of it, from one node to another once for all chips there, which pass it on inside.
 [[nodiscard]] RoutedRows routed_rows(const RoutedTokens& tokens, const ExchangeWires& wires, bool once);
 
 }  // namespace roofline::core

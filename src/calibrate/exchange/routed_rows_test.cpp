@@ -98,7 +98,8 @@ TEST_CASE("between nodes a token goes once, and is passed on inside") {
     // the network cards carry 50 GB/s
     const RoutedTokens tokens{64, 16, 16, 4096};
     CHECK(1e9 * routed_rows(tokens, nodes.wires, false).wire_s == approx(64 * 8 * 4096 / 50.0));
-    // once: the card carries one copy of half of... every token: 64 rows; inside, each chip gets a copy of 16 chips' tokens from
+    // once: the card carries one copy of half of... every token: 64 rows; inside, each chip gets a copy of 16 chips'
+    // tokens from
     // 7 of 8 chips: 64 * 16 * 7 / 8 rows of 450 GB/s, which is longer
     CHECK(1e9 * routed_rows(tokens, nodes.wires, true).wire_s ==
           approx(std::max(64 * 4096 / 50.0, 64 * 16 * 7.0 / 8 * 4096 / 450)));

@@ -13,8 +13,8 @@ namespace roofline::core {
 
 namespace {
 
-/// What multiplies a segment's constants: base, step, 1/link, 1/buffer, 1/one_shot; each over the measured time, so that a
-/// perfect fit adds up to 1.
+/// What multiplies a segment's constants: base, step, 1/link, 1/buffer, 1/one_shot; each over the measured time, so
+/// that a perfect fit adds up to 1.
 using Features = Constants;
 
 struct CurveSample {

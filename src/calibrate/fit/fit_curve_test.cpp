@@ -17,7 +17,8 @@ CollectivePoint gather(std::int64_t members, double bytes) {
     return {members, bytes, bytes * (n - 1) / n / rate, bytes / rate};
 }
 
-/// Times of a law that is written out here: latency 5 us + 1 us a step more at a tenth of the rate, or 25 us + 2 us at 80 %.
+/// Times of a law that is written out here: latency 5 us + 1 us a step more at a tenth of the rate, or 25 us + 2 us at
+/// 80 %.
 double truth(std::int64_t members, double bytes) {
     const auto n = static_cast<double>(members);
     const double wire = bytes * (n - 1) / n / rate;

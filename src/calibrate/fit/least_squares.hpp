@@ -35,8 +35,8 @@ public:
     }
 
     /// The constants, none below 0, with the least sum of weight * (features . constants - 1)^2. Of few constants every
-    /// subset that is not 0 is solved for, of many the subset grows and shrinks (Lawson and Hanson, Solving Least Squares Problems,
-    /// chapter 23); those of features that are 0 throughout stay 0.
+    /// subset that is not 0 is solved for, of many the subset grows and shrinks (Lawson and Hanson, Solving Least
+    /// Squares Problems, chapter 23); those of features that are 0 throughout stay 0.
     [[nodiscard]] Constants solve() const;
 
 private:

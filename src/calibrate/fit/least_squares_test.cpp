@@ -17,7 +17,8 @@ TEST_CASE("constants that fit exactly are found") {
 }
 
 TEST_CASE("no constant is negative: what would be is left out, the rest is fitted without it") {
-    // a + b = 1 and a + 2b = 0.5 have b = -0.5; with a alone the least squares of (a - 1, a - 1/2 ...) are features 1 and 2
+    // a + b = 1 and a + 2b = 0.5 have b = -0.5; with a alone the least squares of (a - 1, a - 1/2 ...) are features 1
+    // and 2
     LeastSquares sums;
     sums.add({1, 1, 0, 0, 0}, 1);
     sums.add({2, 4, 0, 0, 0}, 1);

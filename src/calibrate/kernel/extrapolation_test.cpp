@@ -103,8 +103,8 @@ TEST_CASE("a depth beyond those measured is split further, each split no longer 
 TEST_CASE("beyond the depths that were measured a product with a vector grows by what it reads") {
     KernelFit fit = ramp_alone();
     fit.law.memory = 0.5;
-    // in tiles of 64 x 64, one on each of 100 cores, the tenth that was measured computes 32 splits for 0.5 ns * 100 * 4096 / 32, and ten
-    // times that depth four waves of them: 25.6 us
+    // in tiles of 64 x 64, one on each of 100 cores, the tenth that was measured computes 32 splits for 0.5 ns * 100 *
+    // 4096 / 32, and ten times that depth four waves of them: 25.6 us
     KernelPoint point = ramped(64'000);
     point.math_s = 5e-9;
     point.memory_s = 10e-6;

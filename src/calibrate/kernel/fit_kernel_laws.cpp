@@ -51,8 +51,8 @@ Calibration& calibration_of(std::vector<Calibration>& all, const std::string& ma
     return *all.insert(place, {machine, {}, {}, {}, {}});
 }
 
-/// When a sample's law is fitted: first those timed alone, then products behind a quantisation alone, whose laws may be told by
-/// nothing else, then those with others in their time.
+/// When a sample's law is fitted: first those timed alone, then products behind a quantisation alone, whose laws may be
+/// told by nothing else, then those with others in their time.
 enum class Turn : std::uint8_t { alone, quantised, together };
 
 Turn turn_of(const KernelSample& sample) {
@@ -140,8 +140,8 @@ void fit_in_turn(const Samples& samples, Turn turn, KernelLawsFit& all, Folded& 
     }
 }
 
-/// What the samples of one machine and key, which are next to each other, tell a law that others have; those alone in their times
-/// where there are any, else those behind a quantisation alone.
+/// What the samples of one machine and key, which are next to each other, tell a law that others have; those alone in
+/// their times where there are any, else those behind a quantisation alone.
 std::vector<TimedKernel> kernels_of(std::span<const KernelSample> samples, const Calibration& laws) {
     Turn first = Turn::together;
     for (const KernelSample& sample : samples) first = std::min(first, turn_of(sample));
@@ -154,8 +154,8 @@ std::vector<TimedKernel> kernels_of(std::span<const KernelSample> samples, const
     return kernels;
 }
 
-/// Where laws are that those of one key may be like: of the same machine's other software, and of its nearest relative, for the
-/// same kernels; each told by more rows.
+/// Where laws are that those of one key may be like: of the same machine's other software, and of its nearest relative,
+/// for the same kernels; each told by more rows.
 std::vector<Folded::key_type> relatives_of(Calibrations& known, const Calibration& own,
                                            const CalibratedKernel& kernel) {
     std::vector<Folded::key_type> relatives;
@@ -182,7 +182,8 @@ std::string name_of(const Folded::key_type& relative, const std::string& machine
     return name;
 }
 
-/// The law of what ran before a kernel that was timed with nothing else, told by the same rows: its errors are those of both together.
+/// The law of what ran before a kernel that was timed with nothing else, told by the same rows: its errors are those of
+/// both together.
 std::vector<CalibratedKernel>::iterator quantisation_of(std::span<const KernelSample> samples,
                                                         const CalibratedKernel& kernel,
                                                         std::vector<CalibratedKernel>& kernels) {

@@ -38,10 +38,11 @@ struct KernelLawsFit {
 /// What the other kernels in a sample's time take, by a machine's laws; by their lower bounds where it has none.
 [[nodiscard]] double seconds_before(const KernelSample& sample, const Calibration* known);
 
-/// A law for each machine and key, as fit_kernels() fits it. Other kernels in the same time take what the laws of kernels that were
-/// timed alone say; what has none counts with its lower bound. A quantisation before a product, and nothing else, whose library has no
-/// law of it gets one from the same rows. A law of few rows of products is that of a relative with other factors (fit_like()) where
-/// that makes the error of held out rows smaller. The order of the samples does not matter.
+/// A law for each machine and key, as fit_kernels() fits it. Other kernels in the same time take what the laws of
+/// kernels that were timed alone say; what has none counts with its lower bound. A quantisation before a product, and
+/// nothing else, whose library has no law of it gets one from the same rows. A law of few rows of products is that of a
+/// relative with other factors (fit_like()) where that makes the error of held out rows smaller. The order of the
+/// samples does not matter.
 [[nodiscard]] KernelLawsFit fit_kernel_laws(std::vector<KernelSample> samples);
 
 }  // namespace roofline::core

@@ -67,7 +67,8 @@ TEST_CASE("too few kernels of a kind count as those of the broader one") {
 }
 
 TEST_CASE("a quantisation that was never timed alone is told apart from its product by the rows of both") {
-    // of M x K: 1 us, half a microsecond for each of a core's rows, and 3 bytes at 0.75 of 1 TB/s; products of N = 64 and 2048
+    // of M x K: 1 us, half a microsecond for each of a core's rows, and 3 bytes at 0.75 of 1 TB/s; products of N = 64
+    // and 2048
     const KernelKey quantisation{KernelKind::quantisation, "fp8", "", ""};
     KernelLaw first{1e-6, 0, 1, 1, 0.75};
     first.row_s = 0.5e-6;

@@ -142,8 +142,8 @@ std::optional<AlikeFit> fit_alike(std::vector<TimedKernel> kernels, const FoldsO
     return AlikeFit{std::move(all), std::move(kernels)};
 }
 
-/// What kernels may differ by: heads or their size where all of them have some, rows where all are of products and none has heads.
-/// Empty for others, and where one time holds products of different rows.
+/// What kernels may differ by: heads or their size where all of them have some, rows where all are of products and none
+/// has heads. Empty for others, and where one time holds products of different rows.
 std::vector<BandsBy> bands_by(const std::vector<TimedKernel>& kernels) {
     const auto all = [&](auto&& is) { return std::all_of(kernels.begin(), kernels.end(), is); };
     if (all([](const TimedKernel& each) { return each.point.heads > 0 && each.more.empty() && !each.first; })) {
@@ -157,9 +157,10 @@ std::vector<BandsBy> bands_by(const std::vector<TimedKernel>& kernels) {
     return {};
 }
 
-/// By rows held out of published tables. 32 heads are what the decode kernels of TensorRT-LLM take at once; 1 row is a vector, up to
-/// 8 fit what multiplies without tiles, up to 64 half a tile, and beyond 512 kernels are bound by the matrix units. Heads are of the
-/// sizes that models have, and libraries have kernels compiled for each, or for none.
+/// By rows held out of published tables. 32 heads are what the decode kernels of TensorRT-LLM take at once; 1 row is a
+/// vector, up to
+/// 8 fit what multiplies without tiles, up to 64 half a tile, and beyond 512 kernels are bound by the matrix units.
+/// Heads are of the sizes that models have, and libraries have kernels compiled for each, or for none.
 std::vector<double> band_limits(BandsBy by) {
     if (by == BandsBy::heads) return {1, 32, LawInUse::unlimited};
     if (by == BandsBy::n) return {64, 128, 192, 256, LawInUse::unlimited};

@@ -10,8 +10,8 @@ using namespace roofline::core;
 
 namespace {
 
-/// [B, D] x [D, D] for B = 1 .. 4096 on 10 TFLOP/s and 4 TB/s in f32, timed by a law that is known: so fast that microseconds of fixed
-/// cost are seen.
+/// [B, D] x [D, D] for B = 1 .. 4096 on 10 TFLOP/s and 4 TB/s in f32, timed by a law that is known: so fast that
+/// microseconds of fixed cost are seen.
 std::vector<TimedKernel> made_by(const KernelLaw& law) {
     std::vector<TimedKernel> kernels;
     for (double b = 1; b <= 4096; b *= 2) {

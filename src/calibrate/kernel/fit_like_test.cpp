@@ -25,7 +25,8 @@ double choice(double n, double k) { return 0.4 * std::sin(0.9 * std::log2(n)) * 
 
 const KernelLaw smooth_law{2e-6, 0, 0.8, 1, 0.8, 2};
 
-/// Products of every m and every `each`th of 11 n and 11 k, by that law, `slower` and with what `quirk` adds to the logarithm.
+/// Products of every m and every `each`th of 11 n and 11 k, by that law, `slower` and with what `quirk` adds to the
+/// logarithm.
 template <class Quirk>
 std::vector<TimedKernel> timed_products(std::size_t each, double slower, Quirk&& quirk) {
     std::vector<TimedKernel> kernels;
@@ -66,7 +67,8 @@ TEST_CASE("on a grid each fold holds out about a fifth of every size") {
     }
     // all m of a shape are held out together
     for (const TimedKernels& fold : in_folds(all, folds)) CHECK(fold.size() % 3 == 0);
-    // shapes that are no grid are shared out as well: each n with a depth of its own, so that ranks alone would take them all
+    // shapes that are no grid are shared out as well: each n with a depth of its own, so that ranks alone would take
+    // them all
     std::vector<TimedKernel> diagonal;
     for (double size = 1; size <= 30; ++size)
         diagonal.push_back({matmul_point(1, 64 * size, 64 * std::fmod(3 * size, 31)), 1});

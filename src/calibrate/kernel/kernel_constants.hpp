@@ -1,4 +1,5 @@
-// The constants of a kernel's law: one table behind the files that hold them, their rounding, their fit and their report.
+// The constants of a kernel's law: one table behind the files that hold them, their rounding, their fit and their
+// report.
 #pragma once
 
 #include <array>
@@ -9,13 +10,14 @@
 
 namespace roofline::core {
 
-/// fixed + ramp * depth + ((math_s/math)^p + (vector_s/vector)^p + (memory_s/memory)^p + other_s^p)^(1/p). With no fixed cost, no
-/// ramp and fractions of 1 it is the lower bound at p = infinity (everything overlaps) and the upper bound at p = 1 (nothing does).
-/// Reads and writes may have fractions of their own, and what fits a cache another.
+/// fixed + ramp * depth + ((math_s/math)^p + (vector_s/vector)^p + (memory_s/memory)^p + other_s^p)^(1/p). With no
+/// fixed cost, no ramp and fractions of 1 it is the lower bound at p = infinity (everything overlaps) and the upper
+/// bound at p = 1 (nothing does). Reads and writes may have fractions of their own, and what fits a cache another.
 ///
-/// With `tiled`, a product's result is cut into tiles, and its depth into splits, that cores work off in whole waves: the math is that
-/// of full waves, the ramp is that of one split, and there are the costs of further waves and of adding up the splits. Of the
-/// tilings a library has, the law takes the cheapest; with `by_rows`, the one that the rows alone decide.
+/// With `tiled`, a product's result is cut into tiles, and its depth into splits, that cores work off in whole waves:
+/// the math is that of full waves, the ramp is that of one split, and there are the costs of further waves and of
+/// adding up the splits. Of the tilings a library has, the law takes the cheapest; with `by_rows`, the one that the
+/// rows alone decide.
 ///
 /// A constant that has the value given here says nothing.
 struct KernelLaw {
@@ -47,7 +49,8 @@ struct KernelLaw {
 /// The most that a cache's rate is taken to be over the main memory's.
 inline constexpr double fastest_cache = 16;
 
-/// A constant's place among those that least squares find: first the costs in seconds, then the slowdowns, each one over a rate.
+/// A constant's place among those that least squares find: first the costs in seconds, then the slowdowns, each one
+/// over a rate.
 enum KernelSlope : std::size_t {
     fixed_slope,
     ramp_slope,

@@ -33,8 +33,8 @@ SizedDeviation deviation_of(const KernelFit& fit, const TimedKernel& kernel) {
 ProductSizes asked_sizes(const KernelFit& fit, KernelPoint point) {
     if (fit.whole && point.cache > 0) point.depth = point.cache;
     ProductSizes sizes = sizes_of(point);
-    // The last matmul of attention's backward pass is another one: its columns are not those of a head, and it may sum over the
-    // queries of all heads that share keys, so its depth is not the number of keys.
+    // The last matmul of attention's backward pass is another one: its columns are not those of a head, and it may sum
+    // over the queries of all heads that share keys, so its depth is not the number of keys.
     if (point.heads > 0 && !point.whole_rows) sizes[columns_size] = sizes[depth_size] = 0;
     if (point.keys > 0) sizes[depth_size] = point.keys;
     return sizes;
@@ -66,7 +66,8 @@ double band_size(BandsBy by, const KernelPoint& point) {
 
 namespace {
 
-/// The same with its depth in parts, as many products whose results are added up. Not rounded up, so that times have no step here.
+/// The same with its depth in parts, as many products whose results are added up. Not rounded up, so that times have no
+/// step here.
 KernelPoint in_parts(const KernelPoint& point, double deepest) {
     const double parts = point.depth / deepest;
     KernelPoint cut = point;
@@ -147,8 +148,8 @@ double seconds_of(const KernelFit& fit, const KernelPoint& point) {
     const KernelLaw& law = law_for(fit, point).law;
     const bool of_vector = (point.m == 1 || point.n == 1) && point.batch == 1;
     if (!(of_vector && deepest > 0 && point.depth > deepest) || !law.tiled || law.by_rows) return seconds;
-    // A product with a vector is done by kernels without tiles, which take what they read: beyond the greatest depth that was measured
-    // it grows by that, where tiles of 64 columns would compute 63 of them for nothing.
+    // A product with a vector is done by kernels without tiles, which take what they read: beyond the greatest depth
+    // that was measured it grows by that, where tiles of 64 columns would compute 63 of them for nothing.
     KernelPoint measured = point;
     const double share = deepest / point.depth;
     measured.depth = deepest;

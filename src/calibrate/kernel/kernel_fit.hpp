@@ -1,4 +1,5 @@
-// Laws of kernels as they are kept: constants by heads or rows, factors by size, what they were fitted to and how far off they are.
+// Laws of kernels as they are kept: constants by heads or rows, factors by size, what they were fitted to and how far
+// off they are.
 #pragma once
 
 #include <array>
@@ -21,8 +22,8 @@ struct SizedLaw {
     bool operator==(const SizedLaw&) const = default;
 };
 
-/// What laws of one class may differ by. Libraries have other kernels for one row than for as many as one tile of a product takes,
-/// and for more.
+/// What laws of one class may differ by. Libraries have other kernels for one row than for as many as one tile of a
+/// product takes, and for more.
 enum class BandsBy : std::uint8_t {
     heads,  ///< of queries to the same keys, in attention; where that is not known, the rows of the product
     n,      ///< the columns of a product's result: the size of a head, in attention
@@ -74,14 +75,15 @@ struct KernelFit {
     bool operator==(const KernelFit&) const = default;
 };
 
-/// Sizes as a fit's ranges have them: those of the kernel itself, and not of parts that its depth is worked off in; 0 for one that the
-/// kernel does not tell.
+/// Sizes as a fit's ranges have them: those of the kernel itself, and not of parts that its depth is worked off in; 0
+/// for one that the kernel does not tell.
 [[nodiscard]] ProductSizes asked_sizes(const KernelFit& fit, KernelPoint point);
 /// Widens a range to hold the other as well.
 void widen_range(SizeRange& range, const SizeRange& other);
 
-/// The point as the fit's laws take it. A depth beyond the greatest that was measured is worked off in parts of that depth where the
-/// law's library splits depths and that is faster: as many splits as there were of the longest, each no longer, and further ones.
+/// The point as the fit's laws take it. A depth beyond the greatest that was measured is worked off in parts of that
+/// depth where the law's library splits depths and that is faster: as many splits as there were of the longest, each no
+/// longer, and further ones.
 [[nodiscard]] KernelPoint point_for(const KernelFit& fit, KernelPoint point);
 
 /// The law that a kernel has by its heads, columns or rows, and its factors.
@@ -95,9 +97,10 @@ struct LawInUse {
 };
 [[nodiscard]] LawInUse law_for(const KernelFit& fit, const KernelPoint& point);
 
-/// A band's law fades out beyond the most that it is for, so that no size is where one law ends and another, fitted to other kernels,
-/// begins: of rows up to twice as many, of heads and their columns up to a quarter more, since kernels are compiled for some of
-/// these and the next size that is measured has others. At the latest at the most of the next band.
+/// A band's law fades out beyond the most that it is for, so that no size is where one law ends and another, fitted to
+/// other kernels, begins: of rows up to twice as many, of heads and their columns up to a quarter more, since kernels
+/// are compiled for some of these and the next size that is measured has others. At the latest at the most of the next
+/// band.
 [[nodiscard]] double faded_at(BandsBy by, double most, double next_most);
 /// The law of the band below that a kernel still has a share of.
 struct FadingLaw {
@@ -106,8 +109,8 @@ struct FadingLaw {
 };
 [[nodiscard]] std::optional<FadingLaw> fading_law(const KernelFit& fit, const KernelPoint& point);
 
-/// Seconds of a kernel, as point_for() has it, by one law: its times the factor of the kernel's size, which never puts it below its
-/// bound.
+/// Seconds of a kernel, as point_for() has it, by one law: its times the factor of the kernel's size, which never puts
+/// it below its bound.
 [[nodiscard]] double seconds_of(const LawInUse& used, const KernelPoint& point);
 
 /// Seconds of a kernel by its law, and by the one that fades out.

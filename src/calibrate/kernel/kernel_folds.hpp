@@ -13,8 +13,8 @@ namespace roofline::core {
 
 inline constexpr std::size_t kernel_folds = 5;
 
-/// Of a product n, the depth and the batch, whatever its m; of layers of several products n and the depth; of other kernels what
-/// they ask for.
+/// Of a product n, the depth and the batch, whatever its m; of layers of several products n and the depth; of other
+/// kernels what they ask for.
 using KernelShape = std::tuple<double, double, double>;
 
 /// The fold of every shape.

@@ -38,7 +38,8 @@ bool masks(const Program& local, const KernelWork& kernel) {
     });
 }
 
-/// The number of groups may be shared out after the rows went into them: `dim` is that of which a chip has all or a part.
+/// The number of groups may be shared out after the rows went into them: `dim` is that of which a chip has all or a
+/// part.
 bool groups_by(const Op& op, const std::string& dim) {
     const FunctionInfo* function = op.kind == OpKind::apply ? find_function(op.function) : nullptr;
     return function != nullptr && function->kind == FunctionKind::dispatch && !op.along.empty() &&

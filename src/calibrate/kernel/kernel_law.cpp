@@ -48,7 +48,8 @@ Tiling cut(const KernelPoint& point, const Tiles& all, double splits) {
     return {all.size.rows, all.size.columns, splits, waves, tiles, point.math_s * waves * all.wave * part, part};
 }
 
-/// What CUTLASS's dispatch by rows comes to: up to 64 rows a half of the tile's rows and columns, up to 128 a half of its rows.
+/// What CUTLASS's dispatch by rows comes to: up to 64 rows a half of the tile's rows and columns, up to 128 a half of
+/// its rows.
 Tiling cut_by_rows(const KernelPoint& point) {
     constexpr double half = 64;
     const TileSize size{point.m <= 2 * half ? half : 2 * half, point.m <= half ? half : 2 * half};
@@ -61,7 +62,8 @@ double sum_of(const Parts& parts) { return parts[0] + parts[1] + parts[2] + part
 
 double longest_of(const Parts& parts) { return std::max({parts[0], parts[1], parts[2], parts[3]}); }
 
-/// The parts' powers are taken over that of the longest, so that the longest is 1, and what is not there costs no logarithm.
+/// The parts' powers are taken over that of the longest, so that the longest is 1, and what is not there costs no
+/// logarithm.
 Norm norm_from(const Parts& parts, double longest, double p) {
     Norm all;
     all.norm = longest;
@@ -79,8 +81,8 @@ Norm norm_from(const Parts& parts, double longest, double p) {
     return all;
 }
 
-/// Tells norms that are not below a limit without a logarithm: a part over the limit is less than 1, and its power no less than the
-/// next higher one whose exponent is a multiple of a quarter.
+/// Tells norms that are not below a limit without a logarithm: a part over the limit is less than 1, and its power no
+/// less than the next higher one whose exponent is a multiple of a quarter.
 class QuickNorm {
 public:
     explicit QuickNorm(double p) : known_(p <= most) {

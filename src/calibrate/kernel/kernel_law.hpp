@@ -10,8 +10,8 @@
 
 namespace roofline::core {
 
-/// What one kernel asks for, as the time that takes at the machine's rates. So constants are fractions of those rates, and follow
-/// them when they change.
+/// What one kernel asks for, as the time that takes at the machine's rates. So constants are fractions of those rates,
+/// and follow them when they change.
 struct KernelPoint {
     double math_s = 0;    ///< of the matrix units, or of what stands in for them
     double vector_s = 0;  ///< of the vector units
@@ -52,8 +52,8 @@ struct Tiling {
     bool operator==(const Tiling&) const = default;
 };
 
-/// True where more heads read the same keys and values than the law's library lets share them, and it is known how many bytes
-/// these are: not so in a backward pass.
+/// True where more heads read the same keys and values than the law's library lets share them, and it is known how many
+/// bytes these are: not so in a backward pass.
 [[nodiscard]] bool heads_apart(const KernelLaw& law, const KernelPoint& point);
 
 /// The point with each head a product of its own that reads keys and values again.
@@ -92,7 +92,8 @@ struct Tilings {
     return tiling.waves > 0 ? tiling.math_s : point.math_s;
 }
 
-/// The share of its traffic that a kernel finds in the cache: one half where the program fills as much of it as `warm` says.
+/// The share of its traffic that a kernel finds in the cache: one half where the program fills as much of it as `warm`
+/// says.
 [[nodiscard]] double cached_share(const KernelLaw& law, const KernelPoint& point);
 
 /// By how much fewer tiles than cores stretch the memory's time; 1 or more.
@@ -103,7 +104,8 @@ struct Tilings {
 /// What is added to the norm: fixed costs, the ramp, splits, waves and rows.
 [[nodiscard]] double overhead_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling);
 
-/// The parts of the norm, each at the rate that is achieved: math, vector, memory, other, with waves where they are hidden.
+/// The parts of the norm, each at the rate that is achieved: math, vector, memory, other, with waves where they are
+/// hidden.
 inline constexpr std::size_t kernel_parts = 4;
 [[nodiscard]] std::array<double, kernel_parts> parts_of(const KernelLaw& law, const KernelPoint& point,
                                                         const Tiling& tiling);
@@ -136,8 +138,8 @@ struct TilingTime {
 
     [[nodiscard]] double seconds() const { return overhead_s + norm.norm; }
 };
-/// The cheapest of some of tilings_of(point), made before; of equals the first. One alone is what is asked about. The nearer `near` is
-/// to the cheapest in time, the sooner it is found.
+/// The cheapest of some of tilings_of(point), made before; of equals the first. One alone is what is asked about. The
+/// nearer `near` is to the cheapest in time, the sooner it is found.
 [[nodiscard]] TilingTime cheapest(const KernelLaw& law, const KernelPoint& point, std::span<const Tiling> tilings,
                                   std::size_t near = 0);
 

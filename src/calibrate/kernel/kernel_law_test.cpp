@@ -63,10 +63,12 @@ TEST_CASE("tiles come in whole waves, and the depth is split where that is cheap
     CHECK(tiling_of(law, point) == Tiling{});
     law.tiled = true;
     law.wave_s = 1e-6;
-    // 128 x 256 keeps two of the cores idle, 16 us; 64 x 64 takes 4 waves, 8 us and 3 starts; 128 x 128 takes one wave of 8 us
+    // 128 x 256 keeps two of the cores idle, 16 us; 64 x 64 takes 4 waves, 8 us and 3 starts; 128 x 128 takes one wave
+    // of 8 us
     CHECK(shape(tiling_of(law, point)) == Shape{128, 128, 1, 1, 4});
     CHECK(seconds_of(law, point) == approx(8e-6));
-    // 10.24 us of ramp: a quarter of it for tiles of 128 x 256 in 4 splits, which are 8 tiles in 2 waves: 8 + 2.56 + 1 + 1
+    // 10.24 us of ramp: a quarter of it for tiles of 128 x 256 in 4 splits, which are 8 tiles in 2 waves: 8 + 2.56 + 1
+    // + 1
     law.ramp_s = 10e-9;
     law.split_s = 1e-6;
     CHECK(shape(tiling_of(law, point)) == Shape{128, 256, 4, 2, 8});

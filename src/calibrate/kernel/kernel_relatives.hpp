@@ -10,9 +10,9 @@
 
 namespace roofline::core {
 
-/// How unlike two machines are: years apart where both have one (measured machines have none), and how often the rates of their
-/// matrix units and memories and their cores double between them. Infinite for different vendors or kinds, whose kernels are other
-/// people's.
+/// How unlike two machines are: years apart where both have one (measured machines have none), and how often the rates
+/// of their matrix units and memories and their cores double between them. Infinite for different vendors or kinds,
+/// whose kernels are other people's.
 [[nodiscard]] double unlikeness(const Machine& a, const Machine& b);
 
 /// A law and the machine that it was fitted to.
@@ -21,13 +21,14 @@ struct CarriedKernel {
     std::string machine;                    ///< its id
 };
 
-/// The law of the nearest other machine of the catalogue that has one for such kernels, in their dtype or for any. Constants are
-/// fractions of rates and follow those of the machine. Laws of what a host launched one by one are not carried.
+/// The law of the nearest other machine of the catalogue that has one for such kernels, in their dtype or for any.
+/// Constants are fractions of rates and follow those of the machine. Laws of what a host launched one by one are not
+/// carried.
 [[nodiscard]] CarriedKernel carried_kernel(Calibrations& calibrations, const Machine& machine, const KernelKey& key,
                                            const std::string& software);
 
-/// Sets error_carried of all laws of kernels: the samples' rows by the law that carried_kernel() takes from the other machines.
-/// It stays empty where there is none, and for machines that are not in the catalogue.
+/// Sets error_carried of all laws of kernels: the samples' rows by the law that carried_kernel() takes from the other
+/// machines. It stays empty where there is none, and for machines that are not in the catalogue.
 void measure_carrying(std::vector<Calibration>& all, const std::vector<KernelSample>& samples);
 
 }  // namespace roofline::core

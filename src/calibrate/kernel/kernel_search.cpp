@@ -34,7 +34,8 @@ constexpr StepLimits few{5, 5};  // show which p is best
 /// Steps take ever less off the loss: all that are left no more than this many times what the last one did.
 constexpr double left_to_gain = 8;
 
-/// The best law with the terms and p of the start. Left where it is when no more steps can bring it below what it must be below.
+/// The best law with the terms and p of the start. Left where it is when no more steps can bring it below what it must
+/// be below.
 LawSearch settled(KernelLaw law, CutKernels kernels, StepLimits steps = {}, double below = infinity) {
     LawSearch best;
     double previous = infinity;
@@ -137,8 +138,8 @@ void take_value_if_worth(LawSearch& best, const LawSearch& from, double KernelLa
     take_if_worth(best, next, kernels);
 }
 
-/// Tiles, how many heads share keys, and whether few tiles draw all of the memory's rate. Each starts afresh: what a law without it
-/// has found for the others is no good start.
+/// Tiles, how many heads share keys, and whether few tiles draw all of the memory's rate. Each starts afresh: what a
+/// law without it has found for the others is no good start.
 LawSearch search_tiles(const KernelLaw& uncut, CutKernels kernels) {
     LawSearch best;
     KernelLaw start = uncut;
@@ -164,7 +165,8 @@ LawSearch search_tiles(const KernelLaw& uncut, CutKernels kernels) {
     take_if_worth(best, best_value(search_from(start, kernels), &KernelLaw::busy, {0.1, 0.2, 0.35, 0.75, 1.0}, kernels),
                   kernels);
     if (any_of(kernels, &KernelPoint::heads, 0)) {
-        // reading a cache is long enough to hide what a wave of its tiles takes; in products more math is what a wave is
+        // reading a cache is long enough to hide what a wave of its tiles takes; in products more math is what a wave
+        // is
         KernelLaw hidden = best.law;
         hidden.hidden = true;
         hidden.wave_s = 3e-6;

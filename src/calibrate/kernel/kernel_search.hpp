@@ -13,8 +13,8 @@ struct TimedKernel {
     double time_s = 0;
     double before_s = 0;              ///< the part of time_s that other kernels took, which are known already
     std::vector<KernelPoint> more{};  ///< that ran after the first, in the same time and by the same law
-    /// That ran before, by a law of its own that is searched for, too; nothing else is known to have run then. All of the kernels
-    /// that a law is searched for have one, or none has.
+    /// That ran before, by a law of its own that is searched for, too; nothing else is known to have run then. All of
+    /// the kernels that a law is searched for have one, or none has.
     std::optional<KernelPoint> first{};
 };
 
@@ -26,7 +26,8 @@ struct KernelLaws {
     KernelLaw first{};
 };
 
-/// Seconds of a time without its first kernel: what is known, and what a law, or what else has seconds_of(), says of the rest.
+/// Seconds of a time without its first kernel: what is known, and what a law, or what else has seconds_of(), says of
+/// the rest.
 template <class Law>
 [[nodiscard]] double seconds_behind(const Law& law, const TimedKernel& kernel) {
     double seconds = kernel.before_s + seconds_of(law, kernel.point);
@@ -37,9 +38,9 @@ template <class Law>
 /// Seconds of the whole time: what is known, and what the laws say of the rest.
 [[nodiscard]] double seconds_of(const KernelLaws& laws, const TimedKernel& kernel);
 
-/// The laws with the least sum of relative deviations, not squared. Of their terms they have those that the kernels notice: tiles,
-/// heads that do not share keys, rows, writes of their own rate and cached data come in only where they make deviations smaller by a
-/// tenth of a per cent.
+/// The laws with the least sum of relative deviations, not squared. Of their terms they have those that the kernels
+/// notice: tiles, heads that do not share keys, rows, writes of their own rate and cached data come in only where they
+/// make deviations smaller by a tenth of a per cent.
 [[nodiscard]] KernelLaws search_laws(const TimedKernels& kernels);
 
 /// The same from laws that are near: their terms stay, their constants and p move.

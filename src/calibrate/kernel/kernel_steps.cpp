@@ -46,8 +46,8 @@ std::vector<Tiling> kept(const KernelPoint& point) {
     return kept;
 }
 
-/// The law at these constants as a sum: a p-norm is the sum of its parts, each times (part / norm)^(p - 1), and changes with
-/// each constant by just that (Euler: it is homogeneous).
+/// The law at these constants as a sum: a p-norm is the sum of its parts, each times (part / norm)^(p - 1), and changes
+/// with each constant by just that (Euler: it is homogeneous).
 struct Linear {
     KernelConstants features{};
     double rest = 0;     ///< what no constant multiplies

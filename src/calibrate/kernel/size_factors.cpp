@@ -112,7 +112,8 @@ private:
         for (const Corner& term : terms_of(row)) to[term.index] += term.weight * weighted;
     }
 
-    /// The left side of the equations: what rows say, that neighbours are alike, and that factors are 1 where nothing speaks.
+    /// The left side of the equations: what rows say, that neighbours are alike, and that factors are 1 where nothing
+    /// speaks.
     [[nodiscard]] Vector times(const Vector& logs) const {
         Vector result(logs.size());
         for (std::size_t i = 0; i < logs.size(); ++i) result[i] = grain_.none * logs[i];

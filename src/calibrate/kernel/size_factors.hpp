@@ -36,12 +36,13 @@ inline constexpr int fine = 1;
 /// 2^30 is a billion. A file has a line for each m and n: no more than the 256 that a list may have.
 inline constexpr int most_doublings = 30;
 [[nodiscard]] double size_at(int power, int doublings);
-/// The powers that sizes from the least to the greatest lie between; sizes below 1 count as 1, those beyond 2^most_doublings as that.
+/// The powers that sizes from the least to the greatest lie between; sizes below 1 count as 1, those beyond
+/// 2^most_doublings as that.
 [[nodiscard]] Powers powers_between(double least, double greatest, int doublings);
 
-/// Factors on a law's times. A law is smooth, but libraries choose among kernels by size, and some choices are better than
-/// others: so there is a factor at every corner of a lattice of sizes, and what lies between has that of its corners, in logarithms.
-/// Sizes beyond the lattice are taken to its edge.
+/// Factors on a law's times. A law is smooth, but libraries choose among kernels by size, and some choices are better
+/// than others: so there is a factor at every corner of a lattice of sizes, and what lies between has that of its
+/// corners, in logarithms. Sizes beyond the lattice are taken to its edge.
 struct SizeFactors {
     int doublings = coarse;
     std::array<Powers, size_count> powers{};
@@ -62,8 +63,8 @@ inline constexpr std::int64_t most_thousandths = 100'000;
 [[nodiscard]] SizeFactors product_of(const SizeFactors& a, const SizeFactors& b, double least_m = 1,
                                      double most_m = std::numeric_limits<double>::infinity());
 
-/// What is known of the factors of one time: its logarithm over that of the law, and the products in it with the shares that they have
-/// in the law's time.
+/// What is known of the factors of one time: its logarithm over that of the law, and the products in it with the shares
+/// that they have in the law's time.
 struct SizedDeviation {
     struct Product {
         ProductSizes sizes;
@@ -82,15 +83,15 @@ struct FactorGrain {
     /// Lattices of more corners than these for each row are left alone: nearly all of them would be their neighbours'.
     double corners_of_row = all_lattices;
 };
-/// Of a law's factors, and of those that correct a relative's, which are smoother: by rows held out of published tables, which hardly
-/// tell 0.03 from 0.1 in the former.
+/// Of a law's factors, and of those that correct a relative's, which are smoother: by rows held out of published
+/// tables, which hardly tell 0.03 from 0.1 in the former.
 inline constexpr std::array<FactorGrain, 2> factor_grains{{{coarse, 0.03, 0.03, all_lattices}, {fine, 0.03, 0.03, 4}}};
 inline constexpr std::array<FactorGrain, 2> correction_grains{
     {{coarse, 0.1, 0.01, all_lattices}, {fine, 0.1, 0.01, 4}}};
 
-/// The factors that deviations tell, smooth from corner to corner: a corner that few of them touch has nearly its neighbours',
-/// and one that none touches and no neighbour tells of has 1. Relative deviations count once, not squared. None where there are no
-/// products. Factors are in whole thousandths, as calibration files have them.
+/// The factors that deviations tell, smooth from corner to corner: a corner that few of them touch has nearly its
+/// neighbours', and one that none touches and no neighbour tells of has 1. Relative deviations count once, not squared.
+/// None where there are no products. Factors are in whole thousandths, as calibration files have them.
 [[nodiscard]] SizeFactors fit_factors(const std::vector<SizedDeviation>& deviations,
                                       const FactorGrain& grain = factor_grains.front());
 

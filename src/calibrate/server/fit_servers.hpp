@@ -23,14 +23,14 @@ struct ServerSample {
     double measured_s = 0;  ///< from one token of a sequence to the next
 };
 
-/// From one token to the next, where the prompts of those that follow go in between: by Little's law sequences / output prompts go in
-/// for each step.
+/// From one token to the next, where the prompts of those that follow go in between: by Little's law sequences / output
+/// prompts go in for each step.
 [[nodiscard]] double token_seconds(const ServerLaw& law, const ServerSample& sample);
 
-/// Laws by library, alphabetically: the share of the kernels' times is the same for all, the host's constants are each library's own.
-/// Found by least absolute relative deviations, so that single odd rows do not bend them. Held out are models, each in turn; a
-/// library that has served one model alone has never been tried on another, and its error is 40 %. Libraries with fewer than eight
-/// rows have no law. Deterministic, whatever the order of samples.
+/// Laws by library, alphabetically: the share of the kernels' times is the same for all, the host's constants are each
+/// library's own. Found by least absolute relative deviations, so that single odd rows do not bend them. Held out are
+/// models, each in turn; a library that has served one model alone has never been tried on another, and its error is 40
+/// %. Libraries with fewer than eight rows have no law. Deterministic, whatever the order of samples.
 [[nodiscard]] ServerLaws fit_servers(std::vector<ServerSample> samples);
 
 }  // namespace roofline::core

@@ -11,8 +11,9 @@
 
 namespace roofline::core {
 
-/// A decode step takes `kernels` of what its kernels take one by one, and the host's part: a constant, and so much for each sequence.
-/// Prompts take what their kernels take, and no less than launching these takes, for they do not run from a graph.
+/// A decode step takes `kernels` of what its kernels take one by one, and the host's part: a constant, and so much for
+/// each sequence. Prompts take what their kernels take, and no less than launching these takes, for they do not run
+/// from a graph.
 struct ServerLaw {
     double kernels =
         1;  ///< share of the kernels' and collectives' own times: below 1 where a server fuses what tables time apart

@@ -21,8 +21,8 @@ constexpr std::string_view factors =
 TEST_CASE("a step is kernels as they run there, or their launches, and what does not hide of collectives") {
     const auto law = parse_step_law(factors, "steps.toml");
     REQUIRE_MESSAGE(law, to_text(law.error()));
-    // 1.5 of kernels, 0.8 of narrow ones, 1.2 of those with sums elsewhere, a quarter of 1 s and of 2 s at half the rate, and all of 0.3 s and of 0.1 s at half the
-    // rate: longer than a thousand launches of 20 us
+    // 1.5 of kernels, 0.8 of narrow ones, 1.2 of those with sums elsewhere, a quarter of 1 s and of 2 s at half the
+    // rate, and all of 0.3 s and of 0.1 s at half the rate: longer than a thousand launches of 20 us
     const StepParts parts{1, 2, 0.5, 1000, 4, 0.3, 2, 0.1};
     StepParts short_collectives = parts;
     short_collectives.hideable_s = 1;

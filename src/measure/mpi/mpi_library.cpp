@@ -15,7 +15,8 @@ namespace roofline::core {
 
 namespace {
 
-// Shortens "Open MPI v4.1.4, package: ..." and what MPICH says, its version and then a list of options on lines of their own.
+// Shortens "Open MPI v4.1.4, package: ..." and what MPICH says, its version and then a list of options on lines of
+// their own.
 std::string spoken_version(std::string_view text) {
     const std::size_t digit = text.find_first_of("0123456789");
     if (digit == std::string_view::npos) return std::string(text.substr(0, 40));

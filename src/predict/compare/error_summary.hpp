@@ -38,8 +38,8 @@ struct Repeats {
 };
 
 struct ErrorSummary {
-    /// Whether `error` is that of expected times. Then rows that nothing is calibrated for are not in it or in the groups; else it
-    /// is the error of the lower bounds.
+    /// Whether `error` is that of expected times. Then rows that nothing is calibrated for are not in it or in the
+    /// groups; else it is the error of the lower bounds.
     bool of_expected = false;
     ErrorStats error;
     ErrorStats error_of_lower;  ///< of all rows

@@ -26,8 +26,8 @@ public:
     /// The row beside its prediction. The error's message is the reason for which it cannot be compared.
     [[nodiscard]] Result<Comparison> compare(const MeasuredKernel& row);
 
-    /// The row as a fit takes it: of several kernels those with products, beside the others. Error: none of several has one, or they
-    /// are of different kinds or dtypes, and nobody can tell their times apart; it cannot be priced.
+    /// The row as a fit takes it: of several kernels those with products, beside the others. Error: none of several has
+    /// one, or they are of different kinds or dtypes, and nobody can tell their times apart; it cannot be priced.
     [[nodiscard]] Result<KernelSample> sample_of(const MeasuredKernel& row);
 
     /// The rates used so far, with the machine that each belongs to.
@@ -66,8 +66,8 @@ private:
     [[nodiscard]] Result<std::unique_ptr<Compiled>> compile(const MeasuredKernel& row);
     /// A row's program without sizes. Lives as long as this object.
     [[nodiscard]] const Result<Program>& parsed(const std::string& text);
-    /// The bound where everything stays in the innermost cache that holds it; where none does, that of what is more than the largest
-    /// of them can keep from one kernel to the next. Empty without caches.
+    /// The bound where everything stays in the innermost cache that holds it; where none does, that of what is more
+    /// than the largest of them can keep from one kernel to the next. Empty without caches.
     [[nodiscard]] static std::optional<double> resident_bound(const Compiled& compiled, double bytes);
 
     MeasuredSystems systems_;

@@ -139,8 +139,8 @@ MeasuredServings::Times MeasuredServings::prefill_times(const Served& served, do
     return times(served, false, batch, prompt);
 }
 
-// On average over the tokens behind the first. What depends on the context grows in proportion to it, or not at all beyond a window,
-// so the mean of the first and the last is no more than the mean of all.
+// On average over the tokens behind the first. What depends on the context grows in proportion to it, or not at all
+// beyond a window, so the mean of the first and the last is no more than the mean of all.
 MeasuredServings::Times MeasuredServings::decode_times(const Served& served, double batch, const MeasuredServing& row) {
     const double last = std::max(row.prompt + row.output - 1, row.prompt + 1);
     Times mean = times(served, true, batch, row.prompt + 1);
@@ -168,8 +168,8 @@ Result<double> MeasuredServings::most_sequences(Served& served, const MeasuredSe
     return cache->second > 0 ? std::min(plenty, left / cache->second) : plenty;
 }
 
-// A worker has a sequence at the least. So it is where nobody says how many workers there are, or where the row contradicts itself: by
-// its times more sequences are decoded than its chips hold caches of.
+// A worker has a sequence at the least. So it is where nobody says how many workers there are, or where the row
+// contradicts itself: by its times more sequences are decoded than its chips hold caches of.
 Result<double> MeasuredServings::decode_seconds(Served& served, const MeasuredServing& row) {
     ROOFLINE_TRY(auto most, most_sequences(served, row, row.decode_chips));
     double batch = 1;
@@ -180,8 +180,9 @@ Result<double> MeasuredServings::decode_seconds(Served& served, const MeasuredSe
     return longest(decode_times(served, batch, row)) / static_cast<double>(row.decode_chips);
 }
 
-// Of all resources the one that is busiest for a request, its prompt and its tokens together. Weights are read for as many sequences
-// at once as there can be; prompts go in with them, so that what grows with their number is all they add.
+// Of all resources the one that is busiest for a request, its prompt and its tokens together. Weights are read for as
+// many sequences at once as there can be; prompts go in with them, so that what grows with their number is all they
+// add.
 Result<double> MeasuredServings::seconds_a_token(Served& served, const MeasuredServing& row) {
     ROOFLINE_TRY(auto most, most_sequences(served, row, row.chips));
     const double batch = std::max(1.0, std::min(most, row.concurrency.value_or(most)));
@@ -195,8 +196,8 @@ Result<double> MeasuredServings::seconds_a_token(Served& served, const MeasuredS
     return longest(all) / static_cast<double>(row.chips);
 }
 
-// For each token of a sequence a share of the next one's prompt goes in. Where that alone takes longer at the published rates than
-// the row says, prompts were alike and came out of a cache.
+// For each token of a sequence a share of the next one's prompt goes in. Where that alone takes longer at the published
+// rates than the row says, prompts were alike and came out of a cache.
 bool MeasuredServings::prompts_computed(const Served& served, const MeasuredServing& row) {
     const auto decoding = row.decoding();
     if (!decoding || !row.tpot_s || row.decode_workers < 1) return true;

@@ -20,20 +20,21 @@
 
 namespace roofline::core {
 
-/// The passes of a row are those of `roofline serve`. Their bound is that of the work of a whole pass, shared out evenly among the
-/// chips that may do it: nothing is done twice, nothing is sent, all tokens choose the same experts. So it holds whatever the
-/// chips really share, which tables name in ways that contradict each other.
+/// The passes of a row are those of `roofline serve`. Their bound is that of the work of a whole pass, shared out
+/// evenly among the chips that may do it: nothing is done twice, nothing is sent, all tokens choose the same experts.
+/// So it holds whatever the chips really share, which tables name in ways that contradict each other.
 class MeasuredServings {
 public:
     /// Rows ran on `systems`; their expected times are by `calibrations`. Errors: those of the data of the program.
     [[nodiscard]] static Result<MeasuredServings> make(MeasuredSystems systems, Calibrations calibrations);
 
-    /// The row beside its predictions: `decode` (seconds from one token to the next), `prefill` (to the first one) and `throughput`
-    /// (seconds in which the whole set-up makes a token), as far as it says them. The error's message is the reason for which nothing
-    /// can be compared.
+    /// The row beside its predictions: `decode` (seconds from one token to the next), `prefill` (to the first one) and
+    /// `throughput` (seconds in which the whole set-up makes a token), as far as it says them. The error's message is
+    /// the reason for which nothing can be compared.
     [[nodiscard]] Result<std::vector<Comparison>> compare(const MeasuredServing& row);
 
-    /// The row as the constants of its server are fitted to it. The error's message is the reason for which they are not.
+    /// The row as the constants of its server are fitted to it. The error's message is the reason for which they are
+    /// not.
     [[nodiscard]] Result<ServerSample> sample(const MeasuredServing& row);
 
     /// The rates used so far, with the machine that each belongs to.

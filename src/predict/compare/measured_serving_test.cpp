@@ -43,7 +43,8 @@ std::string error_of(const MeasuredServing& row) {
     return all ? "" : all.error().message;
 }
 
-// Llama 7B: 6,738,415,616 parameters, of which 32000 x 4096 are looked up; a token keeps 2 x 32 layers x 4096 bytes in fp8.
+// Llama 7B: 6,738,415,616 parameters, of which 32000 x 4096 are looked up; a token keeps 2 x 32 layers x 4096 bytes in
+// fp8.
 constexpr double read_weights = (6738415616.0 - 32000.0 * 4096) * 2;
 constexpr double token = 2.0 * 32 * 4096;
 constexpr double hbm = 2039e9;  // A100 80 GB
@@ -103,7 +104,8 @@ TEST_CASE("tokens a second are bound by what a request asks of all chips togethe
     CHECK(found[0].measured_s == approx(1e-3));
     // 32 sequences share a step that reads the weights once; contexts of 129 to 256 tokens
     const double read = read_weights / 32 + 192.5 * token;
-    // what kernels hand on for a token that is made and one of the prompt: in a layer less than 20 vectors of 4096 and 5 of 11008
+    // what kernels hand on for a token that is made and one of the prompt: in a layer less than 20 vectors of 4096 and
+    // 5 of 11008
     CHECK(found[0].prediction.lower_s > read / hbm);
     CHECK(found[0].prediction.lower_s < (read + 2 * 32 * (20 * 4096 + 5 * 11008) * 2) / hbm);
 }
@@ -121,7 +123,8 @@ TEST_CASE("experts are the fewest that tokens can choose, whatever the batch") {
     const double many = compared(row)[0].prediction.lower_s;
     // 37.6 G active parameters less the embedding's 0.9 G
     CHECK(one == approx(36.6e9 / 4.8e12 / 8).epsilon(0.01));
-    // each further sequence adds 61 x 576 bytes for each of 1025.5 tokens and what kernels hand on: in a layer some 20 vectors of 7168,
+    // each further sequence adds 61 x 576 bytes for each of 1025.5 tokens and what kernels hand on: in a layer some 20
+    // vectors of 7168,
     // 10 of 128 heads with 192 or 512, and 5 of 2048 for each of 9 experts. Two further experts would be 5 GB
     const double caches = 63 * 61 * 576 * 1025.5;
     const double handed_on = 63 * 61 * 2.0 * (20 * 7168 + 10 * 128 * 512 + 9 * (2 * 7168 + 5 * 2048));
@@ -180,7 +183,8 @@ TEST_CASE("a server under load is expected to take longer than its bound, and sa
         CHECK(*each.prediction.expected_s > each.prediction.lower_s);
     }
     CHECK(all[0].prediction.expected_error);
-    // by the book: 16 GB of weights at 3.35 TB/s are 4.8 ms, and a prompt of 1024 tokens is 17 ms of bf16; a server adds to both
+    // by the book: 16 GB of weights at 3.35 TB/s are 4.8 ms, and a prompt of 1024 tokens is 17 ms of bf16; a server
+    // adds to both
     CHECK(*all[0].prediction.expected_s > 5e-3);
     CHECK(*all[0].prediction.expected_s < 15e-3);
     CHECK(*all[1].prediction.expected_s > 17e-3);

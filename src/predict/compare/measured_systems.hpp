@@ -43,16 +43,17 @@ public:
     /// Rows are taken to be measured on `on`; without it on what they name. Errors: a shape that cannot be wired.
     [[nodiscard]] static Result<MeasuredSystems> make(std::optional<MeasuredOn> on = {});
 
-    /// A single chip of what a table names: of data/systems.toml, else of the catalogue; the one machine of make(), where there is one.
-    /// The error's message is the reason for which its rows cannot be compared. Lives as long as this object.
+    /// A single chip of what a table names: of data/systems.toml, else of the catalogue; the one machine of make(),
+    /// where there is one. The error's message is the reason for which its rows cannot be compared. Lives as long as
+    /// this object.
     [[nodiscard]] const Result<System>& chip(const std::string& name);
 
-    /// So many chips of it, on as few nodes as hold them; of a torus the most even shape. The error's message is the reason for which its rows
-    /// cannot be compared. Lives as long as this object.
+    /// So many chips of it, on as few nodes as hold them; of a torus the most even shape. The error's message is the
+    /// reason for which its rows cannot be compared. Lives as long as this object.
     [[nodiscard]] const Result<MeasuredSystem>& slice_of(const std::string& name, std::int64_t chips);
 
-    /// Where a row was measured, and what its operation puts on the wires there. The error's message is the reason for which the
-    /// row cannot be compared. Lives as long as this object.
+    /// Where a row was measured, and what its operation puts on the wires there. The error's message is the reason for
+    /// which the row cannot be compared. Lives as long as this object.
     [[nodiscard]] const Result<MeasuredGroup>& group(const MeasuredCollective& row);
 
     /// Chips of what a table counts as a node of what it names, or of the one machine of make(); 0 where nobody knows.

@@ -28,7 +28,8 @@ Status read_sharding(const MeasuredTraining& row, std::int64_t replicas, Plan& p
     if (holds(row.sharding, "across slices")) {
         return fail("no_plan", "fsdp within slices, and the table does not say how many there are");
     }
-    // FSDP keeps weights gathered from one microbatch of a pipeline to the next, and scatters gradients at the end of the step
+    // FSDP keeps weights gathered from one microbatch of a pipeline to the next, and scatters gradients at the end of
+    // the step
     const bool gathered = whole && plan.pipeline > 1;
     (whole && !gathered ? plan.fsdp : plan.data) = replicas;
     if (whole) plan.zero = gathered ? 1 : 3;
@@ -61,8 +62,8 @@ Result<Plan> plan_of(const MeasuredTraining& row, const TrainerHabits& habits) {
     return plan;
 }
 
-/// Microbatches of a step. Where nothing says how many there are, a replica takes all that it has at once, or in a pipeline a
-/// sequence at a time.
+/// Microbatches of a step. Where nothing says how many there are, a replica takes all that it has at once, or in a
+/// pipeline a sequence at a time.
 Result<TrainingBatch> batch_of(const MeasuredTraining& row, const Plan& plan) {
     const std::int64_t replicas = plan.data * plan.fsdp * plan.expert;
     TrainingBatch batch;
@@ -89,7 +90,8 @@ Result<TrainingBatch> batch_of(const MeasuredTraining& row, const Plan& plan) {
     return batch;
 }
 
-/// What is surely computed again. Where layers are, what nothing reads is left out of them, as compilers and early stopping do.
+/// What is surely computed again. Where layers are, what nothing reads is left out of them, as compilers and early
+/// stopping do.
 TrainingOptions options_of(const MeasuredTraining& row, const TrainerHabits& habits) {
     TrainingOptions options;
     options.input_gradients = false;
@@ -127,7 +129,8 @@ MemoryComparison memory_of(const MeasuredTraining& row, const TrainerHabits& hab
         compared.predicted = compared.predicted * reserved + memory.apart;
     }
     if (compared.what == "used") compared.predicted += habits.context_bytes;
-    // an allocator that finds no more gives back what is free of its blocks; some have chips with more memory than others of that name
+    // an allocator that finds no more gives back what is free of its blocks; some have chips with more memory than
+    // others of that name
     if (memory.fits() && memory.capacity && compared.measured <= *memory.capacity) {
         compared.predicted = std::min(compared.predicted, *memory.capacity);
     }

@@ -57,7 +57,8 @@ private:
     std::vector<std::pair<std::string, Rate>> rates_;
 };
 
-/// How a row trained its model, as `roofline train` takes it; `habits` are its publisher's. The error's message is the reason for which the row says too little.
+/// How a row trained its model, as `roofline train` takes it; `habits` are its publisher's. The error's message is the
+/// reason for which the row says too little.
 [[nodiscard]] Result<TrainSetup> setup_of(const MeasuredTraining& row, const TrainerHabits& habits = {});
 
 }  // namespace roofline::core

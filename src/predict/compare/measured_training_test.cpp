@@ -26,8 +26,8 @@ std::string reason(const MeasuredTraining& row) {
 TEST_CASE("a row is priced as the step that it is") {
     const auto compared = trainings().compare(two_layers(1));
     REQUIRE(compared);
-    // 6 FLOPs for each of 8192 tokens and 2 x 12 h^2 + V h parameters that multiply; attention has 2 products of 2 h T FLOPs a
-    // token and layer forward, half of them behind the mask, and 5 such products backward
+    // 6 FLOPs for each of 8192 tokens and 2 x 12 h^2 + V h parameters that multiply; attention has 2 products of 2 h T
+    // FLOPs a token and layer forward, half of them behind the mask, and 5 such products backward
     const double multiplying = 2 * 12.0 * 1024 * 1024 + 50304.0 * 1024;
     const double attention = 2 * 8192.0 * (2.0 * 1024 * 1024 / 2) * 7;
     CHECK(compared->prediction.lower_s == approx((6 * 8192.0 * multiplying + attention) / 989.4e12).epsilon(1e-9));
@@ -65,7 +65,8 @@ TEST_CASE("what a row shares out is its plan") {
     CHECK(setup->plan.sequence == 2);
     CHECK(setup->plan.context == 1);
     CHECK(schedule_text(setup->schedule) == "interleaved:3");
-    // 64 sequences of two replicas: one by one, or all that are said to be of a whole step in as many pieces as there are stages
+    // 64 sequences of two replicas: one by one, or all that are said to be of a whole step in as many pieces as there
+    // are stages
     row.micro_batch = 0;
     CHECK(setup_of(row)->batch.microbatches == 32);
     row.micro_batch = 32;
@@ -163,9 +164,10 @@ TEST_CASE("what a row does not say is what its publisher means") {
     const auto titan = trainings().compare(row);
     REQUIRE(titan);
     CHECK(titan->memory->what == "reserved");
-    // of a layer's products with parameters - queries, keys, values, output, up and down, all in bf16 - those of keys and of the output, each 8192
-    // tokens of 1024, are computed again, and that of down nobody reads; the plane of 16 heads is never stored
-    // and the gradient of the logits is stored in f32, not in bf16; logits in bf16 leave a block that takes nothing in f32
+    // of a layer's products with parameters - queries, keys, values, output, up and down, all in bf16 - those of keys
+    // and of the output, each 8192 tokens of 1024, are computed again, and that of down nobody reads; the plane of 16
+    // heads is never stored and the gradient of the logits is stored in f32, not in bf16; logits in bf16 leave a block
+    // that takes nothing in f32
     const double loss = 2.0 * 8192 * 50304 * (law->reserved + 1);
     CHECK(reserved->memory->predicted + loss - titan->memory->predicted >= 2 * 2.0 * 2 * 8192 * 1024);
     row.table = "runs_202506.md";  // compiled: no log-probabilities, no gradient in f32
@@ -186,7 +188,8 @@ TEST_CASE("what a device is said to use has an allocator's blocks and a process'
     REQUIRE(used);
     // their GB are GiB
     CHECK(used->memory->measured == approx(1.073741824e10));
-    // of two_layers' parameters an unfused optimizer has 12 bytes each, less than the loss has: so they lie beside the blocks of that
+    // of two_layers' parameters an unfused optimizer has 12 bytes each, less than the loss has: so they lie beside the
+    // blocks of that
     const double params = 2 * (12.0 * 1024 * 1024 + 13 * 1024) + 50304.0 * 1024 + 1024 * 1024 + 2 * 1024;
     CHECK(used->memory->predicted - reserved->memory->predicted ==
           approx(12 * params + 0.9 * 1073741824.0).epsilon(1e-3));

@@ -11,8 +11,8 @@
 
 namespace roofline::core {
 
-/// The time of `row` on the slice of `group`: the bound, and the expected time of the software, variant and dtype that the row
-/// names, where constants are known.
+/// The time of `row` on the slice of `group`: the bound, and the expected time of the software, variant and dtype that
+/// the row names, where constants are known.
 [[nodiscard]] PredictedTime predict(const MeasuredCollective& row, const MeasuredGroup& group,
                                     Calibrations& calibrations);
 

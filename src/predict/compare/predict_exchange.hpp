@@ -12,8 +12,8 @@ namespace roofline::core {
 /// The all-to-all that the row is one of. Errors: those of MeasuredSystems::group(); fewer than two chips.
 [[nodiscard]] Result<MeasuredGroup> group_of(const MeasuredExchange& row, MeasuredSystems& systems);
 
-/// The row beside its bound, of one copy of each token, and the expected time by laws of the software and kernels that it names.
-/// Experts are chosen at random, all alike likely.
+/// The row beside its bound, of one copy of each token, and the expected time by laws of the software and kernels that
+/// it names. Experts are chosen at random, all alike likely.
 [[nodiscard]] Comparison compare(const MeasuredExchange& row, const MeasuredGroup& group, Calibrations& calibrations);
 
 /// The row as a fit takes it. Empty where a tier has no published rate.

@@ -18,7 +18,8 @@ constexpr double share_for_caches =
     0.9;  // of a chip's memory, with its weights: what servers take unless they are told otherwise
 constexpr std::int64_t most_tokens = 1'000'000'000;
 
-/// None where the checkpoint has its own. What tables call fp4 has a scale for each block of 16: nobody serves it without.
+/// None where the checkpoint has its own. What tables call fp4 has a scale for each block of 16: nobody serves it
+/// without.
 Result<std::optional<Dtype>> weights_of(const MeasuredServing& row) {
     if (row.dtype.empty() || row.dtype == "?") return std::optional<Dtype>{};
     auto dtype = find_dtype(row.dtype);

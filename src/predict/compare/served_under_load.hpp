@@ -16,19 +16,21 @@
 
 namespace roofline::core {
 
-/// A row as `roofline serve` would price it: weights in the dtype that it says, else as the checkpoint has them; caches in the dtype
-/// that it says, else in 8 bits where weights have no more, which is what such checkpoints ask for.
+/// A row as `roofline serve` would price it: weights in the dtype that it says, else as the checkpoint has them; caches
+/// in the dtype that it says, else in 8 bits where weights have no more, which is what such checkpoints ask for.
 class ServedUnderLoad {
 public:
     explicit ServedUnderLoad(Calibrations calibrations)
         : calibrations_(std::make_shared<Calibrations>(std::move(calibrations))) {}
 
-    /// What the server is expected to do. `room` is how many sequences its memory holds. The error's message is the reason for which
-    /// nothing is expected: prompts that go in elsewhere, experts, a plan that is not the worker's chips, no constants.
+    /// What the server is expected to do. `room` is how many sequences its memory holds. The error's message is the
+    /// reason for which nothing is expected: prompts that go in elsewhere, experts, a plan that is not the worker's
+    /// chips, no constants.
     [[nodiscard]] Result<ServingTimes> times(const MeasuredServing& row, MeasuredSystems& systems,
                                              const ModelNames& names);
 
-    /// The row as its server's constants are fitted to it. Errors: likewise; a row that does not say how many sequences were decoded.
+    /// The row as its server's constants are fitted to it. Errors: likewise; a row that does not say how many sequences
+    /// were decoded.
     [[nodiscard]] Result<ServerSample> sample(const MeasuredServing& row, MeasuredSystems& systems,
                                               const ModelNames& names);
 

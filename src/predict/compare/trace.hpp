@@ -39,8 +39,8 @@ struct ProfileComparison {
     std::vector<std::string> notes;
 };
 
-/// Reads a profile and bounds its kernels on one chip of the machine. `name` is its file's, for messages. Errors: text that is no
-/// profile that is known, with line and column.
+/// Reads a profile and bounds its kernels on one chip of the machine. `name` is its file's, for messages. Errors: text
+/// that is no profile that is known, with line and column.
 [[nodiscard]] Result<ProfileComparison> compare_profile(std::string_view profile, const std::string& name,
                                                         Machine machine);
 

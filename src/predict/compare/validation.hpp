@@ -55,8 +55,8 @@ struct ValidateQuestion {
     std::optional<double> max_error{};  ///< Validation::max_error
 };
 
-/// Every row of the table beside its prediction. Errors: a table whose columns are those of no kind that is known; text that is
-/// no table, with line and column.
+/// Every row of the table beside its prediction. Errors: a table whose columns are those of no kind that is known; text
+/// that is no table, with line and column.
 [[nodiscard]] Result<Validation> validate(const ValidateQuestion& question);
 
 }  // namespace roofline::core

@@ -38,8 +38,8 @@ struct CheckpointConfig {
 /// What the files hold, and nothing to compare it with.
 [[nodiscard]] CheckpointAnswer account_of(Checkpoint checkpoint);
 
-/// The same beside a configuration, of the file `name`. A configuration that cannot be read or built is no reason to keep the sizes
-/// back: a note says why nothing is compared.
+/// The same beside a configuration, of the file `name`. A configuration that cannot be read or built is no reason to
+/// keep the sizes back: a note says why nothing is compared.
 [[nodiscard]] CheckpointAnswer account_of(Checkpoint checkpoint, const std::string& name,
                                           const Result<CheckpointConfig>& config);
 

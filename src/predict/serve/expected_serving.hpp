@@ -1,4 +1,5 @@
-// Expected times of a served model under load: its passes' kernels and collectives, its server, and the requests that wait.
+// Expected times of a served model under load: its passes' kernels and collectives, its server, and the requests that
+// wait.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,9 @@ namespace roofline::core {
 /// What the kernels and collectives of a model's passes take one after another on a slice, for any batch and context.
 class ExpectedServing {
 public:
-    /// In the split of caches that suits `typical` best, a decode step. Errors: those of priced_pass(); `not_calibrated` where
-    /// something in a pass has no law; `unsupported` for models with experts, whose number depends on the batch, and for pipelines.
+    /// In the split of caches that suits `typical` best, a decode step. Errors: those of priced_pass();
+    /// `not_calibrated` where something in a pass has no law; `unsupported` for models with experts, whose number
+    /// depends on the batch, and for pipelines.
     [[nodiscard]] static Result<ExpectedServing> make(const ServingSetup& setup, const Plan& plan,
                                                       const ServingPass& typical);
 
@@ -57,13 +59,14 @@ struct RequestSize {
     [[nodiscard]] double context() const { return prompt + output / 2; }
 };
 
-/// What the steps of a server cost, as serving_times() takes them. They refer to `passes`. Steps in between of powers of two of
-/// sequences are interpolated.
+/// What the steps of a server cost, as serving_times() takes them. They refer to `passes`. Steps in between of powers
+/// of two of sequences are interpolated.
 [[nodiscard]] ServingCosts serving_costs(const ExpectedServing& passes, const ServerLaw& law, const RequestSize& size,
                                          std::int64_t most_sequences);
 
-/// So many requests at a time. A step takes in at most 8192 tokens of prompts, which is what vLLM, SGLang and TensorRT-LLM do unless
-/// they are told otherwise; each of the requests is followed by nine more, as benchmarks of servers have it, and they differ by a tenth in their tokens.
+/// So many requests at a time. A step takes in at most 8192 tokens of prompts, which is what vLLM, SGLang and
+/// TensorRT-LLM do unless they are told otherwise; each of the requests is followed by nine more, as benchmarks of
+/// servers have it, and they differ by a tenth in their tokens.
 [[nodiscard]] ServingLoad serving_load(const RequestSize& size, double requests, double room);
 
 }  // namespace roofline::core

@@ -52,7 +52,8 @@ TEST_CASE("compiled passes take what each pass takes that is priced alone") {
     const auto prompts = priced_pass(two.setup(), plan, CacheSplit::heads, {3, 1000, 1000});
     REQUIRE(prompts);
     CHECK(compiled->prompts_s(3, 1000) == approx(*prompts->expected_s).epsilon(0.001));
-    // 32 layers of two norms, projections, two rotations, attention, output, two sums, MLP's two products; and two all-reduces
+    // 32 layers of two norms, projections, two rotations, attention, output, two sums, MLP's two products; and two
+    // all-reduces
     CHECK(compiled->launches() > 32 * 12);
     CHECK(compiled->launches() < 32 * 16);
 }

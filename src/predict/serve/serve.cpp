@@ -203,7 +203,8 @@ private:
         return {};
     }
 
-    // Of a server that is known, where everything in a pass is calibrated; each of `batch` requests is followed by others.
+    // Of a server that is known, where everything in a pass is calibrated; each of `batch` requests is followed by
+    // others.
     void load() {
         const ServerLaws& servers = calibrations_->servers();
         const CalibratedServer* server = servers.find(question_.software);

@@ -20,7 +20,8 @@ namespace roofline::core {
 /// The largest number of tokens and sequences that a question takes.
 inline constexpr std::int64_t most_served = std::int64_t{1} << 24;
 
-/// Tokens of a chunk of a long prompt: what vLLM (max_num_batched_tokens, H100) and SGLang (chunked_prefill_size) take by default.
+/// Tokens of a chunk of a long prompt: what vLLM (max_num_batched_tokens, H100) and SGLang (chunked_prefill_size) take
+/// by default.
 inline constexpr std::int64_t prefill_chunk = 8192;
 
 struct ServeQuestion {
@@ -40,8 +41,8 @@ struct ServeQuestion {
     std::vector<std::string> notes{};    ///< of the one who asks; the answer's begin with them
 };
 
-/// Errors: sizes out of range or beyond the model's context; a plan that the model or the slice does not take; work that the machine
-/// has no rate for.
+/// Errors: sizes out of range or beyond the model's context; a plan that the model or the slice does not take; work
+/// that the machine has no rate for.
 [[nodiscard]] Result<ServeAnswer> predict_serving(ServeQuestion question, std::shared_ptr<Calibrations> calibrations);
 
 }  // namespace roofline::core

@@ -8,7 +8,8 @@ using namespace roofline::core;
 
 namespace {
 
-// Llama 3 70B by the book: prefill 0.91 s, steps of 19 ms at batch 32, 512 tokens out ("How to Scale Your Model", chapter 8).
+// Llama 3 70B by the book: prefill 0.91 s, steps of 19 ms at batch 32, 512 tokens out ("How to Scale Your Model",
+// chapter 8).
 ServeAnswer book() {
     ServeAnswer answer;
     answer.batch = 32;

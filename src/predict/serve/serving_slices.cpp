@@ -34,7 +34,8 @@ Result<SplitProgram> split_pass(const ServingSetup& setup, const Plan& plan, Cac
     return split;
 }
 
-/// Weights, and caches of as many tokens as the pass looks back on: those of the whole context, whatever of it a step reads.
+/// Weights, and caches of as many tokens as the pass looks back on: those of the whole context, whatever of it a step
+/// reads.
 Result<ServingMemory> kept(const ServingSetup& setup, const Plan& plan, CacheSplit caches, const ServingPass& last,
                            bool one_chip) {
     ROOFLINE_TRY(auto split,

@@ -37,8 +37,8 @@ struct ServingSetup {
     [[nodiscard]] const ServedModel& of(const ServingPass& pass) const { return pass.queries == 1 ? decode : prefill; }
 };
 
-/// Plans that are tried where none is named: tensor over all chips, or over halves of them with data for the rest, as far as
-/// heads and the batch go; the fastest first.
+/// Plans that are tried where none is named: tensor over all chips, or over halves of them with data for the rest, as
+/// far as heads and the batch go; the fastest first.
 [[nodiscard]] std::vector<Plan> serving_plans(const Model& model, const Slice& slice, std::int64_t batch);
 
 /// One prompt for each member of `data`.
@@ -47,14 +47,14 @@ struct ServingSetup {
 /// The last of the chunks in which the prompts are taken in, which looks back on all tokens before it.
 [[nodiscard]] ServingPass chunk_pass(const Plan& plan, std::int64_t prompt, std::int64_t chunk);
 
-/// What lies between the kernels of that chunk on one chip, bytes. `prefill`, the pass of whole prompts, is that chunk where it
-/// is long enough. Errors: as priced_pass().
+/// What lies between the kernels of that chunk on one chip, bytes. `prefill`, the pass of whole prompts, is that chunk
+/// where it is long enough. Errors: as priced_pass().
 [[nodiscard]] Result<double> prefill_activations(const ServingSetup& setup, const Plan& plan, std::int64_t prompt,
                                                  std::int64_t chunk, const Prediction& prefill);
 
-/// Nothing is faster, whatever experts the tokens choose: each resource has its work for the even choice that the pass is priced
-/// with, or that for all tokens choosing the same experts, whichever is less, and nothing is sent to experts, for each token may
-/// find its own on its chip. Without experts the bound of the pass. Errors: as price_network().
+/// Nothing is faster, whatever experts the tokens choose: each resource has its work for the even choice that the pass
+/// is priced with, or that for all tokens choosing the same experts, whichever is less, and nothing is sent to experts,
+/// for each token may find its own on its chip. Without experts the bound of the pass. Errors: as price_network().
 [[nodiscard]] Result<RoutingBound> least_pass(const Prediction& pass);
 
 /// The stages of a pipeline do a pass in turn, and send what goes from layer to layer on.
@@ -68,8 +68,8 @@ struct SplitPass {
 };
 [[nodiscard]] Result<SplitPass> best_split(const ServingSetup& setup, const Plan& plan, const ServingPass& pass);
 
-/// Of one chip: weights, caches at the end of `last`, and the larger of what prefill (prefill_activations()) and decode keep between
-/// kernels.
+/// Of one chip: weights, caches at the end of `last`, and the larger of what prefill (prefill_activations()) and decode
+/// keep between kernels.
 [[nodiscard]] Result<ServingMemory> memory_of(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
                                               const ServingPass& last, double prefill, const Prediction& decode);
 

@@ -78,7 +78,8 @@ TEST_CASE("routing may keep to experts on the token's own chip, and then nothing
     double sent = 0;
     for (std::size_t i = 0; i < resources.size(); ++i) {
         if (resources[i].id != "nvlink") continue;
-        // 48 layers send 1024 tokens of 2048 numbers of a chip to 8 experts, and take them back; in `uniform` once to each of
+        // 48 layers send 1024 tokens of 2048 numbers of a chip to 8 experts, and take them back; in `uniform` once to
+        // each of
         // 8 (1 - C(112, 8) / C(128, 8)) = 5.358 chips, of which 7/8 are others, at 450 GB/s
         double none = 1;
         for (int k = 0; k < 8; ++k) none *= (112.0 - k) / (128.0 - k);
@@ -97,7 +98,8 @@ TEST_CASE("a model whose tokens are limited to some groups of experts sends them
     const std::vector<Resource>& resources = pass.analysis.total.pricing.resources;
     for (std::size_t i = 0; i < resources.size(); ++i) {
         if (resources[i].id != "ib") continue;
-        // 58 layers send 32 tokens of a chip to 8 experts in 4 of 8 groups, a node each, so to 4 (1 - C(96, 8) / C(128, 8)) nodes
+        // 58 layers send 32 tokens of a chip to 8 experts in 4 of 8 groups, a node each, so to 4 (1 - C(96, 8) / C(128,
+        // 8)) nodes
         double none = 1;
         for (int k = 0; k < 8; ++k) none *= (96.0 - k) / (128.0 - k);
         const double sent = 58 * 2 * 32.0 * 7168 * 2 * 4 * (1 - none) * 7 / 8 / 50e9;

@@ -12,8 +12,8 @@ namespace roofline::core {
 
 namespace {
 
-// Which of the sums a kernel's time goes to: that of what multiplies in fewer than 16 bits, and of these that of what the units keep but a part
-// of a sum of.
+// Which of the sums a kernel's time goes to: that of what multiplies in fewer than 16 bits, and of these that of what
+// the units keep but a part of a sum of.
 double StepParts::* sum_of(const KernelKey& key, const Machine& machine) {
     constexpr int wide_bits = 16;
     constexpr std::int64_t sum_bits = 32;
@@ -31,7 +31,8 @@ double flops_per_joule(const Machine& machine) {
     return peak->rate.value->value / machine.power.value->value;
 }
 
-/// Collectives of a step that go over the same axes: of replicas those of a kind together, as frameworks fill buckets with gradients and weights.
+/// Collectives of a step that go over the same axes: of replicas those of a kind together, as frameworks fill buckets
+/// with gradients and weights.
 struct Exchanged {
     std::size_t message = 0;  ///< the first of them
     double bytes = 0;         ///< of one

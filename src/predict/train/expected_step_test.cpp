@@ -65,7 +65,8 @@ TEST_CASE("a step whose scores lie in memory has kernels for them, and takes lon
     CHECK(stored.parts->in_turn);
 }
 
-// Two layers of 12 x 1024^2 and an embedding of 50304 + 1024 rows, in 16 bits: an all-reduce of 8 sends 7/4 of it over 450 GB/s.
+// Two layers of 12 x 1024^2 and an embedding of 50304 + 1024 rows, in 16 bits: an all-reduce of 8 sends 7/4 of it over
+// 450 GB/s.
 TEST_CASE("gradients go in one bucket, whatever the number of parameters") {
     const Comparison data = priced(8, 1, "none");
     REQUIRE(data.parts);

@@ -149,8 +149,8 @@ StepTimes times_of(const PipelineTimes& pipeline, std::size_t& stage) {
     return times;
 }
 
-// The expected time, where all stages have parts: that of the stage that takes longest, with what it waits for the others. Nobody waits
-// for what hides.
+// The expected time, where all stages have parts: that of the stage that takes longest, with what it waits for the
+// others. Nobody waits for what hides.
 void expect_step(const PipelineTimes& pipeline, const StepLaw& law, StepTimes& times) {
     StepParts waited_for;
     for (const StageStep& each : pipeline.stages) {
@@ -209,8 +209,8 @@ Result<Pipeline> pipeline_of(const Model& model, const TrainSetup& setup) {
     return pipeline;
 }
 
-// Which part of a forward pass's products the backward pass computes again: of all layers on one chip, for the passes of a pipeline are as
-// long as each other where its schedule is asked how long stages wait.
+// Which part of a forward pass's products the backward pass computes again: of all layers on one chip, for the passes
+// of a pipeline are as long as each other where its schedule is asked how long stages wait.
 Result<double> recomputed_share(const Program& forward, const TrainSetup& setup, const Machine& machine) {
     TrainingOptions options = setup.options;
     if (options.remat == Remat::none) return 0.0;

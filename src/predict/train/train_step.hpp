@@ -44,8 +44,8 @@ struct StepPricing {
     StepLaw law{};           ///< how kernels and collectives make a step
 };
 
-/// The step of a model in that set-up on a slice. Errors: what has no derivative; a plan that the model or the slice does not
-/// take.
+/// The step of a model in that set-up on a slice. Errors: what has no derivative; a plan that the model or the slice
+/// does not take.
 [[nodiscard]] Result<TrainStep> train_step(const Model& model, const TrainSetup& setup, const Slice& slice,
                                            const StepPricing& pricing, std::vector<std::string>& notes);
 

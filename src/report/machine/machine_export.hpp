@@ -23,12 +23,12 @@ struct MachineExport {
     std::vector<ExportedFigure> figures;
 };
 
-/// The Empirical Roofline Tool's roofline.json: GB/s of the caches and the main memory, GFLOP/s of the vector units in doubles,
-/// singles and halves.
+/// The Empirical Roofline Tool's roofline.json: GB/s of the caches and the main memory, GFLOP/s of the vector units in
+/// doubles, singles and halves.
 [[nodiscard]] MachineExport ert_json(const Machine& machine, const std::string& file);
 
-/// rocprof-compute's roofline.csv. What the machine does not have is 0, as that tool writes it; the ends of the intervals are
-/// the figures themselves.
+/// rocprof-compute's roofline.csv. What the machine does not have is 0, as that tool writes it; the ends of the
+/// intervals are the figures themselves.
 [[nodiscard]] MachineExport rocprof_csv(const Machine& machine, const std::string& file);
 
 /// What was written and what had no place.

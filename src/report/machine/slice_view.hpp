@@ -9,8 +9,8 @@
 
 namespace roofline::core {
 
-/// A column (in JSON an object) for each slice: chips, wires and which of them close, bisection of each tier one way, sums of peaks,
-/// memory and power, and collectives of 1 GB over all chips, each by itself, from the published rates.
+/// A column (in JSON an object) for each slice: chips, wires and which of them close, bisection of each tier one way,
+/// sums of peaks, memory and power, and collectives of 1 GB over all chips, each by itself, from the published rates.
 [[nodiscard]] std::string slice_show(const std::vector<Slice>& slices, Format format);
 
 }  // namespace roofline::core

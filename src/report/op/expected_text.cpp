@@ -235,7 +235,8 @@ std::vector<std::string> kernel_derivation(const Prediction& answer, std::size_t
 
 namespace {
 
-/// "17 us + 256 experts x 22 ns + 40 us of wire / 0.8 + 3 us of wire on one of 20 cores / 0.05 + 51 rows of a core x 1.3 us"
+/// "17 us + 256 experts x 22 ns + 40 us of wire / 0.8 + 3 us of wire on one of 20 cores / 0.05 + 51 rows of a core x
+/// 1.3 us"
 std::string exchange_text(const ExchangeLaw& law, const ExchangePoint& point) {
     const ExchangeConstants features = exchange_features(law, point);
     std::vector<std::string> terms;

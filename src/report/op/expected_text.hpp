@@ -23,8 +23,8 @@ struct CollectiveBandwidth {
 /// "nccl 2.29.2", with the machines it was carried over from.
 [[nodiscard]] std::string calibration_name(const ExpectedTime& expected);
 
-/// What is expected of a kernel: the time, what its law was fitted to, the law with its numbers put in, its errors. Empty where it
-/// has no law.
+/// What is expected of a kernel: the time, what its law was fitted to, the law with its numbers put in, its errors.
+/// Empty where it has no law.
 [[nodiscard]] std::vector<std::string> kernel_derivation(const Prediction& answer, std::size_t kernel);
 
 /// One sentence for each law: what it was fitted to, the segment that decides with its numbers put in, its errors.

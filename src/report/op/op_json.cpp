@@ -170,7 +170,8 @@ private:
         json["peak_fraction"] = number(analysis.peak_fraction);
     }
 
-    /// What communicates in the layout that is expected to be the fastest, where it is not the one that the answer shows.
+    /// What communicates in the layout that is expected to be the fastest, where it is not the one that the answer
+    /// shows.
     [[nodiscard]] Json expected_layout() const {
         const Prediction& best = fastest(answer_);
         return &best == &answer_ ? Json(nullptr) : Json(communication_text(best));

@@ -30,7 +30,8 @@ public:
     }
 
 private:
-    // The first two torus axes are rows and columns, as an array's are; a switch is one line; all else are boxes of those.
+    // The first two torus axes are rows and columns, as an array's are; a switch is one line; all else are boxes of
+    // those.
     void directions() {
         picture_.directions.resize(2);
         for (std::size_t t = 0; t < slice_.tiers.size(); ++t) {

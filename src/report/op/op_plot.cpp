@@ -127,7 +127,8 @@ bool computes_in(const Pricing& pricing, const Peak& peak) {
     });
 }
 
-/// The machine without the rates that the program does not use. What it has no work for at all stays, so that there is a roof.
+/// The machine without the rates that the program does not use. What it has no work for at all stays, so that there is
+/// a roof.
 Machine used_of(const Prediction& answer) {
     Machine used = answer.machine;
     const Pricing& pricing = answer.analysis.total.pricing;

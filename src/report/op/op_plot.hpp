@@ -12,15 +12,16 @@
 namespace roofline::core {
 
 /// The picture of that kind:
-/// - roofline: of one machine, with the operation, its network roofs where it communicates, or the path of a sweep, and what is
+/// - roofline: of one machine, with the operation, its network roofs where it communicates, or the path of a sweep, and
+/// what is
 ///   expected of them; the roofs and ceilings that the program uses, or with `all_roofs` those of the machine;
 /// - sweep: attainable FLOP/s against the last swept dimension, a curve for each size of the first and each machine;
 /// - mesh: the chips of the slice and what each holds of every array;
 /// - timeline: statements one after the other, a lane for each resource.
-/// Errors: no sizes (all but the mesh); several machines or a sweep where the picture shows one answer; a sweep plot without a
-/// sweep or with more than 8 curves; a mesh picture without a mesh.
-/// `measured_s`: times that were measured, which the first two show beside the predicted ones; of each kernel, or of each point of a
-/// sweep. Empty for none.
+/// Errors: no sizes (all but the mesh); several machines or a sweep where the picture shows one answer; a sweep plot
+/// without a sweep or with more than 8 curves; a mesh picture without a mesh.
+/// `measured_s`: times that were measured, which the first two show beside the predicted ones; of each kernel, or of
+/// each point of a sweep. Empty for none.
 [[nodiscard]] Result<std::string> op_plot(std::span<const Prediction> answers, const std::vector<SweepAxis>& axes,
                                           PlotKind kind, bool all_roofs = false,
                                           const std::vector<double>& measured_s = {});

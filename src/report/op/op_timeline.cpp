@@ -58,7 +58,8 @@ private:
         line_.steps.push_back(std::move(step));
     }
 
-    // Collectives on one tier one after the other, where their times add up to the tier's; those that go at once together.
+    // Collectives on one tier one after the other, where their times add up to the tier's; those that go at once
+    // together.
     void bars(TimelineStep& step, const Resource& resource, double seconds, const KernelWork& work,
               bool decides) const {
         const auto lane = std::find_if(total_.pricing.resources.begin(), total_.pricing.resources.end(),

@@ -15,8 +15,9 @@ struct StepTotals {
     double lower = 0;
 };
 
-/// The picture of `sequential_s`: every statement takes its own lower bound, its resources start together and what is shorter
-/// hides beside the longest. Each repeat is drawn once. All dimensions have sizes. `step`: where the program is that of a stage.
+/// The picture of `sequential_s`: every statement takes its own lower bound, its resources start together and what is
+/// shorter hides beside the longest. Each repeat is drawn once. All dimensions have sizes. `step`: where the program is
+/// that of a stage.
 [[nodiscard]] std::string op_timeline(const Prediction& answer, std::optional<StepTotals> step = {});
 
 }  // namespace roofline::core

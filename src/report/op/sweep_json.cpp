@@ -17,7 +17,8 @@ std::string quoted_json(const std::string& text) {
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Writes the points of a sweep. There may be 100,000 of them, so keys are made once and numbers go straight into the text.
+// Writes the points of a sweep. There may be 100,000 of them, so keys are made once and numbers go straight into the
+// text.
 class PointWriter {
 public:
     PointWriter(const Prediction& answer, const std::vector<SweepAxis>& axes) : total_(answer.analysis.total) {

@@ -34,8 +34,8 @@ enum class TickStyle {
 /// Widens [low, high] evenly to at least so many decades.
 void widen_decades(double& low, double& high, double decades);
 
-/// Decades labelled (every second, third ... where there are many), 2..9 between them as minor ticks. An axis that holds fewer
-/// than two decades is labelled at 2 and 5 as well, or like a linear one.
+/// Decades labelled (every second, third ... where there are many), 2..9 between them as minor ticks. An axis that
+/// holds fewer than two decades is labelled at 2 and 5 as well, or like a linear one.
 [[nodiscard]] std::vector<Tick> log_ticks(const PlotAxis& axis, TickStyle style);
 
 /// Powers of two, every second, fourth ... where there are many.

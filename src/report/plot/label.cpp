@@ -34,7 +34,8 @@ bool holds(const LabelBox& box, XY point) {
     return std::abs(dot(offset, along)) <= box.half_width && std::abs(dot(offset, down)) <= box.half_height;
 }
 
-/// Narrows [enter, leave], the part of a segment inside the slab |position + t * motion| <= half. False when none is left.
+/// Narrows [enter, leave], the part of a segment inside the slab |position + t * motion| <= half. False when none is
+/// left.
 bool clip_slab(double position, double motion, double half, double& enter, double& leave) {
     if (motion == 0) return std::abs(position) < half;
     const double a = (-half - position) / motion;

@@ -1,4 +1,5 @@
-// Greedy placement of labels: each takes the best of its candidate places that neither covers another label nor leaves the frame.
+// Greedy placement of labels: each takes the best of its candidate places that neither covers another label nor leaves
+// the frame.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +42,8 @@ public:
     /// A label over this line costs `weight` for each pixel of it that is covered.
     void avoid(XY from, XY to, double weight = 1) { lines_.push_back({from, to, weight}); }
 
-    /// The index of the cheapest candidate that fits and costs at most `worst`; the first of equals. Its place is then taken.
+    /// The index of the cheapest candidate that fits and costs at most `worst`; the first of equals. Its place is then
+    /// taken.
     [[nodiscard]] std::optional<std::size_t> place(const std::vector<LabelCandidate>& candidates,
                                                    double worst = std::numeric_limits<double>::infinity());
 

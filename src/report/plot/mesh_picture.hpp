@@ -66,7 +66,8 @@ using MeshChip = std::vector<std::int64_t>;
 /// Which of `length` things are drawn when at most `most` can be: all, or the first ones and the last.
 [[nodiscard]] std::vector<std::int64_t> excerpt(std::int64_t length, std::int64_t most);
 
-/// A whole SVG document, in the manner of plot.hpp. Large slices and arrays are drawn as excerpts, and the picture says so.
+/// A whole SVG document, in the manner of plot.hpp. Large slices and arrays are drawn as excerpts, and the picture says
+/// so.
 [[nodiscard]] std::string to_svg(const MeshPicture& picture);
 
 }  // namespace roofline::core

@@ -216,7 +216,8 @@ private:
         double height = kBlockHeight;
     };
 
-    // Neighbouring blocks differ in hue down and in shade across; where there is one row or column, all differ in hue first.
+    // Neighbouring blocks differ in hue down and in shade across; where there is one row or column, all differ in hue
+    // first.
     static std::string block_class(const Look& look, std::int64_t row, std::int64_t column) {
         const bool line = look.rows == 1 || look.columns == 1;
         const std::int64_t first = look.rows == 1 ? column : row;

@@ -71,9 +71,9 @@ struct SweepPlot {
     std::string y_unit{};  ///< of values that are no FLOP/s, as it stands behind a number: "tokens/s"
 };
 
-/// A whole SVG document: fixed size in a viewBox, fonts by family with fall-backs, light and dark by media query, colour-blind
-/// safe, legible in grey, with <title>/<desc> and a data table in <desc> for screen readers. Labels are escaped.
-/// Values that are not finite or not positive are left out.
+/// A whole SVG document: fixed size in a viewBox, fonts by family with fall-backs, light and dark by media query,
+/// colour-blind safe, legible in grey, with <title>/<desc> and a data table in <desc> for screen readers. Labels are
+/// escaped. Values that are not finite or not positive are left out.
 [[nodiscard]] std::string to_svg(const RooflinePlot& plot);
 [[nodiscard]] std::string to_svg(const SweepPlot& plot);
 

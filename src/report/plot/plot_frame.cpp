@@ -11,9 +11,9 @@
 namespace roofline::core {
 namespace {
 
-// Okabe and Ito's palette for lines; text in darker kin of the same hues (4.5:1 against the paper). Plain rules first: a
-// renderer without media queries draws the light theme. Every rule is under .rl-plot so that a page that holds several
-// plots keeps its own styles.
+// Okabe and Ito's palette for lines; text in darker kin of the same hues (4.5:1 against the paper). Plain rules first:
+// a renderer without media queries draws the light theme. Every rule is under .rl-plot so that a page that holds
+// several plots keeps its own styles.
 constexpr std::string_view kStyle = R"(
 .rl-plot{font-family:"Helvetica Neue",Helvetica,Arial,"Liberation Sans","DejaVu Sans",sans-serif;font-size:12px}
 .rl-plot .paper{fill:#fff}

@@ -61,8 +61,8 @@ struct PlotLabel {
 /// Draws the label at its best free place. False, and nothing drawn, when there is none.
 bool draw_label(SvgWriter& svg, LabelPlacer& placer, const PlotLabel& label);
 
-/// Gives the label the places around its target: right, left, above, below, the corners, then farther away, up to `farthest`
-/// pixels, with a leader.
+/// Gives the label the places around its target: right, left, above, below, the corners, then farther away, up to
+/// `farthest` pixels, with a leader.
 void surround(PlotLabel& label, double farthest = 70);
 
 /// Grid lines, frame, tick labels and titles of the lower and left axes.

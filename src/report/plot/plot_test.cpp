@@ -347,7 +347,8 @@ TEST_CASE("a sweep plot: curves, peak, critical size, fraction of peak") {
     CHECK(contains(ticks, "100 T"));
     CHECK(contains(ticks, "0"));
     CHECK(contains(ticks, "100 %"));
-    // The drop line stands at the critical size: on a linear axis from 0, 273 lies at 273/500 of the way to the tick at 500.
+    // The drop line stands at the critical size: on a linear axis from 0, 273 lies at 273/500 of the way to the tick at
+    // 500.
     const std::vector<SvgElement> drops = elements_of(svg, "drop");
     const std::vector<SvgElement> tick_elements = elements_of(svg, "tick");
     REQUIRE(drops.size() == 1);

@@ -164,7 +164,8 @@ bool RooflineDrawing::beside_another_ridge(const LabelBox& box, XY own) const {
     });
 }
 
-/// Ridges of the first roof are what people ask for and may be labelled at a distance; the vector ridges of others go without.
+/// Ridges of the first roof are what people ask for and may be labelled at a distance; the vector ridges of others go
+/// without.
 void RooflineDrawing::ridge_labels(bool first_roof) {
     for (std::size_t i = 0; i < std::min(scene_.ridges.size(), kMostRidges); ++i) {
         const Ridge& ridge = scene_.ridges[i];

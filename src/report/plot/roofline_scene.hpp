@@ -42,8 +42,9 @@ struct RooflineScene {
 /// The numbers of the plot as a table in words, for those who do not see it.
 [[nodiscard]] std::string describe(const RooflineScene& scene);
 
-/// Which points of a path carry a label, the most important first: the ends, the first point under another bound (the kink),
-/// and unless `between` is false some between them at about even distances, round numbers ("B=64") before others. `at` has the points' pixels.
+/// Which points of a path carry a label, the most important first: the ends, the first point under another bound (the
+/// kink), and unless `between` is false some between them at about even distances, round numbers ("B=64") before
+/// others. `at` has the points' pixels.
 [[nodiscard]] std::vector<std::size_t> labelled_points(const PlotPath& path, const std::vector<XY>& at,
                                                        bool between = true);
 

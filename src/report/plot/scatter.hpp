@@ -23,8 +23,8 @@ struct ScatterPlot {
     std::vector<ScatterSeries> series;
 };
 
-/// A whole SVG document, as those of plot.hpp. Points that would cover one another to within two pixels are drawn once, so any
-/// number of them may be given; what is not finite or not positive is left out.
+/// A whole SVG document, as those of plot.hpp. Points that would cover one another to within two pixels are drawn once,
+/// so any number of them may be given; what is not finite or not positive is left out.
 [[nodiscard]] std::string to_svg(const ScatterPlot& plot);
 
 }  // namespace roofline::core

@@ -18,8 +18,8 @@ namespace roofline::core {
 /// The text, cut with an ellipsis where it is wider than `width` pixels at that font size.
 [[nodiscard]] std::string fitted(std::string_view text, double font_size, double width);
 
-/// Width in pixels at a font size in pixels. Measured on DejaVu Sans, the widest of the font family list, so that a label
-/// that fits by this estimate fits in the others too.
+/// Width in pixels at a font size in pixels. Measured on DejaVu Sans, the widest of the font family list, so that a
+/// label that fits by this estimate fits in the others too.
 [[nodiscard]] double text_width(std::string_view text, double font_size);
 
 /// A coordinate: two decimals at most, no exponent, no "-0"; what is not finite is 0.

@@ -30,8 +30,8 @@ struct SvgElement {
     }
 };
 
-/// Reads the XML that this project writes, strictly: tags balance, attributes are quoted and unique, every & is a known entity,
-/// no < stands in text. An empty result means that it is not well formed.
+/// Reads the XML that this project writes, strictly: tags balance, attributes are quoted and unique, every & is a known
+/// entity, no < stands in text. An empty result means that it is not well formed.
 class SvgReader {
 public:
     explicit SvgReader(std::string_view xml) : rest_(xml) {}

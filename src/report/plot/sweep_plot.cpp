@@ -40,7 +40,8 @@ private:
     void legend();
     void legend_row(double y, const std::string& css, const std::string& text, const std::string& detail,
                     std::optional<Mark> mark);
-    /// With more curves than labels beside them could tell apart a legend names them: a colour for each family, a dash for each kind.
+    /// With more curves than labels beside them could tell apart a legend names them: a colour for each family, a dash
+    /// for each kind.
     [[nodiscard]] bool has_legend() const { return scene_.families.size() > 1 && scene_.curves.size() > 3; }
     [[nodiscard]] std::size_t family_of(std::size_t index) const {
         const auto& all = scene_.families;
@@ -150,7 +151,8 @@ void SweepDrawing::peaks() {
     }
 }
 
-/// Where the curve is at its critical size: on the line between its points, unless the curve has its corner between them.
+/// Where the curve is at its critical size: on the line between its points, unless the curve has its corner between
+/// them.
 double SweepDrawing::critical_rate(const PlotCurve& curve) const {
     const double size = *curve.critical;
     for (std::size_t i = 1; i < curve.points.size(); ++i) {

@@ -22,8 +22,8 @@ struct SweepScene {
 
 [[nodiscard]] SweepScene make_scene(const SweepPlot& plot);
 
-/// Whether a curve that is sampled coarsely reaches its peak between point `i` and the next, at its critical size: there it has
-/// a corner that no sample shows.
+/// Whether a curve that is sampled coarsely reaches its peak between point `i` and the next, at its critical size:
+/// there it has a corner that no sample shows.
 [[nodiscard]] bool corner_after(const PlotCurve& curve, std::size_t i);
 
 /// A size as it stands in labels: 64, 10,000.

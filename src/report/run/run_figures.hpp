@@ -1,4 +1,5 @@
-// The figures of runs beside predictions, and what is made of them: JSON (docs/reference/json.md), and the table of a sweep.
+// The figures of runs beside predictions, and what is made of them: JSON (docs/reference/json.md), and the table of a
+// sweep.
 #pragma once
 
 #include <string>

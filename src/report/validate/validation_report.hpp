@@ -7,8 +7,8 @@
 
 namespace roofline::core {
 
-/// Text: the errors, by system, operation, size and number of devices, and the worst rows. Markdown: the same tables. CSV: a line
-/// for each row, predicted beside measured. JSON: docs/reference/json.md.
+/// Text: the errors, by system, operation, size and number of devices, and the worst rows. Markdown: the same tables.
+/// CSV: a line for each row, predicted beside measured. JSON: docs/reference/json.md.
 [[nodiscard]] std::string validation_text(const Validation& validation);
 [[nodiscard]] std::string validation_markdown(const Validation& validation);
 [[nodiscard]] std::string validation_csv(const Validation& validation);
