@@ -41,8 +41,8 @@ struct RandomProgram {
 
 /// Options for writing a RandomProgram as text.
 struct Writing {
-    bool sized = true;  ///< with its sizes in the text
-    bool reversed = false;  ///< operands of every product from right to left
+    bool sized = true;                             ///< with its sizes in the text
+    bool reversed = false;                         ///< operands of every product from right to left
     std::map<std::string, std::string> new_names;  ///< of dimensions
 };
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "calibrate/kernel/kernel_kinds.hpp"
 #include "calibrate/kernel/kernel_fit.hpp"
+#include "calibrate/kernel/kernel_kinds.hpp"
 #include "text/toml_node.hpp"
 
 namespace roofline::core {
