@@ -150,7 +150,7 @@ class Faults:
         shutil.copy(self.program, folder / "roofline")
         run = [folder / "roofline", "run", "f32[B, D] * f32[D, F] -> f32[B, F]", "--dims", "B=8,D=8,F=8", "--quick",
                "--calibration", "none"]
-        said = b"others may write to"
+        said = b"other users may write to"
         for mode, heard in ((0o755, False), (0o777, True)):
             (folder / "modules").chmod(mode)
             got = subprocess.run(run, cwd=self.folder, capture_output=True, timeout=120)

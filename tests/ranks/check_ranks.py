@@ -114,7 +114,7 @@ def check_stuck(launch, checks):
     try:
         job.wait(timeout=60)
         errors = job.communicate()[1]
-        checks.check("a rank that stands still", job.returncode != 0 and "stuck or gone" in errors, errors)
+        checks.check("a rank that stands still", job.returncode != 0 and "stuck or has ended" in errors, errors)
     except subprocess.TimeoutExpired:
         for pid in ranks:
             os.kill(pid, signal.SIGKILL)
@@ -166,7 +166,7 @@ def check_refusals(launch, checks):
         (2, ["--mesh", "X=4", *sizes], "mpirun -n 4 roofline run"),
         (None, ["--mesh", "X=4", *sizes], "mpirun -n 4 roofline run"),
         (2, sizes, "--mesh"),
-        (2, ["--mesh", "X=2", "--dims", "B=8,D=9,F=8"], "does not divide"),
+        (2, ["--mesh", "X=2", "--dims", "B=8,D=9,F=8"], "is not divisible"),
         (2, ["--mesh", "X=2", "--dims", "B=2M,D=8,F=2M"], "of memory"),
         (2, ["--mesh", "X=2", "--sweep", "B=1..4*2", "--dims", "D=8"], "F"),
         (2, ["--mesh", "X=2", *sizes, "--plot", "sweep", "--svg", str(launch.this.with_name("run.svg"))], "sweep"),
