@@ -222,8 +222,9 @@ private:
         std::vector<std::size_t> steps(starts_.size());
         for (std::size_t i = 0; i < steps.size(); ++i) steps[i] = i;
         if (steps.size() <= kMostListed) return steps;
-        std::stable_sort(steps.begin(), steps.end(),
-                         [&](std::size_t a, std::size_t b) { return at(a).seconds > at(b).seconds; });
+        std::sort(steps.begin(), steps.end(), [&](std::size_t a, std::size_t b) {
+            return at(a).seconds != at(b).seconds ? at(a).seconds > at(b).seconds : a < b;
+        });
         steps.resize(kMostListed);
         std::sort(steps.begin(), steps.end());
         return steps;
