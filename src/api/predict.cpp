@@ -93,10 +93,11 @@ std::vector<CriticalSize> critical_sizes_of(const core::Analysis& total) {
 Prediction public_prediction(core::Prediction answer) {
     const core::Analysis& total = answer.analysis.total;
     const core::Prediction& fastest = core::fastest(answer);
-    Prediction prediction{figures_of(answer, total, expected_of(fastest.expected_s, fastest.expected_error))};
+    const Figures whole = figures_of(answer, total, expected_of(fastest.expected_s, fastest.expected_error));
+    Prediction prediction{whole};
     prediction.statements = statements_of(answer);
     // of one statement the whole is all there is
-    if (prediction.statements.empty()) prediction.statements.push_back({prediction, total.title});
+    if (prediction.statements.empty()) prediction.statements.push_back({whole, total.title});
     prediction.collectives = collectives_of(answer);
     prediction.critical_sizes = critical_sizes_of(total);
     if (answer.uniform) prediction.uniform_lower = Seconds{answer.uniform->lower_s};
