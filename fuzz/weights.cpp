@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "import/weight_files.hpp"
-#include "report/model/checkpoint_answer.hpp"
+#include "report/model/checkpoint_report.hpp"
 #include "require.hpp"
 
 using namespace roofline::core;
