@@ -80,6 +80,8 @@ constexpr Phrase phrases[] = {
     {"`roofline model --list` lists the names; a configuration is a file that ends in .json",
      "Model::names() has the names; Model::from_config() reads a configuration"},
     {"`roofline model --list` lists", "the documentation lists"},
+    {"`roofline machine` lists them all", "Machine::names() lists them all"},
+    {"the tiers are listed by `roofline machine`", "the machine's file lists the tiers"},
     {"--local-dir .`, and name that file", "--local-dir .`, and give its text to Model::from_config()"},
     {"--on tpu-v5e:4x4 --mesh", "--on tpu-v5e:4x4 and --mesh"},
     {"--mesh names another", "ServingSetup::plan names another"},
