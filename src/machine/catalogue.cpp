@@ -7,18 +7,25 @@
 
 #include "base/ascii.hpp"
 #include "machine/embedded.hpp"
+#include "machine/identity.hpp"
 
 namespace roofline::core {
 
 namespace {
 
 /// Names are compared in lower case, with '-' for spaces and '_'.
+char folded(char c) { return c == ' ' || c == '_' ? '-' : to_lower(c); }
+
 std::string folded(std::string_view text) {
     std::string result;
-    for (const char c : text) {
-        result += c == ' ' || c == '_' ? '-' : to_lower(c);
-    }
+    for (const char c : text) result += folded(c);
     return result;
+}
+
+/// Whether a name, once it is folded, begins so.
+bool begins_with(std::string_view name, std::string_view wanted) {
+    return name.size() >= wanted.size() &&
+           std::equal(wanted.begin(), wanted.end(), name.begin(), [](char w, char c) { return w == folded(c); });
 }
 
 /// The id and the aliases of a machine.
@@ -48,11 +55,9 @@ Result<const EmbeddedMachine*> lookup(std::string_view name) {
     std::vector<const EmbeddedMachine*> beginnings;
     for (const EmbeddedMachine& machine : embedded_machines()) {
         for (const std::string_view known : names_of(machine)) {
-            const std::string candidate = folded(known);
-            if (candidate == wanted) return &machine;
-            if (candidate.starts_with(wanted) && (beginnings.empty() || beginnings.back() != &machine)) {
-                beginnings.push_back(&machine);
-            }
+            if (!begins_with(known, wanted)) continue;
+            if (known.size() == wanted.size()) return &machine;
+            if (beginnings.empty() || beginnings.back() != &machine) beginnings.push_back(&machine);
         }
     }
     if (beginnings.empty()) return unknown(name);
@@ -81,6 +86,11 @@ Result<Machine> find_machine(std::string_view name, const std::vector<std::strin
     ROOFLINE_TRY(auto machine, find_machine(name));
     for (const std::string& change : changes) ROOFLINE_CHECK(set_figure(machine, change));
     return machine;
+}
+
+Result<Machine> find_identity(std::string_view name) {
+    ROOFLINE_TRY(const auto found, lookup(name));
+    return parse_identity(found->file);
 }
 
 Result<std::string> machine_file(std::string_view name) {

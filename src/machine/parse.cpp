@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include "machine/identity.hpp"
 #include "machine/parse_leaf.hpp"
 #include "machine/reader.hpp"
 #include "machine/toml_file.hpp"
@@ -282,6 +283,14 @@ Machine read_machine(Reader& file, const Citations& citations) {
 }
 
 }  // namespace
+
+Machine parse_identity(const TomlInput& toml) {
+    TomlFile text(toml, "");
+    Reader file = text.root();
+    Machine machine;
+    read_identity(file, machine);
+    return machine;
+}
 
 Result<Machine> parse_machine(const TomlInput& toml, std::string_view origin) {
     TomlFile text(toml, origin, "texts stand between double quotes; docs/machines.md has an example");

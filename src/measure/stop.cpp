@@ -12,6 +12,7 @@ namespace roofline::core {
 namespace {
 
 volatile std::sig_atomic_t stop = 0;
+volatile std::sig_atomic_t silent = 0;
 
 constexpr std::string_view said = "interrupted; nothing was written";
 
@@ -24,6 +25,7 @@ void on_signal(int) {
 }
 
 void on_alarm(int) {
+    if (silent != 0) ::_exit(130);
     for (const std::string_view text : {std::string_view("error: "), said, std::string_view("\n")}) {
         (void)!::write(STDERR_FILENO, text.data(), text.size());
     }
@@ -32,7 +34,8 @@ void on_alarm(int) {
 
 }  // namespace
 
-void handle_interrupts() {
+void handle_interrupts(bool report) {
+    silent = report ? 0 : 1;
     struct sigaction action{};
     action.sa_handler = on_signal;
     // only once: the second interrupt has the default effect

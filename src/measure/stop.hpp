@@ -6,8 +6,9 @@
 namespace roofline::core {
 
 /// Installs handlers: the first interrupt (Ctrl-C, SIGTERM) requests a stop; work that continues for a second, or a
-/// second interrupt, ends the process.
-void handle_interrupts();
+/// second interrupt, ends the process. `report` is whether a process that ends so says that it was interrupted: a rank
+/// that its launcher stops because another one failed does not, since that one has said what was wrong.
+void handle_interrupts(bool report);
 
 /// Set by an interrupt and by request_stop(). Long loops check it between samples.
 [[nodiscard]] bool stop_requested();

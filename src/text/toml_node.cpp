@@ -109,17 +109,16 @@ double TomlNode::number() const {
     return is(TomlKind::real) ? std::bit_cast<double>(record_->bits) : static_cast<double>(whole());
 }
 
+// Tables have a few members: looking at the sizes of all keys is quicker than halving the table.
 TomlNode TomlNode::find(std::string_view key) const {
     if (!is(TomlKind::table)) return {};
-    const TomlRecord* const first = all_->records + record_->first;
-    const TomlRecord* const last = first + record_->count;
-    const auto key_of = [&](const TomlRecord& record) {
-        return std::string_view(all_->texts + record.key, record.key_size);
-    };
-    const TomlRecord* const found = std::lower_bound(
-        first, last, key, [&](const TomlRecord& record, std::string_view wanted) { return key_of(record) < wanted; });
-    if (found == last || key_of(*found) != key) return {};
-    return {*all_, static_cast<std::size_t>(found - all_->records)};
+    for (std::size_t i = record_->first, end = i + record_->count; i < end; ++i) {
+        const TomlRecord& member = all_->records[i];
+        if (member.key_size == key.size() && std::string_view(all_->texts + member.key, member.key_size) == key) {
+            return {*all_, i};
+        }
+    }
+    return {};
 }
 
 struct TomlDocument::Storage {

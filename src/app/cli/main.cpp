@@ -85,19 +85,23 @@ bool is_program(const cli::Parsed& parsed) {
     return (model != nullptr && model->program) || (train != nullptr && train->program);
 }
 
+bool is_later_rank() {
+    const auto started = launched();
+    return started && started->rank > 0;
+}
+
 int run(const std::vector<std::string>& arguments, bool& json) {
     auto parsed = cli::parse_arguments(arguments, json);
     if (!parsed) {
-        const auto started = launched();
-        // ranks have the same words, and one of them says what is wrong with them
-        return started && started->rank > 0 ? 0 : report(parsed.error(), json, 2);
+        // all ranks have the same words, and the first one reports what is wrong with them
+        return is_later_rank() ? 0 : report(parsed.error(), json, 2);
     }
     if (!parsed->request && !parsed->local) {
         if (auto status = cli::print(parsed->print); !status) return report(status.error(), false, 1);
         return 0;
     }
     cli::TerminalProgress progress;
-    if (parsed->local) handle_interrupts();
+    if (parsed->local) handle_interrupts(!is_later_rank());
     const Response response = parsed->local ? handle_local(*parsed->local, progress) : handle(*parsed->request);
     progress.end();
     if (response.error) return report(*response.error, json, response.exit_code);

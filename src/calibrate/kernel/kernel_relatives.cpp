@@ -11,6 +11,7 @@
 
 #include "calibrate/expected_program.hpp"
 #include "machine/catalogue.hpp"
+#include "machine/identity.hpp"
 
 namespace roofline::core {
 
@@ -30,6 +31,8 @@ double memory_rate(const Machine& machine) {
     return memory != nullptr && memory->bandwidth.value ? memory->bandwidth.value->value : 0;
 }
 
+bool comparable(const Machine& a, const Machine& b) { return a.vendor == b.vendor && a.kind == b.kind; }
+
 struct NearMachine {
     double unlike = 0;
     std::string machine;
@@ -38,7 +41,7 @@ struct NearMachine {
 }  // namespace
 
 double unlikeness(const Machine& a, const Machine& b) {
-    if (a.vendor != b.vendor || a.kind != b.kind) return never;
+    if (!comparable(a, b)) return never;
     const double years = a.year > 0 && b.year > 0 ? std::abs(a.year - b.year) : 0;  // what was measured has no year
     return years + doublings(matrix_rate(a), matrix_rate(b)) + doublings(memory_rate(a), memory_rate(b)) +
            doublings(static_cast<double>(a.cores), static_cast<double>(b.cores));
@@ -50,6 +53,9 @@ const std::vector<std::string>& Calibrations::likest(const Machine& machine) {
     std::vector<NearMachine> candidates;
     for (const std::string& id : machines()) {
         if (id == machine.id) continue;
+        // reading all of a file takes far longer than its first lines
+        const auto identity = find_identity(id);
+        if (!identity || !comparable(machine, *identity)) continue;
         const auto other = find_machine(id);
         if (!other) continue;
         const double unlike = unlikeness(machine, *other);
