@@ -61,8 +61,12 @@ std::string sources_text(const std::vector<std::string>& sources) {
 }
 
 // No error is read back as one that was never measured.
-std::string error_text(std::string_view key, double value) {
-    return fmt::format("{} = {:.3g}\n", key, std::max(value, 1e-6));
+std::string error_text(std::string_view key, const std::optional<double>& value) {
+    return value ? fmt::format("{} = {:.3g}\n", key, std::max(*value, 1e-6)) : "";
+}
+
+std::string line_of(std::string_view key, std::string_view value) {
+    return value.empty() ? "" : fmt::format("{} = {}\n", key, toml_string(value));
 }
 
 std::string link_text(const LawLink& link) {
@@ -73,29 +77,23 @@ std::string link_text(const LawLink& link) {
 
 std::string law_text(const CalibratedLaw& law, std::string_view prefix) {
     std::string text = fmt::format("\n[[{}law]]\n", prefix);
-    const auto add = [&](std::string_view key, const std::string& value) {
-        if (!value.empty()) text += fmt::format("{} = {}\n", key, toml_string(value));
-    };
-    const auto add_error = [&](std::string_view key, const std::optional<double>& value) {
-        if (value) text += error_text(key, *value);
-    };
-    add("operation", std::string(collective_name(law.key.kind)));
-    add("software", law.key.software);
-    add("variant", law.key.variant);
-    add("dtypes", law.key.dtypes);
-    add("system", law.key.system);
-    add("tiers", law.key.tiers);
+    text += line_of("operation", collective_name(law.key.kind));
+    text += line_of("software", law.key.software);
+    text += line_of("variant", law.key.variant);
+    text += line_of("dtypes", law.key.dtypes);
+    text += line_of("system", law.key.system);
+    text += line_of("tiers", law.key.tiers);
     text += link_text(law.link);
     text += fmt::format("members = [{}]\n", fmt::join(law.members, ", "));
     text += fmt::format("buffer_bytes = [{:.0f}, {:.0f}]\n", law.least_bytes, law.most_bytes);
     text += fmt::format("rows = {}\n", law.rows);
     if (law.left_out > 0) text += fmt::format("left_out = {}\n", law.left_out);
     text += sources_text(law.sources);
-    add_error("error_fitted", law.errors.fitted);
-    add_error("error_sizes", law.errors.sizes);
-    add_error("error_members", law.errors.members);
-    add_error("error_relative", law.errors.relative);
-    add_error("error_far", law.errors.far);
+    text += error_text("error_fitted", law.errors.fitted);
+    text += error_text("error_sizes", law.errors.sizes);
+    text += error_text("error_members", law.errors.members);
+    text += error_text("error_relative", law.errors.relative);
+    text += error_text("error_far", law.errors.far);
     text += curve_text(law.law.shared);
     for (const CountedCurve& counted : law.law.counted) {
         text += fmt::format("[[{}law.count]]\nmembers = {}\n", prefix, counted.members) + curve_text(counted.curve);
@@ -106,19 +104,13 @@ std::string law_text(const CalibratedLaw& law, std::string_view prefix) {
 std::string exchange_text(const CalibratedExchange& exchange, std::string_view prefix) {
     const ExchangeKey& key = exchange.key;
     std::string text = fmt::format("\n[[{}exchange]]\nstep = \"{}\"\n", prefix, exchange_name(key.step));
-    const auto add = [&](std::string_view name, const std::string& value) {
-        if (!value.empty()) text += fmt::format("{} = {}\n", name, toml_string(value));
-    };
-    const auto add_error = [&](std::string_view name, const std::optional<double>& value) {
-        if (value) text += error_text(name, *value);
-    };
     const auto add_constant = [&](std::string_view name, double value) {
         if (value > 0) text += fmt::format("{} = {:.4g}\n", name, value);
     };
-    add("software", key.software);
-    add("variant", key.variant);
-    add("system", key.system);
-    add("tiers", key.tiers);
+    text += line_of("software", key.software);
+    text += line_of("variant", key.variant);
+    text += line_of("system", key.system);
+    text += line_of("tiers", key.tiers);
     text += link_text(exchange.link);
     text += fmt::format("members = {}\ntokens = [{:.0f}, {:.0f}]\nrows = {}\n", key.members, exchange.least_tokens,
                         exchange.most_tokens, exchange.rows);
@@ -126,9 +118,9 @@ std::string exchange_text(const CalibratedExchange& exchange, std::string_view p
     text += sources_text(exchange.sources);
     text += error_text("error_fitted", exchange.errors.fitted);
     text += error_text("error_sizes", exchange.errors.sizes);
-    add_error("error_shapes", exchange.errors.shapes);
-    add_error("error_members", exchange.errors.members);
-    add_error("error_relative", exchange.errors.relative);
+    text += error_text("error_shapes", exchange.errors.shapes);
+    text += error_text("error_members", exchange.errors.members);
+    text += error_text("error_relative", exchange.errors.relative);
     add_constant("base_us", exchange.law.base_s * 1e6);
     add_constant("expert_ns", exchange.law.expert_s * 1e9);
     add_constant("row", exchange.law.row);
@@ -176,14 +168,11 @@ std::string kernel_law_text(const KernelLaw& law) {
 
 std::string kernel_text(const CalibratedKernel& kernel, std::string_view prefix) {
     std::string text = fmt::format("\n[[{}kernel]]\n", prefix);
-    const auto add = [&](std::string_view key, const std::string& value) {
-        if (!value.empty()) text += fmt::format("{} = {}\n", key, toml_string(value));
-    };
-    add("kind", std::string(name(kernel.key.kind)));
-    add("dtype", kernel.key.dtype);
-    add("software", kernel.key.software);
-    add("variant", kernel.key.variant);
-    add("like", kernel.like);
+    text += line_of("kind", name(kernel.key.kind));
+    text += line_of("dtype", kernel.key.dtype);
+    text += line_of("software", kernel.key.software);
+    text += line_of("variant", kernel.key.variant);
+    text += line_of("like", kernel.like);
     const KernelFit& fit = kernel.fit;
     text += fmt::format("rows = {}\n", fit.rows);
     if (fit.left_out > 0) text += fmt::format("left_out = {}\n", fit.left_out);
@@ -197,7 +186,7 @@ std::string kernel_text(const CalibratedKernel& kernel, std::string_view prefix)
     text += error_text("error_fitted", fit.error_fitted);
     text += error_text("error_held_out", fit.error_held_out);
     text += error_text("error_of_bound", fit.error_of_bound);
-    if (fit.error_carried) text += error_text("error_carried", *fit.error_carried);
+    text += error_text("error_carried", fit.error_carried);
     text += kernel_law_text(fit.law);
     if (!fit.factors.logs.empty()) text += factors_text(fit.factors, fmt::format("{}kernel", prefix));
     for (const BandLaw& band : fit.bands) {
@@ -209,9 +198,7 @@ std::string kernel_text(const CalibratedKernel& kernel, std::string_view prefix)
 }
 
 std::string laws_text(const Calibration& calibration, std::string_view prefix) {
-    std::string text;
-    if (!calibration.fitted.empty()) text += fmt::format("fitted = {}\n", toml_string(calibration.fitted));
-    if (!calibration.tool.empty()) text += fmt::format("tool = {}\n", toml_string(calibration.tool));
+    std::string text = line_of("fitted", calibration.fitted) + line_of("tool", calibration.tool);
     for (const CalibratedLaw& law : calibration.laws) text += law_text(law, prefix);
     for (const CalibratedExchange& exchange : calibration.exchanges) text += exchange_text(exchange, prefix);
     for (const CalibratedKernel& kernel : calibration.kernels) text += kernel_text(kernel, prefix);
