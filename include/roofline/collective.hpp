@@ -6,8 +6,8 @@
 
 namespace roofline {
 
-/// What chips exchange. The last four are between one chip and another or all of them. The program's table of
-/// collectives has the same order.
+/// A collective operation. `send`, `gather`, `scatter` and `broadcast` transfer data between one chip (the root) and
+/// one or all other chips. The internal table of collectives (src/program) has the same order.
 enum class CollectiveKind : std::uint8_t {
     all_gather,
     reduce_scatter,
@@ -20,7 +20,7 @@ enum class CollectiveKind : std::uint8_t {
     broadcast,
 };
 
-/// "all_gather": as JSON has it.
+/// Returns the name of a collective as JSON spells it: "all_gather".
 [[nodiscard]] std::string_view name(CollectiveKind kind);
 
 }  // namespace roofline

@@ -7,8 +7,9 @@
 
 namespace roofline {
 
-/// A number format. The `mx` and `nv` formats share a scale among the elements of a block (OCP Microscaling Formats
-/// 1.0; NVIDIA's NVFP4), which counts among their bytes; `fp8`, `fp6` and `fp4` stand for any encoding of that width.
+/// A number format. In the `mx` and `nv` formats the elements of a block share a scale (OCP Microscaling Formats 1.0;
+/// NVIDIA's NVFP4), and the bytes of a tensor include these scales. `fp8`, `fp6` and `fp4` stand for any encoding of
+/// that width.
 enum class Dtype : std::uint8_t {
     f64,
     f32,
@@ -29,11 +30,11 @@ enum class Dtype : std::uint8_t {
     boolean,
 };
 
-/// Its name in programs: "bf16".
+/// Returns the name of a format as programs spell it: "bf16".
 [[nodiscard]] std::string_view name(Dtype dtype);
 
-/// The format that a name or alias means, whatever its case: bfloat16, float32, fp32, half, s8, i8, u8, e4m3 ... Empty
-/// where none is called so.
+/// Returns the format with this name or alias (bfloat16, float32, fp32, half, s8, i8, u8, e4m3 ...), in upper or lower
+/// case. Empty if there is no such format.
 [[nodiscard]] std::optional<Dtype> find_dtype(std::string_view text);
 
 }  // namespace roofline

@@ -1,4 +1,4 @@
-// How long a program takes on a system, what limits it, and what it is expected to take.
+// Predictions for a program on a system: its work, its lower bound and bottleneck, and its expected time.
 #pragma once
 
 #include <cstdint>
@@ -15,114 +15,121 @@
 
 namespace roofline {
 
-/// A time that measurements make likely, and how far off it is: the mean relative error on measurements that the fit
-/// did not see, 0.07 for 7 %. Without measurements of what decides there is no error.
+/// An expected time: the prediction of models that were fitted to measurements. `error` is the mean relative error on
+/// measurements that were not part of the fit, 0.07 for 7 %; it is empty if there are none for the part that dominates
+/// the time.
 struct Expected {
     Seconds time;
     std::optional<double> error{};
 };
 
-/// How long one resource of a chip is busy: matrix units ("math"), vector units ("vector"), a memory level ("hbm"), the
-/// host's link ("pcie"), a tier of the network ("ici", "nvlink").
+/// The time that one resource of a chip is busy. Resources are the matrix units ("math"), the vector units ("vector"),
+/// a memory level ("hbm"), the link to the host ("pcie") and a tier of the network ("ici", "nvlink").
 struct ResourceTime {
     std::string id;
     std::string label;  ///< "HBM"
     Seconds time;
 };
 
-/// What goes from and to a memory level of one chip.
+/// Bytes read from and written to a memory level of one chip.
 struct Traffic {
     std::string level;  ///< "hbm"
     Bytes read;
     Bytes written;
 };
 
-/// What a statement, or a whole program, asks of one chip, and how long that takes. All times and counts are
-/// empty where a dimension has no size.
+/// Work and times of a statement or of a whole program on one chip. A value is empty if it depends on a dimension
+/// without a size.
 struct Figures {
     std::optional<Flops> flops{};
     std::optional<Bytes> bytes{};  ///< read from and written to the main memory
     std::vector<Traffic> traffic{};
-    std::optional<Intensity> intensity{};   ///< flops over bytes
-    std::vector<ResourceTime> resources{};  ///< how long each is busy: of the work that there is at the least
-    /// No run is faster: the longest of the resources' times, as if everything overlapped.
+    std::optional<Intensity> intensity{};  ///< flops / bytes
+    /// busy time of each; the minimum where the work depends on how tokens are routed
+    std::vector<ResourceTime> resources{};
+    /// The lower bound: the longest busy time of any resource, assuming that all of them overlap perfectly.
     std::optional<Seconds> lower{};
-    /// The statements' own lower bounds one after another.
+    /// The sequential time: the sum of the lower bounds of all statements.
     std::optional<Seconds> sequential{};
-    /// As if nothing overlapped: all resources' times and latencies one after another.
+    /// The no-overlap time: the sum of the times and latencies of all resources.
     std::optional<Seconds> no_overlap{};
-    /// What it is likely to take, by laws that were fitted to measurements; empty where something in it has no law.
+    /// The expected time by models that were fitted to measurements. Empty if a part of the work has no model.
     std::optional<Expected> expected{};
-    std::string bound_by{};  ///< the id of the resource that decides `lower`; "" where nothing takes time
+    std::string bound_by{};  ///< id of the resource that determines `lower`; "" if nothing takes time
 };
 
-/// One statement of a program, or one block of fused ones.
+/// One statement of a program, or one block of fused statements.
 struct StatementPrediction : Figures {
     std::string text;
 };
 
-/// A collective operation that the layout of a sharded program needs.
+/// A collective operation that the layout of a sharded program requires.
 struct Collective {
     CollectiveKind kind = CollectiveKind::all_gather;
-    std::vector<std::string> axes{};  ///< of the mesh, together
+    std::vector<std::string> axes{};  ///< axes of the mesh over which it runs as one collective
     std::string tensor{};
-    std::optional<Bytes> bytes{};   ///< of the whole array that one group of chips holds together, as nccl-tests count
-    std::optional<double> count{};  ///< how often it happens
-    /// Once: the longer of transfer and latency at published rates. Empty where a tier has no published rate.
+    /// size of the whole array that one group of chips holds together, as nccl-tests count it
+    std::optional<Bytes> bytes{};
+    std::optional<double> count{};  ///< number of executions
+    /// Time of one execution: the longer of transfer and latency at published rates. Empty if a tier has no published
+    /// rate.
     std::optional<Seconds> time{};
-    std::optional<Expected> expected{};  ///< once, by laws fitted to measurements
-    bool latency_bound = false;          ///< latency is the longer part of `time`
+    std::optional<Expected> expected{};  ///< of one execution, by models fitted to measurements
+    bool latency_bound = false;          ///< the latency is longer than the transfer
 };
 
-/// The size of one dimension from which on (or down to which) compute takes longer than a memory level.
+/// The size of one dimension at which compute and the traffic of a memory level take equally long.
 struct CriticalSize {
     std::string dimension;
     std::string level;
-    /// With the other dimensions at their sizes; empty where they have none, or no size makes a difference.
+    /// The critical size, given the sizes of all other dimensions. Empty if one of them has no size or if no size
+    /// changes the bottleneck.
     std::optional<double> size{};
-    bool compute_bound_above = true;  ///< compute takes longer above `size`; below it otherwise
-    std::optional<double> limit{};    ///< of `size`, when all other dimensions grow without bound
+    bool compute_bound_above = true;  ///< compute takes longer above `size`, otherwise below it
+    std::optional<double> limit{};    ///< of `size` when all other dimensions grow without bound
 };
 
-/// What predict() answers. Plain values, but for the text of to_json().
+/// The answer of predict(). All members are plain values; only to_json() needs `data`.
 struct Prediction : Figures {
     std::vector<StatementPrediction> statements{};
     std::vector<Collective> collectives{};
     std::vector<CriticalSize> critical_sizes{};
-    /// The lower bound where each token chooses its experts at random: empty where no token goes to another chip.
+    /// Lower bound if each token chooses its experts uniformly at random. Empty if no token goes to another chip.
     std::optional<Seconds> uniform_lower{};
     std::optional<Joules> energy{};  ///< of one chip: its rated power times `lower`
-    /// What a careful reader should know: figures that stand in for others, what-ifs, sizes that were overruled.
+    /// Assumptions behind the numbers: values that stand in for unpublished ones, what-ifs, sizes that were overridden.
     std::vector<std::string> notes{};
 
-    /// The line that `roofline op --json` prints for the same program and system, with its newline.
+    /// Returns the line that `roofline op --json` prints for the same program and system, with its newline.
     [[nodiscard]] std::string to_json() const;
 
-    /// For the library alone.
+    /// Internal to the library.
     struct Data;
     std::shared_ptr<const Data> data{};
 };
 
-/// Tiles of a program on one chip: elements by dimension, held in a memory level ("": the one next to the main memory,
-/// on GPUs a thread block's). Without sizes the library takes the best tile that fits.
+/// A tile of a program on one chip: a block of a result that is held in a memory level, in elements per dimension. The
+/// level "" is the one next to the main memory; on GPUs it is the tile of a thread block. If there are no sizes, the
+/// library takes the best tile that fits.
 struct Tile {
     std::string level{};
     std::optional<Sizes> sizes{};
 };
 
-/// How a program is priced and expected.
+/// Options of predict().
 struct PredictOptions {
-    /// Whose measured times are expected, "nccl 2.29" or "vllm"; "" for the newest. Errors: software that nobody has
-    /// measured.
+    /// Library or server, optionally with a version, whose calibration is used: "nccl 2.29", "vllm"; "" selects the
+    /// newest. Errors: there is no calibration for it.
     std::string software{};
-    bool calibrated = true;     ///< expect times at all; else bounds alone
-    bool exact_flops = false;   ///< 2 K - 1 FLOPs for each sum of K products, not 2 K
-    bool textbook = false;      ///< collectives as people approximate them by hand: estimates, not bounds
+    bool calibrated = true;     ///< predict expected times; otherwise bounds only
+    bool exact_flops = false;   ///< count 2 K - 1 FLOPs for each sum of K products, not 2 K
+    bool textbook = false;      ///< approximate collectives as one does by hand: estimates, not bounds
     std::vector<Tile> tiles{};  ///< of a program on one chip
 };
 
-/// Lays the program out on the system, counts its work and prices it. Errors: a program that is split over a mesh,
-/// without one (`no_mesh`); no legal layout; work that the machine has no rate for; tiles that do not fit (`no_fit`).
+/// Lays the program out on the system, counts its work, and returns its bounds and its expected time. Errors: the
+/// program is sharded over a mesh but there is none (`no_mesh`); there is no legal layout; the machine has no rate for
+/// part of the work; the tiles do not fit (`no_fit`).
 [[nodiscard]] Result<Prediction> predict(const Program& program, const System& system,
                                          const PredictOptions& options = {});
 

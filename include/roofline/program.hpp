@@ -17,31 +17,33 @@ namespace roofline {
 /// Sizes of dimensions by name: {{"B", 256}, {"D", 8192}}. Each is at least 1.
 using Sizes = std::map<std::string, std::int64_t, std::less<>>;
 
-/// A program in the notation: one operation, or a block of statements. A handle: immutable, cheap to copy,
+/// A program in the notation: one operation, or a block of statements. A handle: it is immutable, cheap to copy and
 /// safe to share between threads.
 class Program {
 public:
-    /// Reads a program. `name` stands in messages and headings: that of its file. Errors carry line and column and the
-    /// remedy; texts beyond 64 MB are refused.
+    /// Parses a program. `name` is used in messages and headings, for example the name of its file. Errors carry line,
+    /// column and remedy. Texts of more than 64 MB are refused.
     [[nodiscard]] static Result<Program> parse(std::string_view text, std::string_view name = "");
 
-    /// The same program with these sizes, which go before those in the text. Dimensions without a size have formulas
-    /// and no times. Errors: `unknown_dimension` (the hint names the nearest), `bad_size` for a size below 1.
+    /// Returns a copy of the program with these sizes, which take precedence over those in the text. A program with
+    /// unsized dimensions has formulas but no times. Errors: `unknown_dimension` (the hint names the nearest match),
+    /// `bad_size` (below 1).
     [[nodiscard]] Result<Program> with_sizes(const Sizes& sizes) const;
 
-    /// The same program whose tokens are limited to the experts of `chosen` of `of` equal groups (node-limited routing,
-    /// DeepSeek-V3, arXiv 2412.19437). Errors: groups that do not divide the experts; no experts.
+    /// Returns a copy of the program in which each token may use only the experts of `chosen` of `of` equal groups
+    /// (node-limited routing, DeepSeek-V3, arXiv 2412.19437). Errors: the number of groups does not divide the number
+    /// of experts; the program has no experts.
     [[nodiscard]] Result<Program> with_expert_groups(std::int64_t chosen, std::int64_t of) const;
 
     [[nodiscard]] const std::string& name() const;
-    /// The program as text, which parse() reads back.
+    /// Returns the program as text that parse() accepts.
     [[nodiscard]] std::string text() const;
-    /// Named dimensions in the order in which they first appear.
+    /// Returns the named dimensions in the order of their first appearance.
     [[nodiscard]] const std::vector<std::string>& dimensions() const;
-    /// Sizes that are known by now, of named dimensions.
+    /// Returns the sizes of all named dimensions that have one.
     [[nodiscard]] Sizes sizes() const;
 
-    /// For the library alone.
+    /// Internal to the library.
     struct Data;
     explicit Program(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
     [[nodiscard]] const Data& data() const { return *data_; }

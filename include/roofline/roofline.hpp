@@ -1,7 +1,7 @@
-// How long deep-learning computations take, what limits them and why: all of the library.
+// The whole public interface: predictions of how long deep-learning computations take, what limits them, and why.
 //
-// It starts no thread, reads no clock, no file and no environment, prints nothing and throws nothing of its own: what
-// can go wrong comes back as a Result. All of it may be called from many threads at once.
+// The library starts no threads, reads no clock, files or environment variables, prints nothing and throws no
+// exceptions of its own; failures are returned as a Result. All functions may be called from several threads at once.
 #pragma once
 
 #include "roofline/collective.hpp"

@@ -1,4 +1,4 @@
-// What serving a model takes: memory, the first token, the tokens after it, throughput and cost.
+// Serving a model: memory, time to first token, time per output token, throughput and cost.
 #pragma once
 
 #include <cstdint>
@@ -16,94 +16,94 @@
 
 namespace roofline {
 
-/// Over how many chips each strategy of parallelism splits a model that serves. The sizes multiply to the chips of the
-/// slice.
+/// A parallelism plan for serving: the number of chips along each axis. Their product is the number of chips of the
+/// slice. Each comment says what the chips of the axis split.
 struct ServingPlan {
     std::int64_t data = 1;      ///< requests; every member holds the weights
-    std::int64_t tensor = 1;    ///< heads, the columns of the MLP and the vocabulary
-    std::int64_t expert = 1;    ///< requests, but experts where tokens are sent to them
+    std::int64_t tensor = 1;    ///< heads, columns of the MLP, and the vocabulary
+    std::int64_t expert = 1;    ///< requests, and within expert layers the experts
     std::int64_t pipeline = 1;  ///< layers
 };
 
-/// A model in service, and how that is priced.
+/// What is served, and how it is priced.
 struct ServingSetup {
-    std::int64_t prompt = 1024;         ///< tokens of each request that go in
-    std::int64_t output = 256;          ///< tokens of each request that come out
+    std::int64_t prompt = 1024;         ///< input tokens per request
+    std::int64_t output = 256;          ///< output tokens per request
     std::int64_t batch = 1;             ///< requests that are decoded together
-    std::int64_t prefill_chunk = 8192;  ///< tokens of a long prompt that are taken in together
-    std::optional<ServingPlan> plan{};  ///< none: the fastest of a few that hold the batch
-    std::optional<Dtype> weights{};     ///< of all parameters; none: as the checkpoint stores them
-    std::optional<Dtype> kv_cache{};    ///< none: bf16, or what the checkpoint asks for
-    bool disaggregated = false;         ///< prefill has slices of its own
-    std::string software{};  ///< a server, "vllm", or a library: whose measured times are expected; "": the newest
-    bool calibrated = true;  ///< expect times at all; else bounds alone
-    bool textbook = false;   ///< collectives as people approximate them by hand
+    std::int64_t prefill_chunk = 8192;  ///< tokens of a long prompt that are prefilled together
+    std::optional<ServingPlan> plan{};  ///< empty: the fastest of several candidates that hold the batch
+    std::optional<Dtype> weights{};     ///< dtype of all parameters; empty: as the checkpoint stores them
+    std::optional<Dtype> kv_cache{};    ///< empty: the checkpoint's choice, otherwise bf16
+    bool disaggregated = false;         ///< prefill runs on slices of its own
+    std::string software{};  ///< Server ("vllm") or library whose calibration is used; "" selects the newest.
+    bool calibrated = true;  ///< predict expected times; otherwise bounds only
+    bool textbook = false;   ///< approximate collectives as one does by hand
 };
 
-/// Bytes of one chip, or of a whole slice with each byte once.
+/// Bytes per chip, or per slice with replicated data counted once.
 struct ServingMemory {
     Bytes weights;
-    Bytes kv;  ///< keys and values, and the states of recurrences
+    Bytes kv;  ///< keys and values, and states of recurrences
     Bytes activations;
     Bytes total;
 };
 
-/// A pass through the model: of a prompt for each replica, or of one token for each request of the batch.
+/// Times of one pass through the model: prefill of one prompt per replica, or one decode step of the batch.
 struct ServingPassTimes {
-    Seconds lower;       ///< no run is faster, whichever experts the tokens choose
-    Seconds sequential;  ///< each statement at its own lower bound, one after another
-    Seconds no_overlap;  ///< as if nothing overlapped
+    Seconds lower;       ///< lower bound for any choice of experts
+    Seconds sequential;  ///< sum of the statements' lower bounds
+    Seconds no_overlap;  ///< sum of the times of all resources
     std::optional<Expected> expected{};
-    std::string bound_by{};  ///< the id of the resource that decides `lower`
+    std::string bound_by{};  ///< id of the resource that determines `lower`
 };
 
-/// What a batch size gives and costs.
+/// Performance and cost at one batch size.
 struct ServingPoint {
     std::int64_t batch = 0;
-    Seconds lower;                         ///< of a step
-    Seconds time_per_token;                ///< TPOT: expected, or `sequential` where nothing is calibrated
-    Frequency tokens_rate;                 ///< tokens per second of the slice
-    std::optional<Usd> usd_per_million{};  ///< tokens; empty without a price
+    Seconds lower;                         ///< of one decode step
+    Seconds time_per_token;                ///< TPOT: expected, or `sequential` without a calibration
+    Frequency tokens_rate;                 ///< tokens per second of the whole slice
+    std::optional<Usd> usd_per_million{};  ///< per million output tokens; empty without a price
 };
 
-/// A server under load: `batch` requests at a time, each followed by the next.
+/// A server under closed-loop load: `batch` requests are in flight, and each that ends is followed by the next.
 struct ServingLoad {
-    std::string software;         ///< whose constants these are: "vllm"
-    double error = 0;             ///< relative, of the time per token, on models that the constants were not fitted to
-    Seconds time_to_first_token;  ///< TTFT, waiting included
-    Seconds time_per_token;       ///< TPOT, with the prompts of others in between
-    Frequency tokens_rate;        ///< tokens per second of the slice
+    std::string software;         ///< the server whose calibration is used: "vllm"
+    double error = 0;             ///< mean relative error of the time per token on models that were not part of the fit
+    Seconds time_to_first_token;  ///< TTFT, with queueing
+    Seconds time_per_token;       ///< TPOT, with prefills of other requests in between
+    Frequency tokens_rate;        ///< tokens per second of the whole slice
 };
 
-/// What predict_serving() answers. Plain values, but for the text of to_json().
+/// The answer of predict_serving(). All members are plain values; only to_json() needs `data`.
 struct ServingPrediction {
     ServingMemory memory{};           ///< of one chip
-    std::optional<Bytes> capacity{};  ///< of one chip's main memory; empty: not published
+    std::optional<Bytes> capacity{};  ///< of one chip's main memory; empty if not published
     bool fits = true;
-    std::optional<std::int64_t>
-        max_batch{};  ///< requests that fit; 0: not even one; empty where no capacity is published
+    /// Requests that fit; 0 if not even one fits, empty if no capacity is published.
+    std::optional<std::int64_t> max_batch{};
     ServingPassTimes prefill{};
-    ServingPassTimes decode{};             ///< at the context that a request has on average
-    Seconds time_to_first_token;           ///< TTFT of one prompt that has the slice to itself
+    ServingPassTimes decode{};             ///< at the average context of a request
+    Seconds time_to_first_token;           ///< TTFT of one prompt on an otherwise idle slice
     Seconds time_per_token;                ///< TPOT
-    Frequency tokens_rate;                 ///< tokens per second of the slice, while it decodes
-    Frequency served_tokens_rate;          ///< the same where the same chips prefill as well
-    std::optional<Usd> usd_per_million{};  ///< tokens that come out, prefill included; empty without a price
-    std::vector<ServingPoint> frontier{};  ///< by batch
+    Frequency tokens_rate;                 ///< tokens per second of the whole slice while it decodes
+    Frequency served_tokens_rate;          ///< the same if the same chips also prefill
+    std::optional<Usd> usd_per_million{};  ///< per million output tokens, prefill included; empty without a price
+    std::vector<ServingPoint> frontier{};  ///< ordered by batch size
     std::optional<ServingLoad> under_load{};
     std::vector<std::string> notes{};
 
-    /// The line that `roofline serve --json` prints for the same question.
+    /// Returns the line that `roofline serve --json` prints for the same question.
     [[nodiscard]] std::string to_json() const;
 
-    /// For the library alone.
+    /// Internal to the library.
     struct Data;
     std::shared_ptr<const Data> data{};
 };
 
-/// What serving the model on the slice takes. Errors: numbers of tokens or requests below 1 or beyond 2^24, or beyond
-/// the model's context; a plan that the model or the slice does not take (`bad_plan`); work that the machine has no
-/// rate for. A batch that does not fit is an answer, not an error.
+/// Predicts serving of the model on the slice. Errors: a number of tokens or requests is below 1, exceeds 2^24 or
+/// exceeds the model's context; the plan does not suit the model or the slice (`bad_plan`); the machine has no rate for
+/// part of the work. A batch that does not fit into memory is an answer, not an error.
 [[nodiscard]] Result<ServingPrediction> predict_serving(const Model& model, const System& system,
                                                         const ServingSetup& setup);
 

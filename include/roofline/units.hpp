@@ -1,4 +1,4 @@
-// Quantities with dimensions: bytes / (bytes/s) is seconds, and anything else does not compile.
+// Physical quantities with dimensions: bytes / (bytes/s) is seconds, and a mismatch of dimensions does not compile.
 #pragma once
 
 #include <compare>
@@ -6,7 +6,7 @@
 
 namespace roofline {
 
-/// A double in SI base units with exponents of FLOP, byte, second, joule and US dollar.
+/// A double in SI base units. The template parameters are the exponents of FLOP, byte, second, joule and US dollar.
 template <int FlopPower, int BytePower, int SecondPower, int JoulePower, int UsdPower>
 struct Quantity {
     double value = 0;
@@ -58,8 +58,8 @@ static_assert(Flops{6} / Bytes{3} == Intensity{2});
 static_assert(FlopRate{6} / Bandwidth{3} == Intensity{2});
 static_assert(Power{3} * Seconds{2} == Joules{6});
 
-/// Three significant digits with the fitting prefix: "84.5 us", "819 GB/s", "8.59 GFLOP"; bytes in powers of
-/// 1000, prices by the hour.
+/// Returns a quantity with three significant digits and an SI prefix: "84.5 us", "819 GB/s", "8.59 GFLOP". Bytes use
+/// powers of 1000; prices are per hour.
 [[nodiscard]] std::string to_text(Flops);
 [[nodiscard]] std::string to_text(Bytes);
 [[nodiscard]] std::string to_text(Seconds);

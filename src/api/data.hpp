@@ -1,4 +1,4 @@
-// What the handles of the public interface hold.
+// The data behind the handles of the public interface.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace roofline {
 
 struct Machine::Data {
     core::Machine machine;
-    core::Calibrations constants;  ///< of expected times; nothing is read of them yet, so that copies are cheap
+    core::Calibrations constants;  ///< loaded on first use, so that a copy made before is cheap
 };
 
 struct System::Data {
@@ -35,12 +35,12 @@ struct System::Data {
 struct Program::Data {
     std::string name;
     core::Program program;
-    std::vector<std::string> notes;  ///< sizes that were overruled
+    std::vector<std::string> notes;  ///< about sizes that were overridden
 };
 
 struct Model::Data {
     core::Config config;
-    std::optional<std::int64_t> sequence;  ///< that was asked for
+    std::optional<std::int64_t> sequence;  ///< set by Model::with_sequence()
     core::ModelAnswer account;
 };
 
@@ -56,10 +56,11 @@ struct ServingPrediction::Data {
     core::ServeAnswer answer;
 };
 
-/// The constants that one prediction reads from: its own, so that nothing is shared between threads.
+/// Returns a copy of the calibrations for one prediction. Calibrations load lazily, so that threads must not share
+/// them.
 [[nodiscard]] std::shared_ptr<core::Calibrations> constants_of(const System& system, bool calibrated);
 
-/// What a pass or a program has of the public figures, in common to all predictions.
+/// Parts of the public answers that all kinds of predictions have in common.
 [[nodiscard]] std::vector<ResourceTime> resource_times(const core::Analysis& analysis);
 [[nodiscard]] std::optional<Expected> expected_of(std::optional<double> seconds, std::optional<double> error);
 [[nodiscard]] std::string bound_of(const core::Analysis& analysis);

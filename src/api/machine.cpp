@@ -81,7 +81,7 @@ std::vector<std::string> Machine::names() { return core::machine_ids(); }
 Result<Machine> Machine::with(std::string_view figure, std::string_view value) const {
     return core::in_library_words(changed(*this, figure, value));
 }
-// All digits of a value, in the unit that says what it is.
+// 17 digits restore every double exactly.
 Result<Machine> Machine::with(std::string_view figure, FlopRate value) const {
     return with(figure, fmt::format("{:.17g} FLOP/s", value.value));
 }

@@ -18,7 +18,7 @@ std::optional<double> number(const core::Prediction& answer, const core::Polynom
     return value && !value->overflowed() ? std::optional(value->to_double()) : std::nullopt;
 }
 
-// What is asked of a chip: FLOPs, bytes and what they make.
+// Sets FLOPs, bytes and intensity.
 void add_work(Figures& figures, const core::Prediction& answer, const core::Analysis& analysis) {
     if (const auto flops = number(answer, analysis.work.flops())) figures.flops = Flops{*flops};
     if (analysis.seconds) figures.bytes = Bytes{0};
@@ -96,7 +96,7 @@ Prediction public_prediction(core::Prediction answer) {
     const Figures whole = figures_of(answer, total, expected_of(fastest.expected_s, fastest.expected_error));
     Prediction prediction{whole};
     prediction.statements = statements_of(answer);
-    // of one statement the whole is all there is
+    // The analysis of a program with a single statement has no per-kernel part.
     if (prediction.statements.empty()) prediction.statements.push_back({whole, total.title});
     prediction.collectives = collectives_of(answer);
     prediction.critical_sizes = critical_sizes_of(total);

@@ -81,7 +81,7 @@ Result<core::TrainingOptions> update_of(const TrainingOptions& options) {
     all.master = optimizer.master;
     all.unfused = optimizer.unfused;
     all.f32_gradients = optimizer.f32_gradients;
-    all.input_gradients = false;  // nobody stands before a model
+    all.input_gradients = false;  // nothing precedes the model that would need its gradient
     return all;
 }
 

@@ -10,7 +10,7 @@ namespace roofline::core {
 
 namespace {
 
-// `{{"B", 4096}, {"D", 8}}` of "B=4096,D=8".
+// Converts "B=4096,D=8" to `{{"B", 4096}, {"D", 8}}`.
 std::string sizes_words(std::string_view text) {
     std::string list;
     while (!text.empty()) {
@@ -95,14 +95,15 @@ constexpr Phrase phrases[] = {
     {"on the command line wins", "that Program::with_sizes() gives wins"},
 };
 
-// What an option's value is made of: `B=128,F=256`, `hbm.bandwidth=10TB/s`, `tpu-v5e:4x4`, `<FLOP/s>`.
+// Whether an option's value may contain this character: `B=128,F=256`, `hbm.bandwidth=10TB/s`, `tpu-v5e:4x4`,
+// `<FLOP/s>`.
 bool in_value(char c) {
     constexpr std::string_view marks = "=,.:/-_<>{}*";
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || marks.find(c) != std::string_view::npos;
 }
 
-// The value that stands at `from`, or "" where a word of the sentence does: a value has a mark of its own, or is
-// `best`.
+// Returns the option value that starts at `from`, or "" if an ordinary word of the sentence does. A value contains `=`,
+// `:` or `,`, or is `best`.
 std::string_view value_at(std::string_view text, std::size_t from) {
     std::size_t end = from;
     while (end < text.size() && in_value(text[end])) ++end;

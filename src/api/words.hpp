@@ -1,4 +1,4 @@
-// What the library says of what goes wrong, in terms of its own interface.
+// Translates messages that name command-line options to the terms of the library's interface.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace roofline::core {
 
-/// Messages, hints and notes name options of the command line where they say how to ask for something. The same text
-/// with what a caller of the library writes in their place: "give it: --dims B=4096" becomes `give it:
-/// Program::with_sizes({{"B", 4096}})`.
+/// Messages, hints and notes name command-line options where they suggest a remedy. These functions replace each option
+/// with what a caller of the library writes: "give it: --dims B=4096" becomes `give it: Program::with_sizes({{"B",
+/// 4096}})`.
 [[nodiscard]] std::string in_library_words(std::string text);
 [[nodiscard]] std::vector<std::string> in_library_words(std::vector<std::string> texts);
 [[nodiscard]] Error in_library_words(Error error);

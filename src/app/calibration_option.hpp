@@ -1,4 +1,4 @@
-// What --calibration and the machine files of a request say about constants of expected times.
+// The calibrations of a request: --calibration, and those in its machine files.
 #pragma once
 
 #include <vector>
@@ -9,13 +9,12 @@
 
 namespace roofline::core {
 
-/// The constants that a request means: those of the program; for the machines that are files, those that stand in them,
-/// which go first; and those named by --calibration, which go before all. Errors: a file that is no calibration, with
-/// line and column.
+/// Returns the calibrations for a request. The built-in ones have the lowest precedence, then those in the request's
+/// machine files, then the files of --calibration. Errors: a file is not a calibration (with line and column).
 [[nodiscard]] Result<Calibrations> resolve_calibrations(const CalibrationRef& reference,
                                                         const std::vector<MachineRef>& machines);
 
-/// Errors: a file of servers' constants, where no model is served.
+/// Errors: a file contains the calibration of a server, but no model is served.
 [[nodiscard]] Status without_servers(const CalibrationRef& reference);
 
 }  // namespace roofline::core

@@ -1,4 +1,4 @@
-// Measured collectives from whatever file holds them: a CSV table, or the output of nccl-tests.
+// Measured collectives from a CSV table or from the output of nccl-tests.
 #pragma once
 
 #include <string>
@@ -11,9 +11,8 @@
 
 namespace roofline::core {
 
-/// What nccl-tests do not say of themselves: `operation` is what --collective names ("all-gather"; "" for nothing), and
-/// a slice that --on names says how many ranks there are. Errors: an operation that is none, a slice that cannot be
-/// wired.
+/// Returns what the output of nccl-tests does not say: the operation, from --collective ("all-gather"; "" if not
+/// given), and the number of ranks, from the slice of --on. Errors: an unknown operation; a slice that cannot be built.
 [[nodiscard]] Result<NcclHints> nccl_hints(const std::string& operation, const std::vector<MachineRef>& machines);
 
 }  // namespace roofline::core

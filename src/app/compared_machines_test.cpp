@@ -44,13 +44,13 @@ bool no_slower(const Machine& a, const Machine& b, Dtype dtype) {
 }  // namespace
 
 TEST_CASE("machines are compared by the same software, alone and side by side") {
-    // TensorRT-LLM was measured in fp8 on H100 and L40S, vLLM on H100, H200 and B200
+    // TensorRT-LLM was measured in fp8 on H100 and L40S, vLLM on H100, H200 and B200.
     const std::string sizes = "M=1024,K=4096,N=7168";
     for (const char* machine : {"h100-sxm", "h200-sxm", "b200-sxm"})
         CHECK(software(answers_for("fp8", sizes, {machine}).front()).starts_with("vllm"));
     const auto hopper = answers_for("fp8", sizes, {"h100-sxm", "h200-sxm"});
     CHECK(software(hopper[0]) == software(hopper[1]));
-    // beside an L40S an H100 has the software that both were measured with
+    // When compared with an L40S, the H100 uses the software that was measured on both.
     const auto apart = answers_for("fp8", sizes, {"l40s", "h100-sxm"});
     CHECK(software(apart[0]).starts_with("trtllm"));
     CHECK(software(apart[1]).starts_with("trtllm"));
@@ -72,9 +72,8 @@ TEST_CASE(
                     for (const Prediction& slow : answers) {
                         if (&fast == &slow || !no_slower(fast.machine, slow.machine, dtype)) continue;
                         if (software(fast) != software(slow) || !fast.expected_s || !slow.expected_s) continue;
-                        // measured so: vLLM multiplies a row by 2048 x 5120 weights in 23.7 us on a B200, by 4096 x
-                        // 4096 in
-                        // 13.8 us on an H100
+                        // Measurements confirm this: vLLM multiplies a row by 2048 x 5120 weights in 23.7 us on a B200,
+                        // and by 4096 x 4096 weights in 13.8 us on an H100.
                         if (dtype == Dtype::fp8 && m == 1 && fast.machine.id == "b200-sxm") continue;
                         ++compared;
                         const double most = *slow.expected_s * (1 + *fast.expected_error + *slow.expected_error);
@@ -84,7 +83,7 @@ TEST_CASE(
             }
         }
     }
-    // the errors are means, which single pairs exceed
+    // Errors are means, which single pairs exceed.
     CHECK(slower * 100 <= compared);
     CHECK(compared > 100);
 }
@@ -92,12 +91,12 @@ TEST_CASE(
 TEST_CASE(
     "a product of two vectors takes about as long as their bytes, and its error says how far it is from what was "
     "measured") {
-    // 40 MB at 3.35 TB/s are 11.9 us; the longest that was measured, 65,536 elements, takes 5 us with its launch
+    // 40 MB take 11.9 us at 3.35 TB/s; the longest measured vector, 65,536 elements, takes 5 us including its launch.
     const auto answers = answers_for("bf16", "M=1,K=10000000,N=1", {"h100-sxm"});
     REQUIRE(answers.front().expected_s);
     CHECK(*answers.front().expected_s > 11.9e-6);
     CHECK(*answers.front().expected_s < 40e-6);
-    // by seven doublings of K, at 0.058 each, and five of N
+    // The error grows with the extrapolation: by seven doublings of K, at 0.058 each, and five of N.
     CHECK(*answers.front().expected_error > 0.4);
     bool said = false;
     for (const std::string& note : answers.front().notes) said = said || note.starts_with("extrapolated: K = ");

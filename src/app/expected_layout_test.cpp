@@ -1,4 +1,4 @@
-// Which layout an expected time is of.
+// Tests which layout the expected time belongs to.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -26,8 +26,8 @@ double expected(const OpRequest& request) {
 
 }  // namespace
 
-// The same work twice over cannot be done sooner, and there is a layout for the larger batch that serves the smaller
-// one as well. With the layout of the least bound 256 rows were expected to take 0.114 ms and 128 rows 0.141.
+// Twice the work cannot take less time, and there is a layout for the larger batch that also works for the smaller one.
+// With the layout of the least lower bound, 256 rows were expected to take 0.114 ms and 128 rows 0.141 ms.
 TEST_CASE("an expected time does not fall because a doubled batch has another layout") {
     double last = 0;
     for (const std::int64_t rows : {64, 128, 256, 512, 1024, 2048}) {
@@ -67,7 +67,7 @@ TEST_CASE("a sweep expects at each point what an answer for it alone does, where
                    [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point&, const Prediction&,
                        std::optional<double> seconds) {
                        REQUIRE(seconds);
-                       // one of the two may know a layout more
+                       // Layouts are enumerated per program, so one of the two may have an additional layout.
                        CHECK(*seconds == doctest::Approx(expected(two_products(sizes[0]))).epsilon(0.1));
                    });
 }

@@ -23,7 +23,7 @@ std::vector<TableText> tables_of(const FitRequest& request) {
 constexpr const char* head =
     "source,model,accelerator,n_accel,tp,dtype,mode,input_len,output_len,batch_or_concurrency,ttft_s,tpot_s,software\n";
 
-/// Rows of a server that takes two milliseconds more for each step than its kernels.
+/// Measurements of a server whose step takes two milliseconds longer than its kernels.
 std::string table(const char* software) {
     std::string text = head;
     for (const int batch : {1, 2, 4, 8, 16, 32, 48, 64}) {
@@ -58,7 +58,7 @@ TEST_CASE("a table of served models gives a file of servers") {
     CHECK(laws->servers.front().software == "vllm");
     CHECK(laws->servers.front().rows == 8);
     CHECK(laws->servers.front().error_fitted < 0.1);
-    CHECK(laws->servers.front().error_held_out == approx(0.4));  // of one model alone
+    CHECK(laws->servers.front().error_held_out == approx(0.4));  // of each model on its own
     CHECK(response->out.find("vllm: 8 rows of llama-3.1-8b") != std::string::npos);
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("a file of servers takes the place of the constants that come with the
         return json["under_load"]["tpot_s"].get<double>();
     };
     serve.calibration.files = {{"servers.toml", fitted->files.front().text}};
-    CHECK(token_s() == approx(0.0085 + 40e-6 * 32).epsilon(0.1));  // what the table says of 32 sequences
+    CHECK(token_s() == approx(0.0085 + 40e-6 * 32).epsilon(0.1));  // the table's value for 32 sequences
     OpRequest op;
     op.program = "B=8, D=8\nA : bf16[B, D]\nC : bf16[B, D] = exp(A)";
     op.machines = serve.machines;

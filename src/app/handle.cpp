@@ -5,8 +5,8 @@ namespace roofline::core {
 
 namespace {
 
-/// Where a request names several machines and cannot be answered for some of them, the others are answered, and the
-/// errors stand beside.
+/// If a request names several machines and fails for some of them, the response has the answers for all others, and the
+/// errors in `beside`.
 template <class Asked, class Handle>
 Result<Response> answer_each(const Asked& request, const Handle& answer) {
     auto all = answer(request);
@@ -48,7 +48,7 @@ Result<Response> answer(const Request& request) {
     return std::visit(visitor, request.what);
 }
 
-// Answers that are negative rather than mistaken.
+// Some errors are negative answers rather than mistakes of the user.
 int exit_code(const Error& error) { return error.code == "no_fit" ? 1 : 2; }
 
 }  // namespace

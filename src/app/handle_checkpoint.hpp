@@ -1,12 +1,12 @@
-// `roofline model` of files of weights.
+// Handles `roofline model` for weight files.
 #pragma once
 
 #include "app/request.hpp"
 
 namespace roofline::core {
 
-/// What the headers of `request.checkpoint` say, beside the configuration where there is one. Errors: those of the
-/// readers; options that ask for what only a configuration says.
+/// Reports the headers of `request.checkpoint`, together with the configuration if there is one. Errors: those of the
+/// readers; options that need a configuration.
 [[nodiscard]] Result<Response> handle_checkpoint(const ModelRequest& request, Format format);
 
 }  // namespace roofline::core

@@ -15,7 +15,7 @@ struct NamedShape {
     std::vector<std::int64_t> sizes;
 };
 
-/// A bf16 safetensors file of these tensors; its bytes stay unread.
+/// Returns a bf16 safetensors file with these tensors; their bytes are never read.
 WeightFile file_of(const std::vector<NamedShape>& shapes) {
     Json header;
     std::int64_t at = 0;
@@ -31,7 +31,8 @@ WeightFile file_of(const std::vector<NamedShape>& shapes) {
     return {"m.safetensors", head + text, 8 + text.size() + static_cast<std::uint64_t>(at)};
 }
 
-/// Llama of width 8, two heads of 4 with one of keys and values, an MLP of 16, two layers, 10 words.
+/// A Llama with hidden size 8, two attention heads and one KV head of size 4, an MLP of 16, two layers, and a
+/// vocabulary of 10.
 std::vector<NamedShape> small_llama() {
     std::vector<NamedShape> shapes{
         {"model.embed_tokens.weight", {10, 8}}, {"lm_head.weight", {10, 8}}, {"model.norm.weight", {8}}};
@@ -64,7 +65,7 @@ constexpr const char* config =
 }  // namespace
 
 TEST_CASE("a checkpoint that is what its configuration says") {
-    // 2 * 10 * 8 + 8, and in each layer 2 * 64 + 2 * 32 + 3 * 128 + 2 * 8 = 592.
+    // Parameters: 2 * 10 * 8 + 8, and in each layer 2 * 64 + 2 * 32 + 3 * 128 + 2 * 8 = 592.
     const Json json = answer_of(small_llama(), config);
     CHECK(json["params"] == 1352);
     CHECK(json["bytes"] == 2704);
@@ -80,7 +81,7 @@ TEST_CASE("tensors that differ from the configuration are named") {
     shapes.push_back({"model.layers.1.self_attn.q_proj.bias", {3}});
     shapes.push_back({"model.layers.2.mlp.up_proj.weight", {5}});
     shapes.push_back({"vision_tower.conv.weight", {7}});
-    shapes.erase(shapes.begin() + 1);  // no head
+    shapes.erase(shapes.begin() + 1);  // removes the output head
     const Json json = answer_of(shapes, config)["configuration"];
     CHECK(json["params_in_files"] == 1352 + 3 - 80);
     CHECK(json["params_further"] == 5);

@@ -23,7 +23,7 @@ Result<FitQuestion> fit_question(const FitRequest& request) {
     return question;
 }
 
-/// One file a machine, or the one that is named.
+/// Returns one file per machine, or the single file that --output names.
 Result<std::vector<NamedText>> files_of(const std::vector<Calibration>& calibrations, const std::string& output) {
     std::vector<NamedText> files;
     if (output.empty() || calibrations.empty()) return files;

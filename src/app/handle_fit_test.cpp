@@ -16,7 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-/// 10 us and what 400 of the 450 GB/s of an H100 take.
+/// Each time is 10 us plus the transfer at 400 GB/s, of the 450 GB/s of an H100.
 std::string all_gathers(std::string_view system = "h100_sxm") {
     std::ostringstream csv;
     csv << "op,system,n_devices,bytes,time_s,lib\n";
@@ -60,7 +60,7 @@ TEST_CASE("fit writes a file that op and validate can use") {
     OpRequest op;
     op.program = "bf16[B_X, D] -> bf16[B, D]";
     op.machines = {{"h100-sxm5:8", {}, {}}};
-    op.dims = {"B=1024,D=65536"};  // 134 MB: 7/8 at 400 GB/s and 10 us
+    op.dims = {"B=1024,D=65536"};  // 134 MB: 7/8 of them at 400 GB/s, and 10 us
     op.mesh = {"X=8"};
     op.calibration.none = true;
     CHECK(parsed(handle({op, Format::json, false}))["expected_s"].is_null());
@@ -71,7 +71,7 @@ TEST_CASE("fit writes a file that op and validate can use") {
     CHECK(priced["expected_error"].get<double>() < 0.001);
     const json& collective = priced["collectives"][0];
     CHECK(collective["calibration"] == "nccl 9.1");
-    // as nccl-tests print them: 134 MB over the time, and 7/8 of it
+    // As nccl-tests define them: 134 MB over the time, and 7/8 of that.
     CHECK(collective["algbw_Bps"].get<double>() == approx(134217728.0 / expected).epsilon(0.002));
     CHECK(collective["busbw_Bps"].get<double>() == approx(134217728.0 / expected * 7 / 8).epsilon(0.002));
 
@@ -123,7 +123,7 @@ TEST_CASE("software that nobody measured is refused, and a program without colle
 #endif
 #endif
 
-// A few seconds, but minutes under sanitizers, which see the small fits above.
+// This takes seconds, but minutes with sanitizers, which cover the small fits above.
 #ifndef ROOFLINE_SANITIZED
 TEST_CASE("what is fitted to published tables is as accurate as said") {
     std::ifstream file("../shared/measured/collective_published.csv", std::ios::binary);
@@ -171,7 +171,7 @@ TEST_CASE("what is fitted to published tables is as accurate as said") {
 
 namespace {
 
-/// 2 us, 1 ns for each element of K, and the longer of 0.8 of an H100's 989.4 TFLOP/s and 0.9 of its 3.35 TB/s.
+/// Each time is 2 us, 1 ns per element of K, and the longer of 0.8 of an H100's 989.4 TFLOP/s and 0.9 of its 3.35 TB/s.
 std::string timed_products() {
     std::ostringstream csv;
     csv << "source,accelerator,dtype_in,dtype_out,m,n,k,time_s\n";
@@ -217,7 +217,7 @@ TEST_CASE("a table of products gives a law of kernels that op and validate use")
     const json one = parsed(handle({op, Format::json, false}));
     // 2 us + 4.096 us + 2 * 4096^3 FLOP / 989.4 TFLOP/s / 0.8 = 6.096 + 173.639 us
     CHECK(one["expected_s"].get<double>() == approx(179.735e-6).epsilon(0.01));
-    // the file has three digits of it
+    // The file stores it with three digits.
     CHECK(one["expected_error"].get<double>() == approx(law["error"]["held_out"].get<double>()).epsilon(0.01));
     op.dims = {"N=4096,K=4096"};
     op.sweeps = {"M=1024,4096"};
@@ -230,7 +230,7 @@ TEST_CASE("one row makes no law, and a file of kernels leaves the collectives th
     const Response response = fit(timed_products() + "x,h100_sxm,fp8,bf16,64,64,64,1e-5\n", Format::json, "out");
     const json answer = parsed(response);
     CHECK(answer["rows"] == 21);
-    CHECK(answer["kernels"].size() == 1);  // fp8 has a single row
+    CHECK(answer["kernels"].size() == 1);  // fp8 has a single measurement
     OpRequest op;
     op.program = "bf16[B_X, D] -> bf16[B, D]";
     op.machines = {{"h100-sxm5:8", {}, {}}};
@@ -241,14 +241,14 @@ TEST_CASE("one row makes no law, and a file of kernels leaves the collectives th
     const json after = parsed(handle({op, Format::json, false}));
     CHECK(before["expected_s"].is_number());
     CHECK(before["expected_s"] == after["expected_s"]);
-    // with both, a program that computes and communicates has an expected time: that of its parts
+    // With both, a program that computes and communicates has an expected time: the sum of its parts.
     op.program = "X: bf16[B_X, D]; W: bf16[D, F]; Y : bf16[B_X, F] = X * W; Z : bf16[B, F] = Y";
     op.dims = {"B=8192,D=4096,F=8192"};
     const json both = parsed(handle({op, Format::json, false}));
     REQUIRE(both["expected_s"].is_number());
     CHECK(both["expected_s"].get<double>() ==
           approx(both["ops"][0]["expected_s"].get<double>() + both["ops"][1]["expected_s"].get<double>()));
-    // the constants that come with the program have both as well, without any there is neither
+    // The built-in calibrations include both; without calibrations there is neither.
     op.calibration = {};
     CHECK(parsed(handle({op, Format::json, false}))["expected_s"].is_number());
     op.calibration.none = true;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t longest_id = 64;
 
-/// The id that a file's name gives: "my-mi300x" of "machines/my-mi300x.toml".
+/// Derives the machine's id from a file name: "my-mi300x" from "machines/my-mi300x.toml".
 std::string id_of(const std::string& output, const std::optional<Machine>& base) {
     std::string id = output.substr(output.rfind('/') + 1);
     if (id.ends_with(".toml")) id.resize(id.size() - 5);

@@ -1,4 +1,4 @@
-// `roofline machine`.
+// Handles `roofline machine`.
 #include <algorithm>
 
 #include "app/request.hpp"

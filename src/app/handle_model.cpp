@@ -29,7 +29,7 @@ Result<ModelQuestion> model_question(const ModelRequest& request) {
     return question;
 }
 
-// The forward pass, or a training step of it with a loss at its end.
+// Returns the forward pass, or a training step with a loss at its end.
 Result<Program> program_of(const ModelRequest& request, const Program& forward) {
     if (!request.training) return forward;
     ROOFLINE_TRY(auto options, remat_options(request.remat));

@@ -47,7 +47,7 @@ TEST_CASE("the contract of the JSON: keys, kinds, and what they add up to") {
         CHECK(json["layers"][i]["layer"] == i);
         layers += json["layers"][i]["params"].get<double>();
     }
-    CHECK(layers + 2 * 80 + 8 == json["params"].get<double>());  // embedding, head and the last norm
+    CHECK(layers + 2 * 80 + 8 == json["params"].get<double>());  // embedding, output head and final norm
     CHECK(json["weight_bytes"].get<double>() == 2 * json["params"].get<double>());
     CHECK(json["notes"].is_array());
 }

@@ -12,7 +12,7 @@ using namespace roofline::core;
 
 namespace {
 
-// 1 TFLOP/s of bf16 matmul, 10 GB/s of HBM, an open torus of links of 1 GB/s without latency.
+// 1 TFLOP/s of bf16 matmul, 10 GB/s of HBM, an open torus with links of 1 GB/s without latency.
 constexpr const char* toy = R"(
 id = "toy"
 name = "Toy"
@@ -58,8 +58,9 @@ std::string refusal(const OpRequest& op) {
 
 bool says(const std::string& svg, const std::string& text) { return svg.find(text) != std::string::npos; }
 
-// One chip of two: 2 * 1000 * 500 * 1000 FLOP in 1 ms; 1 MB of A, 1 MB of B and 2 MB of C in 0.4 ms. The sum of C's 2
-// MB over two chips side by side: each sends half of it and half of the sum over the one link between them, 2 ms.
+// One of two chips computes 2 * 1000 * 500 * 1000 FLOPs in 1 ms, and reads 1 MB of A and 1 MB of B and writes 2 MB of C
+// in 0.4 ms. The 2 MB of C are summed over two neighbouring chips: each sends half of the array and half of the sum
+// over the single link between them, 2 ms.
 constexpr const char* matmul = "B=1000, D=1000, F=1000\nA: bf16[B, D_X] * W: bf16[D_X, F] -> C: bf16[B, F]";
 
 }  // namespace
@@ -81,7 +82,7 @@ TEST_CASE("a time line has a lane for each resource, and what the network carrie
 }
 
 TEST_CASE("statements of a time line follow one another; a repeat is drawn once") {
-    // 1 MB read and 1 MB written each time, at 10 GB/s: once before the repeat and five times in it.
+    // Each time 1 MB is read and 1 MB written at 10 GB/s: once before the repeat and five times in it.
     const std::string svg =
         svg_of(request(PlotKind::timeline, "1",
                        "B=1000, D=500, L=5\nX : bf16[B, D]\nY : bf16[B, D] = relu(X)\nrepeat L { Y = relu(Y) }", {}));
@@ -100,7 +101,7 @@ TEST_CASE("the picture of the mesh has what each chip holds") {
     for (const std::string& text : texts(elements_of(svg, "detail"))) ++count[text];
     CHECK(count["1,3"] == 1);
     CHECK(says(svg, ">In, N : bf16[B_X, D]<"));
-    CHECK(count["X1"] == 1 + 4);  // a block of both, and four copies
+    CHECK(count["X1"] == 1 + 4);  // a block in each of the two, and four copies
     CHECK(count["Y3"] == 1 + 2);
     CHECK(count["X1 Y3"] == 1 + 1);
     CHECK(count["whole on every chip: b"] == 1);
@@ -109,7 +110,7 @@ TEST_CASE("the picture of the mesh has what each chip holds") {
     CHECK(count["one chip holds each block"] == 1);
     const std::string at_chip = "A : bf16[B, D] at X=1\nC : bf16[B_X, D] = A";
     CHECK(says(svg_of(request(PlotKind::mesh, "2x1", at_chip, {"X=2"})), ">whole at X=1 alone: A<"));
-    // Sizes are not needed to see who holds what.
+    // The layout does not depend on sizes.
     CHECK(says(svg_of(request(PlotKind::mesh, "2x1", "bf16[B_X, D] -> bf16[B, D]", {"X=2"})), "B over X, 1/2 each"));
 }
 
@@ -152,13 +153,13 @@ TEST_CASE("a bar of rows for experts is as long as the time that its step has fo
     op.mesh = {"X=8"};
     op.plot = PlotKind::timeline;
     const std::string svg = svg_of(op);
-    // one copy of 1024 tokens of 2048 numbers, 7/8 of them to others at 450 GB/s: 8.16 us; 8 copies 65.2 us. The
-    // dispatch is bound by HBM, 11.3 us: X, R and all of Xe
+    // One copy of 1024 tokens with 2048 elements, 7/8 of which leave at 450 GB/s, takes 8.16 us; 8 copies take 65.2 us.
+    // The dispatch is HBM-bound: X, R and all of Xe take 11.3 us.
     const double copy = 1024.0 * 2048 * 2 * 7 / 8 / 450e9;
     const double step = (1024.0 * 2048 * 2 + 1024 * 8 * 4 + 16.0 * 512 * 2048 * 2) / 3.35e12;
     const std::vector<SvgElement> bars = elements_of(svg, "bar");
     REQUIRE(bars.size() == 4);
-    // a pixel of each end is left for the outline
+    // A pixel of each end is reserved for the outline.
     CHECK((bars[1].number("width") + 2) / (bars[0].number("width") + 2) == approx(copy / step).epsilon(0.01));
     CHECK(says(svg, "8.16 us of 65.2 us for all copies"));
 }
@@ -190,16 +191,16 @@ TEST_CASE("a sweep of several machines has a colour for each, a dash for each ki
     op.sweeps = {"B=16..4096*2"};
     op.plot = PlotKind::sweep;
     const std::string svg = svg_of(op);
-    // the bounds of three machines and what is expected of two
+    // The bounds of three machines and the expected times of two.
     std::map<std::string, int> dashes;
     for (const SvgElement& curve : elements_of(svg, "curve")) {
         for (const char* dash : {"dash0", "dash1"}) dashes[dash] += curve.has_class(dash) ? 1 : 0;
     }
-    CHECK(dashes["dash1"] == 3 + 1);  // and the legend's line
+    CHECK(dashes["dash1"] == 3 + 1);  // plus the line in the legend
     CHECK(dashes["dash0"] == 2 + 1);
     const std::vector<std::string> legend = texts(elements_of(svg, "legend"));
     CHECK(legend == std::vector<std::string>{"bound", "expected", "H100 SXM5 80GB", "B200 SXM 180GB", "TPU v5p"});
-    CHECK(elements_of(svg, "label").size() == 3);  // the peaks: no name covers a curve
+    CHECK(elements_of(svg, "label").size() == 3);  // the peaks; no name covers a curve
     op.sweeps = {"D=1,2,3", "B=16..4096*2"};
     op.dims = {"F=8192"};
     CHECK(refusal(op) == "the plot would have 9 curves; 8 are the most");
@@ -255,7 +256,7 @@ TEST_CASE("a mesh over nodes shows the network between them") {
     op.mesh = {"X=32"};
     op.plot = PlotKind::mesh;
     const std::string svg = svg_of(op);
-    CHECK(elements_of(svg, "network").size() == 4 + 1);  // a stub for each node, and what joins them
+    CHECK(elements_of(svg, "network").size() == 4 + 1);  // a stub per node, and the line that connects them
     CHECK(contains(texts(elements_of(svg, "detail")), "NIC"));
     CHECK(contains(texts(elements_of(svg, "detail")), "all of a domain on one NVLink4 switch"));
     op.machines = {{"h100-sxm:8", {}, {}}};

@@ -11,7 +11,7 @@ namespace roofline::core {
 
 namespace {
 
-// The same on several slices: negative where none of them holds it.
+// Compares several slices; the answer is negative if none of them holds the model.
 Result<Response> compared(const ServeRequest& request, Format format) {
     std::vector<ServeAnswer> answers;
     bool holds = false;

@@ -62,7 +62,7 @@ TEST_CASE("the exit status of several slices is 1 when none holds what is asked 
     request.machines.pop_back();
     CHECK(answered(request, Format::text).exit_code == 1);
     request.machines.push_back({"h100-nvl:1", {}});
-    CHECK(answered(request, Format::text).exit_code == 1);  // 94 GB, and 141 GB of weights in bf16
+    CHECK(answered(request, Format::text).exit_code == 1);  // 94 GB of memory, but 141 GB of weights in bf16
 }
 
 TEST_CASE("a mistake in one of several slices is said of that slice") {
@@ -102,7 +102,7 @@ TEST_CASE("what a server does under load stands where it is calibrated, and nowh
 TEST_CASE("by the book a batch is that of one copy of the weights, and a slice has several") {
     ServeRequest request = llama({"h100-sxm:4"});
     request.mesh = {"data=4"};
-    // 989.4 TFLOP/s over 3.35 TB/s, 2 bytes of a weight for its 2 FLOPs, and a share of a quarter for each copy
+    // 989.4 TFLOP/s over 3.35 TB/s; a weight has 2 bytes and 2 FLOPs; each replica has a quarter of the batch.
     const double batch = json_of(request)["compute_bound_batch"]["textbook"].get<double>();
     CHECK(batch == approx(4 * 989.4e12 / 3.35e12));
     request.mesh = {"tensor=4"};

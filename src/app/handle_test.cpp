@@ -41,7 +41,7 @@ json answer(const OpRequest& op) {
     return json::parse(response.out, nullptr, false);
 }
 
-// The code of the error; in JSON it stands in the answer too.
+// Returns the code of the error; JSON answers contain it, too.
 std::string code_of(const OpRequest& op, int exit_code = 2) {
     const Response response = handle({op, Format::json, false});
     CHECK(response.exit_code == exit_code);
@@ -56,7 +56,7 @@ TEST_CASE("sizes come from the request, what-ifs change the machine, and both ar
     OpRequest op = toy_matmul({"B=75", "D=600,F=600"});
     CHECK(answer(op)["lower_s"].get<double>() == approx(90e-6));  // 900,000 B at 10 GB/s
     op.sets = {"hbm.bandwidth=*2"};
-    CHECK(answer(op)["lower_s"].get<double>() == approx(54e-6));  // now the math, 54 MFLOP at 1 TFLOP/s
+    CHECK(answer(op)["lower_s"].get<double>() == approx(54e-6));  // now compute-bound: 54 MFLOP at 1 TFLOP/s
     CHECK(answer(op)["notes"].dump().find("what if: hbm.bandwidth = 20 GB/s") != std::string::npos);
     op.program = "B=8\n" + op.program;
     CHECK(answer(op)["dims"]["B"] == 75);
@@ -98,9 +98,9 @@ TEST_CASE("what is asked wrongly has a code, and an exit status of 2") {
     CHECK(code_of(with([](OpRequest& op) { op.dims = {"Q=8"}; })) == "unknown_dimension");
     CHECK(code_of(with([](OpRequest& op) { op.sets = {"hbm.bandwith=1TB/s"}; })) == "unknown_path");
     CHECK(code_of(with([](OpRequest& op) { op.sweeps = {"B=1", "D=1", "F=1"}; })) == "bad_sweep");
-    CHECK(code_of(with([](OpRequest& op) { op.explain = true; })) == "bad_request");  // as JSON
+    CHECK(code_of(with([](OpRequest& op) { op.explain = true; })) == "bad_request");  // not available as JSON
     CHECK(code_of(with([](OpRequest& op) { op.program = "bf16[B"; })) == "syntax");
-    CHECK(handle({OpRequest{}, Format::text, false}).out.empty());  // in text an error is no answer
+    CHECK(handle({OpRequest{}, Format::text, false}).out.empty());  // text output has no answer in case of an error
 }
 
 TEST_CASE("a size may be an expression of others") {
@@ -125,7 +125,7 @@ TEST_CASE("a size may be an expression of others") {
 
 TEST_CASE("a tile that does not fit is a negative answer, not a mistake") {
     OpRequest op = toy_matmul({"B=1024,D=1024,F=1024"});
-    op.tiles = {"B=1024,F=1024,D=128"};  // 4 MiB of sums alone
+    op.tiles = {"B=1024,F=1024,D=128"};  // the accumulators alone take 4 MiB
     CHECK(code_of(op, 1) == "no_fit");
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("machines: listed, shown, compared") {
     request.machines = {op_toy};
     CHECK(handle({request, Format::text, false}).out.find("Toy") != std::string::npos);
     request.machines.push_back({"no-such-chip", {}});
-    // the others are shown, and the one that is wrong is named beside
+    // The valid machines are answered, and the error names the invalid one.
     const Response others = handle({request, Format::text, false});
     CHECK(others.out.find("Toy") != std::string::npos);
     REQUIRE(others.beside.size() == 1);

@@ -31,7 +31,7 @@ Result<std::string> text_of(const TrainRequest& request, const TrainAnswer& answ
     return text + "\n" + explain_text(answer.step->program);
 }
 
-// What is shown of a step, and of how many.
+// Checks that the options for output fit the format and the number of machines.
 Status check_views(const TrainRequest& request, Format format) {
     if (request.machines.empty()) {
         return fail("no_machine", "no slice is named",
@@ -50,7 +50,7 @@ Status check_views(const TrainRequest& request, Format format) {
 
 bool fits(const TrainAnswer& answer) { return !answer.step || answer.step->memory.fits(); }
 
-// The same on several slices: negative where it fits none of them.
+// Compares several slices; the answer is negative if the step fits none of them.
 Result<Response> compared(const TrainRequest& request, Format format) {
     std::vector<TrainAnswer> answers;
     bool any = false;

@@ -52,7 +52,7 @@ TEST_CASE("training on slices side by side is a column each in text, a line each
     CHECK(text.find("tpu-v5p:2x2x4", head) < text.find('\n', head));
     CHECK(text.find("fsdp=8 ", head) < text.find("fsdp=16", head));
     CHECK(text.find("bubble") == std::string::npos);    // no plan has a pipeline
-    CHECK(text.find("training") == std::string::npos);  // no tokens are asked about
+    CHECK(text.find("training") == std::string::npos);  // the number of tokens is not given
     request.tokens = "1T";
     CHECK(trained(request, Format::text).out.find("chip-hours") != std::string::npos);
     CHECK(lines_of_training(trained(request, Format::csv).out) == 3);
@@ -60,8 +60,7 @@ TEST_CASE("training on slices side by side is a column each in text, a line each
 }
 
 TEST_CASE("the exit status of training on several slices is 1 when it fits none of them") {
-    // 8.03 G parameters with their gradients and moments take 96 GB, and a chip of 80 GB has a half or an eighth of
-    // them
+    // 8.03 G parameters with gradients and moments take 96 GB; a chip of 80 GB holds a half or an eighth of them.
     TrainRequest request = trained_llama({"h100-sxm:1", "h100-sxm:8"});
     request.remat = "full";
     CHECK(trained(request, Format::text).exit_code == 0);
@@ -91,19 +90,20 @@ TEST_CASE("products with parameters take the time of their dtype, forward and ba
     const auto wide = json_of(request);
     request.products = "fp8";
     const auto narrow = json_of(request);
-    // 8,030,261,248 parameters; the embedding, 128256 x 4096, and 65 norms of 4096 do not multiply
+    // 8,030,261,248 parameters; the embedding, 128256 x 4096, and 65 norms of 4096 are not multiplied.
     constexpr double multiplying = 8'030'261'248.0 - 128'256.0 * 4096 - 65 * 4096;
     constexpr double tokens = 32768;
-    // two products over half of each plane, backward five: 7/2 of 2 T^2 D for each of 16 sequences and 32 layers
+    // Two matmuls over half of each plane and five in the backward pass: 7/2 of 2 T^2 D for each of 16 sequences and 32
+    // layers.
     constexpr double attention = 3.5 * 16 * 32 * 2 * 2048.0 * 2048 * 4096;
     constexpr double bf16 = 989.4e12;
     constexpr double fp8 = 1978.9e12;
     CHECK(wide["time_s"]["math"].get<double>() == approx((6 * multiplying * tokens + attention) / bf16).epsilon(1e-4));
-    // the head stays in bf16
+    // The output head stays in bf16.
     constexpr double head = 128'256.0 * 4096;
     CHECK(narrow["time_s"]["math"].get<double>() ==
           approx(6 * (multiplying - head) * tokens / fp8 + (6 * head * tokens + attention) / bf16).epsilon(1e-4));
-    // tensors are stored as they were
+    // Tensors are stored in the same dtype as before.
     CHECK(narrow["memory_bytes"] == wide["memory_bytes"]);
     CHECK(narrow["plan"]["products"] == "fp8");
     CHECK(wide["plan"]["products"].is_null());
@@ -139,9 +139,10 @@ TEST_CASE("tokens sent to experts in fewer bits take fewer bytes of the network,
         }
         return bytes;
     };
-    // two of four exchanges of a layer, of 4096 elements for each of a token's two experts, shrink from 2 bytes to 1
+    // Two of the four exchanges of a layer, of 4096 elements for each of a token's two experts, shrink from 2 bytes to
+    // 1 byte per element.
     CHECK(sent(wide) - sent(narrow) == approx(2 * 32 * 2 * 32768.0 * 4096).epsilon(1e-9));
-    // the rows of experts, two for each of the 4096 tokens of a chip, are kept in every layer
+    // The rows of experts, two for each of the 4096 tokens of a chip, are kept in every layer.
     const auto kept = [](const nlohmann::json& answer) { return answer["memory_bytes"]["activations"].get<double>(); };
     CHECK(kept(wide) - kept(narrow) == approx(32 * 2 * 4096.0 * 4096).epsilon(1e-9));
     CHECK(narrow["plan"]["dispatch"] == "fp8");
@@ -151,7 +152,7 @@ TEST_CASE("tokens sent to experts in fewer bits take fewer bytes of the network,
     CHECK_FALSE(handle(request, Format::text));
 }
 
-// A token goes to two of eight experts. Both may be on one chip, which needs it once.
+// A token goes to two of eight experts. If both are on one chip, that chip needs the token once.
 TEST_CASE("times by resource are those of lower, which has one of a token's copies cross the network") {
     TrainRequest request = trained_llama({"h100-sxm:4"});
     request.config = {"mixtral-8x7b", ""};
@@ -174,7 +175,7 @@ TEST_CASE("a stage cannot have more chunks of layers than layers") {
     TrainRequest request = trained_llama({"h100-sxm:8"});
     request.mesh = {"pipeline=8"};
     request.microbatches = "8";
-    request.schedule = "interleaved:5";  // 32 layers, four a stage
+    request.schedule = "interleaved:5";  // 32 layers, four per stage
     const auto refused = handle(request, Format::json);
     REQUIRE(!refused);
     CHECK(refused.error().code == "bad_plan");
@@ -192,7 +193,7 @@ TEST_CASE("without --seq a model of long context is trained on sequences of 8192
     CHECK(json["notes"].dump().find("--seq is not given") != std::string::npos);
     CHECK(trained(request, Format::text)
               .out.find("8 sequences of 8,192 (--seq is not given; the model's context is 131,072)") < 300);
-    request.config = {"gpt2", ""};  // whose context is 1024
+    request.config = {"gpt2", ""};  // its context is 1024
     CHECK(json_of(request)["seq"] == 1024);
 }
 

@@ -17,7 +17,7 @@ Response validate(std::string table, Format format = Format::json, std::optional
     request.table_name = "t.csv";
     request.max_error = max_error;
     request.plot = true;
-    request.calibration.none = true;  // the bounds alone
+    request.calibration.none = true;  // bounds only
     return handle(Request{std::move(request), format, false});
 }
 
@@ -29,7 +29,7 @@ nlohmann::json answer(std::string table, int exit_code = 0) {
     return json;
 }
 
-// An H100 SXM has 450 GB/s to its switch: an all-gather of 450 kB over 8 takes 0.875 us at the least.
+// An H100 SXM has 450 GB/s to its switch, so an all-gather of 450 kB over 8 chips takes at least 0.875 us.
 constexpr const char* collective_head = "op,system,n_devices,bytes,time_us,note\n";
 
 }  // namespace
@@ -44,7 +44,7 @@ TEST_CASE("every row that can be is compared, and the others are counted by reas
     CHECK(json["skipped_by"][0]["rows"] == 2);
     CHECK(json["skipped_by"][0]["first_line"] == 4);
     CHECK(json["error_of"] == "lower");
-    // 0.125 and 0.5625
+    // The errors are 0.125 and 0.5625.
     CHECK(json["error"]["mean"].get<double>() == approx((0.125 + 0.5625) / 2));
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("a table with more systems than anybody has is answered at once") {
 
 namespace {
 
-/// 100 TFLOP/s of bf16, 1 TB/s, and a megabyte of L2 at 10 TB/s.
+/// 100 TFLOP/s of bf16, 1 TB/s, and 1 MB of L2 at 10 TB/s.
 constexpr const char* slow_toy = R"(id = "toy"
 name = "Toy"
 [[matmul]]
@@ -127,7 +127,7 @@ const std::string products = "accelerator,dtype_in,dtype_out,m,n,k,time_us\n";
 }  // namespace
 
 TEST_CASE("kernels are compared as the programs that they are") {
-    // 2 * 4096^3 FLOPs at 100 TFLOP/s are 1374.39 us; softmax reads and writes 2 * 4096 * 4096 bytes each, 67.1 us
+    // 2 * 4096^3 FLOPs at 100 TFLOP/s take 1374.39 us; softmax reads and writes 2 * 4096 * 4096 bytes each, 67.1 us.
     const auto json = kernels_on_toy(products + "x,bf16,bf16,4096,4096,4096,2000\n");
     CHECK(json["table"] == "kernel");
     CHECK(json["rows"] == 1);
@@ -137,7 +137,7 @@ TEST_CASE("kernels are compared as the programs that they are") {
     CHECK(json["below_lower"] == 0);
     const auto soft = kernels_on_toy("accelerator,op,shape,dtype,time_us\nx,softmax,4096x4096,bf16,100\n");
     CHECK(soft["worst"][0]["lower_s"].get<double>() == approx(67.108864e-6));
-    // eight sequences of 1024 tokens, 16 heads of 64: two products of 2*8*16*1024*1024*64 FLOPs, half of them masked
+    // Eight sequences of 1024 tokens, 16 heads of 64: two matmuls of 2*8*16*1024*1024*64 FLOPs, half of them masked.
     const auto attention = kernels_on_toy(
         "accelerator,phase,dtype,batch,q_len,kv_len,heads,kv_heads,head_dim,time_us\nx,prefill,bf16,8,1024,1024,16,16,"
         "64,500\n");
@@ -146,13 +146,14 @@ TEST_CASE("kernels are compared as the programs that they are") {
 }
 
 TEST_CASE("a kernel faster than main memory may have had its data in a cache that holds them") {
-    // 132,096 bytes: 0.132 us from main memory, 0.0132 us from L2
+    // 132,096 bytes take 0.132 us from main memory and 0.0132 us from L2.
     CHECK(kernels_on_toy(products + "x,bf16,bf16,1,256,256,0.2\n")["cached"] == 0);
     const auto cached = kernels_on_toy(products + "x,bf16,bf16,1,256,256,0.05\n");
     CHECK(cached["cached"] == 1);
     CHECK(cached["below_lower"] == 0);
     CHECK(kernels_on_toy(products + "x,bf16,bf16,1,256,256,0.012\n")["below_lower"] == 1);
-    // 8,396,800 bytes do not fit, and are 8.40 us; without the megabyte that may have stayed, 7.40 us
+    // 8,396,800 bytes do not fit into L2 and take 8.40 us; without the 1 MB that may have stayed in L2 they take 7.40
+    // us.
     CHECK(kernels_on_toy(products + "x,bf16,bf16,1,2048,2048,7.5\n")["cached"] == 1);
     const auto large = kernels_on_toy(products + "x,bf16,bf16,1,2048,2048,7\n");
     CHECK(large["cached"] == 0);
@@ -167,7 +168,7 @@ TEST_CASE("constants in the machine's file predict the table's rows") {
     const std::string table = products + "x,bf16,bf16,4096,4096,4096,3000\nx,bf16,int32,4096,4096,4096,3000\n";
     const auto json = kernels_on_toy(table, calibrated);
     CHECK(json["error_of"] == "expected");
-    // 100 us, and twice the bound of 1374.39 us
+    // 100 us plus twice the bound of 1374.39 us.
     CHECK(json["worst"][0]["expected_s"].get<double>() == approx(2848.77907e-6));
     CHECK(json["error"]["mean"].get<double>() == approx(1 - 2848.77907 / 3000));
     const auto of_others = kernels_on_toy(products + "x,f16,f16,4096,4096,4096,3000\n", calibrated);
@@ -179,7 +180,7 @@ TEST_CASE("a kernel whose law finds its data in the cache is expected to be as f
         std::string(slow_toy) +
         "[calibration]\n[[calibration.kernel]]\nkind = \"contraction\"\ndtype = \"bf16\"\n"
         "rows = 10\nsources = []\ntime_us = [1, 10]\nerror_held_out = 0.1\nwarm = 0.5\ncache = 4\n";
-    // 132,096 bytes are an eighth of the cache: all but 1/(1 + 4^6) of them at 4 TB/s
+    // 132,096 bytes are an eighth of the cache, so all but 1/(1 + 4^6) of them are read at 4 TB/s.
     const auto json = kernels_on_toy(products + "x,bf16,bf16,1,256,256,0.05\n", calibrated);
     CHECK(json["worst"][0]["expected_s"].get<double>() == approx(0.033e-6).epsilon(0.01));
     CHECK(json["worst"][0]["lower_s"].get<double>() == approx(0.132096e-6));
@@ -195,7 +196,7 @@ TEST_CASE("no published time is below its bound") {
         const auto json = answer({std::istreambuf_iterator<char>(file), {}});
         CHECK(json["below_lower"] == 0);
         CHECK(json["rows"].get<int>() + json["skipped"].get<int>() > 6000);
-        // nothing is skipped but what data/systems.toml leaves out
+        // The only rows that are skipped are those that data/systems.toml excludes.
         for (const auto& each : json["skipped_by"]) {
             CHECK(each["reason"].get<std::string>().find(" is left out: ") != std::string::npos);
         }

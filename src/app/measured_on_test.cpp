@@ -119,11 +119,11 @@ TEST_CASE("what is priced is the whole array of the group") {
         REQUIRE(group);
         return time_of(group->load, group->on->system, 40e9)->lower_s;
     };
-    // two chips share four links of 10 GB/s: each lacks half of 40 GB
+    // Two chips share four links of 10 GB/s; each misses half of 40 GB.
     CHECK(lower(CollectiveKind::all_gather, 2, 1) == approx(0.5));
-    // across nodes a card of 5 GB/s carries it
+    // Between nodes a NIC of 5 GB/s carries it.
     CHECK(lower(CollectiveKind::all_gather, 2, 2) == approx(4.0));
-    // of two pairs each half crosses PCIe: a pair lacks 20 GB, its two chips fetch 10 GB each
+    // Of two pairs, each half crosses PCIe: a pair misses 20 GB, and each of its two chips fetches 10 GB.
     CHECK(lower(CollectiveKind::all_gather, 4, 1) == approx(0.5));
     CHECK(lower(CollectiveKind::permute, 2, 1) == approx(0.5));
     const auto rates = systems.rates();

@@ -1,4 +1,4 @@
-// What commands about models read alike: the configuration, sizes, dtypes.
+// Options that all commands about models share: the configuration, sizes, dtypes.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@
 
 namespace roofline::core {
 
-/// The configuration that a file holds, or that of a model that the program knows by name. Errors: a file that is none;
-/// no such name.
+/// Returns the configuration in a file, or that of a model that the program knows by name. Errors: the file is not a
+/// configuration; the name is unknown.
 [[nodiscard]] Result<Config> resolve_config(const NamedText& reference);
 
-/// What is quantised: as a file of its own says, hf_quant_config.json, or the configuration where the file has no name.
-/// None: nothing is. Errors: a file that is no JSON; a method that is not known.
+/// Returns the quantization of a checkpoint: from its separate file, hf_quant_config.json, or from the configuration if
+/// that file has no name. Empty if nothing is quantized. Errors: the file is not JSON; the method is not supported.
 [[nodiscard]] Result<std::optional<Quantisation>> quantisation_beside(const NamedText& file, const Config& config);
 
-/// A dtype, or none for "". `option` stands in the message about a word that is none.
+/// Parses a dtype; empty for "". `option` names the option in error messages.
 [[nodiscard]] Result<std::optional<Dtype>> dtype_option(const std::string& word, std::string_view option);
 
-/// A positive whole number, or none for "". `option` stands in the message about a word that is none.
+/// Parses a positive integer; empty for "". `option` names the option in error messages.
 [[nodiscard]] Result<std::optional<std::int64_t>> size_option(const std::string& word, std::string_view option);
 
 }  // namespace roofline::core

@@ -12,7 +12,7 @@ namespace roofline::core {
 
 namespace {
 
-// Ranks compute where operands or the result lie.
+// Ranks compute where the operands or the result are stored.
 LayoutFreedom freedom_of(const OpRequest& request) {
     return request.in_place ? LayoutFreedom::as_written : LayoutFreedom::any;
 }
@@ -48,7 +48,7 @@ Result<std::vector<Prediction>> answers_of(const OpRequest& request, const UserP
     for (const MachineRef& reference : request.machines) {
         std::vector<std::string> said = read.notes;
         ROOFLINE_TRY(auto system, resolve_system(reference, request, program, said));
-        // two files may give the same machine other constants
+        // Two files may have different calibrations for the same machine.
         ROOFLINE_TRY(auto calibrations, resolve_calibrations(beside(request), {reference}));
         ROOFLINE_TRY(auto answer, predict(program, std::move(system), options,
                                           std::make_shared<Calibrations>(std::move(calibrations))));

@@ -1,4 +1,4 @@
-// A program priced on machines: what `op` prints, and `run` compares with what it measures.
+// Predictions of a program on one or more machines: `op` prints them, `run` compares them with measurements.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace roofline::core {
 
-/// An answer for each machine of the request.
+/// Returns an answer per machine of the request.
 [[nodiscard]] Result<std::vector<Prediction>> op_answers(const OpRequest& request, const std::vector<SweepAxis>& axes);
 
-/// Of a program that was read, whatever sizes `request` names; `axes` are those that apply_sweep() has put into it, or
-/// none.
+/// Returns the answers for a program that has already been read, whatever sizes `request` contains; `axes` are those
+/// that apply_sweep() has added to it, if any.
 [[nodiscard]] Result<std::vector<Prediction>> answers_of(const OpRequest& request, const UserProgram& read,
                                                          const std::vector<SweepAxis>& axes = {});
 

@@ -30,7 +30,7 @@ json validated(const std::string& rows, const std::string& calibration = "") {
     return parsed_json(handle(Request{std::move(request), Format::json, false}));
 }
 
-// 12 us, and rows of all choices at half of an H100's 450 GB/s, forth and back.
+// The model: 12 us, plus the rows of all choices at half of an H100's 450 GB/s, in both directions.
 std::string calibration(const std::string& law = "base_us = 12\nlink = 0.5\n") {
     std::string text = "machine = \"h100-sxm5\"\n";
     for (const char* step : {"dispatch", "combine"}) {
@@ -60,7 +60,7 @@ OpRequest layer_of_experts() {
 }  // namespace
 
 TEST_CASE("a row of a table is bound by one copy of each token") {
-    // 4096 tokens of 7168 B, 7/8 of them leave: 57.1 us at 450 GB/s; what comes back is in bf16
+    // 7/8 of 4096 tokens of 7168 B leave: 57.1 us at 450 GB/s; results return in bf16.
     const json rows = validated(
         "x,h100_sxm,deepep_ll,dispatch,1,7168,4096,8,256,,114.2e-6\n"
         "x,h100_sxm,deepep_ll,combine,1,7168,4096,8,256,,228.4e-6\n"
@@ -89,7 +89,7 @@ TEST_CASE("chips of a node are known where a table counts nodes alone, trays too
 }
 
 TEST_CASE("rows have the expected time of the law") {
-    // 12 us + 1024 * 8 * 7/8 rows of 4096 B at 225 GB/s
+    // 12 us + 1024 * 8 * 7/8 rows of 4096 B at 225 GB/s.
     const double expected = 12e-6 + 1024.0 * 7 * 4096 / 225e9;
     const json rows =
         validated(fmt::format("x,h100_sxm,deepep_ll,dispatch,1,4096,1024,8,256,,{}\n", expected), calibration());
@@ -100,7 +100,7 @@ TEST_CASE("rows have the expected time of the law") {
 TEST_CASE("what a program sends to experts has the law of an exchange") {
     OpRequest op = layer_of_experts();
     const json answer = parsed_json(handle({op, Format::json, false}));
-    // 1024 tokens of each chip, 8 choices, 7/8 to others, 4096 B a row
+    // Each chip has 1024 tokens with 8 choices each, 7/8 of which go to other chips, and 4096 B per row.
     const double expected = 12e-6 + 1024.0 * 7 * 4096 / 225e9;
     REQUIRE(answer["collectives"].size() == 2);
     for (const json& each : answer["collectives"]) {
@@ -109,7 +109,7 @@ TEST_CASE("what a program sends to experts has the law of an exchange") {
         CHECK(each["expected_error"].get<double>() == approx(0.05));
         CHECK(each["calibration"] == "lib 1.0 fast");
     }
-    // a library of collectives is taken at its word, and is what is taken where none is named
+    // A library of collectives is used if it is named explicitly, and also if no software is named.
     op.software = "nccl";
     CHECK(parsed_json(handle({op, Format::json, false}))["collectives"][0]["calibration"] == "nccl 2.29.2");
     op.software = "";
@@ -119,7 +119,7 @@ TEST_CASE("what a program sends to experts has the law of an exchange") {
 TEST_CASE("with 16 experts on each chip a token goes once to 5.34 of 8, and a sweep says the same") {
     OpRequest op = layer_of_experts();
     op.calibration.files = {{"c.toml", calibration("base_us = 12\nlink = 0.5\nonce = true\n")}};
-    // 8 (1 - C(112, 8) / C(128, 8)) = 5.339357
+    // 8 (1 - C(112, 8) / C(128, 8)) = 5.339357.
     const double expected = 12e-6 + 1024.0 * 5.339357 * 7 / 8 * 4096 / 225e9;
     const json one = parsed_json(handle({op, Format::json, false}));
     CHECK(one["collectives"][0]["expected_s"].get<double>() / expected == approx(1));

@@ -1,5 +1,5 @@
-// What any door asks and what it is answered. A request carries the contents of its files, so answering it needs no
-// disk.
+// Requests and responses, which all interfaces of the program share. A request contains the contents of its files, so
+// that answering it requires no access to the disk.
 #pragma once
 
 #include <optional>
@@ -15,28 +15,29 @@ namespace roofline::core {
 
 /// A machine by name, or the text of a machine file.
 struct MachineRef {
-    std::string name;  ///< "tpu-v5e", or the file's name for messages
+    std::string name;  ///< "tpu-v5e", or the name of the file for messages
     std::optional<std::string> toml;
-    std::string slice{};                ///< of a file, "4x4"; a built-in machine's stands behind the colon of its name
+    /// slice of a machine from a file, "4x4"; for a built-in machine it is part of `name`, after a colon
+    std::string slice{};
     std::optional<Error> unreadable{};  ///< why the file cannot be read
 };
 
-/// A file by its name and contents.
+/// The name and the contents of a file.
 struct NamedText {
     std::string name;
     std::string text;
 };
 
-/// Which constants expected times are made of: those of the program, with these files in the place of their machines'.
+/// The calibrations of expected times: the built-in ones, where these files replace those for the same machines.
 struct CalibrationRef {
-    bool none = false;  ///< no constants at all, so no expected times
+    bool none = false;  ///< no calibrations, so no expected times
     std::vector<NamedText> files{};
-    std::vector<std::string> beside{};  ///< machines whose answers stand beside each other, as --on names them
+    std::vector<std::string> beside{};  ///< machines whose answers are compared, as --on names them
 };
 
-/// `roofline op`
+/// A request of `roofline op`.
 struct OpRequest {
-    static constexpr bool by_machine = true;  ///< answered for the others where one machine cannot be
+    static constexpr bool by_machine = true;  ///< if one machine fails, the others are still answered
     std::string program;
     std::string program_name;  ///< file name for messages; "" for the command line
     std::vector<MachineRef> machines;
@@ -45,129 +46,132 @@ struct OpRequest {
     std::vector<std::string> sets;    ///< "hbm.bandwidth=3TB/s"
     std::vector<std::string> sweeps;  ///< "B=1..4096*2"
     std::vector<std::string> tiles;   ///< "vmem:B=128,F=256", "best"
-    std::string expert_groups;        ///< "4/8": the groups of experts that each token is limited to; "": all
-    std::string software;             ///< "nccl-2.29": whose constants expected times are taken from; "": the newest
+    std::string expert_groups;        ///< "4/8": each token is limited to 4 of 8 groups of experts; "": to none
+    std::string software;             ///< "nccl-2.29": software whose calibration is used; "": the newest
     CalibrationRef calibration{};
-    bool textbook = false;  ///< collectives as people approximate them by hand
-    bool in_place = false;  ///< products are split as their tensors are, as they run over ranks
+    bool textbook = false;  ///< approximate collectives as one does by hand
+    bool in_place = false;  ///< matmuls are split in the way that their tensors are sharded, as ranks execute them
     bool explain = false;
     bool exact_flops = false;
     PlotKind plot = PlotKind::none;
-    bool all_roofs = false;  ///< of a roofline: also those that the program does not use
+    bool all_roofs = false;  ///< a roofline plot also has the roofs that the program does not use
 };
 
-/// `roofline machine`
+/// A request of `roofline machine`.
 struct MachineRequest {
-    static constexpr bool by_machine = true;  ///< answered for the others where one machine cannot be
+    static constexpr bool by_machine = true;  ///< if one machine fails, the others are still answered
     std::vector<MachineRef> machines;
     std::vector<std::string> sets;
-    std::string ert;      ///< the file that the Empirical Roofline Tool's form of the one machine goes to; "" for none
-    std::string rocprof;  ///< the same of rocprof-compute's
+    std::string ert;      ///< file to write the machine to in the format of the Empirical Roofline Toolkit; "": none
+    std::string rocprof;  ///< file to write the machine to in the format of rocprof-compute; "": none
 };
 
-/// `roofline validate`
+/// A request of `roofline validate`.
 struct ValidateRequest {
-    std::string table;                 ///< the contents of a CSV file, or what nccl-tests printed
-    std::string table_name;            ///< for messages and the heading
-    std::vector<MachineRef> machines;  ///< nothing, or what the table was measured on, whatever it says itself
-    std::vector<std::string> sets;     ///< what-ifs on that machine
+    std::string table;       ///< contents of a CSV file, or output of nccl-tests
+    std::string table_name;  ///< for messages and the heading
+    /// empty, or the machine that the table was measured on, whatever the table says
+    std::vector<MachineRef> machines;
+    std::vector<std::string> sets;  ///< what-ifs on that machine
     CalibrationRef calibration{};
-    std::string collective;           ///< "all-gather": what nccl-tests timed, where their output does not say
-    bool strict = false;              ///< a cell that is no number costs the table, not its row
-    std::optional<double> max_error;  ///< the answer is negative when the mean error is beyond this fraction
+    std::string collective;  ///< "all-gather": the operation that nccl-tests timed, if their output does not name it
+    bool strict = false;     ///< a cell that is not a number is an error; otherwise its row is skipped
+    std::optional<double> max_error;  ///< the answer is negative if the mean error exceeds this fraction
     bool plot = false;
 };
 
-/// `roofline fit`
+/// A request of `roofline fit`.
 struct FitRequest {
-    std::vector<NamedText> tables;     ///< CSV files, or what nccl-tests printed
-    std::vector<MachineRef> machines;  ///< nothing, or what all tables were measured on, whatever they say
+    std::vector<NamedText> tables;     ///< contents of CSV files, or output of nccl-tests
+    std::vector<MachineRef> machines;  ///< empty, or the machine that all tables were measured on, whatever they say
     std::vector<std::string> sets;     ///< what-ifs on that machine
-    std::string collective;            ///< what nccl-tests timed, where their output does not say
-    bool strict = false;               ///< a cell that is no number costs the table, not its row
-    std::string output;                ///< a directory, a .toml file for a single machine, or "" to write nothing
-    std::string date;                  ///< of the fit, "2026-01-31"; "" when it is not to be said
+    std::string collective;            ///< operation that nccl-tests timed, if their output does not name it
+    bool strict = false;               ///< a cell that is not a number is an error; otherwise its row is skipped
+    std::string output;                ///< a directory; a .toml file for a single machine; or "" to write nothing
+    std::string date;                  ///< date of the fit, "2026-01-31"; "" omits it
 };
 
-/// `roofline model`
+/// A request of `roofline model`.
 struct ModelRequest {
-    NamedText config;  ///< config.json, or a name and no text: a model that the program knows
+    NamedText config;  ///< config.json; or without text the name of a model that the program knows
     std::vector<WeightFile>
-        /// files of weights; where there are any they are asked for, and `config` lies beside them or is empty
+        /// ^Weight files. If there are any, the request is about them, and `config` is the configuration next to them
+        /// or empty.
         checkpoint{};
-    NamedText checkpoint_index{};  ///< of several of them: model.safetensors.index.json
-    NamedText quantisation{};      ///< hf_quant_config.json; no text: what the configuration says
+    NamedText checkpoint_index{};  ///< index of several weight files: model.safetensors.index.json
+    NamedText quantisation{};      ///< hf_quant_config.json; without text the configuration is used
     std::string sequence;          ///< "8k"; "": the configuration's context
     std::string kv_dtype;          ///< "": bf16
-    std::string weights;           ///< a dtype for all parameters; "": as the checkpoint has them
-    bool list = false;             ///< the model types that are known, and nothing else
-    bool program = false;          ///< the sized program, as text in the notation, and nothing else
-    bool training = false;         ///< that of a training step, not of a forward pass
-    std::string remat{};  ///< of a training step: "none", "selective", "alternate", "full" or names of tensors, "Q,Hm"
-    bool layers = false;  ///< of a table: a line for each kind of layers, not for each part
+    std::string weights;           ///< dtype of all parameters; "": as in the checkpoint
+    bool list = false;             ///< only list the supported model types
+    bool program = false;          ///< only print the sized program in the notation
+    bool training = false;         ///< the program of a training step instead of a forward pass
+    /// Recomputation policy of a training step: "none", "selective", "alternate", "full" or names of tensors, "Q,Hm".
+    std::string remat{};
+    bool layers = false;  ///< a table has one row per kind of layer instead of one per part
     bool plot = false;
 };
 
-/// `roofline train`
+/// A request of `roofline train`.
 struct TrainRequest {
-    static constexpr bool by_machine = true;  ///< answered for the others where one machine cannot be
-    NamedText config;                         ///< config.json, or a name and no text: a model that the program knows
+    static constexpr bool by_machine = true;  ///< if one machine fails, the others are still answered
+    NamedText config;  ///< config.json; or without text the name of a model that the program knows
     std::vector<MachineRef> machines;
     std::vector<std::string> sets;  ///< "hbm.bandwidth=3TB/s"
-    std::string batch_tokens;       ///< "4M": of one step, all chips together; "": none is given
+    std::string batch_tokens;       ///< "4M": tokens per step of all chips together; "": not given
     std::string sequence;           ///< "8k"; "": the configuration's context
-    std::vector<std::string> mesh;  ///< "data=2,fsdp=16,tensor=8"; none: fsdp over all chips
-    std::string zero;               ///< "2": the ZeRO stage, what the members of `data` share out; "": nothing
-    std::string microbatches;       ///< "8": into how many parts a step's batch is cut; "": not at all
-    std::string schedule;           ///< of a pipeline: "1f1b"; "": that one
-    std::string remat;              ///< "none", "selective", "alternate", "full", "Hm,O"; "": none
+    std::vector<std::string> mesh;  ///< "data=2,fsdp=16,tensor=8"; empty: FSDP over all chips
+    std::string zero;               ///< "2": ZeRO stage of the `data` axis; "": 0
+    std::string microbatches;       ///< "8": number of micro-batches per step; "": 1
+    std::string schedule;           ///< schedule of a pipeline; "": "1f1b"
+    std::string remat;              ///< "none", "selective", "alternate", "full" or "Hm,O"; "": none
     std::string optimizer;          ///< "adam", "adam,moments=bf16,master", "sgd"; "": adam with f32 moments
-    std::string products;           ///< "fp8": in which products with parameters are computed; "": as they are stored
-    std::string dispatch;       ///< "fp8": in which tokens and gradients are sent to experts; "": as they are stored
-    std::string overlap;        ///< "expert": axes whose collectives run beside products; "": those of replicas alone
-    std::string tokens;         ///< "15T": of the whole training; "": none is asked about
-    std::optional<double> mfu;  ///< the utilisation that is assumed, in the place of a predicted step
-    std::string price;          ///< "2.5": USD for a chip and hour; "": the machine's
-    std::string software;       ///< "nccl-2.29": whose constants expected times are taken from; "": the newest
+    std::string products;           ///< "fp8": dtype of matmuls with parameters; "": as stored
+    std::string dispatch;       ///< "fp8": dtype in which tokens and gradients are dispatched to experts; "": as stored
+    std::string overlap;        ///< "expert": axes whose collectives overlap with matmuls; "": only `data` and `fsdp`
+    std::string tokens;         ///< "15T": tokens of the whole training run; "": not given
+    std::optional<double> mfu;  ///< MFU that replaces the predicted step time
+    std::string price;          ///< "2.5": USD per chip-hour; "": the machine's price
+    std::string software;       ///< "nccl-2.29": software whose calibration is used; "": the newest
     CalibrationRef calibration{};
-    bool textbook = false;  ///< collectives as people approximate them by hand
-    bool explain = false;   ///< the step in full, as `roofline op --explain` derives it
-    bool program = false;   ///< the program of a step, as text in the notation, and nothing else
-    bool plot = false;      ///< the time line of a step
+    bool textbook = false;  ///< approximate collectives as one does by hand
+    bool explain = false;   ///< derive a step in full, as `roofline op --explain` does
+    bool program = false;   ///< only print the program of a step in the notation
+    bool plot = false;      ///< the timeline of a step
 };
 
-/// `roofline serve`
+/// A request of `roofline serve`.
 struct ServeRequest {
-    static constexpr bool by_machine = true;  ///< answered for the others where one machine cannot be
-    NamedText config;                         ///< config.json, or a name and no text: a model that the program knows
+    static constexpr bool by_machine = true;  ///< if one machine fails, the others are still answered
+    NamedText config;  ///< config.json; or without text the name of a model that the program knows
     std::vector<MachineRef> machines;
     std::vector<std::string> sets;  ///< "hbm.bandwidth=3TB/s"
-    std::vector<std::string> mesh;  ///< "data=2,tensor=8"; none: the fastest of a few that hold the batch
-    std::string prompt;             ///< "8k": tokens of each request that go in
-    std::string output;             ///< tokens that come out
-    std::string batch;              ///< sequences that are decoded together
-    std::string chunk{};            ///< tokens of a long prompt that are taken in together; "": 8192
-    std::string weights;            ///< a dtype for all parameters; "": as the checkpoint has them
-    std::string kv_dtype;           ///< "": bf16, or what the checkpoint asks for
-    std::string price;              ///< "2.5": USD for a chip and hour; "": the machine's
-    std::string software;           ///< "nccl-2.29": whose constants expected times are taken from; "": the newest
+    std::vector<std::string> mesh;  ///< "data=2,tensor=8"; empty: the fastest of several candidates that hold the batch
+    std::string prompt;             ///< "8k": input tokens per request
+    std::string output;             ///< output tokens per request
+    std::string batch;              ///< requests that are decoded together
+    std::string chunk{};            ///< tokens of a long prompt that are prefilled together; "": 8192
+    std::string weights;            ///< dtype of all parameters; "": as in the checkpoint
+    std::string kv_dtype;           ///< "": the checkpoint's choice, otherwise bf16
+    std::string price;              ///< "2.5": USD per chip-hour; "": the machine's price
+    std::string software;           ///< "nccl-2.29": software whose calibration is used; "": the newest
     CalibrationRef calibration{};
-    bool textbook = false;       ///< collectives as people approximate them by hand
-    bool disaggregated = false;  ///< prefill has slices of its own
-    bool explain = false;        ///< a decode step in full, as `roofline op --explain` derives it
-    bool plot = false;           ///< tokens/s against the time of a token, by batch
+    bool textbook = false;       ///< approximate collectives as one does by hand
+    bool disaggregated = false;  ///< prefill runs on slices of its own
+    bool explain = false;        ///< derive a decode step in full, as `roofline op --explain` does
+    bool plot = false;           ///< plot tokens/s over TPOT by batch size
 };
 
-/// `roofline measure import`: figures that other tools measured, as a machine file.
+/// A request of `roofline measure import`, which converts measurements of other tools to a machine file.
 struct ImportRequest {
     std::vector<NamedText> files;
-    std::optional<MachineRef> base;   ///< whose figures stay where the files have none
-    std::vector<std::string> levels;  ///< "L1=l2", "l3": where a tool names no level, or the wrong one
-    std::string output;               ///< the machine file; "" to write nothing
-    std::string date;                 ///< of taking the figures over, "2026-01-31"; "" when it is not to be said
+    std::optional<MachineRef> base;   ///< machine whose values are kept where the files have none
+    std::vector<std::string> levels;  ///< "L1=l2", "l3": levels, where a tool names none or the wrong one
+    std::string output;               ///< machine file to write; "" to write nothing
+    std::string date;                 ///< date of the import, "2026-01-31"; "" omits it
 };
 
-/// `roofline trace`: kernels that somebody profiled, against a machine's roofline.
+/// A request of `roofline trace`, which compares profiled kernels with a machine's roofline.
 struct TraceRequest {
     NamedText profile;
     std::vector<MachineRef> machines;
@@ -175,7 +179,7 @@ struct TraceRequest {
     bool plot = false;
 };
 
-/// What can be asked.
+/// A request of any command.
 using AnyRequest = std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, TrainRequest,
                                 ServeRequest, ImportRequest, TraceRequest>;
 
@@ -187,33 +191,32 @@ struct Request {
 
 struct Response {
     int exit_code = 0;
-    std::string out;  ///< the answer, or in JSON the error
+    std::string out;  ///< the answer; in JSON an error, too
     std::optional<Error> error;
-    std::string svg;                 ///< the plot that was asked for
-    std::vector<NamedText> files{};  ///< to be written
-    std::vector<Error> beside{};     ///< of the machines that an answer about others leaves out
+    std::string svg;                 ///< the requested plot
+    std::vector<NamedText> files{};  ///< files to be written
+    std::vector<Error> beside{};     ///< errors of the machines that are missing from the answer
 };
 
-/// The handlers, one for each request. Errors: words that make no sense, files that cannot be read as what they are
-/// named for, machines that are not known.
+/// Handlers, one per kind of request. Errors: invalid options, files without the expected content, unknown machines.
 [[nodiscard]] Result<Response> handle(const OpRequest& request, Format format, bool color);
 [[nodiscard]] Result<Response> handle(const MachineRequest& request, Format format);
 [[nodiscard]] Result<Response> handle(const ModelRequest& request, Format format);
-/// Exit code 1 where the plan does not fit the memory of a chip.
+/// Exit code 1 if the plan does not fit the memory of a chip.
 [[nodiscard]] Result<Response> handle(const TrainRequest& request, Format format);
-/// Exit code 1 where the slice does not hold what is asked for; the answer then says what would.
+/// Exit code 1 if the slice is too small; the answer then names one that is large enough.
 [[nodiscard]] Result<Response> handle(const ServeRequest& request, Format format);
 [[nodiscard]] Result<Response> handle(const TraceRequest& request, Format format);
-/// Exit code 1 where the mean error is beyond what is asked for.
+/// Exit code 1 if the mean error exceeds the limit of the request.
 [[nodiscard]] Result<Response> handle(const ValidateRequest& request, Format format);
 [[nodiscard]] Result<Response> handle(const FitRequest& request, Format format);
 [[nodiscard]] Result<Response> handle(const ImportRequest& request, Format format);
 
-/// Answers a request with its handler. Exit codes: 0 done, 1 a negative answer (no tile fits, a check failed), 2 the
-/// request or its input is wrong.
+/// Calls the handler of a request. Exit codes: 0 success, 1 a negative answer (no tile fits, a check failed), 2 the
+/// request or its input is invalid.
 [[nodiscard]] Response handle(const Request& request);
 
-/// What a request that cannot be answered is answered with.
+/// Returns the response for a request that failed.
 [[nodiscard]] Response failed_response(const Error& error, int exit_code, Format format);
 
 }  // namespace roofline::core

@@ -33,7 +33,7 @@ Result<ServeQuestion> serve_question(const ServeRequest& request) {
     ROOFLINE_TRY(question.prompt, count_option(request.prompt, "--prompt", question.prompt, question.notes));
     ROOFLINE_TRY(question.output, count_option(request.output, "--output", question.output, question.notes));
     ROOFLINE_TRY(question.batch, count_option(request.batch, "--batch", question.batch, question.notes));
-    // said beside the activations, where it makes a difference
+    // The default is stated next to the activations, and only if it makes a difference there.
     std::vector<std::string> unsaid;
     ROOFLINE_TRY(question.chunk, count_option(request.chunk, "--chunk", question.chunk, unsaid));
     ROOFLINE_TRY(question.kv_dtype, dtype_option(request.kv_dtype, "--kv-dtype"));

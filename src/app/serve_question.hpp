@@ -1,4 +1,4 @@
-// From the words of `roofline serve` to the question that they ask, and its answer.
+// Converts the options of `roofline serve` to a typed question, and answers it.
 #pragma once
 
 #include "app/request.hpp"
@@ -6,11 +6,11 @@
 
 namespace roofline::core {
 
-/// The question about the request's first machine. Errors: words that mean nothing, sizes and plans that do not go
-/// together; each names the option.
+/// Returns the question about the request's first machine. Errors: invalid options; sizes and plans that do not match.
+/// Each error names the option.
 [[nodiscard]] Result<ServeQuestion> serve_question(const ServeRequest& request);
 
-/// Its answer. Errors: those of the question, of files of constants, and of predict_serving().
+/// Answers the request's question. Errors: those of serve_question(), of calibration files, and of predict_serving().
 [[nodiscard]] Result<ServeAnswer> serve_answer_of(const ServeRequest& request);
 
 }  // namespace roofline::core

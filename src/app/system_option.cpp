@@ -58,7 +58,7 @@ Result<std::optional<MeasuredOn>> measured_on(const std::vector<MachineRef>& mac
     }
     auto machine = resolve_machine({reference.name, reference.toml, {}, reference.unreadable}, sets);
     if (!machine && !reference.toml) {
-        // a table's name for it: a100_sxm, which could be either of two chips
+        // A name that tables use, such as a100_sxm, may denote one of two chips.
         ROOFLINE_TRY(const auto names, SystemNames::built_in());
         if (const auto named = names.named(reference.name)) {
             std::vector<std::string> all = named->sets;

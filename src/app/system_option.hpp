@@ -1,4 +1,4 @@
-// What `--on NAME:SHAPE` and `--mesh` mean together.
+// The options `--on NAME:SHAPE` and `--mesh`.
 #pragma once
 
 #include <optional>
@@ -12,28 +12,30 @@
 
 namespace roofline::core {
 
-/// The machine a reference means, with what-ifs applied. Errors: no such machine, a file that cannot be read, a figure
-/// that it lacks.
+/// Returns the machine that a reference denotes, with the what-ifs of --set. Errors: an unknown machine; an unreadable
+/// file; a what-if for a value that the machine does not have.
 [[nodiscard]] Result<Machine> resolve_machine(const MachineRef& reference, const std::vector<std::string>& sets);
 
-/// Whether a reference names a slice: tpu-v5e:4x4, my.toml:4x4.
+/// Whether a reference contains a slice: tpu-v5e:4x4, my.toml:4x4.
 [[nodiscard]] bool names_slice(const MachineRef& reference);
 
-/// The slice a reference means; of a machine alone one chip. Errors: a shape that cannot be wired.
+/// Returns the slice that a reference denotes; one chip if it names only a machine. Errors: a shape that cannot be
+/// built.
 [[nodiscard]] Result<Slice> resolve_slice(const MachineRef& reference, const std::vector<std::string>& sets);
 
-/// What --on and --set say about a table of measurements: nothing, or the one machine on which every row is taken to be
-/// measured. Names that tables use for systems are known, too. Errors: an unknown machine or figure; several machines;
-/// what-ifs without a machine.
+/// Returns the machine on which all rows of a table are assumed to be measured, by --on and --set; empty if they are
+/// not given. The names that tables use for systems are accepted, too. Errors: an unknown machine or what-if; several
+/// machines; what-ifs without a machine.
 [[nodiscard]] Result<std::optional<MeasuredOn>> measured_on(const std::vector<MachineRef>& machines,
                                                             const std::vector<std::string>& sets);
 
-/// The systems of a table's rows by --on and --set. Errors: those of measured_on() and of a shape that cannot be wired.
+/// Returns the systems of a table's rows, by --on and --set. Errors: those of measured_on(); a shape that cannot be
+/// built.
 [[nodiscard]] Result<MeasuredSystems> measured_systems(const std::vector<MachineRef>& machines,
                                                        const std::vector<std::string>& sets);
 
-/// The same with the mesh of the program (or of --mesh, which wins) on it. Errors: a
-/// shape that cannot be wired; a mesh that is not the slice; a program that is split where there is one chip.
+/// Returns the system with the mesh of --mesh or else of the program. Errors: a shape that cannot be built; a mesh that
+/// does not match the slice; a sharded program on a single chip.
 [[nodiscard]] Result<System> resolve_system(const MachineRef& reference, const OpRequest& request,
                                             const Program& program, std::vector<std::string>& notes);
 

@@ -1,4 +1,4 @@
-// The --tile option: "B=128,F=256", "smem:B=128,F=256", "best", "vmem:best".
+// The option --tile: "B=128,F=256", "smem:B=128,F=256", "best", "vmem:best".
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace roofline::core {
 
-/// Reads the options. Errors: sizes that are none.
+/// Parses the values of --tile. Errors: invalid sizes.
 [[nodiscard]] Result<std::vector<TileChoice>> tile_choices(const std::vector<std::string>& options);
 
 }  // namespace roofline::core

@@ -9,7 +9,7 @@ using namespace roofline::core;
 
 namespace {
 
-// HBM, 1 MiB of L2, 393,216 B of SMEM: room for a 256 x 256 tile with sums of 128.
+// HBM, 1 MiB of L2, and 393,216 B of SMEM, which hold a 256 x 256 tile with partial sums over 128.
 Machine tiled_toy() {
     Machine machine;
     machine.name = "Toy";
@@ -68,12 +68,12 @@ TEST_CASE("a tile is held next to main memory, or where it says, and what crosse
 
 TEST_CASE("a tile as large as its dimension cuts nothing") {
     const auto tile = tiles({"B=2048,F=64,D=1024"}, "bf16[B=1024, D=1024] * bf16[D, F=128] -> bf16[B, F]");
-    CHECK(tile.error().code == "no_fit");  // B and D are whole: 2 MiB of the left operand
+    CHECK(tile.error().code == "no_fit");  // B and D are not tiled: the left operand takes 2 MiB
     CHECK((*tiles({"B=64,F=64,D=4k"}))[0].sizes == Sizes{{"B", 64}, {"F", 64}});
 }
 
 TEST_CASE("the best tile is searched for in the room of its level") {
-    // As in the tests of the search: 256 x 256 with sums of 128 is just the 393,216 B of SMEM.
+    // As in the tests of the search: a 256 x 256 tile with partial sums over 128 takes exactly the 393,216 B of SMEM.
     CHECK((*tiles({"smem:best"}))[0].sizes == Sizes{{"B", 256}, {"D", 128}, {"F", 256}});
     CHECK(code_of("best", "X : bf16[B=8]; Y = relu(X); Z = relu(Y)") == "unsupported");
     CHECK(code_of("best", "bf16[B, D=8] * bf16[D, F=8] -> bf16[B, F]") == "unsized");
@@ -81,10 +81,10 @@ TEST_CASE("the best tile is searched for in the room of its level") {
 
 TEST_CASE("mistakes are told apart") {
     CHECK(code_of("vmem:B=8") == "unknown_level");
-    CHECK(code_of("hbm:B=8") == "unknown_level");  // a tile is held inside main memory, not in it
+    CHECK(code_of("hbm:B=8") == "unknown_level");  // a tile is a part of what main memory holds
     CHECK(code_of("G=8") == "unknown_dimension");
     CHECK(code_of("B=0") == "size");
-    CHECK(code_of("smem:B=512,F=512,D=128") == "no_fit");  // 1 MiB of sums
+    CHECK(code_of("smem:B=512,F=512,D=128") == "no_fit");  // 1 MiB of accumulators
     std::vector<std::string> notes;
     Machine bare = tiled_toy();
     bare.memory.resize(1);
@@ -101,22 +101,23 @@ TEST_CASE("on a GPU a tile is that of a thread block, and L2 serves the blocks t
     REQUIRE(made->size() == 2);
     CHECK((*made)[0].crosses == "l2");
     CHECK((*made)[0].sizes == Sizes{{"M", 128}, {"N", 128}});
-    // of 132 SMs 128 make 8 x 16 blocks, 1024 of M and 2048 of N, which fetch A, 67 MB, 4 times and B, 134 MB, 4 times;
-    // 16 x 8 fetch A 8 times and B 2 times, as much; 4 x 32 fetch A 2 times and B 8 times
+    // 128 of the 132 SMs form 8 x 16 blocks over 1024 of M and 2048 of N. They fetch A (67 MB) 4 times and B (134 MB) 4
+    // times. 16 x 8 blocks fetch A 8 times and B 2 times, which is the same; 4 x 32 blocks fetch A 2 times and B 8
+    // times.
     CHECK((*made)[1].crosses == "hbm");
     CHECK((*made)[1].sizes.at("M") * (*made)[1].sizes.at("N") == 128 * 128 * 128);
     CHECK(std::min((*made)[1].sizes.at("M"), (*made)[1].sizes.at("N")) == 1024);
-    // 128 x 128 sums of 4 bytes, and operands by 128 of K
+    // 128 x 128 accumulators of 4 bytes; K is read in steps of 128.
     CHECK(notes.front().find("65.5 kB of 256 KiB") != std::string::npos);
     CHECK(notes.front().find("by 128 of K in L1/SMEM (65.5 kB of 227 KiB)") != std::string::npos);
-    // L2's 50 MiB hold all of the smaller operand here: everything is fetched once
+    // The 50 MiB of L2 hold the whole smaller operand here, so everything is fetched once.
     notes.clear();
     const Program narrow = parsed("bf16[M=65536, K=4096] * bf16[K, N=4096] -> bf16[M, N]");
     CHECK(resolve_tiles(narrow, h100, false, {"M=128,N=128"}, notes)->back().sizes.empty());
-    // sums of 256 x 256 x 4 bytes are all registers; operands of 4096 x 16 x 2 bytes twice are more than 227 KiB
+    // 256 x 256 accumulators of 4 bytes take all registers; two operands of 4096 x 16 x 2 bytes exceed 227 KiB.
     CHECK(resolve_tiles(product, h100, false, {"M=256,N=256"}, notes).error().code == "no_fit");
     CHECK(resolve_tiles(product, h100, false, {"M=8,N=8192"}, notes).error().code == "no_fit");
-    // where it is held is said
+    // A note states where the tile is held.
     notes.clear();
     CHECK(resolve_tiles(product, h100, false, {"l2:M=1024,N=1024"}, notes)->front().crosses == "hbm");
     CHECK(notes.front().find("held in L2") != std::string::npos);

@@ -21,7 +21,7 @@ std::vector<std::string> split(std::string_view text) {
     }
 }
 
-// A single word that is nearly a policy is no tensor's name.
+// A single word that resembles a policy is taken for a typo, not for the name of a tensor.
 Result<TrainingOptions> read_remat(const std::string& word) {
     auto options = remat_options(word);
     if (!options || options->kept.size() != 1) return options;
@@ -71,7 +71,7 @@ Status read_optimizer(const std::string& word, TrainingOptions& options) {
 Result<TrainingOptions> training_options(const TrainRequest& request) {
     ROOFLINE_TRY(auto options, read_remat(request.remat));
     ROOFLINE_CHECK(read_optimizer(request.optimizer, options));
-    options.input_gradients = false;  // nobody stands before a model
+    options.input_gradients = false;  // nothing precedes the model that would need its gradient
     return options;
 }
 

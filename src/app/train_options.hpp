@@ -1,4 +1,4 @@
-// What the words of `roofline train` mean: what is kept, and what the optimizer holds.
+// Parsers of the options of `roofline train` about recomputation, the optimizer, dtypes and overlap.
 #pragma once
 
 #include <optional>
@@ -12,17 +12,17 @@
 
 namespace roofline::core {
 
-/// Reads --remat (none, selective, alternate, full, Hm,O) and --optimizer (adam or sgd, and behind commas
-/// moments=DTYPE, master, unfused, gradients=f32). Without them nothing is computed again, and Adam has f32 moments
-/// beside bf16 parameters. Errors: words that mean nothing, the nearest that do.
+/// Parses --remat (none, selective, alternate, full, Hm,O) and --optimizer (adam or sgd, followed by any of
+/// moments=DTYPE, master, unfused, gradients=f32 after commas). The defaults are no recomputation, and Adam with f32
+/// moments and bf16 parameters. Errors: unknown words (the hint names the nearest match).
 [[nodiscard]] Result<TrainingOptions> training_options(const TrainRequest& request);
 
-/// Reads --products or --dispatch: floats of fewer than 16 bits, which training converts tensors to on their way. None:
-/// it is not given. Errors: others.
+/// Parses --products or --dispatch: a floating-point format of fewer than 16 bits to which training converts tensors.
+/// Empty if the option is not given. Errors: any other dtype.
 [[nodiscard]] Result<std::optional<Dtype>> narrow_dtype(const std::string& word, std::string_view option);
 
-/// Reads --overlap, "expert,tensor": axes of the plan whose collectives run beside products. Errors: no axis of plans;
-/// one that has one member.
+/// Parses --overlap, "expert,tensor": axes of the plan whose collectives overlap with matmuls. Errors: plans have no
+/// such axis; the axis has only one member.
 [[nodiscard]] Result<std::vector<std::string>> overlapped_axes(const std::string& words, const Plan& plan);
 
 }  // namespace roofline::core

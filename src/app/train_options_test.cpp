@@ -43,7 +43,7 @@ TEST_CASE("an optimizer's states have words") {
     CHECK(adam->unfused);
     CHECK(optimizer_text(*adam) == "unfused adam with bf16 moments and an f32 master copy, f32 gradients");
     CHECK(read("", "sgd")->optimizer == Optimizer::sgd);
-    CHECK(hint_of("", "sgd,master") != "");  // it has none
+    CHECK(hint_of("", "sgd,master") != "");  // SGD has no master copy
 }
 
 TEST_CASE("tensors to keep are named") {

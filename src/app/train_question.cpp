@@ -31,7 +31,7 @@ Result<Model> model_of(const TrainRequest& request, std::vector<std::string>& no
     return model;
 }
 
-// What the members of `data` share out.
+// Sets the ZeRO stage of the `data` axis.
 Result<Plan> with_zero(Plan plan, const std::string& stage) {
     if (stage.empty()) return plan;
     if (stage.size() != 1 || stage.front() < '0' || stage.front() > '3') {
@@ -64,7 +64,7 @@ Result<Plan> plan_of(const TrainRequest& request, std::int64_t chips, std::vecto
     return plan;
 }
 
-// What is asked for and cannot be answered.
+// Rejects combinations of options that cannot be answered.
 Status check_request(const TrainRequest& request) {
     if (request.mfu && *request.mfu > 1) {
         return fail("bad_mfu", "--mfu: nothing reaches more than its peak", "write a share of it: --mfu 0.4 or 40%");
@@ -72,7 +72,7 @@ Status check_request(const TrainRequest& request) {
     return {};
 }
 
-// A schedule is of stages.
+// Requires that a schedule is given only for a plan with pipeline stages.
 Result<Pipeline> schedule_of(const TrainRequest& request, const Plan& plan) {
     if (plan.pipeline == 1 && !request.schedule.empty()) {
         return fail("bad_request", "--schedule is of a pipeline, and the plan has none",

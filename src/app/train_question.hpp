@@ -1,4 +1,4 @@
-// From the words of `roofline train` to the question that they ask, and its answer.
+// Converts the options of `roofline train` to a typed question, and answers it.
 #pragma once
 
 #include "app/request.hpp"
@@ -6,11 +6,11 @@
 
 namespace roofline::core {
 
-/// The question about the request's first machine. Errors: words that mean nothing, and sizes, plans and options that
-/// do not go together; each names the option.
+/// Returns the question about the request's first machine. Errors: invalid options; sizes, plans and options that do
+/// not match. Each error names the option.
 [[nodiscard]] Result<TrainQuestion> train_question(const TrainRequest& request);
 
-/// Its answer. Errors: those of the question, of files of constants, and of predict_training().
+/// Answers the request's question. Errors: those of train_question(), of calibration files, and of predict_training().
 [[nodiscard]] Result<TrainAnswer> train_answer_of(const TrainRequest& request);
 
 }  // namespace roofline::core

@@ -30,7 +30,8 @@ Prediction answer_for(const std::string& program, const std::string& slice, cons
     return answer_to(request_for(program, slice, mesh));
 }
 
-/// C(E - E/g, k) / C(E, k): that none of k choices among 128 experts falls into one of g groups.
+/// Returns the probability that none of k choices among E = 128 experts falls into one of g groups: C(E - E/g, k) /
+/// C(E, k).
 double missed(int groups, int choices) {
     double none = 1;
     for (int i = 0; i < choices; ++i) none *= (128.0 - 128.0 / groups - i) / (128.0 - i);
@@ -44,7 +45,8 @@ constexpr double token_bytes = 2048 * 2;
 TEST_CASE("a token that chooses experts uniformly goes once to each chip that has one of them") {
     const Prediction answer = answer_for(to_eight_experts, "h100-sxm:8", "X=8");
     REQUIRE(answer.uniform);
-    // 8 (1 - C(112, 8) / C(128, 8)) = 5.3 chips for eight choices, of which 7/8 are others; `lower` has one
+    // Eight choices fall on 8 (1 - C(112, 8) / C(128, 8)) = 5.3 chips, 7/8 of which are others; the lower bound assumes
+    // one.
     const double copies = 8 * (1 - missed(8, 8));
     CHECK(answer.uniform->lower_s == approx(8192.0 / 8 * token_bytes * copies * 7 / 8 / 450e9).epsilon(1e-5));
     CHECK(answer.uniform->bound_by == "nvlink");
@@ -54,7 +56,7 @@ TEST_CASE("a token that chooses experts uniformly goes once to each chip that ha
 TEST_CASE("from one node to another a token goes once for all chips there") {
     const Prediction answer = answer_for(to_four_experts, "h100-sxm:8x4", "X=32");
     REQUIRE(answer.uniform);
-    // 4 (1 - C(96, 4) / C(128, 4)) = 2.7 nodes for four choices, of which 3/4 are others
+    // Four choices fall on 4 (1 - C(96, 4) / C(128, 4)) = 2.7 nodes, 3/4 of which are others.
     const double copies = 4 * (1 - missed(4, 4));
     CHECK(answer.uniform->lower_s == approx(8192.0 / 32 * token_bytes * copies * 3 / 4 / 50e9).epsilon(1e-5));
 }
@@ -68,7 +70,7 @@ TEST_CASE("tokens that are limited to groups of experts go to fewer nodes") {
     request.expert_groups = "2/4";
     const Prediction answer = answer_to(request);
     REQUIRE(answer.uniform);
-    // two nodes of four have the token's groups: 2 (1 - C(32, 4) / C(64, 4)) of them have an expert of four
+    // Two of the four nodes hold the token's groups; 2 (1 - C(32, 4) / C(64, 4)) of them hold one of its four experts.
     double none = 1;
     for (int i = 0; i < 4; ++i) none *= (32.0 - i) / (64.0 - i);
     const double copies = 2 * (1 - none);

@@ -17,7 +17,7 @@ namespace roofline::core {
 
 namespace {
 
-// A dimension has one size or a sweep's.
+// A dimension cannot have a size and be swept.
 Status check_not_swept(const Sizes& sizes, const std::vector<SweepAxis>& axes) {
     for (const SweepAxis& axis : axes) {
         for (const std::string& dim : axis.dims) {
@@ -29,7 +29,7 @@ Status check_not_swept(const Sizes& sizes, const std::vector<SweepAxis>& axes) {
     return {};
 }
 
-/// A list cut at the commas that stand in no parentheses.
+/// Splits a list at the commas outside of parentheses.
 std::vector<std::string_view> outer_parts(std::string_view text) {
     std::vector<std::string_view> parts;
     int depth = 0;
@@ -43,7 +43,7 @@ std::vector<std::string_view> outer_parts(std::string_view text) {
     return parts;
 }
 
-/// The size that an expression of others comes to.
+/// Evaluates an expression of other sizes.
 Result<std::int64_t> derived_size(const std::string& name, const std::string& text, const Sizes& sizes,
                                   const Sizes& known) {
     const auto wrong = [&](const std::string& why) {
@@ -66,7 +66,7 @@ Result<std::int64_t> derived_size(const std::string& name, const std::string& te
     return *whole;
 }
 
-/// Whether a value is an expression of other sizes: "B", "2*B", "B-1"; not "8k", and not "-8".
+/// Whether a value is an expression of other sizes: "B", "2*B", "B-1", but not "8k" or "-8".
 bool is_expression(std::string_view value) {
     const bool named =
         !value.empty() && !is_digit(value.front()) && std::all_of(value.begin(), value.end(), [](char c) {
@@ -76,8 +76,8 @@ bool is_expression(std::string_view value) {
            (value.size() > 1 && value.find('-', 1) != std::string_view::npos);
 }
 
-/// "B=256,C=B*A/E": a value that is no size is an expression of sizes that are known or stand in the same list. Errors:
-/// those of parse_sizes(); sizes that are not known, that go round in a circle, or that are not whole.
+/// Parses "B=256,C=B*A/E". A value that is not a number is an expression of sizes that are already known or in the same
+/// list. Errors: those of parse_sizes(); unknown sizes, circular definitions, values that are not integers.
 Result<Sizes> sizes_of(const std::string& text, const Sizes& known) {
     std::string plain;
     std::vector<std::pair<std::string, std::string>> derived;
@@ -98,7 +98,7 @@ Result<Sizes> sizes_of(const std::string& text, const Sizes& known) {
         if (!again && !sizes.contains(each.first)) continue;
         return fail("size_conflict", fmt::format("--dims: {} is given twice", in_ticks(each.first)), "give it once");
     }
-    // each pass finds one at least, or none can be found any more
+    // Each pass resolves at least one size, or none can be resolved any more.
     while (!derived.empty()) {
         std::optional<Error> problem;
         const std::size_t before = derived.size();
@@ -113,7 +113,7 @@ Result<Sizes> sizes_of(const std::string& text, const Sizes& known) {
     return sizes;
 }
 
-/// "4/8".
+/// Parses "4/8".
 Result<ExpertGroups> parse_expert_groups(const std::string& text) {
     const std::size_t slash = text.find('/');
     const auto chosen = parse_size(std::string_view(text).substr(0, slash));

@@ -1,5 +1,4 @@
-// The program that a user wrote, with what the request says about its sizes: read here for every command that takes
-// one.
+// Reads the program of a request and applies the sizes of the request, for all commands that take a program.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +15,22 @@ namespace roofline::core {
 
 struct UserProgram {
     Program program;
-    std::vector<std::string> notes;  ///< sizes that overrule the text's, sums that may be slips
+    std::vector<std::string> notes;  ///< about sizes that override those in the text, and suspicious sums
 };
 
-/// What --sweep says. Errors: no such form, more than two.
+/// Parses --sweep. Errors: an invalid form; more than two axes.
 [[nodiscard]] Result<std::vector<SweepAxis>> sweep_axes(const OpRequest& request);
 
-/// The request's program with the sizes of --dims, and at one point of its sweep where `at` has a size for each axis.
-/// Errors: no program, a dimension that it lacks, one that has a size and is swept.
+/// Returns the request's program with the sizes of --dims; if `at` has a size for each axis, at that point of the
+/// sweep. Errors: there is no program; it lacks a dimension; a dimension has a size and is swept.
 [[nodiscard]] Result<UserProgram> read_program(const OpRequest& request, const std::vector<SweepAxis>& axes,
                                                std::span<const std::int64_t> at = {});
 
-/// What --mesh says, given once or more often; empty where it is not given. Errors: no such form.
+/// Parses the values of --mesh, which may be repeated; empty if it is not given. Errors: an invalid form.
 [[nodiscard]] Result<std::vector<MeshAxis>> named_mesh(std::span<const std::string> texts);
 
-/// The mesh of --mesh, else of the program's text, as far as they can be read: read_program() and named_mesh() have the
-/// errors.
+/// Returns the mesh of --mesh, or else of the program's text, as far as they can be parsed. Errors in them are reported
+/// by read_program() and named_mesh().
 [[nodiscard]] std::vector<MeshAxis> readable_mesh(const OpRequest& request);
 
 }  // namespace roofline::core

@@ -1,5 +1,5 @@
-// The figures of an answer. Each is named once, with its key, label, unit and value, and every printed form is made
-// from that.
+// The quantities that an answer reports. Each is defined once, with its key, label, unit and value, and all printed
+// forms are derived from that definition.
 #pragma once
 
 #include <algorithm>
@@ -16,61 +16,62 @@
 
 namespace roofline::core {
 
-/// What a figure comes to: null where there is none, a number, a whole number, yes or no, or a text. A list or an
-/// object is a structure, which JSON has in full.
+/// The value of a reported quantity: null if there is none, else a number, an integer, a boolean or a string. An array
+/// or an object is a structure; only JSON prints it in full.
 using FigureValue = nlohmann::ordered_json;
 
-/// How people read a number: in its unit, "1.2 ms".
+/// Formats a number with its unit for people: "1.2 ms".
 using NumberText = std::string (*)(double value);
 
 template <class Answer>
 struct AnswerFigure {
-    /// The path in JSON, "step.lower_s". A figure with a '#' before its key stands in tables alone.
+    /// The path in JSON, "step.lower_s". A key that begins with '#' appears in tables only.
     std::string_view key;
-    std::string_view label;  ///< for people; "" where no form for people has it
-    NumberText unit;         ///< null for texts, yes and no, and structures
-    /// Null of a figure that only names a member of a structure: the structure's value holds its value.
+    std::string_view label;  ///< for people; "" if no human-readable form prints it
+    NumberText unit;         ///< null for strings, booleans and structures
+    /// Null if the key only names a member of a structure, whose value comes from the structure.
     FigureValue (*value)(const Answer& answer);
-    std::string (*words)(const Answer& answer) = nullptr;  ///< for people in the place of the value; "-" for nothing
+    /// replaces the value in human-readable forms; it returns "-" if there is nothing to print
+    std::string (*words)(const Answer& answer) = nullptr;
 };
 
-/// A column of a table for programs. A structure is a column for each of its members, whose name stands in for '*'.
+/// A column of a machine-readable table. A structure expands to one column per member; the member's name replaces '*'.
 struct FigureColumn {
     std::string_view key;
-    std::string_view head = {};  ///< "": the last part of the key
-    bool words = false;          ///< its cells are what people read
+    std::string_view head = {};  ///< heading; "" stands for the last component of the key
+    bool words = false;          ///< cells contain the human-readable text
 };
 
-/// A line of a comparison of several answers.
+/// A row of a comparison of several answers.
 struct FigureLine {
     std::string_view key;
-    bool optional = false;  ///< left out where no answer has it
+    bool optional = false;  ///< omitted if no answer has it
 };
 
-/// How tables for programs write values.
+/// Formatting of values in machine-readable tables.
 struct CellStyle {
-    int digits = 0;  ///< significant ones of a number; 0: as many as it has
+    int digits = 0;  ///< significant digits of a number; 0: as many as round-trip
     std::string_view yes = "yes";
     std::string_view no = "no";
 };
 
-/// Null for none.
+/// Returns null for an empty optional.
 template <class T>
 [[nodiscard]] FigureValue figure_value(const std::optional<T>& value) {
     return value ? FigureValue(*value) : FigureValue();
 }
 [[nodiscard]] inline FigureValue figure_value(double value) { return value; }
-/// Null for an empty text.
+/// Returns null for an empty string.
 [[nodiscard]] inline FigureValue name_value(const std::string& name) {
     return name.empty() ? FigureValue() : FigureValue(name);
 }
-/// Of a structure whose members are figures of their own: null where there is none, and then JSON leaves its members
-/// out.
+/// Returns the value of a structure whose members are defined as quantities of their own: null if it is absent, and
+/// then JSON omits its members.
 [[nodiscard]] inline FigureValue group_value(bool present) { return present ? FigureValue::object() : FigureValue(); }
-/// Of a figure that JSON leaves out.
+/// Returns the value of a quantity that JSON omits.
 [[nodiscard]] inline FigureValue absent() { return FigureValue::value_t::discarded; }
 
-/// The units of figures.
+/// Formatters for the units of reported quantities.
 [[nodiscard]] std::string in_seconds(double value);
 [[nodiscard]] std::string in_bytes(double value);
 [[nodiscard]] std::string in_flops(double value);
@@ -83,9 +84,9 @@ template <class T>
 
 namespace figures {
 
-/// Puts a value at a path, below objects that are made where there are none; not below null.
+/// Sets a value at a path and creates missing objects on the way. Does nothing below a null.
 void put(FigureValue& json, std::string_view path, FigureValue value);
-/// The member of a structure, null where it has none.
+/// Returns the member of a structure, null if it has none of this name.
 [[nodiscard]] FigureValue member(const FigureValue& structure, const std::string& name);
 [[nodiscard]] std::string value_text(const FigureValue& value, NumberText unit);
 [[nodiscard]] std::string cell_text(const FigureValue& value, const CellStyle& style);
@@ -94,13 +95,13 @@ void drop_empty_line(Table& table);
 
 }  // namespace figures
 
-/// The figure with a key. The key must be one of them; see named().
+/// Returns the quantity with this key, which must exist; named() checks that at compile time.
 template <class Figures>
 [[nodiscard]] constexpr const auto& find_figure(const Figures& all, std::string_view key) {
     return *std::find_if(std::begin(all), std::end(all), [&](const auto& figure) { return figure.key == key; });
 }
 
-/// Whether each of the columns or lines is of a figure: for a static_assert beside the lists.
+/// Whether each column or row refers to an existing quantity: for a static_assert next to the lists.
 template <class Figures, class Items>
 [[nodiscard]] consteval bool named(const Figures& all, const Items& items) {
     return std::ranges::all_of(items, [&](const auto& item) {
@@ -116,7 +117,7 @@ template <class Figures, class Answer>
     return figures::member(value_of(all, key.substr(0, dot), answer), std::string(key.substr(dot + 1)));
 }
 
-/// The value for people, "-" for nothing.
+/// Returns the value for people, "-" if there is none.
 template <class Figures, class Answer>
 [[nodiscard]] std::string text_of(const Figures& all, std::string_view key, const Answer& answer) {
     const auto& figure = find_figure(all, key);
@@ -124,7 +125,7 @@ template <class Figures, class Answer>
     return figures::value_text(value_of(all, key, answer), figure.unit);
 }
 
-/// The figures in their order as a JSON object.
+/// Returns all quantities in their order as a JSON object.
 template <class Figures, class Answer>
 [[nodiscard]] FigureValue json_of(const Figures& all, const Answer& answer) {
     FigureValue json = FigureValue::object();
@@ -135,7 +136,7 @@ template <class Figures, class Answer>
     return json;
 }
 
-/// A row for each answer: for CSV and Markdown.
+/// Returns a table with one row per answer, for CSV and Markdown.
 template <class Figures, class Columns, class Answers>
 [[nodiscard]] Table figure_table(const Figures& all, const Columns& columns, const Answers& answers,
                                  const CellStyle& style = {}) {
@@ -144,7 +145,7 @@ template <class Figures, class Columns, class Answers>
     for (const FigureColumn& column : columns) {
         const auto& figure = find_figure(all, column.key);
         std::vector<FigureValue> values;
-        std::vector<std::string> members;  // of any of the structures
+        std::vector<std::string> members;  // union over all structures
         for (const auto& answer : answers) {
             values.push_back(column.words ? FigureValue(text_of(all, column.key, answer))
                                           : value_of(all, column.key, answer));
@@ -168,7 +169,8 @@ template <class Figures, class Columns, class Answers>
     return table;
 }
 
-/// A line for each figure and a column for each answer: for people. `heading` says what stands over an answer's column.
+/// Returns a table for people with one row per quantity and one column per answer. `heading` returns the heading of an
+/// answer's column.
 template <class Figures, class Lines, class Answers, class Heading>
 [[nodiscard]] Table comparison_table(const Figures& all, const Lines& lines, const Answers& answers,
                                      const Heading& heading) {
@@ -187,11 +189,11 @@ template <class Figures, class Lines, class Answers, class Heading>
     return table;
 }
 
-/// On one line, with what is no UTF-8 replaced.
+/// Serializes JSON on one line and replaces invalid UTF-8.
 [[nodiscard]] std::string dumped(const FigureValue& json);
-/// {"schema":1,"machines":[...]}, of answers each of which is JSON.
+/// Returns {"schema":1,"machines":[...]} for answers that are JSON objects.
 [[nodiscard]] std::string machines_json(const std::vector<std::string>& answers);
-/// "  note: ..." for each, those that several answers have once.
+/// Formats each note as "  note: ..."; a note that several answers share is printed once.
 [[nodiscard]] std::string notes_once(const std::vector<std::vector<std::string>>& notes);
 
 }  // namespace roofline::core

@@ -8,7 +8,7 @@ using namespace roofline::core;
 
 namespace {
 
-/// A made-up answer: a car trip, which may have a stop.
+/// A made-up answer: a car trip, possibly with a stop.
 struct Stop {
     double seconds = 0;
     std::string where;

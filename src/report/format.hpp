@@ -1,4 +1,4 @@
-// The forms an answer comes in.
+// Output formats of an answer.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace roofline::core {
 
 enum class Format : std::uint8_t { text, json, csv, markdown };
 
-/// Which picture stands beside an answer of `roofline op`.
+/// The picture that accompanies an answer of `roofline op`.
 enum class PlotKind : std::uint8_t { none, roofline, sweep, mesh, timeline };
 
 }  // namespace roofline::core

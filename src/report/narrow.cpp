@@ -13,7 +13,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-/// Bytes of the colour that begins here; 0 for text.
+/// Returns the length in bytes of the colour escape sequence at `at`; 0 if there is none.
 std::size_t colour_at(std::string_view text, std::size_t at) {
     if (text.substr(at, 2) != "\x1b[") return 0;
     const std::size_t end = text.find('m', at);
@@ -32,7 +32,8 @@ std::size_t shown_width(std::string_view text) {
 
 std::size_t indent_of(std::string_view line) { return std::min(line.find_first_not_of(' '), line.size()); }
 
-/// Where what is broken off goes on: under the last column of the line that begins in its first two thirds.
+/// Returns the indentation of continuation lines: the last column of the line that begins in the first two thirds of
+/// the width.
 std::size_t hanging(std::string_view line, std::size_t columns) {
     std::size_t last = indent_of(line) + 2;
     if (line.substr(indent_of(line)).starts_with("note: ")) return indent_of(line) + 6;
@@ -44,7 +45,8 @@ std::size_t hanging(std::string_view line, std::size_t columns) {
     return last;
 }
 
-/// Where a line ends that goes on: at its last blank up to the edge, or else at the first behind it; npos without one.
+/// Returns the position of the blank at which to break a line: the last one within the width, or else the first one
+/// after it; npos if there is none.
 std::size_t last_blank(std::string_view line, std::size_t columns) {
     std::size_t blank = std::string_view::npos;
     std::size_t width = 0;
@@ -70,7 +72,7 @@ std::string broken(std::string line, std::size_t columns) {
     return text + line;
 }
 
-/// Where the columns of a table begin: what has two blanks before it in all lines.
+/// Returns where the columns of a table begin: after two or more positions that are blank in all lines.
 std::vector<std::size_t> columns_of(const Lines& lines) {
     std::size_t width = 0;
     for (const std::string& line : lines) width = std::max(width, line.size());
@@ -85,7 +87,7 @@ std::vector<std::size_t> columns_of(const Lines& lines) {
     return begins;
 }
 
-/// How many of the first columns tell the rows apart, one at least and less than all.
+/// Returns how many leading columns are needed to make all rows distinct: at least one, and fewer than all.
 std::size_t telling(const Lines& lines, const std::vector<std::size_t>& begins) {
     for (std::size_t columns = 1; columns + 1 < begins.size(); ++columns) {
         std::set<std::string> rows;
@@ -95,10 +97,10 @@ std::size_t telling(const Lines& lines, const std::vector<std::size_t>& begins) 
     return 1;
 }
 
-/// A table in blocks of columns, those that tell its rows apart in each.
+/// Splits a table into blocks of columns. Each block repeats the leading columns that make its rows distinct.
 std::string in_blocks(const Lines& lines, const std::vector<std::size_t>& begins, std::size_t columns) {
     const auto end = [&](std::size_t i) { return i + 1 < begins.size() ? begins[i + 1] : std::string::npos; };
-    const auto width = [&](std::size_t i) {  // without the blanks behind it
+    const auto width = [&](std::size_t i) {  // without trailing blanks
         std::size_t widest = 0;
         for (const std::string& line : lines) {
             if (begins[i] >= line.size()) continue;
@@ -131,7 +133,7 @@ std::string in_blocks(const Lines& lines, const std::vector<std::size_t>& begins
     return text;
 }
 
-/// Lines without an empty one between them.
+/// Narrows a run of non-empty lines.
 std::string narrowed_run(const Lines& lines, std::size_t columns) {
     const auto wide = [&](const std::string& line) { return shown_width(line) > columns; };
     std::string text;
@@ -139,7 +141,7 @@ std::string narrowed_run(const Lines& lines, std::size_t columns) {
         for (const std::string& line : lines) text += line + '\n';
         return text;
     }
-    // the heading of a table is no row of it
+    // A heading above the table is not one of its rows.
     const auto spaced = [](const std::string& line) { return line.find("  ", indent_of(line)) != std::string::npos; };
     if (lines.size() > 2 && !wide(lines[0]) && !spaced(lines[0]) && spaced(lines[1])) {
         return lines[0] + '\n' + narrowed_run({lines.begin() + 1, lines.end()}, columns);
@@ -149,14 +151,14 @@ std::string narrowed_run(const Lines& lines, std::size_t columns) {
                            [](char c) { return static_cast<unsigned char>(c) >= 0x80 || c == '\x1b'; });
     });
     const std::vector<std::size_t> begins = columns_of(lines);
-    constexpr std::size_t least_columns = 5;  // lists of figures with remarks have fewer
+    constexpr std::size_t least_columns = 5;  // listings of values with remarks have fewer columns
     if (plain && lines.size() > 1 && begins.size() >= least_columns && begins.back() > columns * 2 / 3) {
         return in_blocks(lines, begins, columns);
     }
     for (std::size_t i = 0; i < lines.size(); ++i) {
         std::string line = lines[i];
         if (wide(line)) {
-            // what was broken for wider pages goes on in one piece
+            // Lines that were wrapped for a wider page are joined before they are wrapped again.
             const std::size_t indent = hanging(line, columns);
             while (i + 1 < lines.size() && indent_of(lines[i + 1]) == indent &&
                    lines[i + 1].find("  ", indent) == std::string::npos) {

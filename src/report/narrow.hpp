@@ -1,4 +1,4 @@
-// Text of reports made to fit into fewer columns than it was written for.
+// Fits the text of a report into fewer columns than it was written for.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace roofline::core {
 
-/// Lines that are wider than `columns` broken: tables into blocks of whole columns one below the other, each with the
-/// first columns, as many as tell its rows apart, all others at words, what follows under the last of the line's
-/// columns that leaves room. Other lines stay as they are, and so does a word that is too long. Sequences that colour
-/// text take no room.
+/// Breaks all lines that are wider than `columns`. Tables are split into stacked blocks of whole columns, each of which
+/// repeats as many leading columns as make its rows distinct. Other lines are broken between words, and their
+/// continuations are indented to the last column of the line that leaves enough room. Narrower lines and words that are
+/// too long stay as they are. Colour escape sequences have no width.
 [[nodiscard]] std::string narrowed(std::string_view text, std::size_t columns);
 
 }  // namespace roofline::core

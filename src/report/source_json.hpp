@@ -1,4 +1,4 @@
-// A rate with its origin, as every JSON answer writes it under "sources".
+// A rate and its source in the form that all JSON answers share under "sources".
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

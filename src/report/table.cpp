@@ -14,7 +14,7 @@ std::string_view cell(const std::vector<std::string>& row, std::size_t column) {
     return column < row.size() ? std::string_view(row[column]) : std::string_view();
 }
 
-/// Whether a spreadsheet would run the cell: what begins like a formula and is neither a number nor a mark.
+/// Whether a spreadsheet would evaluate the cell: it begins like a formula and is neither a number nor a mark.
 bool runs_in_spreadsheet(std::string_view text) {
     if (text.size() < 2 || std::string_view("=+-@\t\r").find(text.front()) == std::string_view::npos) return false;
     const std::string_view digits = text.substr(text.front() == '+' ? 1 : 0);
@@ -51,7 +51,7 @@ std::size_t display_width(std::string_view text) {
         return static_cast<std::size_t>(
             std::count_if(shown.begin(), shown.end(), [](char c) { return !continues_character(c); }));
     };
-    // characters that turn the direction of text are shown as what they are
+    // Bidirectional control characters are printed as escape sequences.
     const bool any = text.find_first_of("\xD8\xE2") != std::string_view::npos;
     return any ? width(with_directions_shown(text)) : width(text);
 }

@@ -1,4 +1,4 @@
-// A table of texts, and its three printed forms.
+// A table of strings and its three printed forms.
 #pragma once
 
 #include <cstddef>
@@ -8,27 +8,28 @@
 
 namespace roofline::core {
 
-/// Characters on a line of what is printed for people.
+/// Width in characters of output for people.
 inline constexpr std::size_t page_width = 100;
 
 struct Table {
     std::vector<std::string> head;
-    std::vector<std::vector<std::string>> rows;  ///< as long as `head`; shorter rows end in empty cells
-    std::vector<bool> right;                     ///< columns that are set flush right; missing ones are flush left
+    std::vector<std::vector<std::string>> rows;  ///< as long as `head`; shorter rows are padded with empty cells
+    std::vector<bool> right;                     ///< right-aligned columns; columns beyond its end are left-aligned
 };
 
-/// Columns two spaces apart, each line after `indent` spaces. No cell is cut.
+/// Returns the table as text: columns are two spaces apart, and each line is indented by `indent` spaces. No cell is
+/// cut.
 [[nodiscard]] std::string table_text(const Table& table, std::size_t indent = 0);
 [[nodiscard]] std::string table_markdown(const Table& table);
-/// RFC 4180, lines end in "\n".
+/// Returns the table as CSV by RFC 4180, with lines that end in "\n".
 [[nodiscard]] std::string table_csv(const Table& table);
 
-/// Characters of a UTF-8 text.
+/// Returns the number of characters of a UTF-8 text as displayed.
 [[nodiscard]] std::size_t display_width(std::string_view text);
-/// At most `width` characters, the last three of them dots when something was cut.
+/// Returns at most `width` characters; if something was cut, the last three are dots.
 [[nodiscard]] std::string fitted(std::string_view text, std::size_t width);
-/// Words on lines of at most `width` characters, every line after the first behind `indent` spaces. Longer words stay
-/// whole.
+/// Wraps a text at words to lines of at most `width` characters; the first line begins at column `first`, all others
+/// are indented by `indent` spaces. Longer words are not broken.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t first, std::size_t indent, std::size_t width);
 
 }  // namespace roofline::core

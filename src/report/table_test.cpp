@@ -17,7 +17,7 @@ TEST_CASE("columns of a text table line up by characters, not bytes") {
           "\xC3\xA9\xC3\xA9\xC3\xA9      20\n"
           "b\n");
     CHECK(table_text({{"x"}, {}, {}}, 3) == "   x\n");
-    CHECK(display_width("a\u202E\u00E9") == 1 + 6 + 1);  // shown as \u202e
+    CHECK(display_width("a\u202E\u00E9") == 1 + 6 + 1);  // displayed as \u202e
 }
 
 TEST_CASE("Markdown escapes what it would take for markup") {

@@ -1,4 +1,5 @@
-// The commands: their words, their help, and what they ask for. To add one is to name it at the end of this file.
+// The commands of the program: their options, their help, and the requests that they create. A new command is added to
+// the table at the end of this file.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,7 +13,7 @@
 
 namespace roofline::core::cli {
 
-/// A request of each kind.
+/// An optional request of each kind.
 template <class... Variants>
 struct OneOfEach;
 template <class... Asked, class... Local>
@@ -20,13 +21,13 @@ struct OneOfEach<std::variant<Asked...>, std::variant<Local...>> {
     using Type = std::tuple<Asked..., Local...>;
 };
 
-/// What the words of a line fill in, whichever command it is.
+/// Storage for the parsed options of a command line, whichever command it has.
 struct Line {
     Words words;
     PlotFiles plots;
     OneOfEach<AnyRequest, AnyLocalRequest>::Type requests;
     std::string shell;
-    const CLI::App* app = nullptr;  ///< all commands with their words
+    const CLI::App* app = nullptr;  ///< the parser with all commands and options
 
     template <class Asked>
     [[nodiscard]] Asked& request() {
@@ -34,19 +35,20 @@ struct Line {
     }
 };
 
-/// A request, or a text that is the answer itself.
+/// A request, or a text that is the answer.
 using What = std::variant<AnyRequest, AnyLocalRequest, std::string>;
 
 struct Command {
-    const char* name;  ///< "op", or behind the command that it belongs to, "measure import"
+    const char* name;  ///< "op", or for a subcommand its full path, "measure import"
     const char* does;
-    const char* examples;           ///< the beginning of its help
-    void (*add)(CLI::App&, Line&);  ///< gives it its options
+    const char* examples;           ///< printed at the beginning of its help
+    void (*add)(CLI::App&, Line&);  ///< adds its options to the parser
     Result<What> (*request)(
-        Line&);  ///< the parsed line as a request. Errors: unreadable files, words that exclude one another
+        /// Converts the parsed line to a request. Errors: unreadable files, options that exclude one another.
+        Line&);
 };
 
-/// Each stands beside its options, in `train_options.cpp` or the like.
+/// Each command is defined next to its options, in `train_options.cpp` and so on.
 extern const Command op_command;
 extern const Command machine_command;
 extern const Command model_command;
@@ -60,7 +62,7 @@ extern const Command import_command;
 extern const Command run_command;
 extern const Command completion_command;
 
-/// In the order of the help. One that belongs to another stands behind it.
+/// All commands in the order of the help. A subcommand follows its parent.
 inline constexpr const Command* commands[] = {
     &op_command,       &machine_command, &model_command,   &train_command,  &serve_command, &trace_command,
     &validate_command, &fit_command,     &measure_command, &import_command, &run_command,   &completion_command};

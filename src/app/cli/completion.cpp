@@ -10,13 +10,13 @@ namespace roofline::core::cli {
 
 namespace {
 
-/// An option with what a shell needs to know of it.
+/// An option with the properties that completion needs.
 struct CompletedOption {
     std::string name;                  ///< "--on"
-    std::string help;                  ///< one line, without quotes
-    bool value = false;                ///< a word follows
-    bool machine = false;              ///< and it is a machine
-    std::vector<std::string> choices;  ///< the words that may follow, where they are few
+    std::string help;                  ///< one line without quotes
+    bool value = false;                ///< takes a value
+    bool machine = false;              ///< its value names a machine
+    std::vector<std::string> choices;  ///< all possible values, if there are few
 };
 
 struct CompletedCommand {
@@ -25,7 +25,7 @@ struct CompletedCommand {
     std::vector<CompletedOption> options;
 };
 
-// Up to the first stop, and nothing that a shell would take for its own.
+// Returns the first sentence without characters that have a meaning for a shell.
 std::string one_line(const std::string& text) {
     std::string line;
     for (const char c : text) {
@@ -39,7 +39,7 @@ std::string one_line(const std::string& text) {
     return line;
 }
 
-// "WHEN:{auto,always,never}" or "cpu|network|gpu"
+// Parses "WHEN:{auto,always,never}" or "cpu|network|gpu".
 std::vector<std::string> choices_in(const std::string& type) {
     std::vector<std::string> choices;
     const std::size_t brace = type.find('{');
@@ -77,7 +77,7 @@ void add_command(const CLI::App& app, const std::string& path, std::vector<Compl
     }
 }
 
-/// What may follow a command: the last words of the commands below it.
+/// Returns the last words of all subcommands of a command.
 std::vector<std::string> below(const std::vector<CompletedCommand>& commands, const std::string& path) {
     std::vector<std::string> words;
     for (const CompletedCommand& each : commands) {
@@ -95,7 +95,7 @@ std::string names_of(const CompletedCommand& command) {
     return fmt::format("{}", fmt::join(names, " "));
 }
 
-/// What "$command $word" is when the word is a command, as a pattern of `case`.
+/// Returns a `case` pattern that matches "$command $word" if the word is a command.
 std::string patterns(const std::vector<CompletedCommand>& commands) {
     std::vector<std::string> all;
     for (const CompletedCommand& each : commands) {

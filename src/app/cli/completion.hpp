@@ -1,4 +1,4 @@
-// Completion of commands, options and machines for shells, made from the same tables that the words are parsed with.
+// Shell completion of commands, options and machines, generated from the tables of the parser.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,7 +9,7 @@
 
 namespace roofline::core::cli {
 
-/// The script for bash, zsh or fish. `machines` are what --on can name. Error: another shell.
+/// Returns the script for bash, zsh or fish. `machines` lists the values of --on. Error: an unsupported shell.
 [[nodiscard]] Result<std::string> completion_script(const CLI::App& app, const std::string& shell,
                                                     const std::vector<std::string>& machines);
 

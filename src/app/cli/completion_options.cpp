@@ -1,4 +1,4 @@
-// The words of `roofline completion`.
+// The options of `roofline completion`.
 #include "app/cli/commands.hpp"
 #include "app/cli/completion.hpp"
 #include "machine/catalogue.hpp"

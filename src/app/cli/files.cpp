@@ -28,7 +28,7 @@ tl::unexpected<Error> failed(std::string_view doing, const std::string& path, in
     return fail("file", fmt::format("cannot {} {}: {}", doing, path, std::strerror(error)), std::string(remedy));
 }
 
-// Everything, or errno.
+// Writes all of the content; returns 0 or errno.
 int write_all(int file, std::string_view content) {
     while (!content.empty()) {
         const ssize_t written = ::write(file, content.data(), content.size());
@@ -41,7 +41,7 @@ int write_all(int file, std::string_view content) {
     return 0;
 }
 
-/// Which files the command has read or written: one that it replaced would be lost.
+/// Files that the command has read or written. It refuses to replace one of them, because its content would be lost.
 std::vector<std::pair<dev_t, ino_t>>& known_files() {
     static std::vector<std::pair<dev_t, ino_t>> files;
     return files;
@@ -56,10 +56,10 @@ bool is_input(const struct stat& file) {
     return std::find(known_files().begin(), known_files().end(), id) != known_files().end();
 }
 
-/// Where a symbolic link leads, whether something is there or not.
+/// Returns the target of a symbolic link, whether or not it exists.
 Result<std::string> behind_links(const std::string& path) {
     std::string target = path;
-    constexpr int most_links = 40;  // as Linux follows
+    constexpr int most_links = 40;  // the limit of Linux
     for (int links = 0; links < most_links; ++links) {
         std::string to(PATH_MAX, '\0');
         const ssize_t length = ::readlink(target.c_str(), to.data(), to.size());
@@ -72,7 +72,7 @@ Result<std::string> behind_links(const std::string& path) {
     return failed("write", path, ELOOP);
 }
 
-/// Signals that end the process wait while one of these lives.
+/// Blocks signals that would end the process during its lifetime.
 class HeldSignals {
 public:
     HeldSignals() {
@@ -89,8 +89,8 @@ private:
     sigset_t before_{};
 };
 
-/// A new file in the folder of `target`, its name in `part`; below 0 with errno where there can be none. The name is
-/// random, since process numbers repeat in containers.
+/// Creates a new file in the folder of `target` and stores its name in `part`. Returns a negative number and sets errno
+/// if it fails. The name is random because process ids repeat in containers.
 int open_beside(const std::string& target, std::string& part) {
     const std::size_t slash = target.rfind('/');
     const std::string folder = slash == std::string::npos ? "" : target.substr(0, slash + 1);
@@ -117,7 +117,7 @@ Status write_in_place(const std::string& path, const std::string& target, std::s
 }  // namespace
 
 Result<FileHead> FileHead::open(const std::string& path) {
-    // a FIFO that nobody writes to is refused instead of waited for
+    // O_NONBLOCK: a FIFO without a writer is refused instead of waited for.
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) return failed("open", path, errno);
     struct stat facts{};
@@ -190,9 +190,10 @@ Status write_file(const std::string& path, std::string_view content) {
         return fail("file", fmt::format("{} is a file that this command has read or written: it is not replaced", path),
                     "name another file");
     }
-    // A device or pipe cannot be replaced by renaming.
+    // A device or a pipe cannot be replaced by renaming.
     if (exists && !S_ISREG(existing.st_mode)) return write_in_place(path, target, content);
-    const HeldSignals held;  // a file is whole before a signal ends the process; no half of one stays behind
+    // a signal ends the process only after the file is complete, so that no partial file remains
+    const HeldSignals held;
     std::string part;
     const int file = open_beside(target, part);
     if (file < 0) return failed("write", path, errno);
@@ -212,15 +213,15 @@ Status write_file(const std::string& path, std::string_view content) {
 }
 
 void complain(std::string_view text) {
-    // there is nobody left to tell where this fails
+    // A failure here cannot be reported to anybody.
     (void)write_all(STDERR_FILENO, text);
 }
 
 void hold_standard_files() {
-    // A file that is opened later must not get the number of one of these, or what is printed would go there.
+    // A file that is opened later must not get the number of a standard stream, or output would go to that file.
     for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (::fcntl(number, F_GETFD) >= 0 || errno != EBADF) continue;
-        // opened the wrong way round, so that reading and writing still fail as they would have
+        // The access mode is inverted, so that reading and writing still fail as they would on a closed descriptor.
         (void)::open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     }
 }

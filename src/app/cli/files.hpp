@@ -1,4 +1,4 @@
-// The command line's dealings with the disk.
+// File access of the command line.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace roofline::core::cli {
 
-/// Whether a file that is read may be replaced by the same command: what a measurement goes on from may.
+/// Whether the command may replace a file that it has read. It may if it continues a measurement from it.
 enum class Reading { to_keep, to_replace };
 
-/// The whole of a file, or of standard input for "-". Errors: missing, a directory, unreadable, beyond 256 MiB
-/// (measurement tables are the largest).
+/// Reads a whole file, or standard input for "-". Errors: it is missing, a directory, unreadable, or larger than 256
+/// MiB (measurement tables are the largest).
 [[nodiscard]] Result<std::string> read_file(const std::string& path, Reading reading = Reading::to_keep);
 
-/// A file of which only the beginning is wanted, however long it is.
+/// A file of which only the beginning is read, whatever its size.
 class FileHead {
 public:
-    /// Errors: missing, a directory, a pipe, unreadable.
+    /// Errors: the file is missing, a directory, a pipe, or unreadable.
     [[nodiscard]] static Result<FileHead> open(const std::string& path);
     FileHead(FileHead&& other) noexcept;
     FileHead& operator=(FileHead&&) = delete;
@@ -27,9 +27,9 @@ public:
     FileHead& operator=(const FileHead&) = delete;
     ~FileHead();
 
-    /// In bytes.
+    /// Returns the size of the file in bytes.
     [[nodiscard]] std::uint64_t size() const { return size_; }
-    /// The first `bytes`, or as many as there are.
+    /// Reads the first `bytes`, or the whole file if it is shorter.
     [[nodiscard]] Result<std::string> read(std::uint64_t bytes) const;
 
 private:
@@ -40,18 +40,18 @@ private:
     std::uint64_t size_;
 };
 
-/// Writes beside the target and renames, so that the target is whole or untouched, whatever signal comes; it keeps its
-/// mode, and a symbolic link stays one. "-" is standard output. Errors: what the system says; a file that the command
-/// has read to keep, or already written.
+/// Writes a temporary file next to the target and renames it, so that the target is either complete or unchanged, even
+/// if a signal arrives. The target keeps its mode, and a symbolic link remains one. "-" is standard output. Errors:
+/// errors of the system; the command has read this file and must keep it, or has already written it.
 [[nodiscard]] Status write_file(const std::string& path, std::string_view content);
 
-/// Writes to standard error, if it can be.
+/// Writes to standard error; failures are ignored.
 void complain(std::string_view text);
 
-/// Sees to it that standard input, output and error have their numbers, also where the caller has closed them.
+/// Makes sure that descriptors 0, 1 and 2 are open, even if the caller has closed them.
 void hold_standard_files();
 
-/// Writes all of it to standard output. Error: it could not take it (a full disk, a closed pipe).
+/// Writes everything to standard output. Error: the write failed (a full disk, a closed pipe).
 [[nodiscard]] Status print(std::string_view content);
 
 }  // namespace roofline::core::cli

@@ -1,4 +1,4 @@
-// The words of `roofline machine`.
+// The options of `roofline machine`.
 #include "app/cli/commands.hpp"
 
 namespace roofline::core::cli {

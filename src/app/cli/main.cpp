@@ -1,4 +1,4 @@
-// The command line door: words in, answer on standard output, everything else on standard error.
+// The entry point of the command line: arguments in, the answer on standard output, everything else on standard error.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -39,7 +39,7 @@ int report(const Error& error, bool json, int exit_code) {
 }
 
 Status write_plots(const std::string& svg, const cli::PlotFiles& files) {
-    if (svg.empty()) return {};  // of ranks only the first one answers
+    if (svg.empty()) return {};  // of several ranks only the first one has an answer
     if (!files.svg.empty()) {
         ROOFLINE_CHECK(cli::write_file(files.svg, svg));
     }
@@ -48,7 +48,7 @@ Status write_plots(const std::string& svg, const cli::PlotFiles& files) {
     return cli::write_file(files.png, png);
 }
 
-/// Said without asking for memory.
+/// Reports the error without allocating memory.
 int out_of_memory(bool json) {
     constexpr std::string_view text =
         "error: out of memory\n"
@@ -60,7 +60,7 @@ int out_of_memory(bool json) {
     return 1;
 }
 
-/// Where memory ends before main() begins, or where nothing can be thrown through, this is what is left.
+/// Terminate handler, for memory that is exhausted before main() begins or where no exception can propagate.
 [[noreturn]] void give_up() {
     if (const std::exception_ptr problem = std::current_exception()) {
         try {
@@ -68,16 +68,16 @@ int out_of_memory(bool json) {
         } catch (const std::bad_alloc&) {
             ::_exit(out_of_memory(false));
         } catch (...) {
-            cli::complain("error: the program is at fault\n");  // a core may tell more
+            cli::complain("error: the program is at fault\n");  // a core dump may tell more
         }
     }
     std::abort();
 }
 
-/// The first of all initialisers: those of libraries ask for memory as well.
+/// Runs before all other initializers because those of libraries allocate memory, too.
 [[gnu::constructor(101)]] void expect_the_worst() { std::set_terminate(give_up); }
 
-/// Whether the answer is a program in the notation, for another command to read.
+/// Whether the answer is a program in the notation, which another command may read.
 bool is_program(const cli::Parsed& parsed) {
     if (!parsed.request) return false;
     const auto* model = std::get_if<ModelRequest>(&parsed.request->what);
@@ -93,7 +93,7 @@ bool is_later_rank() {
 int run(const std::vector<std::string>& arguments, bool& json) {
     auto parsed = cli::parse_arguments(arguments, json);
     if (!parsed) {
-        // all ranks have the same words, and the first one reports what is wrong with them
+        // All ranks have the same arguments, so only the first one reports what is wrong with them.
         return is_later_rank() ? 0 : report(parsed.error(), json, 2);
     }
     if (!parsed->request && !parsed->local) {
@@ -106,7 +106,7 @@ int run(const std::vector<std::string>& arguments, bool& json) {
     progress.end();
     if (response.error) return report(*response.error, json, response.exit_code);
     for (const NamedText& file : response.files) {
-        // the folder of the machine that `--on this` means is ours to make; others are the user's
+        // The folder of the machine file of `--on this` is created if needed; other folders must exist.
         if (this_machine_path() == file.name) {
             if (auto status = make_folder_of(file.name); !status) return report(status.error(), json, 1);
         }
@@ -127,13 +127,13 @@ int run(const std::vector<std::string>& arguments, bool& json) {
 int main(int argc, char** argv) {
     cli::hold_standard_files();
     std::signal(SIGPIPE, SIG_DFL);  // `roofline ... | head` ends quietly
-    std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is a write that fails
+    std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit fails with an error instead
     bool json = false;
     try {
         return run(std::vector<std::string>(argv + 1, argv + argc), json);
     } catch (const std::bad_alloc&) {
         return out_of_memory(json);
-    } catch (const std::exception& problem) {  // a library's
+    } catch (const std::exception& problem) {  // thrown by a library
         cli::complain(fmt::format("error: {}\n", problem.what()));
         return 1;
     }

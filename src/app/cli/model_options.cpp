@@ -1,4 +1,4 @@
-// The words of `roofline model`.
+// The options of `roofline model`.
 #include <unistd.h>
 
 #include "app/cli/commands.hpp"
@@ -21,7 +21,7 @@ constexpr const char* model_examples = R"(examples:
 
 )";
 
-/// A file that may lie beside another; nothing when it does not.
+/// Reads a file in the same folder as `path`; returns an empty text if it does not exist.
 Result<NamedText> beside(const std::string& path, const char* name) {
     const std::size_t slash = path.find_last_of('/');
     NamedText file{(slash == std::string::npos ? "" : path.substr(0, slash + 1)) + name, ""};
@@ -42,7 +42,7 @@ Result<WeightFile> load_head(const std::string& path) {
     return weights;
 }
 
-/// The heads of one file of weights or of all that an index names, and the configuration beside them.
+/// Reads the headers of one weight file, or of all files that an index names, and the configuration next to them.
 Status load_checkpoint(const std::string& path, ModelRequest& model) {
     std::vector<std::string> names{path};
     if (is_weight_index(path)) {

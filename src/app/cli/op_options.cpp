@@ -1,4 +1,4 @@
-// The words of `roofline op`.
+// The options of `roofline op`.
 #include "app/cli/commands.hpp"
 
 namespace roofline::core::cli {

@@ -40,13 +40,13 @@ Exit status: 0 done; 1 nothing fits, a check failed, or a file could not be writ
 Text is as wide as COLUMNS or the terminal says; NO_COLOR turns colours off.
 )";
 
-// "roofline measure import"
+// Returns the full path of a command: "roofline measure import".
 std::string path_of(const CLI::App& command) {
     const CLI::App* parent = command.get_parent();
     return parent == nullptr ? "roofline" : fmt::format("{} {}", path_of(*parent), command.get_name());
 }
 
-// The command of a name, which may stand behind that of another.
+// Finds a command by its name, which for a subcommand includes that of its parent.
 CLI::App* find_command(CLI::App& app, std::string_view name) {
     const std::size_t space = name.find(' ');
     CLI::App* first = app.get_subcommand(std::string(name.substr(0, space)));
@@ -59,12 +59,12 @@ CLI::App* make_command(CLI::App& app, std::string_view name, const char* does) {
     return parent->add_subcommand(std::string(name.substr(space == std::string_view::npos ? 0 : space + 1)), does);
 }
 
-// "measure" of "measure import"
+// Returns "measure" for "measure import".
 std::string_view first_word(std::string_view name) { return name.substr(0, name.find(' ')); }
 
-// Whether options of a command can matter to a line: those of others than the one that it begins with do not, and
-// making them all takes as long as many an answer. Completion lists them all, and so does help where the line begins
-// with no command.
+// Whether the options of a command can matter for this command line. Options of other commands than the first one do
+// not, and creating all of them takes as long as many an answer. Completion needs all of them, and so does the help for
+// a line that does not begin with a command.
 bool may_matter(const Command& command, const std::vector<std::string>& arguments) {
     const std::string_view begins = arguments.empty() ? std::string_view() : arguments.front();
     const bool known = std::any_of(std::begin(commands), std::end(commands),
@@ -72,7 +72,7 @@ bool may_matter(const Command& command, const std::vector<std::string>& argument
     return !known || begins == "completion" || first_word(command.name) == begins;
 }
 
-// CLI11's complaint in our words, with the nearest option or command where one was mistyped.
+// Rephrases an error of CLI11 and suggests the nearest option or command if one was mistyped.
 Error usage_error(const CLI::App& app, const CLI::ParseError& problem, const std::vector<std::string>& arguments) {
     const CLI::App* command = &app;
     while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
@@ -101,19 +101,20 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& problem, const std
     return error;
 }
 
-// Help of the command that the line begins with, or of the whole program.
+// Returns the help of the command that the line begins with, or of the whole program.
 std::string help_text(CLI::App& app, const std::vector<std::string>& arguments) {
     const std::string line = fmt::format("{} ", fmt::join(arguments, " "));
     const Command* wanted = nullptr;
     for (const Command* command : commands) {
-        if (line.starts_with(std::string(command->name) + " ")) wanted = command;  // the longer names stand behind
+        // longer names come later in the table
+        if (line.starts_with(std::string(command->name) + " ")) wanted = command;
     }
     if (wanted == nullptr) return fmt::format("{}\n{}{}", examples, app.help(), exits);
     const CLI::App* command = find_command(app, wanted->name);
     return wanted->examples + command->help(path_of(*command->get_parent()));
 }
 
-// The request of the command that was parsed.
+// Creates the request of the parsed command.
 Status ask(CLI::App& app, Line& line, Parsed& parsed) {
     ROOFLINE_TRY(auto format, format_of(line.words));
     const bool color = color_wanted(line.words.color);
@@ -161,7 +162,7 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         command->add(*sub, line);
     }
     Parsed parsed;
-    // Help needs no other argument to be right.
+    // Help does not require that other arguments are valid.
     const bool wants_help = std::any_of(arguments.begin(), arguments.end(),
                                         [](const std::string& word) { return word == "-h" || word == "--help"; });
     if (wants_help || arguments.empty()) {

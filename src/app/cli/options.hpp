@@ -1,4 +1,4 @@
-// The command line: words to a request.
+// The command line: conversion of arguments to a request.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace roofline::core::cli {
 
-/// Where a plot goes.
+/// Destinations of a plot.
 struct PlotFiles {
     std::string svg;
     std::string png;
 };
 
-/// What the words ask for: a request, one of this machine, or a text to print (help, version).
+/// A parsed command line: a request, a local request, or a text to print (help, version).
 struct Parsed {
     std::optional<Request> request;
     std::optional<LocalRequest> local;
@@ -24,7 +24,8 @@ struct Parsed {
     std::string print;
 };
 
-/// Errors: unknown commands and options with the nearest, unreadable files. `json` says whether errors go out as JSON.
+/// Errors: unknown commands and options (the hint names the nearest match), unreadable files. `json` is set to whether
+/// errors are printed as JSON.
 [[nodiscard]] Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& json);
 
 }  // namespace roofline::core::cli

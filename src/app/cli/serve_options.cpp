@@ -1,4 +1,4 @@
-// The words of `roofline serve`.
+// The options of `roofline serve`.
 #include "app/cli/commands.hpp"
 #include "app/cli/files.hpp"
 

@@ -1,4 +1,4 @@
-// The words of `roofline validate` and `roofline fit`, which read tables of measurements.
+// The options of `roofline validate` and `roofline fit`, which read tables of measurements.
 #include "app/cli/commands.hpp"
 #include "app/cli/files.hpp"
 

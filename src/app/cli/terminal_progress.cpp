@@ -34,7 +34,7 @@ void TerminalProgress::at(std::string_view what, double fraction) {
     shown_ = true;
     const double share = std::clamp(fraction, 0.0, 1.0);
     const auto full = static_cast<std::size_t>(share * bar_width);
-    // erased to the end of the line, since the last text may have been longer
+    // The rest of the line is erased because the previous text may have been longer.
     complain(fmt::format("\r[{}{}] {:3.0f} % {}\x1b[K", std::string(full, '#'), std::string(bar_width - full, '.'),
                          share * 100, what.substr(0, 48)));
 }

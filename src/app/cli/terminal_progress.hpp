@@ -1,4 +1,4 @@
-// A progress bar on standard error, where that is a terminal.
+// A progress bar on standard error, if that is a terminal.
 #pragma once
 
 #include <chrono>
@@ -8,13 +8,13 @@
 
 namespace roofline::core::cli {
 
-/// Shown from half a second on, redrawn at most ten times a second.
+/// The bar appears after half a second and is redrawn at most ten times per second.
 class TerminalProgress : public Progress {
 public:
     TerminalProgress();
     ~TerminalProgress() override;
     void at(std::string_view what, double fraction) override;
-    /// Takes the bar away.
+    /// Removes the bar.
     void end();
 
 private:

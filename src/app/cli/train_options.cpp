@@ -1,4 +1,4 @@
-// The words of `roofline train`.
+// The options of `roofline train`.
 #include "app/cli/commands.hpp"
 #include "app/cli/files.hpp"
 

@@ -79,7 +79,8 @@ Result<double> parse_fraction(std::string_view text, std::string_view what, std:
 
 namespace {
 
-/// "publisher/model", as a model is called where it is published; a path to a file that is there is none.
+/// Whether the word has the form "publisher/model" under which models are published. The path of an existing file is
+/// not a model name.
 bool is_model_name(const std::string& word) {
     const std::size_t slash = word.find('/');
     const bool one = slash != std::string::npos && slash > 0 && word.find('/', slash + 1) == std::string::npos;
@@ -150,7 +151,7 @@ Result<std::vector<MachineRef>> load_machines(const std::vector<std::string>& na
             machines.push_back({"this", std::move(*text), name.size() > 5 ? name.substr(5) : "", {}});
             continue;
         }
-        // my.toml:4x4 is a slice of the machine in the file
+        // my.toml:4x4 is a slice of the machine in the file.
         const std::size_t colon = name.rfind(".toml:");
         if (colon != std::string::npos) {
             reference.name = name.substr(0, colon + 5);

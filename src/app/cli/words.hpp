@@ -1,4 +1,4 @@
-// What all commands read alike: machines, calibrations, programs, formats and plots.
+// Options that several commands share: machines, calibrations, programs, formats and plots.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,7 +14,7 @@
 
 namespace roofline::core::cli {
 
-/// Words of the line after CLI11's pattern.
+/// Values of options as strings, as CLI11 has stored them.
 struct Words {
     std::vector<std::string> calibrations;
     std::vector<std::string> tables;
@@ -37,7 +37,7 @@ struct Words {
     bool thorough = false;
 };
 
-/// An option that may be given several times.
+/// Adds an option that may be given several times.
 void repeated(CLI::App& app, const std::string& name, std::vector<std::string>& target, const std::string& help,
               const std::string& value);
 void add_formats(CLI::App& app, Words& words);
@@ -46,19 +46,19 @@ void add_plots(CLI::App& app, PlotFiles& plots, const std::string& what);
 
 [[nodiscard]] Result<CalibrationRef> load_calibrations(const std::vector<std::string>& names);
 [[nodiscard]] Result<std::vector<MachineRef>> load_machines(const std::vector<std::string>& names);
-/// A configuration: a file, standard input for "-", or the name of a model that the program knows,
-/// "meta-llama/Llama-3.1-70B" too.
+/// Loads a configuration: from a file, from standard input for "-", or for the name of a known model, which may include
+/// its publisher, "meta-llama/Llama-3.1-70B".
 [[nodiscard]] Result<NamedText> load_model(const std::string& word);
-/// A program in the notation has a bracket; anything else names a file.
+/// Loads a program. A word with a bracket is a program in the notation, any other the name of a file.
 [[nodiscard]] Status load_program(const std::string& word, OpRequest& op);
 
-/// The day, "2026-01-31".
+/// Returns today's date: "2026-01-31".
 [[nodiscard]] std::string today();
-/// A fraction: "10%" or "0.1". `what` begins the message about anything else, `remedy` is its remedy.
+/// Parses a fraction: "10%" or "0.1". `what` is the beginning of the error message, `remedy` is its hint.
 [[nodiscard]] Result<double> parse_fraction(std::string_view text, std::string_view what, std::string_view remedy);
 [[nodiscard]] bool color_wanted(const std::string& when);
-/// How wide text on standard output may be: what COLUMNS says, or the terminal. None where neither does, or where it is
-/// too narrow to be meant.
+/// Returns the width available for text on standard output: COLUMNS, or the width of the terminal. Empty if neither is
+/// known or the value is implausibly small.
 [[nodiscard]] std::optional<std::size_t> columns_wanted();
 [[nodiscard]] Result<Format> format_of(const Words& words);
 [[nodiscard]] Status check_plots(const Words& words, const PlotFiles& files);

@@ -100,7 +100,7 @@ TEST_CASE("an invalid existing file does not cause a failure") {
 }
 
 TEST_CASE("elementwise operations are timed for several row lengths with equal numbers of elements") {
-    // rows of one length would not separate the time per element from the time per row
+    // Rows of a single length would not separate the time per element from the time per row.
     for (const Effort effort : {Effort::quick, Effort::thorough}) {
         std::map<std::string, std::set<std::string>> rows;
         for (const FitSubject& subject : fit_subjects(effort)) {
@@ -131,7 +131,7 @@ TEST_CASE("programs that run are fitted, and programs that cannot run are noted"
         CHECK(each.measured_s > 0);
         CHECK(each.lower_s > 0);
     }
-    // on a busy machine too few undisturbed runs remain
+    // On a busy machine too few undisturbed runs remain.
     if (fit->programs.size() < fewest_kernels || fit->calibration.kernels.empty()) return;
     CHECK(fit->calibration.kernels.front().key.kind == KernelKind::contraction);
     CHECK(fit->calibration.kernels.front().key.dtype == "f32");

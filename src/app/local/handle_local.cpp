@@ -14,7 +14,8 @@ int exit_code(const Error& error) {
 }  // namespace
 
 Response handle_local(const LocalRequest& request, Progress& progress) {
-    // here, while there is but one thread: MPI's read the environment, which must not move under them
+    // This must happen while there is a single thread: threads of MPI read the environment, which must not change
+    // meanwhile.
     configure_openmp(1);
     auto response = std::visit(
         [&](const auto& asked) { return handle(asked, request.format, request.color, progress); }, request.what);

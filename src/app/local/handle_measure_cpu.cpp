@@ -16,7 +16,7 @@ namespace roofline::core {
 
 namespace {
 
-// fraction of the total time; the rest is used for the matmuls and programs that are timed
+// Fraction of the total time; the rest is used for the matmuls and programs that are timed.
 constexpr double measuring_share = 0.6;
 
 CpuMeasureOptions options_of(Effort effort) {
@@ -78,7 +78,7 @@ Status run_programs(const MeasureRequest& request, const CpuMeasurement& measure
 
 Result<Response> handle_measure_cpu(const MeasureRequest& request, Format format, bool color, Progress& progress) {
     ROOFLINE_CHECK(check_replacement(request));
-    // anything that would prevent writing the result must fail before the minute-long measurement
+    // Anything that would prevent writing the result must fail before the measurement, which takes a minute.
     std::string path = request.output;
     if (path.empty()) {
         ROOFLINE_TRY(path, this_machine_path());

@@ -13,7 +13,7 @@ namespace roofline::core {
 
 namespace {
 
-/// About ten seconds, most of a minute, or some minutes: there are about thirty figures.
+/// Durations are about ten seconds, most of a minute, or several minutes; there are about thirty quantities to measure.
 GpuMeasureOptions gpu_options(Effort effort) {
     GpuMeasureOptions options;
     options.sampling.sample_s = 0.01;

@@ -22,7 +22,7 @@ TEST_CASE("measure gpu writes a machine file that predictions can use") {
     CHECK(response->files.front().name == "gpu.toml");
     const auto machine = parse_machine(response->files.front().text, "gpu.toml");
     REQUIRE_MESSAGE(machine, (machine ? "" : machine.error().message));
-    // what fits in the fake GPU's 256 MiB, with each rate as tests/gpu/fake_cuda.cpp defines it
+    // All quantities that can be measured in the fake GPU's 256 MiB, with the rates of tests/gpu/fake_cuda.cpp.
     const Peak* bf16 = machine->peak(Unit::matmul, Dtype::bf16);
     REQUIRE(bf16 != nullptr);
     CHECK(bf16->rate.value->value == approx(190e12).epsilon(0.02));

@@ -47,7 +47,7 @@ TEST_CASE("gpu: run reports what is missing and which options conflict") {
     REQUIRE_FALSE(split);
     CHECK_MESSAGE(split.error().message.find("not on GPUs") != std::string::npos, split.error().message);
 
-    // three arrays of 400 MB each, but the device has 256 MiB
+    // Three arrays of 400 MB each exceed the device's 256 MiB.
     const auto large =
         handle(run_on_fake_gpu("f32[B=10k, D=10k] * f32[D, F=10k] -> f32[B, F]"), Format::text, false, progress);
     REQUIRE_FALSE(large);

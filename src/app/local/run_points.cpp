@@ -166,7 +166,7 @@ Result<RunAnswer> run_points(const RunRequest& request, Device& device, Progress
         return fail("bad_request", "a run is compared with one machine", "name one with --on");
     }
     ROOFLINE_TRY(const auto points, points_of(answer.axes));
-    // everything is read and refused before anything is measured
+    // All points are checked before anything is measured.
     std::vector<Program> programs;
     for (const std::vector<std::int64_t>& at : points) {
         ROOFLINE_TRY(auto read, read_program(request.op, answer.axes, at));

@@ -18,8 +18,8 @@ namespace roofline::core {
 /// A spread in the form that reports use.
 [[nodiscard]] TimedRun timed_run(const Spread& spread);
 
-/// The sizes of the swept axes, point by point; one point without sizes where nothing is swept. Errors: more points
-/// than anybody waits for.
+/// Returns the sizes of the swept axes for each point; one point without sizes if nothing is swept. Errors: there are
+/// too many points to measure in a reasonable time.
 [[nodiscard]] Result<std::vector<std::vector<std::int64_t>>> points_of(const std::vector<SweepAxis>& axes);
 
 /// Runs the request's program at each of its sizes on a device and compares it with the prediction if a machine is

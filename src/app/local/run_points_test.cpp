@@ -65,7 +65,7 @@ bandwidth = { value = ")" + bandwidth + R"(", source = "invented" }
         const RunAnswer answer = answer_of(run);
         return fmt::format("{}", fmt::join(answer.notes, "\n"));
     };
-    // some kB take seconds at the first rate and nanoseconds at the second
+    // A few kB take seconds at the first rate and nanoseconds at the second.
     CHECK(noted("1 kB/s").find("below the lower bound at B = 2; B = 8: a rate of A slow machine") != std::string::npos);
     CHECK(noted("1000 TB/s").find("below the lower bound") == std::string::npos);
 }
@@ -116,7 +116,7 @@ TEST_CASE("run: a sweep in every format and on both plots") {
     RunAnswer answer = answer_of(run);
     REQUIRE(answer.points.size() == 3);
     CHECK(answer.points[2].flops == 16 * answer.points[0].flops);
-    // fixed times, so that the printed values are known
+    // Fixed times make the printed values predictable.
     for (std::size_t i = 0; i < 3; ++i) answer.points[i].cold.median = 1e-3 * static_cast<double>(i + 1);
     const std::string csv = run_report(answer, Format::csv, false);
     CHECK(
@@ -133,7 +133,7 @@ TEST_CASE("run: a sweep in every format and on both plots") {
         const auto svg = run_plot(answer, *predicted, kind);
         REQUIRE(svg);
         CHECK(svg->find("measured") != std::string::npos);
-        // 2 * 4 * 32 * 16 FLOPs in 2 ms
+        // 2 * 4 * 32 * 16 FLOPs in 2 ms.
         CHECK(svg->find("2.05 MFLOP/s") != std::string::npos);
     }
 }

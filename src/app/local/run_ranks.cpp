@@ -19,7 +19,7 @@ namespace roofline::core {
 
 namespace {
 
-// A mesh that is too large to be started is refused later, in its own words.
+// A mesh that is too large to start is refused later, with an error message of its own.
 std::int64_t chips_of(const std::vector<MeshAxis>& mesh) {
     std::int64_t chips = 1;
     for (const MeshAxis& axis : mesh) {

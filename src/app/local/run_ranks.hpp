@@ -29,13 +29,13 @@ struct RankRun {
     Prediction predicted;
     CheckResult check;
     bool right = false;
-    Spread sequential;  ///< in other memory every time, as `overlapped` is
-    Spread hot;         ///< the same, in the same memory every time
+    Spread sequential;  ///< different memory in every run, like `overlapped`
+    Spread hot;         ///< the same memory in every run
     std::size_t sets = 1;
-    double set_bytes = 0;  ///< of a rank's arrays
+    double set_bytes = 0;  ///< bytes of a rank's arrays
     bool beyond_caches = true;
     std::optional<Spread> overlapped;
-    int pieces = 1;  ///< of the overlapped operation
+    int pieces = 1;  ///< number of pieces of the overlapped operation
     std::vector<RankStage> stages;
 
     /// Times of all communication stages, or of all other stages, in seconds, with the sums of their predictions if

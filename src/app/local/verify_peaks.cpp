@@ -13,11 +13,11 @@ namespace roofline::core {
 namespace {
 
 constexpr double near_enough = 0.9;
-// tolerance for the p95 of a few samples of a matmul over the p95 of many samples of another kernel
+// Tolerance for the p95 of a few samples of a matmul relative to the p95 of many samples of another kernel.
 constexpr double exceeds = 1.01;
-// fraction of the peak that the register loop reaches again if the machine is undisturbed
+// Fraction of the peak that the register loop reaches again if the machine is undisturbed.
 constexpr double steady = 0.93;
-// duration of the samples of the peak
+// Duration of the samples of the peak.
 constexpr double sample_s = 0.005;
 
 bool runs_here(Dtype dtype) {
@@ -128,7 +128,7 @@ Result<std::vector<PeakVerification>> verify_peaks(Machine& machine, Device& dev
         progress.at(fmt::format("matmul in {}", name(peak.dtype)), 0);
         auto result = verify(peak, device, effort, register_rate);
         if (!result) {
-            // a dtype that the kernels do not support says nothing about the peak
+            // A dtype that the kernels do not support says nothing about the peak.
             if (result.error().code == "interrupted" || result.error().code == "check_failed")
                 return fail(result.error());
             continue;

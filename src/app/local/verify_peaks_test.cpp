@@ -18,7 +18,7 @@ TEST_CASE("a peak is verified from 90 % on, and not if a matmul exceeds it") {
 }
 
 TEST_CASE("a matmul takes about as long as a sample of its peak") {
-    // 2 * 1024^3 operations in 5 ms; very slow and very fast machines are clamped
+    // 2 * 1024^3 operations in 5 ms; very slow and very fast machines are clamped.
     CHECK(size_of_sample(2.0 * 1024 * 1024 * 1024 / 0.005) == 1024);
     CHECK(size_of_sample(1e6) == 256);
     CHECK(size_of_sample(1e18) == 16384);
@@ -45,7 +45,7 @@ TEST_CASE("matmuls run in the dtypes that have a rate, and the machine's notes c
     REQUIRE(results->size() == 1);
     CHECK(results->front().dtype == Dtype::f32);
     CHECK_FALSE(results->front().verified);
-    CHECK_FALSE(asked);  // only for one that stays below
+    CHECK_FALSE(asked);  // the rate is queried only for a matmul that stays below the peak
     CHECK(machine.peaks[0].rate.note.find("too low") != std::string::npos);
     CHECK(machine.peaks[1].rate.note.empty());
 }

@@ -1,4 +1,4 @@
-// Laws of exchanges with experts that a fit found, as a table and as JSON.
+// Fitted models of expert dispatch and combine, as a table and as JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,7 +9,7 @@
 
 namespace roofline::core {
 
-/// A row for each law, with numbers as programs want them (`raw`) or as people read them.
+/// Returns a table with one row per model. Numbers are in SI base units if `raw`, else formatted for people.
 [[nodiscard]] Table exchange_laws(const std::vector<Calibration>& calibrations, bool raw);
 
 [[nodiscard]] nlohmann::ordered_json exchanges_json(const std::vector<Calibration>& calibrations);

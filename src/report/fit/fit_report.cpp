@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Means over laws, weighted with their rows.
+/// Mean errors over several models, weighted by their numbers of measurements.
 struct Means {
     struct Mean {
         double sum = 0;
@@ -59,7 +59,7 @@ void add_means(std::vector<std::string>& cells, const Means& means) {
 
 std::string kernels(const CalibratedLaw& law) { return law.key.variant.empty() ? "" : law.key.variant; }
 
-/// By operation, libraries apart from the kernels of frameworks.
+/// One row per operation; kernels of libraries are kept separate from kernels of frameworks.
 Table by_operation(const CollectiveFit& fit) {
     std::map<std::pair<bool, std::string>, Means> groups;
     for (const Calibration& calibration : fit.calibrations) {
@@ -121,7 +121,8 @@ Table all_laws(const CollectiveFit& fit) {
     return table;
 }
 
-/// A law's constants and how many factors by size it has, with numbers as programs want them or as people read them.
+/// Returns the parameters of a kernel model and the number of its shape corrections, in SI base units if `raw`, else
+/// formatted for people.
 std::vector<std::string> constant_cells(const KernelLaw& law, const SizeFactors& factors, bool raw) {
     std::vector<std::string> cells;
     for (const KernelConstant& each : kernel_constants) {
@@ -145,7 +146,8 @@ void append(std::vector<std::string>& cells, std::vector<std::string> more) {
     for (std::string& cell : more) cells.push_back(std::move(cell));
 }
 
-/// "1 32": the most heads, or rows, of each law that a kernel has by these.
+/// Returns the upper limits of the bands of a kernel that has a model per band of `by`: "1 32" for numbers of heads or
+/// rows.
 std::string limits_of(const KernelFit& fit, BandsBy by) {
     std::vector<std::string> limits;
     if (fit.by != by) return "";
@@ -153,7 +155,7 @@ std::string limits_of(const KernelFit& fit, BandsBy by) {
     return fmt::format("{}", fmt::join(limits, " "));
 }
 
-/// "of one head", "of at most 8 rows", "of heads of at most 64"
+/// Returns "of one head", "of at most 8 rows" or "of heads of at most 64".
 std::string band_name(BandsBy by, double most) {
     const std::string number = number_text(most);
     if (by == BandsBy::n) return "of heads of at most " + number;
@@ -161,7 +163,7 @@ std::string band_name(BandsBy by, double most) {
     return most > 1 ? fmt::format("of at most {} {}s", number, one) : fmt::format("of one {}", one);
 }
 
-/// Laws by heads, their size or rows, each with its constants.
+/// Adds one row per band of heads, head sizes or rows, with the parameters of its model.
 void add_bands(Table& table, const KernelFit& fit, std::size_t errors) {
     for (const BandLaw& band : fit.bands) {
         std::string name = "  " + band_name(fit.by, band.most);
@@ -172,7 +174,7 @@ void add_bands(Table& table, const KernelFit& fit, std::size_t errors) {
     }
 }
 
-/// All laws of kernels.
+/// Returns a table of all kernel models.
 Table kernel_laws(const CollectiveFit& fit, bool raw) {
     Table table;
     if (raw) {
@@ -291,7 +293,7 @@ std::string fit_json(const TablesFit& report) {
     json["exchanges"] = exchanges_json(report.fit.calibrations);
     json["kernels"] = kernels_json(report.fit);
     json["files"] = report.files;
-    // what tables say may be any bytes
+    // Strings from a user's tables may contain invalid UTF-8, at which dump() would abort.
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// The printed forms of what a fit found.
+// Printed forms of the result of `roofline fit`.
 #pragma once
 
 #include <string>

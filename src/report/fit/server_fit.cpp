@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Microseconds are for people, seconds for programs.
+/// Times are in adaptive units for people (`spoken`) and in seconds for programs.
 Table table_of(const ServerLaws& laws, bool spoken) {
     Table table;
     table.head = spoken ? std::vector<std::string>{"software", "rows",   "models", "kernels",       "step",

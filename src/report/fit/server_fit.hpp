@@ -1,4 +1,4 @@
-// The printed forms of what a fit of servers found.
+// Printed forms of the result of a fit of servers.
 #pragma once
 
 #include <string>

@@ -30,7 +30,7 @@ std::string json(const ImportView& view) {
     return root.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-/// Exact values for programs, short ones for people.
+/// Values have all digits if `exact` (for programs), else three (for people).
 Table table_of(const ImportView& view, bool exact) {
     Table table;
     table.head = {"figure", "measured", view.base.empty() || exact ? "base" : view.base, "share", "by", "note"};

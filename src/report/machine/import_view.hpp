@@ -1,4 +1,4 @@
-// What `roofline measure import` answers: which figures were taken over, beside those that they replace.
+// The answer of `roofline measure import`: the imported values next to those that they replace.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace roofline::core {
 struct ImportView {
     std::string id;
     std::string name;
-    std::string base;    ///< the name of the machine that the other figures come from; "" without one
-    std::string output;  ///< the file that is written; "" when none is
+    std::string base;    ///< name of the machine that all other values come from; "" if there is none
+    std::string output;  ///< the file that is written; "" if none is
     std::size_t files = 0;
     std::vector<ImportedFigure> taken;
     std::vector<std::string> notes;

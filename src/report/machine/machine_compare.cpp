@@ -1,4 +1,4 @@
-// Several machines side by side: the same figure in one line.
+// A comparison of several machines: one line per quantity, one column per machine.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,12 +14,12 @@ namespace roofline::core {
 
 namespace {
 
-/// A line of the comparison, and where it stands: by section, then by dtype or level.
+/// A line of the comparison with its sort key: the section, then the dtype or level.
 struct Line {
     std::string path;
     int section = 0;
     int place = 0;
-    std::size_t seen = 0;  ///< lines of one place stand in the order in which the machines have them
+    std::size_t seen = 0;  ///< lines with equal keys keep the order in which the machines have them
 };
 
 struct Column {
@@ -128,7 +128,7 @@ std::size_t column_width(const Column& column) {
     return widest;
 }
 
-/// As many columns below each other as the screen is wide.
+/// Stacks blocks of as many columns as fit the width of a page.
 std::string in_blocks(const std::vector<Column>& columns) {
     std::size_t labels = 0;
     for (const std::string& path : all_paths(columns)) labels = std::max(labels, display_width(path));

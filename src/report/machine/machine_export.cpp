@@ -16,20 +16,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Names of the ERT, innermost level first as it writes them.
+/// The names of memory levels in ERT, in the order in which it writes them.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> ert_levels{
     {{"L1", "l1"}, {"L2", "l2"}, {"L3", "l3"}, {"DRAM", "hbm"}}};
 constexpr std::array<std::pair<std::string_view, Dtype>, 3> ert_rates{
     {{"FP64 GFLOPs", Dtype::f64}, {"FP32 GFLOPs", Dtype::f32}, {"FP16 GFLOPs", Dtype::f16}}};
 
-/// The bandwidths and rates that the machine has, none of them with a place yet.
+/// Returns the bandwidths and rates of the machine. Their places in the other format are still unset.
 std::vector<ExportedFigure> figures_of(const Machine& machine) {
     std::vector<ExportedFigure> figures;
     for (const MemoryLevel& level : machine.memory) {
         if (level.bandwidth.value) figures.push_back({level.id + ".bandwidth", to_text(*level.bandwidth.value), ""});
     }
     for (const Peak& peak : machine.peaks) {
-        // of several accumulators the usual one
+        // A dtype may have several accumulators; only the default one is exported.
         if (!peak.rate.value || machine.peak(peak.unit, peak.dtype) != &peak) continue;
         figures.push_back({fmt::format("{}.{}", name(peak.unit), name(peak.dtype)), to_text(*peak.rate.value), ""});
     }

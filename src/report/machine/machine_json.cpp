@@ -202,7 +202,7 @@ Json machine_json(const Machine& machine) {
             {"sources", sources(machine)}};
 }
 
-/// A user's path may hold bytes that are not UTF-8: they are replaced, for dump() would abort.
+/// Replaces invalid UTF-8, which a user's path may contain and at which dump() would abort.
 std::string printed(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Machines as JSON: SI base units, the unit in the key; what is not known is null.
+// Machines as JSON in SI base units, with the unit in the key; unknown values are null.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace roofline::core {
 
 [[nodiscard]] std::string machine_list_json(const std::vector<Machine>& machines);
 [[nodiscard]] std::string machine_show_json(const Machine& machine);
-/// {"schema":1, "machines":[ {what machine_show_json has} ]}
+/// Returns {"schema":1, "machines":[...]} with what machine_show_json() has of each machine.
 [[nodiscard]] std::string machine_compare_json(const std::vector<Machine>& machines);
 
 }  // namespace roofline::core

@@ -1,4 +1,4 @@
-// A machine's figures as the lines of a roofline plot.
+// The roofs and ceilings of a machine for a roofline plot.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace roofline::core {
 
-/// One sloped roof for each memory level with a bandwidth.
+/// Returns one sloped roof per memory level with a known bandwidth.
 [[nodiscard]] std::vector<PlotRoof> roofs_of(const Machine& machine);
 
-/// One flat ceiling for each rate; dtypes that share it share its label.
+/// Returns one flat ceiling per rate; dtypes with the same rate share a ceiling and its label.
 [[nodiscard]] std::vector<PlotCeiling> ceilings_of(const Machine& machine);
 
 }  // namespace roofline::core

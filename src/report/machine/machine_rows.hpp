@@ -1,4 +1,4 @@
-// A machine as a flat list of its figures: what every printed form of it is made of.
+// A machine as a flat list of its values, from which all printed forms are made.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace roofline::core {
 
-/// A value as people read it and as programs do.
+/// A value for people and for programs.
 struct ShownValue {
-    std::string text;   ///< "819 GB/s"; "" when there is none
-    std::string exact;  ///< "8.19e11", SI base units
+    std::string text;   ///< "819 GB/s"; "" if there is none
+    std::string exact;  ///< "8.19e11" in SI base units
 };
 
 struct FigureRow {
@@ -21,7 +21,7 @@ struct FigureRow {
     std::string label;  ///< "bf16, f32 sums", "HBM bandwidth"
     ShownValue value;
     std::string unit;  ///< of `exact`
-    std::string each;  ///< "each of 132, one per SM": `exact` is what one of several instances has
+    std::string each;  ///< "each of 132, one per SM": `exact` is the value of one of several instances
     Basis basis = Basis::spec;
     char confidence = 'A';
     std::string source;
@@ -30,10 +30,10 @@ struct FigureRow {
     bool what_if = false;
 };
 
-/// Every figure of the machine that has a value or a note, in the order in which people ask for them.
+/// Returns every value of the machine that is known or has a note, the most frequently needed ones first.
 [[nodiscard]] std::vector<FigureRow> figure_rows(const Machine& machine);
 
-/// FLOP per byte at which a matmul in this dtype takes as long as its traffic at this level.
+/// Ridge point in FLOP/byte: the intensity at which a matmul in this dtype takes as long as its traffic at this level.
 struct RidgePoint {
     Dtype dtype;
     std::string level;
@@ -41,10 +41,11 @@ struct RidgePoint {
     bool low_confidence = false;
 };
 
-/// For every matmul dtype (with the rate of its usual accumulator) and every level with a bandwidth.
+/// Returns the ridge points of all matmul dtypes (at the rate with the default accumulator) and all levels with a known
+/// bandwidth.
 [[nodiscard]] std::vector<RidgePoint> ridge_points(const Machine& machine);
 
-/// All chips of one instance of a tier together.
+/// Totals over all chips of one instance of a network tier.
 struct PodTotal {
     std::string tier;
     std::int64_t chips = 0;
@@ -58,7 +59,7 @@ struct PodTotal {
 };
 [[nodiscard]] std::vector<PodTotal> pod_totals(const Machine& machine);
 
-/// "16x16"
+/// Returns "16x16".
 [[nodiscard]] std::string shape_text(const std::vector<std::int64_t>& shape);
 
 }  // namespace roofline::core

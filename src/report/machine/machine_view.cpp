@@ -20,7 +20,7 @@ std::string printed(const Table& table, Format format) {
     return format == Format::markdown ? table_markdown(table) : table_text(table);
 }
 
-// --- the list
+// --- list of machines
 
 constexpr std::string_view list_legend =
     "bf16: dense matmul FLOP/s (* no bf16 matrix unit: the rate that stands in). ridge: FLOP per byte of\n"
@@ -38,7 +38,7 @@ ListRow list_rates(const Machine& machine, const MemoryLevel* hbm, bool exact) {
     const bool weak = bf16->peak->rate.low_confidence();
     ListRow row;
     std::string text = to_text(rate);
-    text.erase(std::min(text.find("FLOP/s"), text.size()));  // the legend says it once
+    text.erase(std::min(text.find("FLOP/s"), text.size()));  // the legend states the unit
     row.bf16 = exact ? exact_text(rate.value) : text + (bf16->stands_in ? "*" : "") + (weak ? "?" : "");
     if (hbm != nullptr && hbm->bandwidth.value) {
         const double ridge = (rate / *hbm->bandwidth.value).value;
@@ -83,7 +83,7 @@ Table list_table(const std::vector<Machine>& machines, bool exact) {
     return table;
 }
 
-/// Names are the one column that may be cut: the id beside them says the same.
+/// Lets the column of names be cut if the table is too wide; the id in the next column identifies the machine.
 void narrow_names(Table& table) {
     std::size_t widest = 0;
     const std::string text = table_text(table);
@@ -167,7 +167,7 @@ std::string price_text(const PriceQuote& quote) {
     return fmt::format("{} [{}; {}]", text, quote.source, quote.confidence);
 }
 
-/// Rows of dtypes, columns of levels.
+/// One row per dtype, one column per level.
 Table ridge_table(const Machine& machine) {
     Table table;
     table.head = {"ridge, FLOP/B"};
@@ -257,7 +257,7 @@ std::string show_text(const Machine& machine) {
     return text;
 }
 
-/// One row a figure, one more for each thing that others say.
+/// One row per value, and one more for each value that another source gives for the same quantity.
 Table show_table(const Machine& machine, bool exact) {
     Table table;
     table.head = {"figure", "value", "unit", "basis", "confidence", "source", "note"};

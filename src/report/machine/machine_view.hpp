@@ -1,4 +1,4 @@
-// What `roofline machine` answers: a list, one machine with every figure's origin, several side by side.
+// Printed forms of `roofline machine`: a list, one machine with the origin of every value, or a comparison.
 #pragma once
 
 #include <string>
@@ -9,13 +9,14 @@
 
 namespace roofline::core {
 
-/// One line a machine: bf16 matmul rate, main memory, ridge point, power.
+/// Returns one line per machine: bf16 matmul rate, main memory, ridge point, power.
 [[nodiscard]] std::string machine_list(const std::vector<Machine>& machines, Format format);
 
-/// Every figure with value, basis, confidence, source, note and what others say; ridge points; totals of a pod.
+/// Returns every value with its basis, confidence, source, note and the values of other sources; ridge points; totals
+/// of a pod.
 [[nodiscard]] std::string machine_show(const Machine& machine, Format format);
 
-/// The same figures of several machines, a column each.
+/// Returns a comparison with one column per machine.
 [[nodiscard]] std::string machine_compare(const std::vector<Machine>& machines, Format format);
 
 }  // namespace roofline::core

@@ -99,7 +99,7 @@ TEST_CASE("ridge points are matmul rate over bandwidth, by dtype and level") {
     CHECK_FALSE(points[0].low_confidence);
     CHECK(points[1].level == "vmem");
     CHECK(points[1].flops_per_byte == 20);
-    CHECK(points[1].low_confidence);  // it rests on the guess
+    CHECK(points[1].low_confidence);  // one of its inputs has low confidence
     CHECK(points[2].dtype == Dtype::int8);
     CHECK(points[2].flops_per_byte == 500);
 }
@@ -217,7 +217,8 @@ TEST_CASE("the list has a line a machine") {
     CHECK(json["machines"][0]["bf16_flops_per_s"] == 1e14);
     CHECK(json["machines"][0]["ridge_flops_per_byte"] == 250);
     CHECK(has(machine_list({toy()}, Format::csv), "toy,Toy,2031,1e14,17179869184,4e11,250,250\n"));
-    CHECK(has(machine_list({*find_machine("v100")}, Format::text), "15.7 T*"));  // no bf16: the f32 vector unit
+    // without bf16, the f32 vector rate is listed
+    CHECK(has(machine_list({*find_machine("v100")}, Format::text), "15.7 T*"));
     CHECK(machine_list({}, Format::json) == "{\n  \"schema\": 1,\n  \"machines\": []\n}\n");
 }
 

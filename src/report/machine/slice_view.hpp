@@ -1,4 +1,4 @@
-// What `roofline machine NAME:SHAPE` answers: the wiring of slices and what their chips have together.
+// Printed forms of `roofline machine NAME:SHAPE`: the network of slices and totals over their chips.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace roofline::core {
 
-/// A column (in JSON an object) for each slice: chips, wires and which of them close, bisection of each tier one way,
-/// sums of peaks, memory and power, and collectives of 1 GB over all chips, each by itself, from the published rates.
+/// Returns a column (in JSON an object) per slice: chips, links and which axes wrap around, bisection bandwidth of each
+/// tier per direction, total peak rates, memory and power, and the times of collectives of 1 GB over all chips, each
+/// run alone, at published rates.
 [[nodiscard]] std::string slice_show(const std::vector<Slice>& slices, Format format);
 
 }  // namespace roofline::core

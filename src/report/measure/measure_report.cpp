@@ -93,7 +93,7 @@ std::string report_json(const MeasureReport& report) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// Tables of different columns in one: a line for every cell.
+/// Merges tables with different columns into one long table with a row per cell.
 std::string report_csv(const MeasureReport& report) {
     Table long_table{{"table", "row", "column", "value"}, {}, {}};
     for (const MeasuredTable& table : report.tables) {

@@ -1,4 +1,4 @@
-// What a measurement found, as tables: one form for processors, networks and accelerators.
+// Results of a measurement as tables; processors, networks and accelerators share this form.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace roofline::core {
 
-/// A cell as a person reads it, and its number in SI base units.
+/// A cell: its text for people, and its number in SI base units.
 struct MeasuredCell {
     std::string text;
     double number = 0;
@@ -20,32 +20,32 @@ struct MeasuredCell {
 [[nodiscard]] MeasuredCell measured_number(std::string text, double number);
 
 struct MeasuredColumn {
-    std::string key;   ///< of JSON and CSV, with its unit: "read_bytes_per_s"
-    std::string head;  ///< over the column
+    std::string key;   ///< key in JSON and CSV, including the unit: "read_bytes_per_s"
+    std::string head;  ///< heading of the column
 };
 
 struct MeasuredTable {
-    std::string key;    ///< of JSON: "peaks"
+    std::string key;    ///< key in JSON: "peaks"
     std::string title;  ///< "Peaks, GFLOP/s"
     std::vector<MeasuredColumn> columns;
-    std::vector<std::vector<MeasuredCell>> rows;  ///< as long as `columns`
-    std::vector<std::string> remarks{};           ///< below it, in the text form
-    bool detail = false;                          ///< too much for a screen: in the other forms only
+    std::vector<std::vector<MeasuredCell>> rows;  ///< each as long as `columns`
+    std::vector<std::string> remarks{};           ///< printed below the table, in text only
+    bool detail = false;                          ///< too long for a screen: omitted in text
 };
 
 struct MeasureReport {
     std::string title;    ///< "AMD EPYC, 2 cores"
     std::string machine;  ///< its id
     std::string date;
-    std::string method;  ///< what was done, with its version
+    std::string method;  ///< the measurement method with its version
     std::vector<MeasuredTable> tables;
-    std::vector<std::string> warnings;  ///< what makes figures doubtful; they come first
+    std::vector<std::string> warnings;  ///< reasons to doubt the values; printed first
     std::vector<std::string> notes;
-    std::string file;  ///< the machine file that was written; "" for none
-    std::string next;  ///< what to do with it
+    std::string file;  ///< the machine file that was written; "" if none was
+    std::string next;  ///< suggested next command
 };
 
-/// Text, JSON, CSV (a table of table, row, column, value), or Markdown.
+/// Returns the report as text, JSON, CSV (with columns table, row, column, value) or Markdown.
 [[nodiscard]] std::string measure_report(const MeasureReport& report, Format format, bool color);
 
 }  // namespace roofline::core

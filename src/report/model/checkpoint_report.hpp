@@ -1,4 +1,4 @@
-// The printed forms of what files of weights hold.
+// Printed forms of the contents of weight files.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace roofline::core {
 
 [[nodiscard]] std::string checkpoint_text(const CheckpointAnswer& answer);
 [[nodiscard]] std::string checkpoint_json(const CheckpointAnswer& answer);
-/// A line for each part, or for each layer.
+/// Returns a table with one row per part of the model, or per layer.
 [[nodiscard]] Table checkpoint_table(const CheckpointAnswer& answer, bool layers);
 
 }  // namespace roofline::core

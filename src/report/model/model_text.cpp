@@ -13,7 +13,7 @@ namespace roofline::core {
 
 namespace {
 
-/// "70,553,706,496".
+/// Returns "70,553,706,496".
 std::string exact_count(const Rational& value) {
     std::string digits = value.to_text();
     if (!value.is_whole()) return fmt::format("{:.6g}", value.to_double());

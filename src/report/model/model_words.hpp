@@ -1,4 +1,4 @@
-// What the printed forms of a model's account have in common.
+// Functions that several printed forms of a model's parameter count share.
 #pragma once
 
 #include <string>
@@ -10,28 +10,28 @@
 
 namespace roofline::core {
 
-/// The parts in the order in which they are shown: the usual six first, whether the model has them or not.
+/// Returns the parts in the order of printing: the six standard ones first, even if the model lacks some of them.
 [[nodiscard]] std::vector<std::string> shown_parts(const ModelAnswer& answer);
 
-/// A part's counts; nothing where the model lacks it.
+/// Returns the counts of a part, zero if the model lacks it.
 [[nodiscard]] PartCount part_of(const PartCounts& parts, const std::string& part);
 
-/// Numbers of layers as people write them: "0-2, 5, 7-60".
+/// Returns layer indices as ranges: "0-2, 5, 7-60".
 [[nodiscard]] std::string layer_ranges(const std::vector<std::int64_t>& layers);
 
-/// What is said beside the numbers: the model's notes, and the conventions of the counts.
+/// Returns the model's notes and the counting conventions.
 [[nodiscard]] std::vector<std::string> model_notes(const ModelAnswer& answer);
 
-/// "70.6 G": three digits and the letter of the power of 1000.
+/// Returns "70.6 G": three significant digits and an SI prefix.
 [[nodiscard]] std::string short_count(const Rational& value);
 
-/// Where parameters and FLOPs go, part by part.
+/// Returns a chart of the parameters and FLOPs of each part.
 [[nodiscard]] SharesPlot model_picture(const ModelAnswer& answer);
 
-/// A line for each part and the total: for CSV and Markdown.
+/// Returns a table with one row per part and a total, for CSV and Markdown.
 [[nodiscard]] Table parts_table(const ModelAnswer& answer);
 
-/// A line for each kind of layers.
+/// Returns a table with one row per kind of layer.
 [[nodiscard]] Table layers_table(const ModelAnswer& answer);
 
 }  // namespace roofline::core

@@ -16,7 +16,7 @@ namespace {
 
 std::string us(double seconds) { return to_text(Seconds{seconds}); }
 
-/// "14 us + 6 steps x 0.82 us + 373 us of wire / 0.74".
+/// Returns "14 us + 6 steps x 0.82 us + 373 us of wire / 0.74".
 std::string segment_text(const LawSegment& segment, StepCount steps, const CollectivePoint& point) {
     const auto n = static_cast<double>(point.members);
     const double more = steps == StepCount::linear ? n - 2 : std::log2(n) - 1;
@@ -42,7 +42,7 @@ std::string law_text(const CalibratedLaw& law, const std::string& machine) {
                        to_text(Bytes{law.most_bytes}));
 }
 
-/// "10 us of math / 0.8"; "" where there is nothing of it.
+/// Returns "10 us of math / 0.8", or "" for a time of zero.
 std::string part_text(double seconds, std::string_view name, double fraction) {
     if (!(seconds > 0)) return "";
     std::string text = fmt::format("{} of {}", us(seconds), name);
@@ -55,13 +55,14 @@ std::string sum_text(std::vector<std::string> terms) {
     return fmt::format("{}", fmt::join(terms, " + "));
 }
 
-/// What comes from the memory itself, which is called `memory`, from the cache, and what a second kernel adds up.
+/// Returns the terms of the main memory (named `memory`), of the cache, and of a second kernel that adds partial
+/// results.
 std::string memory_text(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling,
                         const std::string& memory) {
     const bool apart = law.write > 0;
     const double stretch = stretch_of(law, point, tiling);
     double cached = cached_share(law, point);
-    if (cached < 0.001) cached = 0;  // the sum's digits do not show it
+    if (cached < 0.001) cached = 0;  // below the precision of the printed sum
     if (cached > 0.999) cached = 1;
     std::vector<std::string> terms;
     terms.push_back(part_text(stretch * (1 - cached) * (point.memory_s - (apart ? point.write_s : 0)),
@@ -78,7 +79,7 @@ std::string memory_text(const KernelLaw& law, const KernelPoint& point, const Ti
     return sum_text(std::move(terms));
 }
 
-/// "38 waves x 6.4 us"
+/// Returns "38 waves x 6.4 us".
 std::string others_text(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
     std::vector<std::string> terms{part_text(point.other_s, "other levels", 1)};
     if (law.hidden && tiling.waves > 0) {
@@ -87,7 +88,7 @@ std::string others_text(const KernelLaw& law, const KernelPoint& point, const Ti
     return sum_text(std::move(terms));
 }
 
-/// "((10 us of math / 0.8)^3.5 + (9 us of HBM / 0.9)^3.5)^(1/3.5)"
+/// Returns "((10 us of math / 0.8)^3.5 + (9 us of HBM / 0.9)^3.5)^(1/3.5)".
 std::string norm_text(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling, const std::string& memory) {
     std::vector<std::string> terms{
         part_text(math_of(point, tiling), tiling.waves > 0 ? "math in whole waves" : "math", law.math),
@@ -120,7 +121,7 @@ std::string kernel_text(const KernelLaw& law, const KernelPoint& point, const Ti
     return fmt::format("{}", fmt::join(terms, " + "));
 }
 
-/// "; tiles of 128 x 256 in 3 waves, K in 4 splits"
+/// Returns "; tiles of 128 x 256 in 3 waves, K in 4 splits".
 std::string tiling_text(const Tiling& tiling) {
     if (!(tiling.waves > 0)) return "";
     std::string text = fmt::format("; tiles of {} x {} in {} wave{}", number_text(tiling.rows),
@@ -129,7 +130,8 @@ std::string tiling_text(const Tiling& tiling) {
     return text;
 }
 
-/// " of 2 to 32 heads to the same keys", " with heads of 65 to 128", " of 9 to 64 rows": where laws differ by these
+/// Returns the band of a model, if the kernel has several: " of 2 to 32 heads to the same keys", " with heads of 65 to
+/// 128", " of 9 to 64 rows".
 std::string band_text(BandsBy by, const LawInUse& used) {
     if (used.least == 0) return "";
     const bool heads = by == BandsBy::heads;
@@ -144,7 +146,7 @@ std::string band_text(BandsBy by, const LawInUse& used) {
     return fmt::format(" of {} to {} {}", least, number_text(used.most), what);
 }
 
-/// "; x 1.08 for what the library chooses at such sizes"
+/// Returns the shape correction: "; x 1.08 for what the library chooses at such sizes".
 std::string factor_text(double seconds, double by_law, bool beyond) {
     if (seconds == by_law) return "";
     return fmt::format(
@@ -152,7 +154,8 @@ std::string factor_text(double seconds, double by_law, bool beyond) {
         beyond ? "at sizes beyond those that were measured" : "for what the library chooses at such sizes");
 }
 
-/// A law, what it comes to, its tiles, and the factor that makes that `seconds`.
+/// Returns a kernel model with its numbers, its time, its tiles, and the shape correction that turns its time into
+/// `seconds`.
 std::string law_text(const LawInUse& used, const KernelPoint& taken, const std::string& memory, double seconds,
                      bool beyond) {
     const KernelPoint point = apart(used.law, taken);
@@ -162,7 +165,8 @@ std::string law_text(const LawInUse& used, const KernelPoint& taken, const std::
                        factor_text(seconds, by_law, beyond));
 }
 
-/// "; to the power of 0.4, and to that of 0.6 the law of 65 to 512 rows, which ends here: ..."
+/// Returns the weights near the border of two bands: "; to the power of 0.4, and to that of 0.6 the law of 65 to 512
+/// rows, which ends here: ...".
 std::string fading_text(const std::optional<FadingLaw>& fading, BandsBy by, const KernelPoint& taken,
                         const std::string& memory) {
     if (!fading) return "";
@@ -235,8 +239,8 @@ std::vector<std::string> kernel_derivation(const Prediction& answer, std::size_t
 
 namespace {
 
-/// "17 us + 256 experts x 22 ns + 40 us of wire / 0.8 + 3 us of wire on one of 20 cores / 0.05 + 51 rows of a core x
-/// 1.3 us"
+/// Returns "17 us + 256 experts x 22 ns + 40 us of wire / 0.8 + 3 us of wire on one of 20 cores / 0.05 + 51 rows of a
+/// core x 1.3 us".
 std::string exchange_text(const ExchangeLaw& law, const ExchangePoint& point) {
     const ExchangeConstants features = exchange_features(law, point);
     std::vector<std::string> terms;

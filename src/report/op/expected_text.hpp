@@ -1,4 +1,4 @@
-// How an expected time came about, in words; and the bandwidths that nccl-tests print.
+// Derivations of expected times in words, and bandwidths as nccl-tests define them.
 #pragma once
 
 #include <string>
@@ -9,25 +9,29 @@
 
 namespace roofline::core {
 
-/// What nccl-tests call the speed of a collective.
+/// Bandwidths of a collective as nccl-tests define them.
 struct CollectiveBandwidth {
-    double algorithm = 0;  ///< size over time; B/s
+    double algorithm = 0;  ///< algorithm bandwidth: size over time; B/s
     double bus =
-        0;  ///< times 2(n-1)/n for an all-reduce, (n-1)/n for the others, 1 for a permute: what a ring's link carries
+        /// Bus bandwidth: the algorithm bandwidth times 2(n-1)/n for an all-reduce, (n-1)/n for others, 1 for a
+        /// permute. It is what a link of a ring carries.
+        0;
 };
 
-/// `bytes` is the whole array; the size of an all-to-all and a permute is one member's part of it. Zero for no time.
+/// Returns the bandwidths of a collective over an array of `bytes`. As in nccl-tests, the size of an all-to-all or a
+/// permute is the part of one member. Both are zero if `seconds` is.
 [[nodiscard]] CollectiveBandwidth collective_bandwidth(CollectiveKind kind, std::int64_t members, double bytes,
                                                        double seconds);
 
-/// "nccl 2.29.2", with the machines it was carried over from.
+/// Returns "nccl 2.29.2"; transferred calibrations also name the machines that they come from.
 [[nodiscard]] std::string calibration_name(const ExpectedTime& expected);
 
-/// What is expected of a kernel: the time, what its law was fitted to, the law with its numbers put in, its errors.
-/// Empty where it has no law.
+/// Explains the expected time of a kernel: the time, the measurements that its model was fitted to, the model with its
+/// numbers, and its errors. Empty if the kernel has no model.
 [[nodiscard]] std::vector<std::string> kernel_derivation(const Prediction& answer, std::size_t kernel);
 
-/// One sentence for each law: what it was fitted to, the segment that decides with its numbers put in, its errors.
+/// Explains the expected time of a collective, one sentence per model: the measurements that it was fitted to, the
+/// active segment with its numbers, and its errors.
 [[nodiscard]] std::vector<std::string> expected_derivation(const Prediction& answer, std::size_t message);
 
 }  // namespace roofline::core

@@ -55,7 +55,7 @@ private:
         return shown(answer_, polynomial).to_handwriting(program_.dims);
     }
 
-    // "2*64*8192*8192", the sizes put in; as long as it fits a line.
+    // Returns "2*64*8192*8192", the polynomial with sizes substituted, if it fits a line.
     [[nodiscard]] std::string with_sizes(const Polynomial& polynomial) const {
         std::string text;
         for (const auto& [monomial, coefficient] : polynomial.terms()) {
@@ -86,7 +86,7 @@ private:
         return whole ? grouped(*whole) : number_text(value.to_double(), 12);
     }
 
-    // "= 2BDF = 2*64*8192*8192 = 8,589,934,592 unit"
+    // Returns "= 2BDF = 2*64*8192*8192 = 8,589,934,592 unit".
     [[nodiscard]] std::string derived(const Polynomial& polynomial, std::string_view unit) const {
         std::string text = "= " + hand(polynomial);
         const auto value = count(program_, polynomial);
@@ -120,7 +120,7 @@ private:
         for (const std::string& note : kernel.notes) say(note, 4);
     }
 
-    // "all-reduce of C over X, 2 chips: V = 2BF = ... B" and what of it crosses each tier.
+    // Prints "all-reduce of C over X, 2 chips: V = 2BF = ... B" and the bytes that cross each tier.
     void message(const Message& message) {
         const auto load = load_of(message, answer_.system);
         if (!load) return;
@@ -185,7 +185,7 @@ private:
         say(fmt::format("FLOPs {} (vector units)", derived(made.flops, "FLOP")), 8);
     }
 
-    // Whether a step sums what one operand of the product has alone.
+    // Whether a step sums over a dimension that only one operand of the matmul has.
     [[nodiscard]] static bool sums_alone(const Op& op, const MatmulShape& shape) {
         return shape.batch.empty() && shape.n.empty() &&
                std::all_of(shape.k.begin(), shape.k.end(), [&](const std::string& dim) {
@@ -218,7 +218,7 @@ private:
         if (total_.seconds) together(resource, (*total_.seconds)[index]);
     }
 
-    // What the terms make together, where that is not the one term that stands there.
+    // Prints the sum of several terms; a single term is printed already.
     void together(const Resource& resource, double seconds) {
         double transfers = 0;
         for (const Term& term : resource.terms) {
@@ -316,7 +316,7 @@ private:
         }
     }
 
-    // Dimensions none of whose sizes changes what bounds are named together, the others one by one.
+    // Dimensions for which no size changes the bottleneck share a line, all others have a line each.
     void critical_sizes() {
         std::map<std::string, std::vector<std::string>> without;  // by level
         for (const CriticalSize& size : total_.critical) {

@@ -1,4 +1,4 @@
-// The derivation of an answer, step by step, as a careful engineer would write it.
+// The derivation of an answer, step by step.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace roofline::core {
 
-/// Formula, sizes put in, constants with their sources, every term, the winner, the critical sizes.
+/// Returns the derivation: formulas, the formulas with sizes substituted, constants with their sources, the times of
+/// all resources, the bottleneck, and the critical sizes.
 [[nodiscard]] std::string explain_text(const Prediction& answer);
 
 }  // namespace roofline::core

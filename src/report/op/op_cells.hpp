@@ -1,4 +1,4 @@
-// What the tables of `op` answers are put together from.
+// Cells of the tables of `op` answers.
 #pragma once
 
 #include <algorithm>
@@ -16,34 +16,38 @@ namespace roofline::core {
 
 [[nodiscard]] std::string render(const Table& table, Format format);
 
-/// A number to full precision for programs, "" when there is none.
+/// Returns a number with full precision for programs, "" if there is none.
 [[nodiscard]] std::string raw(std::optional<double> value);
 
-/// A quantity for people; exactly and without its unit for programs; "" when there is none.
+/// Returns a quantity with its unit for people, or if `exact` with all digits and without the unit for programs; "" if
+/// there is none.
 template <class Q>
 std::string cell(bool exact, std::optional<double> value) {
     if (!value) return "";
     return exact ? raw(value) : to_text(Q{*value});
 }
 
-/// "math", "vector" or a level's label, by the name that all of these machines have for it.
+/// Returns "math", "vector" or the label of a memory level: the machines' own label if they all use the same one,
+/// otherwise a generic one.
 [[nodiscard]] std::string resource_label(std::span<const Prediction> answers, const std::string& id);
 
-/// What `--on` named, for people and for programs: "TPU v5e 4x4" and "tpu-v5e:4x4", without a shape for one chip.
+/// Returns the system as `--on` names it, for people ("TPU v5e 4x4") and for programs ("tpu-v5e:4x4"). One chip has no
+/// shape.
 [[nodiscard]] std::string system_name(const Prediction& answer);
 [[nodiscard]] std::string system_id(const Prediction& answer);
 
-/// The levels that bytes cross, and the ids of the resources.
+/// Return the ids of memory levels and tiers with traffic, and the ids of all resources.
 [[nodiscard]] std::vector<std::string> levels_of(const Prediction& answer);
 [[nodiscard]] std::vector<std::string> resources_of(const Prediction& answer);
 
-/// The ids that any answer has: compute first, then the levels in order of first appearance.
+/// Returns the ids of all resources that any answer has: compute first, then levels in the order of their first
+/// appearance.
 [[nodiscard]] std::vector<std::string> resources_of(const std::vector<Prediction>& answers);
 
-/// Notes below a table; what is said of every machine is said once.
+/// Returns the notes below a table. Notes that apply to all machines appear once.
 [[nodiscard]] std::string notes_text(const std::vector<Prediction>& answers);
 
-/// What `pick` gives of any answer, in order of first appearance.
+/// Returns the union of what `pick` returns for each answer, in the order of first appearance.
 template <class Pick>
 std::vector<std::string> all_of(const std::vector<Prediction>& answers, Pick pick) {
     std::vector<std::string> names;

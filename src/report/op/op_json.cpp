@@ -170,14 +170,13 @@ private:
         json["peak_fraction"] = number(analysis.peak_fraction);
     }
 
-    /// What communicates in the layout that is expected to be the fastest, where it is not the one that the answer
-    /// shows.
+    /// The collectives of the layout with the lowest expected time, if that is not the layout that the answer shows.
     [[nodiscard]] Json expected_layout() const {
         const Prediction& best = fastest(answer_);
         return &best == &answer_ ? Json(nullptr) : Json(communication_text(best));
     }
 
-    /// The laws of kernels that the expected time is made of.
+    /// The kernel models that the expected time is computed with.
     [[nodiscard]] Json expected_by() const {
         Json list = Json::array();
         for (const LawBasis& each : law_bases(fastest(answer_))) {
@@ -202,7 +201,7 @@ private:
         return list;
     }
 
-    /// Of a kernel among all.
+    /// Returns the index of a kernel.
     [[nodiscard]] std::size_t place_of(const Analysis& kernel) const {
         return static_cast<std::size_t>(&kernel - answer_.analysis.kernels.data());
     }
@@ -250,7 +249,7 @@ private:
         return json;
     }
 
-    // Of all chips together; everything else is of one. What one chip does alone counts once.
+    // Work of all chips together; all other values are per chip. Work that only one chip does counts once.
     [[nodiscard]] Json total() const {
         const std::int64_t chips = answer_.system.slice.chips();
         Work work;
@@ -270,7 +269,8 @@ private:
                 {"traffic_bytes", traffic(answer_.analysis.total.work, true)}};
     }
 
-    // Sent by one chip, or by all, by tier. Of a transfer with a root by the root or by what sends to it.
+    // Bytes sent per tier, by one chip or by all. For a transfer with a root they are the bytes that the root sends, or
+    // that are sent to it.
     [[nodiscard]] Json traffic(const Work& work, bool by_all = false) const {
         std::map<std::string, double> sent;
         for (const MessageWork& each : work.messages) {
@@ -319,7 +319,7 @@ private:
         return list;
     }
 
-    // nccl-tests' bandwidths are those of the expected time, where there is none of the bound.
+    // Algorithm and bus bandwidth follow from the expected time, or from the lower bound if there is none.
     void add_expected(Json& json, std::size_t i, const std::optional<CollectiveTime>& time) const {
         const Message& message = answer_.analysis.total.work.messages[i].message;
         const ExpectedTime* expected =
@@ -339,14 +339,14 @@ private:
         json["busbw_Bps"] = positive(bandwidth.bus);
     }
 
-    // The other legal ways of a program of one statement; of several, of each statement.
+    // Alternative legal layouts: of the program if it has one statement, else of each statement.
     [[nodiscard]] Json alternatives() const {
         Json list = Json::array();
         for (const LaidStatement& statement : answer_.layouts) {
             for (std::size_t i = 1; i < statement.plans.size(); ++i) {
                 const LayoutPlan& plan = statement.plans[i];
                 const bool sized =
-                    answer_.analysis.total.seconds.has_value();  // plans are ranked at stand-in sizes else
+                    answer_.analysis.total.seconds.has_value();  // without sizes, layouts are ranked at assumed sizes
                 Json entry{{"plan", plan.text},
                            {"lower_s", sized ? Json(plan.lower_s) : Json(nullptr)},
                            {"upper_s", sized ? Json(plan.upper_s) : Json(nullptr)}};

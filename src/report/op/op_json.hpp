@@ -1,4 +1,4 @@
-// The JSON form of `op` answers: docs of every key stand in docs/reference/json.md.
+// The JSON form of `op` answers; docs/reference/json.md documents every key.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace roofline::core {
 
-/// {"schema":1, ...} for one machine; {"schema":1,"machines":[...]} for several.
+/// Returns {"schema":1, ...} for one machine and {"schema":1,"machines":[...]} for several.
 [[nodiscard]] std::string op_json(const std::vector<Prediction>& answers);
 
-/// What every point of a sweep has in common: "machine":..., "notes":..., "sources":..., without braces.
+/// Returns what all points of a sweep have in common, without braces: "machine":..., "notes":..., "sources":...
 [[nodiscard]] std::string shared_json(const Prediction& answer);
 
-/// {"schema":1,"error":{...}}
+/// Returns {"schema":1,"error":{...}}.
 [[nodiscard]] std::string error_json(const Error& error);
 
 }  // namespace roofline::core

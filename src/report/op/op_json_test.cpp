@@ -52,7 +52,8 @@ json read(const std::string& text) {
 }  // namespace
 
 TEST_CASE("one answer: sizes, work, times and bounds in SI units") {
-    // B = 75, D = F = 600: 54 MFLOP in 54 us; 900,000 B in 90 us; equal at B = 150, or 100 for large D and F
+    // B = 75, D = F = 600: 54 MFLOP take 54 us, 900,000 B take 90 us. Both are equal at B = 150; at 100 for large D and
+    // F.
     const json value = read(op_json({answer("B=75, D=600, F=600\nbf16[B, D] * bf16[D, F] -> bf16[B, F]")}));
     CHECK(value["machine"] == "toy");
     CHECK(value["dims"] == json{{"B", 75}, {"D", 600}, {"F", 600}});
@@ -98,7 +99,7 @@ TEST_CASE("a sweep has an object a point, and null where there is no number") {
     CHECK(value["sweep"][1]["flops"] == 54000000);
     CHECK(value["sweep"][1]["lower_s"].get<double>() == approx(90e-6));
     CHECK(value["sweep"][1]["bound_by"] == "hbm");
-    // A new layout takes no time at all: no resource, no intensity, no fraction.
+    // A change of layout without traffic takes no time, so there is no resource, no intensity and no fraction of peak.
     const json empty = read(sweep_json({answer("bf16[B, 2] -> bf16[B, 2]", {{{"B"}, {1}}})}, {{{"B"}, {1}}}));
     CHECK(empty["sweep"][0]["bound_by"].is_null());
     CHECK(empty["sweep"][0]["peak_fraction"].is_null());

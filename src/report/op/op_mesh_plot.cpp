@@ -30,8 +30,8 @@ public:
     }
 
 private:
-    // The first two torus axes are rows and columns, as an array's are; a switch is one line; all else are boxes of
-    // those.
+    // The first two torus axes become rows and columns, as those of a matrix. A switch becomes one line. All further
+    // dimensions become boxes.
     void directions() {
         picture_.directions.resize(2);
         for (std::size_t t = 0; t < slice_.tiers.size(); ++t) {
@@ -72,7 +72,7 @@ private:
         return direction;
     }
 
-    // The mesh axes along it: "Y", or "X of 4, Y of 2 in steps of 4".
+    // Returns the mesh axes along a direction: "Y", or "X of 4, Y of 2 in steps of 4".
     [[nodiscard]] std::string label(std::size_t tier, std::size_t axis) const {
         std::vector<std::pair<std::int64_t, std::string>> parts;
         const std::int64_t length = slice_.tiers[tier].shape[axis];
@@ -101,10 +101,10 @@ private:
         }
     }
 
-    // Arrays of one type share a panel.
+    // Arrays of the same type share a panel.
     void arrays() {
         std::vector<std::string> whole;
-        std::map<std::string, std::vector<std::string>> at;  // by the chip that alone holds them
+        std::map<std::string, std::vector<std::string>> at;  // arrays that only one chip holds, by that chip
         std::vector<std::pair<std::string, std::vector<std::string>>> types;
         std::map<std::string, std::size_t> known;
         std::set<std::pair<std::string, std::string>> seen;
@@ -115,7 +115,7 @@ private:
             const std::string& name = value_name(answer_.program, id);
             const std::string text =
                 type_text(answer_.program, type) + (type.at.empty() ? "" : " at " + place_text(type.at));
-            if (!seen.emplace(name, text).second) continue;  // a name that is assigned again is one array
+            if (!seen.emplace(name, text).second) continue;  // a name that is assigned again denotes the same array
             const bool split =
                 std::any_of(type.axes.begin(), type.axes.end(), [](const Axis& axis) { return !axis.mesh.empty(); });
             if (!type.at.empty()) {
@@ -161,7 +161,7 @@ private:
         return out;
     }
 
-    // The first dimension that is split goes down the matrix, the others that are split go across it.
+    // The first sharded dimension runs down the matrix; all other sharded dimensions run across it.
     [[nodiscard]] MeshArray array(const TensorType& type) const {
         MeshArray array;
         std::vector<std::string> rows;
@@ -175,7 +175,7 @@ private:
                 continue;
             }
             used.insert(axis.mesh.begin(), axis.mesh.end());
-            // A lone last dimension goes across, as the columns of a matrix do.
+            // If only the last dimension is sharded, it runs across, as the columns of a matrix do.
             const bool down = rows.empty() && columns.empty() && i + 1 < type.axes.size();
             std::vector<std::size_t>& side = down ? array.row_axes : array.column_axes;
             const auto cut = indices(axis.mesh);
@@ -191,7 +191,7 @@ private:
         return array;
     }
 
-    // "B over X, 1024 of 4096 each".
+    // Returns "B over X, 1024 of 4096 each".
     [[nodiscard]] std::string cut_text(const Axis& axis) const {
         std::int64_t ways = 1;
         for (const std::string& name : axis.mesh) {
@@ -207,7 +207,7 @@ private:
         return text;
     }
 
-    // Who has the same block, and who only a part of its sum.
+    // Returns which chips hold the same block, and which hold only partial sums of it.
     [[nodiscard]] std::string holders(const TensorType& type, const std::set<std::string>& used) const {
         std::int64_t copies = 1;
         std::vector<std::string> over;

@@ -1,4 +1,4 @@
-// An `op` answer as a picture of its mesh: the chips of the slice and which block of each array they hold.
+// A picture of the mesh of an `op` answer: the chips of the slice, and the block of each array that they hold.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace roofline::core {
 
-/// The chips of the slice with the mesh axes on them, and the arrays that are stored, each as a matrix of blocks.
-/// Error no_mesh: nothing lies on a mesh.
+/// Returns the chips of the slice with the mesh axes, and the arrays in memory, each as a matrix of blocks. Error:
+/// `no_mesh` if the program runs on no mesh.
 [[nodiscard]] Result<MeshPicture> mesh_picture(const Prediction& answer);
 
 [[nodiscard]] Result<std::string> op_mesh_plot(const Prediction& answer);

@@ -41,7 +41,7 @@ PlotPoint point_of(std::string label, double flops, double bytes, const Bounds& 
     return {std::move(label), bytes > 0 ? flops / bytes : 0, bounds.lower > 0 ? flops / bounds.lower : 0, bound};
 }
 
-// Bytes across the main level.
+// Returns the bytes that cross the main memory.
 double main_bytes(const Analysis& total, const CompiledProgram::Point& point) {
     std::size_t index = 0;
     for (const auto& entry : total.work.memory) {
@@ -51,7 +51,8 @@ double main_bytes(const Analysis& total, const CompiledProgram::Point& point) {
     return 0;
 }
 
-// Whether a resource is a tier of the network: a roof like a memory level's, in bytes over the busiest wire.
+// Whether a resource is a network tier with traffic. Its roof is that of a memory level, over the bytes of the busiest
+// link.
 bool crossed_tier(const Prediction& answer, const Resource& resource) {
     const auto& tiers = answer.system.slice.tiers;
     return !resource.terms.empty() && std::any_of(tiers.begin(), tiers.end(), [&](const SliceTier& tier) {
@@ -64,7 +65,7 @@ PlotRoof tier_roof(const Resource& resource) {
     return {resource.label + ", one way", rate.value, rate.low_confidence()};
 }
 
-// Bytes over the busiest link, at its rate: of the cut of a torus that takes longest.
+// Returns the bytes over the busiest link, at its rate: on a torus, those of the slowest cut.
 double busiest_bytes(const Prediction& answer, const Resource& resource) {
     double most = 0;
     for (std::size_t cut = 0; cut < resource.cuts(); ++cut) {
@@ -78,12 +79,12 @@ double busiest_bytes(const Prediction& answer, const Resource& resource) {
     return most * resource.terms.front().rate.value;
 }
 
-// A kernel's point against the main memory, and one more against each tier that it communicates over.
+// Adds a kernel's point for the main memory, and one more for each network tier that it uses.
 void add_points(const Prediction& answer, const Analysis& kernel, const KernelWork& work,
                 std::vector<PlotPoint>& points) {
     const auto flops = count(answer.program, kernel.work.flops());
     if (!flops) return;
-    const bool alone = answer.analysis.kernels.empty();  // and the heading says what it is
+    const bool alone = answer.analysis.kernels.empty();  // a program of one kernel, which the heading names
     const std::string label = fitted(kernel.title, 40);
     const std::string name = value_name(answer.program, work.statements.back()->result);
     const auto traffic = kernel.work.memory.find(answer.analysis.total.main_level);
@@ -109,7 +110,7 @@ double flops_of(const CompiledProgram::Point& point) {
     return flops;
 }
 
-/// The same operation as it was measured.
+/// Returns the measured point of the same operation.
 PlotPoint measured_point(const PlotPoint& predicted, double flops, double seconds, const std::string& label) {
     PlotPoint point = predicted;
     point.label = label;
@@ -118,7 +119,7 @@ PlotPoint measured_point(const PlotPoint& predicted, double flops, double second
     return point;
 }
 
-/// Whether the program has work for that unit and dtype.
+/// Whether the program computes in this unit and dtype.
 bool computes_in(const Pricing& pricing, const Peak& peak) {
     return std::any_of(pricing.resources.begin(), pricing.resources.end(), [&](const Resource& resource) {
         const std::string key = fmt::format("{}/{}", name(peak.unit), name(peak.dtype));
@@ -127,8 +128,8 @@ bool computes_in(const Pricing& pricing, const Peak& peak) {
     });
 }
 
-/// The machine without the rates that the program does not use. What it has no work for at all stays, so that there is
-/// a roof.
+/// Returns the machine without the rates that the program does not use. If it uses none of a kind, all of them stay, so
+/// that the plot has a roof.
 Machine used_of(const Prediction& answer) {
     Machine used = answer.machine;
     const Pricing& pricing = answer.analysis.total.pricing;
@@ -139,7 +140,7 @@ Machine used_of(const Prediction& answer) {
     return used;
 }
 
-/// Errors: more lines than colours that can be told apart.
+/// Errors: there are more curves than distinguishable colours.
 Status check_curves(std::size_t curves) {
     constexpr std::size_t most = 8;
     if (curves <= most) return {};
@@ -163,7 +164,8 @@ Result<std::string> roofline_plot(const Prediction& answer, const std::vector<Sw
     const auto& resources = total.pricing.resources;
     const bool network = std::any_of(resources.begin(), resources.end(),
                                      [&](const Resource& resource) { return crossed_tier(answer, resource); });
-    // Between the roofs of a network that of the host would only be in the way, unless something crosses it.
+    // The roof of the host link would clutter a plot of network roofs, so it is drawn there only if the program uses
+    // it.
     const bool host = (all_roofs && !network) || total.pricing.find("pcie") != nullptr;
     if (host && answer.machine.host && answer.machine.host->bandwidth.value) {
         plot.roofs.push_back(
@@ -187,16 +189,16 @@ Result<std::string> roofline_plot(const Prediction& answer, const std::vector<Sw
                 plot.points.insert(plot.points.begin() + static_cast<std::ptrdiff_t>(first) + 1, std::move(point));
             };
             if (i < measured_s.size()) beside(measured_s[i], "measured");
-            // of a single kernel the time of the program is its own
+            // The expected time of a program with one kernel is that of the kernel.
             if (answer.expected_s && answer.analysis.work.kernels.size() == 1) beside(*answer.expected_s, "expected");
         }
         return to_svg(plot);
     }
-    // Each size of all axes but the last makes a path.
+    // Each combination of sizes of all axes but the last is a path.
     const SweepAxis& last = axes.back();
     const std::size_t paths = axes.size() > 1 ? axes.front().sizes.size() : 1;
     if (const Status few = check_curves(paths); !few) return fail(few.error());
-    const bool with_expected = paths <= 3;  // more paths than that would cover one another; a sweep plot has them
+    const bool with_expected = paths <= 3;  // more paths would cover one another; the sweep plot shows them
     std::vector<PlotPath> measured;
     std::vector<PlotPath> expected;
     std::size_t index = 0;
@@ -255,7 +257,7 @@ Result<std::string> sweep_plot(std::span<const Prediction> answers, const std::v
     const bool any_expected =
         std::any_of(answers.begin(), answers.end(), [](const Prediction& each) { return each.expected_s.has_value(); });
     std::vector<PlotCurve> measured;
-    std::vector<PlotCurve> expected;  // behind all bounds, so that those keep their colours
+    std::vector<PlotCurve> expected;  // after all bounds, so that the colours of the bounds do not depend on them
     for (const Prediction& answer : answers) {
         const Analysis& total = answer.analysis.total;
         const Resource* compute = total.pricing.compute();

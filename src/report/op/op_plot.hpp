@@ -1,4 +1,4 @@
-// Which picture an `op` answer makes.
+// The pictures of an `op` answer.
 #pragma once
 
 #include <span>
@@ -11,25 +11,25 @@
 
 namespace roofline::core {
 
-/// The picture of that kind:
-/// - roofline: of one machine, with the operation, its network roofs where it communicates, or the path of a sweep, and
-/// what is
-///   expected of them; the roofs and ceilings that the program uses, or with `all_roofs` those of the machine;
-/// - sweep: attainable FLOP/s against the last swept dimension, a curve for each size of the first and each machine;
-/// - mesh: the chips of the slice and what each holds of every array;
-/// - timeline: statements one after the other, a lane for each resource.
-/// Errors: no sizes (all but the mesh); several machines or a sweep where the picture shows one answer; a sweep plot
-/// without a sweep or with more than 8 curves; a mesh picture without a mesh.
-/// `measured_s`: times that were measured, which the first two show beside the predicted ones; of each kernel, or of
-/// each point of a sweep. Empty for none.
+/// Returns a picture of the given kind as SVG:
+/// - roofline: one machine with its roofs and ceilings, and the operation (or the path of a sweep) with its expected
+///   time. It includes roofs of the network if the program communicates. It shows only the roofs and ceilings that the
+///   program uses, or all of them if `all_roofs`.
+/// - sweep: attainable FLOP/s over the last swept dimension, one curve per size of the first one and per machine.
+/// - mesh: the chips of the slice and the block of each array that they hold.
+/// - timeline: the statements one after another, one lane per resource.
+/// `measured_s` holds measured times in seconds, per kernel or per point of a sweep, which the first two kinds show
+/// next to the predicted ones; it is empty if there are none. Errors: sizes are missing (only the mesh needs none);
+/// there are several machines or a sweep where the picture shows one answer; a sweep plot has no sweep or more than 8
+/// curves; a mesh picture has no mesh.
 [[nodiscard]] Result<std::string> op_plot(std::span<const Prediction> answers, const std::vector<SweepAxis>& axes,
                                           PlotKind kind, bool all_roofs = false,
                                           const std::vector<double>& measured_s = {});
 
-/// What pictures are headed with: the statement, or the program's name and how many kernels it has.
+/// Returns the heading of a picture: the statement, or the program's name and number of kernels.
 [[nodiscard]] std::string plot_title(const Prediction& answer);
 
-/// "B = 4096, D = 8192" of the dimensions that are not swept.
+/// Returns the sizes of the dimensions that are not swept: "B = 4096, D = 8192".
 [[nodiscard]] std::string sizes_text(const Prediction& answer, const std::vector<SweepAxis>& axes);
 
 }  // namespace roofline::core

@@ -21,7 +21,7 @@ std::optional<double> bytes_of_level(const Prediction& answer, const std::string
     return bytes ? std::optional(bytes->to_double()) : std::nullopt;
 }
 
-// Bytes, or their formula while sizes are missing.
+// Returns the bytes, or their formula if sizes are missing.
 std::string bytes_text(const Prediction& answer, const std::string& level) {
     const auto traffic = answer.analysis.total.work.memory.find(level);
     if (traffic == answer.analysis.total.work.memory.end()) return "-";
@@ -30,7 +30,7 @@ std::string bytes_text(const Prediction& answer, const std::string& level) {
     return bytes ? to_text(Bytes{bytes->to_double()}) : shown(answer, total).to_handwriting(answer.program.dims);
 }
 
-// "-" when the value is missing, else its text.
+// Returns the text of a value, "-" if it is missing.
 template <class Q>
 std::string text_of(std::optional<double> value) {
     return value ? to_text(Q{*value}) : "-";
@@ -74,7 +74,7 @@ std::string csv_of_machines(const std::vector<Prediction>& answers) {
     return table_csv(table);
 }
 
-// The size of the first dimension that has one from which compute outlasts all levels, as "B = 128".
+// Returns the first dimension with a size above which compute takes longer than all levels: "B = 128".
 std::string critical_text(const Prediction& answer) {
     const Analysis& total = answer.analysis.total;
     for (const CriticalSize& size : compute_bound_sizes(total.critical)) {

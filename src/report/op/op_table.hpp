@@ -1,4 +1,4 @@
-// `op` answers of several machines beside each other.
+// A comparison of `op` answers of several machines.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace roofline::core {
 
-/// A row for each machine (CSV, in SI base units) or a column for each (text, Markdown).
+/// Returns a table with one row per machine (CSV, in SI base units) or one column per machine (text, Markdown).
 [[nodiscard]] std::string op_table(const std::vector<Prediction>& answers, Format format);
 
 }  // namespace roofline::core

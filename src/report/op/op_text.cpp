@@ -47,7 +47,7 @@ private:
     }
     [[nodiscard]] std::string bold(std::string_view text) const { return paint("1", text); }
 
-    // A label that is longer than its column takes room from the value's.
+    // A label that exceeds its column takes room from the value.
     [[nodiscard]] static std::string entry(std::string_view label, std::string_view value) {
         constexpr std::size_t column = 9;
         constexpr std::size_t value_column = 13;
@@ -99,7 +99,7 @@ private:
         out_ += "  work and times of one chip:\n\n";
     }
 
-    // What a chip has of each array.
+    // Lists the part of each array that a chip holds.
     void held() {
         Table table;
         table.head = {"a chip holds", "", ""};
@@ -131,7 +131,7 @@ private:
         out_ += '\n';
     }
 
-    // What crosses the network, and what else there was to choose.
+    // Lists the collectives and the alternative layouts.
     void network() {
         std::string_view label = "network";
         if (total_.work.messages.empty() && !answer_.layouts.empty() && !total_.pricing.resources.empty())
@@ -150,7 +150,7 @@ private:
         }
     }
 
-    // Times with nccl-tests' bandwidths, where constants are known.
+    // Prints expected times, with bandwidths as nccl-tests define them, if there is a calibration.
     void expected_collective(std::size_t i, const std::optional<Rational>& bytes) {
         if (i >= answer_.laws.messages.size() || !answer_.laws.messages[i] || !bytes) return;
         const ExpectedTime& expected = *answer_.laws.messages[i];
@@ -166,7 +166,7 @@ private:
     }
 
     void alternatives() {
-        // Of a program only the statements that communicate are worth the lines; --json has all.
+        // For a program, text lists only the statements that communicate; JSON has all of them.
         const bool several = answer_.layouts.size() > 1;
         const std::size_t most = several ? 2 : 3;
         for (const LaidStatement& statement : answer_.layouts) {
@@ -258,7 +258,7 @@ private:
     }
 
     [[nodiscard]] static std::string number_with_prefix(double value) {
-        std::string text = to_text(Flops{value});  // "1.05 MFLOP" without the unit
+        std::string text = to_text(Flops{value});  // Flops print as "1.05 MFLOP"; the unit is cut off
         const std::size_t unit = text.find("FLOP");
         return unit == std::string::npos ? text : text.substr(0, unit);
     }
@@ -285,7 +285,7 @@ private:
         }
     }
 
-    // "-> 2B when B << D, F" for the first dimension that leaves a limit.
+    // Returns the limit of the intensity for the first dimension that has one: "-> 2B when B << D, F".
     [[nodiscard]] std::string limit_text() const {
         for (const auto& [dim, limit] : total_.limits) {
             std::vector<std::string> others;
@@ -417,10 +417,12 @@ private:
         if (!text.empty()) out_ += "\n  " + wrapped(text, 2, 2, page_width) + "\n";
     }
 
-    // "Compute-bound from B = 128 (120 for large D and F)." for the first dimension, against all levels together.
+    // Returns "Compute-bound from B = 128 (120 for large D and F)." for the first dimension, compared with all levels
+    // together.
     [[nodiscard]] std::string critical_text() const {
         const Resource* compute = total_.pricing.compute();
-        // What the vector units bound is not called compute-bound; what the line says already is not said again.
+        // A kernel that the vector units limit is not called compute-bound, and nothing is repeated from the line
+        // above.
         const bool vector = compute != nullptr && compute->id == "vector";
         const std::string_view state = !vector                              ? "Compute-bound"
                                        : compute == total_.bound_resource() ? "So it is"
@@ -445,7 +447,7 @@ private:
         return "";
     }
 
-    // "120 for large D and F"
+    // Returns "120 for large D and F".
     [[nodiscard]] std::string critical_limit(const CriticalSize& size) const {
         std::vector<std::string> others;
         for (const std::string& other : program_.dims) {
@@ -455,7 +457,7 @@ private:
         return fmt::format("{} for large {}", number_text(*size.limit), fmt::join(others, " and "));
     }
 
-    // "; D from 8756 would", where the first dimension has no such size.
+    // Returns "; D from 8756 would" if the first dimension has no critical size but another one does.
     [[nodiscard]] static std::string another_dimension(const std::vector<CriticalSize>& sizes) {
         for (const CriticalSize& size : sizes) {
             if (size.crossing && size.crossing->state == Crossing::State::crossing) {

@@ -1,4 +1,4 @@
-// The answer to `op` as a person reads it at a glance.
+// The answer to `op` as text for people.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace roofline::core {
 
-/// One screen, the answer first. Colour only strengthens what the text says.
+/// Returns one screen of text with the answer first. Colour never carries information of its own.
 [[nodiscard]] std::string op_text(const Prediction& answer, bool color);
 
 }  // namespace roofline::core

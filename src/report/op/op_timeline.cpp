@@ -51,15 +51,14 @@ private:
         step.seconds = kernel.bounds.lower * once;
         for (std::size_t i = 0; kernel.seconds && i < kernel.pricing.resources.size(); ++i) {
             const Resource& resource = kernel.pricing.resources[i];
-            // as the step's own time has it: of what may be sent less often the least
+            // The minimum where the work depends on routing, as in the sequential time of the step.
             const double seconds = kernel.least_seconds[i] * once;
             bars(step, resource, seconds, work, kernel.bounds.bound_by == i);
         }
         line_.steps.push_back(std::move(step));
     }
 
-    // Collectives on one tier one after the other, where their times add up to the tier's; those that go at once
-    // together.
+    // Draws collectives of one tier one after another if the tier's time is their sum, otherwise as one bar.
     void bars(TimelineStep& step, const Resource& resource, double seconds, const KernelWork& work,
               bool decides) const {
         const auto lane = std::find_if(total_.pricing.resources.begin(), total_.pricing.resources.end(),
@@ -90,7 +89,8 @@ private:
         step.bars.push_back(std::move(together));
     }
 
-    // What one collective asks of a tier where it sends that share of its bytes: the longer of transfer and latency.
+    // Returns the time of one collective on a tier that carries `share` of its bytes: the longer of transfer and
+    // latency.
     [[nodiscard]] double message_seconds(const Message& message, const Resource& resource, double share) const {
         const auto bytes = count(answer_.program, message.bytes);
         const auto load = load_of(message, answer_.system);
@@ -128,7 +128,7 @@ private:
         line_.repeats.push_back({begin, end, depth, named ? fmt::format("{} = {}", dim, size->second) : dim});
     }
 
-    // The steps that a block's statements make.
+    // Computes the range of timeline steps that the statements of a block produce.
     void reach(const Block& block, std::size_t& begin, std::size_t& end) const {
         for (const Node& node : block.nodes) {
             if (const auto* inner = std::get_if<Block>(&node)) {

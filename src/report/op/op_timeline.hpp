@@ -1,4 +1,4 @@
-// An `op` answer as a time line: statements in turn, a lane for each resource.
+// A timeline of an `op` answer: statements one after another, one lane per resource.
 #pragma once
 
 #include <optional>
@@ -9,15 +9,15 @@
 
 namespace roofline::core {
 
-/// Totals of a step that has more than its program: what a stage of a pipeline waits for others. Seconds.
+/// Times in seconds of a training step that exceed those of its program because of the pipeline bubble.
 struct StepTotals {
     double in_turn = 0;
     double lower = 0;
 };
 
-/// The picture of `sequential_s`: every statement takes its own lower bound, its resources start together and what is
-/// shorter hides beside the longest. Each repeat is drawn once. All dimensions have sizes. `step`: where the program is
-/// that of a stage.
+/// Draws the sequential time: every statement takes its own lower bound; its resources start together, and shorter
+/// times overlap with the longest. Each repeat is drawn once. All dimensions must have sizes. `step` is given if the
+/// program is a stage of a pipeline.
 [[nodiscard]] std::string op_timeline(const Prediction& answer, std::optional<StepTotals> step = {});
 
 }  // namespace roofline::core

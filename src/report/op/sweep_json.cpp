@@ -17,8 +17,8 @@ std::string quoted_json(const std::string& text) {
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Writes the points of a sweep. There may be 100,000 of them, so keys are made once and numbers go straight into the
-// text.
+// Writes the points of a sweep. Because there may be 100,000 of them, keys are formatted once and numbers are appended
+// directly to the text.
 class PointWriter {
 public:
     PointWriter(const Prediction& answer, const std::vector<SweepAxis>& axes) : total_(answer.analysis.total) {
@@ -89,7 +89,7 @@ public:
 private:
     struct Dim {
         std::string key;
-        std::size_t axis = 0;  ///< the sweep's, or beyond them all
+        std::size_t axis = 0;  ///< index of the sweep axis; the number of axes if it is none of them
         std::int64_t size = 0;
     };
 
@@ -116,7 +116,7 @@ private:
     std::vector<std::string> names_;
     std::optional<std::size_t> compute_;
     std::string communication_;
-    std::string text_;  ///< all points so far, while one is written
+    std::string text_;  ///< all points so far
 };
 
 std::string sweep_array(const Prediction& answer, const std::vector<SweepAxis>& axes) {

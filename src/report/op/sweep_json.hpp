@@ -8,8 +8,8 @@
 
 namespace roofline::core {
 
-/// {"schema":1,"sweep":[...]}, each point with what changes from point to point;
-/// {"schema":1,"machines":[{"sweep":...}]}.
+/// Returns {"schema":1,"sweep":[...]}, where each point has only what differs between points, or
+/// {"schema":1,"machines":[{"sweep":...}]} for several machines.
 [[nodiscard]] std::string sweep_json(const std::vector<Prediction>& answers, const std::vector<SweepAxis>& axes);
 
 }  // namespace roofline::core

@@ -11,7 +11,7 @@ namespace roofline::core {
 
 namespace {
 
-// A terminal shows some forty points of a long sweep.
+// A longer sweep is thinned out for the terminal.
 constexpr std::size_t most_rows = 40;
 
 class SweepTable {
@@ -141,8 +141,8 @@ private:
     const std::vector<SweepAxis>& axes_;
     bool raw_ = false;
     bool named_ = false;
-    bool expected_ = false;  ///< some machine is calibrated for this
-    bool split_ = false;     ///< over a mesh: what communicates is said
+    bool expected_ = false;  ///< at least one machine is calibrated for this
+    bool split_ = false;     ///< sharded over a mesh: collectives are listed
     std::vector<std::string> resources_;
     std::size_t points_ = 1;
     std::size_t stride_ = 1;

@@ -9,7 +9,7 @@
 
 namespace roofline::core {
 
-/// A row for each point; in text a long sweep shows some forty points and says so.
+/// Returns a table with one row per point. Text shows about forty points of a longer sweep and says so.
 [[nodiscard]] std::string sweep_table(const std::vector<Prediction>& answers, const std::vector<SweepAxis>& axes,
                                       Format format);
 

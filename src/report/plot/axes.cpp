@@ -14,12 +14,13 @@ namespace roofline::core {
 namespace {
 
 constexpr int kMostLabels = 9;
-constexpr int kMostMinorSteps = 3;  // decades between labels that still get lines of their own
+constexpr int kMostMinorSteps = 3;  // most decades between labels for which each decade gets a grid line
 
-/// 10^exponent, exact where a double can be.
+/// Returns 10^exponent, exactly if a double can represent it.
 double power_of_ten(int exponent) { return std::pow(10.0, exponent); }
 
-/// Twelve digits are more than any label shows and take the rounding off 0.30000000000000004.
+/// Rounds to twelve digits, which removes rounding errors such as 0.30000000000000004 and exceeds the precision of all
+/// labels.
 std::string trimmed(double value) { return fmt::format("{:.12g}", value); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A plot axis: from a value to a pixel, and where the ticks go.
+// A plot axis: the mapping from values to pixels, and its ticks.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace roofline::core {
 
-/// Maps [low, high] to pixels, linearly or by logarithm (then 0 < low < high).
+/// Maps [low, high] to pixels, linearly or logarithmically (then 0 < low < high).
 struct PlotAxis {
     bool log = false;
     double low = 0;
@@ -15,9 +15,9 @@ struct PlotAxis {
     double to_px = 1;
 
     [[nodiscard]] double at(double value) const;
-    /// Within the range, a hair of rounding allowed.
+    /// Whether the value is within the range, up to rounding.
     [[nodiscard]] bool holds(double value) const;
-    /// Pixels a decade of a logarithmic axis takes, never negative.
+    /// Returns the number of pixels per decade of a logarithmic axis, never negative.
     [[nodiscard]] double decade_px() const;
 };
 
@@ -31,20 +31,20 @@ enum class TickStyle {
     si,     ///< 500 G, 1 T, 10 T
 };
 
-/// Widens [low, high] evenly to at least so many decades.
+/// Widens [low, high] symmetrically to at least this many decades.
 void widen_decades(double& low, double& high, double decades);
 
-/// Decades labelled (every second, third ... where there are many), 2..9 between them as minor ticks. An axis that
-/// holds fewer than two decades is labelled at 2 and 5 as well, or like a linear one.
+/// Returns labelled ticks at decades (at every second, third ... decade if there are many) and minor ticks at 2..9
+/// between them. An axis of fewer than two decades also has labels at 2 and 5, or is labelled like a linear one.
 [[nodiscard]] std::vector<Tick> log_ticks(const PlotAxis& axis, TickStyle style);
 
-/// Powers of two, every second, fourth ... where there are many.
+/// Returns ticks at powers of two (at every second, fourth ... power if there are many).
 [[nodiscard]] std::vector<Tick> binary_ticks(const PlotAxis& axis, TickStyle style);
 
-/// Steps of 1, 2 or 5 times a power of ten, about `wanted` of them, all labelled.
+/// Returns about `wanted` ticks, all with labels, in steps of 1, 2 or 5 times a power of ten.
 [[nodiscard]] std::vector<Tick> linear_ticks(const PlotAxis& axis, TickStyle style, int wanted = 6);
 
-/// "10 T", "0.1", "10,000", "1e20".
+/// Returns "10 T", "0.1", "10,000", "1e20".
 [[nodiscard]] std::string tick_label(double value, TickStyle style);
 
 }  // namespace roofline::core

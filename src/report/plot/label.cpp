@@ -9,9 +9,9 @@
 namespace roofline::core {
 namespace {
 
-constexpr double kLeaderWeight = 5;  // a label on another's leader would seem to belong to it
+constexpr double kLeaderWeight = 5;  // a label on the leader of another one would appear to belong to it
 
-/// The box's own directions: along the text and down from it.
+/// Returns the unit vectors along the text of the box and down from it.
 std::pair<XY, XY> directions(const LabelBox& box) {
     const double radians = box.degrees * std::numbers::pi / 180;
     const double c = std::cos(radians);
@@ -21,7 +21,7 @@ std::pair<XY, XY> directions(const LabelBox& box) {
 
 double dot(XY a, XY b) { return a.x * b.x + a.y * b.y; }
 
-/// Half the extent of the box along a unit direction.
+/// Returns half the extent of the box in a unit direction.
 double reach(const LabelBox& box, XY direction) {
     const auto [along, down] = directions(box);
     return box.half_width * std::abs(dot(along, direction)) + box.half_height * std::abs(dot(down, direction));
@@ -34,8 +34,8 @@ bool holds(const LabelBox& box, XY point) {
     return std::abs(dot(offset, along)) <= box.half_width && std::abs(dot(offset, down)) <= box.half_height;
 }
 
-/// Narrows [enter, leave], the part of a segment inside the slab |position + t * motion| <= half. False when none is
-/// left.
+/// Narrows [enter, leave] to the part of a segment within the slab |position + t * motion| <= half. Returns false if
+/// nothing is left.
 bool clip_slab(double position, double motion, double half, double& enter, double& leave) {
     if (motion == 0) return std::abs(position) < half;
     const double a = (-half - position) / motion;
@@ -48,7 +48,8 @@ bool clip_slab(double position, double motion, double half, double& enter, doubl
 }  // namespace
 
 bool overlap(const LabelBox& a, const LabelBox& b) {
-    // Two convex shapes are apart exactly when one of their sides' directions separates them.
+    // Separating axis theorem: two rectangles are disjoint exactly if the direction of one of their sides separates
+    // them.
     const XY between{b.centre.x - a.centre.x, b.centre.y - a.centre.y};
     const auto [a_along, a_down] = directions(a);
     const auto [b_along, b_down] = directions(b);
@@ -79,7 +80,7 @@ bool LabelPlacer::fits(const LabelCandidate& candidate) const {
         if (!candidate.leader) return false;
         const auto [from, to] = *candidate.leader;
         return !holds(b, from) &&
-               length_inside(b, from, to) > 0;  // the mark that the leader starts from is not in its way
+               length_inside(b, from, to) > 0;  // the mark at the start of the leader does not obstruct it
     };
     return inside && std::none_of(blocked_.begin(), blocked_.end(), in_the_way);
 }

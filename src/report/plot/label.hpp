@@ -1,4 +1,4 @@
-// Greedy placement of labels: each takes the best of its candidate places that neither covers another label nor leaves
+// Greedy placement of labels: each takes the best candidate position at which it covers no other label and stays within
 // the frame.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace roofline::core {
 
-/// A rectangle turned by `degrees` (clockwise on the screen) about its centre.
+/// A rectangle rotated by `degrees` (clockwise on the screen) about its centre.
 struct LabelBox {
     XY centre;
     double half_width = 0;
@@ -20,30 +20,30 @@ struct LabelBox {
     double degrees = 0;
 };
 
-/// Whether two turned rectangles share an area.
+/// Whether the areas of two rotated rectangles intersect.
 [[nodiscard]] bool overlap(const LabelBox& a, const LabelBox& b);
 
-/// The length of the segment that lies inside the box.
+/// Returns the length of the part of a segment that lies in the box.
 [[nodiscard]] double length_inside(const LabelBox& box, XY from, XY to);
 
 struct LabelCandidate {
     LabelBox box;
-    double bias = 0;  ///< how much worse than the best place this is, in pixels of crossed line
-    std::optional<std::pair<XY, XY>> leader{};  ///< a line from a mark to the box; it may cross no label either
+    double bias = 0;                            ///< cost relative to the best position, in pixels of covered line
+    std::optional<std::pair<XY, XY>> leader{};  ///< line from a mark to the box; it must not cross any label
 };
 
-/// What is on the canvas already, and the search over candidates.
+/// What the canvas already contains, and the search for a position.
 class LabelPlacer {
 public:
     LabelPlacer(XY top_left, XY bottom_right) : top_left_(top_left), bottom_right_(bottom_right) {}
 
-    /// Nothing may cover this box.
+    /// Reserves a box that no label may cover.
     void block(const LabelBox& box) { blocked_.push_back(box); }
-    /// A label over this line costs `weight` for each pixel of it that is covered.
+    /// Adds a line; a label over it costs `weight` per covered pixel.
     void avoid(XY from, XY to, double weight = 1) { lines_.push_back({from, to, weight}); }
 
-    /// The index of the cheapest candidate that fits and costs at most `worst`; the first of equals. Its place is then
-    /// taken.
+    /// Returns the index of the cheapest feasible candidate with a cost of at most `worst`, the first one if several
+    /// are equal, and reserves its box.
     [[nodiscard]] std::optional<std::size_t> place(const std::vector<LabelCandidate>& candidates,
                                                    double worst = std::numeric_limits<double>::infinity());
 

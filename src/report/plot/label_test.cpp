@@ -10,13 +10,13 @@ namespace roofline::core {
 TEST_CASE("level boxes overlap when they share an area") {
     const LabelBox box{{0, 0}, 10, 5, 0};
     CHECK(overlap(box, {{15, 0}, 6, 5, 0}));
-    CHECK_FALSE(overlap(box, {{16, 0}, 6, 5, 0}));  // they touch
+    CHECK_FALSE(overlap(box, {{16, 0}, 6, 5, 0}));  // they only touch
     CHECK_FALSE(overlap(box, {{0, 11}, 6, 5, 0}));
     CHECK(overlap(box, {{0, 0}, 1, 1, 30}));  // inside
 }
 
 TEST_CASE("turned boxes are not their bounding boxes") {
-    // Two long boxes at 45 degrees, side by side: their bounding boxes overlap, they do not.
+    // Two long boxes at 45 degrees, side by side: their bounding boxes overlap, but the boxes do not.
     const LabelBox one{{0, 0}, 50, 5, 45};
     CHECK_FALSE(overlap(one, {{20, 0}, 50, 5, 45}));
     CHECK(overlap(one, {{10, 0}, 50, 5, 45}));
@@ -39,7 +39,7 @@ TEST_CASE("the cheapest place that is free and inside the frame") {
     const LabelBox outside{{90, 50}, 20, 5, 0};
     const LabelBox below{{50, 70}, 20, 5, 0};
     CHECK(placer.place({{outside, 0}, {middle, 1}, {below, 2}}) == 1);
-    CHECK(placer.place({{outside, 0}, {middle, 1}, {below, 2}}) == 2);  // the middle is taken now
+    CHECK(placer.place({{outside, 0}, {middle, 1}, {below, 2}}) == 2);  // the middle is now occupied
     CHECK_FALSE(placer.place({{outside, 0}, {middle, 1}, {below, 2}}));
 }
 
@@ -47,15 +47,16 @@ TEST_CASE("a line under a label costs, but does not forbid") {
     LabelPlacer placer({0, 0}, {100, 100});
     placer.avoid({0, 50}, {100, 50});
     const LabelBox on_line{{50, 50}, 20, 5, 0};
-    CHECK(placer.place({{on_line, 0}, {{{50, 70}, 20, 5, 0}, 39}}) == 1);  // 40 pixels of line cost more than 39
+    // 40 covered pixels of a line cost more than a bias of 39
+    CHECK(placer.place({{on_line, 0}, {{{50, 70}, 20, 5, 0}, 39}}) == 1);
     CHECK_FALSE(placer.place({{on_line, 0}}, 39));
     CHECK(placer.place({{on_line, 0}}, 41) == 0);
 }
 
 TEST_CASE("a leader crosses no label") {
     LabelPlacer placer({0, 0}, {100, 100});
-    placer.block({{50, 50}, 5, 5, 0});   // the mark that it starts from is not in its way
-    placer.block({{50, 70}, 10, 5, 0});  // this label is
+    placer.block({{50, 50}, 5, 5, 0});   // the mark at its start does not obstruct the leader
+    placer.block({{50, 70}, 10, 5, 0});  // but this label does
     const LabelBox far{{50, 90}, 10, 5, 0};
     CHECK_FALSE(placer.place({{far, 0, {{{50, 50}, {50, 85}}}}}));
     CHECK(placer.place({{far, 0, {{{50, 50}, {20, 80}}}}}) == 0);

@@ -14,13 +14,13 @@ namespace roofline::core {
 namespace {
 
 constexpr double kMeshLeft = 24;
-constexpr double kGridLeft = 62;  // of the mesh, right of the label of its rows
+constexpr double kGridLeft = 62;  // left edge of the mesh, which leaves room for the label of its rows
 constexpr double kMatrixWidth = 200;
-constexpr double kChipsLeft = 262;  // of an array's chips, right of its blocks
+constexpr double kChipsLeft = 262;  // left edge of an array's chips, to the right of its blocks
 constexpr double kMeshRowHeight = 16;
 constexpr double kBlockHeight = 23;
-constexpr double kTallBlock = 33;  // of three lines
-constexpr double kGapWidth = 12;   // where blocks are left out
+constexpr double kTallBlock = 33;  // height of a block with three lines of text
+constexpr double kGapWidth = 12;   // gap that stands for omitted blocks
 constexpr double kMeshSmall = 11;
 constexpr double kTiny = 9.5;
 constexpr std::array<int, 6> kBlockHues{0, 3, 1, 5, 2, 4};
@@ -81,7 +81,7 @@ public:
     [[nodiscard]] const Grid& grid() const { return grid_; }
 
 private:
-    // What joins the boxes.
+    // Returns what connects the boxes.
     [[nodiscard]] std::string network() const {
         for (std::size_t d = 2; d < picture_.directions.size(); ++d) {
             const MeshDirection& direction = picture_.directions[d];
@@ -90,7 +90,7 @@ private:
         return "";
     }
 
-    // Which mesh axes go where: an arrow above the columns and one beside the rows.
+    // Draws which mesh axes run in which direction: an arrow above the columns and one beside the rows.
     void directions() {
         const Grid::Box& first = grid_.boxes.front();
         const MeshDirection& rows = picture_.directions[0];
@@ -147,7 +147,7 @@ private:
                   grid.cell_height);
     }
 
-    // Behind commas, so that each line has room.
+    // Breaks a text after commas so that each line fits the width.
     static std::vector<std::string> broken(const std::string& text, double width) {
         std::vector<std::string> lines{""};
         for (std::size_t begin = 0; begin < text.size();) {
@@ -160,7 +160,7 @@ private:
         return lines;
     }
 
-    // On one line or on several, broken behind commas; nothing where there is no room.
+    // Writes a text on one line, or on several that are broken after commas; writes nothing if it does not fit.
     void cell_text(XY centre, const std::string& text, double width, double height) {
         for (const double size : {kMeshSmall, kTiny}) {
             if (text_width(text, size) > width - 1) continue;
@@ -207,17 +207,17 @@ private:
         y_ += kMeshRowHeight;
     }
 
-    // How an array is drawn, beside its chips as on them.
+    // The style of an array's blocks, which is the same in its matrix and on its chips.
     struct Look {
         const MeshArray& array;
         std::int64_t rows;
         std::int64_t columns;
-        bool named = false;  ///< labels are "X0 Y1", else "0,1"
+        bool named = false;  ///< labels are "X0 Y1", otherwise "0,1"
         double height = kBlockHeight;
     };
 
-    // Neighbouring blocks differ in hue down and in shade across; where there is one row or column, all differ in hue
-    // first.
+    // Neighbouring blocks differ in hue from row to row and in shade from column to column. If there is only one row or
+    // column, all blocks differ in hue first.
     static std::string block_class(const Look& look, std::int64_t row, std::int64_t column) {
         const bool line = look.rows == 1 || look.columns == 1;
         const std::int64_t first = look.rows == 1 ? column : row;
@@ -257,7 +257,7 @@ private:
         y_ = std::max(below_blocks, chips.bottom + 4) + 10;
     }
 
-    // The same block on each chip that holds it.
+    // Draws on each chip the block that it holds.
     void held(const Look& look, const Grid& chips, const Grid::Box& box) {
         if (!box.title.empty()) {
             labels_.text("tiny weak", {box.top_left.x + 2, box.top_left.y - 5}, Anchor::start,
@@ -272,7 +272,7 @@ private:
         }
     }
 
-    // The whole array, cut; columns are those of `right`. Returns where it ends.
+    // Draws the matrix of blocks; `right` lists the columns that are drawn. Returns its bottom edge.
     double blocks(const Look& look, const std::vector<std::int64_t>& right) {
         const std::vector<std::int64_t> down = excerpt(look.rows, 8);
         const bool cut = static_cast<std::int64_t>(right.size()) < look.columns;
@@ -320,7 +320,7 @@ private:
 
     const MeshPicture& picture_;
     Grid grid_;
-    bool short_names_ = false;  ///< axes have names short enough for the labels of blocks
+    bool short_names_ = false;  ///< all axis names are short enough for labels of blocks
     double y_ = 0;
     SvgWriter svg_;
     SvgWriter labels_;

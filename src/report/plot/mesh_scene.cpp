@@ -8,7 +8,7 @@ namespace roofline::core {
 
 namespace {
 
-constexpr double kGap = 0.45;  // of a pitch, where members are left out
+constexpr double kGap = 0.45;  // width of a gap that stands for omitted members, in units of the pitch
 constexpr double kBoxGap = 22;
 
 std::size_t gaps_in(const std::vector<std::int64_t>& shown) {
@@ -19,7 +19,7 @@ std::size_t gaps_in(const std::vector<std::int64_t>& shown) {
     return gaps;
 }
 
-/// The middle of each member, in pitches from the edge.
+/// Returns the centre of each member, in units of the pitch from the edge.
 std::vector<double> middles(const std::vector<std::int64_t>& shown) {
     std::vector<double> at;
     double next = 0.5;
@@ -35,9 +35,10 @@ double length_of(const std::vector<std::int64_t>& shown) {
     return static_cast<double>(shown.size()) + kGap * static_cast<double>(gaps_in(shown));
 }
 
-/// What each direction shows: eight by eight chips of one box; of several boxes fewer, so that labels have room.
+/// Returns the members that each direction shows: up to eight by eight chips of one box, and fewer per box if there are
+/// several, so that labels have room.
 std::vector<std::vector<std::int64_t>> shown_members(const std::vector<MeshDirection>& directions) {
-    std::size_t deep = 0;  // directions that make boxes
+    std::size_t deep = 0;  // number of directions that form boxes
     for (std::size_t d = 2; d < directions.size(); ++d) {
         if (directions[d].length > 1) ++deep;
     }
@@ -135,7 +136,7 @@ Grid make_grid(const MeshPicture& picture, const GridStyle& style) {
         }
         boxes = std::move(next);
     }
-    const std::size_t across = grid.rows.size() == 1 ? 1 : boxes.size();  // boxes of one line stand below one another
+    const std::size_t across = grid.rows.size() == 1 ? 1 : boxes.size();  // boxes that consist of one line are stacked
     const double columns = length_of(grid.columns);
     const double room = style.width - kBoxGap * static_cast<double>(across - 1);
     grid.pitch_x = std::min(style.widest_pitch, room / static_cast<double>(across) / columns);

@@ -1,4 +1,4 @@
-// A picture of a mesh made ready for drawing: which chips are shown, and where.
+// Layout of the picture of a mesh: which chips are shown, and where.
 #pragma once
 
 #include <string>
@@ -9,20 +9,20 @@
 
 namespace roofline::core {
 
-/// Panels of arrays, at most; others are told in words.
+/// Maximum number of array panels; all other arrays are only described in text.
 inline constexpr std::size_t kMostArrays = 6;
 
-/// How much room a grid takes.
+/// The size of a grid and of its cells.
 struct GridStyle {
     double left = 0;
     double top = 0;
-    double width = 0;         ///< at most
-    double widest_pitch = 0;  ///< from a chip to the next
+    double width = 0;         ///< maximum
+    double widest_pitch = 0;  ///< maximum distance between neighbouring chips
     double pitch_y = 0;
-    double share = 0.7;  ///< of the pitch that the chip itself takes, across; of wires the rest
+    double share = 0.7;  ///< part of the horizontal pitch that the chip occupies; links take the rest
     double cell_height = 0;
-    double box_title = 0;  ///< height of the line above each box; 0: without
-    bool brief = false;    ///< "domain 2" for "NVLink4 domain 2"
+    double box_title = 0;  ///< height of the line above each box; 0: there is none
+    bool brief = false;    ///< titles are "domain 2" instead of "NVLink4 domain 2"
 };
 
 struct GridCell {
@@ -32,7 +32,7 @@ struct GridCell {
     bool first_column = false;
 };
 
-/// Chips of all boxes with the same members shown.
+/// The chips of all boxes; every box shows the same members.
 struct Grid {
     struct Box {
         XY top_left;
@@ -41,8 +41,8 @@ struct Grid {
         std::string title;            ///< "plane 2"
         std::vector<GridCell> cells;  ///< row by row
     };
-    std::vector<std::int64_t> rows;     ///< those shown
-    std::vector<std::int64_t> columns;  ///< those shown
+    std::vector<std::int64_t> rows;     ///< indices of those that are shown
+    std::vector<std::int64_t> columns;  ///< indices of those that are shown
     std::vector<Box> boxes;
     double pitch_x = 0;
     double cell_width = 0;
@@ -57,16 +57,16 @@ struct Grid {
 
 [[nodiscard]] Grid make_grid(const MeshPicture& picture, const GridStyle& style);
 
-/// Where an excerpt leaves out what lies before its member `i`.
+/// Whether an excerpt omits members directly before its item `i`.
 [[nodiscard]] inline bool gap_before(const std::vector<std::int64_t>& shown, std::size_t i) {
     return i > 0 && shown[i] != shown[i - 1] + 1;
 }
 
-/// "X0 Y1" of blocks, or "0,1": the coordinates along the axes; "whole" of an array that is not cut.
+/// Returns the coordinates of a block along its axes, "X0 Y1" or "0,1"; "whole" if the array is not split.
 [[nodiscard]] std::string block_text(const MeshPicture& picture, const MeshArray& array, std::int64_t row,
                                      std::int64_t column, bool named);
 
-/// The picture as words, for those who do not see it.
+/// Returns a description of the picture for screen readers.
 [[nodiscard]] std::string describe(const MeshPicture& picture, const Grid& grid);
 
 }  // namespace roofline::core

@@ -10,7 +10,7 @@
 namespace roofline::core {
 namespace {
 
-/// A 4 x 4 grid: X down, Y across.
+/// A 4 x 4 grid with X down and Y across.
 MeshPicture square() {
     MeshPicture picture;
     picture.title = "square";
@@ -24,7 +24,8 @@ using Numbers = std::vector<std::int64_t>;
 }  // namespace
 
 TEST_CASE("a coordinate is put together from the parts of its axis, the innermost counting least") {
-    // 2 along the rows, then every second of 8 columns: chip (r, c) has c % 2 in Y, and r + 2 * (c / 2) in X.
+    // Y takes 2 of the columns, X both rows and every second one of 8 columns: chip (r, c) has coordinate c % 2 in Y
+    // and r + 2 * (c / 2) in X.
     const PictureAxis y{"Y", 2, {{1, 2, 1}}};
     const PictureAxis x{"X", 8, {{0, 2, 1}, {1, 4, 2}}};
     CHECK(coordinate(y, {1, 5}) == 1);
@@ -34,7 +35,7 @@ TEST_CASE("a coordinate is put together from the parts of its axis, the innermos
     for (std::int64_t r = 0; r < 2; ++r) {
         for (std::int64_t c = 0; c < 8; ++c) seen.emplace(coordinate(x, {r, c}), coordinate(y, {r, c}));
     }
-    CHECK(seen.size() == 16);  // every chip has a place of its own
+    CHECK(seen.size() == 16);  // all chips have different coordinates
     CHECK(coordinate({"one", 1, {}}, {1, 5}) == 0);
 }
 
@@ -113,7 +114,7 @@ TEST_CASE("hostile names, a single chip and a billion chips give sound pictures"
     const std::string svg = to_svg(large);
     CHECK_FALSE(SvgReader(svg).read().empty());
     CHECK(svg.size() < 200'000);
-    CHECK(contains(texts(elements_of(svg, "detail")), "and 982 arrays more"));  // 6 drawn, 12 told
+    CHECK(contains(texts(elements_of(svg, "detail")), "and 982 arrays more"));  // 6 are drawn, 12 are described
 }
 
 }  // namespace roofline::core

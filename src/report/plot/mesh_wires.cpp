@@ -28,7 +28,7 @@ public:
         }
     }
 
-    // From the last chip of a row to its first, between this row and the next.
+    // Draws the wrap-around link from the last chip of a row to its first, between this row and the next.
     void around_rows() {
         const double out = half_width() + std::min(7.0, grid_.pitch_x / 2 - half_width());
         for (std::size_t r = 0; r < grid_.rows.size(); ++r) {
@@ -60,7 +60,7 @@ public:
         }
     }
 
-    // A switch: every chip of a row on one line.
+    // Draws a switch as a line to which every chip of a row is connected.
     void bus() {
         for (std::size_t r = 0; r < grid_.rows.size(); ++r) {
             const double y = at(r, 0).y + half_height() + 7;
@@ -100,7 +100,8 @@ XY draw_network(SvgWriter& svg, const Grid& grid) {
     const auto middle_of = [&](const Grid::Box& box) {
         return (grid.cell(box, 0, 0).centre.y + grid.cell(box, grid.rows.size() - 1, 0).centre.y) / 2;
     };
-    std::map<double, std::pair<double, double>> lines;  // by place across: from the first box down to the last
+    // by horizontal position: the first and the last box on the line
+    std::map<double, std::pair<double, double>> lines;
     for (const Grid::Box& box : grid.boxes) {
         const double x = right_of(box) + beside;
         const double y = middle_of(box);

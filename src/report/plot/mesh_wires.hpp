@@ -1,4 +1,4 @@
-// What joins the chips of a grid: links between neighbours, the way around a ring, a switch.
+// The connections of a grid: links between neighbours, wrap-around links, and switches.
 #pragma once
 
 #include "report/plot/mesh_scene.hpp"
@@ -6,12 +6,12 @@
 
 namespace roofline::core {
 
-/// Wires of one box, to be drawn below its chips: `wire` for a link, `wrap` dashed for a way around or over what is
-/// left out.
+/// Draws the links of one box, to be called before its chips are drawn. Class `wire` is a link; class `wrap` (dashed)
+/// is a link that wraps around or skips omitted chips.
 void draw_wires(SvgWriter& svg, const MeshPicture& picture, const Grid& grid, const Grid::Box& box);
 
-/// A network between the boxes: a line beside each column of them that its boxes are joined to, and one that joins the
-/// columns. Gives where its label goes: the middle of the last of these lines.
+/// Draws a network between the boxes: a line beside each column of boxes that these are connected to, and one that
+/// connects the columns. Returns the position of its label: the centre of the last of these lines.
 XY draw_network(SvgWriter& svg, const Grid& grid);
 
 }  // namespace roofline::core

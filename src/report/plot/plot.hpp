@@ -1,4 +1,4 @@
-// Plots as SVG. The caller says what is to be seen; nothing here knows where it came from.
+// Plots as SVG. This folder knows only what is drawn, not where it comes from.
 #pragma once
 
 #include <optional>
@@ -8,14 +8,14 @@
 
 namespace roofline::core {
 
-/// One sloped roof: attainable = intensity * bandwidth.
+/// A sloped roof: attainable FLOP/s = intensity * bandwidth.
 struct PlotRoof {
     std::string label;  ///< "HBM"
     double bytes_per_s = 0;
-    bool low_confidence = false;  ///< drawn dashed and said in the label
+    bool low_confidence = false;  ///< drawn dashed and marked in the label
 };
 
-/// One flat ceiling.
+/// A flat ceiling.
 struct PlotCeiling {
     std::string label;  ///< "bf16 matmul"
     double flop_per_s = 0;
@@ -30,16 +30,17 @@ struct PlotPoint {
     double flop_per_s = 0;  ///< attainable at the lower bound
     std::string bound_by;   ///< "HBM", "bf16 matmul"
     bool beside =
-        false;  ///< the operation of the point before it, counted against another roof: joined to it by a line
+        /// The same operation as the point before it, counted against another roof; a line joins the two points.
+        false;
 };
 
-/// A sweep: points joined in order, some of them labelled ("B=64").
+/// A sweep: points joined in order, some of them with labels ("B=64").
 struct PlotPath {
     std::string label;  ///< "B = 1..512"
     std::vector<PlotPoint> points;
 };
 
-/// A roofline plot: log-log, FLOP/s against FLOP/byte.
+/// A roofline plot: log-log, FLOP/s over FLOP/byte.
 struct RooflinePlot {
     std::string title;
     std::string subtitle;  ///< machine and chips
@@ -49,18 +50,18 @@ struct RooflinePlot {
     std::vector<PlotPath> paths;
 };
 
-/// One curve of a sweep plot.
+/// A curve of a sweep plot.
 struct PlotCurve {
     std::string label;                              ///< "D = F = 4096", or a machine's name
     std::vector<std::pair<double, double>> points;  ///< (size, FLOP/s)
-    std::optional<double> peak;                     ///< the ceiling this curve runs into, FLOP/s
-    std::optional<double> critical;  ///< size that is marked: at which it becomes compute-bound, or stops being it
+    std::optional<double> peak;                     ///< the ceiling that the curve approaches, FLOP/s
+    std::optional<double> critical;  ///< size that is marked: the curve becomes, or stops being, compute-bound there
     std::string critical_text;       ///< "from B = 137"
-    std::string family{};            ///< what it shares its colour with: "H100 SXM5 80GB"
-    std::string kind{};              ///< of the family: "bound", "expected", "measured"
+    std::string family{};            ///< curves of one family share a colour: "H100 SXM5 80GB"
+    std::string kind{};              ///< kind of curve within the family: "bound", "expected", "measured"
 };
 
-/// Attainable FLOP/s against a swept dimension.
+/// A plot of attainable FLOP/s over a swept dimension.
 struct SweepPlot {
     std::string title;
     std::string subtitle;
@@ -68,12 +69,13 @@ struct SweepPlot {
     std::string y_label;  ///< "attainable FLOP/s"
     bool log_x = false;
     std::vector<PlotCurve> curves;
-    std::string y_unit{};  ///< of values that are no FLOP/s, as it stands behind a number: "tokens/s"
+    std::string y_unit{};  ///< unit printed after a number, if it is not FLOP/s: "tokens/s"
 };
 
-/// A whole SVG document: fixed size in a viewBox, fonts by family with fall-backs, light and dark by media query,
-/// colour-blind safe, legible in grey, with <title>/<desc> and a data table in <desc> for screen readers. Labels are
-/// escaped. Values that are not finite or not positive are left out.
+/// Returns a complete SVG document. It has a fixed size in a viewBox, font families with fall-backs, light and dark
+/// themes by media query, colours that are safe for colour-blind readers and distinguishable in greyscale, and a
+/// <title> and a <desc> with a data table for screen readers. Labels are escaped. Values that are not finite and
+/// positive are omitted.
 [[nodiscard]] std::string to_svg(const RooflinePlot& plot);
 [[nodiscard]] std::string to_svg(const SweepPlot& plot);
 

@@ -11,9 +11,10 @@
 namespace roofline::core {
 namespace {
 
-// Okabe and Ito's palette for lines; text in darker kin of the same hues (4.5:1 against the paper). Plain rules first:
-// a renderer without media queries draws the light theme. Every rule is under .rl-plot so that a page that holds
-// several plots keeps its own styles.
+// Lines use the palette of Okabe and Ito; text uses darker variants of the same hues (contrast 4.5:1 against the
+// paper). The rules without media query come first because a renderer that does not support media queries then draws
+// the light theme. Every rule is scoped to .rl-plot so that it does not affect the styles of a page that embeds the
+// plot.
 constexpr std::string_view kStyle = R"(
 .rl-plot{font-family:"Helvetica Neue",Helvetica,Arial,"Liberation Sans","DejaVu Sans",sans-serif;font-size:12px}
 .rl-plot .paper{fill:#fff}
@@ -96,17 +97,17 @@ constexpr std::string_view kStyle = R"(
 )";
 
 constexpr double kDetailSize = 11;
-constexpr double kBold = 1.12;  // how much wider than plain
+constexpr double kBold = 1.12;  // width of bold text relative to regular text
 constexpr std::size_t kMostLabelCharacters = 48;
 
-/// FNV-1a: ids differ between plots on one page and do not change from run to run.
+/// FNV-1a hash of the text: ids differ between plots on one page and do not change from run to run.
 std::uint64_t fingerprint(std::string_view text) {
     std::uint64_t hash = 0xcbf29ce484222325U;
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
     return hash;
 }
 
-/// From the rim of the mark to the nearest point of the box.
+/// Returns the leader: from the rim of the mark to the nearest point of the box.
 std::pair<XY, XY> leader_to(const LabelBox& box, const PlotLabel& label) {
     const XY from = label.target;
     const XY to{std::clamp(from.x, box.centre.x - box.half_width, box.centre.x + box.half_width),
@@ -116,7 +117,7 @@ std::pair<XY, XY> leader_to(const LabelBox& box, const PlotLabel& label) {
     return {{from.x + part * (to.x - from.x), from.y + part * (to.y - from.y)}, to};
 }
 
-// On one line, or, where it is too long for one, on two smaller ones that part at a comma.
+// Draws the subtitle on one line, or, if it is too long, on two smaller lines that are broken at a comma.
 void draw_subtitle(SvgWriter& svg, std::string_view subtitle) {
     constexpr double room = kFrameRight - kFrameLeft;
     constexpr double fine = 10;  // font size of .fine text
@@ -142,7 +143,7 @@ bool drawable(double value) { return std::isfinite(value) && value > 1e-60 && va
 LabelBox label_box(const PlotLabel& label, const PlotLabel::Place& place) {
     const double width = std::max(text_width(shortened(label.text, kMostLabelCharacters), kFontSize),
                                   text_width(shortened(label.detail, kMostLabelCharacters), kDetailSize));
-    // Only level text is anchored at its ends.
+    // Only horizontal text is anchored at its ends.
     const double shift = place.anchor == Anchor::middle ? 0 : place.anchor == Anchor::start ? width / 2 : -width / 2;
     const double half_height = label.detail.empty() ? kLabelHalfHeight : kDetailedHalfHeight;
     return {{place.at.x + shift, place.at.y}, width / 2 + 1, half_height, place.degrees};

@@ -20,7 +20,7 @@
 namespace roofline::core {
 namespace {
 
-/// The box of a label's ink, a little smaller than what the placing keeps free.
+/// The bounding box of a label's ink, slightly smaller than the box that the placement reserves.
 LabelBox ink(const SvgElement& e) {
     const double size = e.has_class("detail") ? 11 : 12;
     const double width = text_width(e.text.substr(0, e.text.find('\n')), size) * 0.9;
@@ -51,7 +51,7 @@ void check_labels_apart(const std::string& svg) {
     }
 }
 
-/// TPU v5e by its published figures: the ridge of bf16 over HBM is 197e12 / 819e9 = 240.5 FLOP/byte.
+/// TPU v5e with its published values: the ridge point of bf16 over HBM is 197e12 / 819e9 = 240.5 FLOP/byte.
 RooflinePlot v5e() {
     return {"bf16[B, D] * bf16[D, F] -> bf16[B, F]",
             "TPU v5e, 1 chip",
@@ -114,10 +114,10 @@ TEST_CASE("an operation at the ridge lies on the corner of roof and ceiling") {
     const double y1 = roofs[0].number("y1");
     const double slope = (roofs[0].number("y2") - y1) / (roofs[0].number("x2") - x1);
     CHECK(std::abs(y1 + slope * (x - x1) - y) < 1);
-    // The HBM roof goes on to the higher ceiling and ends there; ceilings begin at the fastest roof.
+    // The HBM roof extends to the higher ceiling and ends there; ceilings begin at the fastest roof.
     CHECK(std::abs(roofs[0].number("y2") - ceilings[1].number("y1")) < 0.1);
     CHECK(std::abs(roofs[1].number("x2") - ceilings[1].number("x1")) < 0.1);
-    // A ridge circle is there too.
+    // A ridge circle lies there too.
     const std::vector<SvgElement> ridges = elements_of(svg, "ridge");
     CHECK(std::any_of(ridges.begin(), ridges.end(), [&](const SvgElement& r) {
         return std::abs(r.number("cx") - x) < 1 && std::abs(r.number("cy") - y) < 1;
@@ -157,7 +157,7 @@ TEST_CASE("a sweep is a path with its ends, its kink and a few round sizes named
     CHECK(contains(labels, "B=1"));
     CHECK(contains(labels, "B=512"));
     CHECK(contains(labels, "B=64"));
-    // B D^2 / (2 B D + D^2) >= 240.54 from B = 272.6 on for D = 4096.
+    // For D = 4096, B D^2 / (2 B D + D^2) >= 240.54 from B = 272.6.
     CHECK(contains(labels, "B=273, ridge 241"));
     CHECK(elements_of(svg, "path").size() == 1);
 }
@@ -347,8 +347,8 @@ TEST_CASE("a sweep plot: curves, peak, critical size, fraction of peak") {
     CHECK(contains(ticks, "100 T"));
     CHECK(contains(ticks, "0"));
     CHECK(contains(ticks, "100 %"));
-    // The drop line stands at the critical size: on a linear axis from 0, 273 lies at 273/500 of the way to the tick at
-    // 500.
+    // The drop line is at the critical size: on a linear axis from 0, 273 lies at 273/500 of the distance to the tick
+    // at 500.
     const std::vector<SvgElement> drops = elements_of(svg, "drop");
     const std::vector<SvgElement> tick_elements = elements_of(svg, "tick");
     REQUIRE(drops.size() == 1);
@@ -360,7 +360,7 @@ TEST_CASE("a sweep plot: curves, peak, critical size, fraction of peak") {
         if (t.text.starts_with("500")) five_hundred = t.number("x");
     }
     CHECK(drops[0].number("x1") == approx(zero + (five_hundred - zero) * 273 / 500).epsilon(1e-4));
-    // Its top is on the peak.
+    // Its upper end is on the peak.
     CHECK(std::abs(drops[0].number("y1") - elements_of(svg, "peak").at(0).number("y1")) < 1);
     check_labels_apart(svg);
 }
@@ -373,11 +373,11 @@ TEST_CASE("curves with peaks of their own have no common fraction axis") {
     const std::vector<std::string> labels = texts(elements_of(svg, "label"));
     CHECK(contains(labels, "a peak 200 TFLOP/s"));
     CHECK(contains(labels, "b peak 100 TFLOP/s"));
-    CHECK(elements_of(svg, "dash1").size() == 1);  // the second curve differs in grey too
+    CHECK(elements_of(svg, "dash1").size() == 1);  // the second curve is distinguishable in greyscale too
 }
 
 TEST_CASE("a coarse sweep is drawn with its corner") {
-    // Rises to the peak at 300, between the samples at 256 and 512.
+    // The curve rises to the peak at 300, between the samples at 256 and 512.
     SweepPlot plot{"", "", "B", "FLOP/s", true, {}};
     plot.curves = {{"c", {{128, 128e12}, {256, 256e12}, {512, 300e12}}, 300e12, 300.0, {}}};
     const std::vector<SvgElement> curves = elements_of(to_svg(plot), "curve");

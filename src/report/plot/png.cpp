@@ -12,11 +12,11 @@
 namespace roofline::core {
 namespace {
 
-constexpr double kMostPixels = 16384;  // a side; cairo itself ends at 32767
+constexpr double kMostPixels = 16384;  // maximum length of a side; the limit of cairo is 32767
 
 struct SharedLibrary {
     void* handle = nullptr;
-    std::string missing;  ///< why it could not be loaded
+    std::string missing;  ///< the reason if it could not be loaded
 
     explicit SharedLibrary(const char* name) : handle(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
         if (handle == nullptr) {
@@ -26,7 +26,8 @@ struct SharedLibrary {
     }
 };
 
-/// The functions used, by their own names. Never unloaded: GLib registers types that must outlive us.
+/// The functions of the libraries under their own names. The libraries are never unloaded because GLib registers types
+/// that must outlive them.
 struct Renderer {
     std::string missing;
     decltype(&rsvg_handle_new_from_data) new_from_data = nullptr;
@@ -96,7 +97,7 @@ tl::unexpected<Error> bad_svg(const Renderer& r, GError* error) {
     return fail("bad_svg", std::move(message));
 }
 
-/// Draws on a white surface of that many pixels and encodes it.
+/// Draws on a white surface of this many pixels and encodes it as PNG.
 Result<std::string> draw(const Renderer& r, RsvgHandle* handle, int width, int height) {
     const std::unique_ptr<cairo_surface_t, decltype(r.destroy_surface)> surface(
         r.create_surface(CAIRO_FORMAT_RGB24, width, height), r.destroy_surface);

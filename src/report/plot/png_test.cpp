@@ -9,7 +9,7 @@
 
 #include "report/plot/plot.hpp"
 
-// fontconfig keeps its caches for the life of the process, which a leak check takes for a leak.
+// fontconfig keeps its caches until the process ends, which a leak checker reports as a leak.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:libfontconfig\n"; }
 
@@ -20,7 +20,7 @@ constexpr std::string_view kSquare =
     "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 30 20\" width=\"30\" height=\"20\">"
     "<rect width=\"10\" height=\"10\" fill=\"red\"/></svg>";
 
-/// Whether PNG can be had here; where not, the error must say how to get it.
+/// Whether PNG is available here; if not, the error must say how to get it.
 bool available() {
     const Result<std::string> png = svg_to_png(kSquare);
     if (png || png.error().code != "no_png") return true;
@@ -28,7 +28,7 @@ bool available() {
     return false;
 }
 
-/// A big-endian number at an offset of the header chunk.
+/// Returns the big-endian number at an offset of the header chunk.
 std::uint32_t number_at(const std::string& png, std::size_t offset) {
     std::uint32_t value = 0;
     for (std::size_t i = 0; i < 4; ++i) value = (value << 8U) | static_cast<unsigned char>(png[offset + i]);

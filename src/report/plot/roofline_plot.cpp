@@ -20,16 +20,16 @@
 namespace roofline::core {
 namespace {
 
-constexpr std::size_t kMostRidges = 24;         // circles drawn; <desc> has more of them
-constexpr std::size_t kMostNamedPoints = 40;    // whose names are tried for a place
-constexpr std::size_t kMostDetailedPoints = 3;  // few enough to say more than the name
+constexpr std::size_t kMostRidges = 24;         // maximum number of circles; <desc> lists further ridges
+constexpr std::size_t kMostNamedPoints = 40;    // maximum number of points for which a label is tried
+constexpr std::size_t kMostDetailedPoints = 3;  // maximum number of points whose labels have details
 constexpr std::size_t kMostLeaders = 12;
 constexpr std::size_t kMostTooltips = 200;
 constexpr double kPointRadius = 5.5;
-constexpr double kStruck = 60;   // so much of a line through a label strikes it out
-constexpr double kTouching = 7;  // marks closer than this share a name
+constexpr double kStruck = 60;   // a label through which a line runs over this many pixels counts as struck out
+constexpr double kTouching = 7;  // points closer than this share a label
 constexpr std::array<Mark, 4> kPointMarks{Mark::circle, Mark::diamond, Mark::square, Mark::triangle};
-constexpr std::array<int, 3> kPathHues{5, 2, 3};  // of the palette; roofs take the others
+constexpr std::array<int, 3> kPathHues{5, 2, 3};  // palette indices; roofs use the others
 constexpr std::array<int, 5> kRoofHues{0, 1, 4, 2, 3};
 
 template <class T, std::size_t N>
@@ -44,7 +44,7 @@ std::string numbers(const PlotPoint& p) {
 
 std::string tooltip(const PlotPoint& p) { return fmt::format("{}: {}", p.label, numbers(p)); }
 
-/// The drawing in progress: shapes below, labels on top of them, and what is taken.
+/// The drawing in progress: shapes below, labels above, and the occupied space.
 class RooflineDrawing {
 public:
     explicit RooflineDrawing(const RooflineScene& scene)
@@ -82,8 +82,8 @@ private:
     SvgWriter svg_;
     SvgWriter labels_;
     LabelPlacer placer_;
-    int leaders_ = 0;                     // of ceilings, so far
-    std::set<std::size_t> named_ridges_;  // whose number stands in another label
+    int leaders_ = 0;                     // number of ceilings with a leader so far
+    std::set<std::size_t> named_ridges_;  // ridges whose intensity another label states
 };
 
 std::vector<XY> RooflineDrawing::pixels(const std::vector<PlotPoint>& points) const {
@@ -154,7 +154,7 @@ std::string ridge_text(const Ridge& ridge) {
                              : number_text(ridge.intensity, rounded >= 1000 ? 4 : 3));
 }
 
-/// A number beside a circle that is not its own would be read as that one's.
+/// Whether the box is next to another ridge's circle, which a reader would take for the labelled one.
 bool RooflineDrawing::beside_another_ridge(const LabelBox& box, XY own) const {
     const LabelBox around{box.centre, box.half_width + 9, box.half_height + 7, 0};
     return std::any_of(scene_.ridges.begin(), scene_.ridges.end(), [&](const Ridge& r) {
@@ -164,8 +164,8 @@ bool RooflineDrawing::beside_another_ridge(const LabelBox& box, XY own) const {
     });
 }
 
-/// Ridges of the first roof are what people ask for and may be labelled at a distance; the vector ridges of others go
-/// without.
+/// Labels ridges. Ridges of the first roof are the most important ones and may be labelled at a distance; vector ridges
+/// of other roofs get no label.
 void RooflineDrawing::ridge_labels(bool first_roof) {
     for (std::size_t i = 0; i < std::min(scene_.ridges.size(), kMostRidges); ++i) {
         const Ridge& ridge = scene_.ridges[i];
@@ -180,7 +180,7 @@ void RooflineDrawing::ridge_labels(bool first_roof) {
         std::erase_if(label.places, [&](const PlotLabel::Place& place) {
             return !place.leader && beside_another_ridge(label_box(label, place), at);
         });
-        label.worst = 45;  // rather no number than one that a line strikes out
+        label.worst = 45;  // no label is better than one that a line strikes out
         draw_label(labels_, placer_, label);
     }
 }
@@ -198,7 +198,7 @@ void RooflineDrawing::path_marks() {
     }
 }
 
-/// "B=273", or "B=273, ridge 241" where the point lies on a ridge, which then needs no label of its own.
+/// Returns "B=273", or "B=273, ridge 241" if the point lies on a ridge, which then needs no label of its own.
 std::string RooflineDrawing::with_ridge(const std::string& text, XY where) {
     for (std::size_t i = 0; i < std::min(scene_.ridges.size(), kMostRidges); ++i) {
         const Ridge& ridge = scene_.ridges[i];
@@ -216,9 +216,9 @@ void RooflineDrawing::path_labels() {
         const std::vector<XY> all = pixels(path.points);
         bool name_lacking = alone;
         for (const std::size_t i : labelled_points(path, all, alone)) {
-            // Among several paths the name stands at the end, where it cannot be taken for another's.
+            // If there are several paths, the name is written at the end, where it is not ambiguous.
             const bool named = !alone && i + 1 == path.points.size();
-            // What all paths begin with needs to be said once.
+            // All paths begin with the same size, so only the first one is labelled with it.
             if (!alone && k > 0 && i == 0 && !named) continue;
             const std::string text = named ? path.label + ": " + path.points[i].label : path.points[i].label;
             PlotLabel label{fmt::format("t{}", cycled(kPathHues, k)), with_ridge(text, all[i]), "", all[i], 4.2};
@@ -230,7 +230,7 @@ void RooflineDrawing::path_labels() {
     }
 }
 
-/// The name of a whole sweep goes beside its line, where there is room.
+/// Writes the name of a whole sweep next to its line if there is room.
 void RooflineDrawing::path_name(std::size_t index, const std::vector<XY>& line) {
     PlotLabel label{fmt::format("t{}", cycled(kPathHues, index)), scene_.paths[index].label, ""};
     for (const double part : {0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.1, 0.9}) {
@@ -255,7 +255,7 @@ void RooflineDrawing::points() {
         svg_.line("drop", from, to);
         placer_.avoid(from, to);
     }
-    std::set<std::pair<long, long>> taken;  // cells of 3 pixels that hold a mark already
+    std::set<std::pair<long, long>> taken;  // cells of 3 pixels that already contain a mark
     for (std::size_t i = 0; i < scene_.points.size(); ++i) {
         const PlotPoint& p = scene_.points[i];
         const XY where = at(p.intensity, p.flop_per_s);
@@ -271,7 +271,7 @@ void RooflineDrawing::points() {
     }
 }
 
-/// Whether a name there could be taken for another point's.
+/// Whether a label in this box could be taken for that of another point.
 bool RooflineDrawing::beside_another_point(const LabelBox& box, XY own) const {
     const LabelBox around{box.centre, box.half_width + 12, box.half_height + 6, 0};
     const auto end =
@@ -282,7 +282,7 @@ bool RooflineDrawing::beside_another_point(const LabelBox& box, XY own) const {
     });
 }
 
-/// The name of a point, together with those of all that lie on it; "" where an earlier one has named it.
+/// Returns the label of a point and of all points at the same position; "" if an earlier point has listed it.
 std::string RooflineDrawing::names_at(std::size_t index) const {
     const double near = scene_.points.size() <= kMostDetailedPoints ? kTouching : 1;
     const auto together = [&](std::size_t a, std::size_t b) {
@@ -301,16 +301,16 @@ std::string RooflineDrawing::names_at(std::size_t index) const {
 }
 
 void RooflineDrawing::point_labels() {
-    // Among many points long leaders cross one another; a name that finds no place near its mark is left out.
+    // Among many points long leaders would cross, so a label without a position near its mark is omitted.
     const double farthest = scene_.points.size() > kMostLeaders ? 0 : 70;
     const bool few = scene_.points.size() <= kMostDetailedPoints;
-    // Numbers beside each of an operation's points would fill the plot.
+    // Details at each of several points of one operation would fill the plot.
     const bool detailed =
         few && std::none_of(scene_.points.begin(), scene_.points.end(), [](const PlotPoint& p) { return p.beside; });
     std::vector<std::pair<std::size_t, std::string>> names;
     for (std::size_t i = 0; i < std::min(scene_.points.size(), kMostNamedPoints); ++i)
         names.emplace_back(i, names_at(i));
-    // A long name finds a place around a short one, but not the other way round.
+    // Long labels are placed first: they fit around short ones, but not vice versa.
     if (few) {
         std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) {
             return std::pair(a.second.size(), a.first) < std::pair(b.second.size(), b.first);
@@ -334,7 +334,7 @@ void RooflineDrawing::point_labels() {
     }
 }
 
-/// Along the slope, above the line where there is room.
+/// Writes the label along the slope, above the line if there is room.
 void RooflineDrawing::label_roof(std::size_t index) {
     const auto [from, to] = roof_line(index);
     const double length = std::hypot(to.x - from.x, to.y - from.y);
@@ -343,7 +343,7 @@ void RooflineDrawing::label_roof(std::size_t index) {
     const double degrees = std::atan2(along.y, along.x) * 180 / std::numbers::pi;
     PlotLabel label{fmt::format("t{}", cycled(kRoofHues, index)), rate_label(scene_.roofs[index]), ""};
     for (int step = 0; step <= 40; ++step) {
-        const int away = (step + 1) / 2;  // from the middle, to one side and the other in turn
+        const int away = (step + 1) / 2;  // distance from the middle, alternating between both sides
         const double part = 0.5 + (step % 2 == 0 ? away : -away) / 42.0;
         for (const double side : {1.0, -1.0}) {
             const double off = side * (kLabelHalfHeight + 6);
@@ -357,7 +357,8 @@ void RooflineDrawing::label_roof(std::size_t index) {
     draw_label(labels_, placer_, label);
 }
 
-/// On the line from the right end leftwards, above it where there is room. False where no place is free of other lines.
+/// Writes the label on the line, starting at its right end, and above the line if there is room. Returns false if every
+/// position touches another line.
 bool RooflineDrawing::label_ceiling(std::size_t index) {
     const auto [from, to] = ceiling_line(index);
     PlotLabel label{"", rate_label(scene_.ceilings[index]), ""};
@@ -370,7 +371,7 @@ bool RooflineDrawing::label_ceiling(std::size_t index) {
     return draw_label(labels_, placer_, label);
 }
 
-/// Whether another line is so close above that no label stands between them.
+/// Whether another line is so close above that no label fits in between.
 bool RooflineDrawing::crowded(std::size_t index) const {
     const double y = ceiling_line(index).first.y;
     return std::any_of(scene_.ceilings.begin(), scene_.ceilings.end(), [&](const PlotCeiling& other) {
@@ -379,11 +380,11 @@ bool RooflineDrawing::crowded(std::size_t index) const {
     });
 }
 
-/// Between lines that are too close for a label on one: at a distance, with a leader.
+/// Labels a ceiling at a distance with a leader because its neighbours are too close for a label on the line.
 void RooflineDrawing::label_ceiling_apart(std::size_t index) {
     const auto [from, to] = ceiling_line(index);
     PlotLabel label{"", rate_label(scene_.ceilings[index]), ""};
-    // leaders one beside another: a higher label has the one more to the left
+    // Leaders are side by side: a higher label has its leader further to the left.
     const double first = to.x - 12 - 8 * static_cast<double>(std::max(5 - leaders_++, 0));
     for (double x = first; x > from.x + text_width(label.text, kFontSize); x -= 12) {
         label.target = {x, to.y};
@@ -392,7 +393,7 @@ void RooflineDrawing::label_ceiling_apart(std::size_t index) {
             label.places.push_back({{x - 6, to.y + away}, Anchor::end, away / 2, 0, true});
             if (!crowded(index)) label.places.push_back({{x - 6, to.y - away}, Anchor::end, away / 2, 0, true});
         }
-        // rather farther to the left than across a line
+        // A position further to the left is better than one across a line.
         const bool more = x > from.x + 2 * text_width(label.text, kFontSize);
         label.worst = more ? kStruck : std::numeric_limits<double>::infinity();
         if (draw_label(labels_, placer_, label)) return;
@@ -408,8 +409,8 @@ std::string RooflineDrawing::draw() {
     ridges();
     path_marks();
     points();
-    // All marks are placed, so that no label covers one. Then what the plot cannot be read without comes first.
-    // Of ceilings the lower ones, those of vectors, leave room for labels of the others.
+    // All marks are placed first so that no label covers one. Then the most important labels are placed. The lower
+    // ceilings, which are those of the vector units, leave room for the labels of the others.
     for (const bool vector : {false, true}) {
         std::vector<std::size_t> apart;
         for (std::size_t i = 0; i < scene_.ceilings.size(); ++i) {
@@ -419,7 +420,7 @@ std::string RooflineDrawing::draw() {
     }
     for (std::size_t i = 0; i < scene_.roofs.size(); ++i) label_roof(i);
     path_labels();
-    // A few operations are what the plot is about; among many a ridge is worth more than one of their names.
+    // If there are few operations, their labels matter most; if there are many, ridges matter more.
     const bool few = scene_.points.size() <= kMostDetailedPoints;
     if (few) point_labels();
     ridge_labels(true);

@@ -15,11 +15,11 @@
 namespace roofline::core {
 namespace {
 
-constexpr double kEqualRates = 1e-3;  // relative; closer lines cannot be told apart in print
+constexpr double kEqualRates = 1e-3;  // relative difference; closer lines cannot be told apart
 
 bool equal_rates(double a, double b) { return std::abs(a - b) <= kEqualRates * std::max(a, b); }
 
-/// "bf16 matmul" and "f16 matmul" -> "bf16, f16 matmul"; labels whose last words differ are listed whole.
+/// Joins "bf16 matmul" and "f16 matmul" to "bf16, f16 matmul"; labels with different last words are listed in full.
 std::string joined(const std::string& sofar, const std::string& label) {
     const auto split = [](const std::string& text) {
         const std::size_t space = text.rfind(' ');
@@ -106,7 +106,7 @@ void each_point(const RooflineScene& scene, F take) {
 }
 
 PlotAxis intensity_axis(const RooflineScene& scene) {
-    Range data;  // points and the ridges of the first roof
+    Range data;  // points, and ridges of the first roof
     each_point(scene, [&](const PlotPoint& p) { data.take(p.intensity); });
     Range range = data;
     for (const Ridge& ridge : scene.ridges) {
@@ -116,7 +116,8 @@ PlotAxis intensity_axis(const RooflineScene& scene) {
     if (range.empty()) range = {1, 100};
     range.low /= 3;
     range.high *= 4;
-    // The labels of the ceilings have room at the right of all data; they may well cross the roofs of slower tiers.
+    // Reserves room for the labels of ceilings to the right of all data. These labels may cross the roofs of slower
+    // tiers.
     double widest = 0;
     for (const PlotCeiling& c : scene.ceilings) widest = std::max(widest, text_width(rate_label(c), kFontSize));
     const double share = std::min(0.3, (widest + 12) / (kFrameRight - kFrameLeft));
@@ -130,7 +131,7 @@ PlotAxis rate_axis(const RooflineScene& scene) {
     Range data;
     each_point(scene, [&](const PlotPoint& p) { data.take(p.flop_per_s); });
     for (const PlotCeiling& c : scene.ceilings) data.take(c.flop_per_s);
-    Range roofs;  // where the roofs enter and leave the plot, as far as that is not much below everything else
+    Range roofs;  // where the roofs enter and leave the plot, unless that is far below everything else
     for (const PlotRoof& r : scene.roofs) {
         roofs.take(r.bytes_per_s * scene.x.low * 2);
         if (scene.ceilings.empty()) data.take(r.bytes_per_s * scene.x.high);
@@ -152,7 +153,7 @@ void add_rows(std::string& out, const std::vector<PlotPoint>& points) {
     std::vector<XY> at;
     for (const PlotPoint& p : points) at.push_back({std::log10(p.intensity) * 100, std::log10(p.flop_per_s) * 100});
     const std::vector<std::size_t> shown = thinned(at, kMostRows);
-    // Few points are all told, however straight their line.
+    // If there are few points, all are listed, however straight their line.
     const bool all = points.size() <= kMostRows;
     if (!all) out += fmt::format("({} of {} points)\n", shown.size(), points.size());
     if (all) {
@@ -162,7 +163,8 @@ void add_rows(std::string& out, const std::vector<PlotPoint>& points) {
     }
 }
 
-/// How round the number at the end of a label is: its factors of two, or of ten at three for one.
+/// Returns how round the number at the end of a label is: its number of factors of two, or of factors of ten, each of
+/// which counts three.
 int roundness(const std::string& label) {
     const std::size_t digits = label.find_last_not_of("0123456789");
     const std::string tail = digits == std::string::npos ? label : label.substr(digits + 1);
@@ -243,7 +245,7 @@ std::string describe(const RooflineScene& scene) {
 
 std::vector<std::size_t> labelled_points(const PlotPath& path, const std::vector<XY>& at, bool between) {
     const std::size_t count = path.points.size();
-    std::vector<double> along(count, 0);  // length of the path up to each point, pixels
+    std::vector<double> along(count, 0);  // length of the path up to each point in pixels
     for (std::size_t i = 1; i < count; ++i)
         along[i] = along[i - 1] + std::hypot(at[i].x - at[i - 1].x, at[i].y - at[i - 1].y);
     std::vector<std::size_t> chosen{0};

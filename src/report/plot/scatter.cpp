@@ -14,11 +14,11 @@ namespace roofline::core {
 
 namespace {
 
-constexpr double kCell = 2;  // pixels within which points of one kind are one mark
+constexpr double kCell = 2;  // points of one series within this many pixels are drawn as one mark
 constexpr double kRadius = 2;
 constexpr double kLegendRow = 16;
 
-/// What can be drawn, and the axes that hold it.
+/// The drawable points, and axes that contain them.
 struct Scene {
     std::vector<ScatterSeries> series;
     PlotAxis x;
@@ -53,7 +53,7 @@ Scene make_scene(const ScatterPlot& plot) {
     return scene;
 }
 
-/// One point of each cell that has any, at most as many as there are cells.
+/// Returns one point per occupied cell.
 std::vector<XY> apart(const Scene& scene, const ScatterSeries& series) {
     std::vector<XY> kept;
     std::set<std::pair<long, long>> taken;
@@ -64,7 +64,7 @@ std::vector<XY> apart(const Scene& scene, const ScatterSeries& series) {
     return kept;
 }
 
-/// By the ratio of y to x, which is what the picture is about.
+/// Returns the median of y / x, which the picture is about.
 double median_ratio(const ScatterSeries& series) {
     std::vector<double> ratios;
     for (const auto& [x, y] : series.points) ratios.push_back(y / x);
@@ -92,7 +92,7 @@ void draw_legend(SvgWriter& svg, const Scene& scene) {
     }
 }
 
-/// y = x, as far as the frame holds it, its name above its upper end.
+/// Draws y = x within the frame, with its name above the upper end.
 void draw_diagonal(SvgWriter& svg, const Scene& scene, const std::string& name) {
     const double low = std::max(scene.x.low, scene.y.low);
     const double high = std::min(scene.x.high, scene.y.high);
@@ -102,8 +102,8 @@ void draw_diagonal(SvgWriter& svg, const Scene& scene, const std::string& name) 
     svg.line("ceiling", from, to);
     const double length = std::hypot(to.x - from.x, to.y - from.y);
     const XY along{(to.x - from.x) / length, (to.y - from.y) / length};
-    constexpr double above = 10;  // pixels from the line to the middle of its name
-    // so far from its end that the name's corner stays in the frame
+    constexpr double above = 10;  // distance in pixels from the line to the middle of its name
+    // Far enough from the end of the line that the corner of the name stays within the frame.
     const double back = text_width(name, kFontSize) / 2 + (above + kLabelHalfHeight) * along.x / -along.y + 4;
     if (2 * back > length) return;
     const XY at{to.x - back * along.x + above * along.y, to.y - back * along.y - above * along.x};

@@ -1,4 +1,4 @@
-// Points of several kinds against a diagonal, as SVG.
+// Scatter plots of several series with a diagonal, as SVG.
 #pragma once
 
 #include <string>
@@ -7,24 +7,24 @@
 
 namespace roofline::core {
 
-/// Points of one kind.
+/// A series of points.
 struct ScatterSeries {
     std::string label;                              ///< "all-reduce"
     std::vector<std::pair<double, double>> points;  ///< (x, y)
 };
 
-/// Log-log, with the line y = x.
+/// A log-log plot with the line y = x.
 struct ScatterPlot {
     std::string title;
     std::string subtitle;
     std::string x_label;
     std::string y_label;
-    std::string diagonal;  ///< what the line is: "predicted = measured"
+    std::string diagonal;  ///< name of the line: "predicted = measured"
     std::vector<ScatterSeries> series;
 };
 
-/// A whole SVG document, as those of plot.hpp. Points that would cover one another to within two pixels are drawn once,
-/// so any number of them may be given; what is not finite or not positive is left out.
+/// Returns a complete SVG document in the style of plot.hpp. Points of a series within two pixels of each other are
+/// drawn once, so that their number is not limited. Points that are not finite and positive are omitted.
 [[nodiscard]] std::string to_svg(const ScatterPlot& plot);
 
 }  // namespace roofline::core

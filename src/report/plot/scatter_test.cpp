@@ -22,7 +22,7 @@ ScatterPlot plot_of(std::vector<std::pair<double, double>> points) {
 }  // namespace
 
 TEST_CASE("every point is drawn, those that cover one another once") {
-    // the legend has a mark of its own
+    // The legend contains one more mark.
     CHECK(count(to_svg(plot_of({{1, 1}, {10, 100}, {1000, 10}})), "<circle") == 4);
     CHECK(count(to_svg(plot_of({{1, 1}, {1, 1}, {1000, 10}})), "<circle") == 3);
 }

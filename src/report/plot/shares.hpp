@@ -1,4 +1,4 @@
-// Bars that are cut into shares, one below the other: where parameters or FLOPs go.
+// Stacked bars that show where parameters or FLOPs go.
 #pragma once
 
 #include <string>
@@ -6,17 +6,17 @@
 
 namespace roofline::core {
 
-/// One piece of a bar.
+/// A segment of a bar.
 struct SharesPiece {
-    std::string label;  ///< pieces of the same label have the same colour in every bar
+    std::string label;  ///< segments with the same label have the same colour in all bars
     double amount = 0;
-    std::string text;  ///< the amount, for the reader
+    std::string text;  ///< the amount, for people
 };
 
-/// A bar: its pieces together are the whole width.
+/// A bar; its segments fill the whole width.
 struct SharesBar {
     std::string label;
-    std::string total;  ///< of its pieces, for the reader
+    std::string total;  ///< total of its segments, for people
     std::vector<SharesPiece> pieces;
 };
 
@@ -26,7 +26,8 @@ struct SharesPlot {
     std::vector<SharesBar> bars;
 };
 
-/// A whole SVG document, with a table of the shares in <desc>. Pieces that are not finite or not positive are left out.
+/// Returns a complete SVG document with a table of the shares in <desc>. Segments that are not finite and positive are
+/// omitted.
 [[nodiscard]] std::string to_svg(const SharesPlot& plot);
 
 }  // namespace roofline::core

@@ -19,7 +19,7 @@ bool allowed_in_xml(const CodePoint& c) {
     return c.valid && !is_control(c) && !is_direction(c) && c.value != 0xFFFE && c.value != 0xFFFF;
 }
 
-/// Advance in thousandths of the font size.
+/// Returns the advance width of a character in thousandths of the font size.
 int advance(std::uint32_t c) {
     if (c >= 0x1100) return c < 0x2E80 ? 700 : 1000;
     if (c >= 0x80) return 650;
@@ -71,7 +71,7 @@ std::string escape_xml(std::string_view text, bool keep_lines) {
 
 std::string shortened(std::string_view text, std::size_t limit) {
     std::size_t end = 0;          // bytes of the text that fit
-    std::size_t before_last = 0;  // bytes without its last character
+    std::size_t before_last = 0;  // the same without the last character
     for (std::size_t count = 0; end < text.size() && count < limit; ++count) {
         before_last = end;
         end += decode_utf8(text.substr(end)).length;
@@ -91,7 +91,7 @@ double text_width(std::string_view text, double font_size) {
 }
 
 std::string fitted(std::string_view text, double font_size, double width) {
-    // No character is narrower than 0.3 of the font size, so longer texts need not be measured whole.
+    // No character is narrower than 0.3 of the font size, so only the first part of a long text needs to be measured.
     std::size_t limit = static_cast<std::size_t>(std::max(1.0, width / (0.3 * font_size)));
     std::string out = shortened(text, limit);
     while (limit > 1 && text_width(out, font_size) > width) out = shortened(text, --limit);
@@ -162,7 +162,7 @@ void SvgWriter::mark(std::string_view css_class, Mark shape, XY centre, double r
 }
 
 void SvgWriter::text(std::string_view css_class, XY at, Anchor anchor, std::string_view content, double degrees) {
-    // dominant-baseline is not drawn alike everywhere: 0.35 em below the middle line is the baseline.
+    // Renderers differ in dominant-baseline, so the baseline is set explicitly, 0.35 em below the middle line.
     fmt::format_to(std::back_inserter(out_), "<text class=\"{}\" x=\"{}\" y=\"{}\" dy=\"0.35em\" text-anchor=\"{}\"",
                    css_class, svg_number(at.x), svg_number(at.y), anchor_name(anchor));
     if (degrees != 0) {

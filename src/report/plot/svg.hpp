@@ -1,4 +1,4 @@
-// A small SVG writer: escaping, numbers, shapes by CSS class. It knows nothing of plots.
+// A small SVG writer: escaping, numbers, and shapes with CSS classes. It has no knowledge of plots.
 #pragma once
 
 #include <cstddef>
@@ -8,21 +8,22 @@
 
 namespace roofline::core {
 
-/// Text made safe for XML content and attributes: markup is escaped; control characters, bytes that are not UTF-8 and
-/// code points that XML forbids become U+FFFD. Tabs and line ends become spaces, unless `keep_lines`.
+/// Escapes text for XML content and attributes. Control characters, invalid UTF-8 and code points that XML forbids
+/// become U+FFFD. Tabs and line ends become spaces unless `keep_lines`.
 [[nodiscard]] std::string escape_xml(std::string_view text, bool keep_lines = false);
 
-/// The first `limit` characters (code points, not bytes), the last one an ellipsis when something was cut off.
+/// Returns the first `limit` characters (code points, not bytes); if something was cut off, the last one is an
+/// ellipsis.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t limit);
 
-/// The text, cut with an ellipsis where it is wider than `width` pixels at that font size.
+/// Cuts the text with an ellipsis if it is wider than `width` pixels at this font size.
 [[nodiscard]] std::string fitted(std::string_view text, double font_size, double width);
 
-/// Width in pixels at a font size in pixels. Measured on DejaVu Sans, the widest of the font family list, so that a
-/// label that fits by this estimate fits in the others too.
+/// Returns the width in pixels at a font size in pixels. It uses the metrics of DejaVu Sans, the widest font of the
+/// list, so that a label that fits by this estimate fits in all of them.
 [[nodiscard]] double text_width(std::string_view text, double font_size);
 
-/// A coordinate: two decimals at most, no exponent, no "-0"; what is not finite is 0.
+/// Formats a coordinate with at most two decimals, without exponent and "-0". Values that are not finite become 0.
 [[nodiscard]] std::string svg_number(double value);
 
 struct XY {
@@ -32,10 +33,10 @@ struct XY {
 
 enum class Anchor { start, middle, end };
 
-/// The shape of a data mark; shapes tell series apart where colour does not.
+/// The shape of a data mark; shapes distinguish series for readers who cannot distinguish colours.
 enum class Mark { circle, square, diamond, triangle };
 
-/// Elements in the order of drawing. Classes are written as given, all other text is escaped.
+/// Collects elements in drawing order. Class names are written as given; all other text is escaped.
 class SvgWriter {
 public:
     void open_group(std::string_view css_class, std::string_view tooltip = {});
@@ -44,7 +45,7 @@ public:
     void line(std::string_view css_class, XY from, XY to);
     void polyline(std::string_view css_class, const std::vector<XY>& points);
     void mark(std::string_view css_class, Mark shape, XY centre, double radius);
-    /// Text whose middle line runs through `at`, turned by `degrees` (clockwise) about it.
+    /// Writes text whose middle line passes through `at`, rotated by `degrees` (clockwise) about it.
     void text(std::string_view css_class, XY at, Anchor anchor, std::string_view content, double degrees = 0);
 
     [[nodiscard]] const std::string& str() const { return out_; }

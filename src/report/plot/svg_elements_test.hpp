@@ -1,4 +1,4 @@
-// Reads SVG in tests, strictly.
+// A strict SVG reader for tests.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -14,11 +14,11 @@
 
 namespace roofline::core {
 
-/// A tag of an SVG with what it says.
+/// An SVG tag with the text that follows it.
 struct SvgElement {
     std::string name;
     std::map<std::string, std::string> attributes;
-    std::string text;  ///< what follows the tag, up to the next one
+    std::string text;  ///< the text between this tag and the next
 
     double number(const std::string& key) const {
         const auto it = attributes.find(key);
@@ -30,8 +30,8 @@ struct SvgElement {
     }
 };
 
-/// Reads the XML that this project writes, strictly: tags balance, attributes are quoted and unique, every & is a known
-/// entity, no < stands in text. An empty result means that it is not well formed.
+/// Reads the XML that this project writes, strictly: tags balance, attributes are quoted and unique, every & begins a
+/// known entity, text contains no <. An empty result means that the document is not well-formed.
 class SvgReader {
 public:
     explicit SvgReader(std::string_view xml) : rest_(xml) {}
@@ -103,7 +103,7 @@ private:
 
 inline std::vector<SvgElement> elements_of(const std::string& svg, const std::string& css) {
     std::vector<SvgElement> all = SvgReader(svg).read();
-    CHECK_FALSE(all.empty());  // well formed
+    CHECK_FALSE(all.empty());  // well-formed
     std::erase_if(all, [&](const SvgElement& e) { return !e.has_class(css); });
     return all;
 }

@@ -50,7 +50,7 @@ TEST_CASE("widths grow with the text and the size") {
     CHECK(text_width("abab", 12) == approx(2 * text_width("ab", 12)));
     CHECK(text_width("ab", 24) == approx(2 * text_width("ab", 12)));
     CHECK(text_width("W", 12) > text_width("i", 12));
-    // DejaVu Sans 12 px by its metrics: H 9.02, B 8.23, M 10.36.
+    // Metrics of DejaVu Sans at 12 px: H 9.02, B 8.23, M 10.36.
     CHECK(text_width("HBM", 12) >= 27.6);
     CHECK(text_width("HBM", 12) < 31);
 }

@@ -16,9 +16,10 @@
 namespace roofline::core {
 namespace {
 
-constexpr std::size_t kMostMarks = 40;  // a curve of no more points shows each of them
-constexpr std::size_t kMostNamed = 24;  // curves beyond these are drawn without a label; <desc> has them all
-constexpr double kAmbiguous = 100;      // a place beside two curves is worse than any beside one
+constexpr std::size_t kMostMarks = 40;  // a curve with at most this many points shows a mark at each
+constexpr std::size_t kMostNamed = 24;  // maximum number of labelled curves; <desc> lists further ones
+// cost of a position next to two curves, which exceeds that of any position next to one
+constexpr double kAmbiguous = 100;
 
 class SweepDrawing {
 public:
@@ -40,8 +41,8 @@ private:
     void legend();
     void legend_row(double y, const std::string& css, const std::string& text, const std::string& detail,
                     std::optional<Mark> mark);
-    /// With more curves than labels beside them could tell apart a legend names them: a colour for each family, a dash
-    /// for each kind.
+    /// Whether a legend names the curves because there are more than labels could distinguish: one colour per family,
+    /// one dash pattern per kind.
     [[nodiscard]] bool has_legend() const { return scene_.families.size() > 1 && scene_.curves.size() > 3; }
     [[nodiscard]] std::size_t family_of(std::size_t index) const {
         const auto& all = scene_.families;
@@ -138,7 +139,7 @@ void SweepDrawing::peaks() {
         const double y = scene_.y.at(*c.peak);
         svg_.line("peak", {scene_.x.from_px, y}, {scene_.x.to_px, y});
         placer_.avoid({scene_.x.from_px, y}, {scene_.x.to_px, y});
-        std::vector<std::string> owners;  // whose peak it is, unless it is everyone's or a legend says it
+        std::vector<std::string> owners;  // the curves that have this peak, unless all do or a legend lists them
         for (const PlotCurve& other : scene_.curves) {
             if (has_legend() || scene_.peak || other.peak != c.peak) continue;
             const std::string& owner = other.kind.empty() ? other.label : other.family;
@@ -151,8 +152,8 @@ void SweepDrawing::peaks() {
     }
 }
 
-/// Where the curve is at its critical size: on the line between its points, unless the curve has its corner between
-/// them.
+/// Returns the rate of the curve at its critical size: interpolated between its points, or the peak if the curve has
+/// its corner between them.
 double SweepDrawing::critical_rate(const PlotCurve& curve) const {
     const double size = *curve.critical;
     for (std::size_t i = 1; i < curve.points.size(); ++i) {
@@ -191,7 +192,7 @@ void SweepDrawing::critical_label(std::size_t index) {
             label.places.push_back({{top.x + 5, y}, Anchor::start, bias});
             label.places.push_back({{top.x - 5, y}, Anchor::end, bias + 3});
         }
-        if (!last_resort) label.worst = 25;  // a drop line through it
+        if (!last_resort) label.worst = 25;  // a drop line through the label
         if (draw_label(labels_, placer_, label)) return;
     }
 }
@@ -222,7 +223,7 @@ void SweepDrawing::curve(std::size_t index) {
     lines_.push_back(std::move(line));
 }
 
-/// Whether another curve runs so near to the box that a label there could be taken for that one's.
+/// Whether another curve passes so close to the box that a label there could be taken for that curve's.
 bool SweepDrawing::beside_another(std::size_t index, const LabelBox& box) const {
     const LabelBox around{box.centre, box.half_width + 12, box.half_height + 12, 0};
     for (std::size_t k = 0; k < lines_.size(); ++k) {
@@ -234,11 +235,11 @@ bool SweepDrawing::beside_another(std::size_t index, const LabelBox& box) const 
     return false;
 }
 
-/// At the end of the curve, or, where others end there too, back along it.
+/// Writes the label at the end of the curve, or further back along it if other curves end there too.
 void SweepDrawing::curve_label(std::size_t index) {
     const std::vector<XY>& line = lines_[index];
     PlotLabel label{fmt::format("t{}", hue_of(index)), scene_.curves[index].label, ""};
-    double back = 0;  // pixels from the end
+    double back = 0;  // distance in pixels from the end
     double next = 0;
     for (std::size_t i = line.size(); i-- > 0;) {
         const XY from = i + 1 < line.size() ? line[i + 1] : line[i];

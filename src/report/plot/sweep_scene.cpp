@@ -15,7 +15,7 @@
 namespace roofline::core {
 namespace {
 
-constexpr double kFractionsRight = kPlotWidth - 62;  // of the frame where a second axis stands beside it
+constexpr double kFractionsRight = kPlotWidth - 62;  // right edge of a frame with a second axis beside it
 
 std::vector<PlotCurve> usable_curves(const std::vector<PlotCurve>& curves) {
     std::vector<PlotCurve> out;

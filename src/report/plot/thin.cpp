@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kInvisible = 0.2;  // pixels
 
-/// The points strictly between two kept ones, and the farthest of them from the line that joins these.
+/// The points strictly between two kept points, and the one of them that is farthest from the line through these two.
 struct Stretch {
     std::size_t first = 0;
     std::size_t last = 0;

@@ -1,4 +1,4 @@
-// Fewer points for the same picture.
+// Reduction of the number of points of a line.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace roofline::core {
 
-/// Indices, rising, of at most `limit` (at least 2) of the points, so that the line through them departs from the line
-/// through all by as little as can be had greedily: the two ends, then always the point farthest from the line so far,
-/// until none is a fifth of a pixel away. Takes time proportional to limit times points at worst.
+/// Returns the increasing indices of at most `limit` (>= 2) points such that the line through them approximates the
+/// line through all points. The choice is greedy: it keeps both ends and then repeatedly the point farthest from the
+/// current line, until no point is a fifth of a pixel away. The time is O(limit * points).
 [[nodiscard]] std::vector<std::size_t> thinned(const std::vector<XY>& points, std::size_t limit);
 
 }  // namespace roofline::core

@@ -30,7 +30,7 @@ TEST_CASE("a curve keeps its shape") {
     CHECK(kept.size() < 100);
     CHECK(std::is_sorted(kept.begin(), kept.end()));
     for (std::size_t k = 1; k < kept.size(); ++k) {
-        // The arc's height over its chord: r - sqrt(r^2 - (c/2)^2), at most the fifth of a pixel.
+        // The sagitta of the arc, r - sqrt(r^2 - (c/2)^2), is at most the fifth of a pixel.
         const double half =
             std::hypot(points[kept[k]].x - points[kept[k - 1]].x, points[kept[k]].y - points[kept[k - 1]].y) / 2;
         CHECK(100 - std::sqrt(100 * 100 - half * half) <= 0.2 + 1e-6);

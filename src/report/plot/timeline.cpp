@@ -13,9 +13,9 @@
 namespace roofline::core {
 namespace {
 
-constexpr std::size_t kMostSteps = 200;   // drawn
-constexpr std::size_t kMostListed = 16;   // in the table below
-constexpr std::size_t kMostBrackets = 3;  // repeats inside one another
+constexpr std::size_t kMostSteps = 200;   // maximum number of steps that are drawn
+constexpr std::size_t kMostListed = 16;   // maximum number of steps in the table below
+constexpr std::size_t kMostBrackets = 3;  // maximum depth of nested repeats with brackets
 constexpr std::size_t kMostBars = 2000;
 constexpr double kLaneHeight = 34;
 constexpr double kBarHeight = 24;
@@ -23,7 +23,7 @@ constexpr double kBracketHeight = 21;
 constexpr double kRowHeight = 17;
 constexpr double kSmall = 11;  // font size of .detail text
 constexpr double kLaneLeft = 78;
-constexpr double kLeastLabel = 56;  // of a shortened one
+constexpr double kLeastLabel = 56;  // minimum width of a shortened label
 
 constexpr std::string_view kTimelineStyle = R"(
 .rl-plot .detail{font-size:11px}
@@ -46,7 +46,7 @@ std::string bubble_text(const Timeline& timeline) {
                        to_text(Seconds{timeline.bubble_s}));
 }
 
-/// Steps drawn, where each begins, and the room that everything takes.
+/// The steps that are drawn, their start positions, and the space of all parts.
 class TimelineDrawing {
 public:
     explicit TimelineDrawing(const Timeline& timeline) : timeline_(timeline) {
@@ -98,7 +98,7 @@ private:
     }
 
     void repeats() {
-        std::array<double, kMostBrackets> taken{};  // by labels, to the left of here
+        std::array<double, kMostBrackets> taken{};  // right ends of the labels so far, per depth
         for (const TimelineRepeat& repeat : timeline_.repeats) {
             if (repeat.begin >= starts_.size() || repeat.depth >= kMostBrackets || repeat.end <= repeat.begin) continue;
             const bool whole = repeat.end <= starts_.size();
@@ -112,7 +112,8 @@ private:
             const double half = text_width(text, kSmall) / 2;
             const double middle =
                 std::clamp((from + to) / 2, kLaneLeft + half, std::max(kLaneLeft + half, axis_.to_px - half));
-            if (middle - half < taken[repeat.depth]) continue;  // the axis says that repeats are drawn once
+            // the label is dispensable, because the axis says that repeats are drawn once
+            if (middle - half < taken[repeat.depth]) continue;
             taken[repeat.depth] = middle + half + kSmall;
             labels_.text("detail", {middle, y - 8}, Anchor::middle, text);
         }
@@ -121,7 +122,7 @@ private:
     void step(std::size_t i) {
         const double from = axis_.at(starts_[i]);
         const double to = axis_.at(end_of(i));
-        // Lines closer than this would be a grey area.
+        // Denser lines would merge into a grey area.
         if (i > 0 && from - last_line_ > 12) {
             svg_.line("start", {from, header_ + 4}, {from, lanes_bottom_});
             last_line_ = from;
@@ -150,7 +151,7 @@ private:
         const std::string what = bar.label.empty() ? time : fmt::format("{}, {}", bar.label, time);
         svg_.open_group("datum", fmt::format("{}: {}: {}", at(step).label, timeline_.lanes[bar.lane], what));
         const std::size_t hue = bar.lane % 6;
-        // An outline would be most of a narrow bar.
+        // The outline would cover most of a narrow bar.
         const bool narrow = to - from < 4;
         const std::string css =
             narrow ? std::string("narrow") : fmt::format("s{}{}", hue, bar.decides ? " decides" : "");
@@ -158,15 +159,15 @@ private:
                   std::max(to - from - (narrow ? 0.4 : 2), 0.8), kBarHeight);
         svg_.close_group();
         const double room = to - from - 6;
-        const std::string name = bar.label.substr(0, bar.label.find(", "));  // what it is, without remarks
+        const std::string name = bar.label.substr(0, bar.label.find(", "));  // the name without remarks
         std::string text = text_width(what, kSmall) <= room ? what : fitted(name, kSmall, room);
         if (bar.label.empty() && text != what) return;
-        if (text != what && room < kLeastLabel) return;  // a few letters say nothing
+        if (text != what && room < kLeastLabel) return;  // a few letters are not helpful
         labels_.text("detail", {(from + to) / 2, y + kBarHeight / 2}, Anchor::middle, text);
     }
 
     void time_axis() {
-        // Ticks in the unit of the whole: 100 us, not 1e-4.
+        // All ticks use the unit of the total: 100 us, not 1e-4.
         const double scale = end_ >= 1 ? 1 : end_ >= 1e-3 ? 1e3 : end_ >= 1e-6 ? 1e6 : 1e9;
         const std::string_view unit = end_ >= 1 ? "s" : end_ >= 1e-3 ? "ms" : end_ >= 1e-6 ? "us" : "ns";
         PlotAxis scaled = axis_;
@@ -181,14 +182,14 @@ private:
         const std::string title = fmt::format("time of one chip, {}{}", unit, about);
         const double half = text_width(title, kFontSize) / 2;
         double middle = (axis_.from_px + axis_.to_px) / 2;
-        // beside the line that marks `lower`, not across it
+        // Beside the line that marks the lower bound, not across it.
         const double mark = axis_.at(std::min(timeline_.overlap_s, end_));
         if (to_scale() && std::abs(mark - middle) < half + 10) middle = mark - half - 10;
         labels_.text("", {middle, y_}, Anchor::middle, title);
         y_ += 20;
     }
 
-    // The whole, and what would be left if steps overlapped as well.
+    // Marks the sequential time, and the time if statements overlapped too.
     void marks() {
         const std::string total = fmt::format("sequential {}", to_text(Seconds{timeline_.total_s}));
         const std::string overlap =
@@ -217,7 +218,7 @@ private:
         y_ += 6;
     }
 
-    // Of those that are drawn, which take the longest where there are too many for all, in their order.
+    // Returns those of the drawn steps that take the longest, in their order, if there are too many to list all.
     [[nodiscard]] std::vector<std::size_t> listed_steps() const {
         std::vector<std::size_t> steps(starts_.size());
         for (std::size_t i = 0; i < steps.size(); ++i) steps[i] = i;
@@ -230,7 +231,8 @@ private:
         return steps;
     }
 
-    // Where the first line of a text ends, no wider than that: at its end, or at a space; without spaces at its end.
+    // Returns where to end the first line of a text of limited width: at the end, at a space, or, if it has no space,
+    // at the limit.
     [[nodiscard]] static std::size_t line_end(const std::string& text, double width) {
         std::size_t end = text.size();
         while (text_width(std::string_view(text).substr(0, end), kSmall) > width) {
@@ -241,7 +243,7 @@ private:
         return end;
     }
 
-    // What does not fit into the bars: each step with its time, what decides and what hides beside it.
+    // Lists what does not fit into the bars: each step with its time, its bottleneck, and what overlaps with it.
     void table() {
         const double columns[] = {kLaneLeft - 10, kLaneLeft + 4, kLaneLeft + 242, kLaneLeft + 252, kLaneLeft + 346};
         labels_.text("detail weak", {columns[1], y_}, Anchor::start, "statement");
@@ -279,7 +281,7 @@ private:
         }
     }
 
-    // What a lane does under names of its own.
+    // Lists the named parts of a lane's work.
     void parts(const TimelineStep& step, double left) {
         for (const TimelineBar& bar : step.bars) {
             if (bar.lane >= timeline_.lanes.size()) continue;
@@ -292,7 +294,7 @@ private:
     }
 
 public:
-    /// "HBM 182 us, ICI 40 us" of the lanes that decide a step, or of the others.
+    /// Returns "HBM 182 us, ICI 40 us" for the lanes that determine the time of a step, or for all others.
     [[nodiscard]] std::string lanes_of(const TimelineStep& step, bool decides) const {
         std::vector<std::string> parts;
         for (std::size_t lane = 0; lane < timeline_.lanes.size(); ++lane) {
@@ -313,13 +315,13 @@ public:
 private:
     const Timeline& timeline_;
     std::vector<double> starts_;
-    double end_ = 0;  ///< of the steps that are drawn, seconds
+    double end_ = 0;  ///< end of the drawn steps, seconds
     std::size_t brackets_ = 0;
     std::size_t bars_ = 0;
     double header_ = 0;
     double lanes_top_ = 0;
     double lanes_bottom_ = 0;
-    double y_ = 0;  ///< where what is below the lanes goes on
+    double y_ = 0;  ///< current bottom edge, below the lanes
     double last_line_ = 0;
     PlotAxis axis_;
     SvgWriter svg_;

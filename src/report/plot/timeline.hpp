@@ -1,4 +1,4 @@
-// A time line as SVG: steps one after the other, what each of them keeps busy on lanes below one another.
+// A timeline as SVG: steps one after another, with one lane per resource.
 #pragma once
 
 #include <cstddef>
@@ -7,29 +7,29 @@
 
 namespace roofline::core {
 
-/// Something that a lane does during a step.
+/// A period during which a lane is busy in a step.
 struct TimelineBar {
     std::size_t lane = 0;  ///< index in Timeline::lanes
     double start_s = 0;    ///< from the beginning of its step
     double seconds = 0;
-    std::string label;                 ///< "all-gather W over X"; "" for its time
+    std::string label;                 ///< "all-gather W over X"; "" if its time serves as the label
     bool decides = false;              ///< the step takes as long as this lane is busy
-    std::vector<std::string> parts{};  ///< what it is made of, for the table: "all-gather W over X, 503 us"
+    std::vector<std::string> parts{};  ///< its parts, for the table: "all-gather W over X, 503 us"
 };
 
-/// Steps follow one another without a gap.
+/// A step; each one begins when the one before it ends.
 struct TimelineStep {
-    std::string name;   ///< short: "H"
-    std::string label;  ///< in full: "H = gelu(In * Win)"
+    std::string name;   ///< short name: "H"
+    std::string label;  ///< full text: "H = gelu(In * Win)"
     double seconds = 0;
     std::vector<TimelineBar> bars;
 };
 
-/// Steps that are drawn once and happen `times` times.
+/// A range of steps that is drawn once and repeated `times` times.
 struct TimelineRepeat {
-    std::size_t begin = 0;  ///< of the steps [begin, end)
+    std::size_t begin = 0;  ///< of the half-open range [begin, end) of steps
     std::size_t end = 0;
-    std::size_t depth = 0;  ///< 0: not inside another
+    std::size_t depth = 0;  ///< nesting depth; 0: outermost
     std::string times;      ///< "L = 32"
 };
 
@@ -39,12 +39,13 @@ struct Timeline {
     std::vector<std::string> lanes;
     std::vector<TimelineStep> steps;
     std::vector<TimelineRepeat> repeats;
-    double total_s = 0;    ///< of all steps, repeats included
-    double bubble_s = 0;   ///< of `overlap_s`, and as long of `total_s`: while a stage of a pipeline waits for others
-    double overlap_s = 0;  ///< what would be left if steps overlapped too: the busiest lane's time, repeats included
+    double total_s = 0;    ///< sequential time of all steps, repeats included
+    double bubble_s = 0;   ///< pipeline bubble, which `overlap_s` and `total_s` include
+    double overlap_s = 0;  ///< the busy time of the busiest lane, repeats included: the time if steps overlapped too
 };
 
-/// A whole SVG document, in the manner of plot.hpp. Of many steps only the first are drawn, and the picture says so.
+/// Returns a complete SVG document in the style of plot.hpp. If there are many steps, only the first ones are drawn,
+/// and the picture says so.
 [[nodiscard]] std::string to_svg(const Timeline& timeline);
 
 }  // namespace roofline::core

@@ -12,7 +12,7 @@
 namespace roofline::core {
 namespace {
 
-/// Two steps of 30 and 70 us: the second is decided by the network.
+/// Two steps of 30 and 70 us; the network determines the time of the second one.
 Timeline two_steps() {
     Timeline line;
     line.title = "block";
@@ -32,7 +32,7 @@ Timeline two_steps() {
 TEST_CASE("steps follow one another, and bars are as long as their times") {
     const std::vector<SvgElement> bars = elements_of(to_svg(two_steps()), "bar");
     REQUIRE(bars.size() == 3);
-    // A pixel of each bar's ends is left for its outline.
+    // Both ends of each bar are inset by a pixel for the outline.
     const double scale = (bars[0].number("width") + 2) / 30;
     CHECK(bars[1].number("x") - bars[0].number("x") == approx(30 * scale).epsilon(1e-3));
     CHECK(bars[2].number("x") == bars[1].number("x"));
@@ -73,7 +73,7 @@ TEST_CASE("a repeat is drawn once with how often it happens; totals are then tol
 
 TEST_CASE("labels of repeats side by side do not lie on each other") {
     Timeline line = two_steps();
-    line.steps[1].seconds = line.steps[0].seconds / 1000;  // too narrow for a label beside the first one's
+    line.steps[1].seconds = line.steps[0].seconds / 1000;  // too narrow for a label next to that of the first step
     line.repeats = {{0, 1, 0, "L = 8 of a kind with quite a long name"},
                     {1, 2, 0, "M = 9 of a kind with quite a long name"}};
     const std::string svg = to_svg(line);
@@ -104,7 +104,7 @@ TEST_CASE("of many steps the longest are listed, and a long statement goes on in
 
 TEST_CASE("the axis keeps its title clear of the line that marks the bound") {
     Timeline line = two_steps();
-    line.overlap_s = 58e-6;  // just right of the middle
+    line.overlap_s = 58e-6;  // slightly to the right of the middle
     const std::string svg = to_svg(line);
     const std::vector<SvgElement> all = SvgReader(svg).read();
     const auto title = std::find_if(all.begin(), all.end(),

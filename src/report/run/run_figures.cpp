@@ -101,7 +101,7 @@ constexpr FigureColumn columns[] = {{"swept", "*"},
                                     {"check.max_rel_error"}};
 static_assert(named(all, columns));
 
-/// The keys of `op`, and what was measured.
+/// Returns the keys of `op` and the measured values.
 Json point_json(const RunAnswer& answer, const RunPoint& point) {
     Json json;
     if (point.answer) {

@@ -1,4 +1,4 @@
-// The figures of runs beside predictions, and what is made of them: JSON (docs/reference/json.md), and the table of a
+// The quantities that runs report next to their predictions, as JSON (docs/reference/json.md) and as the table of a
 // sweep.
 #pragma once
 
@@ -10,13 +10,13 @@
 
 namespace roofline::core {
 
-/// One of an answer's runs.
+/// One run of an answer.
 struct RunAt {
     const RunAnswer& answer;
     const RunPoint& point;
 };
 
-/// A line for each run: in SI base units for programs, or as people read it.
+/// Returns a table with one row per run, in SI base units for programs or formatted for people.
 [[nodiscard]] Table run_table(const RunAnswer& answer, bool for_programs);
 
 [[nodiscard]] std::string run_json(const RunAnswer& answer);

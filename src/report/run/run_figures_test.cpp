@@ -6,7 +6,7 @@ using namespace roofline::core;
 
 namespace {
 
-/// Two runs of nothing in particular, on a machine that has not been measured: the second was disturbed and is wrong.
+/// Two runs on an uncalibrated machine; the second one was disturbed, and its result is wrong.
 RunAnswer two_runs() {
     RunAnswer answer;
     answer.device = "a device";

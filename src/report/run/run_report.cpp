@@ -138,7 +138,7 @@ private:
                 row.front() = fitted(kernel.title, 56);
                 const Resource* bound = kernel.bound_resource();
                 row.push_back(to_text(Seconds{kernel.bounds.lower}));
-                // several passes of a repeat are measured together, as they are priced
+                // All iterations of a repeat are measured together and priced together.
                 row.push_back(point_.kernels[i] > 0 ? percent_text(kernel.bounds.lower / point_.kernels[i]) + " %"
                                                     : "");
                 row.push_back(bound == nullptr ? "" : bound->label);

@@ -1,4 +1,4 @@
-// The printed forms of runs beside predictions.
+// Printed forms of runs next to their predictions.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace roofline::core {
 
-/// Text, JSON, CSV or Markdown.
+/// Returns the runs as text, JSON, CSV or Markdown.
 [[nodiscard]] std::string run_report(const RunAnswer& answer, Format format, bool color);
 
-/// The roofline or sweep plot of a prediction, with what was measured on it. Errors: those of op_plot().
+/// Returns the roofline or sweep plot of a prediction with the measured times. Errors: those of op_plot().
 [[nodiscard]] Result<std::string> run_plot(const RunAnswer& answer, const std::vector<Prediction>& predicted,
                                            PlotKind kind);
 

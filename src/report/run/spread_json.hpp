@@ -1,4 +1,4 @@
-// How samples scattered, as every JSON answer with measured times writes it.
+// The spread of measured samples in the form that all JSON answers share.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -16,8 +16,8 @@ using Answer = const ServeAnswer&;
 
 constexpr NumberText none = nullptr;
 
-/// A prefill or a decode step: `least` is whatever experts tokens choose, the pass is that of tokens that choose them
-/// uniformly.
+/// A prefill pass or a decode step. `least` is its lower bound for any choice of experts; the prediction is that of
+/// uniformly chosen experts.
 struct Pass {
     const Prediction& prediction;
     const RoutingBound& least;
@@ -25,7 +25,7 @@ struct Pass {
     [[nodiscard]] const Analysis& total() const { return prediction.analysis.total; }
 };
 
-/// A value of each resource of a pass.
+/// Returns an object with one value per resource of a pass.
 template <class Get>
 Json by_resource(const Pass& pass, const Get& get) {
     Json json = Json::object();

@@ -1,5 +1,4 @@
-// The figures of an answer of `roofline serve`, and the forms that are made of them: JSON (docs/reference/json.md),
-// tables, comparisons.
+// The quantities that an answer of `roofline serve` reports, as JSON (docs/reference/json.md), tables and comparisons.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@
 
 namespace roofline::core {
 
-/// A batch size of an answer's frontier.
+/// A batch size on the frontier of an answer.
 struct FrontierPoint {
     const ServeAnswer& answer;
     std::size_t index = 0;
@@ -27,16 +26,16 @@ struct FrontierPoint {
 
 [[nodiscard]] std::string serve_json(const ServeAnswer& answer);
 
-/// {"schema":1, "machines":[...]}, each as serve_json() has it.
+/// Returns {"schema":1, "machines":[...]} with the serve_json() of each answer.
 [[nodiscard]] std::string serve_json(const std::vector<ServeAnswer>& answers);
 
-/// The frontier, a line for each batch size: for CSV and Markdown.
+/// Returns the frontier with one row per batch size, for CSV and Markdown.
 [[nodiscard]] Table frontier_table(const ServeAnswer& answer);
 
-/// A line for each slice: for CSV and Markdown.
+/// Returns a table with one row per slice, for CSV and Markdown.
 [[nodiscard]] Table serve_compare_table(const std::vector<ServeAnswer>& answers);
 
-/// A column for each slice, and the notes of all of them.
+/// Returns a table with one column per slice, and the notes of all answers.
 [[nodiscard]] std::string serve_compare_text(const std::vector<ServeAnswer>& answers);
 
 }  // namespace roofline::core

@@ -8,7 +8,8 @@
 
 namespace roofline::core {
 
-/// Tokens/s against the time of a token, a mark for each batch size that fits, the knee named. A whole SVG document.
+/// Returns a complete SVG document that plots tokens/s over TPOT, with a mark per batch size that fits and a label at
+/// the knee.
 [[nodiscard]] std::string serve_picture(const std::vector<ServeAnswer>& answers);
 
 }  // namespace roofline::core

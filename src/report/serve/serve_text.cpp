@@ -17,14 +17,14 @@ namespace {
 std::string bytes(double value) { return to_text(Bytes{value}); }
 std::string usd(double value) { return fmt::format("${:.{}f}", value, value < 0.1 ? 3 : 2); }
 
-/// "bf16", or of a quantised checkpoint the formats in short.
+/// Returns "bf16", or the formats of a quantized checkpoint in short form.
 std::string weights_dtype(const ServeAnswer& answer) {
     std::vector<std::string> formats;
     for (const auto& entry : answer.weights.by_format) formats.push_back(entry.first);
     return fmt::format("{}", fmt::join(formats, " and "));
 }
 
-/// "1 chip", "8 chips", "4x4 = 16 chips".
+/// Returns "1 chip", "8 chips" or "4x4 = 16 chips".
 std::string chips_text(const ServeAnswer& answer) {
     const std::int64_t chips = answer.slice.chips();
     const std::string shape = answer.slice.shape_text();
@@ -53,7 +53,7 @@ private:
         out_ += fmt::format("  {:<15} {:>11}   {}\n", label, value, wrapped(remark, 31, 31, page_width));
     }
 
-    // A figure with its label.
+    // Prints a quantity with its label.
     void figure(std::string_view key, const std::string& remark) {
         line(find_figure(serve_figures(), key).label, text_of(serve_figures(), key, answer_), remark);
     }

@@ -1,4 +1,4 @@
-// An answer of `roofline serve` as a screen of text.
+// An answer of `roofline serve` as text for people.
 #pragma once
 
 #include <string>

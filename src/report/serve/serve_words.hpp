@@ -1,4 +1,4 @@
-// The words for a served model's set-up, and its notes.
+// Texts about the setup of a served model, and its notes.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace roofline::core {
 
-/// "tpu-v5e:4x4"
+/// Returns "tpu-v5e:4x4".
 [[nodiscard]] std::string slice_name(const ServeAnswer& answer);
 
-/// How weights and caches lie, in words.
+/// Describes how weights and KV caches are sharded.
 [[nodiscard]] std::string split_text(const ServeAnswer& answer);
 
 [[nodiscard]] std::vector<std::string> serve_notes(const ServeAnswer& answer);
 
-/// Of tokens or requests a second, without a unit.
+/// Formats a number of tokens or requests per second without a unit.
 [[nodiscard]] std::string rate_text(double value);
 
 }  // namespace roofline::core

@@ -40,7 +40,7 @@ std::string cell(const std::optional<double>& value) {
     return value ? to_text(Q{*value}) : "-";
 }
 
-// Without the arguments and templates of C++, which fill a line by themselves.
+// Removes arguments and template arguments, which would fill a line, from a C++ name.
 std::string short_name(const std::string& name) {
     std::string_view text = name;
     if (text.starts_with("void ")) text.remove_prefix(5);

@@ -1,4 +1,4 @@
-// The printed forms of what `roofline trace` answers.
+// Printed forms of an answer of `roofline trace`.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace roofline::core {
 [[nodiscard]] std::string trace_text(const ProfileComparison& view);
 [[nodiscard]] std::string trace_view(const ProfileComparison& view, Format format);
 
-/// The machine's roofline with the kernels on it, those that took longest labelled first.
+/// Returns the roofline plot of the machine with the kernels of the trace; those that took longest are labelled first.
 [[nodiscard]] std::string trace_plot(const ProfileComparison& view);
 
 }  // namespace roofline::core

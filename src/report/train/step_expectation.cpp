@@ -25,7 +25,7 @@ std::string sum_of(std::vector<std::string> parts) {
     return fmt::format("{}", fmt::join(parts, " + "));
 }
 
-/// "models with experts in 16 bits"
+/// Returns "models with experts in 16 bits".
 std::string class_text(const StepClass& of) {
     return fmt::format("{} in {}", of.experts ? "models with experts" : "dense models",
                        of.narrow ? "fewer than 16 bits" : "16 bits");

@@ -1,4 +1,4 @@
-// How the expected time of a training step came about, in words.
+// The derivation of the expected time of a training step in words.
 #pragma once
 
 #include <string>
@@ -7,13 +7,14 @@
 
 namespace roofline::core {
 
-/// The law of steps with its numbers put in, for --explain. Empty without an expected time.
+/// Returns the step model with its numbers, for --explain. Empty without an expected time.
 [[nodiscard]] std::string step_derivation(const StepTimes& times);
 
-/// "mean error 10 %: dense models in 16 bits, 1,204 runs of 8 publishers, each left out of the fit in turn"
+/// Returns "mean error 10 %: dense models in 16 bits, 1,204 runs of 8 publishers, each left out of the fit in turn".
 [[nodiscard]] std::string error_text(const StepTimes& times);
 
-/// A sentence where launching a step takes its host longer than the device takes to do it. Empty where it does not.
+/// Returns a sentence if the host takes longer to launch the kernels of a step than the device takes to run them;
+/// otherwise "".
 [[nodiscard]] std::string host_text(const StepTimes& times);
 
 }  // namespace roofline::core

@@ -6,7 +6,8 @@ using namespace roofline::core;
 
 namespace {
 
-/// 1 s of kernels, 0.1 s that is waited for and 0.4 s over replicas, by factors of 1.5 and a quarter.
+/// 1 s of kernels, 0.1 s of exposed communication and 0.4 s of communication over replicas, with factors of 1.5 and
+/// 0.25.
 StepTimes step_with(double launches) {
     StepTimes times;
     times.parts = StepParts{1, 0, 0, launches, 0.4, 0.1, 0, 0, 8e12};

@@ -100,7 +100,7 @@ std::string bubble_words(Answer answer) {
 }
 
 std::string in_tokens(double rate) {
-    constexpr double most = 1e15;  // of a slice that no one has
+    constexpr double most = 1e15;  // beyond the chip-hours of any real slice
     return rate < 1000 || rate > most ? in_three_digits(rate) : in_groups(rate);
 }
 

@@ -1,5 +1,4 @@
-// The figures of an answer of `roofline train`, and the forms that are made of them: JSON (docs/reference/json.md),
-// tables, comparisons.
+// The quantities that an answer of `roofline train` reports, as JSON (docs/reference/json.md), tables and comparisons.
 #pragma once
 
 #include <span>
@@ -16,13 +15,13 @@ namespace roofline::core {
 
 [[nodiscard]] std::string train_json(const TrainAnswer& answer);
 
-/// {"schema":1, "machines":[...]}, each as train_json() has it.
+/// Returns {"schema":1, "machines":[...]} with the train_json() of each answer.
 [[nodiscard]] std::string train_json(const std::vector<TrainAnswer>& answers);
 
-/// A line of figures in SI base units for each answer: for CSV and Markdown.
+/// Returns a table in SI base units with one row per answer, for CSV and Markdown.
 [[nodiscard]] Table train_table(std::span<const TrainAnswer> answers);
 
-/// A column for each slice, and the notes of all of them.
+/// Returns a table with one column per slice, and the notes of all answers.
 [[nodiscard]] std::string train_compare_text(const std::vector<TrainAnswer>& answers);
 
 }  // namespace roofline::core

@@ -23,9 +23,9 @@ std::string bar_of(double share) {
     return std::string(static_cast<std::size_t>(std::lround(std::clamp(share * 30, 1.0, 30.0))), '#');
 }
 
-// "1.2 M": of any size, a count of millions of years included.
+// Returns "1.2 M"; works for any count, even millions of years.
 std::string many(double count) {
-    const std::string text = to_text(Flops{count});  // "1.2 MFLOP" without the unit
+    const std::string text = to_text(Flops{count});  // Flops print as "1.2 MFLOP"; the unit is cut off
     return text.substr(0, text.find("FLOP"));
 }
 
@@ -57,7 +57,7 @@ private:
 
     [[nodiscard]] std::string text(std::string_view key) const { return text_of(train_figures(), key, answer_); }
 
-    // A figure with its label.
+    // Prints a quantity with its label.
     void figure(std::string_view key, std::string_view remark) {
         line(find_figure(train_figures(), key).label, text(key), remark);
     }

@@ -48,7 +48,7 @@ std::string days_text(double seconds) {
 
 namespace {
 
-// "512 all-gathers over fsdp"
+// Returns "2.1 s of all-gathers over fsdp".
 std::string spoken(const StepCollective& each) {
     return fmt::format("{} of {}s over {}", to_text(Seconds{each.seconds}), collective_name(each.kind, true),
                        fmt::join(each.axes, ", "));

@@ -1,4 +1,4 @@
-// The words for a training set-up and what limits it.
+// Texts about a training setup and its bottleneck.
 #pragma once
 
 #include <string>
@@ -7,19 +7,19 @@
 
 namespace roofline::core {
 
-/// "selective", "keep H, O".
+/// Returns "selective" or "keep H, O".
 [[nodiscard]] std::string remat_text(const TrainingOptions& options);
 
-/// "adam, f32 moments, no master copy".
+/// Returns "adam, f32 moments, no master copy".
 [[nodiscard]] std::string optimizer_text(const TrainingOptions& options);
 
-/// "1f1b, remat full, adam with f32 moments, matmuls in fp8"
+/// Returns "1f1b, remat full, adam with f32 moments, matmuls in fp8".
 [[nodiscard]] std::string recipe_text(const TrainAnswer& answer);
 
-/// "44.7 days", "3.2 hours", "12 s"
+/// Returns "44.7 days", "3.2 hours" or "12 s".
 [[nodiscard]] std::string days_text(double seconds);
 
-/// What limits a step, in a sentence or two.
+/// Returns one or two sentences on the bottleneck of a step.
 [[nodiscard]] std::string binding_limit(const TrainAnswer& answer);
 
 }  // namespace roofline::core

@@ -1,4 +1,4 @@
-// The figures of a measured row beside its prediction.
+// The quantities reported for a measurement next to its prediction.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace roofline::core {
 
 [[nodiscard]] FigureValue comparison_json(const Comparison& row);
 
-/// A line for each row as people read it, with or without the expected time.
+/// Returns a table for people with one row per measurement, with or without the expected time.
 [[nodiscard]] Table comparison_rows(const std::vector<Comparison>& rows, bool expected);
 
-/// "all_reduce" as people write it.
+/// Returns "all_reduce" in the spelling for people: "all-reduce".
 [[nodiscard]] std::string spoken(std::string operation);
 
 }  // namespace roofline::core

@@ -1,4 +1,4 @@
-// The printed forms of what `roofline validate` answers.
+// Printed forms of the answer of `roofline validate`.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace roofline::core {
 
-/// Text: the errors, by system, operation, size and number of devices, and the worst rows. Markdown: the same tables.
-/// CSV: a line for each row, predicted beside measured. JSON: docs/reference/json.md.
+/// Text: errors by system, operation, size and number of devices, and the rows with the largest errors. Markdown: the
+/// same tables. CSV: one line per row, predicted and measured. JSON: docs/reference/json.md.
 [[nodiscard]] std::string validation_text(const Validation& validation);
 [[nodiscard]] std::string validation_markdown(const Validation& validation);
 [[nodiscard]] std::string validation_csv(const Validation& validation);
 [[nodiscard]] std::string validation_json(const Validation& validation);
 
-/// Predicted against measured time, as SVG.
+/// Returns a plot of predicted over measured times as SVG.
 [[nodiscard]] std::string validation_plot(const Validation& validation);
 
 }  // namespace roofline::core

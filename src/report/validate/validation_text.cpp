@@ -31,7 +31,7 @@ std::string stats_text(const ErrorStats& stats) {
                        percent_text(stats.p90));
 }
 
-/// Mean errors of the groups of one kind, an operation a column.
+/// Returns the mean errors of all groups of one kind, with one column per operation.
 Table crossed(const Validation& validation, std::string_view by, std::string_view heading) {
     std::set<std::string> operations;
     for (const Comparison& row : validation.rows) operations.insert(row.operation);
@@ -49,7 +49,7 @@ Table crossed(const Validation& validation, std::string_view by, std::string_vie
         }
         const std::string mean = group.error.rows > 0 ? percent_text(group.error.mean) : "-";
         if (group.operation.empty()) {
-            // rows come in order: first that of all operations
+            // Rows are sorted: the row for all operations comes first.
             table.rows.push_back({group.name});
             table.rows.back().resize(table.head.size(), "");
             table.rows.back()[table.head.size() - 2] = mean;
@@ -77,7 +77,7 @@ std::string heading(const Validation& validation) {
                        grouped(static_cast<std::int64_t>(validation.skipped_rows())));
 }
 
-/// What is said of the whole table, name and value.
+/// Returns the summary of the whole table as pairs of name and value.
 std::vector<std::pair<std::string, std::string>> answers(const Validation& validation) {
     const ErrorSummary& summary = validation.summary;
     std::vector<std::pair<std::string, std::string>> lines;
