@@ -191,7 +191,7 @@ struct Response {
     std::optional<Error> error;
     std::string svg;                 ///< the plot that was asked for
     std::vector<NamedText> files{};  ///< to be written
-    std::vector<Error> beside{};     ///< of the machines that an answer about others leaves out
+    std::vector<Error> beside{};     ///< of the machines that an answer about others leaves out; JSON has them in `out`
 };
 
 /// The handlers, one for each request. Errors: words that make no sense, files that cannot be read as what they are

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "base/ascii.hpp"
@@ -53,6 +54,25 @@ Status fill_range(SweepAxis& axis, std::string_view whole, std::string_view from
 
 std::string SweepAxis::name() const { return fmt::format("{}", fmt::join(dims, " = ")); }
 
+std::vector<SweepAxis> grid_axes(const std::vector<SweepAxis>& axes) {
+    std::vector<SweepAxis> grid;
+    std::ranges::copy_if(axes, std::back_inserter(grid), [](const SweepAxis& axis) { return !axis.computed; });
+    return grid;
+}
+
+std::size_t point_count(const std::vector<SweepAxis>& axes) {
+    std::size_t points = 1;
+    for (const SweepAxis& axis : axes) {
+        if (!axis.computed) points *= axis.sizes.size();  // each has a million sizes at most
+    }
+    return points;
+}
+
+Status check_point_count(const std::vector<SweepAxis>& axes) {
+    if (point_count(axes) <= most_points) return {};
+    return fail("bad_sweep", fmt::format("the sweep has more than {} points", most_points), "use a larger increment");
+}
+
 Result<SweepAxis> parse_sweep(std::string_view text) {
     SweepAxis axis;
     std::string_view range = text;
@@ -80,7 +100,7 @@ Result<SweepAxis> parse_sweep(std::string_view text) {
 }
 
 Status apply_sweep(Program& program, const std::vector<SweepAxis>& axes) {
-    std::size_t points = 1;
+    ROOFLINE_CHECK(check_point_count(axes));
     std::set<std::string> swept;
     for (const SweepAxis& axis : axes) {
         for (const std::string& dim : axis.dims) {
@@ -90,11 +110,6 @@ Status apply_sweep(Program& program, const std::vector<SweepAxis>& axes) {
                             did_you_mean(dim, program.dims, fmt::format("it has {}", fmt::join(program.dims, ", "))));
             }
             program.sizes[dim] = *std::max_element(axis.sizes.begin(), axis.sizes.end());
-        }
-        points *= axis.sizes.size();
-        if (points > most_points) {
-            return fail("bad_sweep", fmt::format("the sweep has more than {} points", most_points),
-                        "use a larger increment");
         }
     }
     for (const std::string& dim : program.dims) {
@@ -109,14 +124,16 @@ Status apply_sweep(Program& program, const std::vector<SweepAxis>& axes) {
 
 void for_each_size(const std::vector<SweepAxis>& axes,
                    const std::function<void(std::span<const std::int64_t> sizes)>& visit) {
-    std::vector<std::size_t> at(axes.size(), 0);
     std::vector<std::int64_t> sizes(axes.size());
-    while (true) {
-        for (std::size_t i = 0; i < axes.size(); ++i) sizes[i] = axes[i].sizes[at[i]];
+    const std::size_t points = point_count(axes);
+    for (std::size_t point = 0; point < points; ++point) {
+        std::size_t rest = point;
+        for (std::size_t i = axes.size(); i-- > 0;) {
+            const SweepAxis& axis = axes[i];
+            sizes[i] = axis.sizes[axis.computed ? point : rest % axis.sizes.size()];
+            if (!axis.computed) rest /= axis.sizes.size();
+        }
         visit(sizes);
-        std::size_t i = axes.size();
-        while (i > 0 && ++at[i - 1] == axes[i - 1].sizes.size()) at[--i] = 0;
-        if (i == 0) return;
     }
 }
 

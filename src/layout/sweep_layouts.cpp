@@ -38,8 +38,7 @@ Result<SweptLayouts> lay_out_sweep(const Program& program, const System& system,
     SweptLayouts swept;
     std::map<std::vector<std::uint32_t>, std::uint32_t> known;
     std::optional<Error> problem;
-    std::size_t points = 1;
-    for (const SweepAxis& axis : axes) points *= axis.sizes.size();
+    const std::size_t points = point_count(axes);
     constexpr std::size_t searched = 32;
     const std::size_t stride = (points + searched - 1) / searched;
     const auto place = [&](const Sizes& sizes, std::size_t point) -> std::uint32_t {

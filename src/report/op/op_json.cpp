@@ -406,7 +406,9 @@ std::string shared_json(const Prediction& answer) {
                        dump(sources_of(answer)));
 }
 
-std::string error_json(const Error& error) {
+namespace {
+
+Json error_object(const Error& error) {
     Json json;
     json["code"] = error.code;
     json["message"] = error.message;
@@ -414,7 +416,31 @@ std::string error_json(const Error& error) {
     json["column"] = error.place ? Json(error.place->column) : Json(nullptr);
     json["source"] = error.place ? Json(error.place->source) : Json(nullptr);
     json["hint"] = error.hint;
-    return dump(Json{{"schema", 1}, {"error", std::move(json)}}) + "\n";
+    return json;
+}
+
+}  // namespace
+
+std::string error_json(const Error& error) {
+    return dump(Json{{"schema", 1}, {"error", error_object(error)}}) + "\n";
+}
+
+std::string json_beside_errors(std::string answer, bool one_machine, const std::vector<MachineError>& errors) {
+    Json list = Json::array();
+    for (const MachineError& each : errors) {
+        Json object{{"machine", each.machine}};
+        object.update(error_object(each.error));
+        list.push_back(std::move(object));
+    }
+    while (answer.ends_with('\n')) answer.pop_back();
+    if (one_machine) {
+        answer = machines_json({answer});
+        while (answer.ends_with('\n')) answer.pop_back();
+    }
+    // the answer is one object
+    answer.pop_back();
+    while (answer.ends_with('\n') || answer.ends_with(' ')) answer.pop_back();
+    return fmt::format("{},\"errors\":{}}}\n", answer, dump(list));
 }
 
 }  // namespace roofline::core
