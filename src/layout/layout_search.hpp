@@ -47,9 +47,9 @@ struct ProgramLayout {
 /// contractions and elementwise work may be split over any mesh axis that their operands or their result have, and in
 /// which reshardings may use any legal collectives; if the sharding of one of these tensors is free, any axis of the
 /// program's types may be used. The second pass is branch and bound: a prefix is dropped when its cost plus the minimum
-/// cost of the rest of the program on each resource exceeds that of the first pass's layout. Each operation may make its
-/// share of the evaluations and starts with the most promising prefixes, so a pass that runs out of evaluations still
-/// finds a layout. If that layout is better, the pass is repeated with the tighter limit.
+/// cost of the rest of the program on each resource exceeds that of the first pass's layout. Each operation may make
+/// its share of the evaluations and starts with the most promising prefixes, so a pass that runs out of evaluations
+/// still finds a layout. If that layout is better, the pass is repeated with the tighter limit.
 ///
 /// At most `max_kept` costs are kept per combination, and fewer when very many combinations are open. Programs with
 /// many free tensors at once, and long ones with many open choices, can therefore miss a slightly better layout.
