@@ -5,8 +5,8 @@ namespace roofline::core {
 
 namespace {
 
-/// Where a request names several machines and cannot be answered for some of them, the others are answered, and the errors stand
-/// beside.
+/// Where a request names several machines and cannot be answered for some of them, the others are answered, and the
+/// errors stand beside.
 template <class Asked, class Handle>
 Result<Response> answer_each(const Asked& request, const Handle& answer) {
     auto all = answer(request);

@@ -12,7 +12,8 @@ namespace roofline::core {
 /// An answer for each machine of the request.
 [[nodiscard]] Result<std::vector<Prediction>> op_answers(const OpRequest& request, const std::vector<SweepAxis>& axes);
 
-/// Of a program that was read, whatever sizes `request` names; `axes` are those that apply_sweep() has put into it, or none.
+/// Of a program that was read, whatever sizes `request` names; `axes` are those that apply_sweep() has put into it, or
+/// none.
 [[nodiscard]] Result<std::vector<Prediction>> answers_of(const OpRequest& request, const UserProgram& read,
                                                          const std::vector<SweepAxis>& axes = {});
 

@@ -192,8 +192,8 @@ struct Response {
     std::vector<Error> beside{};     ///< of the machines that an answer about others leaves out
 };
 
-/// The handlers, one for each request. Errors: words that make no sense, files that cannot be read as what they are named for, machines
-/// that are not known.
+/// The handlers, one for each request. Errors: words that make no sense, files that cannot be read as what they are
+/// named for, machines that are not known.
 [[nodiscard]] Result<Response> handle(const OpRequest& request, Format format, bool color);
 [[nodiscard]] Result<Response> handle(const MachineRequest& request, Format format);
 [[nodiscard]] Result<Response> handle(const ModelRequest& request, Format format);
@@ -207,7 +207,8 @@ struct Response {
 [[nodiscard]] Result<Response> handle(const FitRequest& request, Format format);
 [[nodiscard]] Result<Response> handle(const ImportRequest& request, Format format);
 
-/// Answers a request with its handler. Exit codes: 0 done, 1 a negative answer (no tile fits, a check failed), 2 the request or its input is wrong.
+/// Answers a request with its handler. Exit codes: 0 done, 1 a negative answer (no tile fits, a check failed), 2 the
+/// request or its input is wrong.
 [[nodiscard]] Response handle(const Request& request);
 
 /// What a request that cannot be answered is answered with.

@@ -66,8 +66,8 @@ Result<std::int64_t> derived_size(const std::string& name, const std::string& te
     return *whole;
 }
 
-/// "B=256,C=B*A/E": a value that is no size is an expression of sizes that are known or stand in the same list. Errors: those of
-/// parse_sizes(); sizes that are not known, that go round in a circle, or that are not whole.
+/// "B=256,C=B*A/E": a value that is no size is an expression of sizes that are known or stand in the same list. Errors:
+/// those of parse_sizes(); sizes that are not known, that go round in a circle, or that are not whole.
 Result<Sizes> sizes_of(const std::string& text, const Sizes& known) {
     if (text.find_first_of("*/+(") == std::string::npos) return parse_sizes(text, "--dims");
     std::string plain;

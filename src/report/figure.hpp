@@ -1,4 +1,5 @@
-// The figures of an answer. Each is named once, with its key, label, unit and value, and every printed form is made from that.
+// The figures of an answer. Each is named once, with its key, label, unit and value, and every printed form is made of
+// that.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +16,8 @@
 
 namespace roofline::core {
 
-/// What a figure comes to: null where there is none, a number, a whole number, yes or no, or a text. A list or an object is a
-/// structure, which JSON has in full.
+/// What a figure comes to: null where there is none, a number, a whole number, yes or no, or a text. A list or an
+/// object is a structure, which JSON has in full.
 using FigureValue = nlohmann::ordered_json;
 
 /// How people read a number: in its unit, "1.2 ms".
@@ -63,7 +64,8 @@ template <class T>
 [[nodiscard]] inline FigureValue name_value(const std::string& name) {
     return name.empty() ? FigureValue() : FigureValue(name);
 }
-/// Of a structure whose members are figures of their own: null where there is none, and then JSON leaves its members out.
+/// Of a structure whose members are figures of their own: null where there is none, and then JSON leaves its members
+/// out.
 [[nodiscard]] inline FigureValue group_value(bool present) { return present ? FigureValue::object() : FigureValue(); }
 /// Of a figure that JSON leaves out.
 [[nodiscard]] inline FigureValue absent() { return FigureValue::value_t::discarded; }

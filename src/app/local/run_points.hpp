@@ -18,13 +18,13 @@ namespace roofline::core {
 /// As reports have it.
 [[nodiscard]] TimedRun timed_run(const Spread& spread);
 
-/// The sizes of the swept axes, point by point; one point without sizes where nothing is swept. Errors: more points than anybody
-/// waits for.
+/// The sizes of the swept axes, point by point; one point without sizes where nothing is swept. Errors: more points
+/// than anybody waits for.
 [[nodiscard]] Result<std::vector<std::vector<std::int64_t>>> points_of(const std::vector<SweepAxis>& axes);
 
-/// The whole answer: the request's program at each of its sizes on a device, beside its prediction where a machine is named.
-/// Errors: those of `op`; a program of several chips; several machines; no memory; interrupted. A result that is wrong is no
-/// error here (RunPoint::right).
+/// The whole answer: the request's program at each of its sizes on a device, beside its prediction where a machine is
+/// named. Errors: those of `op`; a program of several chips; several machines; no memory; interrupted. A result that is
+/// wrong is no error here (RunPoint::right).
 [[nodiscard]] Result<RunAnswer> run_points(const RunRequest& request, Device& device, Progress& progress);
 
 }  // namespace roofline::core

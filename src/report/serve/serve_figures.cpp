@@ -16,7 +16,8 @@ using Answer = const ServeAnswer&;
 
 constexpr NumberText none = nullptr;
 
-/// A prefill or a decode step: `least` is whatever experts tokens choose, the pass is that of tokens that choose them uniformly.
+/// A prefill or a decode step: `least` is whatever experts tokens choose, `prediction` is of tokens that choose them
+/// uniformly.
 struct Pass {
     const Prediction& prediction;
     const RoutingBound& least;

@@ -1,4 +1,5 @@
-// The figures of an answer of `roofline train`, and the forms that are made of them: JSON (docs/json.md), tables, comparisons.
+// The figures of an answer of `roofline train`, and the forms that are made of them: JSON (docs/json.md), tables and
+// comparisons.
 #pragma once
 
 #include <span>
