@@ -100,8 +100,9 @@ Result<SizeList> parse_size_list(const std::string& text) {
     return list;
 }
 
-/// Adds to `sizes` what expressions come to and leaves those that cannot be evaluated: sizes that are not known, that go
-/// round in a circle, or that are not whole. The error is that of the first of them.
+/// Evaluates expressions and moves their values from `derived` to `sizes`. Expressions stay that cannot be evaluated,
+/// because a size in them is not known, depends on the expression itself, or the value is not a whole number; the
+/// error is that of the first of them.
 std::optional<Error> evaluate_sizes(std::vector<DerivedSize>& derived, Sizes& sizes, const Sizes& known) {
     // each pass finds one at least, or none can be found any more
     while (!derived.empty()) {
@@ -119,9 +120,8 @@ std::optional<Error> evaluate_sizes(std::vector<DerivedSize>& derived, Sizes& si
 }
 
 bool is_swept(const std::vector<SweepAxis>& axes, const std::string& dim) {
-    return std::ranges::any_of(axes, [&](const SweepAxis& axis) {
-        return std::ranges::find(axis.dims, dim) != axis.dims.end();
-    });
+    return std::ranges::any_of(
+        axes, [&](const SweepAxis& axis) { return std::ranges::find(axis.dims, dim) != axis.dims.end(); });
 }
 
 /// A dimension has one size or a sweep's.

@@ -14,7 +14,7 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::size_t most_points = 1'000'000;
+constexpr std::size_t max_points = 1'000'000;
 
 tl::unexpected<Error> bad(std::string_view text, std::string_view why) {
     return fail("bad_sweep", fmt::format("the sweep `{}` {}", text.substr(0, 60), why),
@@ -22,15 +22,15 @@ tl::unexpected<Error> bad(std::string_view text, std::string_view why) {
 }
 
 Status fill_range(SweepAxis& axis, std::string_view whole, std::string_view from, std::string_view to) {
-    char step = '+';
+    char increment = '+';
     std::int64_t by = 1;
     const std::size_t sign = to.find_first_of("*+");
     if (sign != std::string_view::npos) {
-        step = to[sign];
+        increment = to[sign];
         auto parsed = parse_size(trimmed(to.substr(sign + 1)));
         if (!parsed) return bad(whole, fmt::format("has no usable increment: {}", parsed.error().message));
         by = *parsed;
-        if (step == '*' && by == 1) return bad(whole, "would never end");
+        if (increment == '*' && by == 1) return bad(whole, "would never end");
         to = trimmed(to.substr(0, sign));
     }
     auto first = parse_size(from);
@@ -40,10 +40,10 @@ Status fill_range(SweepAxis& axis, std::string_view whole, std::string_view from
     if (*first > *last) return bad(whole, "runs backwards");
     for (std::int64_t size = *first;;) {
         axis.sizes.push_back(size);
-        if (axis.sizes.size() > most_points) return bad(whole, fmt::format("has more than {} sizes", most_points));
+        if (axis.sizes.size() > max_points) return bad(whole, fmt::format("has more than {} sizes", max_points));
         std::int64_t next = 0;
         const bool over =
-            step == '*' ? __builtin_mul_overflow(size, by, &next) : __builtin_add_overflow(size, by, &next);
+            increment == '*' ? __builtin_mul_overflow(size, by, &next) : __builtin_add_overflow(size, by, &next);
         if (over || next > *last) break;
         size = next;
     }
@@ -69,8 +69,8 @@ std::size_t point_count(const std::vector<SweepAxis>& axes) {
 }
 
 Status check_point_count(const std::vector<SweepAxis>& axes) {
-    if (point_count(axes) <= most_points) return {};
-    return fail("bad_sweep", fmt::format("the sweep has more than {} points", most_points), "use a larger increment");
+    if (point_count(axes) <= max_points) return {};
+    return fail("bad_sweep", fmt::format("the sweep has more than {} points", max_points), "use a larger increment");
 }
 
 Result<SweepAxis> parse_sweep(std::string_view text) {
@@ -93,7 +93,7 @@ Result<SweepAxis> parse_sweep(std::string_view text) {
         auto size = parse_size(trimmed(range.substr(0, comma)));
         if (!size) return bad(text, fmt::format("has an unusable size: {}", size.error().message));
         axis.sizes.push_back(*size);
-        if (axis.sizes.size() > most_points) return bad(text, fmt::format("has more than {} sizes", most_points));
+        if (axis.sizes.size() > max_points) return bad(text, fmt::format("has more than {} sizes", max_points));
         if (comma == std::string_view::npos) return axis;
         range.remove_prefix(comma + 1);
     }

@@ -17,7 +17,8 @@ namespace roofline::core {
 struct SweepAxis {
     std::vector<std::string> dims;
     std::vector<std::int64_t> sizes;
-    bool computed = false;  ///< from the sizes of the other axes: one size for each point, as for_each_size() visits them
+    bool computed =
+        false;  ///< from the sizes of the other axes: one size for each point, as for_each_size() visits them
 
     [[nodiscard]] std::string name() const;  ///< "B", "D = F"
 };

@@ -277,9 +277,9 @@ double expected_samples(const CpuMeasurement& measurement, const CpuMeasureOptio
     const auto peaks = static_cast<double>(kernels_to_measure(measurement.features).size() *
                                            thread_counts(measurement.threads, false).size());
     const auto kernels = static_cast<double>(bandwidth_kernels(measurement.features).size());
-    const auto caches = static_cast<double>(count_cache_sets(measurement.topology) *
-                                            cache_kernels(measurement.features).size() *
-                                            thread_counts(measurement.threads, false).size());
+    const auto caches =
+        static_cast<double>(count_cache_sets(measurement.topology) * cache_kernels(measurement.features).size() *
+                            thread_counts(measurement.threads, false).size());
     const auto counts = static_cast<double>(thread_counts(measurement.threads, options.all_thread_counts).size());
     // latencies take seven samples each; every measurement takes a few more to warm up
     return peaks * (samples + 3) + 10.0 * (options.latency_points + 4) + caches * (samples + 4) +

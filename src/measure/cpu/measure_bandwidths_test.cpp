@@ -29,8 +29,7 @@ TEST_CASE("the bandwidth of a cache is measured from near the inner level up to 
 }
 
 TEST_CASE("working sets of a cache lie outside the inner level") {
-    CHECK(cache_working_sets(CpuCache{1, 48 * kib, 1, 1}, 0) ==
-          std::vector<std::size_t>{18 * kib, 24 * kib, 36 * kib});
+    CHECK(cache_working_sets(CpuCache{1, 48 * kib, 1, 1}, 0) == std::vector<std::size_t>{18 * kib, 24 * kib, 36 * kib});
     CHECK(cache_working_sets(CpuCache{3, 4 * mib, 1, 2}, mib) == std::vector<std::size_t>{1792 * kib});
     CHECK(cache_working_sets(CpuCache{3, 2 * mib, 1, 2}, mib).empty());
     for (std::int64_t inner = 256 * kib; inner < 64 * mib; inner *= 2) {

@@ -215,9 +215,9 @@ Result<std::string> roofline_plot(const Prediction& answer, const std::vector<Sw
                 if (grid.size() > 1) label = fmt::format("{} = {}", grid.front().name(), at.front());
                 plot.paths.push_back({std::move(label), {}});
             }
-            plot.paths.back().points.push_back(point_of(fmt::format("{}={}", last.name(), at[grid.size() - 1]), flops_of(point),
-                                                        main_bytes(here.analysis.total, point), point.bounds,
-                                                        here.analysis.total.pricing));
+            plot.paths.back().points.push_back(point_of(fmt::format("{}={}", last.name(), at[grid.size() - 1]),
+                                                        flops_of(point), main_bytes(here.analysis.total, point),
+                                                        point.bounds, here.analysis.total.pricing));
             const PlotPoint& predicted = plot.paths.back().points.back();
             if (expected_s && with_expected) {
                 expected.back().points.push_back(
@@ -262,65 +262,68 @@ Result<std::string> sweep_plot(std::span<const Prediction> answers, const std::v
         const Analysis& total = answer.analysis.total;
         const Resource* compute = total.pricing.compute();
         std::size_t index = 0;
-        for_each_point(
-            answer, axes,
-            [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const Prediction&,
-                std::optional<double> expected_s) {
-                if (at[grid.size() - 1] == last.sizes.front()) {
-                    PlotCurve curve;
-                    std::vector<std::string> label;
-                    if (answers.size() > 1) label.push_back(answer.machine.name);
-                    if (grid.size() > 1) label.push_back(fmt::format("{} = {}", grid.front().name(), at.front()));
-                    const std::string name = fmt::format("{}", fmt::join(label, ", "));
-                    const bool calibrated = answer.expected_s.has_value();
-                    const auto called = [&](std::string_view what) {
-                        return name.empty() ? std::string(what) : fmt::format("{}, {}", name, what);
-                    };
-                    const bool beside_others = any_expected || !measured_s.empty();
-                    curve.label = beside_others ? called("bound") : name;
-                    curve.family = name;
-                    curve.kind = beside_others ? "bound" : "";
-                    if (!measured_s.empty()) {
-                        PlotCurve beside;
-                        beside.family = name;
-                        beside.kind = "measured";
-                        beside.label = called("measured");
-                        measured.push_back(std::move(beside));
-                    }
-                    if (compute != nullptr && compute->terms.size() == 1)
-                        curve.peak = compute->terms.front().rate.value;
-                    if (calibrated) {
-                        expected.push_back({called("expected"), {}, curve.peak, {}, {}, name, "expected"});
-                    }
-                    // a crossing is solved for one dimension, with all others at their sizes
-                    const bool alone = last.dims.size() == 1 && grid.size() == axes.size();
-                    if (compute != nullptr && alone && !total.main_level.empty()) {
-                        Sizes here = answer.program.sizes;
-                        if (grid.size() > 1) {
-                            for (const std::string& dim : grid.front().dims) here[dim] = at.front();
-                        }
-                        const Resource* memory = total.pricing.find(total.main_level);
-                        const auto crossing = memory == nullptr ? std::nullopt
-                                                                : solve_crossing(compute->time(), memory->time(),
-                                                                                 last.dims.front(), here);
-                        if (crossing && crossing->state == Crossing::State::crossing) {
-                            curve.critical = crossing->root;
-                            curve.critical_text = fmt::format("{} {} = {}", crossing->above ? "from" : "up to",
-                                                              last.dims.front(), whole_text(*crossing));
-                        }
-                    }
-                    plot.curves.push_back(std::move(curve));
-                }
-                const double rate = point.bounds.lower > 0 ? flops_of(point) / point.bounds.lower : 0;
-                plot.curves.back().points.emplace_back(static_cast<double>(at[grid.size() - 1]), rate);
-                if (index < measured_s.size() && measured_s[index] > 0) {
-                    measured.back().points.emplace_back(static_cast<double>(at[grid.size() - 1]),
-                                                        flops_of(point) / measured_s[index]);
-                }
-                ++index;
-                if (expected_s)
-                    expected.back().points.emplace_back(static_cast<double>(at[grid.size() - 1]), flops_of(point) / *expected_s);
-            });
+        for_each_point(answer, axes,
+                       [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const Prediction&,
+                           std::optional<double> expected_s) {
+                           if (at[grid.size() - 1] == last.sizes.front()) {
+                               PlotCurve curve;
+                               std::vector<std::string> label;
+                               if (answers.size() > 1) label.push_back(answer.machine.name);
+                               if (grid.size() > 1)
+                                   label.push_back(fmt::format("{} = {}", grid.front().name(), at.front()));
+                               const std::string name = fmt::format("{}", fmt::join(label, ", "));
+                               const bool calibrated = answer.expected_s.has_value();
+                               const auto called = [&](std::string_view what) {
+                                   return name.empty() ? std::string(what) : fmt::format("{}, {}", name, what);
+                               };
+                               const bool beside_others = any_expected || !measured_s.empty();
+                               curve.label = beside_others ? called("bound") : name;
+                               curve.family = name;
+                               curve.kind = beside_others ? "bound" : "";
+                               if (!measured_s.empty()) {
+                                   PlotCurve beside;
+                                   beside.family = name;
+                                   beside.kind = "measured";
+                                   beside.label = called("measured");
+                                   measured.push_back(std::move(beside));
+                               }
+                               if (compute != nullptr && compute->terms.size() == 1)
+                                   curve.peak = compute->terms.front().rate.value;
+                               if (calibrated) {
+                                   expected.push_back({called("expected"), {}, curve.peak, {}, {}, name, "expected"});
+                               }
+                               // a crossing is solved for one dimension, with all others at their sizes
+                               const bool alone = last.dims.size() == 1 && grid.size() == axes.size();
+                               if (compute != nullptr && alone && !total.main_level.empty()) {
+                                   Sizes here = answer.program.sizes;
+                                   if (grid.size() > 1) {
+                                       for (const std::string& dim : grid.front().dims) here[dim] = at.front();
+                                   }
+                                   const Resource* memory = total.pricing.find(total.main_level);
+                                   const auto crossing =
+                                       memory == nullptr
+                                           ? std::nullopt
+                                           : solve_crossing(compute->time(), memory->time(), last.dims.front(), here);
+                                   if (crossing && crossing->state == Crossing::State::crossing) {
+                                       curve.critical = crossing->root;
+                                       curve.critical_text =
+                                           fmt::format("{} {} = {}", crossing->above ? "from" : "up to",
+                                                       last.dims.front(), whole_text(*crossing));
+                                   }
+                               }
+                               plot.curves.push_back(std::move(curve));
+                           }
+                           const double rate = point.bounds.lower > 0 ? flops_of(point) / point.bounds.lower : 0;
+                           plot.curves.back().points.emplace_back(static_cast<double>(at[grid.size() - 1]), rate);
+                           if (index < measured_s.size() && measured_s[index] > 0) {
+                               measured.back().points.emplace_back(static_cast<double>(at[grid.size() - 1]),
+                                                                   flops_of(point) / measured_s[index]);
+                           }
+                           ++index;
+                           if (expected_s)
+                               expected.back().points.emplace_back(static_cast<double>(at[grid.size() - 1]),
+                                                                   flops_of(point) / *expected_s);
+                       });
     }
     plot.curves.insert(plot.curves.end(), measured.begin(), measured.end());
     std::move(expected.begin(), expected.end(), std::back_inserter(plot.curves));
