@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "bound/network_pricing.hpp"
+#include "report/op/expected_text.hpp"
 #include "report/op/op_figures.hpp"
 #include "report/source_json.hpp"
 #include "units/text.hpp"
