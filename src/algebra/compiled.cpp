@@ -13,10 +13,10 @@ CompiledSums::CompiledSums(const std::vector<WeightedSum>& sums, const std::vect
             for (const auto& [monomial, coefficient] : bound.terms()) {
                 for (const Factor& factor : monomial) {
                     const auto place = std::find(dims.begin(), dims.end(), factor.symbol.dim);
-                    steps_.push_back({static_cast<std::uint32_t>(place - dims.begin()), factor.power,
-                                      static_cast<double>(factor.symbol.divisor)});
+                    powers_.push_back({static_cast<std::uint32_t>(place - dims.begin()), factor.power,
+                                       static_cast<double>(factor.symbol.divisor)});
                 }
-                products_.push_back({coefficient.to_double() * weight, static_cast<std::uint32_t>(steps_.size())});
+                products_.push_back({coefficient.to_double() * weight, static_cast<std::uint32_t>(powers_.size())});
             }
         }
         ends_.push_back(static_cast<std::uint32_t>(products_.size()));
@@ -25,13 +25,13 @@ CompiledSums::CompiledSums(const std::vector<WeightedSum>& sums, const std::vect
 
 void CompiledSums::evaluate(std::span<const double> sizes, std::span<double> values) const {
     std::size_t product = 0;
-    std::size_t step = 0;
+    std::size_t index = 0;
     for (std::size_t i = 0; i < ends_.size(); ++i) {
         double sum = 0;
         for (; product < ends_[i]; ++product) {
             double value = products_[product].coefficient;
-            for (; step < products_[product].end; ++step) {
-                const Step& s = steps_[step];
+            for (; index < products_[product].end; ++index) {
+                const Power& s = powers_[index];
                 const double size = s.divisor > 1 ? std::ceil(sizes[s.dim] / s.divisor) : sizes[s.dim];
                 for (std::int32_t power = 0; power < s.power; ++power) value *= size;
             }

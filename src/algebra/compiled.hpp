@@ -25,7 +25,7 @@ public:
     [[nodiscard]] std::size_t size() const { return ends_.size(); }
 
 private:
-    struct Step {
+    struct Power {
         std::uint32_t dim = 0;
         std::int32_t power = 1;
         double divisor = 1;  ///< above 1: ceil(size / divisor)
@@ -35,7 +35,7 @@ private:
         std::uint32_t end = 0;  ///< end of its instructions
     };
     std::vector<Product> products_;
-    std::vector<Step> steps_;
+    std::vector<Power> powers_;
     std::vector<std::uint32_t> ends_;  ///< end of each sum's products
 };
 

@@ -8,27 +8,31 @@ namespace {
 /// If a request names several machines and fails for some of them, the response has the answers for all others, and the
 /// errors in `beside`.
 template <class Asked, class Handle>
-Result<Response> answer_each(const Asked& request, const Handle& answer) {
+Result<Response> answer_each(const Asked& request, Format format, const Handle& answer) {
     auto all = answer(request);
     if (all || request.machines.size() < 2) return all;
     Asked rest = request;
     rest.machines.clear();
-    std::vector<Error> errors;
+    std::vector<MachineError> errors;
     for (const MachineRef& reference : request.machines) {
         Asked one = request;
         one.machines = {reference};
         if (auto alone = answer(one)) {
             rest.machines.push_back(reference);
         } else {
-            errors.push_back(alone.error());
-            std::string& message = errors.back().message;
+            errors.push_back({reference.name, alone.error()});
+            std::string& message = errors.back().error.message;
             if (message.find(reference.name) == std::string::npos) message.insert(0, reference.name + ": ");
         }
     }
     if (rest.machines.empty() || errors.empty()) return all;
     auto others = answer(rest);
     if (!others) return all;
-    others->beside = std::move(errors);
+    if (format == Format::json) {
+        others->out = json_beside_errors(std::move(others->out), rest.machines.size() == 1, errors);
+    } else {
+        for (MachineError& each : errors) others->beside.push_back(std::move(each.error));
+    }
     others->exit_code = 2;
     return others;
 }
@@ -42,7 +46,7 @@ Result<Response> answer(const Request& request) {
         }
     };
     const auto visitor = [&](const auto& asked) -> Result<Response> {
-        if constexpr (requires { asked.by_machine; }) return answer_each(asked, in_view);
+        if constexpr (requires { asked.by_machine; }) return answer_each(asked, request.format, in_view);
         return in_view(asked);
     };
     return std::visit(visitor, request.what);

@@ -123,6 +123,20 @@ TEST_CASE("a size may be an expression of others") {
     CHECK(refused("D=B*Q,F=1") == "--dims: `D=B*Q`: `Q` has no size that is known here");
 }
 
+TEST_CASE("sizes that are expressions are evaluated at every point of a sweep") {
+    OpRequest op = toy_matmul({"D=8,F=2*B+D"});
+    op.sweeps = {"B=1,4"};
+    const json points = answer(op)["sweep"];
+    REQUIRE(points.size() == 2);
+    CHECK(points[0]["dims"] == json{{"B", 1}, {"D", 8}, {"F", 10}});
+    CHECK(points[1]["dims"] == json{{"B", 4}, {"D", 8}, {"F", 16}});
+    CHECK(points[1]["flops"] == 2 * 4 * 8 * 16);
+    op.dims = {"D=8,F=B/3"};  // 4 / 3 is no size
+    CHECK(code_of(op) == "bad_size");
+    op.dims = {"D=8,F=B,B=F"};
+    CHECK(code_of(op) == "bad_request");
+}
+
 TEST_CASE("a tile that does not fit is a negative answer, not a mistake") {
     OpRequest op = toy_matmul({"B=1024,D=1024,F=1024"});
     op.tiles = {"B=1024,F=1024,D=128"};  // the accumulators alone take 4 MiB
@@ -142,6 +156,16 @@ TEST_CASE("machines: listed, shown, compared") {
     REQUIRE(others.beside.size() == 1);
     CHECK(others.beside.front().code == "unknown_machine");
     CHECK(others.exit_code == 2);
+    // JSON has one object: the machines as a list, although one is left, and the errors of the others
+    const Response in_json = handle({request, Format::json, false});
+    CHECK(in_json.beside.empty());
+    CHECK(in_json.exit_code == 2);
+    const json both = json::parse(in_json.out, nullptr, false);
+    REQUIRE(both.contains("errors"));
+    CHECK(both["machines"].size() == 1);
+    CHECK(both["errors"].size() == 1);
+    CHECK(both["errors"][0]["machine"] == "no-such-chip");
+    CHECK(both["errors"][0]["code"] == "unknown_machine");
     request.machines = {{"no-such-chip", {}}, {"nor-this", {}}};
     CHECK(handle({request, Format::text, false}).error->code == "unknown_machine");
 }

@@ -195,7 +195,7 @@ struct Response {
     std::optional<Error> error;
     std::string svg;                 ///< the requested plot
     std::vector<NamedText> files{};  ///< files to be written
-    std::vector<Error> beside{};     ///< errors of the machines that are missing from the answer
+    std::vector<Error> beside{};     ///< errors of machines missing from the answer; in JSON they are in `out`
 };
 
 /// Handlers, one per kind of request. Errors: invalid options, files without the expected content, unknown machines.

@@ -17,18 +17,6 @@ namespace roofline::core {
 
 namespace {
 
-// A dimension cannot have a size and be swept.
-Status check_not_swept(const Sizes& sizes, const std::vector<SweepAxis>& axes) {
-    for (const SweepAxis& axis : axes) {
-        for (const std::string& dim : axis.dims) {
-            if (!sizes.contains(dim)) continue;
-            return fail("bad_request", fmt::format("`{}` has a size in --dims and is swept", dim),
-                        "leave it out of one of them");
-        }
-    }
-    return {};
-}
-
 /// Splits a list at the commas outside of parentheses.
 std::vector<std::string_view> outer_parts(std::string_view text) {
     std::vector<std::string_view> parts;
@@ -76,41 +64,139 @@ bool is_expression(std::string_view value) {
            (value.size() > 1 && value.find('-', 1) != std::string_view::npos);
 }
 
-/// Parses "B=256,C=B*A/E". A value that is not a number is an expression of sizes that are already known or in the same
-/// list. Errors: those of parse_sizes(); unknown sizes, circular definitions, values that are not integers.
-Result<Sizes> sizes_of(const std::string& text, const Sizes& known) {
+/// An entry of --dims whose value is an expression of other sizes.
+struct DerivedSize {
+    std::string dim;
+    std::string expression;
+};
+
+/// A value of --dims, "B=256,C=B*A/E". A value that is not a number is an expression of sizes that are already known or
+/// in the same list.
+struct SizeList {
+    Sizes plain;
+    std::vector<DerivedSize> derived;
+};
+
+/// Errors: those of parse_sizes(); a size that is given twice.
+Result<SizeList> parse_size_list(const std::string& text) {
+    SizeList list;
     std::string plain;
-    std::vector<std::pair<std::string, std::string>> derived;
     for (const std::string_view part : outer_parts(text)) {
         const std::size_t equals = part.find('=');
         const std::string_view value = equals == std::string_view::npos ? part : trimmed(part.substr(equals + 1));
         if (equals != std::string_view::npos && is_expression(value)) {
-            derived.emplace_back(trimmed(part.substr(0, equals)), value);
+            list.derived.push_back({std::string(trimmed(part.substr(0, equals))), std::string(value)});
         } else {
             plain += (plain.empty() ? "" : ",") + std::string(part);
         }
     }
-    if (derived.empty()) return parse_sizes(text, "--dims");
-    ROOFLINE_TRY(auto sizes, plain.empty() ? Result<Sizes>(Sizes{}) : parse_sizes(plain, "--dims"));
-    for (const auto& each : derived) {
-        const bool again = std::count_if(derived.begin(), derived.end(),
-                                         [&](const auto& other) { return other.first == each.first; }) > 1;
-        if (!again && !sizes.contains(each.first)) continue;
-        return fail("size_conflict", fmt::format("--dims: {} is given twice", in_ticks(each.first)), "give it once");
+    if (!plain.empty() || list.derived.empty()) {
+        ROOFLINE_TRY(list.plain, parse_sizes(plain, "--dims"));
     }
+    for (const DerivedSize& each : list.derived) {
+        const bool again = std::ranges::count(list.derived, each.dim, &DerivedSize::dim) > 1;
+        if (!again && !list.plain.contains(each.dim)) continue;
+        return fail("size_conflict", fmt::format("--dims: {} is given twice", in_ticks(each.dim)), "give it once");
+    }
+    return list;
+}
+
+/// Evaluates expressions and moves their values from `derived` to `sizes`. Expressions stay that cannot be evaluated,
+/// because a size in them is not known, depends on the expression itself, or the value is not a whole number; the
+/// error is that of the first of them.
+std::optional<Error> evaluate_sizes(std::vector<DerivedSize>& derived, Sizes& sizes, const Sizes& known) {
     // Each pass resolves at least one size, or none can be resolved any more.
     while (!derived.empty()) {
         std::optional<Error> problem;
         const std::size_t before = derived.size();
-        std::erase_if(derived, [&](const auto& each) {
-            auto size = derived_size(each.first, each.second, sizes, known);
-            if (size) return sizes.emplace(each.first, *size).second;
+        std::erase_if(derived, [&](const DerivedSize& each) {
+            auto size = derived_size(each.dim, each.expression, sizes, known);
+            if (size) return sizes.emplace(each.dim, *size).second;
             if (!problem) problem = size.error();
             return false;
         });
-        if (derived.size() == before) return fail(*problem);
+        if (derived.size() == before) return problem;
     }
-    return sizes;
+    return std::nullopt;
+}
+
+bool is_swept(const std::vector<SweepAxis>& axes, const std::string& dim) {
+    return std::ranges::any_of(
+        axes, [&](const SweepAxis& axis) { return std::ranges::find(axis.dims, dim) != axis.dims.end(); });
+}
+
+/// A dimension cannot have a size and be swept.
+Status check_not_swept(const SizeList& list, const std::vector<SweepAxis>& grid) {
+    std::vector<std::string> dims;
+    for (const auto& [dim, size] : list.plain) dims.push_back(dim);
+    for (const DerivedSize& each : list.derived) dims.push_back(each.dim);
+    for (const std::string& dim : dims) {
+        if (!is_swept(grid, dim)) continue;
+        return fail("bad_request", fmt::format("`{}` has a size in --dims and is swept", dim),
+                    "leave it out of one of them");
+    }
+    return {};
+}
+
+/// A point of a sweep for a message: "B = 4, D = F = 8".
+std::string point_text(const std::vector<SweepAxis>& axes, std::span<const std::int64_t> at) {
+    std::vector<std::string> sizes;
+    for (std::size_t i = 0; i < axes.size(); ++i) sizes.push_back(fmt::format("{} = {}", axes[i].name(), at[i]));
+    return fmt::format("{}", fmt::join(sizes, ", "));
+}
+
+/// The values of expressions of --dims at each point of a sweep: one computed axis per expression that depends on a swept
+/// dimension. Errors: those of read_program(); an expression that cannot be evaluated at a point.
+Result<std::vector<SweepAxis>> computed_axes(const OpRequest& request, const std::vector<SweepAxis>& grid) {
+    std::vector<SweepAxis> computed;
+    std::vector<SizeList> lists;
+    for (const std::string& text : request.dims) {
+        ROOFLINE_TRY(auto list, parse_size_list(text));
+        lists.push_back(std::move(list));
+    }
+    if (std::ranges::all_of(lists, [](const SizeList& list) { return list.derived.empty(); })) return computed;
+    ROOFLINE_CHECK(check_point_count(grid));
+    ROOFLINE_TRY(const auto program, parse_program(request.program, request.program_name));
+    Sizes known = program.sizes;
+    std::erase_if(known, [&](const auto& size) { return is_swept(grid, size.first); });
+    for (SizeList& list : lists) {
+        ROOFLINE_CHECK(check_not_swept(list, grid));
+        // expressions that do not depend on swept sizes have the same value at every point
+        Sizes sizes = list.plain;
+        (void)evaluate_sizes(list.derived, sizes, known);
+        for (const auto& [dim, size] : sizes) known[dim] = size;
+        for (const DerivedSize& each : list.derived) {
+            known.erase(each.dim);
+            sizes.emplace(each.dim, 0);
+        }
+        for (const auto& [dim, size] : sizes) {
+            if (is_swept(computed, dim)) {
+                return fail("size_conflict", fmt::format("--dims: {} is given twice", in_ticks(dim)), "give it once");
+            }
+        }
+        for (const DerivedSize& each : list.derived) computed.push_back({{each.dim}, {}, true});
+    }
+    std::optional<Error> problem;
+    for_each_size(grid, [&](std::span<const std::int64_t> at) {
+        if (problem) return;
+        Sizes here = known;
+        for (std::size_t i = 0; i < grid.size(); ++i) {
+            for (const std::string& dim : grid[i].dims) here[dim] = at[i];
+        }
+        for (const SizeList& list : lists) {
+            std::vector<DerivedSize> left = list.derived;
+            Sizes derived;
+            problem = evaluate_sizes(left, derived, here);
+            if (problem) {
+                problem->message += " at " + point_text(grid, at);
+                return;
+            }
+            for (const auto& [dim, size] : derived) here[dim] = size;
+        }
+        for (SweepAxis& axis : computed) axis.sizes.push_back(here[axis.dims.front()]);
+    });
+    if (problem) return fail(*problem);
+    return computed;
 }
 
 /// Parses "4/8".
@@ -135,6 +221,9 @@ Result<std::vector<SweepAxis>> sweep_axes(const OpRequest& request) {
         ROOFLINE_TRY(auto axis, parse_sweep(text));
         axes.push_back(std::move(axis));
     }
+    if (axes.empty()) return axes;
+    ROOFLINE_TRY(auto computed, computed_axes(request, axes));
+    std::ranges::move(computed, std::back_inserter(axes));
     return axes;
 }
 
@@ -149,9 +238,11 @@ Result<UserProgram> read_program(const OpRequest& request, const std::vector<Swe
     };
     ROOFLINE_TRY(program, parse_program(request.program, request.program_name));
     for (const std::string& text : request.dims) {
-        ROOFLINE_TRY(auto sizes, sizes_of(text, program.sizes));
-        ROOFLINE_CHECK(check_not_swept(sizes, axes));
-        ROOFLINE_CHECK(bind(sizes));
+        ROOFLINE_TRY(auto list, parse_size_list(text));
+        ROOFLINE_CHECK(check_not_swept(list, grid_axes(axes)));
+        std::erase_if(list.derived, [&](const DerivedSize& each) { return is_swept(axes, each.dim); });
+        if (auto problem = evaluate_sizes(list.derived, list.plain, program.sizes)) return fail(*problem);
+        ROOFLINE_CHECK(bind(list.plain));
     }
     for (std::size_t i = 0; i < at.size(); ++i) {
         for (const std::string& dim : axes[i].dims) {

@@ -28,10 +28,10 @@ const Resource* Analysis::bound_resource() const {
 namespace {
 
 // With more kernels than this, only the program as a whole gets limits and critical sizes.
-constexpr std::size_t most_detailed_kernels = 100;
+constexpr std::size_t max_detailed_kernels = 100;
 
 // Critical sizes solve for each dimension in every term of the work; with more pairs than this they are left out.
-constexpr std::size_t most_growth_terms = 200'000;
+constexpr std::size_t max_growth_terms = 200'000;
 
 class Analyser {
 public:
@@ -125,7 +125,7 @@ private:
                 terms += term.work.terms().size();
             }
         }
-        if (used.size() * terms > most_growth_terms) {
+        if (used.size() * terms > max_growth_terms) {
             analysis.notes.push_back(
                 fmt::format("no critical sizes are given, because the work has too many dimensions ({}) and terms ({})",
                             used.size(), terms));
@@ -304,7 +304,7 @@ Result<ProgramAnalysis> analysed(const Program& program, const Program& local, c
     ROOFLINE_TRY(auto total, analyser.run(title, result.work.total, all, true));
     result.total = std::move(total);
     if (all.size() > 1 && options.kernels) {
-        const bool detailed = all.size() <= most_detailed_kernels;
+        const bool detailed = all.size() <= max_detailed_kernels;
         result.total.sequential = 0;
         double exposed = 0;
         for (const KernelWork* kernel : all) {

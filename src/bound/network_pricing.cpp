@@ -32,8 +32,8 @@ namespace {
 // The tiers of the links of a load, innermost first.
 std::vector<std::size_t> tiers_of(const TierLoad& load) {
     std::vector<std::size_t> tiers;
-    for (std::size_t tier = 0; tier < load.wires.size(); ++tier) {
-        if (!load.wires[tier].is_zero()) tiers.push_back(tier);
+    for (std::size_t tier = 0; tier < load.links.size(); ++tier) {
+        if (!load.links[tier].is_zero()) tiers.push_back(tier);
     }
     if (tiers.empty()) tiers.push_back(load.tier);
     return tiers;
@@ -45,7 +45,7 @@ std::optional<double> speed_of(const TierLoad& load, const System& system) {
     for (const std::size_t tier : tiers_of(load)) {
         const Figure<Bandwidth>& rate = one_way(system.slice.network(system.slice.tiers[tier]));
         if (!rate.value) return std::nullopt;
-        speed += rate.value->value * (load.wires.empty() ? 1 : load.wires[tier].to_double());
+        speed += rate.value->value * (load.links.empty() ? 1 : load.links[tier].to_double());
     }
     return speed;
 }
@@ -81,10 +81,10 @@ TierLoad load_of(const TransferCut& cut, const TransferLoad& transfer) {
         ++tiers;
     }
     load.latency_s = transfer.latency_s;
-    load.over = LoadedWires::between;
-    if (tiers > 1) load.wires = cut.links;
+    load.over = LoadedLinks::between;
+    if (tiers > 1) load.links = cut.links;
     load.link_bytes = tiers > 1 ? cut.bytes : cut.bytes / cut.links[load.tier];
-    load.in_turn_bytes = load.link_bytes;
+    load.two_phase_bytes = load.link_bytes;
     return load;
 }
 
@@ -112,12 +112,12 @@ Result<CollectiveLoad> tightest(const TransferLoad& transfer, const Message& mes
                                 std::int64_t parts) {
     CollectiveLoad result;
     // Of several cuts over the same links only the one around the chip is kept, because it has the most bytes.
-    std::vector<std::pair<LoadedWires, std::vector<Rational>>> ends;
-    for (const LoadedWires end : {LoadedWires::sender, LoadedWires::receiver}) {
-        const MeshPlace& place = end == LoadedWires::sender ? message.from : message.to;
+    std::vector<std::pair<LoadedLinks, std::vector<Rational>>> ends;
+    for (const LoadedLinks end : {LoadedLinks::sender, LoadedLinks::receiver}) {
+        const MeshPlace& place = end == LoadedLinks::sender ? message.from : message.to;
         if (place.empty()) continue;
         ROOFLINE_TRY(const auto chip, chip_of(place, system));
-        ends.emplace_back(end, wires_of(system.slice, chip));
+        ends.emplace_back(end, chip_links(system.slice, chip));
     }
     result.kind = message.kind;
     result.hops = transfer.hops;
@@ -145,7 +145,7 @@ Result<CollectiveLoad> tightest(const TransferLoad& transfer, const Message& mes
 }
 
 // On larger slices a permute is assumed to be between neighbours, because known targets are analysed chip by chip.
-constexpr std::int64_t most_reordered = 16'384;
+constexpr std::int64_t max_reordered = 16'384;
 
 // Returns the targets of a permute if they are known: axes change their order, or each chip sends to the next one.
 Result<std::vector<std::int64_t>> targets(const Message& message, const std::vector<const PlacedAxis*>& before,
@@ -184,7 +184,7 @@ std::optional<Rate> rate_of(const TierLoad& load, const System& system) {
     if (!speed) return std::nullopt;
     const Slice& slice = system.slice;
     auto rate = rate_of(slice.network(slice.tiers[load.tier]));
-    if (load.wires.empty()) return rate;
+    if (load.links.empty()) return rate;
     std::vector<std::string> paths;
     std::vector<std::string> sources;
     for (const std::size_t tier : tiers_of(load)) {
@@ -227,7 +227,7 @@ Result<CollectiveLoad> load_of(const Message& message, const System& system) {
         parts *= axis->size;
     }
     const bool known = !message.axes_after.empty() || message.hops > 0;
-    if (known && system.slice.chips() <= most_reordered && !system.collectives.textbook) {
+    if (known && system.slice.chips() <= max_reordered && !system.collectives.textbook) {
         return permuted(message, axes, system, parts);
     }
     if (!has_root(message.kind)) {
@@ -242,41 +242,41 @@ namespace {
 /// A term of a tier, and the links that it uses: "" for all chips alike.
 struct Busy {
     Term term;
-    std::string wires;
+    std::string links;
 };
 
-std::string wires_text(const TierLoad& load, const Message& message) {
+std::string links_text(const TierLoad& load, const Message& message) {
     switch (load.over) {
-        case LoadedWires::all:
+        case LoadedLinks::all:
             return "";
-        case LoadedWires::sender:
+        case LoadedLinks::sender:
             return "out of " + place_text(message.from);
-        case LoadedWires::receiver:
+        case LoadedLinks::receiver:
             return "into " + place_text(message.to);
-        case LoadedWires::between:
+        case LoadedLinks::between:
             break;
     }
     return fmt::format("{}{}", collective_name(message.kind), route_text(message));
 }
 
 // Terms on separate links run at the same time: each of these is a separate cut, beside the cuts of a torus.
-void set_apart(std::vector<Busy>& terms) {
-    std::vector<std::string> apart;
+void separate_terms(std::vector<Busy>& terms) {
+    std::vector<std::string> separate;
     std::size_t sets = 0;
     for (const Busy& busy : terms) {
-        if (busy.wires.empty()) {
+        if (busy.links.empty()) {
             sets = std::max({sets, busy.term.cuts.size(), std::size_t{1}});
-        } else if (std::find(apart.begin(), apart.end(), busy.wires) == apart.end()) {
-            apart.push_back(busy.wires);
+        } else if (std::find(separate.begin(), separate.end(), busy.links) == separate.end()) {
+            separate.push_back(busy.links);
         }
     }
-    if (apart.empty() || sets + apart.size() == 1) return;
+    if (separate.empty() || sets + separate.size() == 1) return;
     for (Busy& busy : terms) {
         std::vector<Rational>& cuts = busy.term.cuts;
-        if (busy.wires.empty() && cuts.empty()) cuts.assign(sets, Rational(1));
-        cuts.resize(sets + apart.size(), Rational(0));
-        const auto own = std::find(apart.begin(), apart.end(), busy.wires);
-        if (own != apart.end()) cuts[sets + static_cast<std::size_t>(own - apart.begin())] = Rational(1);
+        if (busy.links.empty() && cuts.empty()) cuts.assign(sets, Rational(1));
+        cuts.resize(sets + separate.size(), Rational(0));
+        const auto own = std::find(separate.begin(), separate.end(), busy.links);
+        if (own != separate.end()) cuts[sets + static_cast<std::size_t>(own - separate.begin())] = Rational(1);
     }
 }
 
@@ -307,12 +307,12 @@ Status price_network(Pricing& pricing, const Work& work, const System& system) {
             for (const Rational& cut : tier.cuts) term.cuts.push_back(cut / tier.link_bytes);
             auto& resource = resources[{tier.tier, name.id}];
             resource.first = name;
-            resource.second.push_back({std::move(term), wires_text(tier, each.message)});
+            resource.second.push_back({std::move(term), links_text(tier, each.message)});
         }
     }
     for (auto& [place, resource] : resources) {
         auto& [name, terms] = resource;
-        set_apart(terms);
+        separate_terms(terms);
         Resource& made = resource_of(pricing, name);
         for (Busy& busy : terms) made.terms.push_back(std::move(busy.term));
     }

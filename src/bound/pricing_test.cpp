@@ -15,7 +15,7 @@ template <class Q>
 Figure<Q> figure(double value) {
     Figure<Q> made;
     made.value = Q{value};
-    made.source = "nobody";
+    made.source = "invented";
     return made;
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("a rate carries its origin, and low confidence is put into words") {
     REQUIRE(rate.has_value());
     CHECK(rate->low_confidence());
     CHECK(low_confidence_note(*rate) ==
-          "low confidence: the bound rests on the HBM bandwidth, 10 B/s (spec, confidence C: nobody; a rumour)");
+          "low confidence: the bound rests on the HBM bandwidth, 10 B/s (spec, confidence C: invented; a rumour)");
     CHECK_FALSE(bandwidth_of(doubtful, "l2").has_value());
     CHECK(rate_of(doubtful.peaks[0]).path == "matmul.bf16");
     CHECK(rate_of(doubtful.peaks[0]).value_text() == "1 kFLOP/s");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "base/ascii.hpp"
@@ -13,7 +14,7 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::size_t most_points = 1'000'000;
+constexpr std::size_t max_points = 1'000'000;
 
 tl::unexpected<Error> bad(std::string_view text, std::string_view why) {
     return fail("bad_sweep", fmt::format("the sweep `{}` {}", text.substr(0, 60), why),
@@ -21,15 +22,15 @@ tl::unexpected<Error> bad(std::string_view text, std::string_view why) {
 }
 
 Status fill_range(SweepAxis& axis, std::string_view whole, std::string_view from, std::string_view to) {
-    char step = '+';
+    char increment = '+';
     std::int64_t by = 1;
     const std::size_t sign = to.find_first_of("*+");
     if (sign != std::string_view::npos) {
-        step = to[sign];
+        increment = to[sign];
         auto parsed = parse_size(trimmed(to.substr(sign + 1)));
         if (!parsed) return bad(whole, fmt::format("has no usable increment: {}", parsed.error().message));
         by = *parsed;
-        if (step == '*' && by == 1) return bad(whole, "would never end");
+        if (increment == '*' && by == 1) return bad(whole, "would never end");
         to = trimmed(to.substr(0, sign));
     }
     auto first = parse_size(from);
@@ -39,10 +40,10 @@ Status fill_range(SweepAxis& axis, std::string_view whole, std::string_view from
     if (*first > *last) return bad(whole, "runs backwards");
     for (std::int64_t size = *first;;) {
         axis.sizes.push_back(size);
-        if (axis.sizes.size() > most_points) return bad(whole, fmt::format("has more than {} sizes", most_points));
+        if (axis.sizes.size() > max_points) return bad(whole, fmt::format("has more than {} sizes", max_points));
         std::int64_t next = 0;
         const bool over =
-            step == '*' ? __builtin_mul_overflow(size, by, &next) : __builtin_add_overflow(size, by, &next);
+            increment == '*' ? __builtin_mul_overflow(size, by, &next) : __builtin_add_overflow(size, by, &next);
         if (over || next > *last) break;
         size = next;
     }
@@ -52,6 +53,25 @@ Status fill_range(SweepAxis& axis, std::string_view whole, std::string_view from
 }  // namespace
 
 std::string SweepAxis::name() const { return fmt::format("{}", fmt::join(dims, " = ")); }
+
+std::vector<SweepAxis> grid_axes(const std::vector<SweepAxis>& axes) {
+    std::vector<SweepAxis> grid;
+    std::ranges::copy_if(axes, std::back_inserter(grid), [](const SweepAxis& axis) { return !axis.computed; });
+    return grid;
+}
+
+std::size_t point_count(const std::vector<SweepAxis>& axes) {
+    std::size_t points = 1;
+    for (const SweepAxis& axis : axes) {
+        if (!axis.computed) points *= axis.sizes.size();  // each has a million sizes at most
+    }
+    return points;
+}
+
+Status check_point_count(const std::vector<SweepAxis>& axes) {
+    if (point_count(axes) <= max_points) return {};
+    return fail("bad_sweep", fmt::format("the sweep has more than {} points", max_points), "use a larger increment");
+}
 
 Result<SweepAxis> parse_sweep(std::string_view text) {
     SweepAxis axis;
@@ -73,14 +93,14 @@ Result<SweepAxis> parse_sweep(std::string_view text) {
         auto size = parse_size(trimmed(range.substr(0, comma)));
         if (!size) return bad(text, fmt::format("has an unusable size: {}", size.error().message));
         axis.sizes.push_back(*size);
-        if (axis.sizes.size() > most_points) return bad(text, fmt::format("has more than {} sizes", most_points));
+        if (axis.sizes.size() > max_points) return bad(text, fmt::format("has more than {} sizes", max_points));
         if (comma == std::string_view::npos) return axis;
         range.remove_prefix(comma + 1);
     }
 }
 
 Status apply_sweep(Program& program, const std::vector<SweepAxis>& axes) {
-    std::size_t points = 1;
+    ROOFLINE_CHECK(check_point_count(axes));
     std::set<std::string> swept;
     for (const SweepAxis& axis : axes) {
         for (const std::string& dim : axis.dims) {
@@ -90,11 +110,6 @@ Status apply_sweep(Program& program, const std::vector<SweepAxis>& axes) {
                             did_you_mean(dim, program.dims, fmt::format("it has {}", fmt::join(program.dims, ", "))));
             }
             program.sizes[dim] = *std::max_element(axis.sizes.begin(), axis.sizes.end());
-        }
-        points *= axis.sizes.size();
-        if (points > most_points) {
-            return fail("bad_sweep", fmt::format("the sweep has more than {} points", most_points),
-                        "use a larger increment");
         }
     }
     for (const std::string& dim : program.dims) {
@@ -109,14 +124,16 @@ Status apply_sweep(Program& program, const std::vector<SweepAxis>& axes) {
 
 void for_each_size(const std::vector<SweepAxis>& axes,
                    const std::function<void(std::span<const std::int64_t> sizes)>& visit) {
-    std::vector<std::size_t> at(axes.size(), 0);
     std::vector<std::int64_t> sizes(axes.size());
-    while (true) {
-        for (std::size_t i = 0; i < axes.size(); ++i) sizes[i] = axes[i].sizes[at[i]];
+    const std::size_t points = point_count(axes);
+    for (std::size_t point = 0; point < points; ++point) {
+        std::size_t rest = point;
+        for (std::size_t i = axes.size(); i-- > 0;) {
+            const SweepAxis& axis = axes[i];
+            sizes[i] = axis.sizes[axis.computed ? point : rest % axis.sizes.size()];
+            if (!axis.computed) rest /= axis.sizes.size();
+        }
         visit(sizes);
-        std::size_t i = axes.size();
-        while (i > 0 && ++at[i - 1] == axes[i - 1].sizes.size()) at[--i] = 0;
-        if (i == 0) return;
     }
 }
 

@@ -17,16 +17,25 @@ namespace roofline::core {
 struct SweepAxis {
     std::vector<std::string> dims;
     std::vector<std::int64_t> sizes;
+    bool computed =
+        false;  ///< from the sizes of the other axes: one size for each point, as for_each_size() visits them
 
     [[nodiscard]] std::string name() const;  ///< "B", "D = F"
 };
+
+/// The axes whose sizes are combined with one another to the points of the sweep: all that are not computed.
+[[nodiscard]] std::vector<SweepAxis> grid_axes(const std::vector<SweepAxis>& axes);
+/// Number of points; 1 without axes.
+[[nodiscard]] std::size_t point_count(const std::vector<SweepAxis>& axes);
+/// Errors: more than a million points.
+[[nodiscard]] Status check_point_count(const std::vector<SweepAxis>& axes);
 
 /// Parses "B=1..512" (every size), "B=1..4096*2" (each twice the last), "B=64..1024+64" (increments of 64), "B=1,8,64";
 /// "D=F=1024,4096" keeps two dimensions equal. Errors: another form, a range that runs backwards, more than a million
 /// sizes.
 [[nodiscard]] Result<SweepAxis> parse_sweep(std::string_view text);
 
-/// Visits the sizes of every point of the grid, one per axis, the last axis fastest.
+/// Visits the sizes of every point of the grid, one per axis, the last axis that is not computed fastest.
 void for_each_size(const std::vector<SweepAxis>& axes,
                    const std::function<void(std::span<const std::int64_t> sizes)>& visit);
 

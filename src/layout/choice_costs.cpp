@@ -119,7 +119,7 @@ void ChoiceCosts::add_collective(std::span<double> to, const Route& route, doubl
     for (const TierCost& tier : loads(route).tiers) {
         for (const auto& [slot, seconds] : tier.seconds_per_byte) to[slot] += bytes * seconds;
         double& latency = to[sums() + tier.latency_slot];
-        latency = std::max({latency, tier.latency_s, tier.apart ? bytes * tier.link : 0});
+        latency = std::max({latency, tier.latency_s, tier.separate_links ? bytes * tier.link : 0});
         in_turn += bytes * tier.link + tier.latency_s;
     }
     to[to.size() - 3] += in_turn;
@@ -181,12 +181,12 @@ ChoiceCosts::Loads ChoiceCosts::found(const Route& route) const {
 
 ChoiceCosts::TierCost ChoiceCosts::cost_of(const TierLoad& load, const Route& route, double rate) const {
     TierCost cost{{}, load.link_bytes.to_double() / rate, load.tier, load.latency_s, false};
-    if (load.over != LoadedWires::all) {
-        const bool into = load.over == LoadedWires::receiver;
+    if (load.over != LoadedLinks::all) {
+        const bool into = load.over == LoadedLinks::receiver;
         const auto root = std::find(roots_.begin(), roots_.end(), into ? route.to : route.from);
-        cost.apart = load.over == LoadedWires::between || root == roots_.end();
+        cost.separate_links = load.over == LoadedLinks::between || root == roots_.end();
         const std::size_t slot = root_slots_ + 2 * static_cast<std::size_t>(root - roots_.begin()) + (into ? 1 : 0);
-        if (!cost.apart) cost.seconds_per_byte.emplace_back(slot, cost.link);
+        if (!cost.separate_links) cost.seconds_per_byte.emplace_back(slot, cost.link);
         return cost;
     }
     const std::size_t first = first_slot_[load.tier];

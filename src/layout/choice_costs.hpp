@@ -102,7 +102,7 @@ private:
         double link = 0;                                               ///< the greatest of them
         std::size_t latency_slot = 0;
         double latency_s = 0;
-        bool apart = false;  ///< a transfer over separate links
+        bool separate_links = false;  ///< a transfer over separate links
     };
     struct Loads {
         std::vector<TierCost> tiers;

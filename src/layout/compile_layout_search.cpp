@@ -102,7 +102,7 @@ void LayoutSearch::free_axes() {
     AxisMask any = 0;
     for (const auto& fixed : fixed_) any = static_cast<AxisMask>(any | (fixed ? fixed->used() : AxisMask{0}));
     for (const CompiledOp& each : ops_) {
-        const Op& op = each.ways.op();
+        const Op& op = each.strategies.op();
         AxisMask own = 0;
         const auto add = [&](ValueId value) {
             own = static_cast<AxisMask>(own | (fixed_[value] ? fixed_[value]->used() : any));
@@ -187,16 +187,16 @@ Result<LayoutSearch::CompiledOp> LayoutSearch::compiled(const Op& op, const Stor
     CompiledOp compiled;
     if (known != shapes.end()) {
         compiled.shape = known->op;
-        compiled.ways = ops_[known->op].ways.renamed(*program_, op);
+        compiled.strategies = ops_[known->op].strategies.renamed(*program_, op);
         return compiled;
     }
-    ROOFLINE_TRY(compiled.ways, OpWays::compile(*program_, op, stored, *costs_, *reshardings_));
+    ROOFLINE_TRY(compiled.strategies, OpStrategies::compile(*program_, op, stored, *costs_, *reshardings_));
     compiled.shape = ops_.size();
     shapes.push_back({std::move(shape), compiled.shape});
     return compiled;
 }
 
-std::size_t LayoutSearch::alike(const CompiledOp& op) const {
+std::size_t LayoutSearch::equivalent(const CompiledOp& op) const {
     std::size_t first = op.shape;
     while (first < ops_.size()) {
         const CompiledOp& other = ops_[first];
@@ -268,10 +268,10 @@ Status LayoutSearch::compile_ops(const StayingAxes& stay) {
                 }
                 compiled.open = (add_behind || compiled.keep != 0) && op.output.value != statement.result;
                 if (!stay.empty()) compiled.stays = staying(op, statement, stay);
-                compiled.ways.stay(compiled.stays);
-                compiled.alike = alike(compiled);
-                for (const std::string& dim : compiled.ways.dims()) compiled.elsewhere.push_back(splits_[dim]);
-                compiled.ways.lie(compiled.elsewhere);
+                compiled.strategies.stay(compiled.stays);
+                compiled.equivalent = equivalent(compiled);
+                for (const std::string& dim : compiled.strategies.dims()) compiled.elsewhere.push_back(splits_[dim]);
+                compiled.strategies.lie(compiled.elsewhere);
                 const std::size_t index = ops_.size();
                 for (std::size_t input = 0; input < op.inputs.size(); ++input) {
                     std::vector<Use>& known = uses[op.inputs[input].value];
@@ -281,8 +281,8 @@ Status LayoutSearch::compile_ops(const StayingAxes& stay) {
                 }
                 const Value& output = program_->values[op.output.value];
                 if (output.carried && !fixed_[op.output.value]) {
-                    compiled.lies_as = named.at(output.name);
-                    last_use_[*compiled.lies_as] = index;
+                    compiled.same_sharding_as = named.at(output.name);
+                    last_use_[*compiled.same_sharding_as] = index;
                 }
                 if (!output.intermediate) named[output.name] = op.output.value;
                 ops_.push_back(std::move(compiled));

@@ -14,7 +14,7 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::size_t most_plans = 8;
+constexpr std::size_t max_plans = 8;
 
 class LayingOut {
 public:
@@ -97,43 +97,43 @@ private:
         laid.repeated = repeated_;
         for (Op& op : statement.ops) {
             const std::size_t index = next_op_++;
-            const OpWays& ways = search_.op(index);
-            const Way& way = layout_.choices[index].way;
+            const OpStrategies& strategies = search_.op(index);
+            const Strategy& strategy = layout_.choices[index].strategy;
             const Value& output = program_.values[op.output.value];
             if (output.type_follows && !output.intermediate) note_free(op.output);
-            share(op, ways, way);
-            std::vector<Message> messages = messages_of(index, way);
+            share(op, strategies, strategy);
+            std::vector<Message> messages = messages_of(index, strategy);
             // The alternatives of the first operation that communicates are the ones that matter.
             if (laid.plans.empty() || (statement.messages.empty() && !messages.empty())) {
                 ROOFLINE_CHECK(note_plans(index, laid));
             }
-            if (!way.edge.none()) note_edge(ways);
-            note_zeros(ways, way);
+            if (!strategy.edge.none()) note_edge(strategies);
+            note_zeros(strategies, strategy);
             statement.messages.insert(statement.messages.end(), messages.begin(), messages.end());
         }
         laid.communicates = !statement.messages.empty();
-        ROOFLINE_CHECK(note_worker(statement, layout_.choices[next_op_ - 1].way.at));
+        ROOFLINE_CHECK(note_worker(statement, layout_.choices[next_op_ - 1].strategy.at));
         result_.statements.push_back(std::move(laid));
         return {};
     }
 
     // Returns the messages in the order in which they happen: of the operands, then of the result. Moves that were done
     // earlier are left out.
-    [[nodiscard]] std::vector<Message> messages_of(std::size_t index, const Way& way) {
+    [[nodiscard]] std::vector<Message> messages_of(std::size_t index, const Strategy& strategy) {
         std::vector<Message> messages;
-        const OpWays& ways = search_.op(index);
-        const Op& op = ways.op();
+        const OpStrategies& strategies = search_.op(index);
+        const Op& op = strategies.op();
         const auto moved = [&](std::size_t tensor) {
             return tensor < op.inputs.size() ? op.inputs[tensor].value : op.output.value;
         };
         // A move continues the same array, in its sharding, under another name.
         const bool same = op.kind == OpKind::move;
         std::size_t last = same ? brought_[op.inputs.front().value] : 0;
-        for (const auto& [tensor, place] : way.moves) {
+        for (const auto& [tensor, place] : strategy.moves) {
             if (search_.done_before(index, {tensor, place}, layout_)) continue;
             std::size_t follows = same ? last : tensor < op.inputs.size() ? brought_[moved(tensor)] : 0;
             for (const Move& move : search_.resharding(place).moves) {
-                messages.push_back(message(ways, tensor, move));
+                messages.push_back(message(strategies, tensor, move));
                 messages.back().number = ++messages_;
                 messages.back().follows = std::exchange(follows, messages_);
             }
@@ -143,39 +143,39 @@ private:
         return messages;
     }
 
-    [[nodiscard]] Message message(const OpWays& ways, std::size_t tensor, const Move& move) const {
+    [[nodiscard]] Message message(const OpStrategies& strategies, std::size_t tensor, const Move& move) const {
         Message message = message_of(move.route(), move.axes, system_);
-        message.tensor = ways.tensor_name(tensor);
-        message.sure = ways.sure_share(tensor);
+        message.tensor = strategies.tensor_name(tensor);
+        message.sure = strategies.sure_share(tensor);
         message.copies = Rational(1) / message.sure;
-        std::vector<std::string> dims = local_dims(system_, ways.moved_dims(tensor), move.held);
-        Polynomial moved = Polynomial(ways.moved_bytes(tensor) * Rational(move.times));
+        std::vector<std::string> dims = local_dims(system_, strategies.moved_dims(tensor), move.held);
+        Polynomial moved = Polynomial(strategies.moved_bytes(tensor) * Rational(move.times));
         if (move.hops > 0) {
             dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(move.edge_dim));
-            moved *= edge_of(ways.edge_text());
+            moved *= edge_of(strategies.edge_text());
         }
         message.bytes = moved * elements(dims);
         return message;
     }
 
-    [[nodiscard]] std::string spoken(const OpWays& ways, const Way& way) const {
+    [[nodiscard]] std::string spoken(const OpStrategies& strategies, const Strategy& strategy) const {
         std::vector<std::string> parts;
-        for (const auto& [tensor, place] : way.moves) {
+        for (const auto& [tensor, place] : strategy.moves) {
             for (const Move& move : search_.resharding(place).moves) {
-                parts.push_back(fmt::format("{} {}{}", collective_name(move.kind, true), ways.tensor_name(tensor),
+                parts.push_back(fmt::format("{} {}{}", collective_name(move.kind, true), strategies.tensor_name(tensor),
                                             route_text(message_of(move.route(), move.axes, system_), "")));
             }
         }
         std::string text = parts.empty() ? "no communication" : fmt::format("{}", fmt::join(parts, ", "));
         // The text mentions a single chip only where all chips could take part.
-        if (way.at != Sharding::everywhere && works(ways.op())) {
-            text = fmt::format("on {} alone, {}", place_text(mesh_place(system_, way.at)), text);
+        if (strategy.at != Sharding::everywhere && works(strategies.op())) {
+            text = fmt::format("on {} alone, {}", place_text(mesh_place(system_, strategy.at)), text);
         }
         return text;
     }
 
-    void note_edge(const OpWays& ways) {
-        const std::string& edge = ways.edge_text();
+    void note_edge(const OpStrategies& strategies) {
+        const std::string& edge = strategies.edge_text();
         const auto places = edge_of(edge).evaluate(program_.sizes);
         note(
             fmt::format("shards are contiguous because a window or a convolution looks back: a chip receives {} "
@@ -186,18 +186,18 @@ private:
     }
 
     // A whole tensor that counts as a partial sum is not sent; only one chip of a group has its numbers.
-    void note_zeros(const OpWays& ways, const Way& way) {
-        const Op& op = ways.op();
+    void note_zeros(const OpStrategies& strategies, const Strategy& strategy) {
+        const Op& op = strategies.op();
         const auto say = [&](std::size_t tensor, const Sharding& from, const Sharding& to) {
             const auto zeros = static_cast<AxisMask>(to.unreduced & ~from.used());
             if (zeros == 0) return;
             note(fmt::format("{} is whole over {} and is added to partial sums: one chip adds it, the others add zeros",
-                             ways.tensor_name(tensor), fmt::join(axis_names(system_, listed(zeros)), ", ")));
+                             strategies.tensor_name(tensor), fmt::join(axis_names(system_, listed(zeros)), ", ")));
         };
         for (std::size_t i = 0; i < op.inputs.size() && op.kind != OpKind::move; ++i) {
-            say(i, layout_.held[op.inputs[i].value], ways.used(way, i));
+            say(i, layout_.held[op.inputs[i].value], strategies.used(strategy, i));
         }
-        say(op.inputs.size(), ways.made(way), way.output);
+        say(op.inputs.size(), strategies.made(strategy), strategy.output);
     }
 
     void note_free(const Operand& operand) {
@@ -216,24 +216,26 @@ private:
     }
 
     Status note_plans(std::size_t index, LaidStatement& laid) {
-        ROOFLINE_TRY(auto ways, search_.ways(index, layout_));
+        ROOFLINE_TRY(auto strategies, search_.strategies(index, layout_));
         std::set<std::string> said;
         laid.plans.clear();
-        for (const Way& way : ways) {
-            if (laid.plans.size() == most_plans) break;
-            std::string text = spoken(search_.op(index), way);
-            if (said.insert(text).second) laid.plans.push_back({std::move(text), way.price.lower_s, way.price.upper_s});
+        for (const Strategy& strategy : strategies) {
+            if (laid.plans.size() == max_plans) break;
+            std::string text = spoken(search_.op(index), strategy);
+            if (said.insert(text).second)
+                laid.plans.push_back({std::move(text), strategy.price.lower_s, strategy.price.upper_s});
         }
         return {};
     }
 
     // Replaces the dimensions of the operation by the shards that one chip has.
-    static void share(Op& op, const OpWays& ways, const Way& way) {
+    static void share(Op& op, const OpStrategies& strategies, const Strategy& strategy) {
         const auto share = [&](std::vector<std::string>& dims, std::optional<std::size_t> tensor) {
             for (std::string& dim : dims) {
-                const auto place = std::find(ways.dims().begin(), ways.dims().end(), dim) - ways.dims().begin();
-                if (static_cast<std::size_t>(place) == ways.dims().size()) continue;
-                dim = ways.local_name(way, static_cast<std::size_t>(place), tensor);
+                const auto place =
+                    std::find(strategies.dims().begin(), strategies.dims().end(), dim) - strategies.dims().begin();
+                if (static_cast<std::size_t>(place) == strategies.dims().size()) continue;
+                dim = strategies.local_name(strategy, static_cast<std::size_t>(place), tensor);
             }
         };
         for (std::size_t i = 0; i < op.inputs.size(); ++i) share(op.inputs[i].dims, i);

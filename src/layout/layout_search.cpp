@@ -28,21 +28,21 @@ std::vector<ValueId> LayoutSearch::live_after(std::size_t index) const {
     for (const ValueId value : live_) {
         if (last_use_[value] > index) live.push_back(value);
     }
-    const ValueId output = ops_[index].ways.op().output.value;
+    const ValueId output = ops_[index].strategies.op().output.value;
     if (!fixed_[output] && last_use_[output] > index) {
         live.insert(std::lower_bound(live.begin(), live.end(), output), output);
     }
     return live;
 }
 
-const LayoutSearch::Known& LayoutSearch::known_ways(std::size_t index, const State& state) {
+const LayoutSearch::Known& LayoutSearch::known_strategies(std::size_t index, const State& state) {
     CompiledOp& op = ops_[index];
     const auto lie = [&](ValueId value) { return fixed_[value] ? fixed_ids_[value] : lie_of(value, state); };
     std::vector<ShardingId> asked;
-    for (const Operand& input : op.ways.op().inputs) asked.push_back(lie(input.value));
-    const ValueId output = op.ways.op().output.value;
-    asked.push_back(fixed_[output] ? fixed_ids_[output] : op.lies_as ? lie(*op.lies_as) : anywhere);
-    std::deque<Known>& known = known_[limits_.empty() ? op.alike : index];
+    for (const Operand& input : op.strategies.op().inputs) asked.push_back(lie(input.value));
+    const ValueId output = op.strategies.op().output.value;
+    asked.push_back(fixed_[output] ? fixed_ids_[output] : op.same_sharding_as ? lie(*op.same_sharding_as) : anywhere);
+    std::deque<Known>& known = known_[limits_.empty() ? op.equivalent : index];
     for (const Known& each : known) {
         // An error names the operation's own tensors.
         if (each.asked == asked && (!each.error || each.op == index)) return each;
@@ -55,22 +55,23 @@ const LayoutSearch::Known& LayoutSearch::known_ways(std::size_t index, const Sta
     made.asked = std::move(asked);
     made.op = index;
     const SearchLimit* limit = limits_.empty() ? nullptr : &limits_[index];
-    auto found = op.ways.ways({held, wanted, op.elsewhere, op.alone, op.open, false, op.keep, limit, op.free});
+    auto found =
+        op.strategies.strategies({held, wanted, op.elsewhere, op.alone, op.open, false, op.keep, limit, op.free});
     if (!found) {
         made.error = found.error();
         return made;
     }
-    std::map<ShardingId, std::vector<std::size_t>> alike;  // strategies by the sharding of their results
-    for (Way& way : *found) {
-        const ShardingId lies = interned(way.output);
-        std::vector<std::size_t>& known_alike = alike[lies];
-        const bool beaten = std::any_of(known_alike.begin(), known_alike.end(), [&](std::size_t other) {
-            return costs_->no_worse(made.ways[other].cost, way.cost);
+    std::map<ShardingId, std::vector<std::size_t>> equivalent;  // strategies by the sharding of their results
+    for (Strategy& strategy : *found) {
+        const ShardingId lies = interned(strategy.output);
+        std::vector<std::size_t>& known_equivalent = equivalent[lies];
+        const bool dominated = std::any_of(known_equivalent.begin(), known_equivalent.end(), [&](std::size_t other) {
+            return costs_->no_worse(made.strategies[other].cost, strategy.cost);
         });
-        if (beaten) continue;
-        known_alike.push_back(made.ways.size());
+        if (dominated) continue;
+        known_equivalent.push_back(made.strategies.size());
         made.outputs.push_back(lies);
-        made.ways.push_back(std::move(way));
+        made.strategies.push_back(std::move(strategy));
     }
     return made;
 }
@@ -88,7 +89,7 @@ LayoutPrice LayoutSearch::best(const State& state) const {
 bool LayoutSearch::keep(State& state, std::span<const double> cost, std::size_t trace) const {
     const LayoutPrice price = costs_->price(cost);
     const double far = price.lower_s + price.upper_s;
-    const bool full = state.traces.size() == room_.kept;
+    const bool full = state.traces.size() == pass_limits_.kept;
     const auto worst = full ? std::max_element(state.far.begin(), state.far.end()) : state.far.end();
     if (full && far >= *worst) return false;
     const std::span<const double> kept = state.costs;
@@ -107,7 +108,7 @@ bool LayoutSearch::keep(State& state, std::span<const double> cost, std::size_t 
         if (far <= state.far[i] * (1 + 1e-12) && costs_->no_worse(cost, row(state, i))) drop(i);
     }
     if (state.traces.empty()) {
-        const std::size_t rows = std::min(room_.kept, Room{}.kept);
+        const std::size_t rows = std::min(pass_limits_.kept, PassLimits{}.kept);
         state.costs.reserve(rows * cost.size());
         state.traces.reserve(rows);
         state.far.reserve(rows);
@@ -136,8 +137,8 @@ void LayoutSearch::trim(State& state, std::size_t kept) const {
 namespace {
 
 // Whether a strategy has resharded this operand to the sharding that another operation wants.
-bool brings(const Way& way, std::size_t operand, std::size_t resharding) {
-    return std::any_of(way.moves.begin(), way.moves.end(),
+bool brings(const Strategy& strategy, std::size_t operand, std::size_t resharding) {
+    return std::any_of(strategy.moves.begin(), strategy.moves.end(),
                        [&](const TensorMove& move) { return move.tensor == operand && move.resharding == resharding; });
 }
 
@@ -145,16 +146,16 @@ bool brings(const Way& way, std::size_t operand, std::size_t resharding) {
 
 // Subtracts those collectives of a strategy that move an operand into a sharding that another operation of this
 // iteration has already produced.
-void LayoutSearch::take_back_done(std::size_t index, const Way& way, std::size_t trace, double count,
+void LayoutSearch::take_back_done(std::size_t index, const Strategy& strategy, std::size_t trace, double count,
                                   std::span<double> cost) const {
     const CompiledOp& op = ops_[index];
-    for (const TensorMove& move : way.moves) {
+    for (const TensorMove& move : strategy.moves) {
         if (move.tensor >= op.before.size()) continue;
         std::size_t at = index;  // `trace` belongs to the operation before it
         std::size_t here = trace;
         for (const Use& use : op.before[move.tensor]) {
             for (; at > use.op + 1; --at) here = traces_[here].before;
-            if (use.op == index || !brings(*traces_[here].way, use.operand, move.resharding)) continue;
+            if (use.op == index || !brings(*traces_[here].strategy, use.operand, move.resharding)) continue;
             for (const Move& each : (*reshardings_)[move.resharding].moves) {
                 costs_->take_back(cost, each.route(), each.bytes, count);
             }
@@ -167,7 +168,7 @@ bool LayoutSearch::done_before(std::size_t op, const TensorMove& move, const Pro
     if (move.tensor >= ops_[op].before.size()) return false;
     const std::vector<Use>& uses = ops_[op].before[move.tensor];
     return std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
-        return use.op != op && brings(layout.choices[use.op].way, use.operand, move.resharding);
+        return use.op != op && brings(layout.choices[use.op].strategy, use.operand, move.resharding);
     });
 }
 
@@ -182,7 +183,7 @@ double LayoutSearch::count_of(std::size_t index) const {
 }
 
 // Whether a prefix of the program cannot lead to a better layout than the best one so far.
-bool LayoutSearch::too_dear(std::span<const double> cost, std::size_t next) const {
+bool LayoutSearch::too_expensive(std::span<const double> cost, std::size_t next) const {
     if (limits_.empty()) return false;
     std::vector<double> whole = rest_[next];
     costs_->add(whole, cost, 1);
@@ -193,15 +194,15 @@ bool LayoutSearch::too_dear(std::span<const double> cost, std::size_t next) cons
 void LayoutSearch::limit(const ProgramLayout* found) {
     limits_.clear();
     rest_.clear();
-    room_ = {};
-    steps_ = 0;
+    pass_limits_ = {};
+    op_evaluations_left_ = 0;
     if (found == nullptr) return;
-    room_ = {256, 4096, 65536};
+    pass_limits_ = {256, 4096, 65536};
     const std::vector<double> none(costs_->width(), 0.0);
     std::vector<std::vector<double>> least;
     for (std::size_t i = 0; i < ops_.size(); ++i) {
         least.push_back(none);
-        costs_->add(least.back(), ops_[i].ways.least_share(axes_[i]), count_of(i));
+        costs_->add(least.back(), ops_[i].strategies.least_share(axes_[i]), count_of(i));
     }
     rest_.assign(ops_.size() + 1, none);
     for (std::size_t i = ops_.size(); i-- > 0;) {
@@ -210,46 +211,47 @@ void LayoutSearch::limit(const ProgramLayout* found) {
     }
     std::vector<double> before = none;
     for (std::size_t i = 0; i < ops_.size(); ++i) {
-        const bool alone = ops_.size() == 1 && fixed_[ops_[i].ways.op().output.value].has_value() && count_of(i) == 1;
-        limits_.push_back({axes_[i], found->price, alone, before, count_of(i), &steps_});
+        const bool alone =
+            ops_.size() == 1 && fixed_[ops_[i].strategies.op().output.value].has_value() && count_of(i) == 1;
+        limits_.push_back({axes_[i], found->price, alone, before, count_of(i), &op_evaluations_left_});
         costs_->add(limits_.back().others, rest_[i + 1], 1);
         costs_->add(before, least[i], 1);
     }
 }
 
-Status LayoutSearch::step(std::size_t index) {
+Status LayoutSearch::advance(std::size_t index) {
     const double count = count_of(index);
     const std::vector<ValueId> live = live_after(index);
-    const ValueId output = ops_[index].ways.op().output.value;
+    const ValueId output = ops_[index].strategies.op().output.value;
     const bool own = std::binary_search(live.begin(), live.end(), output);
     std::map<std::vector<ShardingId>, std::size_t> places;
     std::vector<State> next;
     std::vector<double> sum(costs_->width());
     std::optional<Error> problem;
     for (const State& state : states_) {
-        if (steps_ < 0) break;
-        const Known& known = known_ways(index, state);
+        if (op_evaluations_left_ < 0) break;
+        const Known& known = known_strategies(index, state);
         if (known.error) problem = known.error;
-        for (std::size_t w = 0; w < known.ways.size(); ++w) {
+        for (std::size_t w = 0; w < known.strategies.size(); ++w) {
             std::vector<ShardingId> lies;
             for (const ValueId value : live) lies.push_back(value == output ? known.outputs[w] : lie_of(value, state));
             const auto [place, added] = places.emplace(lies, next.size());
             if (added) next.push_back({std::move(lies), {}, {}, {}});
-            if (!limits_.empty()) steps_ -= static_cast<std::int64_t>(state.traces.size());
+            if (!limits_.empty()) op_evaluations_left_ -= static_cast<std::int64_t>(state.traces.size());
             for (std::size_t i = 0; i < state.traces.size(); ++i) {
                 std::copy_n(row(state, i).begin(), sum.size(), sum.begin());
-                costs_->add(sum, known.ways[w].cost, count);
-                costs_->keep_results(sum, known.ways[w].cost, count, own, live.size() > (own ? 1U : 0U));
-                take_back_done(index, known.ways[w], state.traces[i], count, sum);
-                if (!too_dear(sum, index + 1) && keep(next[place->second], sum, traces_.size()))
-                    traces_.push_back({state.traces[i], &known.ways[w]});
+                costs_->add(sum, known.strategies[w].cost, count);
+                costs_->keep_results(sum, known.strategies[w].cost, count, own, live.size() > (own ? 1U : 0U));
+                take_back_done(index, known.strategies[w], state.traces[i], count, sum);
+                if (!too_expensive(sum, index + 1) && keep(next[place->second], sum, traces_.size()))
+                    traces_.push_back({state.traces[i], &known.strategies[w]});
             }
         }
     }
     std::erase_if(next, [](const State& state) { return state.traces.empty(); });
     if (next.empty()) return problem ? fail(*problem) : fail("no_layout", "no layout is better");
-    // those that promise most come first, for there may be no steps left for the others
-    if (!limits_.empty() || next.size() > room_.states) {
+    // those that promise most come first, for there may be no evaluations left for the others
+    if (!limits_.empty() || next.size() > pass_limits_.states) {
         std::vector<std::pair<LayoutPrice, std::size_t>> order;
         for (std::size_t i = 0; i < next.size(); ++i) order.emplace_back(best(next[i]), i);
         std::sort(order.begin(), order.end());
@@ -257,8 +259,8 @@ Status LayoutSearch::step(std::size_t index) {
         for (const auto& [price, i] : order) sorted.push_back(std::move(next[i]));
         next = std::move(sorted);
     }
-    if (next.size() > room_.states) next.resize(room_.states);
-    const std::size_t kept = std::max(room_.rows / next.size(), fewest_kept);
+    if (next.size() > pass_limits_.states) next.resize(pass_limits_.states);
+    const std::size_t kept = std::max(pass_limits_.rows / next.size(), min_kept);
     for (State& state : next) {
         if (state.traces.size() > kept) trim(state, kept);
     }
@@ -270,9 +272,10 @@ Status LayoutSearch::step(std::size_t index) {
 void LayoutSearch::start(const Sizes& sizes) {
     sizes_ = sizes;
     std::vector<std::string> dims;
-    for (const CompiledOp& op : ops_) dims.insert(dims.end(), op.ways.symbols().begin(), op.ways.symbols().end());
+    for (const CompiledOp& op : ops_)
+        dims.insert(dims.end(), op.strategies.symbols().begin(), op.strategies.symbols().end());
     const Sizes known = comparable_sizes(sizes, dims);
-    for (CompiledOp& op : ops_) op.ways.set_sizes(known);
+    for (CompiledOp& op : ops_) op.strategies.set_sizes(known);
     reshardings_->set_sizes(known);
     limit(nullptr);
 }
@@ -289,9 +292,9 @@ Result<ProgramLayout> LayoutSearch::choose(const Sizes& sizes) {
     ProgramLayout best = std::move(*written);
     constexpr double worth_another = 0.98;  // of the bound before
     bool again = true;
-    for (std::size_t i = 0; i < most_tries && again; ++i) {
+    for (std::size_t i = 0; i < max_passes && again; ++i) {
         limit(&best);
-        left_ = most_steps;
+        evaluations_left_ = max_evaluations;
         again = cut_short_ = false;
         if (pass()) {
             ProgramLayout any = cheapest();
@@ -318,9 +321,9 @@ Result<std::vector<ProgramLayout>> LayoutSearch::candidates(const Sizes& sizes) 
         for (std::size_t i = 0; i < std::min(most, all.size()); ++i)
             found.push_back(traced(all[i].second, all[i].first));
     };
-    take(most_candidates, [](const auto& each) { return std::pair(each.first.upper_s, each.second); });
+    take(max_candidates, [](const auto& each) { return std::pair(each.first.upper_s, each.second); });
     // Every collective takes some launch time, which bounds do not include.
-    take(most_candidates,
+    take(max_candidates,
          [](const auto& each) { return std::tuple(each.first.collectives, each.first.upper_s, each.second); });
     return found;
 }
@@ -335,12 +338,12 @@ Status LayoutSearch::pass() {
     traces_.assign(1, Trace{});
     states_.assign(1, State{{}, std::vector<double>(costs_->width(), 0.0), {0}, {0}});
     for (std::size_t i = 0; i < ops_.size(); ++i) {
-        const std::int64_t share = left_ / static_cast<std::int64_t>(ops_.size() - i);
-        steps_ = share;
-        ROOFLINE_CHECK(step(i));
+        const std::int64_t share = evaluations_left_ / static_cast<std::int64_t>(ops_.size() - i);
+        op_evaluations_left_ = share;
+        ROOFLINE_CHECK(advance(i));
         if (limits_.empty()) continue;
-        cut_short_ = cut_short_ || steps_ < 0;
-        left_ -= share - std::max<std::int64_t>(steps_, 0);
+        cut_short_ = cut_short_ || op_evaluations_left_ < 0;
+        evaluations_left_ -= share - std::max<std::int64_t>(op_evaluations_left_, 0);
     }
     return {};
 }
@@ -364,29 +367,30 @@ ProgramLayout LayoutSearch::traced(std::size_t trace, const LayoutPrice& price) 
     layout.price = price;
     layout.choices.resize(ops_.size());
     for (std::size_t i = ops_.size(); i-- > 0; trace = traces_[trace].before) {
-        layout.choices[i].way = *traces_[trace].way;
+        layout.choices[i].strategy = *traces_[trace].strategy;
     }
     for (const auto& fixed : fixed_) layout.held.push_back(fixed.value_or(Sharding{}));
     for (std::size_t i = 0; i < ops_.size(); ++i) {
         ProgramLayout::Choice& choice = layout.choices[i];
-        const Op& op = ops_[i].ways.op();
+        const Op& op = ops_[i].strategies.op();
         for (const Operand& input : op.inputs) choice.held.push_back(layout.held[input.value]);
         if (fixed_[op.output.value]) choice.wanted = fixed_[op.output.value];
-        if (!choice.wanted && ops_[i].lies_as) choice.wanted = layout.held[*ops_[i].lies_as];
-        if (!fixed_[op.output.value]) layout.held[op.output.value] = choice.way.output;
+        if (!choice.wanted && ops_[i].same_sharding_as) choice.wanted = layout.held[*ops_[i].same_sharding_as];
+        if (!fixed_[op.output.value]) layout.held[op.output.value] = choice.strategy.output;
     }
     return layout;
 }
 
-Result<std::vector<Way>> LayoutSearch::ways(std::size_t op, const ProgramLayout& layout) {
+Result<std::vector<Strategy>> LayoutSearch::strategies(std::size_t op, const ProgramLayout& layout) {
     const ProgramLayout::Choice& choice = layout.choices[op];
-    ROOFLINE_TRY(auto ways, ops_[op].ways.ways({choice.held, choice.wanted, ops_[op].elsewhere, ops_[op].alone,
-                                                ops_[op].open, true, ops_[op].keep}));
-    std::erase_if(ways, [&](const Way& way) {
-        return way.split == choice.way.split && way.at == choice.way.at && way.output == choice.way.output;
+    ROOFLINE_TRY(auto strategies, ops_[op].strategies.strategies({choice.held, choice.wanted, ops_[op].elsewhere,
+                                                                  ops_[op].alone, ops_[op].open, true, ops_[op].keep}));
+    std::erase_if(strategies, [&](const Strategy& strategy) {
+        return strategy.split == choice.strategy.split && strategy.at == choice.strategy.at &&
+               strategy.output == choice.strategy.output;
     });
-    ways.insert(ways.begin(), choice.way);
-    return ways;
+    strategies.insert(strategies.begin(), choice.strategy);
+    return strategies;
 }
 
 }  // namespace roofline::core

@@ -13,7 +13,7 @@
 #include "base/result.hpp"
 #include "layout/choice_costs.hpp"
 #include "layout/lay_out.hpp"
-#include "layout/op_ways.hpp"
+#include "layout/op_strategies.hpp"
 #include "layout/reshard.hpp"
 #include "layout/sharding.hpp"
 #include "program/program.hpp"
@@ -26,7 +26,7 @@ namespace roofline::core {
 /// The chosen layout, in the order of the program's operations.
 struct ProgramLayout {
     struct Choice {
-        Way way;
+        Strategy strategy;
         std::vector<Sharding> held;  ///< of the operands, as they arrive
         std::optional<Sharding> wanted;
     };
@@ -43,15 +43,15 @@ struct ProgramLayout {
 /// costs: the program's bound is the maximum of sums, so the cheapest prefix need not lead to the cheapest whole. At
 /// the end the least lower bound wins, then the least upper bound, then the fewest collectives, then the fewest bytes.
 ///
-/// The first pass splits dimensions as the program's types do. LayoutFreedom::any adds a second one, in which products
-/// and elementwise work may be split over any mesh axis that their operands or their result have, and reshardings take
-/// any legal steps; where one of them may lie anywhere, over any axis that the program's types have. It is branch and
-/// bound: what costs more than the first pass's layout, with what the rest of the program costs each resource at the
-/// least, is left out. Every operation has its share of the steps that the pass may take, and looks at the most
-/// promising beginnings first, so that a pass that is cut short finds a layout as well. Where that is better, the pass
-/// is repeated and leaves out more.
+/// The first pass splits dimensions as the program's types do. LayoutFreedom::any adds a second pass in which
+/// contractions and elementwise work may be split over any mesh axis that their operands or their result have, and in
+/// which reshardings may use any legal collectives; if the sharding of one of these tensors is free, any axis of the
+/// program's types may be used. The second pass is branch and bound: a prefix is dropped when its cost plus the minimum
+/// cost of the rest of the program on each resource exceeds that of the first pass's layout. Each operation may make
+/// its share of the evaluations and starts with the most promising prefixes, so a pass that runs out of evaluations
+/// still finds a layout. If that layout is better, the pass is repeated with the tighter limit.
 ///
-/// At most `most_kept` costs are kept per combination, and fewer when very many combinations are open. Programs with
+/// At most `max_kept` costs are kept per combination, and fewer when very many combinations are open. Programs with
 /// many free tensors at once, and long ones with many open choices, can therefore miss a slightly better layout.
 class LayoutSearch {
 public:
@@ -72,24 +72,24 @@ public:
 
     /// Returns all strategies of one operation with its operands sharded as in `layout`, best first, except that the
     /// chosen one comes first.
-    [[nodiscard]] Result<std::vector<Way>> ways(std::size_t op, const ProgramLayout& layout);
-    [[nodiscard]] const OpWays& op(std::size_t index) const { return ops_[index].ways; }
+    [[nodiscard]] Result<std::vector<Strategy>> strategies(std::size_t op, const ProgramLayout& layout);
+    [[nodiscard]] const OpStrategies& op(std::size_t index) const { return ops_[index].strategies; }
     /// Whether an earlier operation of the same iteration has already done this move of an operand.
     [[nodiscard]] bool done_before(std::size_t op, const TensorMove& move, const ProgramLayout& layout) const;
     [[nodiscard]] const Resharding& resharding(std::size_t place) const { return (*reshardings_)[place]; }
 
 private:
     /// How much a pass keeps.
-    struct Room {
+    struct PassLimits {
         std::size_t kept = 16;
         std::size_t states = 256;
         std::size_t rows = 1024;  ///< of all states together, but a few of each state
     };
-    static constexpr std::size_t fewest_kept = 4;
-    static constexpr std::size_t most_candidates = 4;
-    static constexpr std::size_t most_tries =
-        4;  ///< of the second pass, where each finds a better layout and is cut short
-    static constexpr std::int64_t most_steps = 300'000;  ///< of one of them
+    static constexpr std::size_t min_kept = 4;
+    static constexpr std::size_t max_candidates = 4;
+    static constexpr std::size_t max_passes =
+        4;  ///< with LayoutFreedom::any: repeated while each finds a better layout
+    static constexpr std::int64_t max_evaluations = 300'000;  ///< in one such pass: half a second
 
     /// An operation and the index of one of its operands.
     struct Use {
@@ -97,18 +97,19 @@ private:
         std::size_t operand = 0;
     };
     struct CompiledOp {
-        OpWays ways;
+        OpStrategies strategies;
         std::vector<std::string> counts;  ///< of the repeats around it
-        std::optional<ValueId> lies_as;   ///< the result must be sharded as this value was, because a loop carries it
+        std::optional<ValueId>
+            same_sharding_as;  ///< the result must be sharded as this value was, because a loop carries it
         std::vector<std::vector<AxisList>> elsewhere;  ///< splits of its dimensions in other operations
         bool alone = false;                            ///< a chip that holds an operand may run it alone
         bool open = false;                             ///< its sums may stay unreduced
-        std::vector<bool> free{};                      ///< by operand, see OpWays::Question::free
-        AxisMask keep = 0;                             ///< see OpWays::Question::keep
+        std::vector<bool> free{};                      ///< by operand, see OpStrategies::Question::free
+        AxisMask keep = 0;                             ///< see OpStrategies::Question::keep
         std::vector<std::vector<Use>> before{};        ///< by operand: other uses in the same iteration, latest first
-        std::vector<AxisMask> stays{};                 ///< as in OpWays::stay(); empty: all may move
+        std::vector<AxisMask> stays{};                 ///< as in OpStrategies::stay(); empty: all may move
         std::size_t shape = 0;                         ///< the first operation of the same shape, possibly itself
-        std::size_t alike = 0;  ///< the first operation that has the same strategies for the same question
+        std::size_t equivalent = 0;  ///< the first operation that has the same strategies for the same question
     };
     /// A result of op_shape(), and the first operation that has it.
     struct KnownShape {
@@ -127,14 +128,14 @@ private:
     /// The history before and the strategy that was chosen.
     struct Trace {
         std::size_t before = 0;
-        const Way* way = nullptr;
+        const Strategy* strategy = nullptr;
     };
     /// The strategies of an operation for given shardings of its operands, without those dominated by another one with
     /// the same result.
     struct Known {
         std::vector<ShardingId> asked;  ///< shardings of the operands, then of the result, or `anywhere`
         std::size_t op = 0;             ///< the operation that asked first
-        std::vector<Way> ways;
+        std::vector<Strategy> strategies;
         std::vector<ShardingId> outputs;  ///< by strategy
         std::optional<Error> error;
     };
@@ -146,22 +147,22 @@ private:
     [[nodiscard]] ProgramLayout cheapest() const;
     void limit(const ProgramLayout* found);
     [[nodiscard]] double count_of(std::size_t index) const;
-    [[nodiscard]] bool too_dear(std::span<const double> cost, std::size_t next) const;
+    [[nodiscard]] bool too_expensive(std::span<const double> cost, std::size_t next) const;
     [[nodiscard]] Status compile_ops(const StayingAxes& stay);
     /// Returns the operation's strategies and shape; operations of a known shape are not compiled again.
     [[nodiscard]] Result<CompiledOp> compiled(const Op& op, const Stored& stored, std::vector<KnownShape>& shapes);
-    [[nodiscard]] std::size_t alike(const CompiledOp& op) const;
+    [[nodiscard]] std::size_t equivalent(const CompiledOp& op) const;
     [[nodiscard]] std::vector<AxisMask> staying(const Op& op, const Statement& statement,
                                                 const StayingAxes& stay) const;
-    void take_back_done(std::size_t index, const Way& way, std::size_t trace, double count,
+    void take_back_done(std::size_t index, const Strategy& strategy, std::size_t trace, double count,
                         std::span<double> cost) const;
     void note_splits();
     void fix_inner(const Block& block);
     [[nodiscard]] bool one_place() const;
-    [[nodiscard]] Status step(std::size_t index);
+    [[nodiscard]] Status advance(std::size_t index);
     [[nodiscard]] std::vector<ValueId> live_after(std::size_t index) const;
     [[nodiscard]] ShardingId lie_of(ValueId value, const State& state) const;
-    [[nodiscard]] const Known& known_ways(std::size_t index, const State& state);
+    [[nodiscard]] const Known& known_strategies(std::size_t index, const State& state);
     [[nodiscard]] LayoutPrice best(const State& state) const;
     [[nodiscard]] std::span<const double> row(const State& state, std::size_t i) const;
     /// Keeps a cost unless another is no worse. Returns whether it was kept.
@@ -182,10 +183,10 @@ private:
 
     // State of one search.
     Sizes sizes_;
-    Room room_;
-    std::int64_t left_ = 0;                  ///< steps that the second pass may still take
-    std::int64_t steps_ = 0;                 ///< of them those for the operation that it looks at
-    bool cut_short_ = false;                 ///< an operation's steps did not suffice
+    PassLimits pass_limits_;
+    std::int64_t evaluations_left_ = 0;      ///< that the second pass may still make
+    std::int64_t op_evaluations_left_ = 0;   ///< the share of them that the operation under examination may still make
+    bool cut_short_ = false;                 ///< the share of an operation did not suffice
     std::vector<SearchLimit> limits_;        ///< by operation, in the second pass
     std::vector<std::vector<double>> rest_;  ///< by operation: the minimum cost of it and everything after it
     std::vector<ValueId> live_;

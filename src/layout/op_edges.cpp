@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "layout/op_ways.hpp"
+#include "layout/op_strategies.hpp"
 #include "program/functions.hpp"
 
 namespace roofline::core {
 
 // Adds the columns that rows see, and the rows that see columns.
-void OpWays::look_over(const MaskedPlane& plane) {
+void OpStrategies::look_over(const MaskedPlane& plane) {
     for (const bool columns : {true, false}) {
         Looks looks;
         looks.dim = place_of(columns ? plane.columns : plane.rows);
@@ -26,7 +26,7 @@ void OpWays::look_over(const MaskedPlane& plane) {
 }
 
 // Finds the window of a mask over the operation, or how far its function looks back.
-void OpWays::look_back(const Program& program) {
+void OpStrategies::look_back(const Program& program) {
     const auto look = [&](const Operand& operand) {
         for (const MaskedPlane& plane : program.values[operand.value].masks) {
             if (!plane.window.empty() && looks_.empty()) look_over(plane);
@@ -39,7 +39,7 @@ void OpWays::look_back(const Program& program) {
     if (!function.looks_back()) return;
     Looks looks;
     looks.dim = place_of(op_->along.front());
-    looks.places = std::to_string(function.steps_back);
+    looks.places = std::to_string(function.positions_back);
     if (function.kind == FunctionKind::correlate) looks.places = op_->along[1] + "-1";
     if (function.kind == FunctionKind::slide) {
         for (const std::string& dim : op_->inputs.back().dims) {
@@ -54,30 +54,31 @@ void OpWays::look_back(const Program& program) {
 
 // A dimension of a masked plane has its edge in every tensor under one name; a dimension that a function looks back on
 // has it only in its operand.
-bool OpWays::has_edge(const Looks& looks, std::size_t dim, std::optional<std::size_t> tensor) {
+bool OpStrategies::has_edge(const Looks& looks, std::size_t dim, std::optional<std::size_t> tensor) {
     return looks.dim == dim && (looks.across || (tensor && looks.edged[*tensor]));
 }
 
-std::string OpWays::local_name(const Way& way, std::size_t dim, std::optional<std::size_t> tensor) const {
-    const DimShare share = dim_share(way, dim, tensor);
+std::string OpStrategies::local_name(const Strategy& strategy, std::size_t dim,
+                                     std::optional<std::size_t> tensor) const {
+    const DimShare share = dim_share(strategy, dim, tensor);
     const std::string local = local_dim(dims_[dim], chips_across(costs_->system(), share.axes));
     return share.places.empty() ? local : edged_dim(local, share.places);
 }
 
-DimShare OpWays::dim_share(const Way& way, std::size_t dim, std::optional<std::size_t> tensor) const {
-    if (way.edge.none() || !has_edge(looks_[way.edge.which], dim, tensor)) return {way.split[dim]};
-    const Looks& looks = looks_[way.edge.which];
+DimShare OpStrategies::dim_share(const Strategy& strategy, std::size_t dim, std::optional<std::size_t> tensor) const {
+    if (strategy.edge.none() || !has_edge(looks_[strategy.edge.which], dim, tensor)) return {strategy.split[dim]};
+    const Looks& looks = looks_[strategy.edge.which];
     const auto count = static_cast<std::int64_t>(looks.count);
-    return {way.edge.axes, looks.places, looks.behind ? 0 : count, looks.behind ? count : 0};
+    return {strategy.edge.axes, looks.places, looks.behind ? 0 : count, looks.behind ? count : 0};
 }
 
-void OpWays::lie(const std::vector<std::vector<AxisList>>& elsewhere) {
+void OpStrategies::lie(const std::vector<std::vector<AxisList>>& elsewhere) {
     for (Looks& looks : looks_) looks.lie = elsewhere[looks.dim];
 }
 
 // The axes over which a chip needs an edge of other chips' shards. For a window this requires that the rows and columns
 // of a plane are sharded alike, are equally many and in order, and that the edge is not everything.
-AxisList OpWays::edge_axes(const Looks& looks, std::span<const AxisList> split) const {
+AxisList OpStrategies::edge_axes(const Looks& looks, std::span<const AxisList> split) const {
     if (!looks.across) return split[looks.dim];
     const AxisList axes = split[*looks.across];
     const bool in_order = std::find(looks.lie.begin(), looks.lie.end(), axes) != looks.lie.end();
@@ -86,7 +87,7 @@ AxisList OpWays::edge_axes(const Looks& looks, std::span<const AxisList> split) 
     return share + looks.count < sizes_[looks.dim] ? axes : AxisList{};
 }
 
-WayEdge OpWays::edge_of(std::span<const AxisList> split) const {
+StrategyEdge OpStrategies::edge_of(std::span<const AxisList> split) const {
     for (std::size_t which = 0; which < looks_.size(); ++which) {
         if (const AxisList axes = edge_axes(looks_[which], split); !axes.empty()) return {axes, which};
     }
@@ -94,7 +95,7 @@ WayEdge OpWays::edge_of(std::span<const AxisList> split) const {
 }
 
 // A function cannot look back on more than there is.
-bool OpWays::in_reach(std::span<const AxisList> split) const {
+bool OpStrategies::in_reach(std::span<const AxisList> split) const {
     return std::all_of(looks_.begin(), looks_.end(), [&](const Looks& looks) {
         const AxisList axes = split[looks.dim];
         if (looks.across || axes.empty()) return true;
@@ -103,7 +104,7 @@ bool OpWays::in_reach(std::span<const AxisList> split) const {
     });
 }
 
-std::optional<Edge> OpWays::edge_of_tensor(std::size_t tensor, const Plan& plan) const {
+std::optional<Edge> OpStrategies::edge_of_tensor(std::size_t tensor, const Plan& plan) const {
     if (plan.edge.none() || tensor >= tensors_.size()) return std::nullopt;
     const Looks& looks = looks_[plan.edge.which];
     if (!looks.edged[tensor]) return std::nullopt;

@@ -20,10 +20,10 @@ namespace {
 /// hold zeros. Calls `visit(there, kind or nullptr, axes, gathered)`; gathered: V is the array that each member holds
 /// afterwards, otherwise the one before.
 template <class Visit>
-class Steps {
+class TargetMoves {
 public:
-    Steps(const Sharding& here, const Sharding& target, std::size_t roomiest, const Visit& visit)
-        : here_(here), target_(target), used_(here.used()), roomiest_(roomiest), visit_(visit) {}
+    TargetMoves(const Sharding& here, const Sharding& target, std::size_t largest_dim, const Visit& visit)
+        : here_(here), target_(target), used_(here.used()), largest_dim_(largest_dim), visit_(visit) {}
 
     void all() const {
         for (std::size_t d = 0; d < here_.rank; ++d) {
@@ -63,7 +63,7 @@ private:
         for (std::size_t i = 0; i < target_.rank; ++i) {
             if (i != d) elsewhere |= target_.dims[i].mask();
         }
-        open &= static_cast<AxisMask>(d == roomiest_ ? ~elsewhere : target_.dims[d].mask());
+        open &= static_cast<AxisMask>(d == largest_dim_ ? ~elsewhere : target_.dims[d].mask());
         const AxisList missing = this->missing(d);
         for (AxisMask set = open; set != 0; set = static_cast<AxisMask>((set - 1) & open)) {
             AxisList run;
@@ -99,7 +99,7 @@ private:
     // Trailing axes of one or several dimensions are gathered together. Axes that the target has at the same place
     // stay, because gathering them would only make every other move larger.
     void gathers() const {
-        std::array<std::size_t, Sharding::most_dims> drop{};
+        std::array<std::size_t, Sharding::max_dims> drop{};
         while (true) {
             std::size_t d = 0;
             while (d < here_.rank && drop[d] == here_.dims[d].size() - common_with_target(d)) drop[d++] = 0;
@@ -189,7 +189,7 @@ private:
     const Sharding& here_;
     const Sharding& target_;
     AxisMask used_;
-    std::size_t roomiest_;  ///< the dimension of which a chip has most
+    std::size_t largest_dim_;  ///< the dimension of which a chip has most
     const Visit& visit_;
 };
 
@@ -270,7 +270,7 @@ Status ReshardSearch::expand_rooted(const Moved& moved, std::size_t here, const 
         return {};
     }
     const Sharding& split = from.at_chip() ? to : from;
-    --steps_left_;
+    --expansions_left_;
     if (!from.at_chip() && split.used() == 0) {  // it is already there
         reach(here, to, nodes_[here].price, nullptr);
         return {};
@@ -292,35 +292,35 @@ Status ReshardSearch::expand(const Moved& moved, std::size_t here, const Shardin
     const LayoutPrice price = nodes_[here].price;
     Status problem;
     const auto visit = [&](const Sharding& there, const CollectiveKind* kind, AxisList axes, bool gathered) {
-        --steps_left_;
+        --expansions_left_;
         if (kind == nullptr) return reach(here, there, price, nullptr);
         const Move move = move_of(costs_.system(), moved, from, there, *kind, axes, gathered);
         if (auto status = take(moved, here, there, move); !status) problem = status;
     };
-    std::size_t roomiest = 0;
+    std::size_t largest_dim = 0;
     double most = 0;
     for (std::size_t d = 0; d < moved.sizes.size(); ++d) {
         const double size = moved.sizes[d] / static_cast<double>(chips_across(costs_.system(), from.dims[d]));
-        if (size > most) roomiest = d;
+        if (size > most) largest_dim = d;
         most = std::max(most, size);
     }
-    Steps(from, to, roomiest, visit).all();
+    TargetMoves(from, to, largest_dim, visit).all();
     return problem;
 }
 
 Resharding ReshardSearch::traced(std::size_t goal) const {
-    std::vector<std::size_t> path;
-    for (std::size_t i = goal; i != 0; i = nodes_[i].before) path.push_back(i);
-    std::reverse(path.begin(), path.end());
-    Resharding way;
-    way.price = nodes_[goal].price;
-    for (const std::size_t node : path) {
-        way.steps.push_back({nodes_[node].sharding, std::nullopt});
+    std::vector<std::size_t> chain;
+    for (std::size_t i = goal; i != 0; i = nodes_[i].before) chain.push_back(i);
+    std::reverse(chain.begin(), chain.end());
+    Resharding path;
+    path.price = nodes_[goal].price;
+    for (const std::size_t node : chain) {
+        path.actions.push_back({nodes_[node].sharding, std::nullopt});
         if (!nodes_[node].moves) continue;
-        way.steps.back().move = way.moves.size();
-        way.moves.push_back(nodes_[node].move);
+        path.actions.back().move = path.moves.size();
+        path.moves.push_back(nodes_[node].move);
     }
-    return way;
+    return path;
 }
 
 Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, const Sharding& to) {
@@ -343,7 +343,7 @@ Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, 
             ROOFLINE_CHECK(expand_rooted(moved, here, to));
         } else
             ROOFLINE_CHECK(expand(moved, here, to));
-        if (steps_left_ <= 0) {
+        if (expansions_left_ <= 0) {
             return fail("too_many_ways",
                         fmt::format("there are too many ways to reshard `{}` over the mesh", moved.tensor),
                         "use fewer mesh axes in one statement, or write an intermediate layout");
@@ -367,19 +367,19 @@ Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, 
         if (d == edge.dim) continue;
         move.bytes *= std::ceil(moved.sizes[d] / static_cast<double>(chips_across(costs_.system(), near.dims[d])));
     }
-    auto way = edge.result ? run(moved, near, to) : run(moved, from, near);
-    if (way) {
-        const std::size_t place = edge.result ? 0 : way->moves.size();
-        for (ShardingStep& step : way->steps) {
-            if (edge.result && step.move) ++*step.move;
+    auto path = edge.result ? run(moved, near, to) : run(moved, from, near);
+    if (path) {
+        const std::size_t place = edge.result ? 0 : path->moves.size();
+        for (ReshardAction& action : path->actions) {
+            if (edge.result && action.move) ++*action.move;
         }
-        way->moves.insert(edge.result ? way->moves.begin() : way->moves.end(), move);
-        way->steps.insert(edge.result ? way->steps.begin() : way->steps.end(), {near, place});
-        way->price += costs_.price(move.route(), move.bytes);
+        path->moves.insert(edge.result ? path->moves.begin() : path->moves.end(), move);
+        path->actions.insert(edge.result ? path->actions.begin() : path->actions.end(), {near, place});
+        path->price += costs_.price(move.route(), move.bytes);
     }
-    if (!edge.result && to.dims[edge.dim] == edge.axes) return way;
+    if (!edge.result && to.dims[edge.dim] == edge.axes) return path;
     auto whole = run(moved, from, to);
-    return !way || (whole && whole->price < way->price) ? whole : way;
+    return !path || (whole && whole->price < path->price) ? whole : path;
 }
 
 std::size_t Reshardings::shape(const std::vector<std::string>& dims, double element_bytes) {
@@ -398,12 +398,12 @@ void Reshardings::set_sizes(const Sizes& sizes) {
     }
     places_.clear();
     fronts_.clear();
-    ways_.clear();
+    reshardings_.clear();
 }
 
 Result<std::vector<std::size_t>> Reshardings::front(std::size_t shape, std::string_view tensor, const Sharding& from,
                                                     const Sharding& to, AxisMask axes, double most,
-                                                    std::int64_t& steps) {
+                                                    std::int64_t& evaluations) {
     const bool rooted = from.at_chip() || to.at_chip();
     if (rooted || from == to || (to.unreduced & ~from.unreduced) != 0) {
         ROOFLINE_TRY(auto place, find(shape, tensor, from, to));
@@ -413,31 +413,31 @@ Result<std::vector<std::size_t>> Reshardings::front(std::size_t shape, std::stri
     if (!added) return known->second;
     const Shape& of = shapes_[shape];
     ReshardFront search(costs_, axes);
-    auto ways = search.run({tensor, of.element_bytes, of.sizes}, from, to, most);
-    steps -= ReshardFront::cost_of_a_step * static_cast<std::int64_t>(search.expanded());
-    if (!ways) {
+    auto paths = search.run({tensor, of.element_bytes, of.sizes}, from, to, most);
+    evaluations -= ReshardFront::evaluations_per_label * static_cast<std::int64_t>(search.expanded());
+    if (!paths) {
         fronts_.erase(known);
-        return fail(ways.error());
+        return fail(paths.error());
     }
-    for (Resharding& way : *ways) {
-        known->second.push_back(ways_.size());
-        ways_.push_back(std::move(way));
+    for (Resharding& path : *paths) {
+        known->second.push_back(reshardings_.size());
+        reshardings_.push_back(std::move(path));
     }
     return known->second;
 }
 
 Result<std::size_t> Reshardings::find(std::size_t shape, std::string_view tensor, const Sharding& from,
                                       const Sharding& to, const std::optional<Edge>& edge) {
-    const auto [known, added] = places_.try_emplace({shape, from, to, edge}, ways_.size());
+    const auto [known, added] = places_.try_emplace({shape, from, to, edge}, reshardings_.size());
     if (!added) return known->second;
     const Moved moved{tensor, shapes_[shape].element_bytes, shapes_[shape].sizes};
-    auto way = edge ? search_.run(moved, from, to, *edge) : search_.run(moved, from, to);
-    if (!way) {
+    auto path = edge ? search_.run(moved, from, to, *edge) : search_.run(moved, from, to);
+    if (!path) {
         places_.erase(known);
-        return fail(way.error());
+        return fail(path.error());
     }
-    ways_.push_back(std::move(*way));
-    return ways_.size() - 1;
+    reshardings_.push_back(std::move(*path));
+    return reshardings_.size() - 1;
 }
 
 }  // namespace roofline::core

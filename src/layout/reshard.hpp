@@ -50,15 +50,15 @@ struct Edge {
 
 /// One move of a resharding: a collective; or a slice that every chip takes of what it holds; or zeros that it puts
 /// beside its array or in its place because the others' arrays are to be added.
-struct ShardingStep {
+struct ReshardAction {
     Sharding to;
     std::optional<std::size_t> move;  ///< index into Resharding::moves
 };
 
 struct Resharding {
     std::vector<Move> moves;
-    std::vector<ShardingStep> steps;  ///< in order, the last one to the target
-    LayoutPrice price;                ///< of all of them in sequence
+    std::vector<ReshardAction> actions;  ///< in order, the last one to the target
+    LayoutPrice price;                   ///< of all of them in sequence
 };
 
 /// The array that moves.
@@ -89,10 +89,10 @@ public:
     [[nodiscard]] Result<Resharding> run(const Moved& moved, const Sharding& from, const Sharding& to,
                                          const Edge& edge);
 
-    void refill() { steps_left_ = most_steps; }
+    void refill() { expansions_left_ = max_expansions; }
 
 private:
-    static constexpr int most_steps = 100'000;
+    static constexpr int max_expansions = 100'000;
 
     struct Node {
         Sharding sharding;
@@ -115,7 +115,7 @@ private:
     Sharding to_;
     std::optional<std::size_t> goal_;    ///< its node, once it was reached
     std::vector<std::uint64_t> hashes_;  ///< of the shardings of nodes
-    int steps_left_ = most_steps;
+    int expansions_left_ = max_expansions;
 };
 
 /// The reshardings of a whole program, each computed once: tensors of the same dimensions and dtype share them.
@@ -135,8 +135,8 @@ public:
     /// the number of expansions is subtracted from `steps`. Errors: likewise.
     [[nodiscard]] Result<std::vector<std::size_t>> front(std::size_t shape, std::string_view tensor,
                                                          const Sharding& from, const Sharding& to, AxisMask axes,
-                                                         double most, std::int64_t& steps);
-    [[nodiscard]] const Resharding& operator[](std::size_t place) const { return ways_[place]; }
+                                                         double most, std::int64_t& evaluations);
+    [[nodiscard]] const Resharding& operator[](std::size_t place) const { return reshardings_[place]; }
 
     void refill() { search_.refill(); }
 
@@ -165,7 +165,7 @@ private:
     std::vector<Shape> shapes_;
     std::unordered_map<Key, std::size_t, Hash> places_;
     std::unordered_map<Key, std::vector<std::size_t>, Hash> fronts_;
-    std::vector<Resharding> ways_;
+    std::vector<Resharding> reshardings_;
 };
 
 }  // namespace roofline::core

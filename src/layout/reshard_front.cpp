@@ -12,9 +12,9 @@ namespace {
 /// Every legal move from a sharding over some mesh axes. Calls `visit(there, kind or nullptr, axes, gathered)` as for
 /// the moves towards one target (reshard.cpp).
 template <class Visit>
-class LegalSteps {
+class LegalMoves {
 public:
-    LegalSteps(const Sharding& here, AxisMask axes, AxisMask open, const Visit& visit)
+    LegalMoves(const Sharding& here, AxisMask axes, AxisMask open, const Visit& visit)
         : here_(here), idle_(static_cast<AxisMask>(axes & ~here.used())), open_(open), visit_(visit) {}
 
     void all() const {
@@ -78,7 +78,7 @@ private:
 
     // Trailing axes of one or several dimensions are gathered together.
     void gathers() const {
-        std::array<std::size_t, Sharding::most_dims> drop{};
+        std::array<std::size_t, Sharding::max_dims> drop{};
         while (true) {
             std::size_t d = 0;
             while (d < here_.rank && drop[d] == here_.dims[d].size()) drop[d++] = 0;
@@ -129,7 +129,7 @@ std::span<const double> ReshardFront::row(std::size_t label) const {
 }
 
 bool ReshardFront::later(std::size_t a, std::size_t b) const {
-    return std::pair(labels_[a].in_turn_s, a) > std::pair(labels_[b].in_turn_s, b);
+    return std::pair(labels_[a].sequential_s, a) > std::pair(labels_[b].sequential_s, b);
 }
 
 void ReshardFront::reach(std::size_t before, const Sharding& there, std::span<const double> cost, const Move* move) {
@@ -145,10 +145,10 @@ void ReshardFront::reach(std::size_t before, const Sharding& there, std::span<co
     if (std::any_of(labels.begin(), labels.end(), beats)) return;
     std::erase_if(labels, [&](std::size_t other) {
         if (!costs_.no_worse(cost, row(other))) return false;
-        labels_[other].beaten = true;
+        labels_[other].dominated = true;
         return true;
     });
-    if (labels.size() >= most_labels) return;
+    if (labels.size() >= max_labels) return;
     labels.push_back(labels_.size());
     labels_.push_back({place, before, move != nullptr, false, move != nullptr ? *move : Move{}, price.upper_s});
     costs_of_.insert(costs_of_.end(), cost.begin(), cost.end());
@@ -173,23 +173,23 @@ Status ReshardFront::expand(const Moved& moved, std::size_t label) {
         reach(label, there, next, &move);
     };
     const AxisMask open = from.unreduced & static_cast<AxisMask>(~shardings_.front().unreduced);
-    LegalSteps(from, axes_, open, visit).all();
+    LegalMoves(from, axes_, open, visit).all();
     return problem;
 }
 
 Resharding ReshardFront::traced(std::size_t label) const {
-    std::vector<std::size_t> path;
-    for (std::size_t i = label; i != 0; i = labels_[i].before) path.push_back(i);
-    std::reverse(path.begin(), path.end());
-    Resharding way;
-    for (const std::size_t each : path) {
-        way.steps.push_back({shardings_[labels_[each].lies], std::nullopt});
+    std::vector<std::size_t> chain;
+    for (std::size_t i = label; i != 0; i = labels_[i].before) chain.push_back(i);
+    std::reverse(chain.begin(), chain.end());
+    Resharding path;
+    for (const std::size_t each : chain) {
+        path.actions.push_back({shardings_[labels_[each].lies], std::nullopt});
         if (!labels_[each].moves) continue;
-        way.steps.back().move = way.moves.size();
-        way.moves.push_back(labels_[each].move);
-        way.price += costs_.price(labels_[each].move.route(), labels_[each].move.bytes);
+        path.actions.back().move = path.moves.size();
+        path.moves.push_back(labels_[each].move);
+        path.price += costs_.price(labels_[each].move.route(), labels_[each].move.bytes);
     }
-    return way;
+    return path;
 }
 
 Result<std::vector<Resharding>> ReshardFront::run(const Moved& moved, const Sharding& from, const Sharding& to,
@@ -204,11 +204,11 @@ Result<std::vector<Resharding>> ReshardFront::run(const Moved& moved, const Shar
     open_.clear();
     (void)place_of(to);
     reach(0, from, std::vector<double>(costs_.width(), 0.0), nullptr);
-    for (expanded_ = 0; !open_.empty() && expanded_ < most_expanded; ++expanded_) {
+    for (expanded_ = 0; !open_.empty() && expanded_ < max_expanded; ++expanded_) {
         std::pop_heap(open_.begin(), open_.end(), [&](std::size_t a, std::size_t b) { return later(a, b); });
         const std::size_t label = open_.back();
         open_.pop_back();
-        if (labels_[label].beaten || labels_[label].lies == 0) continue;
+        if (labels_[label].dominated || labels_[label].lies == 0) continue;
         const auto beats = [&](std::size_t goal) { return costs_.no_worse(row(goal), row(label)); };
         if (std::any_of(labels_of_.front().begin(), labels_of_.front().end(), beats)) continue;
         ROOFLINE_CHECK(expand(moved, label));
@@ -217,9 +217,9 @@ Result<std::vector<Resharding>> ReshardFront::run(const Moved& moved, const Shar
         return fail("no_way",
                     fmt::format("no sequence of collectives gives `{}` the layout that is wanted", moved.tensor));
     }
-    std::vector<Resharding> ways;
-    for (const std::size_t label : labels_of_.front()) ways.push_back(traced(label));
-    return ways;
+    std::vector<Resharding> paths;
+    for (const std::size_t label : labels_of_.front()) paths.push_back(traced(label));
+    return paths;
 }
 
 }  // namespace roofline::core

@@ -21,7 +21,7 @@ namespace roofline::core {
 /// ReshardSearch it takes any legal move, and may split an array over mesh axes that neither sharding has: slicing an
 /// array that every chip holds is free, and afterwards more links carry the rest.
 ///
-/// The algorithm is a label-setting search with several criteria (Martins, 1984). It keeps at most `most_labels` labels
+/// The algorithm is a label-setting search with several criteria (Martins, 1984). It keeps at most `max_labels` labels
 /// per sharding, a limit that meshes of three and more axes can reach.
 class ReshardFront {
 public:
@@ -36,20 +36,20 @@ public:
     /// The labels that the last run expanded; expanding one takes as long as this many other evaluations of a layout
     /// search.
     [[nodiscard]] std::size_t expanded() const { return expanded_; }
-    static constexpr std::int64_t cost_of_a_step = 8;
+    static constexpr std::int64_t evaluations_per_label = 8;
 
 private:
-    static constexpr std::size_t most_labels = 32;
-    static constexpr std::size_t most_expanded = 4000;
+    static constexpr std::size_t max_labels = 32;
+    static constexpr std::size_t max_expanded = 4000;
 
     /// A path to a sharding.
     struct Label {
         std::size_t lies = 0;  ///< index into shardings_
         std::size_t before = 0;
         bool moves = false;  ///< by a collective, not by a slice
-        bool beaten = false;
+        bool dominated = false;
         Move move;
-        double in_turn_s = 0;
+        double sequential_s = 0;
     };
 
     [[nodiscard]] std::size_t place_of(const Sharding& sharding);

@@ -35,11 +35,11 @@ std::string moves(const std::string& text) {
     std::vector<double> sizes;
     for (const std::string& dim : op.inputs[0].dims) sizes.push_back(static_cast<double>(program->sizes.at(dim)));
     const double bits = from.dtype == Dtype::f32 ? 32 : from.dtype == Dtype::bf16 ? 16 : 8;
-    const auto way =
+    const auto path =
         search.run({"A", bits / 8, sizes}, sharding_of(from, system).value(), sharding_of(to, system).value());
-    if (!way) return way.error().code;
+    if (!path) return path.error().code;
     std::string said;
-    for (const Move& move : way->moves) {
+    for (const Move& move : path->moves) {
         if (!said.empty()) said += ", ";
         said += std::string(collective_name(move.kind)) + " ";
         for (const std::string& axis : axis_names(system, move.axes)) said += axis;

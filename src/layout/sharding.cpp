@@ -48,7 +48,7 @@ Result<std::int64_t> chip_of(const MeshPlace& place, const System& system) {
 
 AxisList listed(AxisMask mask) {
     AxisList list;
-    for (std::size_t axis = 0; axis < most_mesh_axes; ++axis) {
+    for (std::size_t axis = 0; axis < max_mesh_axes; ++axis) {
         if ((mask >> axis & 1U) != 0) list.push_back(axis);
     }
     return list;
@@ -64,10 +64,10 @@ std::vector<AxisList> orders_of(AxisMask mask) {
 
 Result<Sharding> sharding_of(const TensorType& type, const System& system) {
     Sharding sharding;
-    if (type.axes.size() > Sharding::most_dims) {
+    if (type.axes.size() > Sharding::max_dims) {
         return fail("too_many_dimensions",
                     fmt::format("a tensor of {} dimensions in a sharded program; the maximum is {}", type.axes.size(),
-                                Sharding::most_dims),
+                                Sharding::max_dims),
                     "join dimensions that are never split");
     }
     sharding.rank = static_cast<std::uint8_t>(type.axes.size());

@@ -18,7 +18,7 @@ namespace roofline::core {
 
 /// A set of mesh axes, one bit each.
 using AxisMask = std::uint8_t;
-static_assert(most_mesh_axes <= 8);
+static_assert(max_mesh_axes <= 8);
 
 /// A list of distinct mesh axes, outermost first.
 class AxisList {
@@ -61,10 +61,10 @@ private:
 /// The mesh axes that each dimension is split over, and the axes over which each member holds a partial sum; or the one
 /// chip that holds everything.
 struct Sharding {
-    static constexpr std::size_t most_dims = 16;
+    static constexpr std::size_t max_dims = 16;
     static constexpr std::int64_t everywhere = -1;
 
-    std::array<AxisList, most_dims> dims{};  ///< empty beyond the tensor's dimensions
+    std::array<AxisList, max_dims> dims{};  ///< empty beyond the tensor's dimensions
     std::uint8_t rank = 0;
     AxisMask unreduced = 0;
     /// The chip that holds all of it, numbered along the mesh with the last axis fastest.

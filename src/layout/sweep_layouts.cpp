@@ -15,15 +15,15 @@ std::vector<std::uint32_t> key_of(const LayoutSearch& search, const ProgramLayou
     std::vector<std::uint32_t> key;
     const auto add = [&](AxisList axes) { key.push_back(std::bit_cast<std::uint32_t>(axes)); };
     for (const ProgramLayout::Choice& choice : layout.choices) {
-        for (const AxisList axes : choice.way.split) add(axes);
-        for (std::size_t d = 0; d < choice.way.output.rank; ++d) add(choice.way.output.dims[d]);
-        for (const TensorMove& move : choice.way.moves) {
+        for (const AxisList axes : choice.strategy.split) add(axes);
+        for (std::size_t d = 0; d < choice.strategy.output.rank; ++d) add(choice.strategy.output.dims[d]);
+        for (const TensorMove& move : choice.strategy.moves) {
             const Resharding& resharding = search.resharding(move.resharding);
             key.push_back(static_cast<std::uint32_t>(move.tensor * 1000 + resharding.moves.size()));
-            for (const Move& step : resharding.moves) {
-                key.push_back(static_cast<std::uint32_t>(step.kind));
-                add(step.axes);
-                for (std::size_t d = 0; d < step.held.rank; ++d) add(step.held.dims[d]);
+            for (const Move& collective : resharding.moves) {
+                key.push_back(static_cast<std::uint32_t>(collective.kind));
+                add(collective.axes);
+                for (std::size_t d = 0; d < collective.held.rank; ++d) add(collective.held.dims[d]);
             }
         }
     }
@@ -38,8 +38,7 @@ Result<SweptLayouts> lay_out_sweep(const Program& program, const System& system,
     SweptLayouts swept;
     std::map<std::vector<std::uint32_t>, std::uint32_t> known;
     std::optional<Error> problem;
-    std::size_t points = 1;
-    for (const SweepAxis& axis : axes) points *= axis.sizes.size();
+    const std::size_t points = point_count(axes);
     constexpr std::size_t searched = 32;
     const std::size_t stride = (points + searched - 1) / searched;
     const auto place = [&](const Sizes& sizes, std::size_t point) -> std::uint32_t {
@@ -76,7 +75,7 @@ Result<std::vector<LaidOut>> lay_out_candidates(const Program& program, const Sy
                                                 const std::vector<SweepAxis>& axes) {
     ROOFLINE_TRY(auto search, LayoutSearch::compile(program, system, {}, LayoutFreedom::as_written));
     constexpr std::size_t most = 16;
-    constexpr std::size_t most_points = 64;
+    constexpr std::size_t max_points = 64;
     std::vector<Sizes> points{program.sizes};
     Sizes sizes = program.sizes;
     for_each_size(axes, [&](std::span<const std::int64_t> at) {
@@ -90,7 +89,7 @@ Result<std::vector<LaidOut>> lay_out_candidates(const Program& program, const Sy
     if (axes.empty()) {
         for (const std::string& dim : program.dims) {
             const auto size = program.sizes.find(dim);
-            if (size == program.sizes.end() || points.size() + 2 > most_points / 4) continue;
+            if (size == program.sizes.end() || points.size() + 2 > max_points / 4) continue;
             for (const std::int64_t other : {size->second / 4, size->second * 4}) {
                 if (other < 1 || size->second > std::int64_t{1} << 40) continue;
                 points.push_back(program.sizes);
@@ -98,7 +97,7 @@ Result<std::vector<LaidOut>> lay_out_candidates(const Program& program, const Sy
             }
         }
     }
-    const std::size_t stride = (points.size() + most_points - 1) / most_points;
+    const std::size_t stride = (points.size() + max_points - 1) / max_points;
     std::vector<LaidOut> laid;
     std::set<std::vector<std::uint32_t>> known;
     for (std::size_t i = 0; i < points.size() && laid.size() < most; i += stride) {

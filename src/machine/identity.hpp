@@ -8,8 +8,8 @@
 
 namespace roofline::core {
 
-/// The machine that a file describes, with its id, name, vendor, kind, year, aliases, cores and notes alone. The rest of
-/// the file is not read; parse_machine() reports its errors.
+/// The machine that a file describes, with its id, name, vendor, kind, year, aliases, cores and notes alone. The rest
+/// of the file is not read; parse_machine() reports its errors.
 [[nodiscard]] Machine parse_identity(const TomlInput& toml);
 
 /// The same of a built-in machine, found by the names that find_machine() knows. Errors are those of find_machine().

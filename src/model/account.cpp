@@ -223,7 +223,7 @@ private:
         if (op.kind == OpKind::contract) {
             const bool trained = std::any_of(op.inputs.begin(), op.inputs.end(),
                                              [&](const Operand& input) { return program_.values[input.value].param; });
-            for (const MatmulShape& step : plan_contraction(program_, op, false).steps) {
+            for (const MatmulShape& step : plan_contraction(program_, op, false).matmuls) {
                 (trained ? count.products : count.attention) += value_of(step.flops, sizes_) / tokens;
                 if (!trained) attention_ += step.flops * Polynomial(copies_[op.output.value]);
             }

@@ -39,7 +39,7 @@ Rational matmul_flops_of(const Program& program, const Statement& statement) {
     Rational sum;
     for (const Op& op : statement.ops) {
         if (op.kind != OpKind::contract) continue;
-        for (const MatmulShape& shape : plan_contraction(program, op, false).steps) {
+        for (const MatmulShape& shape : plan_contraction(program, op, false).matmuls) {
             sum += shape.flops.evaluate(program.sizes).value();
         }
     }
@@ -101,7 +101,7 @@ TEST_CASE("every second matmul with parameters is recomputed") {
     // of queries, keys, values, output, gate, up and down: keys, 4096 x 1024, output, 4096 x 4096, and up, 4096 x
     // 14336, are recomputed
     constexpr std::int64_t again = 4096LL * 1024 + 4096LL * 4096 + 4096LL * 14336;
-    CHECK(matmul_flops_of(half, StepPhase::again) - matmul_flops_of(all, StepPhase::again) ==
+    CHECK(matmul_flops_of(half, StepPhase::recomputation) - matmul_flops_of(all, StepPhase::recomputation) ==
           Rational(2 * tokens) * Rational(32) * Rational(again));
     // stored per layer and token: the input, queries, values, the result of attention, the gate
     Rational kept;

@@ -41,12 +41,12 @@ Rational sent_by_one(CollectiveKind kind, const Rational& n) {
 }
 
 // Textbook estimate: every axis counts as a ring, whatever its wiring, and carries only this collective.
-TierLoad by_hand(CollectiveKind kind, const std::vector<Lane>& lanes, double hop_s) {
+TierLoad textbook_load(CollectiveKind kind, const std::vector<Lane>& lanes, double hop_s) {
     const Rational rounds(info(kind).rounds);
     TierLoad load;
     load.link_bytes = rounds * Rational(1, 2 * static_cast<std::int64_t>(lanes.size()));
     if (kind == CollectiveKind::all_to_all) load.link_bytes = load.link_bytes / Rational(4);
-    load.in_turn_bytes = load.link_bytes;
+    load.two_phase_bytes = load.link_bytes;
     load.latency_s = (rounds * hops_of(lanes, true)).to_double() * hop_s;
     return load;
 }
@@ -55,9 +55,9 @@ TierLoad by_hand(CollectiveKind kind, const std::vector<Lane>& lanes, double hop
 // hop. Whether others use that link then is not known either.
 TierLoad to_neighbour(const std::vector<Lane>& lanes, bool textbook, double hop_s) {
     TierLoad load;
-    load.link_bytes = load.in_turn_bytes = Rational(1, product(lanes));
+    load.link_bytes = load.two_phase_bytes = Rational(1, product(lanes));
     load.latency_s = hop_s;
-    if (!textbook) load.over = LoadedWires::between;
+    if (!textbook) load.over = LoadedLinks::between;
     return load;
 }
 
@@ -66,11 +66,11 @@ TierLoad on_torus(CollectiveKind kind, const std::vector<Lane>& lanes, const Tor
     load.latency_s = hops_of(lanes, false).to_double() * hop_s;
     load.cuts = torus.loads(kind, lanes);
     for (const Rational& cut : load.cuts) load.link_bytes = larger(load.link_bytes, cut);
-    load.in_turn_bytes = load.link_bytes;
+    load.two_phase_bytes = load.link_bytes;
     if (info(kind).rounds == 2) {
         Rational gather(0);
         for (const Rational& cut : torus.loads(CollectiveKind::all_gather, lanes)) gather = larger(gather, cut);
-        load.in_turn_bytes = Rational(2) * gather;
+        load.two_phase_bytes = Rational(2) * gather;
     }
     return load;
 }
@@ -98,7 +98,7 @@ std::int64_t under_one_leaf(const std::vector<Lane>& lanes, std::int64_t leaf) {
 // Numbers of sequential hops are not published for switches, so the latency is that of one. Between leaves the leaves
 // exchange, each for its q members, over uplinks that are narrower than their ports. A permute need not leave its leaf.
 TierLoad on_switch(CollectiveKind kind, const std::vector<Lane>& lanes, const NetworkTier& tier,
-                   const std::optional<Leaves>& leaves, bool textbook, double step_s) {
+                   const std::optional<Leaves>& leaves, bool textbook, double hop_s) {
     const Rational n = product(lanes);
     TierLoad load;
     load.link_bytes = through_switch(kind, n, tier, textbook);
@@ -110,26 +110,26 @@ TierLoad on_switch(CollectiveKind kind, const std::vector<Lane>& lanes, const Ne
         }
     }
     const bool added_on_the_way = info(kind).network_sums() && tier.in_network_reduction;
-    load.in_turn_bytes = added_on_the_way ? sent_by_one(kind, n) : load.link_bytes;
-    load.latency_s = rounds_of(kind, textbook) * step_s;
+    load.two_phase_bytes = added_on_the_way ? sent_by_one(kind, n) : load.link_bytes;
+    load.latency_s = rounds_of(kind, textbook) * hop_s;
     return load;
 }
 
 // Every pair has a link of its own: a member's part goes to all others at once.
-TierLoad on_full_mesh(CollectiveKind kind, std::int64_t n, bool textbook, double step_s) {
+TierLoad on_full_mesh(CollectiveKind kind, std::int64_t n, bool textbook, double hop_s) {
     TierLoad load;
     load.link_bytes = sent_by_one(kind, Rational(n)) / Rational(info(kind).own_stays() ? n - 1 : 1);
-    load.in_turn_bytes = load.link_bytes;
-    load.latency_s = rounds_of(kind, textbook) * step_s;
+    load.two_phase_bytes = load.link_bytes;
+    load.latency_s = rounds_of(kind, textbook) * hop_s;
     return load;
 }
 
 Status short_enough(const SliceTier& tier) {
     for (const std::int64_t places : tier.shape) {
-        if (places <= most_axis_places) continue;
+        if (places <= max_axis_places) continue;
         return fail("too_many_chips",
                     fmt::format("an axis of a torus is analysed position by position, and this one has {}", places),
-                    fmt::format("at most {}", most_axis_places));
+                    fmt::format("at most {}", max_axis_places));
     }
     return {};
 }
@@ -167,26 +167,26 @@ Result<CollectiveLoad> collective_load(const Slice& slice, CollectiveKind kind,
         if (by_tier[i].empty()) continue;
         const std::int64_t n = product(by_tier[i]);
         const NetworkTier& tier = slice.network(slice.tiers[i]);
-        const double step_s = tier.hop_latency.value ? tier.hop_latency.value->value : 0;
+        const double hop_s = tier.hop_latency.value ? tier.hop_latency.value->value : 0;
         const Rational share = share_of(slice, kind, by_tier, i, result.members);
         TierLoad load;
         if (has_axes(tier)) {
             ROOFLINE_CHECK(short_enough(slice.tiers[i]));
             const std::vector<Lane> lanes = joined(by_tier[i]);
-            load = info(kind).ends == Ends::pairs ? to_neighbour(lanes, options.textbook, step_s)
+            load = info(kind).ends == Ends::pairs ? to_neighbour(lanes, options.textbook, hop_s)
                    : options.textbook
-                       ? by_hand(kind, lanes, step_s)
-                       : on_torus(kind, lanes, TorusCuts(slice.tiers[i], i, mesh.empty() ? axes : mesh), step_s);
+                       ? textbook_load(kind, lanes, hop_s)
+                       : on_torus(kind, lanes, TorusCuts(slice.tiers[i], i, mesh.empty() ? axes : mesh), hop_s);
         } else if (pairs_have_links(tier)) {
-            load = on_full_mesh(kind, n, options.textbook, step_s);
+            load = on_full_mesh(kind, n, options.textbook, hop_s);
         } else {
-            load = on_switch(kind, by_tier[i], tier, leaves_of(slice, i), options.textbook, step_s);
+            load = on_switch(kind, by_tier[i], tier, leaves_of(slice, i), options.textbook, hop_s);
         }
         load.tier = i;
         load.members = n;
         load.sent_bytes = through_switch(kind, n, tier, false);
         load.link_bytes *= share;
-        load.in_turn_bytes *= share;
+        load.two_phase_bytes *= share;
         load.sent_bytes *= share;
         for (Rational& cut : load.cuts) cut *= share;
         result.tiers.push_back(std::move(load));

@@ -15,7 +15,7 @@ namespace roofline::core {
 
 /// Which links a load uses: those of all chips alike, as in a collective; those of the sender or of the receiver, in a
 /// transfer with a root; or a narrower place between them. Loads on different links do not delay each other.
-enum class LoadedWires { all, sender, receiver, between };
+enum class LoadedLinks { all, sender, receiver, between };
 
 /// What one tier carries per byte of the group's whole array.
 struct TierLoad {
@@ -27,7 +27,7 @@ struct TierLoad {
         sent_bytes;
     /// As link_bytes, but the chips themselves do an all-reduce, as a reduce-scatter followed by an all-gather.
     /// Libraries mostly do this, so measured times are compared with it.
-    Rational in_turn_bytes;
+    Rational two_phase_bytes;
     /// On a torus, the bytes per link over each cut (network/torus_cuts.hpp). The greatest is link_bytes. Collectives
     /// that run at once add up per cut: together they take at least the time of the longest cut, and two collectives on
     /// different axes, or in opposite directions, do not delay each other. Empty for other topologies, where all loads
@@ -36,8 +36,8 @@ struct TierLoad {
     double latency_s = 0;  ///< number of sequential hops times the published latency of one; 0 if none is published
     /// For a transfer over links of several tiers at once: the number of links of each tier of the slice. link_bytes
     /// then refers to all of them together, and `tier` is the outermost. Empty otherwise.
-    std::vector<Rational> wires;
-    LoadedWires over = LoadedWires::all;
+    std::vector<Rational> links;
+    LoadedLinks over = LoadedLinks::all;
 };
 
 /// A collective over a group of chips. Every load is proportional to V, the bytes of the array that the group holds

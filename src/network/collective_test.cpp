@@ -95,13 +95,13 @@ TEST_CASE("network: numbers of the textbook's exercises") {
     const double gib = 1073741824;
     const Slice pod = catalogue_slice("tpu-v5e", "16x16");
     const Mesh square = {{"X", 16}, {"Y", 16}};
-    const auto by_hand = [&](CollectiveKind kind) {
+    const auto textbook_load = [&](CollectiveKind kind) {
         return load(pod, kind, square, "X", true).tiers[0].link_bytes.to_double() * gib / 45e9;
     };
-    CHECK(by_hand(all_gather) == approx(0.0119304647));
-    CHECK(by_hand(reduce_scatter) == approx(0.0119304647));
-    CHECK(by_hand(all_reduce) == approx(0.0238609294));
-    CHECK(by_hand(all_to_all) == approx(0.0029826162));
+    CHECK(textbook_load(all_gather) == approx(0.0119304647));
+    CHECK(textbook_load(reduce_scatter) == approx(0.0119304647));
+    CHECK(textbook_load(all_reduce) == approx(0.0238609294));
+    CHECK(textbook_load(all_to_all) == approx(0.0029826162));
     // The same over one, two and three axes of v5p at 90 GB/s per link.
     const Slice cube = catalogue_slice("tpu-v5p", "4x4x4");
     const Mesh xyz = {{"X", 4}, {"Y", 4}, {"Z", 4}};
@@ -247,7 +247,7 @@ TEST_CASE("network: switches") {
     CHECK(whole("h100-sxm", "8", permute).link_bytes == Rational(1, 8));
     CHECK(whole("h100-sxm", "8", all_reduce).link_bytes == Rational(9, 8));  // less than 14/8
     CHECK(whole("h100-sxm", "8", all_reduce).sent_bytes == Rational(9, 8));
-    CHECK(whole("h100-sxm", "8", all_reduce).in_turn_bytes == Rational(7, 4));
+    CHECK(whole("h100-sxm", "8", all_reduce).two_phase_bytes == Rational(7, 4));
     // (n+1)/n compared with 2(n-1)/n: the ring is better for two chips, equal for three, and reduction in the network
     // is better from four on.
     CHECK(whole("h100-sxm", "2", all_reduce).link_bytes == Rational(1));

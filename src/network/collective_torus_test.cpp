@@ -32,7 +32,7 @@ TierLoad on_torus(const std::vector<std::int64_t>& shape, const std::vector<bool
 // Independent of the closed form: V is cut into shares that take the axes in different orders. Each share is gathered
 // axis after axis; a link of axis i carries (what a chip holds so far) x (n_i - 1) / (incoming links). Tries every
 // split of V over all orders in increments of 1/`steps` and returns the least load of the busiest link.
-double least_load(const std::vector<std::int64_t>& shape, const std::vector<int>& ways, int steps) {
+double least_load(const std::vector<std::int64_t>& shape, const std::vector<int>& ways, int increments) {
     std::vector<std::vector<double>> orders;
     std::vector<std::size_t> order(shape.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -52,16 +52,16 @@ double least_load(const std::vector<std::int64_t>& shape, const std::vector<int>
     const std::function<void(std::size_t, int)> split = [&](std::size_t which, int left) {
         const bool last = which + 1 == orders.size();
         for (int share = last ? left : 0; share <= left; ++share) {
-            for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += orders[which][i] * share / steps;
+            for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += orders[which][i] * share / increments;
             if (last) {
                 least = std::min(least, *std::max_element(sum.begin(), sum.end()));
             } else {
                 split(which + 1, left - share);
             }
-            for (std::size_t i = 0; i < sum.size(); ++i) sum[i] -= orders[which][i] * share / steps;
+            for (std::size_t i = 0; i < sum.size(); ++i) sum[i] -= orders[which][i] * share / increments;
         }
     };
-    split(0, steps);
+    split(0, increments);
     return least;
 }
 
@@ -123,9 +123,9 @@ TEST_CASE("network: unequal axes calculated by hand") {
 namespace {
 
 // A torus as a set of directed links, with the bytes that are sent over each.
-class Wires {
+class CountedLinks {
 public:
-    explicit Wires(Shape shape) : shape_(std::move(shape)) {}
+    explicit CountedLinks(Shape shape) : shape_(std::move(shape)) {}
 
     [[nodiscard]] std::int64_t chips() const {
         return std::accumulate(shape_.sizes.begin(), shape_.sizes.end(), std::int64_t{1}, std::multiplies<>());
@@ -171,9 +171,9 @@ public:
         const std::int64_t size = shape_.sizes[axis];
         int links = 0;
         for (std::int64_t chip = 0; chip < chips(); ++chip) {
-            for (const int step : {1, -1}) {
+            for (const int direction : {1, -1}) {
                 const std::int64_t from = at(chip)[axis];
-                std::int64_t to = from + step;
+                std::int64_t to = from + direction;
                 const bool closed = shape_.wrapped[axis] && size > 2;
                 if (closed) to = (to + size) % size;
                 if (to >= 0 && to < size && from < size / 2 && to >= size / 2) ++links;
@@ -194,11 +194,11 @@ public:
     }
 
 private:
-    void walk(std::vector<std::int64_t> here, std::size_t axis, int step, std::int64_t hops, double bytes) {
+    void walk(std::vector<std::int64_t> here, std::size_t axis, int direction, std::int64_t hops, double bytes) {
         const std::int64_t size = shape_.sizes[axis];
         for (std::int64_t hop = 0; hop < hops; ++hop) {
-            sent_[{here, axis, step}] += bytes;
-            here[axis] = (here[axis] + step + size) % size;
+            sent_[{here, axis, direction}] += bytes;
+            here[axis] = (here[axis] + direction + size) % size;
         }
     }
 
@@ -217,20 +217,20 @@ TEST_CASE("network: all-to-all compared with links counted one by one") {
                                  {{2, 2, 4}, {false, false, false}},
                                  {{3, 4, 5}, {true, false, true}}});
     for (const Shape& shape : shapes) {
-        Wires wires(shape);
+        CountedLinks counted(shape);
         const double closed = on_torus(shape.sizes, shape.wrapped, all_to_all).link_bytes.to_double();
         // The load is not less than the bytes that must cross the middle of an axis, over the links that are there.
         double bound = 0;
         for (std::size_t axis = 0; axis < shape.sizes.size(); ++axis) {
-            bound = std::max(bound, wires.crossing(axis) / wires.links_across(axis));
+            bound = std::max(bound, counted.crossing(axis) / counted.links_across(axis));
         }
         CHECK(closed == approx(bound));
         // It is not more either: if every pair's bytes are sent axis by axis, the busiest link carries exactly that.
-        const double each = 1 / static_cast<double>(wires.chips() * wires.chips());
-        for (std::int64_t a = 0; a < wires.chips(); ++a) {
-            for (std::int64_t b = 0; b < wires.chips(); ++b) wires.send(a, b, each);
+        const double each = 1 / static_cast<double>(counted.chips() * counted.chips());
+        for (std::int64_t a = 0; a < counted.chips(); ++a) {
+            for (std::int64_t b = 0; b < counted.chips(); ++b) counted.send(a, b, each);
         }
-        CHECK(closed == approx(wires.busiest()));
+        CHECK(closed == approx(counted.busiest()));
     }
 }
 

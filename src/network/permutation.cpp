@@ -5,27 +5,27 @@
 #include <algorithm>
 #include <set>
 
-#include "network/wires.hpp"
+#include "network/slice_links.hpp"
 
 namespace roofline::core {
 
 namespace {
 
-constexpr std::int64_t most_permuted = 1'000'000;
-constexpr std::int64_t most_places = 512;
+constexpr std::int64_t max_permuted = 1'000'000;
+constexpr std::int64_t max_places = 512;
 
 Status few_enough(const Slice& slice) {
-    if (slice.chips() <= most_permuted) return {};
+    if (slice.chips() <= max_permuted) return {};
     return fail(
         "too_many_chips",
         fmt::format("a permutation is analysed chip by chip, and {} has {} chips", slice.shape_text(), slice.chips()),
-        fmt::format("at most {}", most_permuted));
+        fmt::format("at most {}", max_permuted));
 }
 
-void set_place(Chip& chip, const Wires& wires, std::int64_t number) {
+void set_place(Chip& chip, const SliceLinks& network, std::int64_t number) {
     for (std::size_t i = 0; i < chip.at.size(); ++i) {
-        chip.at[i] = number % wires.axes()[i].size();
-        number /= wires.axes()[i].size();
+        chip.at[i] = number % network.axes()[i].size();
+        number /= network.axes()[i].size();
     }
 }
 
@@ -76,14 +76,14 @@ private:
     std::vector<std::int64_t> sum_;
 };
 
-void add_runs(std::vector<TransferCut>& cuts, const Wires& wires, std::size_t which, const Counts& counts) {
-    const WireAxis& axis = wires.axes()[which];
-    std::vector<Part> box = wires.whole();
+void add_runs(std::vector<TransferCut>& cuts, const SliceLinks& network, std::size_t which, const Counts& counts) {
+    const LinkAxis& axis = network.axes()[which];
+    std::vector<Part> box = network.whole();
     const auto add = [&](const Part& part) {
         const std::int64_t crossing = counts.across(part);
         if (crossing == 0) return;
         box[which] = part;
-        add_cut(cuts, {Rational(crossing), wires.around(box)});
+        add_cut(cuts, {Rational(crossing), network.around(box)});
     };
     for (std::int64_t first = 0; first < axis.size(); ++first) {
         // Runs that begin inside an open axis have two sides and are never tighter than those from its ends; on a ring
@@ -111,7 +111,7 @@ void add_turns(std::vector<TransferCut>& cuts, const std::vector<std::int64_t>& 
     }
 }
 
-Rational links_of(const WireAxis& axis, std::int64_t chips) {
+Rational links_of(const LinkAxis& axis, std::int64_t chips) {
     const bool closed = axis.ring() && axis.size() > 2;
     return Rational(2 * (closed ? axis.size() : axis.size() - 1)) * Rational(chips / axis.size());
 }
@@ -125,48 +125,48 @@ Result<TransferLoad> permutation_load(const Slice& slice, const std::vector<std:
                                                    slice.shape_text(), slice.chips()));
     }
     ROOFLINE_CHECK(one_to_one(to));
-    const Wires wires(slice);
-    const std::vector<WireAxis>& axes = wires.axes();
+    const SliceLinks network(slice);
+    const std::vector<LinkAxis>& axes = network.axes();
     std::vector<Counts> counts;
-    for (const WireAxis& axis : axes) counts.emplace_back(axis.size() <= most_places ? axis.size() : 0);
+    for (const LinkAxis& axis : axes) counts.emplace_back(axis.size() <= max_places ? axis.size() : 0);
     TransferLoad load;
     load.kind = CollectiveKind::permute;
     std::int64_t all_hops = 0;
     std::vector<std::vector<std::int64_t>> moved_up;
-    for (const WireAxis& axis : axes) moved_up.emplace_back(axis.size() <= most_places ? axis.size() : 0, 0);
+    for (const LinkAxis& axis : axes) moved_up.emplace_back(axis.size() <= max_places ? axis.size() : 0, 0);
     std::set<std::int64_t> seen;  // kinds of ends, by the sides of their positions
-    std::vector<Part> box = wires.whole();
+    std::vector<Part> box = network.whole();
     Chip from{std::vector<std::int64_t>(axes.size())};
     Chip target = from;
     for (std::size_t i = 0; i < to.size(); ++i) {
         const auto here = static_cast<std::int64_t>(i);
         if (to[i] == -1 || to[i] == here) continue;
-        set_place(from, wires, here);
-        set_place(target, wires, to[i]);
+        set_place(from, network, here);
+        set_place(target, network, to[i]);
         for (const Chip* end : {&from, &target}) {
             std::int64_t kind = 0;
             for (std::size_t k = 0; k < axes.size(); ++k) {
                 box[k] = axes[k].part(end->at[k], end->at[k]);
                 kind = kind * 3 + box[k].sides;
             }
-            if (seen.insert(kind).second) add_cut(load.cuts, {Rational(1), wires.around(box)});
+            if (seen.insert(kind).second) add_cut(load.cuts, {Rational(1), network.around(box)});
         }
         for (std::size_t k = 0; k < axes.size(); ++k) {
             const std::int64_t size = axes[k].size();
-            if (size > most_places) continue;
+            if (size > max_places) continue;
             counts[k].add(from.at[k], target.at[k]);
             ++moved_up[k][static_cast<std::size_t>((target.at[k] - from.at[k] + size) % size)];
         }
-        const Hops way = wires.way(from, &target);
+        const Hops way = network.path(from, &target);
         all_hops += way.hops;
         load.hops = std::max(load.hops, way.hops);
         load.latency_s = std::max(load.latency_s, way.latency_s);
     }
     if (all_hops == 0) return load;
     for (std::size_t k = 0; k < axes.size(); ++k) {
-        if (axes[k].size() > most_places) continue;
+        if (axes[k].size() > max_places) continue;
         counts[k].finish();
-        add_runs(load.cuts, wires, k, counts[k]);
+        add_runs(load.cuts, network, k, counts[k]);
     }
     if (slice.tiers.size() == 1 && axes.front().line()) {
         Rational links(0);

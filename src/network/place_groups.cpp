@@ -11,7 +11,7 @@ namespace roofline::core {
 namespace {
 
 /// A number of devices at a constant distance.
-struct Step {
+struct StridedDim {
     std::int64_t count;
     std::int64_t stride;
 };
@@ -24,8 +24,8 @@ tl::unexpected<Error> irregular(const ReplicaGroups& groups) {
 }
 
 // Returns the strides of every group, innermost first; empty if they have none in common.
-std::vector<Step> steps_of_iota(const ReplicaGroups& groups) {
-    std::vector<Step> dims;  // as ordered, innermost first; dimensions that continue each other are merged
+std::vector<StridedDim> dims_of_iota(const ReplicaGroups& groups) {
+    std::vector<StridedDim> dims;  // as ordered, innermost first; dimensions that continue each other are merged
     for (std::size_t i = groups.order.size(); i-- > 0;) {
         const std::size_t dim = groups.order[i];
         std::int64_t stride = 1;
@@ -37,32 +37,32 @@ std::vector<Step> steps_of_iota(const ReplicaGroups& groups) {
             dims.push_back({groups.dims[dim], stride});
         }
     }
-    std::vector<Step> steps;
+    std::vector<StridedDim> strided_dims;
     std::int64_t left = groups.size;
-    for (const Step& dim : dims) {
+    for (const StridedDim& dim : dims) {
         if (left == 1) break;
         const bool whole = left % dim.count == 0;
         if (!whole && dim.count % left != 0) return {};
-        steps.push_back({whole ? dim.count : left, dim.stride});
-        left /= steps.back().count;
+        strided_dims.push_back({whole ? dim.count : left, dim.stride});
+        left /= strided_dims.back().count;
     }
-    return steps;
+    return strided_dims;
 }
 
 // The offset of member `i` of a group with these strides from the first member.
-std::int64_t place(const std::vector<Step>& steps, std::int64_t i) {
+std::int64_t place(const std::vector<StridedDim>& strided_dims, std::int64_t i) {
     std::int64_t result = 0;
-    for (const Step& step : steps) {
-        result += i % step.count * step.stride;
-        i /= step.count;
+    for (const StridedDim& strided : strided_dims) {
+        result += i % strided.count * strided.stride;
+        i /= strided.count;
     }
     return result;
 }
 
-std::vector<Step> steps_of_listed(const ReplicaGroups& groups) {
+std::vector<StridedDim> dims_of_listed(const ReplicaGroups& groups) {
     std::vector<std::int64_t> members(groups.listed.begin(), groups.listed.begin() + groups.size);
     std::sort(members.begin(), members.end());
-    std::vector<Step> steps;
+    std::vector<StridedDim> strided_dims;
     for (std::int64_t made = 1; made < groups.size;) {
         const std::int64_t stride = members[static_cast<std::size_t>(made)] - members[0];
         std::int64_t count = 1;
@@ -71,7 +71,7 @@ std::vector<Step> steps_of_listed(const ReplicaGroups& groups) {
             ++count;
         }
         if (count == 1) return {};
-        steps.push_back({count, stride});
+        strided_dims.push_back({count, stride});
         made *= count;
     }
     for (std::int64_t group = 0; group < groups.groups; ++group) {
@@ -79,35 +79,35 @@ std::vector<Step> steps_of_listed(const ReplicaGroups& groups) {
         members.assign(begin, begin + groups.size);
         std::sort(members.begin(), members.end());
         for (std::int64_t i = 0; i < groups.size; ++i) {
-            if (members[static_cast<std::size_t>(i)] != members[0] + place(steps, i)) return {};
+            if (members[static_cast<std::size_t>(i)] != members[0] + place(strided_dims, i)) return {};
         }
-        for (const Step& step : steps) {
-            if (members[0] / step.stride % step.count != 0) return {};
+        for (const StridedDim& strided : strided_dims) {
+            if (members[0] / strided.stride % strided.count != 0) return {};
         }
     }
-    return steps;
+    return strided_dims;
 }
 
 // Lays a stride along the links from the innermost on. A run that is longer than an axis continues along the next one.
-bool add_lanes(const Slice& slice, Step step, std::vector<Lane>& lanes) {
+bool add_lanes(const Slice& slice, StridedDim strided, std::vector<Lane>& lanes) {
     std::int64_t inside = 1;
     for (std::size_t tier = 0; tier < slice.tiers.size(); ++tier) {
-        for (std::size_t axis = 0; axis < slice.tiers[tier].shape.size() && step.count > 1; ++axis) {
+        for (std::size_t axis = 0; axis < slice.tiers[tier].shape.size() && strided.count > 1; ++axis) {
             const std::int64_t size = slice.tiers[tier].shape[axis];
             const std::int64_t outside = inside * size;
-            if (step.stride < outside) {
-                const std::int64_t stride = step.stride / inside;
-                if (step.stride % inside != 0 || size % stride != 0) return false;
-                const std::int64_t count = std::min(step.count, size / stride);
-                if (step.count % count != 0 || size / stride % count != 0) return false;
+            if (strided.stride < outside) {
+                const std::int64_t stride = strided.stride / inside;
+                if (strided.stride % inside != 0 || size % stride != 0) return false;
+                const std::int64_t count = std::min(strided.count, size / stride);
+                if (strided.count % count != 0 || size / stride % count != 0) return false;
                 const bool closed = slice.tiers[tier].wrapped[axis] && stride * count == size;
                 lanes.push_back({tier, axis, count, stride, closed});
-                step = {step.count / count, outside};
+                strided = {strided.count / count, outside};
             }
             inside = outside;
         }
     }
-    return step.count == 1;
+    return strided.count == 1;
 }
 
 }  // namespace
@@ -119,10 +119,10 @@ Result<PlacedAxis> place_groups(const Slice& slice, const ReplicaGroups& groups)
     }
     PlacedAxis axis{"groups", groups.size, {}};
     if (groups.size == 1) return axis;
-    const std::vector<Step> steps = groups.listed.empty() ? steps_of_iota(groups) : steps_of_listed(groups);
-    if (steps.empty()) return irregular(groups);
-    for (const Step& step : steps) {
-        if (!add_lanes(slice, step, axis.lanes)) return irregular(groups);
+    const std::vector<StridedDim> strided_dims = groups.listed.empty() ? dims_of_iota(groups) : dims_of_listed(groups);
+    if (strided_dims.empty()) return irregular(groups);
+    for (const StridedDim& strided : strided_dims) {
+        if (!add_lanes(slice, strided, axis.lanes)) return irregular(groups);
     }
     std::sort(axis.lanes.begin(), axis.lanes.end(), [](const Lane& a, const Lane& b) {
         return std::tie(a.tier, a.axis, a.stride) < std::tie(b.tier, b.axis, b.stride);

@@ -11,7 +11,7 @@ namespace roofline::core {
 namespace {
 
 /// An axis of a torus, or a whole tier, and how much of it is taken.
-struct Wire {
+struct Link {
     std::size_t tier = 0;
     std::size_t axis = 0;
     std::int64_t size = 0;
@@ -27,7 +27,7 @@ public:
         for (std::size_t tier = 0; tier < slice.tiers.size(); ++tier) {
             const SliceTier& part = slice.tiers[tier];
             for (std::size_t axis = 0; axis < part.shape.size(); ++axis) {
-                if (part.shape[axis] > 1) wires_.push_back({tier, axis, part.shape[axis], part.wrapped[axis]});
+                if (part.shape[axis] > 1) links_.push_back({tier, axis, part.shape[axis], part.wrapped[axis]});
             }
         }
     }
@@ -36,14 +36,14 @@ public:
     Result<std::vector<Lane>> place_on(const Slice& slice, const MeshAxis& axis) {
         std::vector<Lane> lanes;
         std::int64_t size = axis.size;
-        for (const std::string& name : axis.wires) {
+        for (const std::string& name : axis.links) {
             bool found = false;
-            for (Wire& wire : wires_) {
-                if (!called(slice, wire, name)) continue;
+            for (Link& link : links_) {
+                if (!called(slice, link, name)) continue;
                 found = true;
-                const std::int64_t part = std::gcd(size, wire.left());
+                const std::int64_t part = std::gcd(size, link.left());
                 if (part == 1) continue;
-                lanes.push_back(take(wire, part));
+                lanes.push_back(take(link, part));
                 size /= part;
             }
             if (!found) return unknown(slice, axis.name, name);
@@ -51,7 +51,7 @@ public:
         if (size == 1) return lanes;
         return fail("bad_mesh",
                     fmt::format("mesh axis `{}` of {} cannot be placed on {} of the slice {}: {} chips are left over",
-                                axis.name, axis.size, fmt::join(axis.wires, "+"), slice.shape_text(), size),
+                                axis.name, axis.size, fmt::join(axis.links, "+"), slice.shape_text(), size),
                     "name more torus axes or tiers, or leave `on` out");
     }
 
@@ -70,33 +70,33 @@ public:
 private:
     // The innermost tier that is not full, if the axis fits into it.
     [[nodiscard]] std::optional<std::size_t> tier_with(std::int64_t size) const {
-        const auto first = std::find_if(wires_.begin(), wires_.end(), [](const Wire& wire) { return wire.left() > 1; });
-        if (first == wires_.end()) return std::nullopt;
+        const auto first = std::find_if(links_.begin(), links_.end(), [](const Link& link) { return link.left() > 1; });
+        if (first == links_.end()) return std::nullopt;
         std::int64_t left = 1;
-        for (const Wire& wire : wires_) left *= wire.tier == first->tier ? wire.left() : 1;
+        for (const Link& link : links_) left *= link.tier == first->tier ? link.left() : 1;
         return left % size == 0 ? std::optional(first->tier) : std::nullopt;
     }
 
     std::vector<Lane> one_whole(std::int64_t size, std::optional<std::size_t> tier) {
-        for (Wire& wire : wires_) {
-            if (tier && wire.tier != *tier) continue;
-            if (wire.taken == 1 && wire.size == size) return {take(wire, size)};
+        for (Link& link : links_) {
+            if (tier && link.tier != *tier) continue;
+            if (link.taken == 1 && link.size == size) return {take(link, size)};
         }
         return {};
     }
 
     // Neighbouring axes in order whose lengths multiply to the size, on one tier.
     std::vector<Lane> several_whole(std::int64_t size, std::optional<std::size_t> tier) {
-        for (std::size_t begin = 0; begin < wires_.size(); ++begin) {
-            if (tier && wires_[begin].tier != *tier) continue;
+        for (std::size_t begin = 0; begin < links_.size(); ++begin) {
+            if (tier && links_[begin].tier != *tier) continue;
             std::int64_t made = 1;
-            for (std::size_t end = begin; end < wires_.size(); ++end) {
-                const Wire& wire = wires_[end];
-                if (wire.taken != 1 || wire.tier != wires_[begin].tier || size % (made * wire.size) != 0) break;
-                made *= wire.size;
+            for (std::size_t end = begin; end < links_.size(); ++end) {
+                const Link& link = links_[end];
+                if (link.taken != 1 || link.tier != links_[begin].tier || size % (made * link.size) != 0) break;
+                made *= link.size;
                 if (made != size) continue;
                 std::vector<Lane> lanes;
-                for (std::size_t i = begin; i <= end; ++i) lanes.push_back(take(wires_[i], wires_[i].size));
+                for (std::size_t i = begin; i <= end; ++i) lanes.push_back(take(links_[i], links_[i].size));
                 return lanes;
             }
         }
@@ -105,30 +105,30 @@ private:
 
     std::vector<Lane> parts(std::int64_t size) {
         std::vector<Lane> lanes;
-        for (Wire& wire : wires_) {
-            const std::int64_t part = std::gcd(size, wire.left());
+        for (Link& link : links_) {
+            const std::int64_t part = std::gcd(size, link.left());
             if (part == 1) continue;
-            lanes.push_back(take(wire, part));
+            lanes.push_back(take(link, part));
             size /= part;
         }
         if (size != 1) lanes.clear();
         return lanes;
     }
 
-    static std::string name_of(const Slice& slice, const Wire& wire) {
-        const NetworkTier& tier = slice.network(slice.tiers[wire.tier]);
-        return has_axes(tier) ? fmt::format("{}.{}", tier.id, wire.axis) : tier.id;
+    static std::string name_of(const Slice& slice, const Link& link) {
+        const NetworkTier& tier = slice.network(slice.tiers[link.tier]);
+        return has_axes(tier) ? fmt::format("{}.{}", tier.id, link.axis) : tier.id;
     }
 
     // "ici" means all of its axes.
-    static bool called(const Slice& slice, const Wire& wire, const std::string& name) {
-        return name == name_of(slice, wire) || name == slice.network(slice.tiers[wire.tier]).id;
+    static bool called(const Slice& slice, const Link& link, const std::string& name) {
+        return name == name_of(slice, link) || name == slice.network(slice.tiers[link.tier]).id;
     }
 
     [[nodiscard]] tl::unexpected<Error> unknown(const Slice& slice, const std::string& axis,
                                                 const std::string& name) const {
         std::vector<std::string> names;
-        for (const Wire& wire : wires_) names.push_back(name_of(slice, wire));
+        for (const Link& link : links_) names.push_back(name_of(slice, link));
         return fail(
             "unknown_wire",
             fmt::format("mesh axis `{}` is placed on `{}`, which the slice {} lacks", axis, name, slice.shape_text()),
@@ -136,22 +136,21 @@ private:
                           : did_you_mean(name, names, fmt::format("it has {}", fmt::join(names, ", "))));
     }
 
-    static Lane take(Wire& wire, std::int64_t size) {
+    static Lane take(Link& link, std::int64_t size) {
         // The rest of a ring closes as well, over the chips between; a part that leaves some out does not.
-        Lane lane{wire.tier, wire.axis, size, wire.taken, wire.wrapped && wire.taken * size == wire.size};
-        wire.taken *= size;
+        Lane lane{link.tier, link.axis, size, link.taken, link.wrapped && link.taken * size == link.size};
+        link.taken *= size;
         return lane;
     }
 
-    std::vector<Wire> wires_;
+    std::vector<Link> links_;
 };
 
 }  // namespace
 
 Result<std::vector<PlacedAxis>> place_mesh(const Slice& slice, const std::vector<MeshAxis>& mesh, MeshOrder order) {
-    if (mesh.size() > most_mesh_axes) {
-        return fail("too_many_axes",
-                    fmt::format("the mesh has {} axes; the maximum is {}", mesh.size(), most_mesh_axes),
+    if (mesh.size() > max_mesh_axes) {
+        return fail("too_many_axes", fmt::format("the mesh has {} axes; the maximum is {}", mesh.size(), max_mesh_axes),
                     "merge axes that always occur together");
     }
     std::int64_t chips = 1;
@@ -175,11 +174,11 @@ Result<std::vector<PlacedAxis>> place_mesh(const Slice& slice, const std::vector
     std::vector<PlacedAxis> placed;
     for (const MeshAxis& axis : mesh) placed.push_back({axis.name, axis.size, {}});
     for (std::size_t i = 0; i < mesh.size(); ++i) {
-        if (mesh[i].wires.empty()) continue;
+        if (mesh[i].links.empty()) continue;
         ROOFLINE_TRY(placed[i].lanes, placing.place_on(slice, mesh[i]));
     }
     for (std::size_t i = 0; i < mesh.size(); ++i) {
-        if (!mesh[i].wires.empty() || mesh[i].size == 1) continue;
+        if (!mesh[i].links.empty() || mesh[i].size == 1) continue;
         placed[i].lanes = placing.place(mesh[i].size, order);
         if (!placed[i].lanes.empty()) continue;
         return fail("bad_mesh",

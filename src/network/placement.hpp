@@ -24,7 +24,7 @@ struct Lane {
 };
 
 /// The maximum number of mesh axes. Layouts are searched over subsets of them.
-constexpr std::size_t most_mesh_axes = 8;
+constexpr std::size_t max_mesh_axes = 8;
 
 struct PlacedAxis {
     std::string name;

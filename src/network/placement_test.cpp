@@ -100,20 +100,20 @@ namespace {
 
 // For any mesh, sizes multiply up along each axis, and the parts of every torus axis tile it from the innermost on.
 void check_tiles(const Slice& on, const std::vector<PlacedAxis>& axes) {
-    std::map<std::pair<std::size_t, std::size_t>, std::map<std::int64_t, std::int64_t>> wires;
+    std::map<std::pair<std::size_t, std::size_t>, std::map<std::int64_t, std::int64_t>> links;
     for (const PlacedAxis& axis : axes) {
         std::int64_t size = 1;
         for (const Lane& lane : axis.lanes) {
             size *= lane.size;
             CHECK(lane.size > 1);
-            CHECK(wires[{lane.tier, lane.axis}].emplace(lane.stride, lane.size).second);
+            CHECK(links[{lane.tier, lane.axis}].emplace(lane.stride, lane.size).second);
         }
         CHECK(size == axis.size);
     }
     for (std::size_t tier = 0; tier < on.tiers.size(); ++tier) {
         for (std::size_t axis = 0; axis < on.tiers[tier].shape.size(); ++axis) {
             std::int64_t covered = 1;
-            for (const auto& [stride, size] : wires[{tier, axis}]) {
+            for (const auto& [stride, size] : links[{tier, axis}]) {
                 CHECK(stride == covered);
                 covered *= size;
             }

@@ -9,8 +9,8 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::int64_t most_devices = 1'000'000'000;
-constexpr std::size_t most_dims = 32;
+constexpr std::int64_t max_devices = 1'000'000'000;
+constexpr std::size_t max_dims = 32;
 
 /// A position in the text; every method skips blanks first.
 class Cursor {
@@ -43,7 +43,7 @@ public:
         std::int64_t value = 0;
         while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') {
             value = value * 10 + (text_[at_] - '0');
-            if (value > most_devices) return std::nullopt;
+            if (value > max_devices) return std::nullopt;
             ++at_;
         }
         return at_ == begin ? std::nullopt : std::optional(value);
@@ -84,10 +84,10 @@ Result<std::vector<std::int64_t>> parse_dims(Cursor& cursor) {
     do {
         const auto size = cursor.number();
         if (!size || *size < 1) return cursor.expected("a size from 1 to a billion");
-        if (*size > most_devices / product_of_sizes) return refused("more than a billion devices");
+        if (*size > max_devices / product_of_sizes) return refused("more than a billion devices");
         product_of_sizes *= *size;
         dims.push_back(*size);
-        if (dims.size() > most_dims) return refused(fmt::format("more than {} dimensions", most_dims));
+        if (dims.size() > max_dims) return refused(fmt::format("more than {} dimensions", max_dims));
     } while (cursor.take(','));
     if (!cursor.take(']')) return cursor.expected("`,` or `]`");
     return dims;
@@ -158,10 +158,10 @@ Result<std::vector<NamedAxis>> parse_mesh(Cursor& cursor) {
         if (!cursor.take('=')) return cursor.expected("`=`");
         const auto size = cursor.number();
         if (!size || *size < 1) return cursor.expected("a size from 1 to a billion");
-        if (*size > most_devices / devices) return refused("more than a billion devices");
+        if (*size > max_devices / devices) return refused("more than a billion devices");
         devices *= *size;
         axes.push_back({*name, *size});
-        if (axes.size() > most_dims) return refused(fmt::format("more than {} axes", most_dims));
+        if (axes.size() > max_dims) return refused(fmt::format("more than {} axes", max_dims));
     } while (cursor.take(','));
     if (!cursor.take(']')) return cursor.expected("`,` or `]`");
     return axes;
@@ -192,7 +192,7 @@ Result<std::vector<AxisPart>> parse_parts(Cursor& cursor, const std::vector<Name
             part.size = *size;
         }
         parts.push_back(part);
-        if (parts.size() > most_dims) return refused(fmt::format("more than {} parts of axes", most_dims));
+        if (parts.size() > max_dims) return refused(fmt::format("more than {} parts of axes", max_dims));
     } while (cursor.take(','));
     if (!cursor.take('}')) return cursor.expected("`,` or `}`");
     return parts;
@@ -243,7 +243,7 @@ Result<ReplicaGroups> parse_listed(Cursor& cursor, std::optional<std::int64_t> d
     if (!cursor.take('{')) return cursor.expected("`{`, `[` or `mesh[`");
     if (cursor.take('}')) {
         if (!devices) return refused("{} is one group of all devices, but their number is not known");
-        if (*devices < 1 || *devices > most_devices) return refused(fmt::format("there are {} devices", *devices));
+        if (*devices < 1 || *devices > max_devices) return refused(fmt::format("there are {} devices", *devices));
         return ReplicaGroups{1, *devices, {*devices}, {0}, {}};
     }
     ReplicaGroups groups{0, 0, {}, {}, {}};

@@ -13,12 +13,12 @@ namespace {
 using Shape = std::vector<std::int64_t>;
 
 // The devices of a slice are counted in 64 bits; real slices are far smaller than this limit.
-constexpr std::int64_t most_chips = 1'000'000'000;
+constexpr std::int64_t max_chips = 1'000'000'000;
 
 std::int64_t product(const Shape& shape) {
     std::int64_t result = 1;
     for (const std::int64_t size : shape) {
-        if (__builtin_mul_overflow(result, size, &result) || result > most_chips) return most_chips + 1;
+        if (__builtin_mul_overflow(result, size, &result) || result > max_chips) return max_chips + 1;
     }
     return result;
 }
@@ -53,7 +53,7 @@ Result<Wanted> parse_shape(std::string_view shape) {
         if (x == std::string_view::npos) break;
         sizes.remove_prefix(x + 1);
     }
-    if (product(wanted.sizes) > most_chips || wanted.slices > most_chips / product(wanted.sizes)) {
+    if (product(wanted.sizes) > max_chips || wanted.slices > max_chips / product(wanted.sizes)) {
         return fail("bad_slice", fmt::format("a slice of {} has more than a billion chips", shape));
     }
     return wanted;
@@ -233,7 +233,7 @@ bool has_axes(const NetworkTier& tier) {
 
 bool pairs_have_links(const NetworkTier& tier) { return tier.topology == "full_mesh" || tier.topology == "pair"; }
 
-std::int64_t bisection_wires(const Slice& slice, const SliceTier& tier) {
+std::int64_t bisection_links(const Slice& slice, const SliceTier& tier) {
     const std::int64_t members = tier.members();
     if (pairs_have_links(slice.network(tier))) return members / 2 * (members - members / 2);
     if (!has_axes(slice.network(tier))) return members / 2;

@@ -43,7 +43,7 @@ struct Slice {
 /// Returns the number of links between the two halves of a tier, in one direction: across the narrowest cut of a torus
 /// (two for each line of chips that is a ring), the ports of half of the chips on a switch, or all links between two
 /// halves of a full mesh.
-[[nodiscard]] std::int64_t bisection_wires(const Slice& slice, const SliceTier& tier);
+[[nodiscard]] std::int64_t bisection_links(const Slice& slice, const SliceTier& tier);
 
 /// Builds a slice. `shape` is the text behind the colon of `tpu-v5e:4x4`: on a torus the length of each axis
 /// ("16x20x28"; an axis that is not given has length 1), with `*4` the number of such slices, connected by the next

@@ -16,13 +16,13 @@ struct Candidate {
 };
 
 void torus_shapes(std::size_t axes, std::vector<Candidate>& candidates) {
-    for (std::int64_t a = 1; a <= most_slice_chips; a *= 2) {
-        for (std::int64_t b = a; a * b <= most_slice_chips; b *= 2) {
+    for (std::int64_t a = 1; a <= max_slice_chips; a *= 2) {
+        for (std::int64_t b = a; a * b <= max_slice_chips; b *= 2) {
             if (axes < 3) {
                 candidates.push_back({a * b, b, fmt::format("{}x{}", a, b)});
                 continue;
             }
-            for (std::int64_t c = b; a * b * c <= most_slice_chips; c *= 2) {
+            for (std::int64_t c = b; a * b * c <= max_slice_chips; c *= 2) {
                 candidates.push_back({a * b * c, c, fmt::format("{}x{}x{}", a, b, c)});
             }
         }
@@ -34,7 +34,7 @@ void domain_shapes(const NetworkTier& tier, std::vector<Candidate>& candidates) 
     for (std::int64_t members = 1; members < domain; members *= 2) {
         candidates.push_back({members, members, fmt::format("{}", members)});
     }
-    for (std::int64_t domains = 1; domains * domain <= most_slice_chips; domains *= 2) {
+    for (std::int64_t domains = 1; domains * domain <= max_slice_chips; domains *= 2) {
         candidates.push_back({domains * domain, domains,
                               domains == 1 ? fmt::format("{}", domain) : fmt::format("{}x{}", domain, domains)});
     }

@@ -8,10 +8,10 @@
 
 namespace roofline::core {
 
-/// Slices that can be built, from 1 chip up to `most_slice_chips`, or up to one domain of the innermost tier if that is
+/// Slices that can be built, from 1 chip up to `max_slice_chips`, or up to one domain of the innermost tier if that is
 /// smaller: powers of two along each axis of a torus (not decreasing), or of members; then whole domains over the next
 /// tier. Slices with fewest chips come first, and of equally many chips only the most even shape is listed.
-inline constexpr std::int64_t most_slice_chips = 1024;
+inline constexpr std::int64_t max_slice_chips = 1024;
 [[nodiscard]] std::vector<Slice> slice_shapes(const Machine& machine);
 
 }  // namespace roofline::core

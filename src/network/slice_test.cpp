@@ -244,15 +244,15 @@ TEST_CASE("network: every built-in machine makes a slice of two, or an error say
 }
 
 TEST_CASE("bisections are those that vendors publish") {
-    const auto wires = [](const char* machine, const char* shape, std::size_t tier) {
+    const auto links = [](const char* machine, const char* shape, std::size_t tier) {
         const auto slice = make_slice(find_machine(machine).value(), shape);
         REQUIRE_MESSAGE(slice.has_value(), to_text(slice.error()));
-        return bisection_wires(*slice, slice->tiers.at(tier));
+        return bisection_links(*slice, slice->tiers.at(tier));
     };
-    CHECK(wires("tpu-v5e", "16x16", 0) == 32);      // 1.6 TB/s at 50 GB/s per link
-    CHECK(wires("tpu-v5e", "4x8", 0) == 4);         // open: across the longer axis
-    CHECK(wires("tpu-v5p", "16x20x28", 0) == 640);  // rings across the axis of 28
-    CHECK(wires("h100-sxm", "8x4", 0) == 4);
-    CHECK(wires("h100-sxm", "8x4", 1) == 2);
-    CHECK(wires("mi300x", "8", 0) == 16);  // each of four chips with each of four others
+    CHECK(links("tpu-v5e", "16x16", 0) == 32);      // 1.6 TB/s at 50 GB/s per link
+    CHECK(links("tpu-v5e", "4x8", 0) == 4);         // open: across the longer axis
+    CHECK(links("tpu-v5p", "16x20x28", 0) == 640);  // rings across the axis of 28
+    CHECK(links("h100-sxm", "8x4", 0) == 4);
+    CHECK(links("h100-sxm", "8x4", 1) == 2);
+    CHECK(links("mi300x", "8", 0) == 16);  // each of four chips with each of four others
 }

@@ -89,7 +89,7 @@ TorusCuts::TorusCuts(const SliceTier& tier, std::size_t index, const std::vector
         axes_.push_back({tier.shape[i], tier.wrapped[i] && tier.shape[i] > 2});  // two neighbours have one link
     }
     for (const Axis& axis : axes_) {
-        if (axis.size > most_axis_places) return;
+        if (axis.size > max_axis_places) return;
     }
     choose(mesh, index);
     for (const Choice& choice : choices_) add_cuts(choice);
@@ -171,13 +171,13 @@ void TorusCuts::add_cuts(const Choice& choice) {
         alike = alike && (choice[i]->ring || choice[i]->size == 2);
     }
     if (chosen == 1 && !axes_[last].ring) {
-        add_ways_up(last, *choice[last]);
+        add_paths_up(last, *choice[last]);
         return;
     }
-    if (alike || chosen > 1) add_all_wires(choice);
+    if (alike || chosen > 1) add_all_links(choice);
     if (alike) return;
-    if (chosen == 1 && axes_[last].size <= most_ring_places) {
-        add_ways_round(last, *choice[last]);
+    if (chosen == 1 && axes_[last].size <= max_ring_places) {
+        add_paths_round(last, *choice[last]);
         return;
     }
     std::vector<Run> corner;
@@ -195,7 +195,7 @@ void TorusCuts::add_cuts(const Choice& choice) {
 // On an open axis there is one path up, and the link at each position is a cut; by symmetry the load down at a position
 // is the load up at the mirrored one. The busiest links are at the ends and in the middle of a part, and, because other
 // parts share the links with its copies, in the copies about the middle of the axis.
-void TorusCuts::add_ways_up(std::size_t axis, const Part& part) {
+void TorusCuts::add_paths_up(std::size_t axis, const Part& part) {
     const std::int64_t length = part.stride * part.size;
     const std::int64_t copies = axes_[axis].size / length;
     std::set<std::int64_t> places;
@@ -216,11 +216,11 @@ void TorusCuts::add_ways_up(std::size_t axis, const Part& part) {
 // direction, to members of other parts, do not load the same links. The cuts are the links up to the last cell of each
 // copy together with those down to the first, those up from the first together with those down from the last, and those
 // in the middle.
-void TorusCuts::add_ways_round(std::size_t axis, const Part& part) {
+void TorusCuts::add_paths_round(std::size_t axis, const Part& part) {
     const std::int64_t length = part.stride * part.size;
     for (const std::int64_t cells : {part.size - 1, std::int64_t{1}, part.size / 2, part.size - part.size / 2}) {
         Cut cut;
-        cut.kind = Kind::ways_round;
+        cut.kind = Kind::paths_round;
         for (std::size_t i = 0; i < axes_.size(); ++i) cut.box.push_back(whole(i));
         const std::int64_t half = std::max(cells, part.size - cells) * part.stride;
         cut.box[axis] = {half, 2 * (length - half), 2};
@@ -233,7 +233,7 @@ void TorusCuts::add_ways_round(std::size_t axis, const Part& part) {
             down.push_back((length - place % length) % length == cells * part.stride);
         }
         cut.round.emplace(up, down);
-        cut.wires = Rational(cut.round->wires() * (chips() / axes_[axis].size));
+        cut.links = Rational(cut.round->links() * (chips() / axes_[axis].size));
         cut.copies = axes_[axis].size / length;
         const bool known = std::any_of(cuts_.begin(), cuts_.end(), [&](const Cut& other) {
             return other.kind == cut.kind && other.box == cut.box && other.inwards == cut.inwards;
@@ -250,18 +250,18 @@ void TorusCuts::add_box(Kind kind, std::vector<Run> box) {
     cut.kind = kind;
     cut.box = std::move(box);
     for (std::size_t i = 0; i < cut.box.size(); ++i) {
-        Rational lines(cut.box[i].wires);
+        Rational lines(cut.box[i].links);
         for (std::size_t j = 0; j < cut.box.size(); ++j) {
             if (j != i) lines *= Rational(cut.box[j].places);
         }
-        cut.wires += lines;
+        cut.links += lines;
     }
     cuts_.push_back(std::move(cut));
 }
 
 // Of a part only the links between its cells count, because it does not need those where one copy of it ends and the
 // next begins.
-void TorusCuts::add_all_wires(const Choice& choice) {
+void TorusCuts::add_all_links(const Choice& choice) {
     Cut cut;
     for (std::size_t i = 0; i < choice.size(); ++i) {
         cut.counted.emplace_back();
@@ -273,7 +273,7 @@ void TorusCuts::add_all_wires(const Choice& choice) {
             cut.counted.back().push_back(between);
             if (between) ++count;
         }
-        cut.wires += Rational(2 * count) * Rational(chips() / axes_[i].size);
+        cut.links += Rational(2 * count) * Rational(chips() / axes_[i].size);
     }
     cuts_.push_back(std::move(cut));
 }
@@ -390,7 +390,7 @@ Rational TorusCuts::in_all(CollectiveKind kind, const Cut& cut, const std::vecto
 Rational TorusCuts::round_ring(CollectiveKind kind, const Cut& cut, const std::vector<Groups>& groups,
                                std::int64_t members) {
     if (kind == CollectiveKind::all_reduce) return Rational(cut.copies) * crossing(kind, cut, groups, members);
-    const auto narrow = std::find_if(cut.box.begin(), cut.box.end(), [](const Run& run) { return run.wires > 0; });
+    const auto narrow = std::find_if(cut.box.begin(), cut.box.end(), [](const Run& run) { return run.links > 0; });
     const auto axis = static_cast<std::size_t>(narrow - cut.box.begin());
     if (groups[axis].members() == 1) return Rational(0);
     Rational others(1);
@@ -421,10 +421,10 @@ std::vector<Rational> TorusCuts::loads(CollectiveKind kind, const std::vector<La
     }
     std::vector<Rational> loads;
     for (const Cut& cut : cuts_) {
-        const Rational bytes = cut.kind == Kind::all_wires    ? in_all(kind, cut, groups, members)
-                               : cut.kind == Kind::ways_round ? round_ring(kind, cut, groups, members)
-                                                              : crossing(kind, cut, groups, members);
-        loads.push_back(bytes / cut.wires);
+        const Rational bytes = cut.kind == Kind::all_links     ? in_all(kind, cut, groups, members)
+                               : cut.kind == Kind::paths_round ? round_ring(kind, cut, groups, members)
+                                                               : crossing(kind, cut, groups, members);
+        loads.push_back(bytes / cut.links);
     }
     return loads;
 }

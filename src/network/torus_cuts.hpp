@@ -7,17 +7,17 @@
 
 #include "algebra/rational.hpp"
 #include "network/placement.hpp"
-#include "network/ring_ways.hpp"
+#include "network/ring_paths.hpp"
 #include "network/slice.hpp"
 #include "program/program.hpp"
 
 namespace roofline::core {
 
 /// The longest axis of a torus that is analysed position by position.
-constexpr std::int64_t most_axis_places = 1'000'000;
+constexpr std::int64_t max_axis_places = 1'000'000;
 
 /// The longest ring whose links in one direction are analysed pair by pair.
-constexpr std::int64_t most_ring_places = 4096;
+constexpr std::int64_t max_ring_places = 4096;
 
 /// Returns the lanes in the order of the links. Parts that continue each other are merged, because they share every
 /// link.
@@ -39,7 +39,7 @@ constexpr std::int64_t most_ring_places = 4096;
 class TorusCuts {
 public:
     /// `mesh`: the axes that collectives use. Only their lanes on tier `index` count. There are no cuts if an axis is
-    /// longer than most_axis_places.
+    /// longer than max_axis_places.
     TorusCuts(const SliceTier& tier, std::size_t index, const std::vector<const PlacedAxis*>& mesh);
 
     [[nodiscard]] std::size_t size() const { return cuts_.size(); }
@@ -61,7 +61,7 @@ private:
     struct Run {
         std::int64_t first = 0;
         std::int64_t places = 0;
-        std::int64_t wires = 0;
+        std::int64_t links = 0;
 
         bool operator==(const Run&) const = default;
     };
@@ -69,16 +69,16 @@ private:
         std::int64_t size = 1;
         bool ring = false;
     };
-    enum class Kind { into, out_of, all_wires, ways_round };
+    enum class Kind { into, out_of, all_links, paths_round };
     struct Cut {
-        Kind kind = Kind::all_wires;
+        Kind kind = Kind::all_links;
         std::vector<Run> box;  ///< by axis; a whole axis has no links
         std::vector<std::vector<bool>>
-            counted;                    ///< for all_wires, by axis and position: whether the link down from it counts
-        std::optional<RingWays> round;  ///< for ways_round; its box is one of `copies` that these links lead into
+            counted;                     ///< for all_wires, by axis and position: whether the link down from it counts
+        std::optional<RingPaths> round;  ///< for ways_round; its box is one of `copies` that these links lead into
         std::int64_t copies = 1;
         bool inwards = true;  ///< into the box, otherwise out of it
-        Rational wires;       ///< counted links, in one direction for a box, in both for all_wires
+        Rational links;       ///< counted links, in one direction for a box, in both for all_wires
     };
     /// The part of each axis in question, if any.
     using Choice = std::vector<std::optional<Part>>;
@@ -87,10 +87,10 @@ private:
     void choose(const std::vector<const PlacedAxis*>& mesh, std::size_t index);
     void add_choice(const Choice& choice);
     void add_cuts(const Choice& choice);
-    void add_ways_up(std::size_t axis, const Part& part);
-    void add_ways_round(std::size_t axis, const Part& part);
+    void add_paths_up(std::size_t axis, const Part& part);
+    void add_paths_round(std::size_t axis, const Part& part);
     void add_box(Kind kind, std::vector<Run> box);
-    void add_all_wires(const Choice& choice);
+    void add_all_links(const Choice& choice);
     [[nodiscard]] Part part_of(const Lane& lane) const;
     [[nodiscard]] Run whole(std::size_t axis) const { return {0, axes_[axis].size, 0}; }
     [[nodiscard]] Run run(std::size_t axis, const Part& part, std::int64_t cells) const;

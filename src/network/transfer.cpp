@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "network/wires.hpp"
+#include "network/slice_links.hpp"
 
 namespace roofline::core {
 
@@ -84,11 +84,11 @@ Chip chip_at(const Slice& slice, const std::vector<PlacedAxis>& mesh, const std:
     return chip;
 }
 
-std::vector<Rational> wires_of(const Slice& slice, const Chip& chip) {
-    const Wires wires(slice);
-    std::vector<Part> box = wires.whole();
-    for (std::size_t i = 0; i < box.size(); ++i) box[i] = wires.axes()[i].part(chip.at[i], chip.at[i]);
-    return wires.around(box);
+std::vector<Rational> chip_links(const Slice& slice, const Chip& chip) {
+    const SliceLinks network(slice);
+    std::vector<Part> box = network.whole();
+    for (std::size_t i = 0; i < box.size(); ++i) box[i] = network.axes()[i].part(chip.at[i], chip.at[i]);
+    return network.around(box);
 }
 
 double TransferLoad::transfer_s(double bytes, const std::vector<double>& rates) const {
@@ -107,15 +107,15 @@ Result<TransferLoad> send_load(const Slice& slice, const Chip& from, const Chip&
     }
     TransferLoad load;
     if (from == to) return load;
-    const Wires wires(slice);
+    const SliceLinks network(slice);
     const auto take = [&](std::int64_t, bool both, std::vector<Rational> links) {
         if (!both) add_cut(load.cuts, {Rational(1), std::move(links)});
     };
-    wires.boxes_around(from, to, take);
-    wires.boxes_around(to, from, take);
-    const Hops way = wires.way(from, &to);
-    load.hops = way.hops;
-    load.latency_s = way.latency_s;
+    network.boxes_around(from, to, take);
+    network.boxes_around(to, from, take);
+    const Hops path = network.path(from, &to);
+    load.hops = path.hops;
+    load.latency_s = path.latency_s;
     return load;
 }
 
@@ -131,25 +131,26 @@ Result<TransferLoad> rooted_load(const Slice& slice, CollectiveKind kind, const 
     const bool gathers = info(kind).many_out();
     if (!gathers && !info(kind).many_in()) parts = 1;
     if (parts == 0) parts = n;
-    const Wires wires(slice);
+    const SliceLinks network(slice);
     // The parts that this number of chips want, if they all want different ones and n / parts chips hold each.
     const auto wanted = [&](std::int64_t chips) { return Rational((chips * parts + n - 1) / n, parts); };
-    wires.boxes_around(root, root, [&](std::int64_t chips, bool, std::vector<Rational> links) {
+    network.boxes_around(root, root, [&](std::int64_t chips, bool, std::vector<Rational> links) {
         if (chips == n || (gathers && chips >= parts)) return;
         const Rational bytes = gathers ? Rational(parts - chips, parts) : wanted(n - chips);
         add_cut(load.cuts, {bytes, std::move(links)});
     });
     // The corner opposite to the root: the chip with the fewest links, or an equally good one.
     Chip corner = root;
-    for (std::size_t i = 0; i < corner.at.size(); ++i) corner.at[i] = root.at[i] == 0 ? wires.axes()[i].size() - 1 : 0;
+    for (std::size_t i = 0; i < corner.at.size(); ++i)
+        corner.at[i] = root.at[i] == 0 ? network.axes()[i].size() - 1 : 0;
     if (!gathers && parts < n) {
-        wires.boxes_around(corner, root, [&](std::int64_t chips, bool both, std::vector<Rational> links) {
+        network.boxes_around(corner, root, [&](std::int64_t chips, bool both, std::vector<Rational> links) {
             if (!both) add_cut(load.cuts, {wanted(chips), std::move(links)});
         });
     }
-    const Hops way = wires.way(root, nullptr);
-    load.hops = way.hops;
-    load.latency_s = way.latency_s;
+    const Hops path = network.path(root, nullptr);
+    load.hops = path.hops;
+    load.latency_s = path.latency_s;
     return load;
 }
 

@@ -31,7 +31,7 @@ struct Chip {
                            const std::vector<std::int64_t>& coordinates);
 
 /// Returns the links of a chip to all others, by tier of the slice, as in TransferCut.
-[[nodiscard]] std::vector<Rational> wires_of(const Slice& slice, const Chip& chip);
+[[nodiscard]] std::vector<Rational> chip_links(const Slice& slice, const Chip& chip);
 
 /// The bytes that must leave (or reach) some set of chips, and the links between it and the rest.
 struct TransferCut {

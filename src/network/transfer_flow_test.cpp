@@ -22,15 +22,15 @@ public:
         out_.emplace_back();
         return out_.size() - 1;
     }
-    void wire(std::size_t a, std::size_t b, std::int64_t capacity) {
+    void link(std::size_t a, std::size_t b, std::int64_t capacity) {
         out_[a].push_back(edges_.size());
         edges_.push_back({b, capacity});
         out_[b].push_back(edges_.size());
         edges_.push_back({a, 0});
     }
     void both(std::size_t a, std::size_t b, std::int64_t capacity) {
-        wire(a, b, capacity);
-        wire(b, a, capacity);
+        link(a, b, capacity);
+        link(b, a, capacity);
     }
     [[nodiscard]] std::int64_t flow(std::size_t from, std::size_t to) const {
         std::vector<Edge> left = edges_;
@@ -87,8 +87,8 @@ struct FlowShape {
     }
     // Links of equal capacity, one vertex per chip.
     [[nodiscard]] Graph graph(std::int64_t capacity) const {
-        Graph wires;
-        for (std::int64_t c = 0; c < chips(); ++c) wires.vertex();
+        Graph links;
+        for (std::int64_t c = 0; c < chips(); ++c) links.vertex();
         std::int64_t stride = 1;
         for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
             for (std::int64_t c = 0; c < chips(); ++c) {
@@ -96,11 +96,11 @@ struct FlowShape {
                 const bool end = place + 1 == sizes[axis];
                 if (end && !(wrapped[axis] && sizes[axis] > 2)) continue;
                 const std::int64_t next = end ? c - place * stride : c + stride;
-                wires.both(static_cast<std::size_t>(c), static_cast<std::size_t>(next), capacity);
+                links.both(static_cast<std::size_t>(c), static_cast<std::size_t>(next), capacity);
             }
             stride *= sizes[axis];
         }
-        return wires;
+        return links;
     }
 };
 
@@ -131,11 +131,11 @@ TEST_CASE("network: sends are as fast as the maximum flow") {
     for (const FlowShape& shape : shapes()) {
         CAPTURE(shape.chips());
         const Slice on = test_torus(shape.sizes, shape.wrapped);
-        const Graph wires = shape.graph(1);
+        const Graph links = shape.graph(1);
         for (std::int64_t a = 0; a < shape.chips(); ++a) {
             for (std::int64_t b = 0; b < shape.chips(); ++b) {
                 if (a == b) continue;
-                const auto most = wires.flow(static_cast<std::size_t>(a), static_cast<std::size_t>(b));
+                const auto most = links.flow(static_cast<std::size_t>(a), static_cast<std::size_t>(b));
                 CHECK(tightest_cut(*send_load(on, shape.at(a), shape.at(b))) == Rational(1, most));
             }
         }
@@ -156,12 +156,12 @@ TEST_CASE(
             const auto p = static_cast<std::int64_t>(time.numerator());
             const auto q = static_cast<std::int64_t>(time.denominator());
             const auto arrives = [&](std::int64_t supply, std::int64_t capacity) {
-                Graph wires = shape.graph(capacity);
-                const std::size_t source = wires.vertex();
+                Graph links = shape.graph(capacity);
+                const std::size_t source = links.vertex();
                 for (std::int64_t c = 0; c < n; ++c) {
-                    if (c != root) wires.wire(source, static_cast<std::size_t>(c), supply);
+                    if (c != root) links.link(source, static_cast<std::size_t>(c), supply);
                 }
-                return wires.flow(source, static_cast<std::size_t>(root)) == supply * (n - 1);
+                return links.flow(source, static_cast<std::size_t>(root)) == supply * (n - 1);
             };
             CHECK(arrives(q, p));
             CHECK(!arrives(1000 * q, 1000 * p - 1));
@@ -179,7 +179,7 @@ namespace {
 
 // Two tiers of switches: chips, one switch per node, and between the nodes leaf switches under one spine.
 struct Cluster {
-    Graph wires;
+    Graph links;
     std::size_t chips = 0;
 
     // Rates of the ports inside and outside; each leaf has `leaf` nodes and `uplink` as the rate of its uplink (0: no
@@ -187,19 +187,19 @@ struct Cluster {
     Cluster(std::int64_t in_node, std::int64_t nodes, std::int64_t inner, std::int64_t outer, std::int64_t leaf = 0,
             std::int64_t uplink = 0) {
         chips = static_cast<std::size_t>(in_node * nodes);
-        for (std::size_t c = 0; c < chips; ++c) wires.vertex();
-        const std::size_t spine = wires.vertex();
+        for (std::size_t c = 0; c < chips; ++c) links.vertex();
+        const std::size_t spine = links.vertex();
         std::size_t under = spine;
         for (std::int64_t node = 0; node < nodes; ++node) {
             if (leaf > 0 && node % leaf == 0) {
-                under = wires.vertex();
-                wires.both(under, spine, uplink);
+                under = links.vertex();
+                links.both(under, spine, uplink);
             }
-            const std::size_t inside = wires.vertex();
+            const std::size_t inside = links.vertex();
             for (std::int64_t c = 0; c < in_node; ++c) {
                 const auto chip = static_cast<std::size_t>(node * in_node + c);
-                wires.both(chip, inside, inner);
-                wires.both(chip, under, outer);
+                links.both(chip, inside, inner);
+                links.both(chip, under, outer);
             }
         }
     }
@@ -221,15 +221,15 @@ Slice cluster(std::int64_t in_node, std::int64_t nodes, std::int64_t leaf = 0, R
 TEST_CASE("network: a send between nodes spreads over the NICs of its node as far as the inner tier allows") {
     const Slice on = cluster(4, 3);
     for (const auto& [inner, outer] : std::vector<std::pair<std::int64_t, std::int64_t>>{{9, 1}, {2, 1}, {1, 5}}) {
-        const Cluster wires(4, 3, inner, outer);
+        const Cluster links(4, 3, inner, outer);
         const std::vector<double> rates = {static_cast<double>(inner), static_cast<double>(outer)};
-        for (std::size_t a = 0; a < wires.chips; ++a) {
-            for (std::size_t b = 0; b < wires.chips; ++b) {
+        for (std::size_t a = 0; a < links.chips; ++a) {
+            for (std::size_t b = 0; b < links.chips; ++b) {
                 if (a == b) continue;
                 const Chip from{{static_cast<std::int64_t>(a) % 4, static_cast<std::int64_t>(a) / 4}};
                 const Chip to{{static_cast<std::int64_t>(b) % 4, static_cast<std::int64_t>(b) / 4}};
                 CHECK(send_load(on, from, to)->transfer_s(1, rates) ==
-                      approx(1 / static_cast<double>(wires.wires.flow(a, b))));
+                      approx(1 / static_cast<double>(links.links.flow(a, b))));
             }
         }
     }
@@ -244,14 +244,14 @@ TEST_CASE("network: a send between nodes spreads over the NICs of its node as fa
 TEST_CASE("network: traffic that leaves a leaf is limited by its narrow uplink") {
     // Leaves of two nodes of two, with an oversubscription of 3: 4/3 ports.
     const Slice on = cluster(2, 4, 4, Rational(3));
-    const Cluster wires(2, 4, 9 * 3, 3, 2, 4);
-    for (std::size_t a = 0; a < wires.chips; ++a) {
-        for (std::size_t b = 0; b < wires.chips; ++b) {
+    const Cluster links(2, 4, 9 * 3, 3, 2, 4);
+    for (std::size_t a = 0; a < links.chips; ++a) {
+        for (std::size_t b = 0; b < links.chips; ++b) {
             if (a == b) continue;
             const Chip from{{static_cast<std::int64_t>(a) % 2, static_cast<std::int64_t>(a) / 2}};
             const Chip to{{static_cast<std::int64_t>(b) % 2, static_cast<std::int64_t>(b) / 2}};
             CHECK(send_load(on, from, to)->transfer_s(1, {9 * 3, 3}) ==
-                  approx(1 / static_cast<double>(wires.wires.flow(a, b))));
+                  approx(1 / static_cast<double>(links.links.flow(a, b))));
         }
     }
     CHECK(send_load(on, Chip{{0, 0}}, Chip{{0, 1}})->transfer_s(1, {9, 1}) == approx(1.0 / 2));

@@ -84,7 +84,7 @@ struct Sizes {
 
 struct MeshAxis {
     Size axis;
-    std::vector<std::string> wires;  ///< after `on`
+    std::vector<std::string> links;  ///< after `on`
 };
 
 struct Mesh {

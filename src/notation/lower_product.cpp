@@ -201,10 +201,10 @@ Result<Operand> ExprLowering::product(const ast::Expr& expr, const Needed& neede
     std::vector<Operand> inputs = std::move(inputs_made);
     std::set<std::string_view> all;
     for (const Operand& input : inputs) all.insert(input.dims.begin(), input.dims.end());
-    if (all.size() > most_product_dims) {
+    if (all.size() > max_product_dims) {
         return source_.fail_at(expr.span, "too_many_dimensions",
                                fmt::format("the operands of a product have {} dimensions; the maximum is {}",
-                                           all.size(), most_product_dims));
+                                           all.size(), max_product_dims));
     }
     const std::vector<Operand> written = inputs;
     ROOFLINE_CHECK(match_anonymous(expr, inputs));

@@ -12,7 +12,7 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{64} << 20U;
+constexpr std::size_t max_bytes = std::size_t{64} << 20U;
 
 }  // namespace
 
@@ -21,9 +21,9 @@ Result<Program> parse_program(std::string_view text, std::string_view source_nam
 }
 
 Result<Program> parse_program(std::string_view text, std::string_view source_name, const Choices& choices) {
-    if (text.size() > most_bytes) {
+    if (text.size() > max_bytes) {
         return fail("too_large",
-                    fmt::format("the program is {} bytes long; the maximum is {}", text.size(), most_bytes));
+                    fmt::format("the program is {} bytes long; the maximum is {}", text.size(), max_bytes));
     }
     const Source source(text, std::string(source_name));
     ROOFLINE_TRY(auto syntax, parse_syntax(source));
@@ -34,7 +34,7 @@ Result<Program> parse_program(std::string_view text, std::string_view source_nam
 }
 
 Result<DimRoles> parse_roles(std::string_view text, std::string_view source_name) {
-    if (text.size() > most_bytes) return fail("too_large", "the program is too long");
+    if (text.size() > max_bytes) return fail("too_large", "the program is too long");
     const Source source(text, std::string(source_name));
     ROOFLINE_TRY(auto syntax, parse_syntax(source));
     DimRoles roles;
@@ -51,7 +51,7 @@ Result<DimRoles> parse_roles(std::string_view text, std::string_view source_name
 }
 
 Result<Sizes> parse_sizes(std::string_view text, std::string_view source_name) {
-    if (text.size() > most_bytes) return fail("too_large", "the list of sizes is too long");
+    if (text.size() > max_bytes) return fail("too_large", "the list of sizes is too long");
     const Source source(text, std::string(source_name));
     ROOFLINE_TRY(auto syntax, parse_syntax(source));
     Sizes sizes;

@@ -213,28 +213,28 @@ private:
         ast::Mesh mesh;
         do {
             ROOFLINE_TRY(auto axis, named_size("a mesh axis"));
-            ROOFLINE_TRY(auto wires, this->wires());
-            mesh.axes.push_back({std::move(axis), std::move(wires)});
+            ROOFLINE_TRY(auto links, this->links());
+            mesh.axes.push_back({std::move(axis), std::move(links)});
         } while (tokens_.accept(","));
         return ast::Item(std::move(mesh));
     }
 
-    Result<std::vector<std::string>> wires() {
-        std::vector<std::string> wires;
-        if (tokens_.peek().kind != TokenKind::word || tokens_.peek().text != "on") return wires;
+    Result<std::vector<std::string>> links() {
+        std::vector<std::string> links;
+        if (tokens_.peek().kind != TokenKind::word || tokens_.peek().text != "on") return links;
         tokens_.take();
         do {
             if (tokens_.peek().kind != TokenKind::word) {
                 return tokens_.expected("a tier of the network", "write `on ici.0`, `on ici.0+ici.1` or `on nvlink`");
             }
-            std::string wire(tokens_.take().text);
+            std::string link(tokens_.take().text);
             if (tokens_.accept(".")) {
                 if (tokens_.peek().kind != TokenKind::number) return tokens_.expected("the number of a torus axis");
-                wire += fmt::format(".{}", tokens_.take().text);
+                link += fmt::format(".{}", tokens_.take().text);
             }
-            wires.push_back(std::move(wire));
+            links.push_back(std::move(link));
         } while (tokens_.accept("+"));
-        return wires;
+        return links;
     }
 
     Result<ast::Item> sizes() {

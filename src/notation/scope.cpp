@@ -40,11 +40,10 @@ std::int64_t Scope::size_of(const std::string& anonymous_dim) const {
 }
 
 Status Scope::mesh(const std::vector<ast::MeshAxis>& axes) {
-    constexpr std::size_t most_axes = 64;
-    for (const auto& [axis, wires] : axes) {
-        if (program_.mesh.size() == most_axes) {
-            return source_.fail_at(axis.span, "too_many_axes",
-                                   fmt::format("the mesh has more than {} axes", most_axes));
+    constexpr std::size_t max_axes = 64;
+    for (const auto& [axis, links] : axes) {
+        if (program_.mesh.size() == max_axes) {
+            return source_.fail_at(axis.span, "too_many_axes", fmt::format("the mesh has more than {} axes", max_axes));
         }
         const bool known = std::any_of(program_.mesh.begin(), program_.mesh.end(),
                                        [&](const auto& other) { return other.name == axis.name; });
@@ -52,7 +51,7 @@ Status Scope::mesh(const std::vector<ast::MeshAxis>& axes) {
             return source_.fail_at(axis.span, "duplicate_axis",
                                    fmt::format("mesh axis `{}` is given twice", axis.name));
         }
-        program_.mesh.push_back({axis.name, axis.size, wires});
+        program_.mesh.push_back({axis.name, axis.size, links});
     }
     return {};
 }

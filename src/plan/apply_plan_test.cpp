@@ -60,8 +60,7 @@ TEST_CASE("data parallelism splits sequences; fsdp splits weights over their wid
     CHECK(type_of(planned({.fsdp = 2, .context = 4}), "Wd") == "[F, D_{fsdp}]");
 }
 
-TEST_CASE(
-    "tensor parallelism splits heads, columns and vocabulary; what is between the blocks lies over it by its tokens") {
+TEST_CASE("tensor parallelism splits heads, columns and vocabulary; activations between blocks are split by tokens") {
     const Program program = planned({.tensor = 4});
     CHECK(type_of(program, "Wq") == "[D, K_{tensor}, G, H]");
     CHECK(type_of(program, "Wo") == "[K_{tensor}, G, J, D]");
@@ -93,8 +92,8 @@ TEST_CASE("more members than KV heads split the query heads") {
 }
 
 TEST_CASE(
-    "sequence parallelism has tokens outside of attention and heads inside; context parallelism has tokens "
-    "everywhere") {
+    "sequence parallelism splits tokens outside of attention and heads inside; context parallelism splits "
+    "tokens everywhere") {
     const Program sequence = planned({.sequence = 4});
     CHECK(type_of(sequence, "X") == "[B, T_{sequence}, D]");
     CHECK(type_of(sequence, "Q") == "[B, T, K_{sequence}, G, H]");

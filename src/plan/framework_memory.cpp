@@ -122,9 +122,10 @@ Result<FrameworkMemory> unit_memory(const TrainingProgram& step, const std::vect
         if (shares <= holders_of(types[gradient->value], system)) continue;
         const auto bytes = bytes_in(step.program, gradient->value, gradient->repeats);
         if (!bytes) return fail("no_size", "the bytes of gradients cannot be counted");
-        memory.apart += *bytes / shares;
+        memory.extra_reserved += *bytes / shares;
     }
-    if (units.shared_out || memory.apart > 0) memory.apart += std::max(units.root, 2 * units.largest_layer());
+    if (units.shared_out || memory.extra_reserved > 0)
+        memory.extra_reserved += std::max(units.root, 2 * units.largest_layer());
     return memory;
 }
 

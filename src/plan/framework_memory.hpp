@@ -33,8 +33,9 @@ struct FrameworkHabits {
 
 /// Bytes on one chip.
 struct FrameworkMemory {
-    double held = 0;   ///< from the forward to the backward pass: units that are not resharded in between
-    double apart = 0;  ///< reserved by a caching allocator in blocks that do not fit any tensor held at the peak
+    double held = 0;  ///< from the forward to the backward pass: units that are not resharded in between
+    double extra_reserved =
+        0;  ///< reserved by a caching allocator in blocks that do not fit any tensor held at the peak
 };
 
 /// Returns what FSDP units hold. PyTorch's root unit (all parameters that are in no layer) and its last layer stay

@@ -60,25 +60,23 @@ TEST_CASE("FSDP's root and its last layer stay gathered; all-gathers have memory
     step.add("E", StepRole::param);
     step.add("W", StepRole::param, {"L"});
     CHECK(step.memory().held == approx(120 + 200));
-    CHECK(step.memory().apart == approx(400));
+    CHECK(step.memory().extra_reserved == approx(400));
     step.step.program.sizes["V"] = 60;
     CHECK(step.memory().held == approx(1200 + 200));
-    CHECK(step.memory().apart == approx(1200));
+    CHECK(step.memory().extra_reserved == approx(1200));
     // Parameters that no axis shards are not gathered.
     WrittenStep whole("mesh data=4\nD=10, F=10\nparam E : bf16[D, F]\n");
     whole.add("E", StepRole::param);
     CHECK(whole.memory().held == 0);
-    CHECK(whole.memory().apart == 0);
+    CHECK(whole.memory().extra_reserved == 0);
 }
 
-TEST_CASE(
-    "what is split for good is gathered in parts, and states that are shared out have their gradients beside "
-    "replicas") {
+TEST_CASE("shards that stay split are gathered in parts, and sharded states keep their gradients besides replicas") {
     WrittenStep step("mesh fsdp=2, tensor=2\nD=10, F=10\nparam E : bf16[D_{fsdp}, F_{tensor}]\n");
     step.add("E", StepRole::param);
     step.stay[step.find("E")] = {"tensor"};
     CHECK(step.memory().held == approx(100));
-    CHECK(step.memory().apart == approx(100));
+    CHECK(step.memory().extra_reserved == approx(100));
     // With a pipeline: 400 bytes of gradients in f32, of which one chip of four updates a quarter, and 200 bytes of
     // gathered parameters.
     WrittenStep replicas("mesh data=4\nD=10, F=10\nparam E : bf16[D, F]\nG : f32[D, F]\nM : f32[D_{data}, F]\n");
@@ -86,7 +84,7 @@ TEST_CASE(
     replicas.add("G", StepRole::gradient, {}, "E");
     replicas.add("M", StepRole::optimizer_state, {}, "E");
     CHECK(replicas.memory().held == 0);
-    CHECK(replicas.memory().apart == approx(400 / 4.0 + 200));
+    CHECK(replicas.memory().extra_reserved == approx(400 / 4.0 + 200));
 }
 
 // X has 8 x 10 elements of 2 bytes; logits have 8 x 50 of 4 bytes, or of 2 if the loss converts them.

@@ -173,7 +173,7 @@ TEST_CASE("the parameters that FSDP gathers as its root are counted with its uni
 
 // W and U have 10 x 20 elements in bf16, and so has each of four experts of V; N is not an operand of a contraction.
 TEST_CASE(
-    "where products add to gradients, one tensor for each shape of a layer's weights stands in for what they give") {
+    "if matmuls accumulate into gradients, one tensor per shape of a layer's weights stands in for their results") {
     const std::string sizes =
         "B=8, D=10, F=20, E=4, L=3, M=2\nX : bf16[B, D]\nH : bf16[B, F]\nY : bf16[E, B, D]\nZ : bf16[E, B, F]\n"
         "param W : bf16[D, F]\nparam U : bf16[D, F]\nparam V : bf16[E, D, F]\nparam N : bf16[D]\n"

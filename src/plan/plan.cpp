@@ -44,7 +44,7 @@ Status read_axis(const MeshAxis& axis, Plan& plan) {
     if (axis.size < 1)
         return fail("bad_plan", fmt::format("{}={}: an axis must have at least one chip", axis.name, axis.size));
     plan.*known->size = axis.size;
-    if (!axis.wires.empty()) plan.wires[std::string(name)] = axis.wires;
+    if (!axis.links.empty()) plan.links[std::string(name)] = axis.links;
     return {};
 }
 
@@ -156,9 +156,9 @@ std::vector<MeshAxis> mesh_of(const Plan& plan) {
     std::vector<MeshAxis> mesh;
     for (const PlanAxis& axis : axes) {
         if (plan.*axis.size == 1) continue;
-        const auto wires = plan.wires.find(axis.name);
+        const auto links = plan.links.find(axis.name);
         mesh.push_back({std::string(axis.name), plan.*axis.size,
-                        wires == plan.wires.end() ? std::vector<std::string>{} : wires->second});
+                        links == plan.links.end() ? std::vector<std::string>{} : links->second});
     }
     return mesh;
 }

@@ -30,7 +30,7 @@ struct Plan {
     /// whole on every member.
     bool tensor_tokens = true;
     /// The links that an axis was placed on: "ici.0", "nvlink".
-    std::map<std::string, std::vector<std::string>, std::less<>> wires{};
+    std::map<std::string, std::vector<std::string>, std::less<>> links{};
 
     bool operator==(const Plan&) const = default;
 

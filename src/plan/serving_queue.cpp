@@ -10,17 +10,17 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::int64_t most_output = 1'000'000'000;
+constexpr std::int64_t max_output = 1'000'000'000;
 
 /// A sequence in decoding.
 struct RunningRequest {
-    std::int64_t last_step = 0;  ///< the iteration that makes its last token
-    std::int64_t number = 0;     ///< of the request
+    std::int64_t last_iteration = 0;  ///< the iteration that makes its last token
+    std::int64_t number = 0;          ///< of the request
     double first_token_s = 0;
 
     /// The request that finishes first has the highest priority.
     bool operator<(const RunningRequest& other) const {
-        return last_step != other.last_step ? last_step > other.last_step : number > other.number;
+        return last_iteration != other.last_iteration ? last_iteration > other.last_iteration : number > other.number;
     }
 };
 
@@ -36,7 +36,7 @@ public:
         while (finished_ < all_) {
             take_in();
             if (entering_ > 0) {
-                prompt_step();
+                prompt_iteration();
             } else {
                 decode_until_one_is_done();
             }
@@ -67,29 +67,29 @@ private:
         chunks_left_ = std::max<std::int64_t>(1, load_.chunks);
     }
 
-    void prompt_step() {
+    void prompt_iteration() {
         const auto chunks = static_cast<double>(std::max<std::int64_t>(1, load_.chunks));
-        now_s_ += costs_.prompts_s(static_cast<double>(entering_)) / chunks + (running_.empty() ? 0 : step_s());
-        ++step_;
+        now_s_ += costs_.prompts_s(static_cast<double>(entering_)) / chunks + (running_.empty() ? 0 : iteration_s());
+        ++iteration_;
         if (--chunks_left_ > 0) return;
         for (; entering_ > 0; --entering_) {
             const double waited = now_s_ - waiting_.front();
             waited_s_ += waited;
             if (entered_ >= load_.requests) later_waited_s_ += waited;
-            running_.push({step_ + output_of(entered_) - 1, entered_, now_s_});
+            running_.push({iteration_ + output_of(entered_) - 1, entered_, now_s_});
             waiting_.pop_front();
             ++entered_;
         }
     }
 
     void decode_until_one_is_done() {
-        const std::int64_t steps = running_.top().last_step - step_;
-        now_s_ += static_cast<double>(steps) * step_s();
-        step_ += steps;
+        const std::int64_t iterations = running_.top().last_iteration - iteration_;
+        now_s_ += static_cast<double>(iterations) * iteration_s();
+        iteration_ += iterations;
     }
 
     void finish() {
-        while (!running_.empty() && running_.top().last_step <= step_) {
+        while (!running_.empty() && running_.top().last_iteration <= iteration_) {
             const RunningRequest done = running_.top();
             running_.pop();
             ++finished_;
@@ -113,10 +113,10 @@ private:
 
     [[nodiscard]] std::int64_t running() const { return static_cast<std::int64_t>(running_.size()); }
 
-    double step_s() {
-        const auto found = steps_s_.find(running());
-        if (found != steps_s_.end()) return found->second;
-        return steps_s_.emplace(running(), costs_.step_s(static_cast<double>(running()))).first->second;
+    double iteration_s() {
+        const auto found = iterations_s_.find(running());
+        if (found != iterations_s_.end()) return found->second;
+        return iterations_s_.emplace(running(), costs_.iteration_s(static_cast<double>(running()))).first->second;
     }
 
     const ServingLoad& load_;
@@ -128,7 +128,7 @@ private:
     std::int64_t entered_ = 0;
     std::int64_t entering_ = 0;  ///< requests whose prompts are being processed
     std::int64_t chunks_left_ = 0;
-    std::int64_t step_ = 0;
+    std::int64_t iteration_ = 0;
     std::deque<double> waiting_;  ///< arrival times
     std::priority_queue<RunningRequest> running_;
     double now_s_ = 0;
@@ -137,16 +137,16 @@ private:
     double decoded_s_ = 0;  ///< of all requests, from the first token to the last
     double token_s_ = 0;    ///< the sum over requests with further tokens of the mean time of each of these
     std::int64_t decoded_ = 0;
-    std::map<std::int64_t, double> steps_s_;
+    std::map<std::int64_t, double> iterations_s_;
 };
 
 }  // namespace
 
 ServingTimes serving_times(const ServingLoad& load, const ServingCosts& costs) {
     ServingLoad sound = load;
-    sound.requests = std::clamp<std::int64_t>(load.requests, 1, most_requests);
+    sound.requests = std::clamp<std::int64_t>(load.requests, 1, max_requests);
     sound.rounds = std::clamp<std::int64_t>(load.rounds, 1, 100);
-    sound.output = std::clamp<std::int64_t>(load.output, 1, most_output);
+    sound.output = std::clamp<std::int64_t>(load.output, 1, max_output);
     sound.spread = std::clamp(load.spread, 0.0, 1.0);
     return Server(sound, costs).run();
 }

@@ -22,7 +22,8 @@ struct ServingLoad {
 
 /// The times of a server's iterations, in seconds.
 struct ServingCosts {
-    std::function<double(double)> step_s;     ///< of an iteration that decodes one token for each of so many sequences
+    std::function<double(double)>
+        iteration_s;                          ///< of an iteration that decodes one token for each of so many sequences
     std::function<double(double)> prompts_s;  ///< added by so many prompts to the iterations that process them
 };
 
@@ -38,7 +39,7 @@ struct ServingTimes {
 };
 
 /// The maximum number of requests that are simulated at a time.
-inline constexpr std::int64_t most_requests = 100'000;
+inline constexpr std::int64_t max_requests = 100'000;
 
 /// Simulates the schedule of vLLM, SGLang and TensorRT-LLM: the request that has waited longest is admitted first, as
 /// soon as its cache fits. An iteration makes one token for every running sequence and also processes prompts, or a

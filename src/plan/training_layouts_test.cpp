@@ -125,7 +125,7 @@ TEST_CASE("tensor parallelism has two all-reduces in either pass of a layer") {
 }
 
 TEST_CASE(
-    "sequence parallelism beside it has as many all-gathers and reduce-scatters, and gathers once more for weights") {
+    "with sequence parallelism it has as many all-gathers and reduce-scatters, and one more all-gather for weights") {
     // Korthikanti et al. 2022, 4.2.2: the input of a block is kept split, and gathered again for the gradients of
     // weights.
     for (const std::int64_t microbatches : {1, 4}) {

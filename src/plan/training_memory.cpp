@@ -89,25 +89,25 @@ Result<TrainingMemory> training_memory(const TrainingProgram& step, const Progra
     if (habits.fsdp_units) {
         ROOFLINE_TRY(const auto units, unit_memory(step, types, stay, system));
         live.peak += units.held;
-        memory.apart += units.apart;
+        memory.extra_reserved += units.extra_reserved;
     }
     if (habits.stored_casts) {
         ROOFLINE_TRY(const auto left, block_left_by_cast(local));
-        memory.apart += left;
+        memory.extra_reserved += left;
     }
     memory.activations = live.kept;
     double peak = live.peak;
     if (habits.copied_norm) {  // uses blocks of former activations, as far as they suffice
         ROOFLINE_TRY(const auto copies, copied_gradient_bytes(step, types, system));
-        memory.apart += std::max(copies - peak, 0.0);
+        memory.extra_reserved += std::max(copies - peak, 0.0);
     }
     if (habits.unfused) {  // activations are freed when the optimizer runs, but their blocks are not
         ROOFLINE_TRY(const auto optimizer, unfused_bytes(step, types, system));
-        memory.apart += std::min(peak, optimizer);
+        memory.extra_reserved += std::min(peak, optimizer);
         peak = std::max(peak, optimizer);
     }
     memory.working = std::max(peak - live.kept, 0.0);
-    if (habits.flat_optimizer) memory.apart += memory.gradients;
+    if (habits.flat_optimizer) memory.extra_reserved += memory.gradients;
     const MemoryLevel* hbm = system.machine().level("hbm");
     if (hbm != nullptr) {
         if (const auto capacity = hbm->total_capacity()) memory.capacity = capacity->value;

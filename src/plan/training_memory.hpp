@@ -19,7 +19,7 @@ struct TrainingMemory {
     double optimizer = 0;
     double activations = 0;  ///< kept from the forward to the backward pass, of all micro-batches in flight
     double working = 0;      ///< everything else held at the peak: results that are still to be read, gathered weights
-    double apart =
+    double extra_reserved =
         0;  ///< additionally reserved by a caching allocator, in blocks that fit nothing else; not in total()
     std::optional<double> capacity;  ///< of the chip's main memory; empty: not known
 

@@ -101,8 +101,7 @@ TEST_CASE("an optimizer of plain operations has 12 bytes per parameter, or 8 wit
 
 // For 600 parameters: 12 bytes of an unfused optimizer use the memory of 4 rows of activations, and more beside their
 // blocks.
-TEST_CASE(
-    "an allocator keeps blocks of activations when an unfused optimizer works, and of gradients that were flattened") {
+TEST_CASE("an allocator keeps blocks of activations while an unfused optimizer runs, and of flattened gradients") {
     const System system = one_h100();
     const auto step = training_step(forward_of_600(), {});
     REQUIRE(step);
@@ -112,24 +111,24 @@ TEST_CASE(
         return *memory;
     };
     const TrainingMemory plain = memory_with({});
-    CHECK(plain.apart == 0);
+    CHECK(plain.extra_reserved == 0);
     FrameworkHabits habits;
     habits.unfused = true;
-    CHECK(memory_with(habits).apart == approx(plain.activations + plain.working));
+    CHECK(memory_with(habits).extra_reserved == approx(plain.activations + plain.working));
     habits.flat_optimizer = true;
-    CHECK(memory_with(habits).apart == approx(plain.activations + plain.working + 2 * 600));
+    CHECK(memory_with(habits).extra_reserved == approx(plain.activations + plain.working + 2 * 600));
     CHECK(memory_with(habits).total() == approx((2 + 2 + 12 + 12) * 600));
     // Copies for the norm reuse the blocks of activations; the rest of 4 bytes each is additional.
     habits = {};
     habits.copied_norm = true;
     const double activations = plain.activations + plain.working;
     REQUIRE(activations < 4 * 600);
-    CHECK(memory_with(habits).apart == approx(4 * 600 - activations));
+    CHECK(memory_with(habits).extra_reserved == approx(4 * 600 - activations));
     TrainingOptions options;
     options.f32_gradients = true;
     const auto wide = training_step(forward_of_600(), options);
     REQUIRE(wide);
-    CHECK(training_memory(*wide, wide->program, {}, system, {}, habits)->apart == 0);
+    CHECK(training_memory(*wide, wide->program, {}, system, {}, habits)->extra_reserved == 0);
 }
 
 }  // namespace roofline::core

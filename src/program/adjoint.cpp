@@ -123,7 +123,7 @@ std::vector<std::string> counts_around(const ForwardDraft& forward, ValueId id) 
 
 Result<TrainingProgram> training_step(const Program& forward, const TrainingOptions& options) {
     ROOFLINE_CHECK(check_options(options));
-    ROOFLINE_TRY(auto draft, take_apart(forward));
+    ROOFLINE_TRY(auto draft, analyse_forward(forward));
     ROOFLINE_CHECK(check_kept(draft, options));
     Names names(draft.program);
     ROOFLINE_TRY(auto backward, differentiate(draft, options, names));

@@ -73,7 +73,7 @@ struct StepTensor {
 
 enum class StepPhase {
     forward,
-    again,  ///< what the backward pass recomputes
+    recomputation,  ///< of the forward pass, in the backward pass
     backward,
     optimizer,
 };

@@ -150,7 +150,7 @@ private:
         }
         ROOFLINE_CHECK(block(at, inner));
         for (std::size_t i = 0; i < shared.size(); ++i) {
-            const ValueId sum = again(sums[i]);
+            const ValueId sum = reassigned(sums[i]);
             inner.nodes.emplace_back(DraftStatement{sum, added(shared[i]), StepPhase::backward, value(shared[i]).part});
             pending_[shared[i]] = {forward_tensor(sum)};
             locked_[shared[i]] = false;
@@ -179,7 +179,7 @@ private:
         std::vector<DraftStatement> last;
         for (const auto& [carry, before] : carried) {
             Formula sum = pending_[carry.inside].empty() ? forward_tensor(before) : added(carry.inside);
-            const ValueId id = again(before);
+            const ValueId id = reassigned(before);
             if (carried.size() > 1) {  // the sum for another value may still read the one that this overwrites
                 const ValueId apart = gradient_value(carry.inside);
                 inner.nodes.emplace_back(DraftStatement{apart, sum, StepPhase::backward, value(carry.inside).part});
@@ -333,7 +333,7 @@ private:
         const Formula sum = added(id);
         if (sum.is_tensor() && !own) return;
         const auto summed = result_.sums.find(id);
-        const ValueId gradient = summed != result_.sums.end() ? again(summed->second) : gradient_value(id);
+        const ValueId gradient = summed != result_.sums.end() ? reassigned(summed->second) : gradient_value(id);
         made.params.push_back({gradient, sum, StepPhase::backward, value(id).part});
         pending_[id] = {forward_tensor(gradient)};
     }
@@ -398,7 +398,7 @@ private:
     }
 
     // Returns the same tensor, assigned again in a repeat.
-    ValueId again(ValueId id) {
+    ValueId reassigned(ValueId id) {
         Value next = value(id);
         next.carried = true;
         forward_.program.values.push_back(std::move(next));

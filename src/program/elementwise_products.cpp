@@ -17,7 +17,7 @@ namespace {
 
 using Dims = std::vector<std::string>;
 
-bool is_step(const Op& op) {
+bool is_multiplication(const Op& op) {
     return op.kind == OpKind::apply && op.function == "mul" && op.inputs.size() + op.constants.size() == 2;
 }
 
@@ -40,11 +40,11 @@ double points_of(const Dims& dims, const Sizes& sizes) {
 }
 
 // The pairwise multiplications of a statement's products, and which of them are operands of others.
-class ProductSteps {
+class PairwiseProducts {
 public:
-    explicit ProductSteps(const Statement& statement) : ops_(statement.ops) {
+    explicit PairwiseProducts(const Statement& statement) : ops_(statement.ops) {
         for (std::size_t i = 0; i < ops_.size(); ++i) {
-            if (is_step(ops_[i])) makers_[ops_[i].output.value] = i;
+            if (is_multiplication(ops_[i])) makers_[ops_[i].output.value] = i;
             for (const Operand& input : ops_[i].inputs) ++uses_[input.value];
         }
     }
@@ -57,8 +57,8 @@ public:
         return ops_[made->second].arithmetic == outer.arithmetic ? &made->second : nullptr;
     }
 
-    void gather(std::size_t step, ElementwiseProduct& product) const {
-        const Op& op = ops_[step];
+    void gather(std::size_t operation, ElementwiseProduct& product) const {
+        const Op& op = ops_[operation];
         for (const Operand& input : op.inputs) {
             if (const std::size_t* inner = inside(op, input)) {
                 gather(*inner, product);
@@ -67,7 +67,7 @@ public:
             }
         }
         product.numbers.insert(product.numbers.end(), op.constants.begin(), op.constants.end());
-        product.steps.push_back(step);
+        product.operations.push_back(operation);
     }
 
     [[nodiscard]] std::set<std::size_t> outermost() const {
@@ -91,13 +91,16 @@ private:
 class Reordered {
 public:
     Reordered(Program& program, Statement& statement, const ElementwiseProduct& product)
-        : program_(program), statement_(statement), product_(product), root_(statement.ops[product.steps.back()]) {}
+        : program_(program),
+          statement_(statement),
+          product_(product),
+          root_(statement.ops[product.operations.back()]) {}
 
     // The cost of the multiplications: each point of a result is one.
     [[nodiscard]] double cost_now() const {
         double cost = 0;
-        for (const std::size_t step : product_.steps)
-            cost += points_of(statement_.ops[step].output.dims, program_.sizes);
+        for (const std::size_t operation : product_.operations)
+            cost += points_of(statement_.ops[operation].output.dims, program_.sizes);
         return cost;
     }
 
@@ -135,17 +138,18 @@ public:
         if (!product_.numbers.empty()) {
             const auto least = smallest(left);
             Operand& place = left[static_cast<std::size_t>(least - left.begin())];
-            for (const Constant& number : product_.numbers) place = step({place}, number);
+            for (const Constant& number : product_.numbers) place = operation({place}, number);
         }
         for (const Pair& pair : order) {
-            left[pair.first] = step({left[pair.first], left[pair.second]}, std::nullopt);
+            left[pair.first] = operation({left[pair.first], left[pair.second]}, std::nullopt);
             left.erase(left.begin() + static_cast<std::ptrdiff_t>(pair.second));
         }
         std::vector<Op> ops;
         for (std::size_t i = 0; i < statement_.ops.size(); ++i) {
-            if (i == product_.steps.back()) {
+            if (i == product_.operations.back()) {
                 ops.insert(ops.end(), made_.begin(), made_.end());
-            } else if (std::find(product_.steps.begin(), product_.steps.end(), i) == product_.steps.end()) {
+            } else if (std::find(product_.operations.begin(), product_.operations.end(), i) ==
+                       product_.operations.end()) {
                 ops.push_back(std::move(statement_.ops[i]));
             }
         }
@@ -159,14 +163,14 @@ private:
         });
     }
 
-    Operand step(std::vector<Operand> inputs, const std::optional<Constant>& number) {
-        const bool last = made_.size() + 1 == product_.steps.size();
+    Operand operation(std::vector<Operand> inputs, const std::optional<Constant>& number) {
+        const bool last = made_.size() + 1 == product_.operations.size();
         Op op = root_;
         op.constants.clear();
         if (number) op.constants.push_back({1, number->value});
         op.inputs = std::move(inputs);
         if (!last) {
-            op.output = {statement_.ops[product_.steps[made_.size()]].output.value, together(op.inputs)};
+            op.output = {statement_.ops[product_.operations[made_.size()]].output.value, together(op.inputs)};
             Value& value = program_.values[op.output.value];
             value.type.axes.clear();
             for (const std::string& dim : op.output.dims) value.type.axes.push_back({dim, {}});
@@ -205,20 +209,20 @@ void put_in_order(Program& program, Statement& statement) {
     // In a * b * c all three operands come before the first multiplication.
     const std::function<void(std::size_t)> visit = [&](std::size_t place) {
         std::vector<std::size_t> chain{place};
-        while (is_step(statement.ops[chain.back()])) {
+        while (is_multiplication(statement.ops[chain.back()])) {
             const auto left = maker_of(statement.ops[chain.back()].inputs.front());
-            if (!left || !is_step(statement.ops[*left])) break;
+            if (!left || !is_multiplication(statement.ops[*left])) break;
             chain.push_back(*left);
         }
-        for (const std::size_t step : std::views::reverse(chain)) {
-            for (const Operand& input : statement.ops[step].inputs) {
+        for (const std::size_t operation : std::views::reverse(chain)) {
+            for (const Operand& input : statement.ops[operation].inputs) {
                 const auto made = maker_of(input);
                 const bool inside = made && std::find(chain.begin(), chain.end(), *made) != chain.end();
                 if (made && !inside && !seen.contains(*made)) visit(*made);
             }
         }
-        for (const std::size_t step : std::views::reverse(chain)) {
-            if (seen.insert(step).second) order.push_back(step);
+        for (const std::size_t operation : std::views::reverse(chain)) {
+            if (seen.insert(operation).second) order.push_back(operation);
         }
     };
     for (std::size_t i = 0; i < statement.ops.size(); ++i) {
@@ -317,11 +321,11 @@ void order_block(Program& program, Block& block) {
 
 std::vector<ElementwiseProduct> elementwise_products(const Statement& statement) {
     std::vector<ElementwiseProduct> found;
-    const ProductSteps steps(statement);
-    for (const std::size_t outermost : steps.outermost()) {
+    const PairwiseProducts operations(statement);
+    for (const std::size_t outermost : operations.outermost()) {
         ElementwiseProduct product;
-        steps.gather(outermost, product);
-        if (product.factors.size() > 1 && product.steps.size() > 1) found.push_back(std::move(product));
+        operations.gather(outermost, product);
+        if (product.factors.size() > 1 && product.operations.size() > 1) found.push_back(std::move(product));
     }
     return found;
 }
@@ -342,8 +346,8 @@ std::string order_text(const Program& program, const Statement& statement, const
         if (made != texts.end()) return fmt::format("({})", made->second);
         return program.values[operand.value].intermediate ? "(...)" : value_name(program, operand.value);
     };
-    for (const std::size_t step : product.steps) {
-        const Op& op = statement.ops[step];
+    for (const std::size_t operation : product.operations) {
+        const Op& op = statement.ops[operation];
         text = text_of(op.inputs.front());
         text += op.constants.empty() ? " * " + text_of(op.inputs.back()) : fmt::format(" * {}", op.constants[0].value);
         texts[op.output.value] = text;

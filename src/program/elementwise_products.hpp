@@ -14,7 +14,7 @@ namespace roofline::core {
 /// An elementwise product of a statement: the indices of the operations that it consists of, one per pair of factors
 /// and one per number, the last one at the end. Factors are in the order in which these operations take them.
 struct ElementwiseProduct {
-    std::vector<std::size_t> steps;
+    std::vector<std::size_t> operations;
     std::vector<Operand> factors;
     std::vector<Constant> numbers;
 };

@@ -49,12 +49,12 @@ struct FunctionInfo {
     RowStatistics statistics{};
     /// Number of earlier positions that a position of the result reads, along the dimension that the function works
     /// along.
-    int steps_back = 0;
+    int positions_back = 0;
 
     /// Whether positions of the result depend on a number of positions before or after them: the number of taps, or
-    /// steps_back.
+    /// positions_back.
     [[nodiscard]] bool looks_back() const {
-        return kind == FunctionKind::slide || kind == FunctionKind::correlate || steps_back > 0;
+        return kind == FunctionKind::slide || kind == FunctionKind::correlate || positions_back > 0;
     }
 };
 

@@ -15,7 +15,7 @@ namespace roofline::core {
 
 namespace {
 
-using DimSet = std::bitset<most_product_dims>;
+using DimSet = std::bitset<max_product_dims>;
 using Subset = std::uint32_t;
 
 constexpr std::size_t exact_limit = 10;

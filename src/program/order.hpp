@@ -20,7 +20,7 @@ struct Pair {
 
 /// Returns the pairwise order with the fewest FLOPs: exactly for up to 10 operands, greedily beyond. A dimension is
 /// summed as soon as neither another operand nor the result has it. All sizes must be known, and the operands may have
-/// at most most_product_dims dimensions together.
+/// at most max_product_dims dimensions together.
 [[nodiscard]] std::vector<Pair> cheapest_order(const std::vector<std::vector<std::string>>& operands,
                                                const std::vector<std::string>& result, const Sizes& sizes);
 

@@ -316,8 +316,8 @@ Polynomial masked(const Program& program, const Op& op, const std::vector<std::s
 std::string mesh_text(const std::vector<MeshAxis>& mesh) {
     std::vector<std::string> axes;
     for (const MeshAxis& axis : mesh) {
-        const std::string wires = axis.wires.empty() ? "" : fmt::format(" on {}", fmt::join(axis.wires, "+"));
-        axes.push_back(fmt::format("{}={}{}", axis.name, axis.size, wires));
+        const std::string links = axis.links.empty() ? "" : fmt::format(" on {}", fmt::join(axis.links, "+"));
+        axes.push_back(fmt::format("{}={}{}", axis.name, axis.size, links));
     }
     return fmt::format("{}", fmt::join(axes, ", "));
 }

@@ -84,7 +84,7 @@ struct Operand {
 };
 
 /// Operands of one product have at most this many dimensions together.
-inline constexpr std::size_t most_product_dims = 256;
+inline constexpr std::size_t max_product_dims = 256;
 
 enum class OpKind {
     contract,  ///< contraction: a product of two or more operands, summed over `along`
@@ -173,7 +173,7 @@ struct Block {
 struct MeshAxis {
     std::string name;
     std::int64_t size = 1;
-    std::vector<std::string> wires{};  ///< "ici.1", "nvlink"; innermost first; empty: they are chosen
+    std::vector<std::string> links{};  ///< "ici.1", "nvlink"; innermost first; empty: they are chosen
 
     bool operator==(const MeshAxis&) const = default;
 };

@@ -68,12 +68,12 @@ private:
             if (const auto* statement = std::get_if<DraftStatement>(&node)) want(statement->term);
         }
         std::vector<DraftNode> first;
-        for (const ValueId id : wanted) first.emplace_back(again(id, block));
+        for (const ValueId id : wanted) first.emplace_back(recomputed(id, block));
         block.nodes.insert(block.nodes.begin(), std::make_move_iterator(first.begin()),
                            std::make_move_iterator(first.end()));
     }
 
-    DraftStatement again(ValueId id, DraftBlock& block) {
+    DraftStatement recomputed(ValueId id, DraftBlock& block) {
         Value copy = forward_.program.values[id];
         copy.name = names_.fresh(copy.name + "_again");
         copy.intermediate = false;
@@ -83,7 +83,7 @@ private:
         const Statement& statement = *forward_.statement[id];
         return {made,
                 forward_.made(id, backward_.stashed),
-                StepPhase::again,
+                StepPhase::recomputation,
                 statement.part,
                 statement.using_dtype,
                 statement.span};
@@ -239,7 +239,7 @@ private:
             fuse.kind = Block::Kind::fuse;
             for (const ValueId id : ids) {
                 if (!wanted.contains(id) && !fused) continue;
-                fuse.nodes.emplace_back(again(id, is_local(id, node.id) ? fuse : block));
+                fuse.nodes.emplace_back(recomputed(id, is_local(id, node.id) ? fuse : block));
             }
             if (fuse.nodes.size() == 1) {
                 first.push_back(std::move(fuse.nodes.front()));

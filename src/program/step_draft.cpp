@@ -317,7 +317,7 @@ bool ForwardDraft::inside(std::size_t block, std::size_t outer) const {
     return block == outer;
 }
 
-Result<ForwardDraft> take_apart(const Program& forward) {
+Result<ForwardDraft> analyse_forward(const Program& forward) {
     if (forward.sharded()) {
         return fail("unsupported", "a sharded program cannot be differentiated",
                     "differentiate the program without subscripts, then shard the step");

@@ -66,7 +66,7 @@ struct ForwardDraft {
 };
 
 /// Analyses a forward program. Errors: dimensions without names, a sharded program.
-[[nodiscard]] Result<ForwardDraft> take_apart(const Program& forward);
+[[nodiscard]] Result<ForwardDraft> analyse_forward(const Program& forward);
 
 struct DraftStatement {
     ValueId result = 0;

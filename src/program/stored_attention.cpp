@@ -62,7 +62,7 @@ public:
             Block fused = std::move(std::get<Block>(place->around->nodes[place->node]));
             // Ids are shifted below in the rest of the program and in the block that was removed from it.
             place->around->nodes.erase(place->around->nodes.begin() + static_cast<std::ptrdiff_t>(place->node));
-            take_apart(fused);
+            split_block(fused);
             place->around->nodes.insert(place->around->nodes.begin() + static_cast<std::ptrdiff_t>(place->node),
                                         std::make_move_iterator(fused.nodes.begin()),
                                         std::make_move_iterator(fused.nodes.end()));
@@ -88,7 +88,7 @@ private:
         return std::nullopt;
     }
 
-    void take_apart(Block& fused) {
+    void split_block(Block& fused) {
         for (std::size_t i = 0; i < fused.nodes.size(); ++i) {
             auto& statement = std::get<Statement>(fused.nodes[i]);
             for (const Op& op : statement.ops) program_.values[op.output.value].masks.clear();

@@ -12,8 +12,8 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::size_t most_columns = 1000;
-constexpr std::size_t most_field_bytes = 1'000'000;
+constexpr std::size_t max_columns = 1000;
+constexpr std::size_t max_field_bytes = 1'000'000;
 constexpr const char* quoting =
     "put a field with commas, quotes or line ends between double quotes, and double each quote in it";
 
@@ -73,8 +73,8 @@ Result<bool> CsvReader::read_record() {
     record_line_ = line_;
     while (true) {
         CsvField field{{}, at_};
-        if (fields_.size() == most_columns) {
-            return fail_at(at_, "bad_table", fmt::format("a line has more than {} fields", most_columns));
+        if (fields_.size() == max_columns) {
+            return fail_at(at_, "bad_table", fmt::format("a line has more than {} fields", max_columns));
         }
         const bool is_quoted = at_ < text_.size() && text_[at_] == '"';
         ROOFLINE_CHECK(is_quoted ? read_quoted(field) : read_plain(field));
@@ -127,7 +127,7 @@ Status CsvReader::read_quoted(CsvField& field) {
     line_ += static_cast<int>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(field.offset),
                                          text_.begin() + static_cast<std::ptrdiff_t>(at_), '\n'));
     if (doubled) {
-        if (unescaped_.capacity() == 0) unescaped_.reserve(most_columns);  // keeps views of them valid
+        if (unescaped_.capacity() == 0) unescaped_.reserve(max_columns);  // keeps views of them valid
         field.text = unescaped_.emplace_back(std::move(joined));
     }
     const bool closed =
@@ -137,8 +137,8 @@ Status CsvReader::read_quoted(CsvField& field) {
 }
 
 Status CsvReader::check_field(const CsvField& field, bool plain) const {
-    if (field.text.size() > most_field_bytes) {
-        return fail_at(field.offset, "bad_table", fmt::format("a field has more than {} bytes", most_field_bytes));
+    if (field.text.size() > max_field_bytes) {
+        return fail_at(field.offset, "bad_table", fmt::format("a field has more than {} bytes", max_field_bytes));
     }
     for (std::size_t i = 0; i < field.text.size();) {
         const auto byte = static_cast<unsigned char>(field.text[i]);

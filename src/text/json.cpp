@@ -16,9 +16,9 @@ namespace roofline::core {
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::size_t most_bytes = std::size_t{64} << 20U;
+constexpr std::size_t max_bytes = std::size_t{64} << 20U;
 constexpr std::size_t deepest_nesting = 64;
-constexpr std::size_t most_values = 1'000'000;
+constexpr std::size_t max_values = 1'000'000;
 
 /// Passes bytes to the parser and records how many it has taken.
 class Taken {
@@ -215,8 +215,8 @@ private:
         return false;
     }
     FileValue* add(FileValue::Kind kind, std::size_t offset) {
-        if (++values_ > most_values) {
-            refuse(offset, "too_large", fmt::format("the file has more than {} values", most_values));
+        if (++values_ > max_values) {
+            refuse(offset, "too_large", fmt::format("the file has more than {} values", max_values));
             return nullptr;
         }
         FileValue* made = &root;
@@ -260,8 +260,8 @@ private:
 }  // namespace
 
 Result<FileValue> parse_json(std::string_view text, std::string_view origin) {
-    if (text.size() > most_bytes) {
-        return fail("too_large", fmt::format("the file has {} bytes; the maximum is {}", text.size(), most_bytes));
+    if (text.size() > max_bytes) {
+        return fail("too_large", fmt::format("the file has {} bytes; the maximum is {}", text.size(), max_bytes));
     }
     const std::string plain = with_plain_numbers(text);
     const std::string_view parsed = plain.empty() ? text : plain;

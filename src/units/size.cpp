@@ -101,8 +101,8 @@ struct Whole {
 /// digits * 10^exponent * factor.
 Whole whole(const Number& number, std::uint64_t factor) {
     __extension__ using Wide = unsigned __int128;
-    constexpr std::size_t most_digits = 25;  // multiplied by a factor of at most 1024^4 < 2^41 it stays under 2^128
-    if (number.digits.size() > most_digits) {
+    constexpr std::size_t max_digits = 25;  // multiplied by a factor of at most 1024^4 < 2^41 it stays under 2^128
+    if (number.digits.size() > max_digits) {
         return {0, number.exponent < 0 ? Trouble::fraction : Trouble::too_large};
     }
     Wide value = 0;

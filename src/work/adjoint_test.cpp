@@ -47,7 +47,8 @@ Polynomial products(const TrainingProgram& step, const std::vector<StepPhase>& p
         if (std::find(phases.begin(), phases.end(), phase) == phases.end()) return;
         for (const Op& op : statement.ops) {
             if (op.kind != OpKind::contract) continue;
-            for (const MatmulShape& shape : plan_contraction(step.program, op, false).steps) sum += shape.flops * count;
+            for (const MatmulShape& shape : plan_contraction(step.program, op, false).matmuls)
+                sum += shape.flops * count;
         }
     });
     CHECK(next == step.phases.size());
@@ -132,7 +133,7 @@ Out : bf16[B, D] = H *_F Wout
     const Polynomial one = Polynomial::dim("B") * Polynomial::dim("D") * Polynomial::dim("F");
     CHECK(forward == 4 * one);  // 2BDF each
     CHECK(products(step, {StepPhase::backward}) == 8 * one);
-    CHECK(products(step, {StepPhase::again, StepPhase::optimizer}) == Polynomial());
+    CHECK(products(step, {StepPhase::recomputation, StepPhase::optimizer}) == Polynomial());
     check_round_trip(step.program);
     // Without the input's gradient there is one matmul less.
     TrainingOptions options;
@@ -181,7 +182,7 @@ fuse {
     check_round_trip(step.program);
     const Polynomial one = causal_product();
     CHECK(products(step, {StepPhase::forward}) == 2 * one);
-    CHECK(products(step, {StepPhase::again, StepPhase::backward}) == 5 * one);
+    CHECK(products(step, {StepPhase::recomputation, StepPhase::backward}) == 5 * one);
     // Nothing of the plane is ever stored: Q, K, V, O and dO are read, and their gradients are written.
     auto work = derive_work(step.program);
     REQUIRE(work);
@@ -233,7 +234,7 @@ TEST_CASE("full recomputation runs each layer's forward pass once more, all of i
         const Polynomial forward = products(step, {StepPhase::forward});
         // In every layer, a fused kernel additionally recomputes its scores in its backward pass.
         const Polynomial scores = causal_product() * Polynomial::dim("L");
-        CHECK(products(step, {StepPhase::again}) == forward + (flash ? scores : Polynomial()));
+        CHECK(products(step, {StepPhase::recomputation}) == forward + (flash ? scores : Polynomial()));
         CHECK(products(step, {StepPhase::backward}) == 2 * forward);
     }
 }

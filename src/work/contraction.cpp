@@ -34,7 +34,7 @@ public:
     ContractionPlan run() {
         const std::size_t count = parts_.size();
         if (count == 2) {
-            plan_.steps.push_back(step(parts_[0], parts_[1], op_.output.dims));
+            plan_.matmuls.push_back(matmul(parts_[0], parts_[1], op_.output.dims));
             return std::move(plan_);
         }
         plan_.by_size = sized();
@@ -86,7 +86,7 @@ private:
             return text.find(" * ") == std::string::npos ? text : "(" + text + ")";
         };
         product.text = wrap(a.text) + " * " + wrap(b.text);
-        plan_.steps.push_back(step(a, b, product.dims));
+        plan_.matmuls.push_back(matmul(a, b, product.dims));
         for (const std::string& dim : a.dims) --uses[dim];
         for (const std::string& dim : b.dims) --uses[dim];
         for (const std::string& dim : product.dims) ++uses[dim];
@@ -95,7 +95,7 @@ private:
     }
 
     // Returns one pair as a matmul. Causal planes among its dimensions halve it.
-    [[nodiscard]] MatmulShape step(const ContractionPart& a, const ContractionPart& b, const Dims& result) const {
+    [[nodiscard]] MatmulShape matmul(const ContractionPart& a, const ContractionPart& b, const Dims& result) const {
         MatmulShape shape;
         Dims all = a.dims;
         for (const std::string& dim : b.dims) {

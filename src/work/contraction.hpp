@@ -10,7 +10,7 @@
 namespace roofline::core {
 
 struct ContractionPlan {
-    std::vector<MatmulShape> steps;
+    std::vector<MatmulShape> matmuls;
     std::string order;    ///< "(A * B) * C", empty for two operands
     bool by_size = true;  ///< false: sizes are missing, so operands were taken as written
 };

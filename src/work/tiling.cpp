@@ -170,8 +170,8 @@ Result<Sizes> best_tile(const Program& program, const KernelWork& kernel, double
             searched.emplace_back(dim, std::move(sizes));
         }
     }
-    constexpr double most_combinations = 500'000;
-    if (combinations > most_combinations) {
+    constexpr double max_combinations = 500'000;
+    if (combinations > max_combinations) {
         return fail("unsupported", "too many dimensions to search for the best tile",
                     "give the tile's sizes: --tile B=128,F=256");
     }

@@ -161,9 +161,9 @@ private:
     void contraction(const Op& op) {
         ContractionPlan plan = plan_contraction(program_, op, options_.exact_flops);
         if (!plan.order.empty()) note_order(plan.order, plan.by_size);
-        for (MatmulShape& step : plan.steps) {
-            kernel_.work.add_flops(step.unit, step.dtype, step.flops);
-            kernel_.matmuls.push_back(std::move(step));
+        for (MatmulShape& matmul : plan.matmuls) {
+            kernel_.work.add_flops(matmul.unit, matmul.dtype, matmul.flops);
+            kernel_.matmuls.push_back(std::move(matmul));
         }
     }
 

@@ -14,10 +14,10 @@ namespace {
 
 bool at_most(double a, double b) { return a <= b || close(a, b); }
 
-bool is_elementwise_product(const Step& step) {
+bool is_elementwise_product(const RandomStatement& statement) {
     std::set<std::string> dims;
-    for (const Tensor& operand : step.operands) dims.insert(operand.dims.begin(), operand.dims.end());
-    return step.operands.size() > 1 && dims.size() == step.result.dims.size();
+    for (const Tensor& operand : statement.operands) dims.insert(operand.dims.begin(), operand.dims.end());
+    return statement.operands.size() > 1 && dims.size() == statement.result.dims.size();
 }
 
 const std::map<std::string, std::string> other_names{{"B", "T"}, {"T", "Zeta"}, {"D", "a1"}, {"Head", "B"}};

@@ -45,8 +45,8 @@ public:
 
     RandomProgram run() {
         for (const std::string& dim : dims_) made_.sizes.emplace(dim, *rc::gen::inRange<std::int64_t>(1, 65));
-        const std::size_t steps = 1 + up_to(3);
-        for (std::size_t i = 0; i < steps; ++i) step(fmt::format("R{}", i));
+        const std::size_t statements = 1 + up_to(3);
+        for (std::size_t i = 0; i < statements; ++i) statement(fmt::format("R{}", i));
         made_.repeats = *rc::gen::element<std::int64_t>(1, 1, 3);
         made_.fused = up_to(2) == 0;
         return made_;
@@ -63,29 +63,29 @@ private:
         return input;
     }
 
-    void step(const std::string& name) {
-        Step step;
-        step.result = {name, one_of(dtypes), {}, "hbm"};
+    void statement(const std::string& name) {
+        RandomStatement statement;
+        statement.result = {name, one_of(dtypes), {}, "hbm"};
         const std::size_t kind = up_to(5);
         if (kind >= 2) {  // mostly products
             const std::size_t operands = 2 + up_to(most_operands_ - 2);
-            for (std::size_t i = 0; i < operands; ++i) step.operands.push_back(operand());
-            const Dims all = together(step.operands);
-            step.result.dims = some_of(all, 0, all.size());
-            if (up_to(2) == 0) step.function = "relu";
+            for (std::size_t i = 0; i < operands; ++i) statement.operands.push_back(operand());
+            const Dims all = together(statement.operands);
+            statement.result.dims = some_of(all, 0, all.size());
+            if (up_to(2) == 0) statement.function = "relu";
         } else {
-            step.operands.push_back(operand());
-            const Dims& dims = step.operands.front().dims;
-            step.result.dims = dims;
+            statement.operands.push_back(operand());
+            const Dims& dims = statement.operands.front().dims;
+            statement.result.dims = dims;
             if (kind == 0 && !dims.empty()) {
-                step.function = fmt::format("sum[{}]", dims.front());
-                step.result.dims.erase(step.result.dims.begin());
+                statement.function = fmt::format("sum[{}]", dims.front());
+                statement.result.dims.erase(statement.result.dims.begin());
             } else {
-                step.function = one_of(std::vector<std::string>{"relu", "gelu", "exp"});
+                statement.function = one_of(std::vector<std::string>{"relu", "gelu", "exp"});
             }
         }
-        known_.push_back(step.result);
-        made_.steps.push_back(std::move(step));
+        known_.push_back(statement.result);
+        made_.statements.push_back(std::move(statement));
     }
 
     const Dims dims_{"B", "D", "F", "Head", "S", "T"};
@@ -110,15 +110,16 @@ public:
                            tensor.level == "hbm" ? "" : " in " + tensor.level);
     }
 
-    [[nodiscard]] std::string statement(const Step& step) const {
+    [[nodiscard]] std::string statement(const RandomStatement& statement) const {
         Dims names;
-        for (const Tensor& operand : step.operands) names.push_back(operand.name);
+        for (const Tensor& operand : statement.operands) names.push_back(operand.name);
         if (writing_.reversed) std::reverse(names.begin(), names.end());
-        std::string function = step.function;
-        if (function.starts_with("sum[")) function = fmt::format("sum[{}]", renamed(step.operands[0].dims.front()));
+        std::string function = statement.function;
+        if (function.starts_with("sum["))
+            function = fmt::format("sum[{}]", renamed(statement.operands[0].dims.front()));
         const std::string product = fmt::format("{}", fmt::join(names, " * "));
         const std::string value = function.empty() ? product : fmt::format("{}({})", function, product);
-        return fmt::format("{} : {} = {}\n", step.result.name, type(step.result), value);
+        return fmt::format("{} : {} = {}\n", statement.result.name, type(statement.result), value);
     }
 
 private:
@@ -135,7 +136,7 @@ std::string text_of(const RandomProgram& program, const Writing& writing) {
     for (const Tensor& input : program.inputs) text += fmt::format("{} : {}\n", input.name, writer.type(input));
     if (program.repeats > 1) text += fmt::format("repeat {} {{\n", program.repeats);
     if (program.fused) text += "fuse {\n";
-    for (const Step& step : program.steps) text += writer.statement(step);
+    for (const RandomStatement& statement : program.statements) text += writer.statement(statement);
     if (program.fused) text += "}\n";
     if (program.repeats > 1) text += "}\n";
     if (!writing.sized) return text;

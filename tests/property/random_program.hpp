@@ -25,7 +25,7 @@ struct Tensor {
 };
 
 /// `result : type = function(operands[0] * operands[1] ...)`, or without the function.
-struct Step {
+struct RandomStatement {
     Tensor result;
     std::string function;
     std::vector<Tensor> operands;
@@ -34,7 +34,7 @@ struct Step {
 struct RandomProgram {
     Sizes sizes;
     std::vector<Tensor> inputs;
-    std::vector<Step> steps;
+    std::vector<RandomStatement> statements;
     std::int64_t repeats = 1;
     bool fused = false;
 };

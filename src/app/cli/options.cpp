@@ -11,6 +11,7 @@
 
 #include "app/cli/commands.hpp"
 #include "app/cli/words.hpp"
+#include "report/narrow.hpp"
 
 namespace roofline::core::cli {
 
@@ -166,7 +167,9 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
     const bool wants_help = std::any_of(arguments.begin(), arguments.end(),
                                         [](const std::string& word) { return word == "-h" || word == "--help"; });
     if (wants_help || arguments.empty()) {
+        const auto columns = columns_wanted();
         parsed.print = help_text(app, arguments);
+        if (columns) parsed.print = narrowed(parsed.print, *columns);
         return parsed;
     }
     try {

@@ -178,7 +178,7 @@ std::string crossing_text(const RankAnswer& answer) {
     const bool all = std::all_of(answer.runs.begin(), answer.runs.end(), [](const RankRun& run) {
         return run.part(true).measured_s > 0 && run.part(true).lower_s && run.part(false).lower_s;
     });
-    if (answer.axes.size() != 1 || !all) return "";
+    if (grid_axes(answer.axes).size() != 1 || !all) return "";
     const auto measured = [](const RankRun& run) { return run.part(false).measured_s > run.part(true).measured_s; };
     const auto predicted = [](const RankRun& run) { return *run.part(false).lower_s > *run.part(true).lower_s; };
     const auto expected = [](const RankRun& run) { return *run.part(false).expected_s > *run.part(true).expected_s; };

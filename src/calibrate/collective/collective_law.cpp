@@ -32,7 +32,7 @@ std::optional<CollectivePoint> collective_point(const CollectiveLoad& load, cons
         const auto rate = rate_of(system.slice.network(system.slice.tiers[tier.tier]));
         if (!rate) return std::nullopt;
         if (&tier == &load.tiers.front()) point.buffer_s = point.buffer_bytes / rate->value;
-        point.wire_s = std::max(point.wire_s, bytes * tier.in_turn_bytes.to_double() / rate->value);
+        point.wire_s = std::max(point.wire_s, bytes * tier.two_phase_bytes.to_double() / rate->value);
     }
     return point;
 }

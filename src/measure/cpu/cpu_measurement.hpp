@@ -17,7 +17,7 @@
 namespace roofline::core {
 
 /// Increased when the method changes, so that files of different versions are not compared with one another.
-inline constexpr int cpu_method_version = 1;
+inline constexpr int cpu_method_version = 2;
 
 /// A rate and its spread over samples.
 struct MeasuredRate {

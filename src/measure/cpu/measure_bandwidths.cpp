@@ -125,15 +125,22 @@ std::vector<BandwidthWork*> pointers(std::vector<BandwidthWork>& works) {
     return all;
 }
 
-/// Working sets per thread that are well inside a level and well outside the previous level.
-std::vector<std::size_t> sets_within(const CpuCache& cache, std::int64_t inner_bytes) {
-    std::vector<std::size_t> sets;
-    const std::int64_t share = cache.bytes / std::max(cache.cores, std::int64_t{1});
-    for (const int eighths : {3, 4, 6}) {
-        const std::int64_t set = share * eighths / 8;
-        if (set >= 2 * inner_bytes) sets.push_back(static_cast<std::size_t>(set));
+/// The kernels that move data through the caches: non-temporal accesses bypass them.
+std::vector<BandwidthKernel> cache_kernels(const CpuFeatures& features) {
+    std::vector<BandwidthKernel> kernels = bandwidth_kernels(features);
+    std::erase_if(kernels, [](const BandwidthKernel& kernel) { return kernel.id.ends_with("_nt"); });
+    return kernels;
+}
+
+/// Working sets of all caches together; a guess where the caches are not known before their latencies are.
+std::size_t count_cache_sets(const CpuTopology& topology) {
+    if (topology.caches.empty()) return 9;
+    std::size_t sets = 0;
+    std::int64_t inner_bytes = 0;
+    for (const CpuCache& cache : topology.caches) {
+        sets += cache_working_sets(cache, inner_bytes).size();
+        inner_bytes = cache.bytes;
     }
-    if (sets.empty() && share > inner_bytes) sets.push_back(static_cast<std::size_t>(share * 7 / 8));
     return sets;
 }
 
@@ -141,7 +148,7 @@ Status measure_caches(WorkerTeam& team, const CpuMeasureOptions& options, Sample
                       CpuMeasurement& measurement) {
     std::int64_t inner_bytes = 0;
     for (const CpuCache& cache : measurement.topology.caches) {
-        const std::vector<std::size_t> sets = sets_within(cache, inner_bytes);
+        const std::vector<std::size_t> sets = cache_working_sets(cache, inner_bytes);
         inner_bytes = cache.bytes;
         if (sets.empty()) {
             measurement.notes.push_back(fmt::format("L{} is too small for a separate working set", cache.level));
@@ -150,9 +157,7 @@ Status measure_caches(WorkerTeam& team, const CpuMeasureOptions& options, Sample
         ROOFLINE_TRY(auto buffers, make_buffers(team, measurement.threads, sets.back(), sets.back(), Pages::huge));
         std::vector<BandwidthWork> works;
         for (const std::size_t set : sets) {
-            for (const BandwidthKernel& kernel : bandwidth_kernels(measurement.features)) {
-                // non-temporal accesses bypass the caches
-                if (kernel.id.ends_with("_nt")) continue;
+            for (const BandwidthKernel& kernel : cache_kernels(measurement.features)) {
                 for (const int threads : thread_counts(measurement.threads, false)) {
                     works.push_back(
                         {{cache.level, kernel, threads, set, Pages::huge, CorePlacement::single, {}}, &buffers, {}});
@@ -241,6 +246,26 @@ Status measure_memory(WorkerTeam& team, const CpuMeasureOptions& options, Sample
 
 }  // namespace
 
+std::vector<std::size_t> cache_working_sets(const CpuCache& cache, std::int64_t inner_bytes) {
+    const std::int64_t share = cache.bytes / std::max(cache.cores, std::int64_t{1});
+    std::vector<std::size_t> sets;
+    for (const int eighths : {6, 4, 3}) {
+        const std::int64_t set = share * eighths / 8;
+        if (set >= 2 * inner_bytes) sets.push_back(static_cast<std::size_t>(set));
+    }
+    if (sets.empty()) {
+        if (share > inner_bytes) sets.push_back(static_cast<std::size_t>(share * 7 / 8));
+        return sets;
+    }
+    // the innermost level has no inner one to stay outside of: smaller sets would measure the overhead of a pass
+    constexpr std::int64_t step = 4;
+    for (std::int64_t set = share * 3 / 8 / step; inner_bytes > 0 && set >= 2 * inner_bytes; set /= step) {
+        sets.push_back(static_cast<std::size_t>(set));
+    }
+    std::ranges::reverse(sets);
+    return sets;
+}
+
 Status measure_bandwidths(WorkerTeam& team, const CpuMeasureOptions& options, SampleMeter& meter,
                           CpuMeasurement& measurement) {
     ROOFLINE_CHECK(measure_caches(team, options, meter, measurement));
@@ -252,10 +277,12 @@ double expected_samples(const CpuMeasurement& measurement, const CpuMeasureOptio
     const auto peaks = static_cast<double>(kernels_to_measure(measurement.features).size() *
                                            thread_counts(measurement.threads, false).size());
     const auto kernels = static_cast<double>(bandwidth_kernels(measurement.features).size());
-    const auto caches = static_cast<double>(std::max(measurement.topology.caches.size(), std::size_t{3}));
+    const auto caches =
+        static_cast<double>(count_cache_sets(measurement.topology) * cache_kernels(measurement.features).size() *
+                            thread_counts(measurement.threads, false).size());
     const auto counts = static_cast<double>(thread_counts(measurement.threads, options.all_thread_counts).size());
     // latencies take seven samples each; every measurement takes a few more to warm up
-    return peaks * (samples + 3) + 10.0 * (options.latency_points + 4) + caches * 3 * 4 * 2 * (samples + 4) +
+    return peaks * (samples + 3) + 10.0 * (options.latency_points + 4) + caches * (samples + 4) +
            kernels * (counts + 1) * samples * 1.7;
 }
 

@@ -54,6 +54,12 @@ void reconcile_ports(std::vector<PeakResult>& peaks);
 /// Compares the topology with the sizes at which latency rises; differences become notes.
 void verify_caches(CpuMeasurement& measurement);
 
+/// Returns the working sets per thread for the bandwidth of a cache, in bytes, ascending: three quarters, a half and
+/// three eighths of a thread's share, and a quarter of the last again and again down to twice the inner level
+/// (`inner_bytes`; 0: none). A virtual machine or busy neighbours may leave a processor less of a shared cache than the
+/// topology says, and then only the small sets show what the cache itself can do. Empty if no set lies outside the
+/// inner level.
+[[nodiscard]] std::vector<std::size_t> cache_working_sets(const CpuCache& cache, std::int64_t inner_bytes);
 [[nodiscard]] Status measure_bandwidths(WorkerTeam& team, const CpuMeasureOptions& options, SampleMeter& meter,
                                         CpuMeasurement& measurement);
 

@@ -29,7 +29,8 @@ ValueId take(const Program& program, const Operand& operand, Program& one) {
 // Maps the dimensions of an operation on a chip to those of its share, with their sizes and where they begin.
 class Shares {
 public:
-    Shares(const Program& program, const OpWays& ways, const Way& way, const System& system, std::int64_t chip)
+    Shares(const Program& program, const OpStrategies& ways, const Strategy& way, const System& system,
+           std::int64_t chip)
         : program_(program), ways_(ways), way_(way), system_(system), chip_(chip) {}
 
     Status rename(std::vector<std::string>& dims, std::optional<std::size_t> tensor, OpShare& share) const {
@@ -66,24 +67,24 @@ public:
 
 private:
     const Program& program_;
-    const OpWays& ways_;
-    const Way& way_;
+    const OpStrategies& ways_;
+    const Strategy& way_;
     const System& system_;
     std::int64_t chip_;
 };
 
-bool is_split(const OpWays& ways, const Way& way, const std::string& dim) {
+bool is_split(const OpStrategies& ways, const Strategy& way, const std::string& dim) {
     const auto place = std::find(ways.dims().begin(), ways.dims().end(), dim) - ways.dims().begin();
     return static_cast<std::size_t>(place) < ways.dims().size() && !way.split[static_cast<std::size_t>(place)].empty();
 }
 
-bool rows_are_split(const OpWays& ways, const Way& way) {
+bool rows_are_split(const OpStrategies& ways, const Strategy& way) {
     const std::vector<std::string>& along = ways.op().along;
     return std::any_of(along.begin(), along.end(), [&](const std::string& dim) { return is_split(ways, way, dim); });
 }
 
 // Layouts assume that looked-up or written rows are in order if there are as many as places; random indices are not.
-Status check_rows(const OpWays& ways, const Way& way) {
+Status check_rows(const OpStrategies& ways, const Strategy& way) {
     const Op& op = ways.op();
     if (op.function != "gather" && op.function != "scatter") return {};
     for (const std::string& dim : op.inputs[1].dims) {
@@ -148,7 +149,7 @@ std::string replaced(std::string_view text, char letter, const std::string& by) 
 // One part of a recipe as a program over the operands A and B and the statistics R0, R1, ... that were reduced before.
 class RecipeProgram {
 public:
-    RecipeProgram(const Program& program, const OpWays& ways, const Way& way, const System& system)
+    RecipeProgram(const Program& program, const OpStrategies& ways, const Strategy& way, const System& system)
         : program_(program), ways_(ways), way_(way), system_(system) {}
 
     Result<OpShare> make(std::string_view expression, std::size_t known, bool last) const {
@@ -208,13 +209,13 @@ private:
     }
 
     const Program& program_;
-    const OpWays& ways_;
-    const Way& way_;
+    const OpStrategies& ways_;
+    const Strategy& way_;
     const System& system_;
 };
 
 // Neighbours that are rotated together must be on one chip.
-Status check_pairs(const Program& program, const OpWays& ways, const Way& way, const System& system) {
+Status check_pairs(const Program& program, const OpStrategies& ways, const Strategy& way, const System& system) {
     const std::vector<std::string>& dims = ways.op().output.dims;
     const std::string last = dims.empty() ? "" : dims.back();
     if (!is_split(ways, way, last)) return {};
@@ -228,7 +229,7 @@ Status check_pairs(const Program& program, const OpWays& ways, const Way& way, c
                 "choose a size whose shards have an even number of elements, or split another dimension");
 }
 
-Status check_positions(const Program& program, const OpWays& ways, const Way& way, const System& system) {
+Status check_positions(const Program& program, const OpStrategies& ways, const Strategy& way, const System& system) {
     const Op& op = ways.op();
     if (op.function == "rope" || op.function == "unrope") return check_pairs(program, ways, way, system);
     if (op.kind != OpKind::apply || !rows_are_split(ways, way)) return {};
@@ -244,7 +245,7 @@ Status check_positions(const Program& program, const OpWays& ways, const Way& wa
 
 Dtype statistics_dtype(const Op& op) { return info(op.arithmetic).accumulator; }
 
-HeldShard held_by_way(const OpWays& ways, const Way& way, std::size_t tensor) {
+HeldShard held_by_way(const OpStrategies& ways, const Strategy& way, std::size_t tensor) {
     const Op& op = ways.op();
     const bool result = tensor == op.inputs.size();
     const std::vector<std::string>& dims = result ? op.output.dims : op.inputs[tensor].dims;
@@ -261,7 +262,7 @@ HeldShard held_by_way(const OpWays& ways, const Way& way, std::size_t tensor) {
     return held;
 }
 
-HeldShard held_extra(const OpWays& ways, const Way& way, const std::vector<std::string>& dims) {
+HeldShard held_extra(const OpStrategies& ways, const Strategy& way, const std::vector<std::string>& dims) {
     HeldShard held;
     held.lies.rank = static_cast<std::uint8_t>(dims.size());
     for (std::size_t d = 0; d < dims.size(); ++d) {
@@ -271,7 +272,7 @@ HeldShard held_extra(const OpWays& ways, const Way& way, const std::vector<std::
     return held;
 }
 
-std::vector<std::pair<std::string, std::int64_t>> group_shares(const OpWays& ways, const Way& way,
+std::vector<std::pair<std::string, std::int64_t>> group_shares(const OpStrategies& ways, const Strategy& way,
                                                                const Operand& choices, const System& system) {
     const HeldShard held = held_extra(ways, way, choices.dims);
     const auto groups = std::find(ways.dims().begin(), ways.dims().end(), ways.op().along[1]) - ways.dims().begin();
@@ -288,7 +289,7 @@ std::vector<std::pair<std::string, std::int64_t>> group_shares(const OpWays& way
     return shares;
 }
 
-Result<OpShare> share_of_op(const Program& program, const OpWays& ways, const Way& way, const System& system,
+Result<OpShare> share_of_op(const Program& program, const OpStrategies& ways, const Strategy& way, const System& system,
                             std::int64_t chip, const std::optional<Operand>& choices) {
     const RowRecipe* recipe = recipe_of(ways.op());
     if (recipe != nullptr && recipe->rounds.empty() && rows_are_split(ways, way)) {
@@ -328,7 +329,7 @@ Result<OpShare> share_of_op(const Program& program, const OpWays& ways, const Wa
     return one;
 }
 
-Result<RowParts> row_parts(const Program& program, const OpWays& ways, const Way& way, const System& system,
+Result<RowParts> row_parts(const Program& program, const OpStrategies& ways, const Strategy& way, const System& system,
                            std::int64_t chip) {
     const RowRecipe* recipe = recipe_of(ways.op());
     if (recipe == nullptr) return fail(check_positions(program, ways, way, system).error());

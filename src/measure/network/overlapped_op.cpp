@@ -65,8 +65,8 @@ Status MoveChain::finish() {
     return {};
 }
 
-Result<std::unique_ptr<OverlappedOp>> OverlappedOp::make(const Program& program, const OpWays& ways, const Way& way,
-                                                         MeshRanks& ranks, Device& device,
+Result<std::unique_ptr<OverlappedOp>> OverlappedOp::make(const Program& program, const OpStrategies& ways,
+                                                         const Strategy& way, MeshRanks& ranks, Device& device,
                                                          std::vector<TensorSteps> tensors,
                                                          std::optional<ExternalChoices> choices) {
     std::unique_ptr<OverlappedOp> op(new OverlappedOp(program, ways, way, ranks, device, std::move(tensors)));

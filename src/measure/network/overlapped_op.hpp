@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "layout/op_ways.hpp"
+#include "layout/op_strategies.hpp"
 #include "measure/network/local_op.hpp"
 #include "measure/network/shard_moves.hpp"
 #include "measure/run/device.hpp"
@@ -60,7 +60,7 @@ public:
     /// Cuts a dimension of the result that no step splits into 8, 4 or 2 pieces. Null if there is no such dimension or
     /// nothing to exchange. `tensors` holds the operands in order, then the result. All ranks call it together.
     [[nodiscard]] static Result<std::unique_ptr<OverlappedOp>> make(
-        const Program& program, const OpWays& ways, const Way& way, MeshRanks& ranks, Device& device,
+        const Program& program, const OpStrategies& ways, const Strategy& way, MeshRanks& ranks, Device& device,
         std::vector<TensorSteps> tensors, std::optional<ExternalChoices> choices = std::nullopt);
 
     [[nodiscard]] Status run();
@@ -84,8 +84,8 @@ private:
         std::vector<const void*> inputs;
     };
 
-    OverlappedOp(const Program& program, const OpWays& ways, const Way& way, MeshRanks& ranks, Device& device,
-                 std::vector<TensorSteps> tensors)
+    OverlappedOp(const Program& program, const OpStrategies& ways, const Strategy& way, MeshRanks& ranks,
+                 Device& device, std::vector<TensorSteps> tensors)
         : program_(program), ways_(ways), way_(way), ranks_(ranks), device_(device), tensors_(std::move(tensors)) {}
 
     [[nodiscard]] const Operand& operand(std::size_t tensor) const;
@@ -104,8 +104,8 @@ private:
     Status finish_inputs(Piece& piece);
 
     const Program& program_;
-    const OpWays& ways_;
-    const Way& way_;
+    const OpStrategies& ways_;
+    const Strategy& way_;
     MeshRanks& ranks_;
     Device& device_;
     std::vector<TensorSteps> tensors_;

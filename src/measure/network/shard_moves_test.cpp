@@ -125,7 +125,7 @@ std::string taken(const std::string& text, bool background = false) {
         std::string problem;
         Sharding lies = wanted.from;
         std::vector<float> now = shard(lies, system, ranks.chip(), wanted.sizes, 0);
-        for (const ShardingStep& step : wanted.way.steps) {
+        for (const ReshardAction& step : wanted.way.actions) {
             std::optional<Move> how;
             if (step.move) how = wanted.way.moves[*step.move];
             auto move = ShardMove::make(ranks, {HeldShard{lies}, HeldShard{step.to}, how, wanted.sizes, Dtype::f32});

@@ -134,7 +134,7 @@ void ShardedRun::keep_sums() {
         for (std::size_t index = 0; index < layout_.choices.size(); ++index) visit(index, search_->op(index).op());
     };
     each_op([&](std::size_t index, const Op& op) {
-        for (const TensorMove& move : layout_.choices[index].way.moves) {
+        for (const TensorMove& move : layout_.choices[index].strategy.moves) {
             if (move.tensor < op.inputs.size()) exchanged.insert(op.inputs[move.tensor].value);
             if (move.tensor == op.inputs.size()) exchanged.insert(op.output.value);
         }

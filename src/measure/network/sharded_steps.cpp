@@ -26,14 +26,14 @@ double rounding(Dtype dtype) {
 // The reshardings of a tensor of an operation: none, one, or, for row statistics, one per round.
 std::vector<const TensorMove*> ShardedRun::moves_of(std::size_t index, std::size_t tensor) const {
     std::vector<const TensorMove*> moves;
-    for (const TensorMove& each : layout_.choices[index].way.moves) {
+    for (const TensorMove& each : layout_.choices[index].strategy.moves) {
         if (each.tensor == tensor) moves.push_back(&each);
     }
     return moves;
 }
 
 Result<ShardedRun::Array> ShardedRun::array_of(std::size_t index, std::size_t tensor) const {
-    const OpWays& ways = search_->op(index);
+    const OpStrategies& ways = search_->op(index);
     const Op& op = ways.op();
     ROOFLINE_TRY(auto sizes, sizes_of(ways.moved_dims(tensor)));
     const bool statistics = tensor > op.inputs.size();
@@ -45,8 +45,8 @@ Result<ShardedRun::Array> ShardedRun::array_of(std::size_t index, std::size_t te
 Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
     at_ = {index, statement, overlapped_.size(), shared_[index].passes++};
     overlapped_.emplace_back();
-    const OpWays& ways = search_->op(index);
-    const Way& way = layout_.choices[index].way;
+    const OpStrategies& ways = search_->op(index);
+    const Strategy& way = layout_.choices[index].strategy;
     const Op& op = ways.op();
     const std::size_t result = op.inputs.size();
     const std::vector<const TensorMove*> after = moves_of(index, result);
@@ -108,13 +108,13 @@ Result<ShardedRun::Place> ShardedRun::bring(std::size_t operand, const HeldShard
 
 // A combine needs the choices of its dispatch, split as its rows are.
 Result<std::optional<ExternalChoices>> ShardedRun::external_choices() {
-    const OpWays& ways = search_->op(at_.op);
+    const OpStrategies& ways = search_->op(at_.op);
     const Op& op = ways.op();
     const auto choices = choices_of(program_, op);
     if (!choices) return std::optional<ExternalChoices>{};  // if it needs choices, make_steps() has rejected it
     ROOFLINE_CHECK(note_shares(*choices));
     if (choices->value == op.inputs[1].value) return std::optional<ExternalChoices>{};
-    const HeldShard wanted = held_extra(ways, layout_.choices[at_.op].way, choices->dims);
+    const HeldShard wanted = held_extra(ways, layout_.choices[at_.op].strategy, choices->dims);
     Place place = values_[choices->value];
     const Sharding& held = place.held.lies;
     bool has_all = held.unreduced == 0 && !held.at_chip();
@@ -141,9 +141,9 @@ Result<std::optional<ExternalChoices>> ShardedRun::external_choices() {
 // Each chip fills a share of every group with its own rows, so all operations that move rows by the same choices must
 // split them alike.
 Status ShardedRun::note_shares(const Operand& choices) {
-    const OpWays& ways = search_->op(at_.op);
+    const OpStrategies& ways = search_->op(at_.op);
     const ValueId made = ways.op().output.value;
-    shares_[made] = group_shares(ways, layout_.choices[at_.op].way, choices, system_);
+    shares_[made] = group_shares(ways, layout_.choices[at_.op].strategy, choices, system_);
     const auto [other, first] = filled_.try_emplace(choices.value, made);
     if (first || shares_[other->second] == shares_[made]) return {};
     return fail("unsupported",
@@ -161,7 +161,7 @@ Status ShardedRun::add_overlapped(std::size_t index, std::vector<TensorSteps> te
     if (choices) cut.push_back(const_cast<void*>(choices->memory));
     const auto known = std::find(shared.cut.begin(), shared.cut.end(), cut);
     if (known == shared.cut.end()) {
-        ROOFLINE_TRY(auto op, OverlappedOp::make(computed_, search_->op(index), layout_.choices[index].way, ranks_,
+        ROOFLINE_TRY(auto op, OverlappedOp::make(computed_, search_->op(index), layout_.choices[index].strategy, ranks_,
                                                  device_, std::move(tensors), std::move(choices)));
         shared.cut.push_back(std::move(cut));
         shared.pieces.push_back(std::move(op));
@@ -176,8 +176,8 @@ Status ShardedRun::add_overlapped(std::size_t index, std::vector<TensorSteps> te
 // then the result.
 Status ShardedRun::add_rows(const std::vector<const TensorMove*>& moves, std::vector<const void*> inputs,
                             const Array& result, Place& made) {
-    const OpWays& ways = search_->op(at_.op);
-    const Way& way = layout_.choices[at_.op].way;
+    const OpStrategies& ways = search_->op(at_.op);
+    const Strategy& way = layout_.choices[at_.op].strategy;
     ROOFLINE_TRY(auto parts, row_parts(computed_, ways, way, system_, ranks_.chip()));
     // the statistics of a round form one array, whose first dimension enumerates them
     const auto numbered = [](const Sharding& rows) {
@@ -201,9 +201,9 @@ Status ShardedRun::add_rows(const std::vector<const TensorMove*>& moves, std::ve
             ROOFLINE_CHECK(add_stage(std::move(round.numbers[n]), inputs, at, each));
         }
         Resharding resharding = search_->resharding(moves[i]->resharding);
-        for (ShardingStep& step : resharding.steps) step.to = numbered(step.to);
+        for (ReshardAction& step : resharding.actions) step.to = numbered(step.to);
         TensorSteps taken;
-        ROOFLINE_TRY(auto whole, reshard(array, &resharding, part, HeldShard{resharding.steps.back().to}, taken));
+        ROOFLINE_TRY(auto whole, reshard(array, &resharding, part, HeldShard{resharding.actions.back().to}, taken));
         for (std::size_t n = 0; n < round.numbers.size(); ++n) {
             inputs.push_back(static_cast<std::byte*>(whole.memory) + n * each);
         }
@@ -229,7 +229,7 @@ Status ShardedRun::add_stage(OpShare share, const std::vector<const void*>& inpu
     ShardedStage stage;
     stage.text = (local)->text();
     stage.work = local;
-    const std::int64_t place = layout_.choices[at_.op].way.at;
+    const std::int64_t place = layout_.choices[at_.op].strategy.at;
     const bool mine = place == Sharding::everywhere || place == ranks_.chip();
     stage.local = mine ? local : nullptr;
     stage.inputs = inputs;
@@ -276,12 +276,12 @@ Result<ShardedRun::Place> ShardedRun::reshard(const Array& array, const Reshardi
     taken.held = from.held;
     taken.memory = from.memory;
     taken.fixed = fixed_.contains(from.memory);
-    const std::size_t count = resharding == nullptr ? 0 : resharding->steps.size();
+    const std::size_t count = resharding == nullptr ? 0 : resharding->actions.size();
     for (std::size_t i = 0; i <= count; ++i) {
         std::optional<Move> how;
         HeldShard next = to;
         if (i < count) {
-            const ShardingStep& taken_step = resharding->steps[i];
+            const ReshardAction& taken_step = resharding->actions[i];
             if (taken_step.move) how = resharding->moves[*taken_step.move];
             if (!how || how->hops == 0 || how->back) next = HeldShard{taken_step.to};
         }

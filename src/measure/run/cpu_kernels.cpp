@@ -196,7 +196,8 @@ public:
                 T* numbers = buffers_[first_buffer].data();
                 const auto count = static_cast<std::size_t>(length_);
                 const T* second = row_.tapes.size() > 1 ? buffers_[first_buffer + 1].data() : nullptr;
-                rows::along_row(row_.function, numbers, second, count);
+                // row_arithmetic() gives integers another type
+                if constexpr (std::is_floating_point_v<T>) along_row(row_.function, numbers, second, count);
                 store(numbers, row, arrays.back(), place);
             }
         });

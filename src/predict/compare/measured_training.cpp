@@ -126,7 +126,7 @@ MemoryComparison memory_of(const MeasuredTraining& row, const TrainerHabits& hab
     MemoryComparison compared{row.memory_bytes * (habits.gib && !row.memory_in_gib ? gib : 1), memory.total(),
                               row.memory_what.empty() ? habits.memory : row.memory_what};
     if (compared.what == "reserved" || compared.what == "used") {
-        compared.predicted = compared.predicted * reserved + memory.apart;
+        compared.predicted = compared.predicted * reserved + memory.extra_reserved;
     }
     if (compared.what == "used") compared.predicted += habits.context_bytes;
     // an allocator that finds no more gives back what is free of its blocks; some have chips with more memory than

@@ -86,7 +86,7 @@ ServingLoad serving_load(const RequestSize& size, double requests, double room) 
     static constexpr double most = 1e9;
     const auto whole = [](double value) { return static_cast<std::int64_t>(std::clamp(value, 1.0, most)); };
     ServingLoad load;
-    load.requests = whole(std::min(std::round(requests), static_cast<double>(most_requests)));
+    load.requests = whole(std::min(std::round(requests), static_cast<double>(max_requests)));
     load.output = whole(std::round(size.output));
     load.room = whole(room);
     load.together = whole(tokens_of_a_step / size.prompt);

@@ -81,9 +81,9 @@ TEST_CASE("costs of steps are the server's, interpolated between powers of two")
     const ServerLaw law{0.5, 1e-3, 10e-6, 1};
     const RequestSize size{1000, 48};
     const ServingCosts costs = serving_costs(*passes, law, size, 32);
-    CHECK(costs.step_s(8) == approx(0.5 * passes->decode_s(8, 1024) + 1e-3 + 80e-6));
-    CHECK(costs.step_s(12) == approx((costs.step_s(8) + costs.step_s(16)) / 2));
-    CHECK(costs.step_s(33) > costs.step_s(32));
+    CHECK(costs.iteration_s(8) == approx(0.5 * passes->decode_s(8, 1024) + 1e-3 + 80e-6));
+    CHECK(costs.iteration_s(12) == approx((costs.iteration_s(8) + costs.iteration_s(16)) / 2));
+    CHECK(costs.iteration_s(33) > costs.iteration_s(32));
     CHECK(costs.prompts_s(1) == approx(passes->launches()));  // a second each
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("a step takes 8192 tokens of prompts in") {
     CHECK(many.together == 8);
     CHECK(many.chunks == 1);
     const ServingLoad longer = serving_load({20000, 100}, 1e18, 1e18);
-    CHECK(longer.requests == most_requests);
+    CHECK(longer.requests == max_requests);
     CHECK(longer.together == 1);
     CHECK(longer.chunks == 3);
 }

@@ -74,7 +74,7 @@ private:
                                  {"wrapped", axes ? Json(static_cast<bool>(tier.wrapped[axis])) : Json(nullptr)}});
             }
             const auto rate = rate_of(network);
-            const double across = rate ? static_cast<double>(bisection_wires(slice_, tier)) * rate->value : 0;
+            const double across = rate ? static_cast<double>(bisection_links(slice_, tier)) * rate->value : 0;
             row(network.label + " one way", rate ? rate->value_text() : "-");
             row(network.label + " bisection", rate ? to_text(Bandwidth{across}) : "-");
             bisections[network.id] = rate ? Json(across) : Json(nullptr);

@@ -133,7 +133,7 @@ private:
             const NetworkTier& network = answer_.system.slice.network(answer_.system.slice.tiers[tier.tier]);
             std::string text =
                 fmt::format("{}: {} V over {}", name_of(tier, answer_.system).label, tier.link_bytes.to_text(),
-                            !tier.wires.empty() ? "the wires of the narrowest place together"
+                            !tier.links.empty() ? "the wires of the narrowest place together"
                             : has_axes(network) ? "the busiest link"
                                                 : "the busiest port");
             const std::string hops = load->hops > 0 ? fmt::format("{} hops", load->hops) : "hops";
@@ -161,7 +161,7 @@ private:
             say(fmt::format("sum over {}: {} {} is {} arithmetic", fmt::join(summed, ", "), fmt::join(dtypes, " x "),
                             op.inputs.size() == 2 ? "" : "together", name(op.arithmetic)),
                 4);
-            for (const MatmulShape& shape : plan_contraction(answer_.local, op, answer_.options.exact_flops).steps) {
+            for (const MatmulShape& shape : plan_contraction(answer_.local, op, answer_.options.exact_flops).matmuls) {
                 const std::string_view how = shape.k.empty()         ? "a multiply each"
                                              : sums_alone(op, shape) ? "an add each, before anything is multiplied"
                                              : answer_.options.exact_flops

@@ -194,9 +194,10 @@ Result<std::string> roofline_plot(const Prediction& answer, const std::vector<Sw
         }
         return to_svg(plot);
     }
-    // Each combination of sizes of all axes but the last is a path.
-    const SweepAxis& last = axes.back();
-    const std::size_t paths = axes.size() > 1 ? axes.front().sizes.size() : 1;
+    // Each size of all axes but the last makes a path.
+    const std::vector<SweepAxis> grid = grid_axes(axes);
+    const SweepAxis& last = grid.back();
+    const std::size_t paths = grid.size() > 1 ? grid.front().sizes.size() : 1;
     if (const Status few = check_curves(paths); !few) return fail(few.error());
     const bool with_expected = paths <= 3;  // more paths would cover one another; the sweep plot shows them
     std::vector<PlotPath> measured;
@@ -206,19 +207,19 @@ Result<std::string> roofline_plot(const Prediction& answer, const std::vector<Sw
         answer, axes,
         [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const Prediction& here,
             std::optional<double> expected_s) {
-            if (at.back() == last.sizes.front()) {
+            if (at[grid.size() - 1] == last.sizes.front()) {
                 const auto called = [&](std::string what) {
-                    return axes.size() > 1 ? fmt::format("{}, {} = {}", what, axes.front().name(), at.front()) : what;
+                    return grid.size() > 1 ? fmt::format("{}, {} = {}", what, grid.front().name(), at.front()) : what;
                 };
                 measured.push_back({called("measured"), {}});
                 expected.push_back({called("expected"), {}});
                 std::string label = fmt::format("{} = {}..{}", last.name(), last.sizes.front(), last.sizes.back());
-                if (axes.size() > 1) label = fmt::format("{} = {}", axes.front().name(), at.front());
+                if (grid.size() > 1) label = fmt::format("{} = {}", grid.front().name(), at.front());
                 plot.paths.push_back({std::move(label), {}});
             }
-            plot.paths.back().points.push_back(point_of(fmt::format("{}={}", last.name(), at.back()), flops_of(point),
-                                                        main_bytes(here.analysis.total, point), point.bounds,
-                                                        here.analysis.total.pricing));
+            plot.paths.back().points.push_back(point_of(fmt::format("{}={}", last.name(), at[grid.size() - 1]),
+                                                        flops_of(point), main_bytes(here.analysis.total, point),
+                                                        point.bounds, here.analysis.total.pricing));
             const PlotPoint& predicted = plot.paths.back().points.back();
             if (expected_s && with_expected) {
                 expected.back().points.push_back(
@@ -240,9 +241,10 @@ Result<std::string> roofline_plot(const Prediction& answer, const std::vector<Sw
 Result<std::string> sweep_plot(std::span<const Prediction> answers, const std::vector<SweepAxis>& axes,
                                const std::vector<double>& measured_s) {
     if (axes.empty()) return fail("bad_request", "a sweep plot needs a sweep", "add --sweep B=1..512");
-    const std::size_t curves = answers.size() * (axes.size() > 1 ? axes.front().sizes.size() : 1);
+    const std::vector<SweepAxis> grid = grid_axes(axes);
+    const std::size_t curves = answers.size() * (grid.size() > 1 ? grid.front().sizes.size() : 1);
     if (const Status few = check_curves(curves); !few) return fail(few.error());
-    const SweepAxis& last = axes.back();
+    const SweepAxis& last = grid.back();
     SweepPlot plot;
     plot.title = plot_title(answers.front());
     plot.x_label = last.name();
@@ -262,63 +264,68 @@ Result<std::string> sweep_plot(std::span<const Prediction> answers, const std::v
         const Analysis& total = answer.analysis.total;
         const Resource* compute = total.pricing.compute();
         std::size_t index = 0;
-        for_each_point(
-            answer, axes,
-            [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const Prediction&,
-                std::optional<double> expected_s) {
-                if (at.back() == last.sizes.front()) {
-                    PlotCurve curve;
-                    std::vector<std::string> label;
-                    if (answers.size() > 1) label.push_back(answer.machine.name);
-                    if (axes.size() > 1) label.push_back(fmt::format("{} = {}", axes.front().name(), at.front()));
-                    const std::string name = fmt::format("{}", fmt::join(label, ", "));
-                    const bool calibrated = answer.expected_s.has_value();
-                    const auto called = [&](std::string_view what) {
-                        return name.empty() ? std::string(what) : fmt::format("{}, {}", name, what);
-                    };
-                    const bool beside_others = any_expected || !measured_s.empty();
-                    curve.label = beside_others ? called("bound") : name;
-                    curve.family = name;
-                    curve.kind = beside_others ? "bound" : "";
-                    if (!measured_s.empty()) {
-                        PlotCurve beside;
-                        beside.family = name;
-                        beside.kind = "measured";
-                        beside.label = called("measured");
-                        measured.push_back(std::move(beside));
-                    }
-                    if (compute != nullptr && compute->terms.size() == 1)
-                        curve.peak = compute->terms.front().rate.value;
-                    if (calibrated) {
-                        expected.push_back({called("expected"), {}, curve.peak, {}, {}, name, "expected"});
-                    }
-                    if (compute != nullptr && last.dims.size() == 1 && !total.main_level.empty()) {
-                        Sizes here = answer.program.sizes;
-                        if (axes.size() > 1) {
-                            for (const std::string& dim : axes.front().dims) here[dim] = at.front();
-                        }
-                        const Resource* memory = total.pricing.find(total.main_level);
-                        const auto crossing = memory == nullptr ? std::nullopt
-                                                                : solve_crossing(compute->time(), memory->time(),
-                                                                                 last.dims.front(), here);
-                        if (crossing && crossing->state == Crossing::State::crossing) {
-                            curve.critical = crossing->root;
-                            curve.critical_text = fmt::format("{} {} = {}", crossing->above ? "from" : "up to",
-                                                              last.dims.front(), whole_text(*crossing));
-                        }
-                    }
-                    plot.curves.push_back(std::move(curve));
-                }
-                const double rate = point.bounds.lower > 0 ? flops_of(point) / point.bounds.lower : 0;
-                plot.curves.back().points.emplace_back(static_cast<double>(at.back()), rate);
-                if (index < measured_s.size() && measured_s[index] > 0) {
-                    measured.back().points.emplace_back(static_cast<double>(at.back()),
-                                                        flops_of(point) / measured_s[index]);
-                }
-                ++index;
-                if (expected_s)
-                    expected.back().points.emplace_back(static_cast<double>(at.back()), flops_of(point) / *expected_s);
-            });
+        for_each_point(answer, axes,
+                       [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const Prediction&,
+                           std::optional<double> expected_s) {
+                           if (at[grid.size() - 1] == last.sizes.front()) {
+                               PlotCurve curve;
+                               std::vector<std::string> label;
+                               if (answers.size() > 1) label.push_back(answer.machine.name);
+                               if (grid.size() > 1)
+                                   label.push_back(fmt::format("{} = {}", grid.front().name(), at.front()));
+                               const std::string name = fmt::format("{}", fmt::join(label, ", "));
+                               const bool calibrated = answer.expected_s.has_value();
+                               const auto called = [&](std::string_view what) {
+                                   return name.empty() ? std::string(what) : fmt::format("{}, {}", name, what);
+                               };
+                               const bool beside_others = any_expected || !measured_s.empty();
+                               curve.label = beside_others ? called("bound") : name;
+                               curve.family = name;
+                               curve.kind = beside_others ? "bound" : "";
+                               if (!measured_s.empty()) {
+                                   PlotCurve beside;
+                                   beside.family = name;
+                                   beside.kind = "measured";
+                                   beside.label = called("measured");
+                                   measured.push_back(std::move(beside));
+                               }
+                               if (compute != nullptr && compute->terms.size() == 1)
+                                   curve.peak = compute->terms.front().rate.value;
+                               if (calibrated) {
+                                   expected.push_back({called("expected"), {}, curve.peak, {}, {}, name, "expected"});
+                               }
+                               // a crossing is solved for one dimension, with all others at their sizes
+                               const bool alone = last.dims.size() == 1 && grid.size() == axes.size();
+                               if (compute != nullptr && alone && !total.main_level.empty()) {
+                                   Sizes here = answer.program.sizes;
+                                   if (grid.size() > 1) {
+                                       for (const std::string& dim : grid.front().dims) here[dim] = at.front();
+                                   }
+                                   const Resource* memory = total.pricing.find(total.main_level);
+                                   const auto crossing =
+                                       memory == nullptr
+                                           ? std::nullopt
+                                           : solve_crossing(compute->time(), memory->time(), last.dims.front(), here);
+                                   if (crossing && crossing->state == Crossing::State::crossing) {
+                                       curve.critical = crossing->root;
+                                       curve.critical_text =
+                                           fmt::format("{} {} = {}", crossing->above ? "from" : "up to",
+                                                       last.dims.front(), whole_text(*crossing));
+                                   }
+                               }
+                               plot.curves.push_back(std::move(curve));
+                           }
+                           const double rate = point.bounds.lower > 0 ? flops_of(point) / point.bounds.lower : 0;
+                           plot.curves.back().points.emplace_back(static_cast<double>(at[grid.size() - 1]), rate);
+                           if (index < measured_s.size() && measured_s[index] > 0) {
+                               measured.back().points.emplace_back(static_cast<double>(at[grid.size() - 1]),
+                                                                   flops_of(point) / measured_s[index]);
+                           }
+                           ++index;
+                           if (expected_s)
+                               expected.back().points.emplace_back(static_cast<double>(at[grid.size() - 1]),
+                                                                   flops_of(point) / *expected_s);
+                       });
     }
     plot.curves.insert(plot.curves.end(), measured.begin(), measured.end());
     std::move(expected.begin(), expected.end(), std::back_inserter(plot.curves));

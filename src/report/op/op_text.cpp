@@ -10,6 +10,7 @@
 #include "notation/notation.hpp"
 #include "predict/expected_basis.hpp"
 #include "report/op/expected_text.hpp"
+#include "report/op/op_figures.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
 
@@ -301,6 +302,12 @@ private:
         return "";
     }
 
+    // A figure of the whole program with its label.
+    void figure(std::string_view key, std::string_view remark) {
+        out_ += fmt::format("  {:<10}  {:>13}  {}\n", find_figure(op_figures(), key).label,
+                            text_of(op_figures(), key, OpPart{answer_, total_}), remark);
+    }
+
     void times() {
         const bool sized = total_.seconds.has_value();
         const Resource* bound = total_.bound_resource();
@@ -336,21 +343,17 @@ private:
         out_ += fmt::format("  {:<10}  {}  if everything overlaps\n", "lower",
                             bold(fmt::format("{:>13}", to_text(Seconds{total_.bounds.lower}))));
         if (answer_.uniform) {
-            out_ += fmt::format("  {:<10}  {:>13}  if everything overlaps and tokens choose their experts uniformly\n",
-                                "uniform", to_text(Seconds{answer_.uniform->lower_s}));
+            figure("uniform_lower_s", "if everything overlaps and tokens choose their experts uniformly");
         }
         if (!answer_.analysis.kernels.empty()) {
-            out_ += fmt::format("  {:<10}  {:>13}  if only the work inside each kernel overlaps\n", "sequential",
-                                to_text(Seconds{total_.sequential}));
+            figure("sequential_s", "if only the work inside each kernel overlaps");
         }
         const bool computes = total_.pricing.compute() != nullptr || !answer_.analysis.kernels.empty();
         if (total_.exposed && computes) {
-            out_ += fmt::format("  {:<10}  {:>13}  if collectives wait for the work beside them\n", "exposed",
-                                to_text(Seconds{*total_.exposed}));
+            figure("exposed_s", "if collectives wait for the work beside them");
         }
         expected();
-        out_ += fmt::format("  {:<10}  {:>13}  nothing runs beside anything else, at published rates\n", "no overlap",
-                            to_text(Seconds{total_.bounds.upper}));
+        figure("upper_s", "nothing runs beside anything else, at published rates");
         if (total_.padding) {
             const double lost = 1 - total_.padding->useful_flops / total_.padding->padded_flops;
             out_ += fmt::format("  {:<10}  {:>13}  {:.1f} % of the matrix units' FLOPs are padding: {}\n", "padded",
@@ -358,9 +361,8 @@ private:
                                 fmt::join(total_.padding->sides, ", "));
         }
         if (total_.energy_j && total_.bounds.lower > 0) {
-            out_ += fmt::format("  {:<10}  {:>13}  {} at its rated {} for the lower time\n", "energy",
-                                to_text(Joules{*total_.energy_j}), answer_.machine.name,
-                                to_text(*answer_.machine.power.value));
+            figure("energy_j", fmt::format("{} at its rated {} for the lower time", answer_.machine.name,
+                                           to_text(*answer_.machine.power.value)));
         }
     }
 
@@ -368,16 +370,15 @@ private:
         if (answer_.expected_s) {
             const Prediction& best = fastest(answer_);
             const bool above = *best.expected_s > total_.bounds.upper;
-            out_ +=
-                fmt::format("  {:<10}  {:>13}  {}, mean error {} %{}\n", "expected", to_text(Seconds{*best.expected_s}),
-                            expected_basis(best), percent_text(*best.expected_error),
-                            above ? "; longer than without overlap, which is at published rates" : "");
+            figure("expected_s",
+                   fmt::format("{}, mean error {} %{}", expected_basis(best), percent_text(*best.expected_error),
+                               above ? "; longer than without overlap, which is at published rates" : ""));
             return;
         }
         const std::string why = answer_.why_not_expected.empty()
                                     ? fmt::format("no calibration for {}", answer_.machine.name)
                                     : answer_.why_not_expected;
-        out_ += fmt::format("  {:<10}  {:>13}  {}\n", "expected", "-", why);
+        figure("expected_s", why);
     }
 
     [[nodiscard]] std::string time_formula(const Resource& resource) const {

@@ -26,7 +26,7 @@ public:
                 if (!has(resources_, id)) resources_.push_back(id);
             }
         }
-        for (const SweepAxis& axis : axes) points_ *= axis.sizes.size();
+        points_ = point_count(axes);
         if (format == Format::text && points_ > most_rows) stride_ = (points_ + most_rows - 1) / most_rows;
         head(answers);
         for (const Prediction& answer : answers) rows(answer);

@@ -6,12 +6,12 @@
 
 namespace roofline::core {
 
-class RingWays {
+class RingPaths {
 public:
     /// By position: whether the link up to it from the position below counts, and whether the link down from it counts.
-    RingWays(const std::vector<bool>& up, const std::vector<bool>& down);
+    RingPaths(const std::vector<bool>& up, const std::vector<bool>& down);
 
-    [[nodiscard]] std::int64_t wires() const { return up_.back() + down_.back(); }
+    [[nodiscard]] std::int64_t links() const { return up_.back() + down_.back(); }
 
     /// The sum over these positions (ascending) of the fewest counted links that paths from it to all the others cross.
     /// The paths end before some gap between two neighbours, on both sides.

@@ -25,7 +25,7 @@ struct TensorMove {
 };
 
 /// The mesh axes over which the data that a strategy looks back on lies on neighbouring chips; empty: it needs none.
-struct WayEdge {
+struct StrategyEdge {
     AxisList axes;
     std::size_t which = 0;  ///< which of the dimensions the operation looks back on
 
@@ -52,9 +52,9 @@ struct Open {
 
 /// A strategy says how the dimensions of the operation are split, or which chip runs it alone, and therefore what has
 /// to move before and after.
-struct Way {
+struct Strategy {
     std::vector<AxisList> split;  ///< by dimension of the operation
-    WayEdge edge;
+    StrategyEdge edge;
     Open open;
     std::int64_t at = Sharding::everywhere;
     std::vector<TensorMove> moves;  ///< of operands, of row statistics, then of the result
@@ -66,12 +66,12 @@ struct Way {
 /// What a search knows of the rest of a program while it examines one operation. Strategies that cannot lead to a
 /// better layout than the best one so far are left out.
 struct SearchLimit {
-    AxisMask axes = 0;              ///< mesh axes that any dimension may be split over
-    LayoutPrice least;              ///< of the best layout so far
-    bool alone = false;             ///< the operation is the whole program, and its result has the wanted sharding
-    std::vector<double> others;     ///< minimum cost of all other operations
-    double count = 1;               ///< how often the operation is executed
-    std::int64_t* steps = nullptr;  ///< how many more candidates all operations together may examine
+    AxisMask axes = 0;           ///< mesh axes that any dimension may be split over
+    LayoutPrice least;           ///< of the best layout so far
+    bool alone = false;          ///< the operation is the whole program, and its result has the wanted sharding
+    std::vector<double> others;  ///< minimum cost of all other operations
+    double count = 1;            ///< how often the operation is executed
+    std::int64_t* evaluations = nullptr;  ///< how many more candidates all operations together may examine
 };
 
 /// Which tensors of an operation cross memory: not those that stay inside its statement or fuse block, and a tensor
@@ -108,11 +108,11 @@ struct Stored {
 ///
 /// A result that is wanted on one chip is computed by that chip, to which its operands are brought. Otherwise the chip
 /// that holds an operand may do the work alone, where the question allows it.
-class OpWays {
+class OpStrategies {
 public:
     /// Errors: work that does not fit 127 bits, a dtype without a unit.
-    static Result<OpWays> compile(const Program& program, const Op& op, const Stored& stored, ChoiceCosts& costs,
-                                  Reshardings& reshardings);
+    static Result<OpStrategies> compile(const Program& program, const Op& op, const Stored& stored, ChoiceCosts& costs,
+                                        Reshardings& reshardings);
 
     [[nodiscard]] const std::vector<std::string>& dims() const { return dims_; }
     /// All symbols that costs depend on: the dimensions, then the windows of masks.
@@ -127,20 +127,26 @@ public:
 
     /// Returns the same for another operation of the program with an equal op_shape(). Neither may have axes set by
     /// stay().
-    [[nodiscard]] OpWays renamed(const Program& program, const Op& op) const;
+    [[nodiscard]] OpStrategies renamed(const Program& program, const Op& op) const;
 
     /// Sets the sizes for all following calls; every dimension must be among them.
     void set_sizes(const Sizes& sizes);
 
     /// Returns the name that a chip's shard of a dimension has in an operand (operands, then the result), or, without a
     /// tensor, in the function that works along it.
-    [[nodiscard]] std::string local_name(const Way& way, std::size_t dim, std::optional<std::size_t> tensor) const;
-    [[nodiscard]] DimShare dim_share(const Way& way, std::size_t dim, std::optional<std::size_t> tensor) const;
+    [[nodiscard]] std::string local_name(const Strategy& strategy, std::size_t dim,
+                                         std::optional<std::size_t> tensor) const;
+    [[nodiscard]] DimShare dim_share(const Strategy& strategy, std::size_t dim,
+                                     std::optional<std::size_t> tensor) const;
     /// The sharding in which a strategy uses an operand; of the result, the sharding in which it is computed (unreduced
     /// where a summed dimension is split); of row statistics, that of their parts. Edges (dim_share()) are left out.
-    [[nodiscard]] Sharding used(const Way& way, std::size_t operand) const { return sharding(operand, plan_of(way)); }
-    [[nodiscard]] Sharding made(const Way& way) const { return made(plan_of(way)); }
-    [[nodiscard]] Sharding part_statistics(const Way& way) const { return part_statistics(plan_of(way)); }
+    [[nodiscard]] Sharding used(const Strategy& strategy, std::size_t operand) const {
+        return sharding(operand, plan_of(strategy));
+    }
+    [[nodiscard]] Sharding made(const Strategy& strategy) const { return made(plan_of(strategy)); }
+    [[nodiscard]] Sharding part_statistics(const Strategy& strategy) const {
+        return part_statistics(plan_of(strategy));
+    }
     /// The positions of an edge (edge_of()), if a strategy has one.
     [[nodiscard]] const std::string& edge_text() const { return looks_.front().places; }
 
@@ -157,7 +163,7 @@ public:
         std::vector<bool> free{};            ///< by operand: an earlier operation has left it in its best sharding
     };
     /// Returns the strategies, best first; under a limit there may be none. Errors: no strategy is legal.
-    [[nodiscard]] Result<std::vector<Way>> ways(const Question& question);
+    [[nodiscard]] Result<std::vector<Strategy>> strategies(const Question& question);
     /// Returns the minimum cost of a chip's share when dimensions are split over any of these axes.
     [[nodiscard]] std::vector<double> least_share(AxisMask axes);
 
@@ -183,9 +189,9 @@ private:
         std::vector<AxisList> split;                 ///< under construction
         std::vector<AxisList> splits;                ///< all of them, one per row
         std::vector<std::int64_t> places;            ///< by row
-        std::vector<Way> found;
+        std::vector<Strategy> found;
         /// Their indices, by the hash of the result.
-        std::unordered_map<std::uint64_t, std::vector<std::size_t>> unbeaten{};
+        std::unordered_map<std::uint64_t, std::vector<std::size_t>> nondominated{};
         std::optional<Error> problem;
         LayoutPrice least{};  ///< price of a known layout; only with a limit
     };
@@ -195,7 +201,7 @@ private:
         std::span<const AxisList> split;
         std::int64_t at = Sharding::everywhere;
         Open open{};
-        WayEdge edge{};
+        StrategyEdge edge{};
     };
 
     struct Compiled {
@@ -226,7 +232,9 @@ private:
     };
 
     static std::string name_of(const Program& program, const Operand& operand);
-    static Plan plan_of(const Way& way) { return {way.split, way.at, way.open, way.edge}; }
+    static Plan plan_of(const Strategy& strategy) {
+        return {strategy.split, strategy.at, strategy.open, strategy.edge};
+    }
     [[nodiscard]] Status compile_times(const Program& program, const Stored& stored, ChoiceCosts& costs);
     [[nodiscard]] const MovedTensor& moved(std::size_t tensor) const {
         return tensor < tensors_.size() ? tensors_[tensor] : *statistics_;
@@ -237,7 +245,7 @@ private:
     void look_over(const MaskedPlane& plane);
     static bool has_edge(const Looks& looks, std::size_t dim, std::optional<std::size_t> tensor);
     [[nodiscard]] AxisList edge_axes(const Looks& looks, std::span<const AxisList> split) const;
-    [[nodiscard]] WayEdge edge_of(std::span<const AxisList> split) const;
+    [[nodiscard]] StrategyEdge edge_of(std::span<const AxisList> split) const;
     [[nodiscard]] bool in_reach(std::span<const AxisList> split) const;
     [[nodiscard]] std::optional<Edge> edge_of_tensor(std::size_t tensor, const Plan& plan) const;
     [[nodiscard]] std::size_t place_of(const std::string& dim);
@@ -261,13 +269,15 @@ private:
     [[nodiscard]] Result<std::vector<std::size_t>> reshardings(const Leg& leg, const Query& query);
     [[nodiscard]] std::optional<std::vector<Leg>> legs(const Query& query, const Plan& plan,
                                                        const Sharding& output) const;
-    [[nodiscard]] bool too_dear(const Query& query, std::span<const double> cost) const;
-    [[nodiscard]] Status go(Query& query, const Plan& plan, std::span<const Leg> legs, Way way);
-    [[nodiscard]] Status take(Query& query, const Plan& plan, std::span<const Leg> legs, std::size_t place, Way way);
+    [[nodiscard]] bool too_expensive(const Query& query, std::span<const double> cost) const;
+    [[nodiscard]] Status go(Query& query, const Plan& plan, std::span<const Leg> legs, Strategy strategy);
+    [[nodiscard]] Status take(Query& query, const Plan& plan, std::span<const Leg> legs, std::size_t place,
+                              Strategy strategy);
     [[nodiscard]] bool stays(std::size_t tensor, const Sharding& from, const Sharding& to) const;
     void share_cost(const Plan& plan, std::span<double> cost);
-    [[nodiscard]] bool beaten(const Query& query, const Way& way) const;
-    [[nodiscard]] Status add_way(Query& query, const Plan& plan, const Sharding& output, std::span<const double> share);
+    [[nodiscard]] bool dominated(const Query& query, const Strategy& strategy) const;
+    [[nodiscard]] Status add_strategy(Query& query, const Plan& plan, const Sharding& output,
+                                      std::span<const double> share);
 
     const Op* op_ = nullptr;
     ChoiceCosts* costs_ = nullptr;

@@ -8,7 +8,7 @@
 #include <ranges>
 
 #include "bound/pricing.hpp"
-#include "layout/op_ways.hpp"
+#include "layout/op_strategies.hpp"
 #include "program/functions.hpp"
 #include "work/work.hpp"
 
@@ -127,27 +127,27 @@ Program op_shape(const Program& program, const Op& op, const Stored& stored) {
     return shape;
 }
 
-std::string OpWays::name_of(const Program& program, const Operand& operand) {
+std::string OpStrategies::name_of(const Program& program, const Operand& operand) {
     return program.values[operand.value].intermediate ? "the intermediate" : value_name(program, operand.value);
 }
 
-std::string OpWays::statistics_name() const { return fmt::format("statistics of {}", tensors_.front().name); }
+std::string OpStrategies::statistics_name() const { return fmt::format("statistics of {}", tensors_.front().name); }
 
-OpWays OpWays::renamed(const Program& program, const Op& op) const {
-    OpWays ways = *this;
-    ways.op_ = &op;
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) ways.tensors_[i].name = name_of(program, op.inputs[i]);
-    ways.tensors_.back().name = name_of(program, op.output);
-    if (ways.statistics_) ways.statistics_->name = ways.statistics_name();
-    return ways;
+OpStrategies OpStrategies::renamed(const Program& program, const Op& op) const {
+    OpStrategies strategies = *this;
+    strategies.op_ = &op;
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) strategies.tensors_[i].name = name_of(program, op.inputs[i]);
+    strategies.tensors_.back().name = name_of(program, op.output);
+    if (strategies.statistics_) strategies.statistics_->name = strategies.statistics_name();
+    return strategies;
 }
 
-Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Stored& stored, ChoiceCosts& costs,
-                               Reshardings& reshardings) {
-    OpWays ways;
-    ways.reshardings_ = &reshardings;
-    ways.op_ = &op;
-    ways.costs_ = &costs;
+Result<OpStrategies> OpStrategies::compile(const Program& program, const Op& op, const Stored& stored,
+                                           ChoiceCosts& costs, Reshardings& reshardings) {
+    OpStrategies strategies;
+    strategies.reshardings_ = &reshardings;
+    strategies.op_ = &op;
+    strategies.costs_ = &costs;
     const Rational copies = copies_of_rows(program, op);
     std::vector<std::string> windows;
     const auto add = [&](const Operand& operand) {
@@ -159,33 +159,33 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
         tensor.element_bytes = Rational(bits.numerator, bits.denominator * std::int64_t{8});
         if (&operand == groups_of(op)) tensor.sure = Rational(1) / copies;
         tensor.shape = reshardings.shape(operand.dims, (tensor.element_bytes * tensor.sure).to_double());
-        for (const std::string& dim : operand.dims) tensor.dims.push_back(ways.place_of(dim));
+        for (const std::string& dim : operand.dims) tensor.dims.push_back(strategies.place_of(dim));
         for (const MaskedPlane& plane : value.masks) {
             if (plane.window.empty() && mask_case(plane, program.sizes).rows == MaskCase::Rows::all) continue;
-            ways.banded_[ways.place_of(plane.rows)] = true;
-            ways.banded_[ways.place_of(plane.columns)] = true;
+            strategies.banded_[strategies.place_of(plane.rows)] = true;
+            strategies.banded_[strategies.place_of(plane.columns)] = true;
             if (!plane.window.empty()) windows.push_back(plane.window);
         }
-        ways.tensors_.push_back(std::move(tensor));
+        strategies.tensors_.push_back(std::move(tensor));
     };
     for (const Operand& input : op.inputs) add(input);
     add(op.output);
-    ways.linear_in_ = linear_in(op);
-    ways.adds_ = adds_up(op);
-    for (const std::string& dim : op.along) (void)ways.place_of(dim);
-    for (const std::string& dim : ways.dims_) ways.may_split_.push_back(ways.splittable(dim));
-    ways.tie_rows();
-    ways.symbols_ = ways.dims_;
+    strategies.linear_in_ = linear_in(op);
+    strategies.adds_ = adds_up(op);
+    for (const std::string& dim : op.along) (void)strategies.place_of(dim);
+    for (const std::string& dim : strategies.dims_) strategies.may_split_.push_back(strategies.splittable(dim));
+    strategies.tie_rows();
+    strategies.symbols_ = strategies.dims_;
     for (const std::string& window : windows) {
-        if (!has(ways.symbols_, window)) ways.symbols_.push_back(window);
+        if (!has(strategies.symbols_, window)) strategies.symbols_.push_back(window);
     }
-    ways.look_back(program);
-    ways.add_statistics();
-    ROOFLINE_CHECK(ways.compile_times(program, stored, costs));
-    return ways;
+    strategies.look_back(program);
+    strategies.add_statistics();
+    ROOFLINE_CHECK(strategies.compile_times(program, stored, costs));
+    return strategies;
 }
 
-std::size_t OpWays::place_of(const std::string& dim) {
+std::size_t OpStrategies::place_of(const std::string& dim) {
     const auto known = std::find(dims_.begin(), dims_.end(), dim);
     const auto place = static_cast<std::size_t>(known - dims_.begin());
     if (known == dims_.end()) {
@@ -198,7 +198,7 @@ std::size_t OpWays::place_of(const std::string& dim) {
 // A function that works along a dimension needs all of it, but a sum can be computed in parts. If a table is split,
 // each chip looks up the rows that it holds and has zeros for the others. Each chip takes those of the written rows
 // that fall into its shard.
-bool OpWays::splittable(const std::string& dim) const {
+bool OpStrategies::splittable(const std::string& dim) const {
     if (op_->kind != OpKind::apply) return true;
     const FunctionInfo& function = *find_function(op_->function);
     switch (function.kind) {
@@ -224,7 +224,7 @@ bool OpWays::splittable(const std::string& dim) const {
 }
 
 // The statistics per row that chips exchange when they split the rows of a function; they have the accumulator's dtype.
-void OpWays::add_statistics() {
+void OpStrategies::add_statistics() {
     if (op_->kind != OpKind::apply) return;
     const RowStatistics& statistics = find_function(op_->function)->statistics;
     if (statistics.rounds == 0) return;
@@ -245,7 +245,7 @@ void OpWays::add_statistics() {
 
 // Rows that are dispatched to experts, combined, or written into a tensor stay on their chip, so their split follows
 // from the rows on the other side.
-void OpWays::tie_rows() {
+void OpStrategies::tie_rows() {
     if (op_->kind != OpKind::apply) return;
     const FunctionKind kind = find_function(op_->function)->kind;
     if (kind == FunctionKind::dispatch || kind == FunctionKind::combine || kind == FunctionKind::match) {
@@ -271,7 +271,7 @@ void OpWays::tie_rows() {
     }
 }
 
-Status OpWays::compile_times(const Program& program, const Stored& stored, ChoiceCosts& costs) {
+Status OpStrategies::compile_times(const Program& program, const Stored& stored, ChoiceCosts& costs) {
     const auto compile = [&](bool masks, const Rename& rename, Compiled& compiled) -> Status {
         const Program one = alone(program, *op_, stored, masks, rename);
         ROOFLINE_TRY(auto work, derive_work(one));

@@ -1,4 +1,4 @@
-#include "network/ring_ways.hpp"
+#include "network/ring_paths.hpp"
 
 #include <algorithm>
 
@@ -15,20 +15,20 @@ std::vector<std::int64_t> sums_of(const std::vector<bool>& counted) {
 
 }  // namespace
 
-RingWays::RingWays(const std::vector<bool>& up, const std::vector<bool>& down)
+RingPaths::RingPaths(const std::vector<bool>& up, const std::vector<bool>& down)
     : up_(sums_of(up)), down_(sums_of(down)) {}
 
-std::int64_t RingWays::up(std::int64_t from, std::int64_t to) const {
+std::int64_t RingPaths::up(std::int64_t from, std::int64_t to) const {
     const std::int64_t straight = up_[static_cast<std::size_t>(to)] - up_[static_cast<std::size_t>(from)];
     return to < from ? up_.back() + straight : straight;
 }
 
-std::int64_t RingWays::down(std::int64_t from, std::int64_t to) const {
+std::int64_t RingPaths::down(std::int64_t from, std::int64_t to) const {
     const std::int64_t straight = down_[static_cast<std::size_t>(from)] - down_[static_cast<std::size_t>(to)];
     return from < to ? down_.back() + straight : straight;
 }
 
-std::int64_t RingWays::trees(const std::vector<std::int64_t>& places, bool inwards) const {
+std::int64_t RingPaths::trees(const std::vector<std::int64_t>& places, bool inwards) const {
     const std::size_t n = places.size();
     std::int64_t sum = 0;
     for (std::size_t root = 0; root < n; ++root) {
@@ -45,10 +45,10 @@ std::int64_t RingWays::trees(const std::vector<std::int64_t>& places, bool inwar
     return sum;
 }
 
-std::int64_t RingWays::gathered(const std::vector<std::int64_t>& places) const { return trees(places, false); }
-std::int64_t RingWays::scattered(const std::vector<std::int64_t>& places) const { return trees(places, true); }
+std::int64_t RingPaths::gathered(const std::vector<std::int64_t>& places) const { return trees(places, false); }
+std::int64_t RingPaths::scattered(const std::vector<std::int64_t>& places) const { return trees(places, true); }
 
-std::int64_t RingWays::exchanged(const std::vector<std::int64_t>& places) const {
+std::int64_t RingPaths::exchanged(const std::vector<std::int64_t>& places) const {
     std::int64_t sum = 0;
     for (const std::int64_t from : places) {
         for (const std::int64_t to : places) sum += std::min(up(from, to), down(from, to));

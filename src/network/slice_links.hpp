@@ -24,9 +24,9 @@ struct Part {
 };
 
 /// An axis of a torus, or a whole tier of another kind.
-class WireAxis {
+class LinkAxis {
 public:
-    WireAxis(const Slice& slice, std::size_t tier, std::size_t axis);
+    LinkAxis(const Slice& slice, std::size_t tier, std::size_t axis);
 
     [[nodiscard]] std::size_t tier() const { return tier_; }
     [[nodiscard]] std::int64_t size() const { return size_; }
@@ -47,7 +47,7 @@ public:
 
     /// Returns the links between `chips` of a box and the rest of the `all` chips that one instance of the tier
     /// connects.
-    [[nodiscard]] Rational wires(const Part& part, std::int64_t chips, std::int64_t all, bool whole_nodes) const;
+    [[nodiscard]] Rational links(const Part& part, std::int64_t chips, std::int64_t all, bool whole_nodes) const;
 
 private:
     std::size_t tier_;
@@ -65,11 +65,11 @@ struct Hops {
     double latency_s = 0;
 };
 
-class Wires {
+class SliceLinks {
 public:
-    explicit Wires(const Slice& slice);
+    explicit SliceLinks(const Slice& slice);
 
-    [[nodiscard]] const std::vector<WireAxis>& axes() const { return axes_; }
+    [[nodiscard]] const std::vector<LinkAxis>& axes() const { return axes_; }
     [[nodiscard]] std::vector<Part> whole() const;
 
     /// Returns the links out of a box, which has one part per axis, by tier of the slice.
@@ -96,14 +96,14 @@ public:
 
     /// Returns the hops to one chip, or, if `to` is null, to the farthest. All chips that a tier of switches connects
     /// are one hop apart; on a torus a chip meets those of its own position in the inner tiers.
-    [[nodiscard]] Hops way(const Chip& from, const Chip* to) const;
+    [[nodiscard]] Hops path(const Chip& from, const Chip* to) const;
 
 private:
     // Advances to the next choice of one part per axis; the first one is the whole of every axis.
     static bool next(std::vector<std::size_t>& choice, const std::vector<std::vector<Part>>& parts);
 
     std::size_t tiers_;
-    std::vector<WireAxis> axes_;
+    std::vector<LinkAxis> axes_;
 };
 
 /// Adds a cut unless another one implies it, and drops those that it implies.

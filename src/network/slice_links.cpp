@@ -1,10 +1,10 @@
-#include "network/wires.hpp"
+#include "network/slice_links.hpp"
 
 #include <algorithm>
 
 namespace roofline::core {
 
-WireAxis::WireAxis(const Slice& slice, std::size_t tier, std::size_t axis)
+LinkAxis::LinkAxis(const Slice& slice, std::size_t tier, std::size_t axis)
     : tier_(tier), size_(slice.tiers[tier].shape[axis]), ring_(slice.tiers[tier].wrapped[axis]) {
     const NetworkTier& network = slice.network(slice.tiers[tier]);
     line_ = has_axes(network);
@@ -13,25 +13,25 @@ WireAxis::WireAxis(const Slice& slice, std::size_t tier, std::size_t axis)
     hop_s_ = network.hop_latency.value ? network.hop_latency.value->value : 0;
 }
 
-std::int64_t WireAxis::distance(std::int64_t a, std::int64_t b) const {
+std::int64_t LinkAxis::distance(std::int64_t a, std::int64_t b) const {
     const std::int64_t straight = a < b ? b - a : a - b;
     if (!line_) return straight == 0 ? 0 : 1;
     return ring_ ? std::min(straight, size_ - straight) : straight;
 }
 
-std::int64_t WireAxis::farthest(std::int64_t from) const {
+std::int64_t LinkAxis::farthest(std::int64_t from) const {
     if (line_ && ring_) return size_ / 2;
     return std::max(distance(from, 0), distance(from, size_ - 1));
 }
 
-Part WireAxis::part(std::int64_t first, std::int64_t last) const {
+Part LinkAxis::part(std::int64_t first, std::int64_t last) const {
     const std::int64_t places = last - first + 1;
     if (places == size_) return {first, last};
     const int ends = (first > 0 ? 1 : 0) + (last + 1 < size_ ? 1 : 0);
     return {first, last, ring_ && size_ > 2 ? 2 : ends};
 }
 
-std::vector<Part> WireAxis::parts_around(std::int64_t place) const {
+std::vector<Part> LinkAxis::parts_around(std::int64_t place) const {
     std::vector<Part> parts = {{0, size_ - 1}};
     if (size_ == 1) return parts;
     parts.push_back(part(place, place));
@@ -43,31 +43,31 @@ std::vector<Part> WireAxis::parts_around(std::int64_t place) const {
     return parts;
 }
 
-std::optional<Part> WireAxis::leaf_around(std::int64_t place) const {
+std::optional<Part> LinkAxis::leaf_around(std::int64_t place) const {
     if (!leaves_ || leaves_->members >= size_) return std::nullopt;
     const std::int64_t first = place / leaves_->members * leaves_->members;
     return Part{first, std::min(first + leaves_->members, size_) - 1, 0, true};
 }
 
-Rational WireAxis::wires(const Part& part, std::int64_t chips, std::int64_t all, bool whole_nodes) const {
+Rational LinkAxis::links(const Part& part, std::int64_t chips, std::int64_t all, bool whole_nodes) const {
     if (line_) return Rational(part.sides) * Rational(chips / part.places());
     const Rational ports = pairs_ ? Rational(chips) * Rational(all - chips) : Rational(std::min(chips, all - chips));
     return part.leaf && whole_nodes && leaves_->uplinks < ports ? leaves_->uplinks : ports;
 }
 
-Wires::Wires(const Slice& slice) : tiers_(slice.tiers.size()) {
+SliceLinks::SliceLinks(const Slice& slice) : tiers_(slice.tiers.size()) {
     for (std::size_t tier = 0; tier < tiers_; ++tier) {
         for (std::size_t axis = 0; axis < slice.tiers[tier].shape.size(); ++axis) axes_.emplace_back(slice, tier, axis);
     }
 }
 
-std::vector<Part> Wires::whole() const {
+std::vector<Part> SliceLinks::whole() const {
     std::vector<Part> box;
-    for (const WireAxis& axis : axes_) box.push_back({0, axis.size() - 1});
+    for (const LinkAxis& axis : axes_) box.push_back({0, axis.size() - 1});
     return box;
 }
 
-std::vector<Rational> Wires::around(const std::vector<Part>& box) const {
+std::vector<Rational> SliceLinks::around(const std::vector<Part>& box) const {
     std::int64_t chips = 1;
     for (const Part& part : box) chips *= part.places();
     std::vector<Rational> links(tiers_, Rational(0));
@@ -77,15 +77,15 @@ std::vector<Rational> Wires::around(const std::vector<Part>& box) const {
         const bool whole_nodes = inside == all_inside;
         inside *= box[i].places();
         all_inside *= axes_[i].size();
-        links[axes_[i].tier()] += axes_[i].wires(box[i], inside, all_inside, whole_nodes) * Rational(chips / inside);
+        links[axes_[i].tier()] += axes_[i].links(box[i], inside, all_inside, whole_nodes) * Rational(chips / inside);
     }
     return links;
 }
 
-Hops Wires::way(const Chip& from, const Chip* to) const {
+Hops SliceLinks::path(const Chip& from, const Chip* to) const {
     Hops way;
     for (std::size_t i = 0; i < axes_.size(); ++i) {
-        const WireAxis& axis = axes_[i];
+        const LinkAxis& axis = axes_[i];
         const std::int64_t hops = to == nullptr ? axis.farthest(from.at[i]) : axis.distance(from.at[i], to->at[i]);
         const Hops along{hops, static_cast<double>(hops) * axis.hop_s()};
         if (axis.line()) {
@@ -99,7 +99,7 @@ Hops Wires::way(const Chip& from, const Chip* to) const {
     return way;
 }
 
-bool Wires::next(std::vector<std::size_t>& choice, const std::vector<std::vector<Part>>& parts) {
+bool SliceLinks::next(std::vector<std::size_t>& choice, const std::vector<std::vector<Part>>& parts) {
     for (std::size_t i = 0; i < choice.size(); ++i) {
         if (++choice[i] < parts[i].size()) return true;
         choice[i] = 0;

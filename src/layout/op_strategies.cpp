@@ -1,4 +1,4 @@
-#include "layout/op_ways.hpp"
+#include "layout/op_strategies.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::size_t most_splits = 4096;
+constexpr std::size_t max_splits = 4096;
 
 void add_choice(std::vector<AxisList>& choices, AxisList axes) {
     if (std::find(choices.begin(), choices.end(), axes) == choices.end()) choices.push_back(axes);
@@ -21,14 +21,14 @@ bool has_place(const std::vector<std::size_t>& places, std::size_t place) {
 }
 
 // A tensor that a conversion makes smaller is converted first and then moved.
-bool converts_first(const Rational& from, const Rational& to, const OpWays::Question& asked) {
+bool converts_first(const Rational& from, const Rational& to, const OpStrategies::Question& asked) {
     const Sharding& held = asked.held.front();
     return to < from && held.unreduced == 0 && !held.at_chip() && !(asked.wanted && asked.wanted->at_chip());
 }
 
 }  // namespace
 
-std::vector<std::string> OpWays::moved_dims(std::size_t tensor) const {
+std::vector<std::string> OpStrategies::moved_dims(std::size_t tensor) const {
     std::vector<std::string> names;
     for (const std::size_t place : moved(tensor).dims) names.push_back(dims_[place]);
     return names;
@@ -36,20 +36,20 @@ std::vector<std::string> OpWays::moved_dims(std::size_t tensor) const {
 
 // Rows that are looked up or written stay on their chips if there are as many of them as places, because they are
 // assumed to be in order then.
-bool OpWays::in_order(std::size_t dim, AxisList axes, const std::vector<AxisList>& split) const {
+bool OpStrategies::in_order(std::size_t dim, AxisList axes, const std::vector<AxisList>& split) const {
     return rows_.size() == 1 && rows_.front() == dim && !axes.empty() && split[along_] == axes &&
            sizes_[along_] == sizes_[dim];
 }
 
 // Sets the split of a tied dimension.
-void OpWays::settle(std::vector<AxisList>& split) const {
+void OpStrategies::settle(std::vector<AxisList>& split) const {
     if (!tied_) return;
     AxisList& axes = split[tied_->dim];
     axes = {};
     for (const std::size_t dim : tied_->from) axes.append(split[dim]);
 }
 
-void OpWays::set_sizes(const Sizes& sizes) {
+void OpStrategies::set_sizes(const Sizes& sizes) {
     sizes_.clear();
     for (const std::string& dim : symbols_) sizes_.push_back(static_cast<double>(sizes.at(dim)));
     shares_ = sizes_;
@@ -64,7 +64,7 @@ void OpWays::set_sizes(const Sizes& sizes) {
     for (std::size_t i = 0; i < bands_.size(); ++i) bands_[i] = seconds_[i] > 0 ? bands_[i] / seconds_[i] : 1;
 }
 
-Result<std::vector<Way>> OpWays::ways(const Question& question) {
+Result<std::vector<Strategy>> OpStrategies::strategies(const Question& question) {
     reshardings_->refill();
     Query query{question, {}, {}, {}, {}, {}, {}, {}, {}};
     if (question.limit != nullptr) query.least = question.limit->least;
@@ -88,7 +88,7 @@ Result<std::vector<Way>> OpWays::ways(const Question& question) {
     const auto planned = [&](std::size_t i) { return Plan{split(i), query.places[i], {}, edge_of(split(i))}; };
     for (std::size_t i = 0; i < count; ++i) {
         share_cost(planned(i), share(i));
-        if (!too_dear(query, share(i))) order.emplace_back(costs_->price(share(i)), i);
+        if (!too_expensive(query, share(i))) order.emplace_back(costs_->price(share(i)), i);
     }
     std::sort(order.begin(), order.end());
     for (const auto& [price, i] : order) {
@@ -96,12 +96,12 @@ Result<std::vector<Way>> OpWays::ways(const Question& question) {
         for (const Open& open : opens(question, split(i))) {
             plan.open = open;
             for (const Sharding& output : outputs(query, plan)) {
-                if (auto status = add_way(query, plan, output, share(i)); !status) query.problem = status.error();
+                if (auto status = add_strategy(query, plan, output, share(i)); !status) query.problem = status.error();
             }
         }
     }
     if (query.found.empty()) {
-        if (question.limit != nullptr) return std::vector<Way>{};
+        if (question.limit != nullptr) return std::vector<Strategy>{};
         if (query.problem) return fail(*query.problem);
         return fail("no_layout", "no way to split this operation over the mesh");
     }
@@ -111,7 +111,7 @@ Result<std::vector<Way>> OpWays::ways(const Question& question) {
         const auto compared = query.found[a].price <=> query.found[b].price;
         return compared != 0 ? compared < 0 : a < b;
     });
-    std::vector<Way> sorted;
+    std::vector<Strategy> sorted;
     sorted.reserve(best.size());
     for (const std::size_t place : best) sorted.push_back(std::move(query.found[place]));
     return sorted;
@@ -120,7 +120,7 @@ Result<std::vector<Way>> OpWays::ways(const Question& question) {
 // Which partial sums of operands stay unreduced. If whole operands are added to them, these count as partial sums as
 // well, provided that the result is to be unreduced: one chip adds them, and the others add zeros. A contraction of
 // partial sums stays unreduced only then.
-std::vector<Open> OpWays::opens(const Question& question, std::span<const AxisList> split) const {
+std::vector<Open> OpStrategies::opens(const Question& question, std::span<const AxisList> split) const {
     AxisMask free = 0xFF;
     for (const AxisList axes : split) free = static_cast<AxisMask>(free & ~axes.mask());
     // Otherwise a sum is completed once for all its uses.
@@ -147,7 +147,7 @@ std::vector<Open> OpWays::opens(const Question& question, std::span<const AxisLi
 }
 
 // The chips on which the operation may run: one, or all.
-std::vector<std::int64_t> OpWays::places(const Question& question) const {
+std::vector<std::int64_t> OpStrategies::places(const Question& question) const {
     const auto& wanted = question.wanted;
     if (op_->kind == OpKind::move) {
         const Sharding& from = question.held.front();
@@ -167,7 +167,7 @@ std::vector<std::int64_t> OpWays::places(const Question& question) const {
 }
 
 // Loads from host memory: in the sharding that the tensor has there, or, if every host has the whole tensor, in shares.
-void OpWays::offer_loads(Query& query) const {
+void OpStrategies::offer_loads(Query& query) const {
     const Sharding& held = query.asked.held.front();
     AxisList all;
     const std::vector<PlacedAxis>& mesh = costs_->system().mesh;
@@ -183,7 +183,7 @@ void OpWays::offer_loads(Query& query) const {
     }
 }
 
-void OpWays::offer_choices(Query& query) const {
+void OpStrategies::offer_choices(Query& query) const {
     query.choices.assign(dims_.size(), {AxisList{}});
     const std::span<const Sharding> held = query.asked.held;
     if (op_->kind == OpKind::move) {
@@ -227,15 +227,15 @@ void OpWays::offer_choices(Query& query) const {
 }
 
 // True for contractions and elementwise functions, which chips may share along any dimension.
-bool OpWays::splits_freely() const {
+bool OpStrategies::splits_freely() const {
     return op_->kind != OpKind::move && looks_.empty() && rows_.empty() && !tied_ && !statistics_ &&
            unmasked_.slots.empty();
 }
 
-void OpWays::offer_any(Query& query, AxisMask axes) const {
+void OpStrategies::offer_any(Query& query, AxisMask axes) const {
     double splits = 1;  // of all dimensions together, not counting orders
     for (std::size_t i = 0; i < listed(axes).size(); ++i) splits *= static_cast<double>(dims_.size() + 1);
-    if (splits > most_splits) return;
+    if (splits > max_splits) return;
     for (AxisMask set = axes; set != 0; set = static_cast<AxisMask>((set - 1) & axes)) {
         for (const AxisList list : orders_of(set)) {
             for (std::vector<AxisList>& choices : query.choices) add_choice(choices, list);
@@ -243,7 +243,7 @@ void OpWays::offer_any(Query& query, AxisMask axes) const {
     }
 }
 
-std::vector<double> OpWays::least_share(AxisMask axes) {
+std::vector<double> OpStrategies::least_share(AxisMask axes) {
     std::vector<double> least(costs_->width(), 0.0);
     if (!splits_freely()) return least;
     Query query{{}, {}, {}, {}, {}, {}, {}, {}, {}};
@@ -263,7 +263,7 @@ std::vector<double> OpWays::least_share(AxisMask axes) {
     return least;
 }
 
-bool OpWays::too_dear(const Query& query, std::span<const double> cost) const {
+bool OpStrategies::too_expensive(const Query& query, std::span<const double> cost) const {
     const SearchLimit* limit = query.asked.limit;
     if (limit == nullptr) return false;
     std::vector<double> whole = limit->others;
@@ -271,8 +271,8 @@ bool OpWays::too_dear(const Query& query, std::span<const double> cost) const {
     return costs_->price(whole) > query.least;
 }
 
-void OpWays::combine_choices(Query& query, std::size_t dim, AxisMask used) const {
-    if (query.splits.size() >= most_splits * dims_.size() && !dims_.empty()) return;
+void OpStrategies::combine_choices(Query& query, std::size_t dim, AxisMask used) const {
+    if (query.splits.size() >= max_splits * dims_.size() && !dims_.empty()) return;
     if (dim == dims_.size()) {
         settle(query.split);
         if (!in_reach(query.split)) return;
@@ -290,7 +290,7 @@ void OpWays::combine_choices(Query& query, std::size_t dim, AxisMask used) const
     }
 }
 
-Sharding OpWays::sharding(std::size_t tensor, const Plan& plan) const {
+Sharding OpStrategies::sharding(std::size_t tensor, const Plan& plan) const {
     Sharding sharding;
     sharding.at = plan.at;
     if (plan.open.has(tensor) || tensor + 1 == tensors_.size()) sharding.unreduced = plan.open.axes;
@@ -301,7 +301,7 @@ Sharding OpWays::sharding(std::size_t tensor, const Plan& plan) const {
 }
 
 // The statistics that each chip has of its parts of rows; the statistics of a row still have to be reduced.
-Sharding OpWays::part_statistics(const Plan& plan) const {
+Sharding OpStrategies::part_statistics(const Plan& plan) const {
     Sharding part;
     part.rank = static_cast<std::uint8_t>(statistics_->dims.size());
     for (std::size_t d = 0; d < part.rank; ++d) part.dims[d] = plan.split[statistics_->dims[d]];
@@ -313,7 +313,7 @@ Sharding OpWays::part_statistics(const Plan& plan) const {
 }
 
 // The sharding of the direct result: it is unreduced where a summed dimension is split.
-Sharding OpWays::made(const Plan& plan) const {
+Sharding OpStrategies::made(const Plan& plan) const {
     Sharding made = sharding(tensors_.size() - 1, plan);
     const std::vector<std::size_t>& kept = tensors_.back().dims;
     for (std::size_t d = 0; d < dims_.size(); ++d) {
@@ -332,7 +332,7 @@ Sharding OpWays::made(const Plan& plan) const {
 
 // The shardings that the result may take: the wanted one, or else the one in which it is computed, with its sums
 // completed or scattered over a dimension.
-std::vector<Sharding> OpWays::outputs(const Query& query, const Plan& plan) const {
+std::vector<Sharding> OpStrategies::outputs(const Query& query, const Plan& plan) const {
     if (query.asked.wanted) return {*query.asked.wanted};
     if (op_->kind == OpKind::move) return {query.asked.held.front()};
     Sharding whole = made(plan);
@@ -356,7 +356,7 @@ std::vector<Sharding> OpWays::outputs(const Query& query, const Plan& plan) cons
 // An unreduced result can be resharded to where it is needed while its sums are completed, and any other result can be
 // resharded before it is needed. So it may have any sharding over its axes; with more than three axes, its sums may
 // only be scattered over any dimensions.
-void OpWays::offer_outputs(const Sharding& whole, AxisMask used, AxisList sums, std::vector<Sharding>& outputs) {
+void OpStrategies::offer_outputs(const Sharding& whole, AxisMask used, AxisList sums, std::vector<Sharding>& outputs) {
     constexpr std::size_t most = 3;
     const AxisList all = listed(used);
     if (all.size() > most) return place_any(whole, sums, 0, outputs);
@@ -366,7 +366,7 @@ void OpWays::offer_outputs(const Sharding& whole, AxisMask used, AxisList sums, 
 }
 
 // Each of these axes splits nothing, or any one dimension.
-void OpWays::place_any(const Sharding& whole, AxisList axes, std::size_t next, std::vector<Sharding>& outputs) {
+void OpStrategies::place_any(const Sharding& whole, AxisList axes, std::size_t next, std::vector<Sharding>& outputs) {
     if (next == axes.size()) {
         if (std::find(outputs.begin(), outputs.end(), whole) == outputs.end()) outputs.push_back(whole);
         return;
@@ -387,7 +387,7 @@ void OpWays::place_any(const Sharding& whole, AxisList axes, std::size_t next, s
 
 // The chip's share of the work. All chips compute equally much of a masked plane, but all of a band when columns of
 // other chips are needed.
-void OpWays::share_cost(const Plan& plan, std::span<double> cost) {
+void OpStrategies::share_cost(const Plan& plan, std::span<double> cost) {
     bool split_band = false;
     Looks* edge = plan.edge.none() ? nullptr : &looks_[plan.edge.which];
     for (std::size_t d = 0; d < dims_.size(); ++d) {
@@ -404,18 +404,19 @@ void OpWays::share_cost(const Plan& plan, std::span<double> cost) {
     }
 }
 
-bool OpWays::beaten(const Query& query, const Way& way) const {
+bool OpStrategies::dominated(const Query& query, const Strategy& strategy) const {
     if (query.asked.all) return false;
-    const auto known = query.unbeaten.find(way.output.hash());
-    if (known == query.unbeaten.end()) return false;
-    if (query.asked.limit != nullptr) *query.asked.limit->steps -= static_cast<std::int64_t>(known->second.size() / 64);
+    const auto known = query.nondominated.find(strategy.output.hash());
+    if (known == query.nondominated.end()) return false;
+    if (query.asked.limit != nullptr)
+        *query.asked.limit->evaluations -= static_cast<std::int64_t>(known->second.size() / 64);
     return std::any_of(known->second.begin(), known->second.end(), [&](std::size_t i) {
-        const Way& other = query.found[i];
-        return costs_->no_worse(other.cost, way.cost) && other.output == way.output;
+        const Strategy& other = query.found[i];
+        return costs_->no_worse(other.cost, strategy.cost) && other.output == strategy.output;
     });
 }
 
-bool OpWays::stays(std::size_t tensor, const Sharding& from, const Sharding& to) const {
+bool OpStrategies::stays(std::size_t tensor, const Sharding& from, const Sharding& to) const {
     if (stays_.empty() || stays_[tensor] == 0) return true;
     for (std::size_t d = 0; d < from.rank; ++d) {
         if (((from.dims[d].mask() ^ to.dims[d].mask()) & stays_[tensor]) != 0) return false;
@@ -424,8 +425,8 @@ bool OpWays::stays(std::size_t tensor, const Sharding& from, const Sharding& to)
 }
 
 // The tensors that have to move. There is no answer if one of them must stay, or if another strategy does the same.
-std::optional<std::vector<OpWays::Leg>> OpWays::legs(const Query& query, const Plan& plan,
-                                                     const Sharding& output) const {
+std::optional<std::vector<OpStrategies::Leg>> OpStrategies::legs(const Query& query, const Plan& plan,
+                                                                 const Sharding& output) const {
     const std::span<const Sharding> held = query.asked.held;
     std::vector<Leg> legs;
     legs.reserve(held.size() + static_cast<std::size_t>(rounds_) + 1);
@@ -457,45 +458,48 @@ std::optional<std::vector<OpWays::Leg>> OpWays::legs(const Query& query, const P
     return legs;
 }
 
-Status OpWays::add_way(Query& query, const Plan& plan, const Sharding& output, std::span<const double> share) {
-    Way way;
-    way.at = plan.at;
-    way.edge = plan.edge;
-    way.open = plan.open;
-    way.output = output;
-    way.cost.assign(share.begin(), share.end());
-    if (beaten(query, way)) return {};
+Status OpStrategies::add_strategy(Query& query, const Plan& plan, const Sharding& output,
+                                  std::span<const double> share) {
+    Strategy strategy;
+    strategy.at = plan.at;
+    strategy.edge = plan.edge;
+    strategy.open = plan.open;
+    strategy.output = output;
+    strategy.cost.assign(share.begin(), share.end());
+    if (dominated(query, strategy)) return {};
     const auto legs = this->legs(query, plan, output);
-    return legs ? go(query, plan, *legs, std::move(way)) : Status{};
+    return legs ? go(query, plan, *legs, std::move(strategy)) : Status{};
 }
 
 // Takes every resharding of the first leg, and goes on with the others.
-Status OpWays::go(Query& query, const Plan& plan, std::span<const Leg> legs, Way way) {
-    if (query.asked.limit != nullptr && --*query.asked.limit->steps < 0) return {};
+Status OpStrategies::go(Query& query, const Plan& plan, std::span<const Leg> legs, Strategy strategy) {
+    if (query.asked.limit != nullptr && --*query.asked.limit->evaluations < 0) return {};
     if (legs.empty()) {
-        way.price = costs_->price(way.cost);
-        if (query.asked.limit != nullptr && query.asked.limit->alone) query.least = std::min(query.least, way.price);
-        way.split.assign(plan.split.begin(), plan.split.end());
-        std::vector<std::size_t>& alike = query.unbeaten[way.output.hash()];
-        std::erase_if(alike, [&](std::size_t i) { return costs_->no_worse(way.cost, query.found[i].cost); });
-        alike.push_back(query.found.size());
-        query.found.push_back(std::move(way));
+        strategy.price = costs_->price(strategy.cost);
+        if (query.asked.limit != nullptr && query.asked.limit->alone)
+            query.least = std::min(query.least, strategy.price);
+        strategy.split.assign(plan.split.begin(), plan.split.end());
+        std::vector<std::size_t>& equivalent = query.nondominated[strategy.output.hash()];
+        std::erase_if(equivalent, [&](std::size_t i) { return costs_->no_worse(strategy.cost, query.found[i].cost); });
+        equivalent.push_back(query.found.size());
+        query.found.push_back(std::move(strategy));
         return {};
     }
     ROOFLINE_TRY(const auto places, reshardings(legs.front(), query));
     if (places.empty()) return {};
     for (const std::size_t place : std::span(places).first(places.size() - 1)) {
-        ROOFLINE_CHECK(take(query, plan, legs, place, way));
+        ROOFLINE_CHECK(take(query, plan, legs, place, strategy));
     }
-    return take(query, plan, legs, places.back(), std::move(way));
+    return take(query, plan, legs, places.back(), std::move(strategy));
 }
 
 // Takes this resharding of the first leg, and goes on with the others.
-Status OpWays::take(Query& query, const Plan& plan, std::span<const Leg> legs, std::size_t place, Way way) {
+Status OpStrategies::take(Query& query, const Plan& plan, std::span<const Leg> legs, std::size_t place,
+                          Strategy strategy) {
     const std::size_t tensor = legs.front().tensor;
     const Resharding& resharding = (*reshardings_)[place];
-    if (!resharding.moves.empty()) way.moves.push_back({tensor, place});
-    leg_cost_.assign(way.cost.size(), 0.0);
+    if (!resharding.moves.empty()) strategy.moves.push_back({tensor, place});
+    leg_cost_.assign(strategy.cost.size(), 0.0);
     for (std::size_t i = 0; i < resharding.moves.size(); ++i) {
         const Move& move = resharding.moves[i];
         if (i == 0) {  // nothing to wait for
@@ -504,22 +508,22 @@ Status OpWays::take(Query& query, const Plan& plan, std::span<const Leg> legs, s
             costs_->add_next(leg_cost_, move.route(), move.bytes);
         }
     }
-    costs_->add(way.cost, leg_cost_, 1);
+    costs_->add(strategy.cost, leg_cost_, 1);
     const std::vector<bool>& free = query.asked.free;
-    if (tensor < free.size() && free[tensor]) costs_->note_operand(way.cost, leg_cost_);
-    if (tensor + 1 == tensors_.size()) costs_->note_result(way.cost, leg_cost_);
-    if (too_dear(query, way.cost) || beaten(query, way)) return {};
-    return go(query, plan, legs.subspan(1), std::move(way));
+    if (tensor < free.size() && free[tensor]) costs_->note_operand(strategy.cost, leg_cost_);
+    if (tensor + 1 == tensors_.size()) costs_->note_result(strategy.cost, leg_cost_);
+    if (too_expensive(query, strategy.cost) || dominated(query, strategy)) return {};
+    return go(query, plan, legs.subspan(1), std::move(strategy));
 }
 
-Result<std::vector<std::size_t>> OpWays::reshardings(const Leg& leg, const Query& query) {
+Result<std::vector<std::size_t>> OpStrategies::reshardings(const Leg& leg, const Query& query) {
     const SearchLimit* limit = query.asked.limit;
     const MovedTensor& moved = this->moved(leg.tensor);
     const bool any = limit != nullptr && !leg.edge && !moved.in_host;
     Result<std::vector<std::size_t>> places;
     if (any) {
         places = reshardings_->front(moved.shape, moved.name, leg.from, leg.to, limit->axes, query.least.lower_s,
-                                     *limit->steps);
+                                     *limit->evaluations);
     } else if (const auto place = reshardings_->find(moved.shape, moved.name, leg.from, leg.to, leg.edge)) {
         places->push_back(*place);
     } else {
