@@ -145,8 +145,8 @@ std::string point_text(const std::vector<SweepAxis>& axes, std::span<const std::
     return fmt::format("{}", fmt::join(sizes, ", "));
 }
 
-/// The values of expressions of --dims at each point of a sweep: one computed axis per expression that depends on a swept
-/// dimension. Errors: those of read_program(); an expression that cannot be evaluated at a point.
+/// The values of expressions of --dims at each point of a sweep: one computed axis per expression that depends on a
+/// swept dimension. Errors: those of read_program(); an expression that cannot be evaluated at a point.
 Result<std::vector<SweepAxis>> computed_axes(const OpRequest& request, const std::vector<SweepAxis>& grid) {
     std::vector<SweepAxis> computed;
     std::vector<SizeList> lists;
