@@ -43,7 +43,7 @@ struct LawErrors {
     double fitted = 0;              ///< on the measurements it was fitted to
     double sizes = 0;               ///< held-out: one fifth of the sizes at a time
     std::optional<double> members;  ///< held-out: one number of members at a time
-    /// On all measurements, predicted by models of other machines with the same link rate
+    /// On all measurements, predicted by models of other machines with the same link rate.
     std::optional<double> relative;
     std::optional<double> far;  ///< on all measurements, predicted by models of machines with other link rates
 
@@ -58,10 +58,9 @@ struct CalibratedLaw {
     double least_bytes = 0;             ///< range of the measured buffer sizes
     double most_bytes = 0;
     std::int64_t rows = 0;  ///< number of measurements it was fitted to
-    std::int64_t left_out =
-        /// Number of measurements that must be wrong: they deviate from their neighbours by more than a factor of 30,
-        /// or are faster than the links allow
-        0;
+    /// Number of measurements that must be wrong: they deviate from their neighbours by more than a factor of 30,
+    /// or are faster than the links allow.
+    std::int64_t left_out = 0;
     std::vector<std::string> sources;
     LawErrors errors;
 
@@ -86,10 +85,9 @@ struct CalibratedKernel {
     KernelKey key;
     KernelFit fit;
     std::vector<std::string> sources;
-    std::string
-        /// Model whose predictions the fit corrects: "sglang 0.5.10", "b200-sxm trtllm 1.3.0"; "" for a model of its
-        /// own
-        like{};
+    /// Model whose predictions the fit corrects: "sglang 0.5.10", "b200-sxm trtllm 1.3.0"; "" for a model of its
+    /// own.
+    std::string like{};
 
     bool operator==(const CalibratedKernel&) const = default;
 };
@@ -110,9 +108,9 @@ struct ExchangeKey {
 struct ExchangeErrors {
     double fitted = 0;  ///< on the measurements it was fitted to
     double sizes = 0;   ///< held-out: one fifth of the numbers of tokens at a time
-    /// Held-out: one fifth of the combinations of row width, choices and experts at a time
+    /// Held-out: one fifth of the combinations of row width, choices and experts at a time.
     std::optional<double> shapes;
-    /// On all measurements, predicted by the model of the nearest other number of members
+    /// On all measurements, predicted by the model of the nearest other number of members.
     std::optional<double> members;
     std::optional<double> relative;  ///< on all measurements, predicted by the model of the nearest calibrated machine
 

@@ -85,7 +85,7 @@ struct ProgramLaws {
     std::vector<const CalibratedKernel*> kernels;  ///< per kernel; null if there is none or the chip has nothing to do
     std::vector<std::optional<ExpectedTime>> messages;  ///< per message of the whole program
     std::string missing;  ///< the first part without a model: "contraction in fp8"; "" if none is missing
-    /// Per kernel: the machine from which the model is transferred; "" for the machine's own
+    /// Per kernel: the machine from which the model is transferred; "" for the machine's own.
     std::vector<std::string> carried;
     /// Per kernel: the model of the quantization that is included in the kernel's measurements and was subtracted in
     /// the fit. Null if there was none or if the program itself quantizes.
@@ -128,7 +128,7 @@ private:
     };
     struct MessageLaw {
         ExpectedTime expected;
-        /// The input of the model for a single byte; all inputs are proportional to the bytes
+        /// The input of the model for a single byte; all inputs are proportional to the bytes.
         CollectivePoint of_byte;
         double lower_of_byte_s = 0;
         double latency_s = 0;                  ///< lower bound for zero bytes
@@ -141,9 +141,8 @@ private:
     CompiledSums traffic_;
     std::vector<Kernel> kernels_;
     std::vector<MessageLaw> message_laws_;
-    CompiledSums
-        /// Per message its bytes, number of executions and, for expert dispatch, bytes per row and number of experts
-        messages_;
+    /// Per message its bytes, number of executions and, for expert dispatch, bytes per row and number of experts.
+    CompiledSums messages_;
     std::size_t places_ = 0;
 };
 

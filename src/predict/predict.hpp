@@ -27,7 +27,7 @@ enum class TokenRouting {
 /// How a program is laid out, priced and given expected times.
 struct PredictOptions {
     std::string name{};  ///< of the program, for headings: its file, or ""
-    /// Dimensions over which matmuls may be split; `textbook` collectives restrict it to the layout as written
+    /// Dimensions over which matmuls may be split; `textbook` collectives restrict it to the layout as written.
     LayoutFreedom freedom = LayoutFreedom::any;
     StayingAxes stay{};  ///< see lay_out()
     TokenRouting routing = TokenRouting::both;

@@ -46,15 +46,14 @@ struct Prediction {
     /// some points of a sweep, and those that may have the shortest expected time.
     std::vector<Prediction> elsewhere;
     std::uint32_t region = 0;  ///< predictions with the same number have the same formulas of work
-    /// Per point of the sweep: 0 for this prediction, otherwise 1 + index in `elsewhere`
+    /// Per point of the sweep: 0 for this prediction, otherwise 1 + index in `elsewhere`.
     std::vector<std::uint32_t> which;
     std::optional<RoutingBound> uniform;  ///< only if tokens are sent to experts on other chips
     ProgramLaws laws;                     ///< models of the expected times
-    /// Per kernel: the sizes that its model takes; empty if sizes are unknown
+    /// Per kernel: the sizes that its model takes; empty if sizes are unknown.
     std::vector<CompiledKernel::Runs> runs;
-    std::optional<double>
-        /// Expected time of the whole program in the layout of this prediction; empty if a part has no model.
-        expected_s;
+    /// Expected time of the whole program in the layout of this prediction; empty if a part has no model.
+    std::optional<double> expected_s;
     std::optional<double> expected_error;
     std::string why_not_expected;                ///< "" if the machine is not calibrated
     std::shared_ptr<Calibrations> calibrations;  ///< keeps what `laws` points to alive

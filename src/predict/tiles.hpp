@@ -14,7 +14,7 @@ namespace roofline::core {
 
 /// A requested tile.
 struct TileChoice {
-    /// Level that holds it: "vmem"; "": the level next to main memory, or on GPUs a thread block
+    /// Level that holds it: "vmem"; "": the level next to main memory, or on GPUs a thread block.
     std::string level{};
     std::optional<Sizes> sizes{};  ///< elements per dimension; empty: the best tile that fits
 };

@@ -15,10 +15,9 @@ namespace roofline::core {
 /// A decode step takes `kernels` times the sum of its kernels' times, plus a constant and a time per sequence for the
 /// host. Prefill takes the time of its kernels, but at least the time to launch them, because it does not use graphs.
 struct ServerLaw {
-    double kernels =
-        /// Factor of the kernels' and collectives' own times; below 1 if a server fuses operations that tables time
-        /// separately
-        1;
+    /// Factor of the kernels' and collectives' own times; below 1 if a server fuses operations that tables time
+    /// separately.
+    double kernels = 1;
     double step_s = 0;      ///< host time per step: scheduling, sampling, sending tokens
     double sequence_s = 0;  ///< host time per sequence of a step
     double launch_s = 0;    ///< host time per kernel outside of graphs
@@ -39,9 +38,9 @@ struct CalibratedServer {
     std::vector<std::string> models;     ///< models that were served
     std::vector<std::string> machines;   ///< machines that they ran on
     std::vector<std::string> sources{};  ///< publishers of the measurements
-    /// Mean |predicted - measured| / measured of the time per output token, on the measurements of the fit
+    /// Mean |predicted - measured| / measured of the time per output token, on the measurements of the fit.
     double error_fitted = 0;
-    /// The same on measurements of models that were left out of the fit, one model at a time
+    /// The same on measurements of models that were left out of the fit, one model at a time.
     double error_held_out = 0;
 
     bool operator==(const CalibratedServer&) const = default;

@@ -16,10 +16,10 @@ namespace roofline::core {
 struct StepParts {
     double kernels_s = 0;
     double narrow_s = 0;  ///< matmuls in fewer than 16 bits; not part of kernels_s
-    /// Those of them whose matrix units accumulate in fewer than 32 bits; part of neither of the above
+    /// Those of them whose matrix units accumulate in fewer than 32 bits; part of neither of the above.
     double promoted_s = 0;
     double launches = 0;  ///< number of kernels
-    /// Collectives over replicas, of gradients and sharded weights, which can overlap with kernels
+    /// Collectives over replicas, of gradients and sharded weights, which can overlap with kernels.
     double hideable_s = 0;
     double exchanged_s = 0;      ///< all other collectives, which matmuls wait for
     double hideable_wire_s = 0;  ///< as above for collectives without measurements: times at link rates
@@ -40,10 +40,9 @@ struct StepParts {
 struct StepClass {
     bool experts = false;
     bool narrow = false;  ///< some matmuls are in fewer than 16 bits
-    double error =
-        /// Held-out mean, on publishers that were left out of the fit; a publisher's weight is the square root of its
-        /// number of measurements
-        0;
+    /// Held-out mean, on publishers that were left out of the fit; a publisher's weight is the square root of its
+    /// number of measurements.
+    double error = 0;
     std::int64_t rows = 0;
     std::int64_t publishers = 0;
 
@@ -63,16 +62,14 @@ struct StepClass {
 struct StepLaw {
     double compute =
         1;  ///< time of a kernel inside a step over its time alone, on a chip of 1 TFLOP/s per watt; caches are cold
-    double narrow =
-        /// the same for matmuls in fewer than 16 bits, whose measured times include the conversion of their operands
-        1;
-    double promoted =
-        /// the same if the matrix units accumulate in fewer than 32 bits: training accumulates in f32 outside of them,
-        /// and changes the layout of operands
-        1;
+    /// the same for matmuls in fewer than 16 bits, whose measured times include the conversion of their operands.
+    double narrow = 1;
+    /// the same if the matrix units accumulate in fewer than 32 bits: training accumulates in f32 outside of them,
+    /// and changes the layout of operands.
+    double promoted = 1;
     double launch_s = 0;   ///< host time per kernel launch, including small kernels that frameworks add around it
     double overlap = 1e3;  ///< order of the p-norm of device and host
-    /// Time of PyTorch's own kernels, compiled or not, over that of Megatron-LM and Transformer Engine
+    /// Time of PyTorch's own kernels, compiled or not, over that of Megatron-LM and Transformer Engine.
     double pytorch = 1;
     double exposed = 1;  ///< fraction of the hideable collectives that does not overlap with kernels
     double wires = 1;    ///< fraction of the link rate that collectives without measurements reach

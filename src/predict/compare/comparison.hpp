@@ -44,7 +44,7 @@ struct Comparison {
     std::string system;     ///< "h100-sxm": the machine or server, by which rows are grouped
     std::string slice;      ///< "h100-sxm5:8"
     std::string operation;  ///< "all_reduce", "matmul"
-    /// Of a kernel its dimensions, "M=1, N=32, K=64"; of a run its model and batch; "" for a collective
+    /// Of a kernel its dimensions, "M=1, N=32, K=64"; of a run its model and batch; "" for a collective.
     std::string shape;
     std::int64_t devices = 1;  ///< of one group
     double bytes = 0;          ///< size of the operation, as the table counts it

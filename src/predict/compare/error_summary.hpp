@@ -22,14 +22,12 @@ struct ErrorStats {
 
 /// Measurements with a common property.
 struct ErrorGroup {
-    std::string
-        /// "operation", "system", "source" and "strategy" (of runs), "dtype", "size", "devices", "software", "variant";
-        /// which of them occur depends on the kind of measurements
-        by;
+    /// "operation", "system", "source" and "strategy" (of runs), "dtype", "size", "devices", "software", "variant";
+    /// which of them occur depends on the kind of measurements.
+    std::string by;
     std::string name;  ///< "h100-sxm", "1 MB to 10 MB"
-    std::string
-        /// For groups by system, size or number of devices: the only operation in the group; "" for all operations
-        operation;
+    /// For groups by system, size or number of devices: the only operation in the group; "" for all operations.
+    std::string operation;
     ErrorStats error;
     std::size_t below_lower = 0;
 };
@@ -48,10 +46,9 @@ struct ErrorSummary {
     ErrorStats error_of_lower;  ///< of all measurements
     std::size_t below_lower = 0;
     std::size_t cached = 0;  ///< measurements that are only possible if data stayed in a cache
-    std::vector<ErrorGroup>
-        /// Ordered by `by` as listed above, then by name (sizes and numbers of devices by value), then by operation
-        groups;
-    /// Indices of the measurements with the largest errors, the largest first, at most ten
+    /// Ordered by `by` as listed above, then by name (sizes and numbers of devices by value), then by operation.
+    std::vector<ErrorGroup> groups;
+    /// Indices of the measurements with the largest errors, the largest first, at most ten.
     std::vector<std::size_t> worst;
     std::vector<std::size_t> below;  ///< indices of the measurements below the lower bound, the farthest below first
     std::optional<Repeats> repeats;

@@ -37,7 +37,7 @@ struct TablesFit {
     CollectiveFit fit;      ///< its calibrations contain all models
     ExchangeFit exchanges;  ///< counts only; its calibrations are in `fit`
     KernelLawsFit kernels;  ///< counts only; its calibrations are in `fit`
-    /// Rows with missing data, by reason, the most frequent first
+    /// Rows with missing data, by reason, the most frequent first.
     std::vector<std::pair<std::string, std::int64_t>> skipped;
     std::vector<std::string> files;  ///< names of the files to be written
     int kinds = 0;                   ///< number of kinds of measurements in the tables
@@ -49,7 +49,7 @@ struct TablesFit {
 /// Server models fitted to measurements of served models.
 struct ServersFit {
     ServerLaws laws;
-    /// Rows with insufficient data, by reason, the most frequent first
+    /// Rows with insufficient data, by reason, the most frequent first.
     std::vector<std::pair<std::string, std::int64_t>> skipped;
     std::string file;  ///< name of the file to be written; "" for none
 };

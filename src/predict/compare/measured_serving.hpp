@@ -60,7 +60,7 @@ private:
     };
     /// Seconds on one chip per resource.
     using Times = std::map<std::string, double>;
-    /// Machine, model, dtype of the weights, dtype of the KV cache
+    /// Machine, model, dtype of the weights, dtype of the KV cache.
     using Key = std::tuple<std::string, std::string, std::string, std::string>;
 
     MeasuredServings(MeasuredSystems systems, ModelNames names, Calibrations calibrations)

@@ -21,7 +21,7 @@ namespace roofline::core {
 struct MeasuredSystem {
     std::string id;  ///< "h100-aws-p5": a name of data/systems.toml, or else of the machine
     System system;
-    /// Operations whose measurements are not comparable, with the reason
+    /// Operations whose measurements are not comparable, with the reason.
     std::vector<std::pair<std::string, std::string>> left_out;
 
     [[nodiscard]] std::string slice() const;  ///< "h100-sxm5:8x2"

@@ -29,7 +29,7 @@ struct ServePoint {
 struct ComputeBoundBatch {
     std::optional<double> step;     ///< of the whole step; empty: never compute-bound
     std::optional<double> weights;  ///< of the matmuls with weights only; empty: never compute-bound
-    /// Ridge point times bytes per weight / 2, and with experts times experts per expert chosen
+    /// Ridge point times bytes per weight / 2, and with experts times experts per expert chosen.
     std::optional<double> textbook;
 };
 

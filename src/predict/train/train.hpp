@@ -31,7 +31,7 @@ struct TrainQuestion {
     Slice slice;
     TrainSetup setup;         ///< of the batch only what `batch_given` indicates
     bool batch_given = true;  ///< otherwise a utilization is assumed and no step is predicted
-    /// Otherwise, with an assumed utilization, a plan that cannot be laid out is not an error
+    /// Otherwise, with an assumed utilization, a plan that cannot be laid out is not an error.
     bool plan_given = true;
     bool sequence_given = true;   ///< see TrainAnswer::sequence_given
     std::optional<double> mfu{};  ///< model FLOPs utilization, 0 to 1, that is assumed instead of a predicted one

@@ -26,7 +26,7 @@ struct StepTimes {
     double sequential = 0;
     double upper = 0;
     std::optional<double> expected;
-    /// Held-out mean error, on published runs of publishers that were left out of the fit
+    /// Held-out mean error, on published runs of publishers that were left out of the fit.
     std::optional<double> expected_error;
     std::optional<StepParts> parts;  ///< from which the expected time was computed
     StepLaw law{};                   ///< model that combined them
@@ -53,9 +53,9 @@ struct TrainAnswer {
     std::string schedule;                ///< "" without a pipeline
     TrainingOptions options;             ///< recomputation and the optimizer
     std::optional<Dtype> products;  ///< dtype in which matmuls with parameters are computed; empty: as they are stored
-    /// Dtype in which tokens and gradients are dispatched to experts; empty: as they are stored
+    /// Dtype in which tokens and gradients are dispatched to experts; empty: as they are stored.
     std::optional<Dtype> dispatch;
-    /// Axes whose collectives run beside matmuls, in addition to those of replicas
+    /// Axes whose collectives run beside matmuls, in addition to those of replicas.
     std::vector<std::string> overlapped;
     TrainingDemand demand;
     std::optional<TrainStep> step;      ///< empty if the utilization is assumed and the batch cannot be laid out

@@ -24,16 +24,16 @@ struct TrainSetup {
     TrainingBatch batch;
     TrainingOptions options;
     Pipeline schedule{};  ///< its numbers of stages and micro-batches are those of the plan and the batch
-    /// Dtype in which matmuls with parameters are computed; empty: as they are stored
+    /// Dtype in which matmuls with parameters are computed; empty: as they are stored.
     std::optional<Dtype> products{};
-    /// Dtype in which tokens and gradients are dispatched to experts; empty: as they are stored
+    /// Dtype in which tokens and gradients are dispatched to experts; empty: as they are stored.
     std::optional<Dtype> dispatch{};
     bool late_layers = false;        ///< see pipeline_stages()
     bool stored_attention = false;   ///< see store_attention()
     bool attention_dropout = false;  ///< likewise
     bool pytorch_kernels = false;    ///< see StepParts
     bool gradients_in_turn = false;  ///< likewise
-    /// Axes whose collectives run beside matmuls, in addition to those of replicas
+    /// Axes whose collectives run beside matmuls, in addition to those of replicas.
     std::vector<std::string> overlapped{};
     FrameworkHabits habits{};  ///< further uses of memory; `unfused` and `stored_casts` equal those of the options
 };
