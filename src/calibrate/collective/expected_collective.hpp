@@ -84,8 +84,8 @@ struct ExpectedTime {
     /// requested; otherwise "".
     std::string fabric{};
     CollectivePoint point{};  ///< point of the request
-    std::vector<ExpectedTime>
-        inside{};  ///< of the inner request, at most one: a group that spans more tiers is not faster than its part
+    /// Of the inner request, at most one: a group that spans more tiers is not faster than its part.
+    std::vector<ExpectedTime> inside{};
 };
 
 /// Returns whether the part of the group inside its outermost tier takes longer than the models of all tiers predict,
