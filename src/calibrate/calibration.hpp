@@ -85,8 +85,7 @@ struct CalibratedKernel {
     KernelKey key;
     KernelFit fit;
     std::vector<std::string> sources;
-    /// Model whose predictions the fit corrects: "sglang 0.5.10", "b200-sxm trtllm 1.3.0"; "" for a model of its
-    /// own.
+    /// Model whose predictions the fit corrects: "sglang 0.5.10", "b200-sxm trtllm 1.3.0"; "" for a model of its own.
     std::string like{};
 
     bool operator==(const CalibratedKernel&) const = default;

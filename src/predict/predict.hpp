@@ -36,7 +36,7 @@ struct PredictOptions {
     bool exact_flops = false;         ///< count 2 K - 1 FLOPs for each sum of K products instead of 2 K
     bool growth = true;               ///< also compute critical sizes and limits
     Expect expect = Expect::all;
-    std::string software{};  ///< "nccl 2.29": whose calibration; "": the newest
+    std::string software{};  ///< software whose calibration is used, "nccl 2.29"; "": the newest
 };
 
 /// Returns the options for a program that a parallelism plan has split: matmuls run where the plan places them, and

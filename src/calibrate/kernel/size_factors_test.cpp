@@ -107,7 +107,7 @@ TEST_CASE("of data that the law finds in a cache the bound is the cache's") {
     KernelPoint point = sized(1, 1);
     point.memory_s = 8e-6;
     point.fill = 1e-3;
-    CHECK(seconds_of(fit, point) == approx(2.5e-6));  // of 3 us; 2 us would come from the cache
+    CHECK(seconds_of(fit, point) == approx(2.5e-6));  // half of 3 us plus 2 us from the cache
     fit.factors.logs = {log_of(100)};
     CHECK(seconds_of(fit, point) == approx(2e-6));
     point.fill = 50;

@@ -36,7 +36,7 @@ struct TrainQuestion {
     bool sequence_given = true;   ///< see TrainAnswer::sequence_given
     std::optional<double> mfu{};  ///< model FLOPs utilization, 0 to 1, that is assumed instead of a predicted one
     std::optional<std::int64_t> tokens{};  ///< of the whole training run, for days and cost
-    std::string software{};                ///< "nccl 2.29": whose calibration; "": the newest
+    std::string software{};                ///< software whose calibration is used, "nccl 2.29"; "": the newest
     bool textbook = false;                 ///< approximate collectives as textbooks do
     bool explained = false;                ///< also compute the error of each collective
     std::vector<std::string> notes{};      ///< notes of the caller, which precede those of the answer

@@ -41,7 +41,7 @@ struct TrainSetup {
 /// Calibrations and approximations that steps are priced with. Many steps may share them.
 struct StepPricing {
     std::shared_ptr<Calibrations> calibrations;
-    std::string software;    ///< "nccl-2.29": whose calibration; "": the newest
+    std::string software;    ///< software whose calibration is used, "nccl-2.29"; "": the newest
     bool textbook = false;   ///< approximate collectives as textbooks do
     bool explained = false;  ///< also compute the error of each collective
     StepLaw law{};           ///< combines kernels and collectives into a step
