@@ -21,7 +21,7 @@ namespace roofline::core {
 /// quantizations); the dtype, or else the narrow dtype that operands are quantized to, or else a model for any dtype;
 /// the requested `software` and its version; the variant, or else the default variant. Among versions of one library
 /// the newest is selected, among libraries the one with the lowest `rank`, then with the lowest held-out error. Models
-/// of kernels that a host launched one by one come last.
+/// of kernels that a host launched one by one come last, unless they are requested.
 using LibraryRank = std::function<std::size_t(const KernelKey&)>;
 [[nodiscard]] const CalibratedKernel* choose_kernel(const Calibration& calibration, const KernelKey& key,
                                                     const std::string& software, const LibraryRank& rank = {});

@@ -120,7 +120,7 @@ public:
     /// Replaces what exists for the machine of `calibration`: its collective models if it has any, and likewise its
     /// kernel models and exchange models.
     void replace(Calibration calibration);
-    /// Replaces each server model that exists for the same software.
+    /// Adds server models. Each replaces those of the same library, in all versions.
     void replace(const ServerLaws& laws);
     /// Replaces with the contents of a file, of a machine or of servers. Errors: the file is neither, with line and
     /// column.
@@ -152,7 +152,8 @@ public:
     /// request best. May be empty.
     [[nodiscard]] std::vector<Relative> relatives(const CollectiveRequest& request, bool same_rate);
 
-    /// Returns the libraries with models for the machine or, if it has none, for any machine.
+    /// Returns the libraries with collective or exchange models for the machine or, if it has no collective models, for
+    /// any machine.
     [[nodiscard]] std::vector<std::string> software(std::string_view machine);
 
     /// Null for a machine without a calibration.

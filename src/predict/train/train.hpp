@@ -29,7 +29,7 @@ inline constexpr std::int64_t training_sequence = 8192;
 struct TrainQuestion {
     Model model;  ///< built for the length of the training sequences
     Slice slice;
-    TrainSetup setup;         ///< of the batch only what `batch_given` indicates
+    TrainSetup setup;         ///< its batch is used only if `batch_given`
     bool batch_given = true;  ///< otherwise a utilization is assumed and no step is predicted
     /// Otherwise, with an assumed utilization, a plan that cannot be laid out is not an error.
     bool plan_given = true;
