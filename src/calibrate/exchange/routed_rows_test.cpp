@@ -95,11 +95,11 @@ TEST_CASE("in one node a chip sends seven eighths of its rows over its link") {
 
 TEST_CASE("between nodes a token goes once, and is passed on inside") {
     const Wired nodes = wired("8x2");
-    // one expert on each of 16 chips and 16 choices reach all chips. Sent by choice, 8 rows leave a node; sent once,
+    // One expert on each of 16 chips and 16 choices reach all chips. Sent by choice, 8 rows leave a node; sent once,
     // one does. The network cards carry 50 GB/s.
     const RoutedTokens tokens{64, 16, 16, 4096};
     CHECK(1e9 * routed_rows(tokens, nodes.wires, false).wire_s == approx(64 * 8 * 4096 / 50.0));
-    // sent once, a card carries 64 rows. Inside the node, each chip receives the tokens of 16 chips from 7 of 8 chips:
+    // Sent once, a card carries 64 rows. Inside the node, each chip receives the tokens of 16 chips from 7 of 8 chips:
     // 64 * 16 * 7 / 8 rows at 450 GB/s, which takes longer.
     CHECK(1e9 * routed_rows(tokens, nodes.wires, true).wire_s ==
           approx(std::max(64 * 4096 / 50.0, 64 * 16 * 7.0 / 8 * 4096 / 450)));

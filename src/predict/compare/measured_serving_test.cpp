@@ -123,7 +123,7 @@ TEST_CASE("experts are the fewest that tokens can choose, whatever the batch") {
     const double many = compared(row)[0].prediction.lower_s;
     // 37.6 G active parameters without the embedding's 0.9 G
     CHECK(one == approx(36.6e9 / 4.8e12 / 8).epsilon(0.01));
-    // each further sequence adds 61 x 576 bytes for each of 1025.5 tokens, and activations between kernels: per layer
+    // Each further sequence adds 61 x 576 bytes for each of 1025.5 tokens, and activations between kernels: per layer
     // about 20 vectors of 7168, 10 of 128 heads with 192 or 512, and 5 of 2048 for each of 9 experts. Two further
     // experts would add 5 GB.
     const double caches = 63 * 61 * 576 * 1025.5;

@@ -165,7 +165,7 @@ TEST_CASE("what a row does not say is what its publisher means") {
     const auto titan = trainings().compare(row);
     REQUIRE(titan);
     CHECK(titan->memory->what == "reserved");
-    // of a layer's matmuls with parameters (queries, keys, values, output, up and down, all in bf16) those of keys and
+    // Of a layer's matmuls with parameters (queries, keys, values, output, up and down, all in bf16) those of keys and
     // output, each with 8192 tokens of 1024, are recomputed, and the result of down is not used. The scores of 16 heads
     // are never stored. The gradient of the logits is stored in f32 instead of bf16, and the logits in bf16 leave a
     // block that no f32 tensor reuses.

@@ -78,7 +78,7 @@ TEST_CASE("routing may keep to experts on the token's own chip, and then nothing
     double sent = 0;
     for (std::size_t i = 0; i < resources.size(); ++i) {
         if (resources[i].id != "nvlink") continue;
-        // in each of 48 layers a chip sends 1024 tokens of 2048 numbers to 8 experts and receives them back. With
+        // In each of 48 layers a chip sends 1024 tokens of 2048 numbers to 8 experts and receives them back. With
         // uniform routing each token goes once to each of 8 (1 - C(112, 8) / C(128, 8)) = 5.358 chips, of which 7/8 are
         // others, at 450 GB/s.
         double none = 1;
