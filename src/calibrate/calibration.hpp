@@ -1,4 +1,5 @@
-// Constants of a machine that were fitted to measurements, with what they were fitted to and how far off they are.
+// The calibration of a machine: models fitted to measurements, with the provenance of the measurements and the errors
+// of the fit.
 #pragma once
 
 #include <cstdint>
@@ -15,34 +16,36 @@
 
 namespace roofline::core {
 
-/// What a law holds for. Algorithm, launch mode and library are inputs: constants of one say nothing about another.
+/// What a collective model is valid for. Algorithm, launch mode and library are part of the key, because parameters
+/// fitted to one of them do not transfer to another.
 struct LawKey {
-    std::string system;  ///< as data/systems.toml has it: "h100-sxm", "h100-aws-p5"
-    std::string tiers;   ///< that the group spans, innermost first: "nvlink", "nvlink+ib"
+    std::string system;  ///< name of data/systems.toml: "h100-sxm", "h100-aws-p5"
+    std::string tiers;   ///< network tiers that the group spans, innermost first: "nvlink", "nvlink+ib"
     CollectiveKind kind = CollectiveKind::all_gather;
-    std::string software;  ///< "nccl 2.29.2"; "" where the tables do not say
-    std::string variant;   ///< "custom graph"; "" for what the library does by itself
-    std::string dtypes;    ///< of a collective that adds up: "integer" or "float"; "" for any
+    std::string software;  ///< "nccl 2.29.2"; "" if the tables do not specify it
+    std::string variant;   ///< "custom graph"; "" for the default of the library
+    std::string dtypes;    ///< of a collective with a reduction: "integer" or "float"; "" for any
 
     auto operator<=>(const LawKey&) const = default;
 };
 
-/// The innermost tier of the group, at whose rate a law's fractions are meant.
+/// The innermost tier of the group. The fractions of a model refer to its rate.
 struct LawLink {
     std::string topology;     ///< "switch"
-    std::int64_t domain = 0;  ///< chips that it joins
-    double bytes_per_s = 0;   ///< one way
+    std::int64_t domain = 0;  ///< number of chips that it connects
+    double bytes_per_s = 0;   ///< per direction
 
     bool operator==(const LawLink&) const = default;
 };
 
 /// Mean of |predicted - measured| / measured.
 struct LawErrors {
-    double fitted = 0;               ///< of the rows it was fitted to
-    double sizes = 0;                ///< of rows whose sizes were held out, every fifth in turn
-    std::optional<double> members;   ///< of rows whose number of members was held out
-    std::optional<double> relative;  ///< of all rows, predicted from machines with the same link rate alone
-    std::optional<double> far;       ///< of all rows, predicted from machines with other rates alone
+    double fitted = 0;              ///< on the measurements it was fitted to
+    double sizes = 0;               ///< held-out: one fifth of the sizes at a time
+    std::optional<double> members;  ///< held-out: one number of members at a time
+    /// On all measurements, predicted by models of other machines with the same link rate.
+    std::optional<double> relative;
+    std::optional<double> far;  ///< on all measurements, predicted by models of machines with other link rates
 
     bool operator==(const LawErrors&) const = default;
 };
@@ -51,28 +54,29 @@ struct CalibratedLaw {
     LawKey key;
     LawLink link;
     CollectiveLaw law;
-    std::vector<std::int64_t> members;  ///< numbers of members in the rows, ascending
-    double least_bytes = 0;             ///< of the buffers in the rows
+    std::vector<std::int64_t> members;  ///< numbers of members in the measurements, ascending
+    double least_bytes = 0;             ///< range of the measured buffer sizes
     double most_bytes = 0;
-    std::int64_t rows = 0;  ///< that it was fitted to
-    std::int64_t left_out =
-        0;  ///< rows that cannot be right: more than 30 times off their neighbours, faster than the wires
+    std::int64_t rows = 0;  ///< number of measurements it was fitted to
+    /// Number of measurements that must be wrong: they deviate from their neighbours by more than a factor of 30,
+    /// or are faster than the links allow.
+    std::int64_t left_out = 0;
     std::vector<std::string> sources;
     LawErrors errors;
 
     bool operator==(const CalibratedLaw&) const = default;
 };
 
-/// What a law of kernels holds for.
+/// What a kernel model is valid for.
 struct KernelKey {
     KernelKind kind = KernelKind::contraction;
-    std::string dtype;     ///< of its operands, "bf16", "bf16 x int8"; "" for any
-    std::string software;  ///< "vllm 0.14.0"; "" where the tables do not say
-    std::string variant;   ///< "graph"; "" for what the software does by itself
+    std::string dtype;     ///< of the operands, "bf16", "bf16 x int8"; "" for any
+    std::string software;  ///< "vllm 0.14.0"; "" if the tables do not specify it
+    std::string variant;   ///< "graph"; "" for the default of the software
 
     auto operator<=>(const KernelKey&) const = default;
 };
-/// True of what a host launched one by one, which tells of that host.
+/// Returns whether the host launched the kernels one by one, so that the measurements depend on that host.
 [[nodiscard]] inline bool of_host(const KernelKey& key) {
     return key.variant == "eager" || key.variant == "wall clock";
 }
@@ -81,31 +85,33 @@ struct CalibratedKernel {
     KernelKey key;
     KernelFit fit;
     std::vector<std::string> sources;
-    std::string
-        like{};  ///< whose laws the fit corrects: "sglang 0.5.10", "b200-sxm trtllm 1.3.0"; "" where they are its own
+    /// Model whose predictions the fit corrects: "sglang 0.5.10", "b200-sxm trtllm 1.3.0"; "" for a model of its own.
+    std::string like{};
 
     bool operator==(const CalibratedKernel&) const = default;
 };
 
-/// What a law of exchanges with experts holds for.
+/// What a model of expert dispatch or combine is valid for.
 struct ExchangeKey {
-    std::string system;  ///< as LawKey has it
+    std::string system;  ///< see LawKey
     std::string tiers;
     ExchangeStep step = ExchangeStep::dispatch;
     std::string software;      ///< "sglang 0.5.12"
-    std::string variant;       ///< whose kernels, and which: "deepep normal", "deepep low latency"
-    std::int64_t members = 0;  ///< chips that exchange
+    std::string variant;       ///< library and mode of the kernels: "deepep normal", "deepep low latency"
+    std::int64_t members = 0;  ///< number of chips that exchange data
 
     auto operator<=>(const ExchangeKey&) const = default;
 };
 
 /// Mean of |predicted - measured| / measured.
 struct ExchangeErrors {
-    double fitted = 0;              ///< of the rows it was fitted to
-    double sizes = 0;               ///< of rows whose number of tokens was held out, every fifth in turn
-    std::optional<double> shapes;   ///< of rows whose row width, choices and experts were held out, every fifth in turn
-    std::optional<double> members;  ///< of all rows, by the law of the nearest other number of members
-    std::optional<double> relative;  ///< of all rows, by the law of the nearest relative
+    double fitted = 0;  ///< on the measurements it was fitted to
+    double sizes = 0;   ///< held-out: one fifth of the numbers of tokens at a time
+    /// Held-out: one fifth of the combinations of row width, choices and experts at a time.
+    std::optional<double> shapes;
+    /// On all measurements, predicted by the model of the nearest other number of members.
+    std::optional<double> members;
+    std::optional<double> relative;  ///< on all measurements, predicted by the model of the nearest calibrated machine
 
     bool operator==(const ExchangeErrors&) const = default;
 };
@@ -114,7 +120,7 @@ struct CalibratedExchange {
     ExchangeKey key;
     LawLink link;
     ExchangeLaw law;
-    double least_tokens = 0;  ///< of one member, in the rows
+    double least_tokens = 0;  ///< range of the measured numbers of tokens per member
     double most_tokens = 0;
     std::int64_t rows = 0;
     std::int64_t left_out = 0;
@@ -125,9 +131,9 @@ struct CalibratedExchange {
 };
 
 struct Calibration {
-    std::string machine;  ///< of the catalogue, or the id of the file that it stands in
-    std::string fitted;   ///< the day of the fit, "2026-01-31"; "" when not said
-    std::string tool;     ///< what fitted it: "roofline 0.1.0"
+    std::string machine;  ///< id of the catalogue, or of the machine file that contains the calibration
+    std::string fitted;   ///< date of the fit, "2026-01-31"; "" if not given
+    std::string tool;     ///< program that made the fit: "roofline 0.1.0"
     std::vector<CalibratedLaw> laws;
     std::vector<CalibratedExchange> exchanges{};
     std::vector<CalibratedKernel> kernels{};
@@ -137,23 +143,23 @@ struct Calibration {
 
 struct LawGroup;
 
-/// Reads a calibration file, strictly; of its laws those of one group alone where there is one. Errors carry line and
-/// column.
+/// Reads a calibration file strictly; if a group is given, only its models. Errors carry the line and the column.
 [[nodiscard]] Result<Calibration> parse_calibration(const TomlInput& toml, std::string_view origin,
                                                     const LawGroup* group = nullptr);
 
-/// The constants that a machine file carries in its table [calibration], of the machine that it describes. Empty when
-/// it has no such table. Errors carry line and column; what else is wrong with the file is not looked at.
+/// Reads the calibration in the table [calibration] of a machine file, which belongs to the machine of that file. Empty
+/// if there is no such table. Errors carry the line and the column; other parts of the file are not checked.
 [[nodiscard]] Result<std::optional<Calibration>> parse_machine_calibration(const TomlInput& toml,
                                                                            std::string_view origin);
 
-/// The file: constants to four digits. What is read back equals what was written once it is rounded so.
+/// Returns the text of a calibration file, with parameters rounded to four digits. Reading it gives the rounded
+/// calibration.
 [[nodiscard]] std::string calibration_text(const Calibration& calibration);
 
-/// The table [calibration] with the same, to stand at the end of a machine file.
+/// Returns the same calibration as a table [calibration], to be appended to a machine file.
 [[nodiscard]] std::string machine_calibration_text(const Calibration& calibration);
 
-/// Constants to the digits that calibration_text() writes.
+/// Rounds parameters to the digits that calibration_text() writes.
 [[nodiscard]] CollectiveLaw rounded(CollectiveLaw law);
 [[nodiscard]] ExchangeLaw rounded(ExchangeLaw law);
 

@@ -16,7 +16,7 @@ namespace roofline::core {
 
 namespace {
 
-/// A number above 0; 0 when the key is absent.
+/// Returns a positive number, or 0 if the key is absent.
 double number(Reader& table, std::string_view key) {
     const std::vector<double> values = table.numbers(key);
     if (values.size() > 1) table.fault(key, "wrong_type", fmt::format("{} must be one number", table.of(key)));
@@ -73,7 +73,7 @@ std::vector<std::int64_t> ascending(Reader& table, std::string_view key) {
     return values;
 }
 
-/// The least and the greatest.
+/// Returns the minimum and the maximum.
 std::pair<double, double> range(Reader& table, std::string_view key) {
     const std::vector<std::int64_t> values = ascending(table, key);
     if (values.size() == 2) return {static_cast<double>(values.front()), static_cast<double>(values.back())};
@@ -188,7 +188,7 @@ CalibratedLaw read_law(Reader& table) {
     return law;
 }
 
-/// A constant of a law; 1 and a fault for one that is out of range.
+/// Returns a parameter of a model, or 1 with an error if it is out of range.
 double read_constant(Reader& table, const KernelConstant& constant) {
     const double value = number(table, constant.key);
     const auto refuse = [&](std::string_view must, const std::string& hint = "") {
@@ -222,7 +222,7 @@ KernelLaw read_kernel_law(Reader& table) {
     return law;
 }
 
-/// The powers of one size, said by the first and the last.
+/// Returns the range of powers of one size, given by its first and last element.
 Powers read_powers(Reader& table, std::string_view key, int doublings) {
     const auto [first, last] = range(table, key);
     const Powers powers = powers_between(first, last, doublings);
@@ -288,7 +288,7 @@ std::vector<BandLaw> read_bands(Reader& kernel, BandsBy by) {
     return all;
 }
 
-/// Laws by heads, by their size or by rows.
+/// Reads models for bands of heads, head sizes or rows.
 void read_bands(Reader& table, const KernelKindInfo& kind, KernelFit& fit) {
     const bool attention = kind.family == KernelFamily::attention;
     for (const BandsBy by : all_bands) {
@@ -313,7 +313,7 @@ void read_bands(Reader& table, const KernelKindInfo& kind, KernelFit& fit) {
     }
 }
 
-/// Sizes that nobody says stay unknown: of a file that was written by hand, or for no such kernels.
+/// A size range that is absent stays unknown, in files written by hand and for kinds of kernels without that size.
 void read_ranges(Reader& table, KernelFit& fit) {
     for (std::size_t i = 0; i < size_count; ++i) {
         const std::string key = fmt::format("range_{}", size_names[i]);
@@ -367,13 +367,13 @@ CalibratedKernel read_kernel(Reader& table) {
     return kernel;
 }
 
-/// The laws of a list that are asked for.
+/// Returns the entries of a list that belong to the requested group.
 std::vector<Reader> wanted(Reader& table, std::string_view list, const LawGroup* group) {
     return table.each(list,
                       [&](TomlNode law) { return group == nullptr || (group->list == list && group->holds(law)); });
 }
 
-/// What a calibration file and the table of a machine file have in common.
+/// Reads what a calibration file and the table of a machine file have in common.
 void read_laws(Reader& table, const LawGroup* group, Calibration& calibration) {
     calibration.fitted = table.text("fitted");
     calibration.tool = table.text("tool");

@@ -150,7 +150,7 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     CHECK(matmul.fit.law.memory == 0.9);
     CHECK(matmul.fit.law.p == 3.5);
     CHECK(matmul.fit.most_s == approx(8e-3));
-    // what is not said of a law is that of the bound
+    // parameters that the file omits have the values of the lower bound
     CHECK(read->kernels.back().fit.law == KernelLaw{});
     const auto again = parse_calibration(calibration_text(*read), "again.toml");
     REQUIRE_MESSAGE(again, again.error().message);
@@ -185,7 +185,7 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     const auto tiled_again = parse_calibration(calibration_text(tiled), "again.toml");
     REQUIRE_MESSAGE(tiled_again, tiled_again.error().message);
     CHECK(tiled_again->kernels.front() == tiled.kernels.front());
-    // as many corners at powers of two
+    // the same number of grid points at powers of two
     const std::string finer =
         with(with(text, "m = [4, 16]", "doublings = 1\nm = [4, 8]"), "depth = [256, 4096]", "depth = [256, 1024]");
     REQUIRE(parse_calibration(finer, "finer.toml"));
@@ -194,7 +194,7 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
         REQUIRE_FALSE(wrong);
         return wrong.error().code;
     };
-    CHECK(wrong_factors("m = [4, 16]", "m = [4, 64]") == "wrong_type");  // three more numbers
+    CHECK(wrong_factors("m = [4, 16]", "m = [4, 64]") == "wrong_type");  // requires three more numbers
     CHECK(wrong_factors("m = [4, 16]", "m = [16, 4]") == "out_of_order");
     CHECK(wrong_factors("m = [4, 16]", "m = [4, 17]") == "out_of_range");
     CHECK(wrong_factors("m = [4, 16]", "doublings = 1\nm = [4, 16]") == "wrong_type");
@@ -206,7 +206,8 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     CHECK(wrong_factors("1250 ", "") == "wrong_type");
     CHECK(wrong_factors("n = [64, 64]", "k = [64, 64]") != "");
     CHECK(wrong_factors("kind = \"attention\"", "kind = \"contraction\"") == "out_of_place");
-    CHECK(wrong_factors("[[kernel.heads]]\nmost = 32", "[[kernel.m]]\nmost = 32") == "out_of_place");  // by both
+    // by both heads and rows
+    CHECK(wrong_factors("[[kernel.heads]]\nmost = 32", "[[kernel.m]]\nmost = 32") == "out_of_place");
     CHECK(wrong_factors("most = 32", "most = 1") == "out_of_range");
     CHECK(wrong_factors("most = 32", "most = 0") == "out_of_range");
     CHECK(wrong_factors("most = 32", "least = 32") == "missing_key");
@@ -248,9 +249,10 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     CHECK(error(with(kernels, "math = 0.8", "maths = 0.8")) == "16 unknown_key");
     CHECK(error(with(kernels, "p = 3.5", "p = 0.5")) == "18 out_of_range");
     CHECK(error(with(kernels, "p = 3.5", "write = 1.5")) == "18 out_of_range");
-    CHECK(error(with(kernels, "p = 3.5", "split_us = 1")) == "18 unknown_key");  // of laws with tiles
+    CHECK(error(with(kernels, "p = 3.5", "split_us = 1")) == "18 unknown_key");  // only for models with tiles
     CHECK(error(with(kernels, "p = 3.5", "by_rows = true")) == "18 unknown_key");
-    CHECK(error(with(kernels, "p = 3.5", "reread = 2")) == "18 unknown_key");  // of laws whose heads share so many
+    // only for models whose heads share keys
+    CHECK(error(with(kernels, "p = 3.5", "reread = 2")) == "18 unknown_key");
     CHECK(error(with(kernels, "p = 3.5", "share = 0")) == "18 out_of_range");
     CHECK(error(with(kernels, "[2.5, 8000]", "[8000, 2.5]")) == "10 wrong_type");
     CHECK(error(with(kernels, "error_held_out = 0.06\n", "")) == "3 missing_key");
@@ -275,7 +277,7 @@ TEST_CASE("a machine file carries constants of its own") {
     CHECK((*read)->machine == "mine");
     CHECK((*read)->laws == calibration->laws);
     CHECK((*read)->kernels.front() == calibration->kernels.front());
-    // and it is a machine all the same
+    // the file also parses as a machine
     const auto parsed = parse_machine(whole, "mine.toml");
     REQUIRE_MESSAGE(parsed, parsed.error().message);
     CHECK(parsed->id == "mine");
@@ -299,7 +301,8 @@ TEST_CASE("the files that are built in are sound, and meant for the rates that t
             CHECK(tier->topology == law.link.topology);
             const auto rate = rate_of(*tier);
             REQUIRE(rate);
-            // a system may have other network cards than the machine's file says; links inside a node are the machine's
+            // a system may have other network cards than the machine's file; the links inside a node are those of the
+            // machine
             if (tier->topology != "nic") CHECK(rate->value == approx(law.link.bytes_per_s).epsilon(1e-3));
             CHECK(law.errors.fitted > 0);
             CHECK(law.errors.sizes > 0);

@@ -60,7 +60,7 @@ std::string sources_text(const std::vector<std::string>& sources) {
     return fmt::format("sources = [{}]\n", fmt::join(texts, ", "));
 }
 
-// No error is read back as one that was never measured.
+// Writes at least 1e-6, because an error of 0 would be read back as not measured.
 std::string error_text(std::string_view key, const std::optional<double>& value) {
     return value ? fmt::format("{} = {:.3g}\n", key, std::max(*value, 1e-6)) : "";
 }
@@ -133,7 +133,7 @@ std::string exchange_text(const CalibratedExchange& exchange, std::string_view p
     return text;
 }
 
-/// The lattice, and a line for each m and n.
+/// The grid, and one line per m and n.
 std::string factors_text(const SizeFactors& factors, std::string_view table) {
     std::string text = fmt::format("[{}.factors]\n", table);
     if (factors.doublings != coarse) text += fmt::format("doublings = {}\n", factors.doublings);
@@ -152,7 +152,7 @@ std::string factors_text(const SizeFactors& factors, std::string_view table) {
     return text + "]\n";
 }
 
-/// What says nothing is left out: no cost, the whole rate.
+/// Omits parameters with their default values, such as zero costs and full rates.
 std::string kernel_law_text(const KernelLaw& law) {
     std::string text;
     for (const KernelConstant& each : kernel_constants) {

@@ -1,4 +1,4 @@
-// Which constants there are, and reading those that are asked for.
+// The available calibrations, of which only the requested parts are read.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace roofline::core {
 
 namespace {
 
-/// None for a machine without one.
+/// Empty for a machine without a built-in file.
 TomlNode built_in_file(std::string_view machine) {
     const auto files = embedded_calibrations();
     const auto file =
@@ -22,7 +22,7 @@ TomlNode built_in_file(std::string_view machine) {
 Calibration read_built_in(std::string_view machine, const LawGroup* group) {
     const TomlNode file = built_in_file(machine);
     if (!file) return {};
-    // a test reads every file that is built in
+    // a test reads every built-in file
     auto parsed = parse_calibration(file, fmt::format("calibration/{}.toml", machine), group);
     return parsed ? std::move(*parsed) : Calibration{};
 }
@@ -144,7 +144,8 @@ std::vector<KernelKey> Calibrations::kernel_keys(std::string_view machine, Kerne
 const std::vector<std::string>& Calibrations::libraries(const KernelKey& key) {
     const auto [place, added] = libraries_.try_emplace({key.kind, key.dtype});
     if (!added) return place->second;
-    std::map<std::string, std::pair<int, int>> votes;  // of the machines compared, and of all
+    // number of machines with the library, among the compared machines and among all
+    std::map<std::string, std::pair<int, int>> votes;
     for (const std::string& machine : machines()) {
         std::vector<std::string> names;
         for (const KernelKey& each : kernel_keys(machine, key.kind)) {

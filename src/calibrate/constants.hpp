@@ -1,4 +1,4 @@
-// What fits of all kinds of laws share.
+// Constants and functions that the fits of all kinds of models share.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,22 +13,22 @@
 
 namespace roofline::core {
 
-/// What a constant of a law is that plays no part, such as the p of resources that hide behind each other.
+/// Value of a model parameter that has no effect, such as the norm order p if resources overlap perfectly.
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Rounded as files show it, so that what was fitted is what is read again.
+/// Rounds as files do, so that a fitted parameter equals the one that is read back.
 [[nodiscard]] inline double four_digits(double value) {
     return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr);
 }
 
-/// A law is fitted to so many rows at least.
+/// The minimum number of measurements that a model is fitted to.
 inline constexpr std::size_t fewest_rows = 8;
 
-/// The error of a law for a number of members that was not measured, where too few counts were to hold one out: what
-/// the series of collectives over nodes with several counts showed.
+/// Error of a model for an unmeasured number of members if too few numbers were measured to hold one out. It is the
+/// error that was observed on collectives over nodes for which several numbers were measured.
 inline constexpr double unproven = 0.4;
 
-/// The different values that `value` has among the rows, ascending.
+/// Returns the distinct values of `value` among the rows in ascending order.
 template <class Row, class Value>
 [[nodiscard]] auto distinct(const std::vector<const Row*>& rows, Value value) {
     std::vector<std::decay_t<std::invoke_result_t<Value, const Row&>>> values;

@@ -10,7 +10,7 @@ namespace roofline::core {
 
 namespace {
 
-/// The dimensions of a program that no sweep passes.
+/// Removes the dimensions that are swept.
 Sizes without(Sizes sizes, const std::vector<std::string>& swept) {
     for (const std::string& dim : swept) sizes.erase(dim);
     return sizes;
@@ -20,16 +20,16 @@ const Analysis& analysis_of(const ProgramAnalysis& analysis, std::size_t kernel)
     return analysis.kernels.empty() ? analysis.total : analysis.kernels[kernel];
 }
 
-/// A kind and those that speak for it, the nearest first.
+/// Returns a kind and its broader kinds, the nearest first.
 std::vector<KernelKind> kinds_for(KernelKind kind) {
     std::vector<KernelKind> kinds;
     for (std::optional<KernelKind> each = kind; each; each = info(*each).broader) kinds.push_back(*each);
     return kinds;
 }
 
-/// The dtype in which a product is done that is narrower than one of its operands, which the library quantises on the
-/// way: "fp8" of "fp8 x bf16", and of "mxfp8 x bf16", whose block scales no law of products in 8 bits knows. Its law is
-/// that of products which find their operands so. "" for others.
+/// Returns the dtype in which a matmul is computed if the library quantizes a wider operand to it: "fp8" for "fp8 x
+/// bf16" and for "mxfp8 x bf16", because no model of 8-bit matmuls accounts for block scales. The model of matmuls
+/// whose operands already have this dtype is used. "" for other dtypes.
 std::string quantised_to(const std::string& dtypes) {
     const std::size_t end = dtypes.find(" x ");
     if (end == std::string::npos) return "";
@@ -52,7 +52,7 @@ const CalibratedKernel* choose_kernel(const Calibration& calibration, const Kern
     };
     const auto rank = [&](const CalibratedKernel& law) {
         const bool asked = !software.empty() && same_library(law.key.software, software);
-        const bool last = of_host(law.key) && !of_host(key) && !asked;  // it tells of that host
+        const bool last = of_host(law.key) && !of_host(key) && !asked;  // the measurement depends on the host
         return std::tuple(!last, -breadth(law), law.key.dtype == key.dtype, law.key.dtype == quantised, asked,
                           asked && is_version(law.key.software, software), law.key.variant == key.variant,
                           law.key.variant.empty(), law.key.variant != "wall clock");
@@ -79,8 +79,8 @@ const CalibratedKernel* choose_kernel(const Calibration& calibration, const Kern
 
 namespace {
 
-/// Of several libraries with laws for layers of experts the one whose GEMMs the program has besides: which of them
-/// predicts its own layers best says nothing of whose layers these are.
+/// If several libraries have models of expert layers, selects the library whose GEMM model the program uses elsewhere.
+/// A low error on its own expert layers is no evidence that the program uses a library.
 std::string library_of_gemms(Calibrations& calibrations, std::string_view machine, const KernelKey& grouped) {
     const CalibratedKernel* law =
         choose_kernel(calibrations, machine, {KernelKind::contraction, grouped.dtype, "", grouped.variant}, "");
@@ -95,8 +95,8 @@ const CalibratedKernel* choose_kernel(Calibrations& calibrations, std::string_vi
         const std::string library = library_of_gemms(calibrations, machine, key);
         if (!library.empty()) return choose_kernel(calibrations, machine, key, library);
     }
-    // a law of the kind itself goes first whatever else it holds for, so the broader kinds need not be read beside it:
-    // but for one of kernels that a host launched
+    // a model of the kind itself takes precedence over those of broader kinds, so these are read only if it is missing
+    // or is one of kernels that a host launched
     const LibraryRank rank = [&](const KernelKey& law) {
         const std::vector<std::string>& libraries = calibrations.libraries(law);
         const auto same = [&](const std::string& name) { return same_library(law.software, name); };
@@ -126,7 +126,7 @@ ChipTraits chip_traits(const Machine& machine) {
 
 namespace {
 
-/// The places of a kernel's counts; of each of its products the depth and what keys_of() gives come behind them.
+/// Indices of a kernel's counts. For each matmul its depth and the size given by keys_of() follow.
 enum Count : std::size_t {
     runs_of,
     write_s,
@@ -170,8 +170,8 @@ CompiledKernel::CompiledKernel(const ProgramAnalysis& analysis, std::size_t inde
 
 namespace {
 
-/// What a product of attention sums over but for heads: gradients of keys add up those of all heads that share the
-/// keys.
+/// Returns the dimensions that a matmul of attention contracts, without heads: gradients of keys are sums over all
+/// heads that share the keys.
 std::vector<std::string> keys_of(const KernelWork& kernel, const MatmulShape& scores, const MatmulShape& shape) {
     const std::vector<std::string> heads = head_dims(kernel, scores).value_or(std::vector<std::string>{});
     std::vector<std::string> keys = shape.k;
@@ -183,7 +183,7 @@ std::vector<std::string> keys_of(const KernelWork& kernel, const MatmulShape& sc
 
 void CompiledKernel::add_products(const KernelWork& kernel, std::vector<WeightedSum>& sums) {
     constexpr std::size_t most_forward =
-        3;  // products: scores of one or two parts, and values; a backward pass has more
+        3;  // number of matmuls in a forward pass: scores, possibly in two parts, and values; a backward pass has more
     const bool attention = info(kernel_kind(kernel)).family == KernelFamily::attention;
     std::vector<const MatmulShape*> products;
     for (const MatmulShape& shape : kernel.matmuls) {
@@ -241,7 +241,7 @@ CompiledKernel::Runs CompiledKernel::evaluate(std::span<const double> sizes, dou
         point.heads = counts[heads];
         point.cache = counts[cache_keys];
         if (memory_rate_ > 0) point.shared_s = counts[shared_bytes_of] / memory_rate_;
-        constexpr double written_and_read = 2 * 4;  // bytes of f32
+        constexpr double written_and_read = 2 * 4;  // bytes of an f32 that is written and read
         if (memory_rate_ > 0) point.sums_s = written_and_read * point.m * point.n * point.batch / memory_rate_;
     }
     double keys = 0;
@@ -272,9 +272,9 @@ std::vector<CompiledKernel::Runs> kernel_runs(const Program& program, const Prog
 
 namespace {
 
-/// How far off the broader kind's law is on kernels of such a kind, of the same machine: the means over all public
-/// tables, of 16,566 layers of experts, 7,588 rows of attention that is causal or of latents, and 455 of functions,
-/// norms, rotations and gathers.
+/// Error of a broader kind's model on kernels of this kind, on the same machine: the means over all public tables,
+/// which contain 16,566 expert layers, 7,588 measurements of causal or latent attention, and 455 of activation
+/// functions, norms, rotations and gathers.
 double error_instead(KernelKind kind) {
     const KernelFamily family = info(kind).family;
     return family == KernelFamily::contraction ? 0.39 : family == KernelFamily::attention ? 0.36 : 0.49;
@@ -285,7 +285,7 @@ double error_instead(KernelKind kind) {
 double ProgramLaws::error_of(std::size_t kernel) const {
     const KernelFit& fit = kernels[kernel]->fit;
     double error = fit.error_held_out;
-    // a law that was fitted to one machine alone has never been tried on another
+    // a model fitted to a single machine has not been tested on another
     constexpr double untried = 0.4;
     if (kernel < carried.size() && !carried[kernel].empty())
         error = std::max(error, fit.error_carried.value_or(untried));
@@ -331,7 +331,8 @@ CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis
             kernels_.back().quantised = &laws.quantised[i]->fit;
         places_ = std::max(places_, kernels_.back().compiled.places());
     }
-    // constants are fractions of what really crosses the wires, whatever approximation the bounds are asked with
+    // calibrated parameters refer to the actual traffic of the links, so a textbook approximation of the bounds does
+    // not apply
     System wires = system;
     wires.collectives = {};
     std::vector<WeightedSum> sums;
@@ -356,7 +357,7 @@ CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis
         law.choices = routed.choices;
         sums[first + row_bytes_place] = {{routed.row_bytes, 1.0}};
         sums[first + experts_place] = {{routed.experts, 1.0}};
-        // of a token that goes to several experts one copy crosses for sure
+        // of a token that goes to several experts, only one copy is certain to cross the network
         law.lower_of_byte_s *= each.message.sure.to_double();
     }
     messages_ = CompiledSums(sums, swept, fixed);

@@ -1,4 +1,4 @@
-// Expected times of whole programs: the law of every kernel and collective, one after another.
+// Expected times of whole programs: the sum over the models of all kernels and collectives.
 #pragma once
 
 #include <functional>
@@ -16,35 +16,38 @@
 
 namespace roofline::core {
 
-/// The law of a calibration for such a kernel: its kind (else attention for causal, latent and windowed attention,
-/// elementwise for reductions and quantisations), its dtype (else the narrow one that operands are quantised to, else a
-/// law for any), then the software that is asked for where it has one, then what software does by itself, then the
-/// library that `rank` puts first (0), then the newest version, then the least error. Null where there is none.
+/// Selects the model of a calibration for a kernel; null if there is none. The criteria are, in this order: the kind,
+/// or else a broader kind (attention for causal, latent and windowed attention, elementwise for reductions and
+/// quantizations); the dtype, or else the narrow dtype that operands are quantized to, or else a model for any dtype;
+/// the requested `software` and its version; the variant, or else the default variant. Among versions of one library
+/// the newest is selected, among libraries the one with the lowest `rank`, then with the lowest held-out error. Models
+/// of kernels that a host launched one by one come last, unless they are requested.
 using LibraryRank = std::function<std::size_t(const KernelKey&)>;
 [[nodiscard]] const CalibratedKernel* choose_kernel(const Calibration& calibration, const KernelKey& key,
                                                     const std::string& software, const LibraryRank& rank = {});
-/// The same of a machine's laws, of which those are read that may speak for it. Libraries are ranked by
+/// As above for all models of a machine; only those that may apply are read. Libraries are ranked by
 /// Calibrations::libraries().
 [[nodiscard]] const CalibratedKernel* choose_kernel(Calibrations& calibrations, std::string_view machine,
                                                     const KernelKey& key, const std::string& software);
 
-/// What laws of kernels know of a chip beside its rates; 0 where nothing is published.
+/// Properties of a chip that kernel models use in addition to its rates; 0 if not published.
 struct ChipTraits {
-    double cores = 0;        ///< that tiles of a result are spread over
-    double cache_bytes = 0;  ///< of its largest cache
+    double cores = 0;        ///< number of cores that tiles of a result are distributed over
+    double cache_bytes = 0;  ///< capacity of its largest cache
 };
 [[nodiscard]] ChipTraits chip_traits(const Machine& machine);
 
-/// The bytes that a program moves across main memory, all kernels together: what their laws know of its caches. The
-/// first and only sum.
+/// Returns the main-memory traffic of a program in bytes, summed over all kernels, as a single sum. Kernel models
+/// compare it with the cache.
 [[nodiscard]] CompiledSums program_traffic(const ProgramAnalysis& analysis, const std::vector<std::string>& swept,
                                            const Sizes& fixed);
 
-/// A kernel's resource times, compiled: sizes in, the law's point of one run and the number of runs out.
+/// The times of a kernel's resources, compiled: given sizes, it returns the input of the kernel model for one run and
+/// the number of runs.
 class CompiledKernel {
 public:
-    /// The kernel at `index` of the program's. `swept` are the dimensions whose sizes will be passed; all others must
-    /// be in `fixed`.
+    /// Compiles the kernel at `index` of the program. `swept` are the dimensions whose sizes are arguments; all others
+    /// must be in `fixed`.
     CompiledKernel(const ProgramAnalysis& analysis, std::size_t index, const ChipTraits& chip,
                    const std::vector<std::string>& swept, const Sizes& fixed);
 
@@ -53,92 +56,93 @@ public:
         double count = 0;
     };
     [[nodiscard]] std::size_t places() const { return times_.places() + counts_.size(); }
-    /// No allocation; `scratch` has places() places, `traffic` is what program_traffic() gives for these sizes.
+    /// Does not allocate. `scratch` has places() elements; `traffic` is the value of program_traffic() for these sizes.
     [[nodiscard]] Runs evaluate(std::span<const double> sizes, double traffic, std::span<double> scratch) const;
 
 private:
     [[nodiscard]] static double KernelPoint::* part_of(const Resource& resource, const KernelWork& kernel);
-    /// Fills the counts of the product that is cut, and adds of all the depths, with and without heads.
+    /// Adds the counts of the matmul that is tiled, and the depths of all matmuls with and without heads.
     void add_products(const KernelWork& kernel, std::vector<WeightedSum>& sums);
 
     CompiledTimes times_;
-    CompiledSums counts_;  ///< what evaluate() names, and the depths of all products
+    CompiledSums counts_;  ///< the values that Count names, followed by the depths of all matmuls
     ChipTraits chip_;
     double memory_rate_ = 0;
     bool whole_rows_ = false;
     bool tiled_product_ = false;
-    std::vector<double KernelPoint::*> parts_;  ///< by resource; null for a tier of the network
+    std::vector<double KernelPoint::*> parts_;  ///< per resource; null for a tier of the network
 };
 
-/// What of a program its kernels ask of the chip, at its sizes. By kernel; empty when a dimension has no size.
+/// Returns the model inputs of all kernels at the program's sizes, one per kernel. Empty if a dimension has no size.
 [[nodiscard]] std::vector<CompiledKernel::Runs> kernel_runs(const Program& program, const ProgramAnalysis& analysis,
                                                             const ChipTraits& chip);
 
-/// What a quantisation's launch and rows take, of the operand of a product at this point: seconds.
+/// Returns the time in seconds that quantizing the operand of a matmul takes: its launch and its rows.
 [[nodiscard]] double quantisation_s(const KernelFit& quantisation, const KernelPoint& product);
 
-/// The laws that speak for a program.
+/// The models selected for a program.
 struct ProgramLaws {
-    std::vector<const CalibratedKernel*>
-        kernels;  ///< by kernel; null where there is none, or nothing to do on the chip
-    std::vector<std::optional<ExpectedTime>> messages;  ///< by message of the whole program
-    std::string missing;                                ///< what has no law: "contraction in fp8"; "" when all is there
-    std::vector<std::string> carried;  ///< by kernel: the relative whose law it is; "" for the machine's own
-    /// By kernel: the law of the quantisation that was timed together with the kernel's rows, and taken out of them by
-    /// a fit; null where there was none, and where the program quantises itself.
+    std::vector<const CalibratedKernel*> kernels;  ///< per kernel; null if there is none or the chip has nothing to do
+    std::vector<std::optional<ExpectedTime>> messages;  ///< per message of the whole program
+    std::string missing;  ///< the first part without a model: "contraction in fp8"; "" if none is missing
+    /// Per kernel: the machine from which the model is transferred; "" for the machine's own.
+    std::vector<std::string> carried;
+    /// Per kernel: the model of the quantization that is included in the kernel's measurements and was subtracted in
+    /// the fit. Null if there was none or if the program itself quantizes.
     std::vector<const CalibratedKernel*> quantised;
-    std::vector<std::optional<KernelKind>> instead;  ///< by kernel: its kind where the law is that of a broader one
-    /// The error that a kernel's law is likely to have here.
+    std::vector<std::optional<KernelKind>> instead;  ///< per kernel: its kind if the model is that of a broader kind
+    /// Returns the expected relative error of a kernel's model, within the measured sizes.
     [[nodiscard]] double error_of(std::size_t kernel) const;
-    /// The same at these sizes: more beyond those that the law was fitted to, and where a quantisation was timed with
-    /// them. As much as its launch and rows take may be left in the product's time, for no measurement tells the two
-    /// apart.
+    /// Returns the error at these sizes. It is larger outside the measured range and if the measurements include a
+    /// quantization. Up to the time of its launch and rows may remain in the time of the matmul, because no measurement
+    /// separates the two.
     [[nodiscard]] double error_of(std::size_t kernel, const KernelPoint& point) const;
 };
 
-/// An expected time and the relative error it is likely to have: the kernels' and collectives', weighted by their
-/// times.
+/// An expected time and its expected relative error: the average of the errors of kernels and collectives, weighted by
+/// their times.
 struct ExpectedProgramTime {
     double seconds = 0;
     double error = 0;
 };
 
-/// The expected time of a program, compiled: as fast in a sweep as for one answer, and the same. Kernels run one after
-/// another, and collectives wait for them.
+/// The expected time of a program, compiled, so that a sweep and a single evaluation use the same code. Kernels run
+/// sequentially, and collectives do not overlap with them.
 class CompiledExpected {
 public:
-    /// The laws lack nothing. `system` is where the messages go.
+    /// `laws` must have no missing models. `system` is the system that the messages are sent on.
     CompiledExpected(const Program& program, const ProgramAnalysis& analysis, const System& system,
                      const ProgramLaws& laws, const std::vector<std::string>& swept);
 
     [[nodiscard]] std::size_t places() const { return places_; }
-    /// No allocation; `scratch` has places() places.
+    /// Does not allocate. `scratch` has places() elements.
     [[nodiscard]] ExpectedProgramTime evaluate(std::span<const double> sizes, std::span<double> scratch) const;
 
 private:
     struct Kernel {
         CompiledKernel compiled;
         KernelFit fit;
-        double error = 0;  ///< at sizes that were measured
+        double error = 0;  ///< at measured sizes
         const Growths* growths = nullptr;
         const KernelFit* quantised = nullptr;
     };
     struct MessageLaw {
         ExpectedTime expected;
-        CollectivePoint of_byte;  ///< the point of a single byte: points grow in proportion
+        /// The input of the model for a single byte; all inputs are proportional to the bytes.
+        CollectivePoint of_byte;
         double lower_of_byte_s = 0;
-        double latency_s = 0;                  ///< the bound of no bytes
-        std::optional<ExchangeWires> wires{};  ///< of an exchange with experts
-        double choices = 1;                    ///< of its tokens
+        double latency_s = 0;                  ///< lower bound for zero bytes
+        std::optional<ExchangeWires> wires{};  ///< of an expert dispatch or combine
+        double choices = 1;                    ///< number of experts per token
     };
-    /// Places of `messages_`: four for each.
+    /// Offsets into `messages_`: four values per message.
     enum MessageCount : std::size_t { bytes_place, times_place, row_bytes_place, experts_place, counts_of_message };
     [[nodiscard]] static double seconds(const MessageLaw& law, std::span<const double> counts);
     CompiledSums traffic_;
     std::vector<Kernel> kernels_;
     std::vector<MessageLaw> message_laws_;
-    CompiledSums
-        messages_;  ///< of each its bytes, how often it goes and, of an exchange, the bytes of a row and the experts
+    /// Per message its bytes, number of executions and, for expert dispatch, bytes per row and number of experts.
+    CompiledSums messages_;
     std::size_t places_ = 0;
 };
 

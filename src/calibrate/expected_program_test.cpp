@@ -11,7 +11,7 @@ using Kind = KernelKind;
 
 namespace {
 
-// 100 TFLOP/s of bf16, 10 of vector f32, 1 TB/s
+// 100 TFLOP/s in bf16, 10 TFLOP/s of vector f32, 1 TB/s
 constexpr const char* toy = R"(id = "toy"
 name = "Toy"
 [[matmul]]
@@ -84,7 +84,7 @@ TEST_CASE("kernels are told apart by what they do") {
               " P : bf16[T, S] = softmax[S](causal[T, S](Q * K))\n O : bf16[T, H] = P * V\n}")
               .kind == Kind::causal_attention);
     CHECK(key("X : bf16[B=8, D=8]\nY : f32[B] = sum[D](X)").kind == Kind::reduction);
-    // two products in one kernel, and no softmax
+    // two matmuls in one kernel without a softmax
     CHECK(key("X: bf16[B=8, D=8]\nW: bf16[D, F=8]\nU: bf16[D, F]\nH : bf16[B, F] = silu(X *_D W) * (X *_D U)").kind ==
           Kind::contraction);
 }
@@ -99,7 +99,7 @@ TEST_CASE("attention over latents and quantisations are kinds of their own") {
           KernelKey{Kind::latent_attention, "bf16", "", ""});
     CHECK(key("X : bf16[B=8, D=8]\nW : fp8[D, F=8]\nQ : fp8[B, D] = X\nC : bf16[B, F] = Q * W") ==
           KernelKey{Kind::quantisation, "fp8", "", ""});
-    CHECK(key("X : bf16[B=8, D=8]\nQ : fp8[B, D] = X").kind == Kind::elementwise);  // no product reads it
+    CHECK(key("X : bf16[B=8, D=8]\nQ : fp8[B, D] = X").kind == Kind::elementwise);  // no matmul reads it
     CHECK(key("X : fp8[B=8, D=8]\nQ : bf16[B, D] = X").kind == Kind::elementwise);
     CHECK(key("X : f32[B=8, D=8]\nQ : bf16[B, D] = X").kind == Kind::elementwise);
     CHECK(key("X : bf16[B=8, D=8]\nQ : fp8[B, D] = gelu(X)").kind == Kind::activation);
@@ -114,7 +114,7 @@ TEST_CASE("attention over latents and quantisations are kinds of their own") {
 }
 
 TEST_CASE("of attention it is known how many heads read the same keys, of other kernels their rows") {
-    // 3 groups of 4 heads of 8 wide, 5 queries over 16 keys, in two bytes on 1 TB/s
+    // 3 groups of 4 heads of size 8, and 5 queries over 16 keys, with two bytes per element at 1 TB/s
     const auto point = [](const std::string& queries, const std::string& scores) {
         const AnalysedProgram one =
             analysed("Q: bf16[" + queries + "]\nA: bf16[K=3, S=16, H=8]\nV: bf16[K, S, H]\nfuse {\n" +
@@ -128,7 +128,7 @@ TEST_CASE("of attention it is known how many heads read the same keys, of other 
         CHECK(each.shared_s == approx(2 * 3 * 16 * 8 * 2 / 1e12));
         CHECK(each.rows == 0);
     }
-    // 16 places of a cache of 64, each 4 bytes; only what lies there is read
+    // 16 positions of a cache of 64, with 4 bytes per index; only these positions are read
     const AnalysedProgram window = analysed(
         "Q: bf16[K=3, G=4, T=5, H=8]\nA: bf16[K, C=64, H]\nV: bf16[K, C, H]\nW: s32[S=16]\nfuse {\n"
         " P : bf16[K, G, T, S] = softmax[S](Q * gather[C](A, W))\n O : bf16[K, G, T, H] = P * gather[C](V, W)\n}");
@@ -139,26 +139,26 @@ TEST_CASE("of attention it is known how many heads read the same keys, of other 
     CHECK(behind.n == 8);
     CHECK(behind.shared_s == approx((2 * 3 * 16 * 8 * 2 + 4 * 16) / 1e12));
     CHECK(point("K=3, G=4, T=5, H=8", "Q * A").cache == 0);
-    // a product without the tokens of the mask has no heads
+    // a matmul without the mask's token dimension has no heads
     const AnalysedProgram other = analysed(
         "P: bf16[K=3, T=5, S=16]\nA: bf16[K, T, H=8]\nV: bf16[K, S, H]\nfuse {\n D : bf16[K, S, H] = P *_T A\n"
         " O : bf16[K, T, S] = softmax[S](causal[T, S](A *_H V))\n}");
     CHECK(kernel_runs(other.program, other.analysis, {}).front().point.heads == 1);
-    // without a mask rows of one dimension may be heads or tokens
+    // without a mask, rows may be heads or tokens
     const AnalysedProgram unsaid = analysed(
         "Q: bf16[K=3, G=4, H=8]\nA: bf16[K, S=16, H]\nV: bf16[K, S, H]\nfuse {\n"
         " P : bf16[K, G, S] = softmax[S](Q * A)\n O : bf16[K, G, H] = P * V\n}");
     CHECK(kernel_runs(unsaid.program, unsaid.analysis, {}).front().point.heads == 0);
     const AnalysedProgram norm = analysed("softmax[D](bf16[B=6, C=7, D=8]) -> bf16[B, C, D]");
     CHECK(kernel_runs(unsaid.program, unsaid.analysis, {}).front().point.whole_rows);
-    // a backward pass makes gradients of keys and values, too, whose rows are others
+    // a backward pass also computes gradients of keys and values, which have different rows
     const AnalysedProgram backward = analysed(
         "Q: bf16[T=8, H=8]\nA: bf16[S=16, H]\nV: bf16[S, H]\ndO: bf16[T, H]\nfuse {\n"
         " P : bf16[T, S] = softmax[S](Q *_H A)\n dV : bf16[S, H] = P *_T dO\n dP : bf16[T, S] = dO *_H V\n"
         " dQ : bf16[T, H] = dP *_S A\n dA : bf16[S, H] = dP *_T Q\n}");
     CHECK_FALSE(kernel_runs(backward.program, backward.analysis, {}).front().point.whole_rows);
-    // and sums those of keys over the 4 heads that share them: of 8 queries each, to 16 keys; what was measured is
-    // measured in keys
+    // gradients of keys are summed over the 4 heads that share the keys, with 8 queries each, for 16 keys; the measured
+    // range refers to keys
     const AnalysedProgram shared = analysed(
         "Q: bf16[T=8, G=4, H=8]\nA: bf16[S=16, H]\nV: bf16[S, H]\ndO: bf16[T, G, H]\nfuse {\n"
         " P : bf16[T, G, S] = softmax[S](causal[T, S](Q *_H A))\n dV : bf16[S, H] = P *_{T, G} dO\n"
@@ -172,11 +172,11 @@ TEST_CASE("of attention it is known how many heads read the same keys, of other 
     CHECK_FALSE(kernel_runs(norm.program, norm.analysis, {}).front().point.whole_rows);
     CHECK(kernel_runs(norm.program, norm.analysis, {}).front().point.rows == 42);
     CHECK(kernel_runs(norm.program, norm.analysis, {}).front().point.columns == 8);
-    // a row holds all heads of which positions are rotated
+    // a row contains all heads, which are rotated by the same position
     const AnalysedProgram rope = analysed("rope(bf16[B=6, N=7, D=8]) -> bf16[B, N, D]");
     CHECK(kernel_runs(rope.program, rope.analysis, {}).front().point.rows == 6);
     CHECK(kernel_runs(rope.program, rope.analysis, {}).front().point.columns == 56);
-    // of a table only what is asked for is read
+    // only the requested rows of the table are read
     const AnalysedProgram rows = analysed("X : bf16[V=9, D=8]\nids : int32[B=4]\nZ : bf16[B, D] = gather[V](X, ids)");
     CHECK(kernel_runs(rows.program, rows.analysis, {}).front().point.rows == 4);
 }
@@ -192,7 +192,7 @@ TEST_CASE("products of groups of rows are a kind of their own") {
         kinds.push_back(kernel_key(layer.program, kernel).kind);
     CHECK(kinds == std::vector<KernelKind>{Kind::elementwise, Kind::grouped_contraction, Kind::grouped_contraction,
                                            Kind::contraction});
-    // a batch that nobody dispatched to is none
+    // a batch dimension without a dispatch does not form groups
     const AnalysedProgram batch = analysed("bf16[E=4, C=8, D=8] * bf16[E, D, F=8] -> bf16[E, C, F]");
     CHECK(kernel_key(batch.program, batch.analysis.work.kernels.front()).kind == Kind::contraction);
 }
@@ -205,7 +205,7 @@ TEST_CASE("products side by side are one that is as wide as both") {
     CHECK(runs.front().point.m == 8);
     CHECK(runs.front().point.n == 64);
     CHECK(runs.front().point.depth == 16);
-    // one behind the other they are not: no tile is of both
+    // matmuls one after another do not form one, because no tile belongs to both
     const AnalysedProgram chain = analysed(
         "X: bf16[B=8, D=16]\nW: bf16[D, F=32]\nU: bf16[F, G=4]\nfuse {\n H : bf16[B, F] = X *_D W\n"
         " Y : bf16[B, G] = H *_F U\n}");
@@ -221,12 +221,12 @@ TEST_CASE("the law that fits best speaks for a kernel") {
     const auto software = [&](const std::string& asked) {
         return choose_kernel(calibration, matmul, asked)->key.software;
     };
-    CHECK(software("vllm") == "vllm 0.14");  // not by the alphabet
+    CHECK(software("vllm") == "vllm 0.14");  // versions are not ordered alphabetically
     CHECK(software("vllm-0.9") == "vllm 0.9");
-    CHECK(software("") == "trtllm 1.3");  // of several libraries that are as far off the one with the most rows
+    CHECK(software("") == "trtllm 1.3");  // among libraries with equal errors, the one with the most measurements
     for (CalibratedKernel& law : calibration.kernels)
         law.fit.error_held_out = law.key.software == "vllm 0.14" ? 0.1 : 0.2;
-    CHECK(software("") == "vllm 0.14");  // and else the one whose law is the best
+    CHECK(software("") == "vllm 0.14");  // otherwise the one with the lowest error
     CHECK(choose_kernel(calibration, {Kind::elementwise, "", "", ""}, "")->key.kind == Kind::elementwise);
     CHECK(choose_kernel(calibration, {Kind::contraction, "fp8", "", ""}, "") == nullptr);
     CHECK(choose_kernel(calibration, {Kind::attention, "bf16", "", ""}, "") == nullptr);
@@ -241,12 +241,12 @@ TEST_CASE("a product that quantises an operand on its way has the law of its ari
         return law == nullptr ? "none" : law->key.dtype;
     };
     CHECK(dtype("fp8 x bf16") == "fp8");
-    CHECK(dtype("mxfp8 x bf16") == "fp8");  // whose scales no law of fp8 knows
-    CHECK(dtype("mxfp8") == "none");        // nothing is quantised on the way
-    CHECK(dtype("fp8 x nvfp4") == "none");  // nor here, where fp8 is the wider one
+    CHECK(dtype("mxfp8 x bf16") == "fp8");  // no fp8 model accounts for its scales
+    CHECK(dtype("mxfp8") == "none");        // no operand is quantized
+    CHECK(dtype("fp8 x nvfp4") == "none");  // nor here, because fp8 is the wider operand
     CHECK(dtype("nvfp4 x bf16") == "none");
     CHECK(dtype("bf16 x int8") == "bf16 x int8");
-    CHECK(dtype("bf16 x int4") == "none");  // an integer is only stored
+    CHECK(dtype("bf16 x int4") == "none");  // an integer is only a storage format
 }
 
 TEST_CASE("a mask that leaves nothing out makes no causal kernel, and products side by side are one") {
@@ -268,8 +268,8 @@ TEST_CASE("a mask that leaves nothing out makes no causal kernel, and products s
                                  tokens, positions));
         return kernel_key(one.program, one.analysis.work.kernels.front()).kind;
     };
-    CHECK(rows(1, 8) == Kind::attention);         // a step of decoding
-    CHECK(rows(2, 8) == Kind::causal_attention);  // a chunk
+    CHECK(rows(1, 8) == Kind::attention);         // a decode step
+    CHECK(rows(2, 8) == Kind::causal_attention);  // a prefill chunk
     CHECK(rows(1, 1) == Kind::causal_attention);  // a prompt of one token
     const AnalysedProgram gated = analysed(
         "X: bf16[B=100, D=1000]\nW: bf16[D, F=200]\nU: bf16[D, E=300]\n"
@@ -298,7 +298,7 @@ TEST_CASE("a kind without a law of its own takes the broader one's") {
     calibration.kernels.push_back(law_of(Kind::normalisation, "", "", {}));
     CHECK(choose_kernel(calibration, {Kind::softmax, "", "", ""}, "")->key.kind == Kind::normalisation);
     CHECK(choose_kernel(calibration, {Kind::activation, "", "", ""}, "")->key.kind == Kind::elementwise);
-    // what a host launched speaks last, unless it is asked for
+    // kernels launched by a host come last, unless they are requested
     calibration.kernels.push_back(law_of(Kind::activation, "", "torch 2.0", {}));
     calibration.kernels.back().key.variant = "eager";
     CHECK(choose_kernel(calibration, {Kind::activation, "", "", ""}, "")->key.kind == Kind::elementwise);
@@ -334,7 +334,7 @@ TEST_CASE("experts take the law of products, and kernels that of their variant f
 }
 
 TEST_CASE("experts that chips share out are groups as those that one chip has") {
-    // what is dispatched to all four experts goes on to those of them that a chip has
+    // rows dispatched to all four experts are used by those that a chip has
     const AnalysedProgram layer = analysed(
         "X : bf16[T=4, D=8]\nIds : int32[T, A=2]\nW : bf16[E=4, D, F=8]\n"
         "Xe : bf16[E, C=2, D] = dispatch[E,C](X, Ids)\nH : bf16[E, C, F] = Xe *_D W");
@@ -359,7 +359,7 @@ TEST_CASE("of layers of experts that library speaks whose GEMMs the program has"
     calibration.kernels[1].fit.error_held_out = 0.05;
     calibration.kernels[2].fit.error_held_out = 0.19;
     calibration.kernels[3].fit.error_held_out =
-        0.10;  // tells its own layers better, and is not the one that multiplies
+        0.10;  // has the lower error on its own expert layers, but is not the library of the matmuls
     const auto software = [&](KernelKind kind, const std::string& asked) {
         Calibrations calibrations({calibration});
         const CalibratedKernel* law = choose_kernel(calibrations, "toy", {kind, "bf16", "", ""}, asked);
@@ -370,13 +370,13 @@ TEST_CASE("of layers of experts that library speaks whose GEMMs the program has"
     CHECK(software(Kind::contraction, "") == "one 1.0");
     CHECK(software(Kind::grouped_contraction, "") == "one 1.0");
     CHECK(software(Kind::grouped_contraction, "two") == "two 2.0");
-    // a library without such a law leaves the choice to the others
+    // if the library has no such model, another one is selected
     calibration.kernels.erase(calibration.kernels.begin() + 2);
     CHECK(software(Kind::grouped_contraction, "") == "two 2.0");
 }
 
 TEST_CASE("what a kernel's law sees") {
-    // 2 * 100 * 1000 * 200 FLOPs at 100 TFLOP/s; 2 * (100*1000 + 1000*200 + 100*200) bytes at 1 TB/s; three times
+    // 2 * 100 * 1000 * 200 FLOPs at 100 TFLOP/s; 2 * (100*1000 + 1000*200 + 100*200) bytes at 1 TB/s; three runs
     const AnalysedProgram one =
         analysed("X: bf16[B=100, D=1000]\nW: bf16[D, F=200]\nrepeat 3 {\n Y : bf16[B, F] = X * W\n}");
     const auto runs = kernel_runs(one.program, one.analysis, {});
@@ -393,7 +393,7 @@ TEST_CASE("what a kernel's law sees") {
     CHECK(runs.front().point.sums_s == approx(8 * 2e4 / 1e12));
     CHECK(runs.front().point.cores == 0);
     CHECK(runs.front().point.fill == 0);
-    // a cache is filled by all that the program reads and writes
+    // the cache is filled by all tensors that the program reads and writes
     const auto cached = kernel_runs(one.program, one.analysis, {132, 1e6});
     CHECK(cached.front().point.fill == approx(3 * 6.4e5 / 1e6));
     CHECK(cached.front().point.cores == 132);
@@ -408,9 +408,9 @@ TEST_CASE("a program takes its kernels one after another, in a sweep as at one s
     laws.kernels = {&matmul, &gelu};
     const CompiledExpected at_once(one.program, one.analysis, one.system, laws, {});
     std::vector<double> scratch(at_once.places());
-    // matmul: 2 us + 1000 ns + 0.4 us / 0.8 + 0.64 us / 0.64 = 4.5 us
-    // gelu: 8 FLOPs for 20,000 elements at 10 TFLOP/s are 16 ns, 80,000 bytes at half of 1 TB/s are 160 ns: 1 us +
-    // 160.798 ns
+    // matmul: 2 us + 1000 ns + 0.4 us / 0.8 + 0.64 us / 0.64 = 4.5 us.
+    // gelu: 8 FLOPs for each of 20,000 elements at 10 TFLOP/s are 16 ns, 80,000 bytes at half of 1 TB/s are 160 ns: 1
+    // us + 160.798 ns
     const ExpectedProgramTime expected = at_once.evaluate({}, scratch);
     CHECK(expected.seconds == approx(4.5e-6 + 1.160798e-6).epsilon(1e-6));
     CHECK(expected.error == approx(0.1));

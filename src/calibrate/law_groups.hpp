@@ -1,5 +1,5 @@
-// Groups of the laws of a file of constants: a request needs a few of its laws, and reading all of them takes longer
-// than the rest of most answers.
+// Groups of models in a calibration file. A request needs only a few of its models, and reading all of them would take
+// longer than the rest of most answers.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@
 
 namespace roofline::core {
 
-/// Which of a machine's laws somebody asks for.
+/// A subset of a machine's models.
 struct LawGroup {
-    std::string_view list;  ///< the list of tables that they stand in: "law", "kernel" or "exchange"
-    std::string_view key;   ///< what they have in common, a key and its text; "" for all of the list
+    std::string_view list;  ///< the list of tables that contains them: "law", "kernel" or "exchange"
+    std::string_view key;   ///< key whose value `text` they share; "" for the whole list
     std::string text;
 
     auto operator<=>(const LawGroup&) const = default;
 
-    /// Whether a law of the list is one of them.
+    /// Returns whether a model of the list belongs to the group.
     [[nodiscard]] bool holds(TomlNode law) const;
 };
 
@@ -28,13 +28,13 @@ struct LawGroup {
 [[nodiscard]] LawGroup laws_of_kernels(KernelKind kind);
 [[nodiscard]] LawGroup laws_of_exchanges();
 
-/// The group's laws in their order; `file` may be no file.
+/// Returns the models of the group in the order of the file, which may be empty.
 [[nodiscard]] std::vector<TomlNode> laws_in(TomlNode file, const LawGroup& group);
 
-/// The text of a law's key, "" where there is none.
+/// Returns the text of a key of a model, "" if it is absent.
 [[nodiscard]] std::string_view text_in(TomlNode law, std::string_view key);
 
-/// The innermost tier's name; two kinds of fabric have nothing to tell each other.
+/// Returns the name of the innermost tier. Measurements of one kind of fabric do not transfer to another.
 [[nodiscard]] inline std::string_view innermost(std::string_view tiers) { return tiers.substr(0, tiers.find('+')); }
 
 }  // namespace roofline::core

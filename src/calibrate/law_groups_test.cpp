@@ -31,7 +31,7 @@ TEST_CASE("laws of a file of constants are found by their group") {
     CHECK(laws_in(TomlNode(), laws_of_exchanges()).empty());
 }
 
-// Read group by group, a built-in file says what it says as a whole.
+// Reading a built-in file group by group must give the same models as reading it as a whole.
 TEST_CASE("the groups of a built-in file together are the file") {
     for (const EmbeddedCalibration& file : embedded_calibrations()) {
         CAPTURE(file.machine);

@@ -15,7 +15,7 @@ namespace roofline::core {
 
 namespace {
 
-/// The dtype of the tensor that reports call so; it decides how partial sums are added up.
+/// Returns the dtype of a tensor by the name that reports use. The dtype determines how partial sums are added.
 std::optional<Dtype> dtype_of(const Program& program, const std::string& tensor) {
     for (const Value& value : program.values) {
         if (value.name == tensor || value.label == tensor) return value.type.dtype;
@@ -23,8 +23,9 @@ std::optional<Dtype> dtype_of(const Program& program, const std::string& tensor)
     return std::nullopt;
 }
 
-/// Of rows that go to experts and back, where software is named with which such exchanges were measured. Frameworks
-/// that train use all-to-alls unless they are told otherwise, whose laws fit their steps better.
+/// Expected time of an expert dispatch or combine, if `software` names a library whose exchanges were measured. Without
+/// `software` the all-to-all model is used, because training frameworks use all-to-alls by default and this model fits
+/// their steps better.
 std::optional<ExpectedTime> expected_exchange(const Prediction& answer, const System& system, const Message& message,
                                               const CollectiveRequest& collective, double bytes,
                                               const std::string& software) {
@@ -58,7 +59,8 @@ std::optional<ExpectedTime> expected_exchange(const Prediction& answer, const Sy
 
 std::optional<ExpectedTime> expected_of(const Prediction& answer, const Message& message, const std::string& software,
                                         Expect what) {
-    // constants are fractions of what really crosses the wires, whatever approximation the bounds are asked with
+    // Calibrated parameters refer to the actual traffic of the links, so a textbook approximation that was requested
+    // for the bounds does not apply.
     System system = answer.system;
     system.collectives = {};
     const auto load = load_of(message, system);
@@ -77,7 +79,7 @@ std::optional<ExpectedTime> expected_of(const Prediction& answer, const Message&
     return expected;
 }
 
-/// The software that something relevant to the answer has been measured with.
+/// Returns the software of all measurements that are relevant to the prediction.
 std::vector<std::string> known_software(const Prediction& answer) {
     std::vector<std::string> known;
     if (!answer.analysis.total.work.messages.empty()) {
@@ -117,7 +119,7 @@ std::string spoken(const KernelKey& key) {
     return fmt::format("{}{}{}", name(key.kind), key.dtype.empty() ? "" : " in ", key.dtype);
 }
 
-/// The laws of the kernels and collectives, and the first thing that has none.
+/// Selects the models of kernels and collectives, and records the first part without a model.
 void choose_laws(Prediction& answer, const std::string& software, Expect what) {
     answer.laws = kernel_laws(*answer.calibrations, answer.machine, answer.local, answer.analysis, software);
     ProgramLaws& laws = answer.laws;
@@ -131,8 +133,8 @@ void choose_laws(Prediction& answer, const std::string& software, Expect what) {
     }
 }
 
-/// Where some of a program is calibrated and something else is not, a sum would be taken for the whole: none is given,
-/// and why.
+/// If only some parts of a program are calibrated, their sum would be mistaken for the whole; therefore no total is
+/// given, and this returns the reason.
 std::string why_not(const Prediction& answer) {
     const ProgramLaws& laws = answer.laws;
     if (laws.missing.empty()) return "";
@@ -163,7 +165,7 @@ void note_carried(const Prediction& answer, std::vector<std::string>& notes) {
     }
 }
 
-/// What measured times of a product have in them, and what of it a fit has taken out.
+/// Adds notes on measured matmuls whose times include the quantization of activations, and on what the fit subtracts.
 void note_quantised(const Prediction& answer, std::vector<std::string>& notes) {
     for (std::size_t i = 0; i < answer.runs.size(); ++i) {
         const CalibratedKernel* law = answer.laws.kernels[i];
@@ -176,7 +178,7 @@ void note_quantised(const Prediction& answer, std::vector<std::string>& notes) {
     }
 }
 
-/// A law that speaks far from where it was measured.
+/// Adds notes on models that are used far outside their measured range.
 void note_extrapolation(const Prediction& answer, std::vector<std::string>& notes) {
     for (const Extrapolated& each : extrapolated(answer)) notes.push_back(extrapolation_text(each));
     for (std::size_t i = 0; i < answer.runs.size(); ++i) {
@@ -191,7 +193,7 @@ void note_extrapolation(const Prediction& answer, std::vector<std::string>& note
     }
 }
 
-// What a reader would not take for granted.
+// Notes on assumptions that readers would not expect.
 void add_notes(Prediction& answer, const std::string& software) {
     std::vector<std::string> notes;
     note_carried(answer, notes);
@@ -242,7 +244,8 @@ void add_notes(Prediction& answer, const std::string& software) {
 
 namespace {
 
-/// The law of the quantisation that a product's rows were timed with: its library has no other rows of either.
+/// Returns the model of the quantization that is included in a matmul's measurements. The two belong together if the
+/// library has no other measurements of either.
 const CalibratedKernel* quantised_with(Calibrations& calibrations, const std::string& machine,
                                        const CalibratedKernel* law, const KernelKey& asked) {
     if (law == nullptr || law->key.kind != KernelKind::contraction || law->key.dtype != asked.dtype) return nullptr;
@@ -259,7 +262,8 @@ const CalibratedKernel* quantised_with(Calibrations& calibrations, const std::st
 ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, const Program& local,
                         const ProgramAnalysis& analysis, const std::string& software, const std::string& variant) {
     ProgramLaws laws;
-    bool quantises = false;  // the program itself, so that rows of both together say what both take
+    // the program quantizes itself, so that measurements of both together give the time of both
+    bool quantises = false;
     for (const KernelWork& kernel : analysis.work.kernels) {
         laws.kernels.push_back(nullptr);
         if (kernel.work.compute.empty() && kernel.work.memory.empty()) {

@@ -1,4 +1,4 @@
-// Expected times of programs: which laws speak for their kernels and collectives.
+// Expected times of programs: selection of the kernel models and collective models that predict them.
 #pragma once
 
 #include <memory>
@@ -9,25 +9,25 @@
 
 namespace roofline::core {
 
-/// The laws that speak for the kernels of a program, of the software that is named where it has some. They live as long
-/// as the calibrations. `local` is what `analysis` is of.
+/// Selects a kernel model for each kernel of a program; `local` is the program of one chip that `analysis` describes.
+/// If `software` is not empty, only models of that software are used. The models live as long as `calibrations`.
 [[nodiscard]] ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, const Program& local,
                                       const ProgramAnalysis& analysis, const std::string& software,
                                       const std::string& variant = "");
 
-/// Whose kernels a server runs on a machine: those of its own library where a table has timed some, else "", the
-/// newest.
+/// Returns the software whose kernels a server runs on a machine: the server's own library if measurements of it exist,
+/// otherwise "", which means the newest library.
 [[nodiscard]] std::string kernels_of_server(Calibrations& calibrations, const Machine& machine,
                                             const std::string& server);
 
-/// How much of what is expected somebody asks for: of `times` alone there are no total and no errors of stand-ins,
-/// which take other machines' laws to tell. A training step makes its own total, of its parts.
+/// How much of the expected time is computed. `times` gives the times of kernels and collectives only, without their
+/// total and without the errors of transferred models, which are expensive because they require the models of other
+/// machines. A training step computes its total from these parts itself.
 enum class Expect { times, all };
 
-/// Fills in what is expected of each kernel and collective of an analysed answer, and in total where all of them have
-/// laws.
-/// `software` is what --software names, "" for the newest. Errors: software that no table has measured; some named
-/// where no law names any.
+/// Adds the expected time of each kernel and collective to an analysed prediction, and the total if all of them have a
+/// model. `software` selects the calibration ("": the newest). Errors: no measurements exist with this software;
+/// software was given although no model of this program depends on any.
 [[nodiscard]] Status expect(Prediction& answer, const std::string& software, std::shared_ptr<Calibrations> calibrations,
                             Expect what = Expect::all);
 

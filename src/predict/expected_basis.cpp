@@ -47,7 +47,7 @@ MeasuredBasis basis_of(const Prediction& answer) {
     return basis;
 }
 
-/// What a size is to attention and to kernels without products, whose dimensions say less.
+/// Descriptions of the sizes of attention and of kernels without matmuls, because their dimension names say less.
 constexpr std::array<std::string_view, size_count> attention_sizes{"rows of queries to the same keys", "size of a head",
                                                                    "keys", "groups of heads"};
 constexpr std::array<std::string_view, size_count> row_sizes{"rows", "elements of a row", "", ""};
@@ -122,7 +122,7 @@ std::vector<Extrapolated> extrapolated(const Prediction& answer) {
         for (const SizeBeyond& beyond : sizes_beyond(law->fit, point)) {
             Extrapolated each{size_text(answer.analysis.work.kernels[i], law->key, beyond.size), beyond.value,
                               beyond.limit, answer.laws.error_of(i, point), answer.laws.error_of(i)};
-            // of kernels that share a size, the one that is worst known
+            // if several kernels share a size, the one with the largest error
             const auto known = std::find_if(all.begin(), all.end(), [&](const Extrapolated& other) {
                 return other.size == each.size && other.value == each.value;
             });

@@ -1,4 +1,4 @@
-// What an expected time rests on: whose measurements, how many, and how far from them the request is.
+// Provenance of an expected time: the machine and software of its measurements, their number, and extrapolation.
 #pragma once
 
 #include <cstdint>
@@ -9,41 +9,42 @@
 
 namespace roofline::core {
 
-/// A law that speaks for some kernels of a program.
+/// A kernel model that predicts some kernels of a program.
 struct LawBasis {
     const CalibratedKernel* law = nullptr;
-    std::string machine;  ///< that it was fitted on
+    std::string machine;  ///< the machine whose measurements it was fitted to
     bool carried = false;
-    double error = 0;  ///< the greatest of the kernels that it speaks for
+    double error = 0;  ///< the largest error among the kernels that it predicts
 };
-/// Each once, in the order of the kernels.
+/// Returns the kernel models of a prediction, each once, in the order of the kernels.
 [[nodiscard]] std::vector<LawBasis> law_bases(const Prediction& answer);
 
-/// "vllm 0.24.0, 26,418 measurements": the software of kernels and collectives with the sum of their laws'
-/// measurements. "" where no kernel and no collective has a law.
+/// Returns the software of all kernels and collectives with the number of measurements of their models: "vllm 0.24.0,
+/// 26,418 measurements". "" if no kernel and no collective has a model.
 [[nodiscard]] std::string expected_basis(const Prediction& answer);
-/// The software alone: "vllm 0.24.0 + nccl 2.29.2".
+/// Returns the software only: "vllm 0.24.0 + nccl 2.29.2".
 [[nodiscard]] std::string expected_software(const Prediction& answer);
 
-/// What is added to the error of laws by what they were not measured for, weighted by the kernels' times: sizes beyond
-/// those measured, other machines, other kinds.
+/// Returns what extrapolation in size, transfer from other machines and substitution by other kinds of kernels add to
+/// the relative error of the models; an average over the kernels, weighted by their times.
 [[nodiscard]] double error_beyond_measured(const Prediction& answer);
 
-/// A size of a kernel outside the range of those that were measured.
+/// A size of a kernel that lies outside the measured range.
 struct Extrapolated {
-    std::string size;  ///< as the program has it: "K", "B*S"; else what it is: "keys"
+    std::string size;  ///< as the program writes it ("K", "B*S"), or else a description ("keys")
     double value = 0;
-    double limit = 0;  ///< the nearest that was measured
-    double error = 0;  ///< of the kernel, and what it is inside the range
+    double limit = 0;  ///< the nearest size that was measured
+    double error = 0;  ///< relative error of the kernel, and its error inside the measured range
     double error_inside = 0;
 };
 [[nodiscard]] std::vector<Extrapolated> extrapolated(const Prediction& answer);
 
-/// "extrapolated: K = 10,000,000 is 153 times the largest that was measured (65,536): error of 62 % instead of 4 %"
+/// Returns the note on an extrapolated size: "extrapolated: K = 10,000,000 is 153 times the largest that was measured
+/// (65,536): error of 62 % instead of 4 %".
 [[nodiscard]] std::string extrapolation_text(const Extrapolated& each);
 
-/// Of a time by laws of another collective: "no all-gather was measured there: expected times are half those of
-/// all-reduces ..."
+/// Returns the note on a time that was predicted with the model of another collective: "no all-gather was measured
+/// there: expected times are half those of all-reduces ...".
 [[nodiscard]] std::string stand_in_text(const ExpectedTime& expected, CollectiveKind kind);
 
 }  // namespace roofline::core

@@ -17,7 +17,7 @@ namespace roofline::core {
 
 namespace {
 
-// At some point of a sweep any resource may decide.
+// Any resource may be the bottleneck at some point of a sweep.
 void note_low_confidence(Prediction& answer) {
     std::vector<std::string>& notes = answer.analysis.total.notes;
     for (const Resource& resource : answer.analysis.total.pricing.resources) {
@@ -35,11 +35,11 @@ void take_layout(Prediction& answer, LaidOut laid) {
     answer.types = std::move(laid.types);
 }
 
-// Points of a sweep at which work has the same formulas, of masks and of products in their cheapest order: sizes of one
-// point of each, the largest first.
+// Groups of sweep points at which the work has the same formulas, considering masks and the cheapest order of products:
+// for each group the sizes of one point, the largest first.
 struct WorkRegions {
     std::vector<Sizes> sizes;
-    std::vector<std::uint32_t> which;  ///< by point
+    std::vector<std::uint32_t> which;  ///< per point of the sweep
 };
 
 WorkRegions work_regions(const Program& program, const std::vector<SweepAxis>& axes) {
@@ -70,7 +70,7 @@ WorkRegions work_regions(const Program& program, const std::vector<SweepAxis>& a
     return regions;
 }
 
-// What one chip does at the points of a sweep: an answer for each layout and each region of formulas.
+// The work of one chip at the points of a sweep: one prediction per layout and per group of formulas.
 Status lay_out_points(Prediction& answer, const std::vector<SweepAxis>& axes, LayoutFreedom freedom) {
     const bool several = !mask_cases(answer.program, answer.program.sizes).empty() ||
                          !product_orders(answer.program, answer.program.sizes).empty();
@@ -118,7 +118,7 @@ Status lay_out_points(Prediction& answer, const std::vector<SweepAxis>& axes, La
     return {};
 }
 
-// What one chip does; of a program of one chip all of it. In a sweep the layout may be another at every point.
+// The work of one chip. In a sweep the layout may differ from point to point.
 Status lay_out_answer(Prediction& answer, const PredictOptions& options) {
     answer.local = answer.program;
     if (!answer.program.sharded())
@@ -136,8 +136,7 @@ Status lay_out_answer(Prediction& answer, const PredictOptions& options) {
     return lay_out_points(answer, options.axes, options.freedom);
 }
 
-// Layouts that may be faster than that with the least bound, where times are expected at all: one for each set of
-// formulas.
+// Adds layouts that may be faster than the one with the lowest bound, if times are expected: one per set of formulas.
 Status add_candidates(Prediction& answer, const std::vector<SweepAxis>& axes) {
     std::map<std::uint32_t, Prediction> regions;
     const auto add = [&](const Prediction& each) {
@@ -163,7 +162,7 @@ Status add_candidates(Prediction& answer, const std::vector<SweepAxis>& axes) {
     return {};
 }
 
-// That the expected time is not that of the layout that is shown.
+// Adds a note if the expected time is that of a layout other than the one shown.
 void note_fastest(Prediction& answer, const std::vector<SweepAxis>& axes) {
     const Prediction& best = fastest(answer);
     if (&best == &answer || !axes.empty()) return;
@@ -173,7 +172,7 @@ void note_fastest(Prediction& answer, const std::vector<SweepAxis>& axes) {
         to_text(Seconds{*answer.expected_s}), exchanged.empty() ? "no communication" : exchanged));
 }
 
-// At each point of a sweep the layout with the least bound of all that are known with the same formulas.
+// Selects at each point of a sweep the layout with the lowest bound among those with the same formulas.
 void choose_at_points(Prediction& answer, const std::vector<SweepAxis>& axes) {
     std::vector<const ProgramAnalysis*> analyses{&answer.analysis};
     std::vector<std::uint32_t> groups{answer.region};
@@ -181,7 +180,7 @@ void choose_at_points(Prediction& answer, const std::vector<SweepAxis>& axes) {
         analyses.push_back(&other.analysis);
         groups.push_back(other.region);
     }
-    constexpr std::size_t most = 4'000'000;  // some seconds
+    constexpr std::size_t most = 4'000'000;  // a few seconds
     if (answer.elsewhere.empty() || answer.which.size() * analyses.size() > most) return;
     answer.which = least_at_points(answer.program, analyses, groups, answer.which, axes);
 }
@@ -194,7 +193,7 @@ Status analyse_answer(Prediction& answer, bool growth) {
     return {};
 }
 
-// Other layouts may be faster than the one with the least bound, where times are expected at all.
+// A layout other than the one with the lowest bound may have a shorter expected time.
 Status expect_candidates(Prediction& answer, const PredictOptions& options,
                          const std::shared_ptr<Calibrations>& calibrations) {
     if (!answer.expected_s || options.freedom != LayoutFreedom::any || !answer.program.sharded()) return {};
@@ -261,7 +260,7 @@ Result<Prediction> predict(Program program, System system, PredictOptions option
     answer.machine = system.machine();
     answer.system = std::move(system);
     answer.options.exact_flops = options.exact_flops;
-    // textbooks compute where operands or the result lie
+    // textbooks place the computation where the operands or the result are
     if (answer.system.collectives.textbook) options.freedom = LayoutFreedom::as_written;
     ROOFLINE_CHECK(lay_out_answer(answer, options));
     ROOFLINE_TRY(answer.options.tiles,

@@ -1,4 +1,4 @@
-// The one way from a program and a system to times: lay out, count, price, expect.
+// The pipeline from a program and a system to predicted times: layout, work counts, pricing, expected times.
 #pragma once
 
 #include <memory>
@@ -17,43 +17,47 @@
 
 namespace roofline::core {
 
-/// Which experts tokens choose.
+/// Assumption about the experts that tokens choose.
 enum class TokenRouting {
-    least,    ///< those that send the least
-    uniform,  ///< all equally likely (route_uniformly())
-    both,     ///< as `least`, with the bound of `uniform` beside it (Prediction::uniform)
+    least,    ///< the choice with the least communication
+    uniform,  ///< all experts are equally likely (route_uniformly())
+    both,     ///< as `least`, and additionally the bound for `uniform` (Prediction::uniform)
 };
 
-/// How a program is laid out, priced and expected.
+/// How a program is laid out, priced and given expected times.
 struct PredictOptions {
-    std::string name{};                          ///< of the program, for headings: its file, or ""
-    LayoutFreedom freedom = LayoutFreedom::any;  ///< of the dimensions over which products are split; of textbooks none
-    StayingAxes stay{};                          ///< as lay_out() has it
+    std::string name{};  ///< of the program, for headings: its file, or ""
+    /// Dimensions over which matmuls may be split; `textbook` collectives restrict it to the layout as written.
+    LayoutFreedom freedom = LayoutFreedom::any;
+    StayingAxes stay{};  ///< see lay_out()
     TokenRouting routing = TokenRouting::both;
-    std::vector<SweepAxis> axes{};    ///< that the program is swept over
-    std::vector<TileChoice> tiles{};  ///< of a program on one chip
-    bool exact_flops = false;         ///< 2 K - 1 FLOPs for each sum of K products, not 2 K
-    bool growth = true;               ///< critical sizes and limits, too
+    std::vector<SweepAxis> axes{};    ///< axes of the sweep
+    std::vector<TileChoice> tiles{};  ///< only for a program on one chip
+    bool exact_flops = false;         ///< count 2 K - 1 FLOPs for each sum of K products instead of 2 K
+    bool growth = true;               ///< also compute critical sizes and limits
     Expect expect = Expect::all;
-    std::string software{};  ///< "nccl 2.29": whose calibration; "": the newest
+    std::string software{};  ///< software whose calibration is used, "nccl 2.29"; "": the newest
 };
 
-/// Of a program that a plan has split: its products run where the plan puts them, and its sizes are not asked to grow.
+/// Returns the options for a program that a parallelism plan has split: matmuls run where the plan places them, and
+/// critical sizes are not computed.
 [[nodiscard]] PredictOptions as_planned(std::string name, std::string software, StayingAxes stay);
 
-/// What a program runs on: a slice and the mesh that is given beside the program, or else the program's own. Notes:
-/// those of the slice, a mesh of the program that is overruled, chips that all do the same. Errors: a mesh that is not
-/// the slice; a program that is split over a mesh, and there is none (`no_mesh`).
+/// Returns the system that a program runs on: a slice with the mesh `given`, or else with the program's own mesh. Adds
+/// notes on the slice, on a mesh of the program that is overridden, and on chips that all do the same work. Errors: the
+/// mesh does not match the slice; the program is sharded but there is no mesh (`no_mesh`).
 [[nodiscard]] Result<System> make_system(Slice slice, const std::vector<MeshAxis>& given,
                                          const CollectiveOptions& collectives, const Program& program,
                                          std::vector<std::string>& notes);
 
-/// A slice with the axes of a program's mesh on it, the innermost tiers first. Errors: a mesh that is not the slice.
+/// Returns a slice with the axes of the program's mesh, placed on the innermost tiers first. Errors: the mesh does not
+/// match the slice.
 [[nodiscard]] Result<System> plan_system(const Slice& slice, const Program& program,
                                          const CollectiveOptions& collectives);
 
-/// The program on the system, by the calibrations that `calibrations` holds; it is kept by the prediction. Errors: no
-/// legal layout; work that the machine has no rate for; tiles that do not fit; software that no calibration names.
+/// Predicts the times of a program on a system with the models in `calibrations`, which the prediction keeps alive.
+/// Errors: there is no legal layout; the machine has no rate for some work; a tile does not fit; no calibration has the
+/// software.
 [[nodiscard]] Result<Prediction> predict(Program program, System system, PredictOptions options,
                                          const std::shared_ptr<Calibrations>& calibrations);
 

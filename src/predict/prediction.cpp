@@ -79,7 +79,7 @@ std::optional<double> expected_of_kernel(const Prediction& answer, std::size_t k
 
 namespace {
 
-/// The expected time at the points of a sweep. None where something has no law.
+/// The expected time at the points of a sweep. Empty if a part has no model.
 class SweptExpectation {
 public:
     SweptExpectation(const Prediction& answer, const std::vector<SweepAxis>& axes) : axes_(axes) {
@@ -122,7 +122,7 @@ void for_each_point(const Prediction& answer, const std::vector<SweepAxis>& axes
         analyses.push_back(&each->analysis);
         expected.emplace_back(*each, axes);
     }
-    // of layouts with the same formulas the one that is expected to be the fastest, whichever has the least bound
+    // the shortest expected time among the layouts with the same formulas, regardless of their bounds
     const auto least_expected = [&](std::span<const std::int64_t> sizes, const Bounds& bounds, std::size_t which) {
         auto least = expected[which].at(sizes, bounds);
         for (std::size_t i = 0; least && i < answers.size(); ++i) {
@@ -150,7 +150,7 @@ Polynomial shown(const Prediction& answer, const Polynomial& polynomial) {
         if (size != sizes.end()) numbers.emplace(*size);
     }
     const Polynomial bound = polynomial.bind(numbers);
-    if (answer.layouts.empty()) return bound;  // a ceiling is a tile's here
+    if (answer.layouts.empty()) return bound;  // on one chip a ceiling can only come from a tile
     return bound.without_ceilings([&](const Symbol& symbol) {
         const auto size = sizes.find(symbol.dim);
         return size == sizes.end() || size->second % symbol.divisor == 0;

@@ -1,4 +1,4 @@
-// What the printed forms of an `op` answer are made from.
+// The prediction of a program on a system, from which all outputs of `roofline op` are formed.
 #pragma once
 
 #include <cstdint>
@@ -19,76 +19,79 @@
 
 namespace roofline::core {
 
-/// The lower bound of a program where it depends on which experts tokens choose: under one assumption about that.
+/// The lower bound of a program under one assumption about the experts that tokens choose.
 struct RoutingBound {
     double lower_s = 0;
-    std::string bound_by{};         ///< the id of the resource that decides, "nvlink"; "" where nothing takes time
+    std::string bound_by{};         ///< id of the bottleneck resource: "nvlink"; "" if nothing takes time
     std::string bound_label{};      ///< "NVLink"
-    std::vector<double> seconds{};  ///< by resource, as the program's pricing has them
+    std::vector<double> seconds{};  ///< per resource, in the order of the program's pricing
 };
 
-/// The bound that some resources' times make.
+/// Returns the bound for given times of the resources.
 [[nodiscard]] RoutingBound bound_of(const Pricing& pricing, std::vector<double> seconds);
 
-/// A program on one machine.
+/// The prediction of a program on one system.
 struct Prediction {
     std::string name;  ///< of the program: its file, or ""
     Program program;
-    Program local;  ///< what one chip does of it; the program itself on one chip
+    Program local;  ///< the part of one chip; on a single chip the program itself
     System system;
-    std::vector<LaidStatement> layouts;  ///< of a program that is split over a mesh
-    std::vector<TensorType> types;       ///< how each value of such a program lies; empty for others
+    std::vector<LaidStatement> layouts;  ///< of a sharded program
+    std::vector<TensorType> types;       ///< layout of each value of a sharded program; otherwise empty
     Machine machine;
     ProgramAnalysis analysis;
     WorkOptions options;
-    std::vector<std::string> notes;  ///< of the request: sizes overruled, a tile that was chosen
-    /// The same program in other layouts, and with other formulas of its work: those that are best at some points of a
-    /// sweep, and those that may be the fastest in fact.
+    std::vector<std::string> notes;  ///< of the request: overridden sizes, a tile that was chosen
+    /// Predictions of the same program with other layouts or other formulas of its work: those with the lowest bound at
+    /// some points of a sweep, and those that may have the shortest expected time.
     std::vector<Prediction> elsewhere;
-    std::uint32_t region = 0;                ///< answers with the same number have the same formulas of work
-    std::vector<std::uint32_t> which;        ///< by point: 0 for this answer, else 1 + the place in `elsewhere`
-    std::optional<RoutingBound> uniform;     ///< where tokens go to experts on other chips
-    ProgramLaws laws;                        ///< of expected times
-    std::vector<CompiledKernel::Runs> runs;  ///< by kernel: what its law sees; empty without sizes
-    std::optional<double>
-        expected_s;  ///< of the whole program, where its laws lack nothing, in the layout of this answer
+    std::uint32_t region = 0;  ///< predictions with the same number have the same formulas of work
+    /// Per point of the sweep: 0 for this prediction, otherwise 1 + index in `elsewhere`.
+    std::vector<std::uint32_t> which;
+    std::optional<RoutingBound> uniform;  ///< only if tokens are sent to experts on other chips
+    ProgramLaws laws;                     ///< models of the expected times
+    /// Per kernel: the sizes that its model takes; empty if sizes are unknown.
+    std::vector<CompiledKernel::Runs> runs;
+    /// Expected time of the whole program in the layout of this prediction; empty if a part has no model.
+    std::optional<double> expected_s;
     std::optional<double> expected_error;
-    std::string why_not_expected;                ///< "" where the machine is not calibrated
-    std::shared_ptr<Calibrations> calibrations;  ///< keeps what `laws` points at
+    std::string why_not_expected;                ///< "" if the machine is not calibrated
+    std::shared_ptr<Calibrations> calibrations;  ///< keeps what `laws` points to alive
 };
 
-/// The answer in the layout that is expected to be the fastest: this one, or another one of those elsewhere with the
-/// same formulas.
+/// Returns the prediction with the shortest expected time among this one and those of `elsewhere` with the same
+/// formulas.
 [[nodiscard]] const Prediction& fastest(const Prediction& answer);
 
-/// What communicates in the layout that was chosen: "all-reduce C over X", or "".
+/// Returns the collectives of the chosen layout: "all-reduce C over X", or "".
 [[nodiscard]] std::string communication_text(const Prediction& answer);
 
-/// What is expected of one kernel, all its runs and collectives together. Empty where something in it has no law.
+/// Returns the expected time of one kernel: all its runs and its collectives. Empty if a part has no model.
 [[nodiscard]] std::optional<double> expected_of_kernel(const Prediction& answer, std::size_t kernel);
 
-/// The same without its collectives.
+/// As expected_of_kernel(), without the collectives.
 [[nodiscard]] std::optional<double> expected_of_work(const Prediction& answer, std::size_t kernel);
 
-/// Visits the points of a sweep, each with the answer whose layout is best there, and the expected time where laws lack
-/// nothing. The Point is filled anew each time.
+/// Calls `visit` for each point of a sweep with the prediction that has the best layout there and the expected time,
+/// which is empty if a part has no model. The same Point object is reused for all calls.
 void for_each_point(const Prediction& answer, const std::vector<SweepAxis>& axes,
                     const std::function<void(std::span<const std::int64_t> sizes, const CompiledProgram::Point& point,
                                              const Prediction& at, std::optional<double> expected_s)>& visit);
 
-/// All notes of an answer, the request's first.
+/// Returns all notes of a prediction, those of the request first.
 [[nodiscard]] std::vector<std::string> notes_of(const Prediction& answer);
 
-/// The number of a polynomial at the program's sizes, if they are all known.
+/// Returns the value of a polynomial at the program's sizes. Empty if a size is unknown.
 [[nodiscard]] std::optional<Rational> count(const Program& program, const Polynomial& polynomial);
 
-/// A polynomial for printing: bare numbers put in, and shares as fractions where the size divides or is not known yet.
+/// Returns a polynomial for printing: dimensions that are plain numbers are replaced by their values, and shards are
+/// written as fractions if the size is divisible or unknown.
 [[nodiscard]] Polynomial shown(const Prediction& answer, const Polynomial& polynomial);
 
-/// The time of one collective by itself, when it has sizes and rates.
+/// Returns the time of one collective alone. Empty if a size or rate is unknown.
 [[nodiscard]] std::optional<CollectiveTime> message_time(const Prediction& answer, const Message& message);
 
-/// The whole size that a crossing comes down to: "256".
+/// Returns a critical size rounded to a whole number: "256".
 [[nodiscard]] std::string whole_text(const Crossing& crossing);
 
 }  // namespace roofline::core

@@ -13,7 +13,7 @@ namespace roofline::core {
 
 namespace {
 
-// The level a tile is held in, and those outside of it, outermost first.
+// The level that holds a tile and the levels outside of it, outermost first.
 struct Held {
     const MemoryLevel* level = nullptr;
     std::vector<std::string> outside;
@@ -52,7 +52,7 @@ Status check_dims(const Program& program, const Sizes& tile) {
     return {};
 }
 
-/// Shared memory and registers of an SM: where GPUs keep the tile of a thread block.
+/// Shared memory and registers of an SM, where GPUs keep the tile of a thread block.
 struct BlockHome {
     const MemoryLevel& operands;
     const MemoryLevel& sums;
@@ -65,8 +65,8 @@ std::optional<BlockHome> block_home(const Machine& machine) {
     return BlockHome{*shared, *registers};
 }
 
-/// Operands go through shared memory in pieces of the dimensions that are summed: the longest that fits. Errors: the
-/// shortest does not, or the sums need all registers.
+/// Operands pass through shared memory in slices of the contracted dimensions; this selects the longest slice that
+/// fits. Errors: the shortest slice does not fit, or the accumulators need all registers.
 Result<BlockBytes> fit_block(const Program& program, const KernelWork& kernel, const Machine& machine, Sizes& tile) {
     const BlockHome home = *block_home(machine);
     const Bytes room = home.operands.block.value.value_or(home.operands.capacity.value.value_or(Bytes{}));
@@ -89,7 +89,7 @@ Result<BlockBytes> fit_block(const Program& program, const KernelWork& kernel, c
     for (std::int64_t piece = 128; piece >= 16; piece /= 2) {
         for (const std::string& dim : summed) tile[dim] = piece;
         const auto bytes = block_bytes(program, kernel, tile);
-        if (!bytes) return needed;  // nothing has numbers yet
+        if (!bytes) return needed;  // sizes are not known yet
         needed = *bytes;
         if (needed.sums >= registers.value) break;
         if (needed.operands <= room.value) return needed;
@@ -98,8 +98,8 @@ Result<BlockBytes> fit_block(const Program& program, const KernelWork& kernel, c
     return refused(needed);
 }
 
-/// The tile of a thread block: what comes out of L2 is fetched once for each block, what comes out of main memory once
-/// for the blocks that run at the same time.
+/// Adds the tile of a thread block: data from L2 is read once per block, data from main memory once for all blocks that
+/// run at the same time.
 Status add_block_tiles(const Program& program, const ProgramWork& work, const Machine& machine, const Sizes& written,
                        std::vector<Tile>& tiles, std::vector<std::string>& notes) {
     const BlockHome home = *block_home(machine);
@@ -183,7 +183,7 @@ Result<std::vector<Tile>> choose_tiles(const Program& program, const Machine& ma
         } else {
             sizes = *choice.sizes;
         }
-        // A tile that holds the whole of a dimension does not cut it.
+        // A tile that covers a whole dimension does not split it.
         std::erase_if(sizes, [&](const auto& cut) {
             const auto size = program.sizes.find(cut.first);
             return size != program.sizes.end() && cut.second >= size->second;

@@ -1,4 +1,4 @@
-// Tiles of a program on a machine: those that are given, and the best that fit.
+// Tiles of a program on a machine: those that were requested, and the best ones that fit.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,16 @@
 
 namespace roofline::core {
 
-/// A tile that is asked for.
+/// A requested tile.
 struct TileChoice {
-    std::string level{};           ///< that holds it: "vmem"; "": the one next to main memory, on GPUs a thread block's
-    std::optional<Sizes> sizes{};  ///< by dimension, elements; none: the best that fits
+    /// Level that holds it: "vmem"; "": the level next to main memory, or on GPUs a thread block.
+    std::string level{};
+    std::optional<Sizes> sizes{};  ///< elements per dimension; empty: the best tile that fits
 };
 
-/// The tiles that are meant on this machine. A tile is held in a level, and says what crosses the next level outward.
-/// What was chosen or held goes into `notes`. Errors: no such level or dimension; the tile does not fit the level (code
-/// no_fit).
+/// Returns the tiles for the choices on this machine. A tile is held in one memory level and determines the traffic of
+/// the next level outwards. Adds notes on sizes that were chosen and on the bytes that tiles occupy. Errors: there is
+/// no such level or dimension; the tile does not fit into the level (code no_fit).
 [[nodiscard]] Result<std::vector<Tile>> choose_tiles(const Program& program, const Machine& machine, bool exact_flops,
                                                      const std::vector<TileChoice>& choices,
                                                      std::vector<std::string>& notes);

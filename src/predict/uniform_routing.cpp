@@ -12,7 +12,7 @@ namespace roofline::core {
 
 namespace {
 
-/// The share of all copies that an exchange sends; empty for other messages.
+/// Returns the fraction of all copies that an exchange sends; empty for other messages.
 std::optional<double> share_sent(const Program& local, const Message& message, const Sizes& sizes,
                                  const System& system) {
     const auto rows = expert_rows(local, message);
@@ -27,7 +27,7 @@ std::optional<double> share_sent(const Program& local, const Message& message, c
     return parts_reached(experts->to_double(), rows->choices, parts, local.expert_groups) / rows->choices;
 }
 
-/// Messages as they are routed, of `nodes` which are those of `local` or a copy of theirs.
+/// Sets the routed fraction of the messages of `nodes`, which belong to `local` or to a copy of it.
 bool route(std::vector<Node>& nodes, const Program& local, const Sizes& sizes, const System& system) {
     bool routed = false;
     for (Node& node : nodes) {
@@ -39,7 +39,8 @@ bool route(std::vector<Node>& nodes, const Program& local, const Sizes& sizes, c
             const auto share = share_sent(local, message, sizes, system);
             if (!share) continue;
             routed = true;
-            constexpr std::int64_t parts = 1 << 20;  // of a share; rounded down, so that it stays a bound
+            // resolution of the fraction, which is rounded down so that it remains a lower bound
+            constexpr std::int64_t parts = 1 << 20;
             const Rational sent(static_cast<std::int64_t>(std::floor(*share * static_cast<double>(parts))), parts);
             message.sure = std::max(message.sure, sent);
         }

@@ -1,4 +1,4 @@
-// The bound of a program whose tokens choose their experts uniformly.
+// The lower bound of a program whose tokens choose their experts uniformly at random.
 #pragma once
 
 #include <optional>
@@ -8,15 +8,16 @@
 
 namespace roofline::core {
 
-/// Gives the messages of the program of one chip the share that crosses the network (Message::sure) where every token
-/// chooses its experts at random, no expert twice, and goes once to each chip that has one of them, from one node to
-/// another once: of k copies those that parts_reached() counts, of nodes where there are several and else of chips, in
-/// the groups of experts that the program limits tokens to. As lay_out() leaves it that share is the least that any
-/// routing sends, one copy of each token. Says whether there are such messages; there are none without sizes or rates.
+/// Sets the fraction of dispatched data that crosses the network (Message::sure) in the program of one chip for uniform
+/// routing: every token chooses distinct experts at random and is sent once to each chip that has one of them, and once
+/// between two nodes. Of its k copies, parts_reached() gives the expected number that are sent, for nodes if there are
+/// several and otherwise for chips, within the groups of experts that the program restricts tokens to. lay_out() sets
+/// this fraction to the minimum of any routing, one copy per token. Returns whether there are such messages; there are
+/// none if sizes or rates are unknown.
 bool route_uniformly(Program& local, const Sizes& sizes, const System& system);
 
-/// The lower bound of a program that is routed so. Seconds. Empty where nothing is routed to other chips. Errors: those
-/// of price_network().
+/// Returns the lower bound for uniform routing in seconds. Empty if no tokens are sent to other chips. Errors: those of
+/// price_network().
 [[nodiscard]] Result<std::optional<RoutingBound>> uniform_bound(const Prediction& answer);
 
 }  // namespace roofline::core

@@ -1,4 +1,5 @@
-// The law of a collective's expected time: the cheapest of a few segments, each a base, steps and bytes.
+// The collective model: the expected time is that of the cheapest of a few segments, each with a constant, a time per
+// step and a time per byte.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +10,30 @@
 
 namespace roofline::core {
 
-/// One collective as the law sees it. Bytes are given as the time they take at the link's published rate, so that
-/// constants are fractions of that rate and carry over to other links.
+/// The input of the model for one collective. Bytes are given as their time at the published rate of the link, so that
+/// the model's parameters are fractions of this rate and can be transferred to other links.
 struct CollectivePoint {
     std::int64_t members = 1;
-    double buffer_bytes = 0;  ///< nccl-tests' size: the array, of an all-to-all and a permute one member's part of it
-    double wire_s = 0;        ///< what must cross the busiest link, without reduction in the network
-    double buffer_s = 0;      ///< buffer_bytes over the rate of the innermost tier's link
+    /// Size as nccl-tests define it: the array; for an all-to-all or a permute one member's part of it.
+    double buffer_bytes = 0;
+    double wire_s = 0;    ///< time of the bytes that cross the busiest link, without reduction in the network
+    double buffer_s = 0;  ///< buffer_bytes over the rate of the innermost tier's link
 };
 
-/// The point of a load whose whole array (V of docs/method/networks.md) has `bytes`. An all-reduce crosses the wires as
-/// a reduce-scatter and an all-gather do, whatever the network can add up. Empty when a tier has no published rate, and
-/// for a group of one.
+/// Returns the point of a load whose whole array (V of docs/method/networks.md) has `bytes` bytes. An all-reduce sends
+/// the bytes of a reduce-scatter and an all-gather, even if the network can reduce. Empty if a tier has no published
+/// rate, and for a group of one.
 [[nodiscard]] std::optional<CollectivePoint> collective_point(const CollectiveLoad& load, const System& system,
                                                               double bytes);
 
-/// How the number of steps that follow one another grows with the group: n - 2 more than two members need (rings,
+/// How the number of sequential steps grows with the size n of the group: n - 2 steps more than for two members (rings,
 /// direct exchange), or log2(n) - 1 more (trees, reduction in the network).
 enum class StepCount { linear, logarithmic };
 
-/// base + step * steps(n) + wire_s / link + buffer_s / buffer + (n-1) * buffer_s / one_shot. The last three are
-/// fractions of the link's rate; 0 leaves the term out. `buffer` stands for what is read and written once whatever n is
-/// (copies, local sums), `one_shot` for a kernel in which every member fetches all buffers whole.
+/// base + step * steps(n) + wire_s / link + buffer_s / buffer + (n-1) * buffer_s / one_shot. The last three parameters
+/// are fractions of the link's rate; 0 omits the term. The `buffer` term describes data that is read and written once
+/// regardless of n (copies, local sums), the `one_shot` term a kernel in which every member reads the whole buffers of
+/// all others.
 struct LawSegment {
     double base_s = 0;
     double step_s = 0;
@@ -41,24 +44,24 @@ struct LawSegment {
     bool operator==(const LawSegment&) const = default;
 };
 
-/// A size from which on other segments hold: a library's own threshold, where times jump.
+/// A size above which other segments apply: a threshold of the library at which the time is discontinuous.
 struct LawLimit {
     double bytes = 0;
-    bool of_piece = false;  ///< of the buffer over n, the piece that goes to one member; else of the buffer
+    bool of_piece = false;  ///< compare the buffer over n, which is the piece of one member, instead of the buffer
 
     bool operator==(const LawLimit&) const = default;
 };
 
 struct LawCurve {
     StepCount steps = StepCount::linear;
-    std::vector<LawSegment> segments;  ///< the cheapest counts
+    std::vector<LawSegment> segments;  ///< the cheapest one applies
     std::optional<LawLimit> limit;
-    std::vector<LawSegment> beyond;  ///< above the limit
+    std::vector<LawSegment> beyond;  ///< segments above the limit
 
     bool operator==(const LawCurve&) const = default;
 };
 
-/// The curve of groups of one size that was measured, where one for all does not do.
+/// The curve for one measured group size, if the shared curve does not fit it.
 struct CountedCurve {
     std::int64_t members = 0;
     LawCurve curve;
@@ -68,19 +71,19 @@ struct CountedCurve {
 
 struct CollectiveLaw {
     LawCurve shared;
-    std::vector<CountedCurve> counted;  ///< by members, ascending; `shared` holds for all others
+    std::vector<CountedCurve> counted;  ///< by members, ascending; `shared` applies to all other sizes
 
     bool operator==(const CollectiveLaw&) const = default;
 };
 
-/// The segment that decides. The curve has segments.
+/// Returns the cheapest segment. The curve must have segments.
 [[nodiscard]] const LawSegment& cheapest(const LawCurve& curve, const CollectivePoint& point);
 [[nodiscard]] double seconds_of(const LawSegment& segment, StepCount steps, const CollectivePoint& point);
 [[nodiscard]] double seconds_of(const LawCurve& curve, const CollectivePoint& point);
 
 [[nodiscard]] double seconds_of(const CollectiveLaw& law, const CollectivePoint& point);
 
-/// The curve of this number of members, the shared one where it has none of its own.
+/// Returns the curve for this number of members; the shared one if it has none of its own.
 [[nodiscard]] const LawCurve& curve_for(const CollectiveLaw& law, std::int64_t members);
 
 }  // namespace roofline::core

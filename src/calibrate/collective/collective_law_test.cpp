@@ -27,15 +27,15 @@ CollectivePoint point_of(const System& system, CollectiveKind kind, double bytes
 }  // namespace
 
 TEST_CASE("a point has the bytes on the wire as time at the published rate") {
-    const System h100 = one_axis("h100-sxm5", "8");  // 450 GB/s a port
+    const System h100 = one_axis("h100-sxm5", "8");  // 450 GB/s per port
     const CollectivePoint gather = point_of(h100, CollectiveKind::all_gather, 450e6);
     CHECK(gather.members == 8);
     CHECK(gather.buffer_bytes == 450e6);
     CHECK(gather.buffer_s == approx(1e-3));
     CHECK(gather.wire_s == approx(0.875e-3));
-    // the two halves of an all-reduce, although the switch could add up with 9/8 of the array
+    // the two halves of an all-reduce, although the switch could reduce with 9/8 of the array
     CHECK(point_of(h100, CollectiveKind::all_reduce, 450e6).wire_s == approx(1.75e-3));
-    // of an all-to-all each has an eighth, 7/8 of which leaves
+    // in an all-to-all each chip has an eighth, 7/8 of which it sends
     const CollectivePoint exchange = point_of(h100, CollectiveKind::all_to_all, 3600e6);
     CHECK(exchange.buffer_bytes == 450e6);
     CHECK(exchange.wire_s == approx(0.875e-3));
@@ -60,16 +60,16 @@ TEST_CASE("the cheapest segment counts, below and above a limit apart") {
     curve.segments = {{5e-6, 0, 0.1, 0, 0}, {20e-6, 0, 1, 0, 0}};
     CollectivePoint small{2, 1e3, 1e-6, 2e-6};
     CollectivePoint large{2, 1e6, 100e-6, 200e-6};
-    CHECK(seconds_of(curve, small) == approx(15e-6));   // 5 + 1/0.1, not 20 + 1
+    CHECK(seconds_of(curve, small) == approx(15e-6));   // 5 + 1/0.1 instead of 20 + 1
     CHECK(seconds_of(curve, large) == approx(120e-6));  // 20 + 100
     CHECK(cheapest(curve, large) == curve.segments[1]);
     curve.limit = LawLimit{1e6, false};
     curve.beyond = {{90e-6, 0, 0.5, 0, 0}};
     CHECK(seconds_of(curve, large) == approx(120e-6));  // at the limit
     large.buffer_bytes = 1.01e6;
-    CHECK(seconds_of(curve, large) == approx(290e-6));  // beyond it
+    CHECK(seconds_of(curve, large) == approx(290e-6));  // above the limit
     curve.limit->of_piece = true;
-    CHECK(seconds_of(curve, large) == approx(120e-6));  // half of it each
+    CHECK(seconds_of(curve, large) == approx(120e-6));  // each of the two has half of it
 }
 
 TEST_CASE("counts with curves of their own follow them, others the shared one") {

@@ -19,7 +19,7 @@ struct Software {
     std::string version;
 };
 
-/// "nccl-2.29", "NCCL 2.29.2" and "nccl" taken apart at the first blank or '-'.
+/// Splits "nccl-2.29", "NCCL 2.29.2" or "nccl" at the first blank or '-'.
 Software taken_apart(std::string_view text) {
     const std::string name = lowered(trimmed(text));
     const std::size_t end = name.find_first_of(" -");
@@ -27,7 +27,7 @@ Software taken_apart(std::string_view text) {
     return {name.substr(0, end), name.substr(end + 1)};
 }
 
-/// Libraries whose own doing is measured before frameworks that call them.
+/// Communication libraries precede frameworks that call them.
 int library_rank(std::string_view library) {
     constexpr std::array<std::string_view, 4> first{"nccl", "rccl", "oneccl", "xla"};
     const auto found = std::find(first.begin(), first.end(), library);
@@ -38,7 +38,7 @@ bool begins_version(std::string_view version, std::string_view wanted) {
     return version.starts_with(wanted) && (version.size() == wanted.size() || version[wanted.size()] == '.');
 }
 
-/// How far a number of members is from those that were measured, in doublings; 0 inside their range.
+/// Returns the distance of a number of members from the measured range in doublings; 0 inside the range.
 double beyond(const CalibratedLaw& law, std::int64_t members) {
     const auto n = static_cast<double>(members);
     const double least = static_cast<double>(law.members.front());
@@ -46,10 +46,10 @@ double beyond(const CalibratedLaw& law, std::int64_t members) {
     return n < least ? std::log2(least / n) : n > most ? std::log2(n / most) : 0;
 }
 
-/// Smaller is nearer to what was asked for.
+/// How well a model matches a request; smaller values match better.
 struct Fitness {
     int other_library = 0;
-    int other_version = 0;  ///< 0 as asked, 1 older, 2 newer
+    int other_version = 0;  ///< 0 as requested, 1 older, 2 newer
     int other_variant = 0;
     double beyond = 0;
     int library = 0;
@@ -68,7 +68,7 @@ Fitness fitness(const CalibratedLaw& law, const CollectiveRequest& request, cons
     if (!fit.other_library && !wanted.version.empty() && !begins_version(has.version, wanted.version)) {
         fit.other_version = older(has.version, wanted.version) ? 1 : 2;
     }
-    // a framework's kernels are what it is asked for, whichever way they are launched
+    // if a framework is requested, its own kernels are meant, however they are launched
     const bool any_variant = request.variant.empty() && !wanted.library.empty() && library_rank(wanted.library) == 4;
     fit.other_variant = !any_variant && law.key.variant != request.variant;
     fit.beyond = beyond(law, request.point.members);
@@ -78,7 +78,8 @@ Fitness fitness(const CalibratedLaw& law, const CollectiveRequest& request, cons
     return fit;
 }
 
-/// Of two laws that fit alike: the version nearest to the one asked for, else the newest; then the more rows.
+/// Chooses between two models with the same fitness: the version nearest to the requested one, or else the newest; then
+/// the one with more measurements.
 bool preferred(const CalibratedLaw& law, const CalibratedLaw& other, const Fitness& fit) {
     const Software a = taken_apart(law.key.software);
     const Software b = taken_apart(other.key.software);
@@ -88,7 +89,7 @@ bool preferred(const CalibratedLaw& law, const CalibratedLaw& other, const Fitne
     return law.rows > other.rows;
 }
 
-/// The law that fits the request best, of those that `relevant` takes.
+/// Returns the model that matches the request best, among those that `relevant` accepts.
 template <class Relevant>
 const CalibratedLaw* choose(const Calibration& calibration, const CollectiveRequest& request, Relevant relevant) {
     const Software wanted = taken_apart(request.software.value_or(""));
@@ -119,15 +120,15 @@ bool about(double a, double b) { return std::abs(a - b) <= 0.01 * b; }
 
 std::int64_t tier_count(std::string_view tiers) { return std::count(tiers.begin(), tiers.end(), '+'); }
 
-/// Whether a group over these tiers spans others inside the one that is asked for: "nvlink+ib" for "ib".
+/// Returns whether a group over these tiers spans additional tiers inside the requested ones: "nvlink+ib" for "ib".
 bool spans_inside(std::string_view tiers, std::string_view asked) {
     return tiers.size() > asked.size() && tiers.ends_with(asked) && tiers[tiers.size() - asked.size() - 1] == '+';
 }
 
 constexpr int other_rate = 4;
 
-/// Links as fast: 0, one more where the domain is another, two more where so many members were not measured. Others:
-/// other_rate. No relative: -1.
+/// Returns 0 for links with the same rate, plus 1 if the domain differs, plus 2 if the number of members is outside the
+/// measured range; other_rate for links with other rates; -1 if the model cannot be transferred.
 int distance_to(const CalibratedLaw& law, const CollectiveRequest& request) {
     if (law.link.topology != request.link.topology || innermost(law.key.tiers) != innermost(request.tiers)) return -1;
     if (tier_count(law.key.tiers) != tier_count(request.tiers)) return -1;
@@ -135,7 +136,8 @@ int distance_to(const CalibratedLaw& law, const CollectiveRequest& request) {
     return (beyond(law, request.point.members) > 0 ? 2 : 0) + (law.link.domain == request.link.domain ? 0 : 1);
 }
 
-/// What leaving machines out showed; where too few of them were there to show it, twice the error of the laws.
+/// Returns the error that leaving machines out showed; if there were too few machines for that, twice the error of the
+/// models.
 double carried_error(const ExpectedTime& expected, std::int64_t members) {
     double error = 0;
     for (const CalibratedLaw* law : expected.laws) {
@@ -174,7 +176,7 @@ double seconds_inside(const ExpectedTime& expected, const CollectivePoint& point
     return seconds_of(inside, there);
 }
 
-/// A network between nodes is each provider's own; links inside a node are the machine's.
+/// Each provider has its own network between nodes; links inside a node belong to the machine.
 std::string other_fabric(const CalibratedLaw& law, const CollectiveRequest& request) {
     return tier_count(request.tiers) > 0 && law.key.system != request.system ? law.key.system : "";
 }

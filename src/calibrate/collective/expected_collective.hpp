@@ -1,4 +1,5 @@
-// Expected times of collectives: which law speaks for a request, and what machines without laws of their own take over.
+// Expected times of collectives: selection of the model for a request, including models transferred from other
+// machines.
 #pragma once
 
 #include <map>
@@ -14,192 +15,200 @@
 
 namespace roofline::core {
 
-/// One collective on a slice.
+/// A request for the time of one collective on a slice.
 struct CollectiveRequest {
-    std::string machine;  ///< of the catalogue
-    std::string system;   ///< of data/systems.toml; "" where it is not known
-    std::string tiers;    ///< that the group spans: "nvlink+ib"
-    LawLink link;         ///< of the innermost of them
+    std::string machine;  ///< id of the catalogue
+    std::string system;   ///< name of data/systems.toml; "" if unknown
+    std::string tiers;    ///< tiers that the group spans: "nvlink+ib"
+    LawLink link;         ///< innermost of these tiers
     CollectiveKind kind = CollectiveKind::all_gather;
     CollectivePoint point;
-    /// "nccl 2.29", "nccl-2.29", "nccl"; "" for what tables measured that do not say. Empty for the newest
-    /// communication library.
+    /// "nccl 2.29", "nccl-2.29", "nccl"; "" for measurements of tables that do not specify the software. Empty for the
+    /// newest communication library.
     std::optional<std::string> software;
-    std::string variant;         ///< "custom graph"; "" for what the library does by itself
-    std::optional<Dtype> dtype;  ///< whole numbers add up by other algorithms
-    /// Whether somebody asks how far off the time is: of a stand-in that takes other machines' laws to say. Else its
-    /// error is that of the laws themselves.
+    std::string variant;         ///< "custom graph"; "" for the default of the library
+    std::optional<Dtype> dtype;  ///< integers are reduced with other algorithms
+    /// Whether the error of a substitute model is computed, which requires models of other machines. Otherwise the
+    /// error is that of the model itself.
     bool error = true;
-    /// The same collective of that part of the group which lies inside its outermost tier, over as large an array; at
-    /// most one. None of an all-to-all, of which every member has less the more there are.
+    /// The same collective with an array of the same size within the part of the group that lies inside its outermost
+    /// tier; at most one element. Empty for an all-to-all, in which a member's part shrinks with the number of members.
     std::vector<CollectiveRequest> inside{};
 };
 
-/// A request for a load of an array of `bytes`. Empty for one member, and where a rate is not published.
+/// Returns the request for a load with an array of `bytes` bytes. Empty for one member, and if a rate is not published.
 [[nodiscard]] std::optional<CollectiveRequest> request_for(const CollectiveLoad& load, const System& system,
                                                            double bytes);
 
-/// "integer" or "float" for a collective that adds up, else "". Without a dtype: "float".
+/// Returns "integer" or "float" for a collective with a reduction, otherwise "". Without a dtype: "float".
 [[nodiscard]] std::string dtypes_of(CollectiveKind kind, const std::optional<Dtype>& dtype);
 
-/// An exchange with experts on a slice. The key's software and variant may be empty: for any, the newest and fastest.
+/// A request for the time of an expert dispatch or combine on a slice. If the key's software or variant is empty, the
+/// newest and fastest of any is used.
 struct ExchangeRequest {
     ExchangeKey key;
-    LawLink link;  ///< of the innermost tier
+    LawLink link;  ///< innermost tier
     ExchangePoint point;
 };
 
 struct ExpectedExchange {
     const CalibratedExchange* law = nullptr;
-    std::string machine;   ///< that it belongs to
-    bool carried = false;  ///< a relative's
+    std::string machine;   ///< machine that the model was fitted on
+    bool carried = false;  ///< transferred from another machine
     bool counted = true;   ///< this number of members was measured
-    ExchangePoint point;   ///< that it was asked for
-    ExpertRows rows;       ///< of a program's message, for its other sizes
+    ExchangePoint point;   ///< point of the request
+    ExpertRows rows;       ///< of a program's message, for other sizes of it
     double seconds = 0;
-    double error = 0;  ///< what the law showed on rows it was not fitted to
+    double error = 0;  ///< held-out error of the model
 };
 
 struct ExpectedTime {
     double seconds = 0;
-    double error = 0;                        ///< what the laws showed on rows they were not fitted to
-    std::vector<const CalibratedLaw*> laws;  ///< whose times were averaged (geometric mean); one of the machine's own
-    std::vector<std::string> machines;       ///< that they belong to
-    bool carried = false;                    ///< the machine has no law for this: those are its relatives'
-    bool same_rate = true;                   ///< and their links are as fast
-    bool counted = true;                     ///< this number of members was measured
-    bool software_found = true;              ///< the library asked for has laws there
-    /// Where the operation itself was not measured: whose laws these are, and which part of theirs its time is, at as
-    /// many times its bytes on the wire. An all-gather is half an all-reduce.
+    double error = 0;  ///< held-out error of the models
+    /// Models whose times are averaged (geometric mean); a single one if it is the machine's own.
+    std::vector<const CalibratedLaw*> laws;
+    std::vector<std::string> machines;  ///< machines that they were fitted on
+    bool carried = false;               ///< the machine has no such model; those of other machines are used
+    bool same_rate = true;              ///< links of these machines have the same rate
+    bool counted = true;                ///< this number of members was measured
+    bool software_found = true;         ///< the requested library has such models
+    /// If the collective itself was not measured: the collective whose models are used, and the fraction of its time,
+    /// with as many times the bytes on the link. An all-gather takes half the time of an all-reduce.
     std::optional<CollectiveKind> instead;
     double part = 1;
-    /// Where the laws' groups span tiers inside the one asked for: the rate that the request's times of buffers are
-    /// meant at.
+    /// If the groups of the models span additional inner tiers: the rate that the request's buffer times refer to.
     std::optional<double> buffer_rate;
-    /// Of rows that go to experts and back, where such exchanges were measured; `laws` is empty then.
+    /// Of an expert dispatch or combine, if such were measured; `laws` is then empty.
     std::optional<ExpectedExchange> exchange;
-    /// The system of a provider on whose network between nodes the law was measured, where another is asked for or
-    /// nobody says which; "" else.
+    /// The provider's system on whose network between nodes the model was measured, if another system or none was
+    /// requested; otherwise "".
     std::string fabric{};
-    CollectivePoint point{};  ///< that it was asked for
-    std::vector<ExpectedTime>
-        inside{};  ///< of the request inside: more chips over more tiers are not faster; at most one
+    CollectivePoint point{};  ///< point of the request
+    /// Of the inner request, at most one: a group that spans more tiers is not faster than its part.
+    std::vector<ExpectedTime> inside{};
 };
 
-/// Whether the part of the group inside its outermost tier takes longer than the laws of all tiers say: then it
-/// decides.
+/// Returns whether the part of the group inside its outermost tier takes longer than the models of all tiers predict,
+/// so that it determines the time.
 [[nodiscard]] bool inside_decides(const ExpectedTime& expected, const CollectivePoint& point);
 
-/// The point at which one of the laws is asked for its part.
+/// Returns the point at which one of the models is evaluated.
 [[nodiscard]] CollectivePoint point_for(const ExpectedTime& expected, const CalibratedLaw& law, CollectivePoint point);
 
-/// The time that its laws give for another point with as many members: their geometric mean, those with one link rate
-/// together having one vote; and not less than what the group inside takes.
+/// Returns the time for another point with the same number of members: the geometric mean over the models, where models
+/// with the same link rate together have one vote, but at least the time of the inner group.
 [[nodiscard]] double seconds_of(const ExpectedTime& expected, const CollectivePoint& point);
 
-/// A law of another machine that can stand in.
+/// A model of another machine that can be transferred.
 struct Relative {
     const CalibratedLaw* law = nullptr;
     std::string machine;
-    int distance = 0;  ///< 0 for the nearest: the same link rate and domain, and so many members were measured
+    /// 0 for the nearest: same link rate, same domain, and the number of members lies in the measured range.
+    int distance = 0;
 };
 
-/// The relatives' time together; there is at least one.
+/// Returns the mean time of the transferred models, of which there is at least one.
 [[nodiscard]] ExpectedTime mean_of(const std::vector<Relative>& relatives, const CollectiveRequest& request);
 
-/// Files of constants, those of the program and those given to it. Of the program's own the laws are read that are
-/// asked for.
+/// The calibrations, built-in and given by the caller. Of the built-in ones only the requested models are read.
 class Calibrations {
 public:
-    /// Those of data/calibration.
+    /// The calibrations of data/calibration.
     [[nodiscard]] static Calibrations built_in();
-    /// These alone.
+    /// Only the given calibrations.
     explicit Calibrations(std::vector<Calibration> calibrations);
-    /// Takes it in the place of what is there for its machine: its laws of collectives for those there, its laws of
-    /// kernels for those there; what it has none of stays.
+    /// Replaces what exists for the machine of `calibration`: its collective models if it has any, and likewise its
+    /// kernel models and exchange models.
     void replace(Calibration calibration);
-    /// Takes each of them in the place of what is there for its software.
+    /// Adds server models. Each replaces those of the same library, in all versions.
     void replace(const ServerLaws& laws);
-    /// Takes what the text of a file holds, of a machine or of servers. Errors: a file that is neither, with line and
+    /// Replaces with the contents of a file, of a machine or of servers. Errors: the file is neither, with line and
     /// column.
     [[nodiscard]] Status replace(std::string_view text, std::string_view name);
-    /// What servers add to their kernels.
+    /// Returns the models of servers.
     [[nodiscard]] const ServerLaws& servers() const { return servers_; }
 
-    /// By the machine's own laws, else by relatives': machines whose group spans tiers of the same kind. Those with the
-    /// same link rate go first, of them those that were measured with as many members, of them those with the same
-    /// domain; only the nearest count. Without any all others count, one vote for each rate. Constants of links
-    /// are fractions of their rate and scale with it; times of steps are kept. Where there is neither, laws of
-    /// collectives that move the same bytes the same way (kindred.hpp), or of groups that span tiers inside the one
-    /// asked for; the machine's own first. Not less than what the part of the group inside its outermost tier takes,
-    /// whose laws may be those of other software and other measurements. Empty where there is none of all these.
+    /// Returns the expected time by the machine's own model, or else by transfer from machines whose group spans tiers
+    /// of the same kind. Of these, machines with the same link rate take precedence, among them those with measurements
+    /// of a similar number of members, then those with the same domain; only the nearest ones count. If no machine has
+    /// the same link rate, all others count, with one vote per rate. Parameters that are fractions of a link's rate
+    /// scale with the rate, while times of steps do not change. If nothing can be transferred, models are used of
+    /// collectives that move the same bytes in the same way (CollectiveInfo::stand_ins) or of groups that span
+    /// additional inner tiers; the machine's own first. The time is at least that of the part of the group inside its
+    /// outermost tier, which may come from other software and other measurements. Empty if there is no such model.
     [[nodiscard]] std::optional<ExpectedTime> expected(const CollectiveRequest& request);
 
-    /// The machine's own law of the step over the same tiers, else its nearest relative's that has one. Of several
-    /// those of the software asked for go first, then those of the nearest number of members, those measured with as
-    /// many tokens, the newest, and of one library's kernels the faster. Empty where there is none.
+    /// Returns the machine's own model of the step over the same tiers, or else that of the nearest machine that has
+    /// one. Models of the requested software take precedence, then the nearest number of members, then those measured
+    /// with a similar number of tokens, then the newest, and among kernels of one library the fastest. Empty if there
+    /// is none.
     [[nodiscard]] std::optional<ExpectedExchange> expected_exchange(const Machine& machine,
                                                                     const ExchangeRequest& request);
-    /// By relatives alone.
+    /// As expected_exchange(), with models of other machines only.
     [[nodiscard]] std::optional<ExpectedExchange> carried_exchange(const Machine& machine,
                                                                    const ExchangeRequest& request);
 
-    /// The nearest of the machines whose links are as fast, or of those whose are not, each with the law that fits the
+    /// Returns the nearest machines with the same link rate, or with other rates, each with the model that fits the
     /// request best. May be empty.
     [[nodiscard]] std::vector<Relative> relatives(const CollectiveRequest& request, bool same_rate);
 
-    /// The libraries with laws for the machine or, where it has none, for any.
+    /// Returns the libraries with collective or exchange models for the machine or, if it has no collective models, for
+    /// any machine.
     [[nodiscard]] std::vector<std::string> software(std::string_view machine);
 
-    /// Null for a machine without one.
+    /// Null for a machine without a calibration.
     [[nodiscard]] const Calibration* find(std::string_view machine);
-    /// The machine's laws of this group; there may be others beside them. Null for a machine without any constants.
+    /// Returns a calibration with the machine's models of this group, and possibly others. Null for a machine without a
+    /// calibration.
     [[nodiscard]] const Calibration* find(std::string_view machine, const LawGroup& group);
     [[nodiscard]] std::vector<std::string> machines() const;
 
-    /// Machines whose answers stand beside each other: what most of them were measured with goes first in libraries().
+    /// Sets the machines of a comparison. libraries() then prefers libraries that most of them were measured with.
     void compare(std::vector<std::string> machines);
-    /// The libraries that were measured with kernels of this kind and dtype, launched by no host: those that most of
-    /// the machines compared were measured with, then those that most of all machines were, then by their names. The
-    /// order is one for all machines, so that those which have the first of them are compared by it.
+    /// Returns the libraries that were measured with kernels of this kind and dtype, except for kernels that a host
+    /// launched one by one. They are sorted by the number of compared machines that were measured with them, then by
+    /// that of all machines, then by name. The order is the same for all machines, so that machines with the first
+    /// library are compared by it.
     [[nodiscard]] const std::vector<std::string>& libraries(const KernelKey& key);
 
-    /// Those of machines() that are in the catalogue and whose kernels may be like this machine's, the likest first; it
-    /// is not among them. Found once for a machine's id.
+    /// Returns the machines of machines() that are in the catalogue and may have similar kernels, the most similar
+    /// first, without `machine` itself. The result is cached by the machine's id.
     [[nodiscard]] const std::vector<std::string>& likest(const Machine& machine);
 
 private:
     Calibrations() = default;
 
-    /// Without the group inside.
+    /// Without the inner group.
     [[nodiscard]] std::optional<ExpectedTime> of_all_tiers(const CollectiveRequest& request);
-    /// By laws of the operation asked for, over the same tiers.
+    /// By the machine's own models of the requested collective, over the same tiers or, if `wider`, over additional
+    /// inner tiers.
     [[nodiscard]] std::optional<ExpectedTime> own(const CollectiveRequest& request, bool wider);
     [[nodiscard]] std::optional<ExpectedTime> carried(const CollectiveRequest& request);
     [[nodiscard]] std::optional<ExpectedTime> kindred(const CollectiveRequest& request);
-    /// How far off laws of one operation are where those of another stand in for them: the mean over all that were
-    /// measured with the same software in the same system. Found once.
+    /// Returns the error of using models of one collective for another: the mean over all pairs that were measured with
+    /// the same software on the same system. It is computed once.
     [[nodiscard]] double kindred_error(CollectiveKind asked, CollectiveKind instead, double part);
 
-    /// Some laws of a file that is built in.
+    /// Some models of a built-in file.
     struct Part {
         std::vector<TomlNode> laws;
-        std::vector<std::string_view> fabrics;  ///< the innermost of their tiers
-        std::optional<Calibration> read;        ///< once they were asked for
+        std::vector<std::string_view> fabrics;  ///< innermost of their tiers
+        std::optional<Calibration> read;        ///< set on the first request
     };
     struct File {
-        std::optional<Calibration> whole;  ///< one that was given, or read because all was asked for
-        std::map<LawGroup, Part> parts;    ///< of one that is built in, once they were asked for
+        std::optional<Calibration> whole;  ///< a given calibration, or a built-in one if all of it was requested
+        std::map<LawGroup, Part> parts;    ///< requested parts of a built-in file
     };
     [[nodiscard]] static Part& part(File& file, std::string_view machine, const LawGroup& group);
-    /// Whether a machine can have laws of the group for the innermost of these tiers. Others need not be read.
+    /// Returns whether a machine can have models of the group for the innermost of these tiers. Otherwise it need not
+    /// be read.
     [[nodiscard]] bool mentions(std::string_view machine, const LawGroup& group, std::string_view tiers);
 
-    /// What a machine's laws of kernels of a kind are for, and perhaps others; those of files that are built in need
-    /// not be read.
+    /// Returns the keys of a machine's kernel models of a kind, and possibly others. Built-in files need not be parsed
+    /// for this.
     [[nodiscard]] std::vector<KernelKey> kernel_keys(std::string_view machine, KernelKind kind);
 
-    /// Whether it can have laws of the group that kindred_deviation() compares.
+    /// Returns whether the machine can have models of the group that kindred_deviation() compares.
     [[nodiscard]] bool switched(std::string_view machine, const LawGroup& group);
 
     std::map<std::string, File, std::less<>> by_machine_;
@@ -210,12 +219,12 @@ private:
     ServerLaws servers_;
 };
 
-/// Of "nccl 2.29.2" and "nccl-2.29": whether the libraries are the same, and whether the first is of the second's
-/// version.
+/// Given names like "nccl 2.29.2" and "nccl-2.29", returns whether the libraries are the same, and whether the first
+/// has the second's version.
 [[nodiscard]] bool same_library(std::string_view software, std::string_view wanted);
 [[nodiscard]] bool is_version(std::string_view software, std::string_view wanted);
 
-/// Ascending by the numbers in the names: "2.9.1" before "2.29", "2.29" before "2.29.2".
+/// Compares the numbers in version names: "2.9.1" is older than "2.29", and "2.29" than "2.29.2".
 [[nodiscard]] bool older(std::string_view version, std::string_view other);
 
 }  // namespace roofline::core

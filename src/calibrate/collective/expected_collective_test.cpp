@@ -9,7 +9,7 @@ using namespace roofline::core;
 
 namespace {
 
-/// A law that always takes `us` microseconds.
+/// A model that always predicts `us` microseconds.
 CalibratedLaw law(std::string software, double us, std::string variant = {}, std::string dtypes = {}) {
     CalibratedLaw result;
     result.key = {
@@ -73,15 +73,15 @@ TEST_CASE("the newest version of a communication library speaks where none is na
     CHECK(us(all, asked) == approx(2));
     asked.software = "nccl-2.9";
     CHECK(us(all, asked) == approx(1));
-    asked.software = "nccl 2.20";  // not measured: the newest before it
+    asked.software = "nccl 2.20";  // not measured: the newest version before it
     CHECK(us(all, asked) == approx(1));
-    asked.software = "nccl 2.1";  // nor anything before it: the oldest
+    asked.software = "nccl 2.1";  // there is none before it: the oldest version
     CHECK(us(all, asked) == approx(1));
     asked.software = "xla";
     CHECK(us(all, asked) == approx(3));
-    asked.software = "";  // a table that does not say
+    asked.software = "";  // a table that does not specify the software
     CHECK(us(all, asked) == approx(5));
-    asked.software = "vllm";  // its kernels, as they run in production
+    asked.software = "vllm";  // its own kernels, as they run in production
     CHECK(us(all, asked) == approx(7));
     asked.variant = "custom eager";
     CHECK(us(all, asked) == approx(6));
@@ -112,7 +112,7 @@ TEST_CASE("errors are those of sizes held out, of counts held out where the coun
     CHECK_FALSE(all.expected(request("m", 6))->counted);
     CollectiveRequest gather = request("m", 6);
     gather.kind = CollectiveKind::all_gather;
-    CHECK(all.expected(gather)->error == 0.4);  // nothing shows it
+    CHECK(all.expected(gather)->error == 0.4);  // nothing to estimate it from
 }
 
 TEST_CASE("a machine without laws takes those of its nearest relatives") {
@@ -132,7 +132,7 @@ TEST_CASE("a machine without laws takes those of its nearest relatives") {
     CollectiveRequest other_domain = request("new");
     other_domain.link.domain = 16;
     CHECK(us(all, other_domain) == approx(std::sqrt(2.0 * 100)));
-    // other rates: one vote each. 200 GB/s: 8; 100 GB/s: sqrt(32 * 2) = 8; 400 GB/s: sqrt(2 * 100)
+    // other rates have one vote each. 200 GB/s: 8; 100 GB/s: sqrt(32 * 2) = 8; 400 GB/s: sqrt(2 * 100)
     CollectiveRequest other_rate = request("new");
     other_rate.link.bytes_per_s = 800e9;
     const auto far = all.expected(other_rate);
@@ -164,7 +164,7 @@ TEST_CASE("constants of links scale with the rate, those of steps do not") {
     slow.law.shared.segments = {{10e-6, 0, 0.5, 0, 0}};
     Calibrations all({{"slow", {}, {}, {slow}}});
     CollectiveRequest fast = request("fast");
-    fast.point.wire_s = 1e-3;  // at the fast link's rate
+    fast.point.wire_s = 1e-3;  // at the rate of the fast link
     CHECK(us(all, fast) == approx(10 + 2000));
 }
 
@@ -175,19 +175,19 @@ TEST_CASE("laws of collectives that move the same bytes stand in for those that 
     CollectiveRequest gather = request("m");
     gather.kind = CollectiveKind::all_gather;
     gather.tiers = "nvlink+ib";
-    gather.system = "s";  // on the network that was measured
+    gather.system = "s";  // on the measured network
     gather.point.wire_s = 1e-3;
     Calibrations alone({{"m", {}, {}, {all_reduce}}});
     const auto half = alone.expected(gather);
     REQUIRE(half);
-    // an all-reduce has twice the bytes on the wire: 10 us and 2 ms at half the rate; half of that
+    // an all-reduce has twice the bytes on the link: 10 us and 2 ms at half the rate; the time is half of that
     CHECK(half->seconds * 1e6 == approx((10 + 4000) / 2.0));
     CHECK(half->instead == CollectiveKind::all_reduce);
-    CHECK(half->error == approx(0.05 + 0.4));  // nothing says how far off that is
+    CHECK(half->error == approx(0.05 + 0.4));  // there is nothing to estimate its error from
     gather.point.wire_s = 2e-3;
     CHECK(seconds_of(*half, gather.point) * 1e6 == approx((10 + 8000) / 2.0));
 
-    // where both were measured half of 40 us stood for 30 us
+    // where both were measured, half of 40 us stood for 30 us
     CalibratedLaw measured = law("nccl 2.29.2", 30);
     measured.key.kind = CollectiveKind::all_gather;
     CalibratedLaw both = law("nccl 2.29.2", 40);
@@ -199,7 +199,7 @@ TEST_CASE("laws of collectives that move the same bytes stand in for those that 
     const auto known = compared.expected(gather);
     REQUIRE(known);
     CHECK(known->error == approx(0.05 + 1.0 / 3));
-    // who asks for the time alone has the same, with the error of the laws themselves
+    // a request for the time only gives the same time with the error of the models themselves
     gather.error = false;
     const auto time = compared.expected(gather);
     REQUIRE(time);
@@ -220,7 +220,7 @@ TEST_CASE("groups of one chip a node take the laws of groups of whole nodes") {
     across.tiers = "ib";
     across.link = {"nic", 0, 50e9};
     across.point.wire_s = 1e-3;
-    across.point.buffer_s = 1e-3;  // at 50 GB/s: an eighth of it where the law's fractions are meant
+    across.point.buffer_s = 1e-3;  // at 50 GB/s; an eighth of it at the rate that the model's fractions refer to
     const auto expected = all.expected(across);
     REQUIRE(expected);
     CHECK(expected->seconds * 1e6 == approx(10 + 2000 + 500));
@@ -230,7 +230,7 @@ TEST_CASE("groups of one chip a node take the laws of groups of whole nodes") {
 }
 
 TEST_CASE("a group over two tiers is not faster than the part of it inside one") {
-    // 8 chips of a node take 10 us, a law of two nodes says 6: 16 chips have at least to do what 8 have
+    // 8 chips of a node take 10 us, but the model of two nodes predicts 6 us: 16 chips must do at least the work of 8
     CalibratedLaw inner = law("nccl 2.29", 10);
     CalibratedLaw outer = law("nccl 2.20", 6);
     outer.key.tiers = "nvlink+ib";
@@ -248,7 +248,7 @@ TEST_CASE("a group over two tiers is not faster than the part of it inside one")
     REQUIRE(expected);
     CHECK(inside_decides(*expected, asked.point));
     CHECK(seconds_of(*expected, asked.point) == approx(10e-6));
-    // where the whole group's law is longer, it speaks
+    // if the whole group's model predicts a longer time, that is used
     outer.law.shared.segments = {{12e-6, 0, 0, 0, 0}};
     Calibrations slower({{"m", {}, {}, {inner, outer}}});
     CHECK(us(slower, asked) == approx(12));
@@ -264,7 +264,7 @@ TEST_CASE("a network between nodes that was measured elsewhere has the error of 
     inner.key.system = "m-cloud";
     Calibrations all({{"m", {}, {}, {outer, inner}}});
     CollectiveRequest asked = request("m");
-    CHECK(all.expected(asked)->error == approx(0.05));  // links in a node are the machine's
+    CHECK(all.expected(asked)->error == approx(0.05));  // links in a node belong to the machine
     CHECK(all.expected(asked)->fabric.empty());
     asked.tiers = "nvlink+ib";
     CHECK(all.expected(asked)->error == approx(0.3));

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int segments_of_shared = 4;
 constexpr int segments_of_counted = 3;
-constexpr std::size_t fewest_of_count = 6;  // of a curve for one number of members
+constexpr std::size_t fewest_of_count = 6;  // minimum number of measurements for a curve of one number of members
 
 struct Series {
     std::vector<const CollectiveSample*> rows;
@@ -44,8 +44,8 @@ double median(std::vector<double> values) {
     return *middle;
 }
 
-/// A wrong unit, a slipped digit: far from the rows of about its size and its number of members. Rows are sorted by
-/// both; a hundred on either side are enough to know.
+/// Detects wrong units and misplaced decimal points: measurements far from those with similar size and the same number
+/// of members. Rows are sorted by both; a hundred on either side are sufficient.
 bool out_of_place(const std::vector<const CollectiveSample*>& rows, std::size_t at) {
     constexpr std::size_t enough = 100;
     const CollectivePoint& point = rows[at]->timed.point;
@@ -62,7 +62,7 @@ bool out_of_place(const std::vector<const CollectiveSample*>& rows, std::size_t 
     return std::abs(std::log(rows[at]->timed.time_s) - median(std::move(neighbours))) > std::log(30.0);
 }
 
-/// Half the bound may be a link that is better than published; less is another unit or another quantity.
+/// Half the bound may be a link that is faster than published; less is another unit or another quantity.
 bool impossible(const CollectiveSample& row) { return row.timed.time_s < row.lower_s / 2; }
 
 void leave_out_wrong_rows(Series& series) {
@@ -74,7 +74,7 @@ void leave_out_wrong_rows(Series& series) {
     series.rows = std::move(right);
 }
 
-/// Every so manieth row of a series that is longer than a law needs.
+/// Keeps evenly spaced rows of a series that is longer than a fit needs.
 void thin(Series& series) {
     constexpr std::size_t plenty = 4096;
     if (series.rows.size() <= plenty) return;
@@ -107,12 +107,12 @@ private:
     std::int64_t rows_ = 0;
 };
 
-/// Kernels of frameworks that bypass the library.
+/// Kernels of frameworks that bypass the communication library.
 bool is_custom(const LawKey& key) {
     return key.variant.find("custom") != std::string::npos || key.variant.find("shot") != std::string::npos;
 }
 
-/// Fits to what `held_out` does not take, in every fold, and measures on what it takes.
+/// For every fold, fits to the points that `held_out` rejects and measures the error on those it accepts.
 template <class HeldOut>
 MeanError hold_out(const std::vector<TimedPoint>& points, const LawKey& key, std::size_t folds, HeldOut held_out) {
     MeanError error;
@@ -144,7 +144,8 @@ LawErrors errors_of(const CollectiveLaw& law, const std::vector<TimedPoint>& poi
                        return static_cast<std::size_t>(at - sizes.begin()) % 5 == fold;
                    }).mean();
     if (members.size() < 3) return errors;
-    constexpr std::size_t most_counts = 16;  // a table with more has its first ones held out
+    // of a table with more numbers of members, only the first ones are held out
+    constexpr std::size_t most_counts = 16;
     const MeanError left_out =
         hold_out(points, key, std::min(members.size(), most_counts),
                  [&](const TimedPoint& timed, std::size_t fold) { return timed.point.members == members[fold]; });
@@ -152,7 +153,8 @@ LawErrors errors_of(const CollectiveLaw& law, const std::vector<TimedPoint>& poi
     return errors;
 }
 
-/// Rows too sparse to have neighbours that tell: those more than 30 times off the law through all.
+/// Removes outliers of series that are too sparse for the comparison with neighbours: measurements that deviate from
+/// the model of all by more than a factor of 30.
 void leave_out_far_rows(Series& series, const LawKey& key) {
     const CollectiveLaw law = fit_law(points_of(series.rows), key.kind, is_custom(key));
     series.left_out += static_cast<std::int64_t>(std::erase_if(series.rows, [&](const CollectiveSample* row) {
@@ -210,11 +212,11 @@ bool in_range(const CollectiveSample& sample) {
 }  // namespace
 
 CollectiveLaw fit_law(const std::vector<TimedPoint>& points, CollectiveKind kind, bool custom) {
-    constexpr double worth_a_look = 0.03;  // mean deviation of one curve for all counts
-    constexpr double worth_it = 0.7;       // what curves of their own must leave of it
+    constexpr double worth_a_look = 0.03;  // minimum mean deviation of one curve for all numbers of members
+    constexpr double worth_it = 0.7;       // separate curves must reduce the deviation to this fraction
     std::map<std::int64_t, std::vector<TimedPoint>> by_count;
     for (const TimedPoint& timed : points) by_count[timed.point.members].push_back(timed);
-    CurveTerms of_one;  // within one count steps do not change and bytes are all proportional
+    CurveTerms of_one;  // for a single number of members, steps are constant and all bytes are proportional
     of_one.step = false;
     of_one.buffer = false;
     CurveTerms terms;
@@ -222,7 +224,7 @@ CollectiveLaw fit_law(const std::vector<TimedPoint>& points, CollectiveKind kind
     terms.buffer = info(kind).ends != Ends::pairs;
     if (by_count.size() == 1) terms = of_one;
     CurveFit best = fit_curve(points, segments_of_shared, terms);
-    if (!custom && by_count.size() > 2) {  // through two counts either goes as well
+    if (!custom && by_count.size() > 2) {  // with two numbers of members the two cannot be distinguished
         terms.steps = StepCount::logarithmic;
         CurveFit other = fit_curve(points, segments_of_shared, terms);
         if (other.loss < 0.95 * best.loss) best = std::move(other);
@@ -246,7 +248,7 @@ CollectiveLaw fit_law(const std::vector<TimedPoint>& points, CollectiveKind kind
 
 namespace {
 
-// Rows that are alike stay as they came.
+// Sorts the samples; the order of equal ones does not change.
 std::vector<CollectiveSample> in_order(std::vector<CollectiveSample> samples) {
     std::vector<std::size_t> places(samples.size());
     std::iota(places.begin(), places.end(), std::size_t{0});
@@ -282,7 +284,8 @@ CollectiveFit fit_collectives(std::vector<CollectiveSample> samples) {
         }
         fit.calibrations.back().laws.push_back(calibrate(law, series));
     }
-    constexpr std::size_t most_laws = 1000;  // beyond it nobody asks what each says about each
+    // with more models the cost of predicting each from all others is too high
+    constexpr std::size_t most_laws = 1000;
     std::size_t laws = 0;
     for (const Calibration& calibration : fit.calibrations) laws += calibration.laws.size();
     if (laws <= most_laws) add_errors_of_relatives(fit.calibrations, samples);
@@ -318,7 +321,7 @@ void add_errors_of_relatives(std::vector<Calibration>& calibrations, const std::
         std::map<std::int64_t, std::vector<Relative>> by_members;
         MeanError error;
     };
-    std::map<std::pair<SeriesKey, bool>, Carried> errors;  // with true: from links that are as fast
+    std::map<std::pair<SeriesKey, bool>, Carried> errors;  // `true`: transferred from links with the same rate
     for (const CollectiveSample& sample : samples) {
         if (impossible(sample)) continue;
         const CollectiveRequest request = request_of(sample);

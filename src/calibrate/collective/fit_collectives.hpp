@@ -1,4 +1,4 @@
-// Laws fitted to tables of timed collectives, with the errors they show on rows that were held out.
+// Fit of collective models to tables of timed collectives, with held-out errors.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace roofline::core {
 
-/// A measured row, priced.
+/// A measurement with its lower bound.
 struct CollectiveSample {
-    std::string machine;  ///< of the catalogue
+    std::string machine;  ///< id of the catalogue
     LawKey key;
     LawLink link;
     TimedPoint timed;
@@ -21,22 +21,24 @@ struct CollectiveSample {
 };
 
 struct CollectiveFit {
-    std::vector<Calibration> calibrations;  ///< by machine; of the laws' errors all but those of relatives
-    std::int64_t rows = 0;                  ///< that laws were fitted to
-    std::int64_t duplicates = 0;            ///< the same measurement, published twice
-    std::int64_t left_out = 0;  ///< more than 30 times off their neighbours in size, or faster than the wires
-    std::int64_t too_few = 0;   ///< rows of series too short for a law
+    std::vector<Calibration> calibrations;  ///< by machine; all errors are set except those of transferred models
+    std::int64_t rows = 0;                  ///< number of measurements that models were fitted to
+    std::int64_t duplicates = 0;            ///< measurements that were published twice
+    /// Deviate from neighbours in size by more than a factor of 30, or are faster than the links.
+    std::int64_t left_out = 0;
+    std::int64_t too_few = 0;  ///< measurements of series that are too short for a model
 };
 
-/// Fits a law for each machine and key. Held out are every fifth size in turn, and each number of members in turn (the
-/// first 16 of them). The order of the samples does not matter. Of a series of more than 4096 rows so many are taken,
-/// spread evenly. More than a thousand laws get no errors of relatives.
+/// Fits a model per machine and key. The held-out errors leave out one fifth of the sizes at a time, and each of the
+/// first 16 numbers of members at a time. The order of the samples does not matter. Of a series of more than 4096
+/// measurements, 4096 are used, spread evenly. If there are more than a thousand models, errors of transferred models
+/// are not computed.
 [[nodiscard]] CollectiveFit fit_collectives(std::vector<CollectiveSample> samples);
 
-/// One law through these, without errors. `custom` kernels send whole buffers, libraries do not.
+/// Fits one model to the points, without errors. `custom` kernels send whole buffers, libraries do not.
 [[nodiscard]] CollectiveLaw fit_law(const std::vector<TimedPoint>& points, CollectiveKind kind, bool custom);
 
-/// Predicts the rows of each machine's newest laws from other machines, and notes the errors in the laws.
+/// Predicts the measurements of each machine's newest models from other machines, and stores the errors in the models.
 void add_errors_of_relatives(std::vector<Calibration>& calibrations, const std::vector<CollectiveSample>& samples);
 
 }  // namespace roofline::core

@@ -10,7 +10,7 @@ using namespace roofline::core;
 
 namespace {
 
-/// An all-gather over ports of `rate`, 8 us and 1 us a step, at three quarters of the rate.
+/// An all-gather over ports of `rate`: 8 us, 1 us per step, and three quarters of the rate.
 CollectiveSample sample(std::string machine, std::int64_t members, double bytes, double rate = 100e9) {
     const auto n = static_cast<double>(members);
     CollectiveSample result;
@@ -69,9 +69,9 @@ TEST_CASE("the order of rows does not matter, and what is published twice counts
 
 TEST_CASE("wrong units, times that no wire allows and sizes that cannot be are left out") {
     std::vector<CollectiveSample> samples = table("m");
-    samples[5].timed.time_s *= 1000;  // milliseconds for microseconds
+    samples[5].timed.time_s *= 1000;  // milliseconds instead of microseconds
     samples[30].timed.time_s *= 1000;
-    samples[20].timed.time_s /= 10;  // a gigabyte: faster than the wire
+    samples[20].timed.time_s /= 10;  // a gigabyte: faster than the link
     samples[40].timed.point.buffer_bytes = 1e300;
     samples[50].timed.time_s = 0;
     const CollectiveFit fit = fit_collectives(samples);
@@ -119,7 +119,7 @@ TEST_CASE("machines, software and variants have laws of their own") {
 }
 
 TEST_CASE("machines left out show what carrying over costs") {
-    // one with the same rate and times, one with half the rate, on which the same fractions hold
+    // one machine with the same rate and times, one with half the rate and the same fractions
     std::vector<CollectiveSample> samples = table("a");
     append(samples, table("b"));
     append(samples, table("slow", 50e9));
@@ -131,7 +131,7 @@ TEST_CASE("machines left out show what carrying over costs") {
     REQUIRE(a.far);
     CHECK(*a.far < 0.001);
     CHECK_FALSE(fit.calibrations[2].laws.front().errors.relative);
-    // b twice as slow as a says: half of it off from b's side, all of it from a's
+    // b takes twice as long as predicted from a: the error is half, and seen from a it is 100 %
     for (CollectiveSample& each : samples) {
         if (each.machine == "b") each.timed.time_s *= 2;
     }
@@ -142,7 +142,7 @@ TEST_CASE("machines left out show what carrying over costs") {
 
 TEST_CASE("counts that share nothing get curves of their own") {
     std::vector<CollectiveSample> samples = table("m");
-    for (CollectiveSample& each : samples) {  // four members cross a host bridge at a tenth of the rate
+    for (CollectiveSample& each : samples) {  // four members communicate through a host bridge at a tenth of the rate
         if (each.timed.point.members == 4) each.timed.time_s = 3e-6 + each.timed.point.wire_s / 0.075;
     }
     const CollectiveFit fit = fit_collectives(samples);

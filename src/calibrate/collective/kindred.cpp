@@ -12,7 +12,7 @@ bool comparable(const CalibratedLaw& a, const CalibratedLaw& b) {
            a.key.variant == b.key.variant;
 }
 
-/// Of a buffer among chips that a switch joins.
+/// A buffer of chips that a switch connects.
 CollectivePoint switched(CollectiveKind kind, const CalibratedLaw& law, std::int64_t members, double bytes) {
     const auto n = static_cast<double>(members);
     CollectivePoint point;

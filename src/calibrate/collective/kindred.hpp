@@ -1,4 +1,4 @@
-// Collectives that move the same bytes the same way, so that laws of one can stand in for those of another.
+// Collectives that move the same bytes in the same way, so that models of one can be used for another.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace roofline::core {
 
-/// A sum of |predicted - fitted| / fitted, and of how many.
+/// A sum of |predicted - fitted| / fitted, and the number of its terms.
 struct Deviation {
     double sum = 0;
     double count = 0;
@@ -19,12 +19,12 @@ struct Deviation {
     }
 };
 
-/// Only laws of chips that such a link joins can be compared.
+/// Only models of chips that are connected by this topology can be compared.
 inline constexpr std::string_view compared_topology = "switch";
 
-/// How far off laws of `instead` are as stand-ins for a machine's laws of `asked`: for each pair of the same system,
-/// switch, software and variant, at every count of members and every fourfold size that both were measured with. The
-/// machine's laws of the two may come in one calibration.
+/// Returns the deviation of models of `instead`, used as substitutes, from a machine's models of `asked`. Each pair
+/// with the same system, switch, software and variant is compared at every number of members and at every power-of-four
+/// size that were measured for both. The two calibrations may be the same object.
 [[nodiscard]] Deviation kindred_deviation(const Calibration& with_asked, const Calibration& with_instead,
                                           CollectiveKind asked, CollectiveKind instead, double part);
 

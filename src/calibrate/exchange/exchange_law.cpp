@@ -25,8 +25,8 @@ ExchangePoint exchange_point(const RoutedTokens& tokens, const ExchangeWires& wi
     return point;
 }
 
-// Low-latency kernels of DeepEP (csrc/kernels/internode_ll.cu) give each block of threads as few experts as leave no
-// more blocks than there are cores.
+// The low-latency kernels of DeepEP (csrc/kernels/internode_ll.cu) assign to each thread block the smallest number of
+// experts with which the number of blocks does not exceed the number of cores.
 double cores_of(const ExchangeLaw& law, const ExchangePoint& point) {
     if (point.cores > 0) return point.cores;
     if (law.cores > 0) return law.cores;

@@ -40,7 +40,7 @@ TEST_CASE("the terms of an exchange add up") {
 TEST_CASE("cores are those that are said, else the law's, else one for each few experts") {
     ExchangeLaw law;
     ExchangePoint at = point();
-    CHECK(cores_of(law, at) == 128);  // two experts for each of 128: one each would need 256 of 132
+    CHECK(cores_of(law, at) == 128);  // two experts for each of 128 cores, because one each would require 256 of 132
     at.experts = 160;
     CHECK(cores_of(law, at) == 80);
     at.experts = 8;

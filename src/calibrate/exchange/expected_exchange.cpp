@@ -1,4 +1,4 @@
-// Which law speaks for an exchange with experts.
+// Selection of the model of an expert dispatch or combine.
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -10,7 +10,7 @@ namespace roofline::core {
 
 namespace {
 
-/// Smaller is nearer to what was asked for; versions and times decide between those that are as near.
+/// How well a model matches a request; smaller values match better. Between equal ones, versions and times decide.
 auto distance(const CalibratedExchange& law, const ExchangeRequest& request) {
     const ExchangeKey& asked = request.key;
     const bool other_library = !asked.software.empty() && !same_library(law.key.software, asked.software);
@@ -18,7 +18,7 @@ auto distance(const CalibratedExchange& law, const ExchangeRequest& request) {
     const double count = std::abs(std::log2(static_cast<double>(law.key.members) / request.point.members));
     const bool other_system = !asked.system.empty() && law.key.system != asked.system;
     const bool other_version = !asked.software.empty() && !is_version(law.key.software, asked.software);
-    // kernels for few tokens have buffers for no more
+    // the buffers of kernels for few tokens are too small for more
     const bool too_many = request.point.tokens > 2 * law.most_tokens;
     return std::tuple(other_library, other_variant, count, other_system, too_many, other_version);
 }
@@ -77,7 +77,7 @@ std::optional<ExpectedExchange> Calibrations::carried_exchange(const Machine& ma
         auto expected = expected_of(choose(*calibration, request), id, request);
         if (!expected) continue;
         expected->carried = true;
-        // what leaving the relative out showed, from its own nearest
+        // error observed when that machine was left out and predicted from its own nearest
         expected->error = std::max(expected->error, expected->law->errors.relative.value_or(unproven));
         return expected;
     }

@@ -21,7 +21,7 @@ double deviation(const ExchangeLaw& law, const ExchangeSample& sample) {
     return std::abs(seconds_of(law, sample.point) - sample.time_s) / sample.time_s;
 }
 
-/// A sum of deviations and how many.
+/// A sum of deviations and the number of its terms.
 struct MeanDeviation {
     double sum = 0;
     double rows = 0;
@@ -39,11 +39,11 @@ struct MeanDeviation {
 
 struct Fitted {
     ExchangeLaw law;
-    double loss = std::numeric_limits<double>::infinity();  ///< sum of deviations
+    double loss = std::numeric_limits<double>::infinity();  ///< sum of absolute relative deviations
 };
 
 Fitted fit_with(ExchangeLaw law, const ExchangeRows& samples) {
-    constexpr double floor = 0.02;  // below it deviations are noise and count alike
+    constexpr double floor = 0.02;  // smaller deviations are noise and are weighted equally
     constexpr int rounds = 12;
     std::vector<ExchangeConstants> features;
     for (const ExchangeSample* sample : samples) {
@@ -70,7 +70,7 @@ Fitted fit_with(ExchangeLaw law, const ExchangeRows& samples) {
 }
 
 Fitted fitted_law(const ExchangeRows& samples, bool once) {
-    // what DeepEP's Buffer.num_sms is unless somebody sets it (deep_ep/buffer.py), where rows say the cores
+    // default of DeepEP's Buffer.num_sms (deep_ep/buffer.py), if the measurements specify the number of cores
     constexpr double usual_cores = 20;
     ExchangeLaw law;
     law.once = once;
@@ -99,7 +99,7 @@ bool in_range(const ExchangeSample& sample) {
            sample.time_s >= sample.lower_s / 2;
 }
 
-/// Every fifth of the distinct values is predicted by what the others tell, in turn.
+/// Predicts one fifth of the distinct values at a time from the others.
 template <class Value>
 MeanDeviation hold_out(const ExchangeRows& samples, bool once, Value value) {
     constexpr std::size_t folds = 5;
@@ -139,7 +139,7 @@ CalibratedExchange calibrate(const ExchangeKey& key, const ExchangeRows& rows, b
     return exchange;
 }
 
-/// ExchangeRows more than 30 times off the law through all of their series.
+/// Removes measurements that deviate from the model of their series by more than a factor of 30.
 std::int64_t leave_out_far(ExchangeRows& rows) {
     constexpr double far = 30;
     if (rows.size() < fewest_rows) return 0;
@@ -149,7 +149,7 @@ std::int64_t leave_out_far(ExchangeRows& rows) {
     }));
 }
 
-/// The law of the same exchanges among another number of members, the nearest.
+/// Returns the model of the same exchange with the nearest other number of members.
 const CalibratedExchange* nearest_count(const Calibration& calibration, const ExchangeKey& key) {
     const CalibratedExchange* best = nullptr;
     const auto distance = [&](const CalibratedExchange& law) {
@@ -166,7 +166,7 @@ const CalibratedExchange* nearest_count(const Calibration& calibration, const Ex
 
 using ExchangeSeries = std::map<std::pair<std::string, ExchangeKey>, ExchangeRows>;
 
-/// Whether the tokens of a machine's kernels go once to each chip, as the rows of both steps say.
+/// Returns whether a machine's kernels send tokens once to each chip, according to the measurements of both steps.
 bool goes_once(const ExchangeSeries& series, const std::string& machine, ExchangeKey key) {
     double gain = 0;
     for (const ExchangeStep step : {ExchangeStep::dispatch, ExchangeStep::combine}) {
@@ -233,7 +233,7 @@ ExchangeFit fit_exchanges(std::vector<ExchangeSample> samples) {
 void measure_carried_exchanges(std::vector<Calibration>& calibrations, const std::vector<ExchangeSample>& samples) {
     Calibrations all(calibrations);
     std::map<std::pair<std::string, ExchangeKey>, MeanDeviation> errors;
-    std::map<std::string, std::optional<Machine>> machines;  // read once each
+    std::map<std::string, std::optional<Machine>> machines;  // each is read once
     for (const ExchangeSample& sample : samples) {
         if (!in_range(sample)) continue;
         const auto [machine, added] = machines.try_emplace(sample.machine);

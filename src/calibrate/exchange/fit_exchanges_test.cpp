@@ -21,7 +21,7 @@ ExchangeWires node_of_eight() {
     return wires;
 }
 
-/// What times of this law would be measured, over shapes and tokens.
+/// Exact times of this model, for several shapes and numbers of tokens.
 std::vector<ExchangeSample> samples_of(const ExchangeLaw& law, std::int64_t members = 8) {
     struct Shape {
         double width, choices, experts;
@@ -131,7 +131,7 @@ TEST_CASE("an exchange takes the law of its step and number of members, of one l
     CHECK(own->law->key.members == 8);
     CHECK_FALSE(own->carried);
     CHECK(own->seconds / samples.front().time_s == approx(1).epsilon(0.002));
-    request.point.tokens = 16384;  // more than low-latency kernels have room for
+    request.point.tokens = 16384;  // more tokens than low-latency kernels have buffers for
     CHECK(all.expected_exchange(h100, request)->law->key.variant == "deepep normal");
     request.point.tokens = 1;
     request.point.members = 32;
@@ -142,7 +142,7 @@ TEST_CASE("an exchange takes the law of its step and number of members, of one l
     const auto carried = all.expected_exchange(*find_machine("h200-sxm"), request);
     REQUIRE(carried);
     CHECK(carried->carried);
-    CHECK(carried->error >= 0.4);  // nobody has shown how far it may be off
+    CHECK(carried->error >= 0.4);  // there is nothing to estimate its error from
     request.key.step = ExchangeStep::combine;
     CHECK_FALSE(all.expected_exchange(h100, request));
 }

@@ -10,7 +10,7 @@ namespace roofline::core {
 
 namespace {
 
-/// Members of the group that lie along a tier of the slice.
+/// Number of members of the group along a tier of the slice.
 double members_of_tier(const std::vector<const PlacedAxis*>& axes, std::size_t tier) {
     double members = 1;
     for (const PlacedAxis* axis : axes) {
@@ -21,7 +21,7 @@ double members_of_tier(const std::vector<const PlacedAxis*>& axes, std::size_t t
     return members;
 }
 
-/// The statement that sends the message; null where there is none.
+/// Returns the statement that sends the message; null if there is none.
 const Statement* sender_of(const std::vector<Node>& nodes, const Message& message) {
     for (const Node& node : nodes) {
         if (const auto* block = std::get_if<Block>(&node)) {
@@ -35,7 +35,7 @@ const Statement* sender_of(const std::vector<Node>& nodes, const Message& messag
     return nullptr;
 }
 
-/// C(all - these, k) / C(all, k): that none of k choices, no expert twice, is one of `these`.
+/// C(all - these, k) / C(all, k): the probability that none of k distinct choices is one of `these`.
 double missed(double all, double these, double choices) {
     double none = 1;
     for (double i = 0; i < choices && none > 0; i += 1) {
@@ -44,7 +44,7 @@ double missed(double all, double these, double choices) {
     return none;
 }
 
-/// C(n, k) as a number; 0 where k is not in 0..n.
+/// C(n, k) as a number; 0 if k is not in 0..n.
 double combinations(double n, double k) {
     if (k < 0 || k > n) return 0;
     double ways = 1;
@@ -52,8 +52,8 @@ double combinations(double n, double k) {
     return ways;
 }
 
-/// That a token misses the part which holds groups `from` to `to`, the first and the last maybe not whole, where it
-/// chooses among the experts of some groups only.
+/// Probability that a token misses the part with the groups `from` to `to`, if it chooses among the experts of some
+/// groups only. The first and the last group may lie only partly on the part.
 double missed_of_groups(double experts, double choices, ExpertGroups limit, double from, double to) {
     constexpr double near = 1e-9;
     const auto groups = static_cast<double>(limit.of);
@@ -82,12 +82,12 @@ double missed_of_groups(double experts, double choices, ExpertGroups limit, doub
     return none / combinations(groups, chosen);
 }
 
-/// The dimension that a share of it, "E/8", is one of.
+/// Returns the dimension without its shard: "E" for "E/8".
 std::string whole_dim(const std::string& dim) { return dim.substr(0, dim.find('/')); }
 
 }  // namespace
 
-// Groups are numbered by the first dimension that the operation works along, their rows by the second.
+// The first dimension that the operation works along numbers the groups, the second their rows.
 std::optional<ExpertRows> expert_rows(const Program& local, const Message& message) {
     if (message.kind != CollectiveKind::all_to_all) return std::nullopt;
     const Statement* statement = sender_of(local.body.nodes, message);
@@ -120,7 +120,7 @@ double parts_reached(double experts, double choices, double parts, ExpertGroups 
     const double all = each * parts;
     if (limit.chosen >= limit.of) return parts * (1 - missed(all, each, choices));
     const auto groups = static_cast<double>(limit.of);
-    // parts and groups that lie in one another are all alike
+    // if parts are unions of groups or groups are unions of parts, all parts are equivalent
     const bool alike = std::fmod(parts, groups) == 0 || std::fmod(groups, parts) == 0;
     const double counted = alike ? 1 : parts;
     double reached = 0;
@@ -168,7 +168,7 @@ RoutedRows routed_rows(const RoutedTokens& tokens, const ExchangeWires& wires, b
     routed.rows = tokens.tokens * (once ? reached(n) : tokens.choices) * (n - 1) / n;
     const double bytes = tokens.tokens * tokens.choices * tokens.row_bytes * n;
     for (const ExchangeWires::Tier& tier : wires.tiers) {
-        // an inner tier also passes on what came to the node for its other chips
+        // an inner tier also forwards what arrives at the node for its other chips
         const double share = once ? reached(n / tier.inside) / tokens.choices * (n / tier.through) : 1;
         routed.wire_s = std::max(routed.wire_s, bytes * tier.byte_s * share);
     }

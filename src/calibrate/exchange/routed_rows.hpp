@@ -1,4 +1,4 @@
-// Where the rows of tokens go that are exchanged with experts on other chips.
+// Destinations of the token rows that are exchanged with experts on other chips.
 #pragma once
 
 #include <optional>
@@ -8,26 +8,26 @@
 
 namespace roofline::core {
 
-/// Of `parts` (chips, nodes) that hold `experts` in equal shares, the mean number that a token reaches which chooses
-/// `choices` experts at random, no expert twice: parts * (1 - C(E - E/parts, k) / C(E, k)). Where the token is limited
-/// to K of G groups of experts, all alike likely, it is the sum over the parts of 1 - the mean of C(E' - s, k) / C(E',
-/// k), E' = K E / G experts in the groups that were chosen and s of these on the part. As many as there are choices
-/// where a part has less than one expert.
+/// Returns the expected number of `parts` (chips or nodes), with equal numbers of the `experts`, that a token reaches
+/// which chooses `choices` distinct experts at random: parts * (1 - C(E - E/parts, k) / C(E, k)). If the token is
+/// limited to K of G groups of experts, all equally likely, it is the sum over the parts of 1 - the mean of C(E' - s,
+/// k) / C(E', k), where E' = K E / G experts are in the chosen groups and s of these on the part. If a part has less
+/// than one expert, the result is `choices`.
 [[nodiscard]] double parts_reached(double experts, double choices, double parts, ExpertGroups limit = {});
 
-/// Rows that go to experts, or come back, as a laid-out program has them.
+/// Rows that a laid-out program sends to experts or receives from them.
 struct ExpertRows {
-    bool back = false;     ///< what combine takes back; else what dispatch sends
-    double choices = 1;    ///< experts of a token
-    Polynomial experts;    ///< of all chips that exchange
-    Polynomial row_bytes;  ///< of one token, as it goes
+    bool back = false;     ///< true for combine, false for dispatch
+    double choices = 1;    ///< experts per token
+    Polynomial experts;    ///< of all chips that exchange data
+    Polynomial row_bytes;  ///< bytes that are sent per token
 };
 
-/// Of a message of the program of one chip. Empty for what is no all-to-all of rows that an operation groups by
-/// experts.
+/// Returns the rows of a message in the program of one chip. Empty if it is not an all-to-all of an operation that
+/// groups rows by experts.
 [[nodiscard]] std::optional<ExpertRows> expert_rows(const Program& local, const Message& message);
 
-/// Tokens that every member of a group of chips sends to experts which lie on the members in equal parts.
+/// Tokens that every member of a group of chips sends to experts, which are distributed evenly over the members.
 struct RoutedTokens {
     double tokens = 0;  ///< of one member
     double choices = 1;
@@ -35,39 +35,40 @@ struct RoutedTokens {
     double row_bytes = 0;
 };
 
-/// The wires between the members of such a group.
+/// The links between the members of such a group.
 struct ExchangeWires {
     struct Tier {
-        double byte_s = 0;   ///< of its busiest link, for each byte that all members hold together
+        double byte_s = 0;   ///< time of its busiest link per byte of all members together
         double inside = 1;   ///< members behind one member of the tier
-        double through = 1;  ///< and behind all of its members
+        double through = 1;  ///< members behind all members of the tier
     };
     double members = 1;
-    double link_rate = 0;   ///< of the innermost tier, bytes a second
-    double chip_cores = 0;  ///< of a chip; 0 where not published
+    double link_rate = 0;   ///< rate of the innermost tier in bytes/s
+    double chip_cores = 0;  ///< cores of a chip; 0 if not published
     std::vector<Tier> tiers;
 };
 
-/// `load` is that of an all-to-all over the axes. Empty for one member, and where a tier has no published rate.
+/// Returns the links of a group. `load` is that of an all-to-all over the axes. Empty for one member, and if a tier has
+/// no published rate.
 [[nodiscard]] std::optional<ExchangeWires> exchange_wires(const CollectiveLoad& load,
                                                           const std::vector<const PlacedAxis*>& axes,
                                                           const Slice& slice);
 
-/// The axes of a mesh that a message goes over.
+/// Returns the mesh axes of a message.
 [[nodiscard]] std::vector<const PlacedAxis*> axes_of(const Message& message, const System& system);
 
-/// Of an exchange of `bytes`, the rows of all choices of all members' tokens.
+/// Returns the tokens of an exchange in which the rows for all choices of all members' tokens have `bytes` bytes.
 [[nodiscard]] RoutedTokens routed_tokens(double bytes, double choices, double experts, double row_bytes,
                                          const ExchangeWires& wires);
 
-/// How rows go.
+/// The traffic of an exchange.
 struct RoutedRows {
-    double rows = 0;    ///< that one member sends to others
-    double wire_s = 0;  ///< over the busiest link of any tier, at its published rate
+    double rows = 0;    ///< rows that one member sends to others
+    double wire_s = 0;  ///< time on the busiest link of any tier at its published rate
 };
 
-/// What the exchange asks of the wires when every choice goes by itself, or `once`: a token goes once to each chip that
-/// has an expert of it, from one node to another once for all chips there, which pass it on inside.
+/// Returns the traffic if every choice is sent separately, or, if `once`, a token is sent once to each chip that has
+/// one of its experts, and between two nodes once for all chips there, which forward it inside the node.
 [[nodiscard]] RoutedRows routed_rows(const RoutedTokens& tokens, const ExchangeWires& wires, bool once);
 
 }  // namespace roofline::core

@@ -13,13 +13,13 @@ namespace roofline::core {
 
 namespace {
 
-/// What multiplies a segment's constants: base, step, 1/link, 1/buffer, 1/one_shot; each over the measured time, so
-/// that a perfect fit adds up to 1.
+/// Factors of a segment's constants: base, step, 1/link, 1/buffer, 1/one_shot. Each is divided by the measured time, so
+/// that the sum is 1 for a perfect fit.
 using Features = Constants;
 
 struct CurveSample {
     Features features;
-    double size = 0;  ///< ln of the buffer
+    double size = 0;  ///< ln of the buffer size
     const TimedPoint* timed = nullptr;
 };
 
@@ -40,7 +40,7 @@ LawSegment segment_of(const Constants& constants) {
     return {constants[0], constants[1], fraction(constants[2]), fraction(constants[3]), fraction(constants[4])};
 }
 
-/// Segments and the points that each is the cheapest for.
+/// Segments, and for each the points at which it is the cheapest.
 class Partition {
 public:
     Partition(const std::vector<CurveSample>& samples, std::size_t segments)
@@ -48,9 +48,10 @@ public:
 
     std::vector<std::size_t>& owners() { return owner_; }
 
-    /// Least squares for each segment. Weights make squares of the last ratios into absolute values.
+    /// Fits each segment by weighted least squares. The weights, from the previous ratios, turn squared into absolute
+    /// deviations.
     void solve() {
-        constexpr double floor = 0.02;  // below it deviations are noise and count alike
+        constexpr double floor = 0.02;  // smaller deviations are noise and are weighted equally
         for (std::size_t s = 0; s < constants_.size(); ++s) {
             LeastSquares sums;
             std::size_t rows = 0;
@@ -63,7 +64,7 @@ public:
         }
     }
 
-    /// Gives every point to its cheapest segment; the sum of |ln(fitted / measured)|.
+    /// Assigns every point to its cheapest segment. Returns the sum of |ln(fitted / measured)|.
     double assign() {
         double loss = 0;
         for (std::size_t i = 0; i < samples_.size(); ++i) {
@@ -82,7 +83,7 @@ public:
     [[nodiscard]] const std::vector<Constants>& constants() const { return constants_; }
 
 private:
-    // dearer than anything until it has points
+    // more expensive than any other segment until points are assigned
     static Constants unused() { return {1e9, 0, 0, 0, 0}; }
 
     const std::vector<CurveSample>& samples_;
@@ -96,7 +97,7 @@ struct Segments {
     double loss = infinity;
 };
 
-/// Improves segments from the partition at these cuts of the range of sizes, each in sevenths of it.
+/// Improves segments from an initial partition. `cuts` divide the range of sizes, in units of a seventh of the range.
 void improve_from(const std::vector<CurveSample>& samples, double first, double range, const std::vector<int>& cuts,
                   Segments& best) {
     constexpr double parts = 7;
@@ -125,7 +126,7 @@ Segments fit_segments(const std::vector<CurveSample>& samples, int wanted) {
     int segments = wanted;
     while (segments > 1 && samples.size() < 5 * static_cast<std::size_t>(segments)) --segments;
     Segments best;
-    // all ascending choices of `segments - 1` cuts of 1..6
+    // all ascending choices of `segments - 1` cuts from 1 to 6
     std::vector<int> cuts(static_cast<std::size_t>(segments - 1));
     const auto choose = [&](auto& self, std::size_t at, int from) -> void {
         if (at == cuts.size()) {
@@ -152,7 +153,7 @@ double fitted(const Segments& segments, const CurveSample& sample) {
     return least;
 }
 
-/// The two sizes at which deviations from the fit change most from one side to the other.
+/// Returns the two sizes at which the mean deviation from the fit changes most.
 std::vector<double> likely_limits(const std::vector<CurveSample>& samples, const Segments& fit, bool of_piece) {
     std::vector<std::pair<double, double>> off;  // size, ln(measured / fitted)
     for (const CurveSample& sample : samples) {
@@ -200,9 +201,9 @@ struct Split {
     [[nodiscard]] double loss() const { return below.loss + (limit ? above.loss : 0); }
 };
 
-/// Tries limits, with the segments shared out between both sides of it in every way.
+/// Tries limits, with every distribution of the segments over the two sides.
 void try_limits(const std::vector<CurveSample>& samples, int segments, Split& best) {
-    constexpr double worth_a_look = 0.03;  // mean deviation without a limit
+    constexpr double worth_a_look = 0.03;  // minimum mean deviation without a limit
     constexpr double worth_it = 0.7;
     const Segments whole = best.below;
     if (whole.loss < worth_a_look * static_cast<double>(samples.size())) return;
@@ -223,13 +224,14 @@ void try_limits(const std::vector<CurveSample>& samples, int segments, Split& be
     }
 }
 
-/// The segments that are the cheapest for any of the samples. Others could only speak where nothing was measured.
+/// Returns the segments that are the cheapest for at least one sample. Others would only apply where nothing was
+/// measured.
 std::vector<LawSegment> used(const Segments& segments, const std::vector<CurveSample>& samples) {
     std::vector<bool> decides(segments.constants.size());
     for (const CurveSample& sample : samples) {
         std::size_t cheapest = 0;
         for (std::size_t s = 1; s < segments.constants.size(); ++s) {
-            // of two that agree the first will do
+            // if two segments agree, the first is sufficient
             const double least = dot(segments.constants[cheapest], sample.features);
             if (dot(segments.constants[s], sample.features) < least * (1 - 1e-6)) cheapest = s;
         }

@@ -1,4 +1,5 @@
-// One curve through measured times: the segments that are least off, found by trying partitions.
+// A piecewise curve through measured times. Its segments minimize relative deviations and are found by trying
+// partitions.
 #pragma once
 
 #include <vector>
@@ -12,7 +13,7 @@ struct TimedPoint {
     double time_s = 0;
 };
 
-/// Which terms a curve's segments may have; a base they always may.
+/// The terms that the segments of a curve may have, in addition to a constant.
 struct CurveTerms {
     StepCount steps = StepCount::linear;
     bool step = true;
@@ -26,12 +27,13 @@ struct CurveFit {
     double loss = 0;  ///< sum over the points of |ln(fitted / measured)|
 };
 
-/// Fits a curve of at most `segments` segments (fewer when there are less than five points for each) to the points.
-/// Relative deviations count, and count once, not squared: a few wild rows do not bend it. For each way to cut the
-/// range of sizes into stretches, segments and the points nearest below which they are the cheapest are improved in
-/// turn; the best result is taken. A limit is put in where it lowers the loss by three tenths: only a size at which a
-/// library switches does that. The same points in another order may only differ by rounding. `points` must not be
-/// empty, their times above 0.
+/// Fits a curve of at most `segments` segments to the points; there are fewer segments if there are fewer than five
+/// points per segment. It minimizes absolute relative deviations, not their squares, so that a few outliers have little
+/// influence. For each partition of the range of sizes into intervals, two steps alternate: the segments are fitted to
+/// their points, and each point is assigned to its cheapest segment. The best result is returned. A limit, at which the
+/// curve changes discontinuously, is added if it reduces the loss by 30 %, which only a size at which a library
+/// switches algorithms achieves. The order of the points affects the result only by rounding. `points` must not be
+/// empty and their times must be positive.
 [[nodiscard]] CurveFit fit_curve(const std::vector<TimedPoint>& points, int segments, const CurveTerms& terms);
 
 }  // namespace roofline::core

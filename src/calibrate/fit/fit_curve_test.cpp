@@ -11,14 +11,14 @@ namespace {
 
 constexpr double rate = 100e9;
 
-/// An all-gather of so many bytes through ports of 100 GB/s.
+/// An all-gather of `bytes` bytes through ports of 100 GB/s.
 CollectivePoint gather(std::int64_t members, double bytes) {
     const auto n = static_cast<double>(members);
     return {members, bytes, bytes * (n - 1) / n / rate, bytes / rate};
 }
 
-/// Times of a law that is written out here: latency 5 us + 1 us a step more at a tenth of the rate, or 25 us + 2 us at
-/// 80 %.
+/// Times of a known model: a latency of 5 us + 1 us per further step at a tenth of the rate, or of 25 us + 2 us at 80 %
+/// of it.
 double truth(std::int64_t members, double bytes) {
     const auto n = static_cast<double>(members);
     const double wire = bytes * (n - 1) / n / rate;
@@ -67,7 +67,7 @@ TEST_CASE("a jump becomes a limit, and only a jump does") {
     std::vector<TimedPoint> points = measured();
     CHECK_FALSE(fit_curve(points, 4, {}).curve.limit);
     for (TimedPoint& timed : points) {
-        if (timed.point.buffer_bytes > 300e3) timed.time_s += 300e-6;  // another algorithm from there on
+        if (timed.point.buffer_bytes > 300e3) timed.time_s += 300e-6;  // another algorithm from this size on
     }
     const CurveFit fit = fit_curve(points, 4, {});
     REQUIRE(fit.curve.limit);

@@ -1,4 +1,4 @@
-// Least squares with constants that are not negative.
+// Least squares with non-negative constants.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ template <std::size_t N>
     return sum;
 }
 
-/// Collects rows whose features times the N constants should be 1.
+/// Collects equations: the scalar product of their features with the N constants should be 1.
 template <std::size_t N>
 class LeastSquaresOf {
 public:
@@ -27,16 +27,16 @@ public:
 
     void add(const Constants& features, double weight) {
         for (std::size_t i = 0; i < N; ++i) {
-            if (features[i] == 0) continue;  // most are, of a law that has few terms
+            if (features[i] == 0) continue;  // most are 0 in a model with few terms
             const double weighted = weight * features[i];
             right_[i] += weighted;
             for (std::size_t j = 0; j < N; ++j) left_[i][j] += weighted * features[j];
         }
     }
 
-    /// The constants, none below 0, with the least sum of weight * (features . constants - 1)^2. Of few constants every
-    /// subset that is not 0 is solved for, of many the subset grows and shrinks (Lawson and Hanson, Solving Least
-    /// Squares Problems, chapter 23); those of features that are 0 throughout stay 0.
+    /// Returns the non-negative constants that minimize the sum of weight * (features . constants - 1)^2. For few
+    /// constants every subset of nonzero constants is tried; for many, the active set grows and shrinks (Lawson and
+    /// Hanson, Solving Least Squares Problems, chapter 23). Constants whose features are always 0 are 0.
     [[nodiscard]] Constants solve() const;
 
 private:
@@ -50,7 +50,7 @@ private:
     Constants right_{};
 };
 
-/// Gauss-Jordan with pivots. False when the equations do not decide.
+/// Gauss-Jordan elimination with pivoting. Returns false if the system is singular.
 template <std::size_t N>
 bool LeastSquaresOf<N>::solve_signed(unsigned subset, Constants& constants) const {
     std::array<std::size_t, N> index{};
@@ -61,7 +61,7 @@ bool LeastSquaresOf<N>::solve_signed(unsigned subset, Constants& constants) cons
     std::array<std::array<double, N + 1>, N> m{};
     for (std::size_t i = 0; i < size; ++i) {
         for (std::size_t j = 0; j < size; ++j) m[i][j] = left_[index[i]][index[j]];
-        m[i][i] *= 1 + 1e-9;  // features that are proportional to each other still have a solution
+        m[i][i] *= 1 + 1e-9;  // keeps the system solvable if features are proportional to each other
         m[i][size] = right_[index[i]];
     }
     for (std::size_t i = 0; i < size; ++i) {
@@ -85,14 +85,14 @@ bool LeastSquaresOf<N>::solve_signed(unsigned subset, Constants& constants) cons
     return true;
 }
 
-/// False besides when a constant comes out negative.
+/// Also returns false if a constant is negative.
 template <std::size_t N>
 bool LeastSquaresOf<N>::solve_for(unsigned subset, Constants& constants) const {
     if (!solve_signed(subset, constants)) return false;
     return std::none_of(constants.begin(), constants.end(), [](double value) { return value < 0; });
 }
 
-/// By how much the sum of squares is below that of all constants 0.
+/// Reduction of the sum of squares compared with all constants being 0.
 template <std::size_t N>
 double LeastSquaresOf<N>::gain(const Constants& constants) const {
     double gain = 0;
@@ -117,7 +117,8 @@ ConstantsOf<N> LeastSquaresOf<N>::best_subset(unsigned known) const {
     return best;
 }
 
-/// Adds the constant that promises most, and goes back along the way where another would turn negative.
+/// Adds the constant with the steepest descent, and steps back towards the previous solution if another constant would
+/// become negative.
 template <std::size_t N>
 ConstantsOf<N> LeastSquaresOf<N>::grown(unsigned known) const {
     Constants found{};
@@ -162,13 +163,13 @@ ConstantsOf<N> LeastSquaresOf<N>::solve() const {
     for (std::size_t i = 0; i < N; ++i) {
         if (left_[i][i] > 0) known |= 1U << i;
     }
-    // where nothing comes out negative without the condition, it changes nothing
+    // if the unconstrained solution has no negative constant, it is also the constrained one
     Constants best{};
     if (known != 0 && solve_for(known, best)) return best;
     return N <= 6 ? best_subset(known) : grown(known);
 }
 
-/// Of a segment of a collective's law.
+/// Constants of a segment of a collective model.
 inline constexpr std::size_t constant_count = 5;
 using Constants = ConstantsOf<constant_count>;
 using LeastSquares = LeastSquaresOf<constant_count>;

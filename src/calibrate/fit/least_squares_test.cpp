@@ -17,12 +17,11 @@ TEST_CASE("constants that fit exactly are found") {
 }
 
 TEST_CASE("no constant is negative: what would be is left out, the rest is fitted without it") {
-    // a + b = 1 and a + 2b = 0.5 have b = -0.5; with a alone the least squares of (a - 1, a - 1/2 ...) are features 1
-    // and 2
+    // a + b = 1 and 2a + 4b = 1 have b = -0.5
     LeastSquares sums;
     sums.add({1, 1, 0, 0, 0}, 1);
     sums.add({2, 4, 0, 0, 0}, 1);
-    // a alone: (1 + 2) / (1 + 4) = 0.6, misfit 0.4^2 + 0.2^2 = 0.2; b alone: (1 + 4) / (1 + 16) = 5/17, misfit 0.53
+    // a alone: (1 + 2) / (1 + 4) = 0.6, residual 0.4^2 + 0.2^2 = 0.2; b alone: (1 + 4) / (1 + 16) = 5/17, residual 0.53
     const Constants found = sums.solve();
     CHECK(found[0] == approx(0.6).epsilon(1e-6));
     CHECK(found[1] == 0);
@@ -37,7 +36,7 @@ TEST_CASE("weights count, and nothing gives nothing") {
 }
 
 TEST_CASE("of many constants, too, none is negative and the rest is the best without") {
-    // the same two rows as above among ten constants
+    // the same two equations as above with ten constants
     using Many = LeastSquaresOf<10>;
     Many sums;
     sums.add({1, 1}, 1);
@@ -45,7 +44,7 @@ TEST_CASE("of many constants, too, none is negative and the rest is the best wit
     Many::Constants found = sums.solve();
     CHECK(found[0] == approx(0.6).epsilon(1e-6));
     CHECK(found[1] == 0);
-    // a third is needed for a row of its own: 2c = 1
+    // a third constant has an equation of its own: 2c = 1
     sums.add({0, 0, 2}, 1);
     found = sums.solve();
     CHECK(found[0] == approx(0.6).epsilon(1e-6));

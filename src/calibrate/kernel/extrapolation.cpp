@@ -12,7 +12,7 @@ namespace roofline::core {
 
 namespace {
 
-/// The nearest size that was measured; the size itself inside the range, and where that is not known.
+/// Returns the nearest measured size: the size itself inside the range or if the range is unknown.
 double nearest_measured(const SizeRange& range, double size) {
     if (!(range.most > 0 && size > 0)) return size;
     return std::clamp(size, std::max(range.least, 1.0), std::max(range.most, 1.0));
@@ -26,7 +26,7 @@ double growth_number(Reader& table, std::string_view key) {
     return 0;
 }
 
-/// Where no table could tell, sizes are taken to be as bad as the worst of their class.
+/// Sizes without sufficient measurements get the largest growth of their class.
 void fill_untold(Growths& growths) {
     double worst = 0;
     for (const SizeGrowth& each : growths) worst = std::max({worst, each.below, each.above});
@@ -71,7 +71,7 @@ Result<Extrapolation> parse_extrapolation(const TomlInput& toml, std::string_vie
 }
 
 const Extrapolation& built_in_extrapolation() {
-    // a file that does not read is found by a test
+    // a test reads this file
     static const Extrapolation all = [] {
         auto read = parse_extrapolation(embedded_extrapolation(), "extrapolation.toml");
         return read ? *read : Extrapolation{};

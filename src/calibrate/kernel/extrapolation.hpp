@@ -1,4 +1,4 @@
-// How far off laws of kernels are beyond the sizes that they were fitted to.
+// The errors of kernel models outside the range of sizes that they were fitted to.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace roofline::core {
 
-/// What is added to a law's error per doubling of the distance between a size and the nearest that was measured.
+/// Increase of a model's relative error per doubling of the ratio between a size and the nearest measured size.
 struct SizeGrowth {
     double below = 0;
     double above = 0;
@@ -21,32 +21,33 @@ struct SizeGrowth {
 };
 using Growths = std::array<SizeGrowth, size_count>;
 
-/// Of the classes of kernels in data/extrapolation.toml. A size that no table could tell has the greatest of its class.
+/// Growth of errors for the classes of kernels in data/extrapolation.toml. A size without sufficient measurements has
+/// the largest growth of its class.
 struct Extrapolation {
     Growths products{};
     Growths experts{};
     Growths attention{};
     Growths others{};
 
-    /// Of a kernel's kind as KernelKey has it.
+    /// Returns the growth for a kind of kernels.
     [[nodiscard]] const Growths& of(KernelKind kind) const;
     bool operator==(const Extrapolation&) const = default;
 };
 
-/// Reads data/extrapolation.toml or a file like it, strictly. Errors carry line and column.
+/// Reads data/extrapolation.toml or a file of the same format strictly. Errors carry the line and the column.
 [[nodiscard]] Result<Extrapolation> parse_extrapolation(const TomlInput& toml, std::string_view origin);
 [[nodiscard]] const Extrapolation& built_in_extrapolation();
 
-/// A size outside the range of those that a law was fitted to.
+/// A size outside the range that a model was fitted to.
 struct SizeBeyond {
-    std::size_t size = 0;  ///< the place in size_names
+    std::size_t size = 0;  ///< index into size_names
     double value = 0;
-    double limit = 0;  ///< the nearest that was measured
+    double limit = 0;  ///< the nearest measured size
 };
-/// Those of a kernel; none where ranges are not known.
+/// Returns the extrapolated sizes of a kernel; none if the ranges are unknown.
 [[nodiscard]] std::vector<SizeBeyond> sizes_beyond(const KernelFit& fit, const KernelPoint& point);
 
-/// What is added to the fit's error for all of them; 0 inside. Allocates nothing.
+/// Returns the increase of the fit's error for all extrapolated sizes; 0 inside the ranges. Does not allocate.
 [[nodiscard]] double error_beyond(const KernelFit& fit, const Growths& growths, const KernelPoint& point);
 
 }  // namespace roofline::core

@@ -7,7 +7,7 @@ using namespace roofline::core;
 
 namespace {
 
-/// A product of m x n x depth on 100 cores that takes nothing but its ramp of 1 ns per element of the depth.
+/// A matmul of m x n x depth on 100 cores that takes only its ramp of 1 ns per element of the depth.
 KernelPoint ramped(double depth) {
     KernelPoint point;
     point.m = point.n = point.batch = 1;
@@ -60,7 +60,7 @@ TEST_CASE("an error grows with the doublings beyond the sizes that were measured
     inside.n = 32;
     CHECK(error_beyond(fit, growths, inside) == 0);
     CHECK(sizes_beyond(fit, inside).empty());
-    // 8 times the greatest depth is three doublings, and one column five below 32
+    // 8 times the largest depth is three doublings, and one column is five doublings below 32
     CHECK(error_beyond(fit, growths, ramped(8 * 6400)) == approx(3 * 0.1 + 5 * 0.03));
     const auto beyond = sizes_beyond(fit, ramped(8 * 6400));
     REQUIRE(beyond.size() == 2);
@@ -68,7 +68,7 @@ TEST_CASE("an error grows with the doublings beyond the sizes that were measured
     CHECK(beyond[0].limit == 32);
     CHECK(beyond[1].value == 8 * 6400);
     CHECK(beyond[1].limit == 6400);
-    // where ranges are not known nothing is beyond them
+    // without known ranges nothing is extrapolated
     CHECK(error_beyond({}, growths, ramped(1e9)) == 0);
 }
 
@@ -78,9 +78,9 @@ TEST_CASE("columns of the last product of attention's backward pass are no head 
     point.heads = 4;
     point.n = 4096;
     CHECK(sizes_beyond(fit, point).empty());
-    point.whole_rows = true;  // the forward pass, whose last product has a head's columns
+    point.whole_rows = true;  // the forward pass, whose last matmul has the columns of a head
     CHECK(sizes_beyond(fit, point).size() == 1);
-    // gradients of keys sum over the queries of 16 heads: no number of keys that was not measured
+    // gradients of keys are sums over the queries of 16 heads; the number of keys is in the measured range
     point = ramped(16 * 6400);
     point.heads = 4;
     CHECK(sizes_beyond(fit, point).empty());
@@ -90,12 +90,12 @@ TEST_CASE("columns of the last product of attention's backward pass are no head 
 
 TEST_CASE("a depth beyond those measured is split further, each split no longer than the longest that was") {
     KernelFit fit = ramp_alone();
-    // 6400 in 32 splits: 200 elements in order. So are those of 100 times the depth, in 100 times the splits
+    // 6400 in 32 splits: 200 sequential elements. The same holds for 100 times the depth in 100 times as many splits.
     CHECK(seconds_of(fit, ramped(6400)) == approx(200e-9));
     CHECK(seconds_of(fit, ramped(640'000)) == approx(200e-9));
-    // no step where the range ends
+    // continuous at the end of the range
     CHECK(seconds_of(fit, ramped(6401)) == approx(seconds_of(fit, ramped(6400))));
-    // a library that never splits adds up all of them in order
+    // a library that never splits adds all of them sequentially
     fit.law.by_rows = true;
     CHECK(seconds_of(fit, ramped(640'000)) == approx(640e-6));
 }
@@ -103,11 +103,11 @@ TEST_CASE("a depth beyond those measured is split further, each split no longer 
 TEST_CASE("beyond the depths that were measured a product with a vector grows by what it reads") {
     KernelFit fit = ramp_alone();
     fit.law.memory = 0.5;
-    // in tiles of 64 x 64, one on each of 100 cores, the tenth that was measured computes 32 splits for 0.5 ns * 100 *
-    // 4096 / 32, and ten times that depth four waves of them: 25.6 us
+    // in tiles of 64 x 64, one on each of 100 cores, the measured tenth computes 32 splits in 0.5 ns * 100 * 4096 / 32,
+    // and ten times that depth four waves of them: 25.6 us
     KernelPoint point = ramped(64'000);
     point.math_s = 5e-9;
     point.memory_s = 10e-6;
-    // 200 ns of ramp and 6.4 us of the tenth, and 9 us of reads at half the rate for the rest
+    // 200 ns of ramp and 6.4 us for the tenth, and 9 us of reads at half the rate for the rest
     CHECK(seconds_of(fit, point) == approx(200e-9 + 6.4e-6 + 18e-6));
 }

@@ -29,12 +29,12 @@ bool same(const KernelSample& a, const KernelSample& b) {
            a.timed.time_s == b.timed.time_s && a.timed.more == b.timed.more && a.others == b.others;
 }
 
-/// Fits by machine and key, with how they would be without each fold.
+/// Fits by machine and key, with the fits without each fold.
 using Folded = std::map<std::pair<std::string, KernelKey>, FoldedFit>;
 
 using Samples = std::vector<KernelSample>;
 
-/// Where the samples of one machine and key end that begin here.
+/// Returns the end of the samples with the machine and key of the sample at `begin`.
 std::size_t end_of_key(const Samples& samples, std::size_t begin) {
     std::size_t end = begin;
     while (end < samples.size() && samples[end].machine == samples[begin].machine &&
@@ -43,7 +43,7 @@ std::size_t end_of_key(const Samples& samples, std::size_t begin) {
     return end;
 }
 
-/// The machine's calibration, a new one in its place where it has none.
+/// Returns the calibration of a machine; it is inserted if there is none.
 Calibration& calibration_of(std::vector<Calibration>& all, const std::string& machine) {
     const auto place =
         std::find_if(all.begin(), all.end(), [&](const Calibration& each) { return each.machine >= machine; });
@@ -51,8 +51,8 @@ Calibration& calibration_of(std::vector<Calibration>& all, const std::string& ma
     return *all.insert(place, {machine, {}, {}, {}, {}});
 }
 
-/// When a sample's law is fitted: first those timed alone, then products behind a quantisation alone, whose laws may be
-/// told by nothing else, then those with others in their time.
+/// The order of the fits: first kernels that were timed alone, then matmuls after a single quantization, whose model
+/// may have to be fitted to the same times, then kernels with others in their times.
 enum class Turn : std::uint8_t { alone, quantised, together };
 
 Turn turn_of(const KernelSample& sample) {
@@ -62,7 +62,8 @@ Turn turn_of(const KernelSample& sample) {
     return quantised ? Turn::quantised : Turn::together;
 }
 
-/// True where the kernel before the sample's has a law of the same library and kind, from rows of its own.
+/// Returns whether the kernel before the sample's has a model of the same library and kind, from measurements of its
+/// own.
 bool knows_first(const KernelSample& sample, const Calibration* known) {
     if (known == nullptr) return false;
     const KernelKey& first = sample.others.front().key;
@@ -70,7 +71,7 @@ bool knows_first(const KernelSample& sample, const Calibration* known) {
     return law != nullptr && law->key.kind == first.kind && same_library(law->key.software, sample.key.software);
 }
 
-/// The key of what ran first in a sample's time, of its library.
+/// Returns the key of the first kernel in a sample's time, with the sample's library.
 KernelKey first_key(const KernelSample& sample) {
     KernelKey key = sample.others.front().key;
     key.software = sample.key.software;
@@ -78,7 +79,7 @@ KernelKey first_key(const KernelSample& sample) {
     return key;
 }
 
-/// The law of kernels that ran first, as told by the times of both together.
+/// Returns the model of the first kernels, as fitted to the times of both together.
 CalibratedKernel first_of(const KernelSample& sample, KernelFit& fit, const std::set<std::string>& sources) {
     CalibratedKernel first{first_key(sample), fit, {sources.begin(), sources.end()}};
     first.fit.law = *fit.first;
@@ -89,7 +90,7 @@ CalibratedKernel first_of(const KernelSample& sample, KernelFit& fit, const std:
     return first;
 }
 
-/// Fits laws to the samples that are in turn.
+/// Fits models to the samples of this turn.
 void fit_in_turn(const Samples& samples, Turn turn, KernelLawsFit& all, Folded& folded) {
     std::vector<std::pair<std::string, CalibratedKernel>> found;
     for (std::size_t begin = 0; begin < samples.size();) {
@@ -98,9 +99,9 @@ void fit_in_turn(const Samples& samples, Turn turn, KernelLawsFit& all, Folded& 
         const auto known = std::find_if(all.calibrations.begin(), all.calibrations.end(),
                                         [&](const Calibration& each) { return each.machine == first.machine; });
         const Calibration* const laws = known == all.calibrations.end() ? nullptr : &*known;
-        const KernelSample* behind = nullptr;  // a kernel whose law is searched for as well
+        const KernelSample* behind = nullptr;  // a sample whose preceding kernel needs a model from the same times
         std::vector<TimedKernel> kernels;
-        std::vector<TimedKernel> firsts;  // the same with what ran first by a law of its own
+        std::vector<TimedKernel> firsts;  // the same kernels, with the preceding kernel and its own model
         std::set<std::string> sources;
         for (; begin < end; ++begin) {
             const KernelSample& sample = samples[begin];
@@ -118,7 +119,7 @@ void fit_in_turn(const Samples& samples, Turn turn, KernelLawsFit& all, Folded& 
         if (rows == 0) continue;
         auto fit = fit_kernels_in_folds(std::move(kernels));
         auto with_first = fit_kernels_in_folds(std::move(firsts));
-        // it does run: a law of products that has its time in it would count it twice where it is priced, too
+        // the preceding kernel does run: a matmul model that includes its time would count it twice in predictions
         constexpr double as_good = 1.25;
         if (with_first && (!fit || with_first->fit.error_held_out < as_good * fit->fit.error_held_out))
             fit = with_first;
@@ -140,8 +141,8 @@ void fit_in_turn(const Samples& samples, Turn turn, KernelLawsFit& all, Folded& 
     }
 }
 
-/// What the samples of one machine and key, which are next to each other, tell a law that others have; those alone in
-/// their times where there are any, else those behind a quantisation alone.
+/// Returns the kernels of one machine and key, whose samples are adjacent, for the correction of another model: those
+/// timed alone if there are any, otherwise those after a single quantization.
 std::vector<TimedKernel> kernels_of(std::span<const KernelSample> samples, const Calibration& laws) {
     Turn first = Turn::together;
     for (const KernelSample& sample : samples) first = std::min(first, turn_of(sample));
@@ -154,8 +155,8 @@ std::vector<TimedKernel> kernels_of(std::span<const KernelSample> samples, const
     return kernels;
 }
 
-/// Where laws are that those of one key may be like: of the same machine's other software, and of its nearest relative,
-/// for the same kernels; each told by more rows.
+/// Returns the keys of models that those of one key may resemble: for the same kernels, of the machine's other software
+/// and of the nearest machine, each with more measurements.
 std::vector<Folded::key_type> relatives_of(Calibrations& known, const Calibration& own,
                                            const CalibratedKernel& kernel) {
     std::vector<Folded::key_type> relatives;
@@ -172,7 +173,7 @@ std::vector<Folded::key_type> relatives_of(Calibrations& known, const Calibratio
     return relatives;
 }
 
-/// "sglang 0.5.10", "b200-sxm trtllm 1.3.0 ungated".
+/// Returns a name such as "sglang 0.5.10" or "b200-sxm trtllm 1.3.0 ungated".
 std::string name_of(const Folded::key_type& relative, const std::string& machine) {
     std::string name = relative.first == machine ? "" : relative.first;
     for (const std::string& part : {relative.second.software, relative.second.variant}) {
@@ -182,8 +183,8 @@ std::string name_of(const Folded::key_type& relative, const std::string& machine
     return name;
 }
 
-/// The law of what ran before a kernel that was timed with nothing else, told by the same rows: its errors are those of
-/// both together.
+/// Returns the model of the single quantization that precedes a kernel and was fitted to the same measurements. Its
+/// errors are those of both together.
 std::vector<CalibratedKernel>::iterator quantisation_of(std::span<const KernelSample> samples,
                                                         const CalibratedKernel& kernel,
                                                         std::vector<CalibratedKernel>& kernels) {
@@ -194,7 +195,8 @@ std::vector<CalibratedKernel>::iterator quantisation_of(std::span<const KernelSa
     });
 }
 
-/// Gives laws of few rows those of a relative with factors of their own, where that is nearer to rows held out.
+/// Replaces models with few measurements by those of another library or machine with additional shape corrections, if
+/// this reduces the held-out error.
 void fit_like_relatives(const Samples& samples, const Folded& folded, KernelLawsFit& all) {
     Calibrations known{all.calibrations};
     for (std::size_t begin = 0; begin < samples.size();) {
@@ -210,7 +212,7 @@ void fit_like_relatives(const Samples& samples, const Folded& folded, KernelLaws
         if (kernel == kernels.end()) continue;
         for (const Folded::key_type& relative : relatives_of(known, *own, *kernel)) {
             const auto with_folds = folded.find(relative);
-            if (with_folds == folded.end()) continue;  // of what ran first in the times of others
+            if (with_folds == folded.end()) continue;  // a model of kernels that precede others
             const auto fit = fit_like(with_folds->second, kernels_of(rows, *own));
             if (!fit || !(fit->error_held_out < worth * kernel->fit.error_held_out)) continue;
             if (const auto before = quantisation_of(rows, *kernel, kernels); before != kernels.end()) {
@@ -225,10 +227,10 @@ void fit_like_relatives(const Samples& samples, const Folded& folded, KernelLaws
     }
 }
 
-/// The kinds whose law is one, by machine and the key of that law.
+/// The kinds that share a model, by machine and the model's key.
 using JoinedKinds = std::map<std::pair<std::string, KernelKey>, std::set<KernelKind>>;
 
-/// Kernels without products of which there are too few for a law count as those of the broader kind.
+/// Assigns kernels without matmuls that are too few for a model to the broader kind.
 JoinedKinds join_few(Samples& samples) {
     std::map<std::pair<std::string, KernelKey>, std::size_t> rows;
     for (const KernelSample& sample : samples) ++rows[{sample.machine, sample.key}];
@@ -245,7 +247,7 @@ JoinedKinds join_few(Samples& samples) {
     return joined;
 }
 
-/// The law that several kinds have together is that of each.
+/// Adds the shared model for each of its kinds.
 void add_joined(const JoinedKinds& joined, std::vector<Calibration>& calibrations) {
     for (Calibration& calibration : calibrations) {
         std::vector<CalibratedKernel> more;

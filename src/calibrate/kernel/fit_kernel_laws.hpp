@@ -1,4 +1,4 @@
-// Laws of kernels for machines, fitted to tables of timed kernels.
+// Fit of kernel models for all machines to tables of timed kernels.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace roofline::core {
 
-/// A kernel whose time is in that of another: what quantises the operands of a product.
+/// A kernel whose time is included in the measured time of another, such as the quantization of a matmul's operands.
 struct OtherKernel {
     KernelKey key;
     KernelPoint point;
@@ -18,31 +18,32 @@ struct OtherKernel {
     bool operator==(const OtherKernel&) const = default;
 };
 
-/// A timed kernel, priced.
+/// A timed kernel with the input of its model.
 struct KernelSample {
-    std::string machine;  ///< of the catalogue, or a file's id
+    std::string machine;  ///< id of the catalogue or of a file
     KernelKey key;
     TimedKernel timed;
     std::string source;
-    std::vector<OtherKernel> others{};  ///< in the same time
+    std::vector<OtherKernel> others{};  ///< kernels in the same measured time
 };
 
 struct KernelLawsFit {
-    std::vector<Calibration> calibrations;  ///< by machine, without laws of collectives
-    std::int64_t rows = 0;                  ///< that laws were fitted to
-    std::int64_t duplicates = 0;            ///< the same measurement, given twice
-    std::int64_t left_out = 0;              ///< that cannot be right (KernelFit)
-    std::int64_t too_few = 0;               ///< of keys with fewer than fewest_kernels
+    std::vector<Calibration> calibrations;  ///< by machine, without collective models
+    std::int64_t rows = 0;                  ///< number of measurements that models were fitted to
+    std::int64_t duplicates = 0;            ///< measurements that were given twice
+    std::int64_t left_out = 0;              ///< measurements that must be wrong (KernelFit)
+    std::int64_t too_few = 0;               ///< measurements with fewer than fewest_kernels for their key
 };
 
-/// What the other kernels in a sample's time take, by a machine's laws; by their lower bounds where it has none.
+/// Returns the time of the other kernels in a sample by the models of a machine, or by their lower bounds if it has
+/// none.
 [[nodiscard]] double seconds_before(const KernelSample& sample, const Calibration* known);
 
-/// A law for each machine and key, as fit_kernels() fits it. Other kernels in the same time take what the laws of
-/// kernels that were timed alone say; what has none counts with its lower bound. A quantisation before a product, and
-/// nothing else, whose library has no law of it gets one from the same rows. A law of few rows of products is that of a
-/// relative with other factors (fit_like()) where that makes the error of held out rows smaller. The order of the
-/// samples does not matter.
+/// Fits a model per machine and key with fit_kernels(). The other kernels in a measured time take the time of the
+/// models of kernels that were timed alone, or else their lower bound. If a single quantization precedes a matmul and
+/// its library has no model of it, this model is fitted to the same measurements. For matmuls with few measurements,
+/// the model of another library or machine with additional shape corrections (fit_like()) is used if its held-out error
+/// is smaller. The order of the samples does not matter.
 [[nodiscard]] KernelLawsFit fit_kernel_laws(std::vector<KernelSample> samples);
 
 }  // namespace roofline::core

@@ -12,17 +12,17 @@ namespace {
 const KernelKey product{KernelKind::contraction, "fp8", "", ""};
 const KernelKey conversion{KernelKind::elementwise, "", "", ""};
 
-/// A kernel of so many microseconds of memory.
+/// A kernel with `microseconds` us of memory time.
 KernelPoint reads(double microseconds) { return {0, 0, microseconds * 1e-6, 0, 0}; }
 
-/// Conversions take 1 us and what they read, products 3 us and what they read; both together are timed in one.
+/// Conversions take 1 us plus their reads, matmuls 3 us plus their reads; both are timed together.
 std::vector<KernelSample> quantised_products() {
     std::vector<KernelSample> samples;
     for (double size = 1; size < 2000; size *= 2) {
         samples.push_back({"one", conversion, {reads(size), (1 + size) * 1e-6}, "a table"});
         samples.push_back({"one", product, {reads(size), (4 + 3 * size) * 1e-6}, "b", {{conversion, reads(size), 2}}});
     }
-    // 4 + 3 size = two conversions, 2 + 2 size, and a product of 2 + size
+    // 4 + 3 size is two conversions, 2 + 2 size, and a matmul of 2 + size
     return samples;
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("too few kernels of a kind count as those of the broader one") {
         kinds.push_back(kernel.key.kind);
         CHECK(kernel.fit.rows == (kernel.key.kind == KernelKind::rotation ? 9 : 12));
     }
-    // a law of four kinds together is that of each
+    // a shared model of four kinds is that of each
     CHECK(kinds == std::vector<KernelKind>{KernelKind::activation, KernelKind::elementwise, KernelKind::normalisation,
                                            KernelKind::rotation, KernelKind::softmax});
     CHECK(kernels[0].fit.law == kernels[4].fit.law);
@@ -67,8 +67,8 @@ TEST_CASE("too few kernels of a kind count as those of the broader one") {
 }
 
 TEST_CASE("a quantisation that was never timed alone is told apart from its product by the rows of both") {
-    // of M x K: 1 us, half a microsecond for each of a core's rows, and 3 bytes at 0.75 of 1 TB/s; products of N = 64
-    // and 2048
+    // the operand M x K takes 1 us, half a microsecond for each of a core's rows, and 3 bytes per element at 0.75 of 1
+    // TB/s; matmuls have N = 64 and 2048
     const KernelKey quantisation{KernelKind::quantisation, "fp8", "", ""};
     KernelLaw first{1e-6, 0, 1, 1, 0.75};
     first.row_s = 0.5e-6;
@@ -99,7 +99,7 @@ TEST_CASE("a quantisation that was never timed alone is told apart from its prod
     CHECK(of_product.fit.law.math == approx(0.8).epsilon(0.05));
     CHECK(of_product.fit.law.fixed_s + of_first.fit.law.fixed_s == approx(3e-6).epsilon(0.05));
     CHECK(of_product.fit.error_held_out < 0.02);
-    // where the library's quantisation was timed alone, that is its law
+    // if the library's quantization was timed alone, its model is fitted to that
     for (double m = 1; m <= 4096; m *= 2) {
         KernelPoint rows{0, 0, 3 * m * 1000 / 1e12, 0, 0};
         rows.rows = m;

@@ -13,8 +13,8 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::size_t plenty = 2'000;  // more rows move no constant
-constexpr std::size_t enough = 500;    // to tell which terms a law has
+constexpr std::size_t plenty = 2'000;  // more measurements do not change the parameters
+constexpr std::size_t enough = 500;    // to determine the terms of a model
 
 using Kernels = TimedKernels;
 
@@ -43,7 +43,7 @@ bool in_range(const TimedKernel& kernel) {
     return kernel.time_s > 0 && kernel.time_s < 1e3 && kernel.time_s >= least_s / 2 && kernel.before_s < kernel.time_s;
 }
 
-/// A wrong unit, a slipped digit.
+/// Returns whether a time has a wrong unit or a misplaced decimal point.
 bool far_off(double seconds, const TimedKernel& kernel) {
     return std::abs(std::log(seconds / kernel.time_s)) > std::log(30.0);
 }
@@ -68,13 +68,13 @@ KernelFit fit_of(const KernelLaws& laws, const Kernels& kernels) {
     return fit;
 }
 
-/// A fit and what it would be without each fold, and the mean error of the folds by what it would be without them.
+/// The fits without each fold, and the mean error of the folds by the fits without them.
 struct HeldOut {
     std::array<KernelFit, kernel_folds> without{};
     double error = 0;
 };
 
-/// Laws of the kernels outside of each fold: without factors, and with those of each grain.
+/// Models of the kernels outside of each fold: without factors, and with those of each grain.
 using Grains = std::array<HeldOut, 1 + factor_grains.size()>;
 Grains hold_out(const KernelLaws& fitted, const Kernels& kernels, const FoldsOfShapes& shapes) {
     Grains all;
@@ -92,7 +92,7 @@ Grains hold_out(const KernelLaws& fitted, const Kernels& kernels, const FoldsOfS
     return all;
 }
 
-/// The first that is worth its numbers: each has more than those before.
+/// Returns the index of the model whose additional parameters are worth having; each has more than those before it.
 template <class HeldOuts>
 std::size_t worth_having(const HeldOuts& held_out) {
     std::size_t best = 0;
@@ -106,20 +106,20 @@ KernelLaws rounded(const KernelLaws& laws) {
     return {roofline::core::rounded(laws.law), roofline::core::rounded(laws.first)};
 }
 
-/// What can be right, in an order of its own; the number of the others.
+/// Removes invalid measurements and sorts the others; returns the number of removed ones.
 std::size_t leave_out(std::vector<TimedKernel>& kernels) {
     const std::size_t wrong = std::erase_if(kernels, [](const auto& each) { return !in_range(each); });
     std::sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) { return order(a) < order(b); });
     return wrong;
 }
 
-/// One law, and the kernels that it was fitted to.
+/// A single model, and the kernels that it was fitted to.
 struct AlikeFit {
     FoldedFit folded;
     std::vector<TimedKernel> taken;
 };
 
-/// One law for all. Shapes that `folds` has are held out as it says.
+/// Fits a single model to all kernels. Shapes in `folds` keep their folds.
 std::optional<AlikeFit> fit_alike(std::vector<TimedKernel> kernels, const FoldsOfShapes& folds = {}) {
     std::size_t left_out = leave_out(kernels);
     if (kernels.size() < fewest_kernels) return std::nullopt;
@@ -142,8 +142,8 @@ std::optional<AlikeFit> fit_alike(std::vector<TimedKernel> kernels, const FoldsO
     return AlikeFit{std::move(all), std::move(kernels)};
 }
 
-/// What kernels may differ by: heads or their size where all of them have some, rows where all are of products and none
-/// has heads. Empty for others, and where one time holds products of different rows.
+/// Returns the quantities by which the kernels may have separate models: heads or head size if all have heads, rows if
+/// all are matmuls without heads. Empty for other kernels, and if one time contains matmuls with different rows.
 std::vector<BandsBy> bands_by(const std::vector<TimedKernel>& kernels) {
     const auto all = [&](auto&& is) { return std::all_of(kernels.begin(), kernels.end(), is); };
     if (all([](const TimedKernel& each) { return each.point.heads > 0 && each.more.empty() && !each.first; })) {
@@ -157,17 +157,17 @@ std::vector<BandsBy> bands_by(const std::vector<TimedKernel>& kernels) {
     return {};
 }
 
-/// By rows held out of published tables. 32 heads are what the decode kernels of TensorRT-LLM take at once; 1 row is a
-/// vector, up to
-/// 8 fit what multiplies without tiles, up to 64 half a tile, and beyond 512 kernels are bound by the matrix units.
-/// Heads are of the sizes that models have, and libraries have kernels compiled for each, or for none.
+/// Chosen by the held-out error on published tables. The decode kernels of TensorRT-LLM process 32 heads at a time. One
+/// row is a vector, up to 8 rows use kernels without tiles, up to 64 half a tile, and above 512 rows kernels are bound
+/// by the matrix units. Models have particular head sizes, and libraries have kernels compiled for each of them, or for
+/// none.
 std::vector<double> band_limits(BandsBy by) {
     if (by == BandsBy::heads) return {1, 32, LawInUse::unlimited};
     if (by == BandsBy::n) return {64, 128, 192, 256, LawInUse::unlimited};
     return {1, 8, 64, 512, LawInUse::unlimited};
 }
 
-/// Kernels that one band's law is for, and those beyond it that the law fades out over.
+/// The kernels of one band, and those above it over which its model is blended.
 struct Band {
     double above = 0;
     double most = LawInUse::unlimited;
@@ -176,9 +176,10 @@ struct Band {
     [[nodiscard]] bool is_for(double size) const { return size > above && size <= most; }
 };
 
-/// Of the limits those that bands end at: too few kernels count with those that have more, at the end with fewer.
+/// Returns the limits at which bands end. A band with too few kernels is merged with the next one, or at the end with
+/// the previous one.
 std::vector<double> band_ends(const std::vector<TimedKernel>& kernels, BandsBy by) {
-    // of products by ever fewer rows held out ones get no nearer on the whole
+    // with fewer rows per band, the held-out error of matmuls does not decrease overall
     const std::size_t fewest = (by == BandsBy::m ? 4 : 2) * kernel_folds;
     std::vector<double> ends;
     double above = 0;
@@ -195,7 +196,7 @@ std::vector<double> band_ends(const std::vector<TimedKernel>& kernels, BandsBy b
     return ends;
 }
 
-/// Kernels by their heads, columns or rows.
+/// Returns the kernels by their heads, columns or rows.
 std::vector<Band> bands_of(const std::vector<TimedKernel>& kernels, BandsBy by) {
     std::vector<Band> bands;
     double above = 0;
@@ -222,7 +223,7 @@ void add_band(KernelFit& all, double most, const KernelFit& band) {
     }
 }
 
-/// A law for each band; none where there is but one.
+/// Fits a model per band; none if there is only one band.
 std::optional<FoldedFit> fit_bands(const std::vector<TimedKernel>& kernels, BandsBy by) {
     const std::vector<Band> bands = bands_of(kernels, by);
     if (bands.size() < 2) return std::nullopt;
@@ -243,7 +244,7 @@ std::optional<FoldedFit> fit_bands(const std::vector<TimedKernel>& kernels, Band
             if (band.is_for(band_size(by, kernel.point))) taken.push_back(kernel);
         }
     }
-    // errors are those of the laws together: where one fades out, of both
+    // errors are those of all models together, including the blended range
     const auto folds = in_folds(all_of(taken), all.folds);
     for (std::size_t i = 0; i < kernel_folds; ++i) fit.error_held_out += sum_of_errors(all.without[i], folds[i]);
     fit.error_held_out /= static_cast<double>(taken.size());
@@ -252,7 +253,7 @@ std::optional<FoldedFit> fit_bands(const std::vector<TimedKernel>& kernels, Band
     return all;
 }
 
-/// The law of what ran first stays that of all kernels; the others' are those of what it leaves.
+/// Fits separate models. The model of the first kernels is that of all; the others are fitted to the remaining times.
 std::optional<FoldedFit> fit_apart(std::vector<TimedKernel> kernels, BandsBy by, const std::optional<AlikeFit>& alike) {
     for (TimedKernel& kernel : kernels) {
         if (!kernel.first) continue;
@@ -267,7 +268,8 @@ std::optional<FoldedFit> fit_apart(std::vector<TimedKernel> kernels, BandsBy by,
     return apart;
 }
 
-/// Gives attention behind windows, of which all rows know the whole cache, the depth of that; whether it is such.
+/// Sets the depth of windowed attention to the length of the KV cache if all measurements have one; returns whether it
+/// did.
 bool takes_whole_cache(std::vector<TimedKernel>& kernels) {
     const bool whole = !kernels.empty() && std::all_of(kernels.begin(), kernels.end(), [](const TimedKernel& each) {
         return each.point.cache > 0 && each.more.empty() && !each.first;
@@ -278,7 +280,7 @@ bool takes_whole_cache(std::vector<TimedKernel>& kernels) {
     return whole;
 }
 
-/// The relative's laws with factors that kernels' deviations from them tell on top of its own.
+/// Returns the other model with additional factors, fitted to the deviations of the kernels from it.
 KernelFit corrected(const KernelFit& relative, const std::vector<SizedDeviation>& deviations,
                     const FactorGrain& grain) {
     KernelFit fit = relative;
@@ -308,7 +310,8 @@ std::optional<FoldedFit> fit_kernels_in_folds(std::vector<TimedKernel> kernels) 
     for (const BandsBy by : bands_by(kernels)) {
         std::optional<FoldedFit> apart = fit_apart(kernels, by, alike);
         if (!apart) continue;
-        // published kernels timed again are 4 to 6 % off their median: so well is a mean of so many known
+        // repeated measurements of published kernels deviate from their median by 4 to 6 %; the mean over the rows is
+        // more accurate by the square root of their number
         const double noise = 0.05 / std::sqrt(static_cast<double>(apart->fit.rows));
         const bool nearer = !alike || apart->fit.error_held_out < worth * alike->folded.fit.error_held_out - noise;
         if (nearer && (!best || apart->fit.error_held_out < best->fit.error_held_out)) best = std::move(apart);

@@ -10,8 +10,8 @@ using namespace roofline::core;
 
 namespace {
 
-/// [B, D] x [D, D] for B = 1 .. 4096 on 10 TFLOP/s and 4 TB/s in f32, timed by a law that is known: so fast that
-/// microseconds of fixed cost are seen.
+/// [B, D] x [D, D] for B = 1 .. 4096 in f32 with 10 TFLOP/s and 4 TB/s, timed by a known model. The rates are so high
+/// that a fixed cost of microseconds is noticeable.
 std::vector<TimedKernel> made_by(const KernelLaw& law) {
     std::vector<TimedKernel> kernels;
     for (double b = 1; b <= 4096; b *= 2) {
@@ -23,7 +23,7 @@ std::vector<TimedKernel> made_by(const KernelLaw& law) {
     return kernels;
 }
 
-/// A product of 2 bytes an element on 100 TFLOP/s and 1 TB/s.
+/// A matmul with 2 bytes per element, 100 TFLOP/s and 1 TB/s.
 KernelPoint product_point(double m, double n, double k, double cores) {
     KernelPoint point{2 * m * n * k / 100e12, 0, 2 * (m * k + k * n + m * n) / 1e12, 0, k};
     point.m = m;
@@ -34,7 +34,7 @@ KernelPoint product_point(double m, double n, double k, double cores) {
     return point;
 }
 
-/// One query of heads 128 wide over s keys in two bytes: 10 PFLOP/s, 1 TB/s, 100 cores.
+/// One query of heads of size 128 over s keys with two bytes per element: 10 PFLOP/s, 1 TB/s, 100 cores.
 KernelPoint decode_point(double b, double s, double heads) {
     KernelPoint point{4 * b * heads * s * 128 / 10e15, 0, 0, 0, s};
     point.shared_s = 2 * b * s * 128 * 2 / 1e12;
@@ -48,7 +48,7 @@ KernelPoint decode_point(double b, double s, double heads) {
     return point;
 }
 
-/// Noise that is the same every time: between -1 and 1, by place.
+/// Deterministic noise between -1 and 1 by index.
 double noise(std::size_t i) { return std::sin(static_cast<double>(i * i + 3 * i)); }
 
 }  // namespace
@@ -64,7 +64,7 @@ TEST_CASE("a fit finds the constants that made the times") {
     CHECK(fit->law.math == approx(0.9).epsilon(0.01));
     CHECK(fit->law.memory == approx(0.7).epsilon(0.01));
     CHECK(fit->law.p == approx(2).epsilon(0.05));
-    CHECK(fit->law.vector == 1);  // nothing was said of it
+    CHECK(fit->law.vector == 1);  // the kernels have no vector work
     CHECK(fit->error_fitted < 0.005);
     CHECK(fit->error_held_out < 0.005);
     CHECK(fit->error_of_bound > 0.1);
@@ -109,7 +109,7 @@ TEST_CASE("a fit finds tiles, waves, splits and a warm cache") {
     CHECK(fit->law.memory == approx(0.75).epsilon(0.01));
     CHECK(fit->law.wave_s == approx(1e-6).epsilon(0.05));
     CHECK(fit->law.split_s == approx(2e-6).epsilon(0.05));
-    // the partial results are a few per cent of any time: what is left of the error hides their rate
+    // the partial results are only a few percent of the time, so the remaining error hides their rate
     CHECK(fit->law.partial == approx(2).epsilon(0.15));
     CHECK(fit->error_held_out < 0.01);
 }
@@ -172,7 +172,7 @@ TEST_CASE("attention has laws by heads where held out rows are nearer with them"
     const KernelPoint more = decode_point(8, 1024, 16);
     CHECK(seconds_of(*apart, more) == approx(seconds_of(of_many, more)).epsilon(0.02));
     CHECK(law_for(*apart, more).least == 2);
-    // of a product without tokens the rows are heads
+    // in a matmul without token dimension the rows are heads
     KernelPoint unsaid = more;
     unsaid.heads = 0;
     CHECK(law_for(*apart, unsaid).least == 2);
@@ -200,7 +200,7 @@ TEST_CASE("attention has laws by the size of heads where held out rows are neare
     const auto fit = fit_kernels(kernels);
     REQUIRE(fit);
     CHECK(fit->by == BandsBy::n);
-    REQUIRE(fit->bands.size() == 2);  // those of 192 are none, and count with the wider
+    REQUIRE(fit->bands.size() == 2);  // there are too few of 192, which count with the wider ones
     CHECK(fit->bands[0].most == 64);
     CHECK(fit->bands[1].most == 128);
     CHECK(fit->bands[1].sized.law.memory == approx(0.75).epsilon(0.02));
@@ -211,7 +211,7 @@ TEST_CASE("attention has laws by the size of heads where held out rows are neare
 }
 
 TEST_CASE("attention behind windows is worked off by all of the cache") {
-    // 128 keys are left of caches of up to 65,536, and each key of the cache takes 2 ns
+    // the window has 128 keys of caches with up to 65,536, and each key of the cache takes 2 ns
     const KernelLaw law{9e-6, 2e-9, 0.8, 1, 0.75, 1};
     std::vector<TimedKernel> kernels;
     for (double b = 1; b <= 512; b *= 2) {
@@ -229,16 +229,16 @@ TEST_CASE("attention behind windows is worked off by all of the cache") {
     CHECK(fit->error_held_out < 0.01);
     CHECK(fit->law.ramp_s == approx(2e-9).epsilon(0.02));
     for (const TimedKernel& kernel : kernels) CHECK(error_of(*fit, kernel) < 0.02);
-    // one that is not told of a cache has its keys
+    // without a known cache the depth is that of the keys
     CHECK(point_for(*fit, decode_point(1, 128, 4)).depth == 128);
-    // where only some look back through windows the depth is what they see
+    // if only some measurements have windows, the depth is that of the windows
     kernels.front().point.cache = 0;
     CHECK_FALSE(fit_kernels(kernels)->whole);
 }
 
 TEST_CASE("products have laws by rows where held out rows are nearer with them") {
     const KernelLaw of_tiles{9e-6, 2e-9, 0.7, 1, 0.75, 2};
-    KernelLaw of_vectors = of_tiles;  // a kernel without tiles: it starts sooner, and adds up in parallel
+    KernelLaw of_vectors = of_tiles;  // a kernel without tiles: it starts sooner, and adds in parallel
     of_vectors.fixed_s = 3e-6;
     of_vectors.ramp_s = 0;
     const KernelLaw quantising{2e-6, 0, 1, 1, 0.5};
@@ -279,7 +279,7 @@ TEST_CASE("products have laws by rows where held out rows are nearer with them")
     CHECK(rows_of_law(8) == std::pair(2.0, 8.0));
     CHECK(rows_of_law(9) == std::pair(9.0, 64.0));
     CHECK(rows_of_law(513) == std::pair(513.0, LawInUse::unlimited));
-    // several products in one kernel, of which no one size is known
+    // several matmuls in one kernel, so that there is no single size
     CHECK(rows_of_law(0) == std::pair(0.0, LawInUse::unlimited));
 
     std::vector<TimedKernel> quantised = timed(8, true);
@@ -303,7 +303,7 @@ TEST_CASE("a fit finds that waves are hidden behind the memory") {
             kernels.push_back({point, seconds_of(law, point)});
         }
     }
-    // 164 waves of 6 us, although their 4 keys are read in 134 us: and no more with 256 keys, which take 2.9 ms
+    // 164 waves of 6 us, although the 4 keys are read in 134 us; with 256 keys, the 2.9 ms of reads dominate
     CHECK(seconds_of(law, decode_point(16384, 4, 8)) == approx(5e-6 + 164 * 6e-6).epsilon(0.01));
     CHECK(seconds_of(law, decode_point(16384, 256, 8)) ==
           approx(5e-6 + 16384.0 * (256 + 8) * 512 / 0.75e12).epsilon(0.02));
@@ -316,7 +316,7 @@ TEST_CASE("a fit finds that waves are hidden behind the memory") {
 }
 
 TEST_CASE("what fits a cache may be as fast as a cache is") {
-    // all of it at six times the main memory's rate, and 2 us
+    // all data at six times the rate of main memory, and 2 us
     std::vector<TimedKernel> kernels;
     for (double bytes = 1e5; bytes < 3e9; bytes *= 1.5) {
         KernelPoint point{0, 0, bytes / 1e12, 0, 0};
@@ -328,13 +328,13 @@ TEST_CASE("what fits a cache may be as fast as a cache is") {
     CHECK(fit->left_out == 0);
     CHECK(fit->law.cache == approx(6).epsilon(0.1));
     CHECK(fit->law.memory == approx(0.8).epsilon(0.02));
-    // of what fits none it is wrong
+    // for data that does not fit into any cache, this is invalid
     for (TimedKernel& kernel : kernels) kernel.point.fill += 2;
     CHECK(fit_kernels(kernels)->left_out > 5);
 }
 
 TEST_CASE("kernels without products have factors by rows and columns") {
-    // a library that takes 1.5 times as long for rows of 4096 and more, whatever their number
+    // a library that takes 1.5 times as long for 4096 and more columns, with any number of rows
     const KernelLaw law{3e-6, 0, 1, 1, 0.75};
     std::vector<TimedKernel> rows;
     for (double r = 1; r <= 16384; r *= 2) {
@@ -435,7 +435,7 @@ TEST_CASE("a time may be that of several kernels of one law") {
     CHECK(fit->law.fixed_s == approx(3e-6).epsilon(0.05));
     CHECK(fit->law.memory == approx(0.7).epsilon(0.02));
     CHECK(fit->error_fitted < 0.005);
-    // the same rows with what ran beside forgotten are another law
+    // without the kernels in the same time, the measurements result in another model
     for (TimedKernel& kernel : kernels) kernel.more.clear();
     CHECK(fit_kernels(kernels)->error_fitted > 0.05);
 }
@@ -444,7 +444,8 @@ TEST_CASE("noise stays noise, in any order, and a fraction of math that nothing 
     std::vector<TimedKernel> kernels;
     for (std::size_t i = 1; i <= 60; ++i) {
         const double memory = 1e-6 * std::pow(1.2, static_cast<double>(i));
-        // a thousandth of the time is math, and its size goes with the noise: what a fit would take it to explain
+        // matmuls are a thousandth of the time and correlated with the noise, so that a fit would use them to explain
+        // it
         const double math = memory / 1e3 * (1 + 0.9 * noise(i));
         kernels.push_back({{math, 0, memory, 0, 0}, (2e-6 + memory / 0.8) * (1 + 0.03 * noise(i))});
     }
@@ -462,7 +463,7 @@ TEST_CASE("noise stays noise, in any order, and a fraction of math that nothing 
 TEST_CASE("rows that cannot be right are left out, and wild ones do not bend the law") {
     const KernelLaw law{3e-6, 0, 0.9, 1, 0.7, 2};
     std::vector<TimedKernel> kernels = made_by(law);
-    kernels[3].time_s *= 1e6;    // microseconds taken for seconds
+    kernels[3].time_s *= 1e6;    // microseconds instead of seconds
     kernels[20].time_s /= 1000;  // faster than any bound
     kernels[10].time_s *= 4;     // a disturbed run
     kernels[25].time_s *= 3;
@@ -477,7 +478,7 @@ TEST_CASE("rows that cannot be right are left out, and wild ones do not bend the
 }
 
 TEST_CASE("the same kernel timed again is not what an error held out is measured by") {
-    // ten kernels whose times follow no law of theirs, each timed five times
+    // ten kernels with times that fit no model, each timed five times
     std::vector<TimedKernel> kernels;
     for (std::size_t i = 0; i < 10; ++i) {
         const double memory = 1e-3 * static_cast<double>(1 + i);
@@ -505,7 +506,7 @@ TEST_CASE("factors by size are taken where held out rows are nearer with them") 
             for (double n = 128; n <= 8192; n *= 2) {
                 for (double k = 128; k <= 8192; k *= 2) {
                     const KernelPoint point = product_point(m, n, k, 0);
-                    // of few rows a slower kernel, as no term of the law has it
+                    // kernels with few rows are slower, which no term of the model describes
                     kernels.push_back({point, seconds_of(law, point) * (m <= 16 && n >= 1024 ? narrow : 1)});
                 }
             }
@@ -518,7 +519,8 @@ TEST_CASE("factors by size are taken where held out rows are nearer with them") 
     const auto stepped = fitted(1.3);
     REQUIRE(stepped);
     REQUIRE_FALSE(stepped->factors.logs.empty());
-    CHECK(stepped->error_held_out < 0.05);  // without factors 0.08 at the least: a third of the rows is off by 30 %
+    // without factors it is at least 0.08, because a third of the measurements deviates by 30 %
+    CHECK(stepped->error_held_out < 0.05);
     CHECK(stepped->error_fitted < 0.05);
     const KernelPoint point = product_point(4, 4096, 4096, 0);
     CHECK(seconds_of(*stepped, point) == approx(1.3 * seconds_of(law, point)).epsilon(0.05));

@@ -11,7 +11,7 @@ using namespace roofline::core;
 
 namespace {
 
-/// 2 bytes an element on 100 TFLOP/s and 1 TB/s.
+/// 2 bytes per element, with 100 TFLOP/s and 1 TB/s.
 KernelPoint matmul_point(double m, double n, double k) {
     KernelPoint point{2 * m * n * k / 100e12, 0, 2 * (m * k + k * n + m * n) / 1e12, 0, k};
     point.m = m;
@@ -20,13 +20,13 @@ KernelPoint matmul_point(double m, double n, double k) {
     return point;
 }
 
-/// The logarithm of what a library takes longer, or less long, at some sizes: waves of about seven doublings.
+/// The logarithm of a library's deviation by size: oscillations with a period of about seven doublings.
 double choice(double n, double k) { return 0.4 * std::sin(0.9 * std::log2(n)) * std::sin(0.9 * std::log2(k)); }
 
 const KernelLaw smooth_law{2e-6, 0, 0.8, 1, 0.8, 2};
 
-/// Products of every m and every `each`th of 11 n and 11 k, by that law, `slower` and with what `quirk` adds to the
-/// logarithm.
+/// Matmuls with every m and every `each`th of 11 n and 11 k, by that model, slower by a factor of `slower` and with the
+/// logarithm of `quirk`.
 template <class Quirk>
 std::vector<TimedKernel> timed_products(std::size_t each, double slower, Quirk&& quirk) {
     std::vector<TimedKernel> kernels;
@@ -67,8 +67,8 @@ TEST_CASE("on a grid each fold holds out about a fifth of every size") {
     }
     // all m of a shape are held out together
     for (const TimedKernels& fold : in_folds(all, folds)) CHECK(fold.size() % 3 == 0);
-    // shapes that are no grid are shared out as well: each n with a depth of its own, so that ranks alone would take
-    // them all
+    // shapes that are not a grid are distributed evenly as well: each n has its own depth, so that ranks alone would
+    // put all of them in one fold
     std::vector<TimedKernel> diagonal;
     for (double size = 1; size <= 30; ++size)
         diagonal.push_back({matmul_point(1, 64 * size, 64 * std::fmod(3 * size, 31)), 1});
@@ -82,7 +82,7 @@ TEST_CASE("on a grid each fold holds out about a fifth of every size") {
     FoldsOfShapes known;
     for (const auto& [shape, fold] : folds) known[shape] = (fold + 1) % kernel_folds;
     CHECK(folds_of(all, known) == known);
-    // of a single shape each fifth row is held out
+    // with a single shape, every fifth row is held out
     const TimedKernels three(all.begin(), all.begin() + 3);
     const auto single = in_folds(three, folds_of(three));
     CHECK(single[0].size() == 1);
@@ -101,7 +101,7 @@ TEST_CASE("few rows have the laws of a relative that chooses alike, with what th
     CHECK(like->rows == 54);
     CHECK(like->law == relative->fit.law);
     CHECK(like->error_held_out < 0.8 * own->error_held_out);
-    // shapes that the few have not
+    // shapes that are not among the few measurements
     double by_own = 0;
     double by_like = 0;
     double rows = 0;
@@ -110,16 +110,16 @@ TEST_CASE("few rows have the laws of a relative that chooses alike, with what th
         by_like += error_of(*like, kernel);
         ++rows;
     }
-    CHECK(by_like / rows < 0.08);  // waves of e^0.4 between corners two doublings apart
+    CHECK(by_like / rows < 0.08);  // oscillations with amplitude e^0.4 between grid points two doublings apart
     CHECK(by_like < 0.5 * by_own);
-    // without rows enough, or of kernels that are no products, there is none
+    // empty for too few measurements, or kernels that are not matmuls
     CHECK_FALSE(fit_like(*relative, {few.begin(), few.begin() + 7}));
     std::vector<TimedKernel> others(20, {KernelPoint{0, 0, 1e-6, 0, 0}, 3e-6});
     CHECK_FALSE(fit_like(*relative, others));
 }
 
 TEST_CASE("a shape that is held out is so among the relative's rows as well") {
-    // a relative that knows all of its shapes, and takes those that it has not seen for half as long again
+    // a model that includes all of its shapes, and predicts 1.5 times the time for those that were held out
     const auto kernels = timed_products(1, 1, [](double, double) { return 0.0; });
     TimedKernels all;
     for (const TimedKernel& kernel : kernels) all.push_back(&kernel);
@@ -155,9 +155,9 @@ TEST_CASE("laws of few rows are a relative's where that is nearer, and say whose
     };
     add("a", "one 1.0", timed_products(1, 1, choice));
     add("a", "two 1.0", timed_products(7, 1.2, choice));
-    // as few, that choose otherwise
+    // equally few measurements of a library that chooses differently
     add("a", "three 1.0", timed_products(7, 1.2, [](double n, double k) { return -choice(n, k); }));
-    add("b", "one 1.0", timed_products(7, 1.2, choice));  // no machine of the catalogue
+    add("b", "one 1.0", timed_products(7, 1.2, choice));  // not a machine of the catalogue
     KernelLawsFit fit = fit_kernel_laws(samples);
     REQUIRE(fit.calibrations.size() == 2);
     const auto& kernels = fit.calibrations.front().kernels;
@@ -169,7 +169,7 @@ TEST_CASE("laws of few rows are a relative's where that is nearer, and say whose
     CHECK(kernels[2].fit.law == kernels[0].fit.law);
     CHECK(kernels[2].fit.factors != kernels[0].fit.factors);
     CHECK(fit.calibrations.back().kernels.front().like.empty());
-    // and so does the file
+    // the file preserves it
     const auto read = parse_calibration(calibration_text(fit.calibrations.front()), "a.toml");
     REQUIRE(read);
     CHECK(read->kernels[2].like == "one 1.0");

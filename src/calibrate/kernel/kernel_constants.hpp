@@ -1,5 +1,4 @@
-// The constants of a kernel's law: one table behind the files that hold them, their rounding, their fit and their
-// report.
+// The parameters of a kernel model: the table that defines them for files, rounding, fits and reports.
 #pragma once
 
 #include <array>
@@ -10,47 +9,49 @@
 
 namespace roofline::core {
 
-/// fixed + ramp * depth + ((math_s/math)^p + (vector_s/vector)^p + (memory_s/memory)^p + other_s^p)^(1/p). With no
-/// fixed cost, no ramp and fractions of 1 it is the lower bound at p = infinity (everything overlaps) and the upper
-/// bound at p = 1 (nothing does). Reads and writes may have fractions of their own, and what fits a cache another.
+/// fixed + ramp * depth + ((math_s/math)^p + (vector_s/vector)^p + (memory_s/memory)^p + other_s^p)^(1/p). With fixed
+/// and ramp 0 and fractions of 1 it is the lower bound for p = infinity (perfect overlap) and the no-overlap time for p
+/// = 1. Reads and writes may have separate fractions, and data that fits into a cache may have another.
 ///
-/// With `tiled`, a product's result is cut into tiles, and its depth into splits, that cores work off in whole waves:
-/// the math is that of full waves, the ramp is that of one split, and there are the costs of further waves and of
-/// adding up the splits. Of the tilings a library has, the law takes the cheapest; with `by_rows`, the one that the
-/// rows alone decide.
+/// With `tiled`, the result of a matmul is divided into tiles and its depth into splits, which the cores compute in
+/// whole waves: the matmul time is that of full waves, the ramp is that of one split, and further waves and the
+/// addition of the splits have a cost. The model uses the cheapest of a library's tilings, or with `by_rows` the one
+/// that the number of rows determines.
 ///
-/// A constant that has the value given here says nothing.
+/// A parameter with its default value has no effect.
 struct KernelLaw {
-    double fixed_s = 0;  ///< what a kernel takes that has next to nothing to do: its launch, its first and last access
-    double ramp_s =
-        0;            ///< for every element of the depth: one result is added up in order, however many units there are
-    double math = 1;  ///< fraction of the matrix units' rate that is achieved
+    double fixed_s = 0;  ///< time of a kernel without work: its launch, its first and last memory access
+    /// Per element of the depth: the elements of one result are added sequentially, regardless of the number of units.
+    double ramp_s = 0;
+    double math = 1;  ///< achieved fraction of the matrix units' rate
     double vector = 1;
     double memory = 1;
     double p = std::numeric_limits<double>::infinity();  ///< at least 1
-    double write = 0;                                    ///< the fraction for writes; 0: that of memory
-    double warm = 0;   ///< share of the largest cache below which programs find their data there; 0: they never do
-    double cache = 1;  ///< rate of that cache over the main memory's
+    double write = 0;                                    ///< fraction for writes; 0: that of memory
+    double warm = 0;   ///< fraction of the largest cache below which programs find their data there; 0: never
+    double cache = 1;  ///< rate of that cache over that of main memory
     bool tiled = false;
-    double split_s = 0;   ///< once, when the depth is split: a second kernel adds up
-    double wave_s = 0;    ///< for every wave after the first: the start and the end of its tiles
-    bool hidden = false;  ///< waves are a resource as others are: each takes wave_s, and overlaps with what p says
-    double partial = 1;   ///< rate of partial results over the main memory's; above 1, since caches keep them
-    double busy = 0;  ///< share of the cores that must have a tile for the memory's full rate; 0: any number draws it
-    bool by_rows = false;  ///< the rows of the result alone decide its tiles, and the depth is never split
-    double row_s = 0;      ///< for every row that a core works off, in kernels without products
-    double share =
-        0;  ///< the most heads that one read of keys and values serves; 0: any number. Of more, each reads them
-    double reread = 1;  ///< rate of reading them again over the main memory's; above 1, since caches keep them
+    double split_s = 0;   ///< once, if the depth is split: a second kernel adds the partial results
+    double wave_s = 0;    ///< for every wave after the first: start and end of its tiles
+    bool hidden = false;  ///< waves are a separate resource: each takes wave_s, and p determines the overlap
+    double partial = 1;   ///< rate of partial results over that of main memory; above 1 because caches hold them
+    /// Fraction of the cores that must have a tile to achieve the full memory rate; 0: a single tile is enough.
+    double busy = 0;
+    bool by_rows = false;  ///< the number of rows determines the tiles, and the depth is never split
+    double row_s = 0;      ///< for every row of a core, in kernels without matmuls
+    /// Largest number of heads that share one read of keys and values; more heads read them separately. 0: any number.
+    double share = 0;
+    /// Rate of these repeated reads over that of main memory; above 1 because caches hold the data.
+    double reread = 1;
 
     bool operator==(const KernelLaw&) const = default;
 };
 
-/// The most that a cache's rate is taken to be over the main memory's.
+/// Upper limit of a cache's rate over that of main memory in fits.
 inline constexpr double fastest_cache = 16;
 
-/// A constant's place among those that least squares find: first the costs in seconds, then the slowdowns, each one
-/// over a rate.
+/// Index of a parameter among those that least squares determine: first the times in seconds, then the slowdowns, which
+/// are reciprocals of rates.
 enum KernelSlope : std::size_t {
     fixed_slope,
     ramp_slope,
@@ -64,35 +65,37 @@ enum KernelSlope : std::size_t {
     cache_slope,
     partial_slope,
     reread_slope,
-    kernel_constant_count,  ///< also that of a constant with no place: the search tries some of its values
+    /// Also the index of parameters that least squares do not determine: the search tries some values.
+    kernel_constant_count,
 };
 inline constexpr KernelSlope first_slowdown = math_slope;
 inline constexpr KernelSlope no_slope = kernel_constant_count;
 
 enum class ConstantKind {
-    us,  ///< a cost in seconds, in files in microseconds
+    us,  ///< a time in seconds; microseconds in files
     ns,
     number,
-    fraction,  ///< of a rate that nothing exceeds: at most 1, or expected times would be below their bound
-    multiple,  ///< of the main memory's rate, which caches exceed, or of something else: above 0
+    /// Of a rate that cannot be exceeded: at most 1, because otherwise expected times could be below their bound.
+    fraction,
+    multiple,  ///< of main memory's rate, which caches exceed, or of another quantity: above 0
     exponent,  ///< at least 1
     flag,
 };
 
-/// Everything the program knows about a constant but what the law does with it.
+/// Everything about a parameter except its effect in the model.
 struct KernelConstant {
     std::string_view key;  ///< in files
     ConstantKind kind;
     std::variant<double KernelLaw::*, bool KernelLaw::*> member;
-    bool (*used)(const KernelLaw&);  ///< a law of other terms has no place for it
+    bool (*used)(const KernelLaw&);  ///< whether a model with these terms has the parameter
     KernelSlope slope = no_slope;
-    std::string_view name{};  ///< in answers of `roofline fit`; "": they leave it out
-    double most = 64;         ///< that least squares take a multiple to be
+    std::string_view name{};  ///< in the output of `roofline fit`; "": omitted
+    double most = 64;         ///< upper limit of a multiple in least squares
 
-    /// Of what is no flag.
+    /// Only for parameters that are not flags.
     [[nodiscard]] double& of(KernelLaw& law) const { return law.**std::get_if<0>(&member); }
     [[nodiscard]] double of(const KernelLaw& law) const { return law.**std::get_if<0>(&member); }
-    /// So many of a file's units are one of the law's.
+    /// Units of the file per unit of the model.
     [[nodiscard]] double per_unit() const {
         return kind == ConstantKind::us ? 1e6 : kind == ConstantKind::ns ? 1e9 : 1;
     }

@@ -10,7 +10,7 @@ namespace roofline::core {
 
 namespace {
 
-/// What a time says of the factors of its products.
+/// What a time implies for the shape corrections of its matmuls.
 SizedDeviation deviation_of(const KernelFit& fit, const TimedKernel& kernel) {
     SizedDeviation all;
     double seconds = kernel.before_s;
@@ -48,7 +48,7 @@ void widen_range(SizeRange& range, const SizeRange& other) {
 
 namespace {
 
-/// Takes the sizes of another kernel into the ranges. In files they are whole.
+/// Includes the sizes of another kernel in the ranges. Files contain whole numbers.
 void widen(KernelFit& fit, const KernelPoint& point) {
     const ProductSizes sizes = asked_sizes(fit, point);
     for (std::size_t i = 0; i < size_count; ++i) {
@@ -60,14 +60,14 @@ void widen(KernelFit& fit, const KernelPoint& point) {
 
 double band_size(BandsBy by, const KernelPoint& point) {
     if (by == BandsBy::n) return point.n;
-    // of attention to a product without tokens all rows are heads
+    // in attention without token dimension, all rows are heads
     return by == BandsBy::heads && point.heads > 0 ? point.heads : point.m;
 }
 
 namespace {
 
-/// The same with its depth in parts, as many products whose results are added up. Not rounded up, so that times have no
-/// step here.
+/// Returns the point with its depth divided into parts, as a larger batch of matmuls whose results are added. The
+/// number of parts is not rounded, so that times are continuous.
 KernelPoint in_parts(const KernelPoint& point, double deepest) {
     const double parts = point.depth / deepest;
     KernelPoint cut = point;
@@ -148,8 +148,8 @@ double seconds_of(const KernelFit& fit, const KernelPoint& point) {
     const KernelLaw& law = law_for(fit, point).law;
     const bool of_vector = (point.m == 1 || point.n == 1) && point.batch == 1;
     if (!(of_vector && deepest > 0 && point.depth > deepest) || !law.tiled || law.by_rows) return seconds;
-    // A product with a vector is done by kernels without tiles, which take what they read: beyond the greatest depth
-    // that was measured it grows by that, where tiles of 64 columns would compute 63 of them for nothing.
+    // Matrix-vector products use kernels without tiles, whose time is that of their reads. Beyond the largest measured
+    // depth the time therefore grows with the bound, while in tiles of 64 columns 63 would be computed in vain.
     KernelPoint measured = point;
     const double share = deepest / point.depth;
     measured.depth = deepest;
@@ -212,7 +212,7 @@ KernelLaw rounded(KernelLaw law) {
     for (const KernelConstant& each : kernel_constants) {
         if (each.kind == ConstantKind::flag) continue;
         double& value = each.of(law);
-        // what no clock could tell from nothing is nothing
+        // a time that cannot be measured is 0
         const double least = each.kind == ConstantKind::us ? 1e-10 : each.kind == ConstantKind::ns ? 1e-15 : 0;
         value = value < least ? 0 : four_digits(value * each.per_unit()) / each.per_unit();
     }

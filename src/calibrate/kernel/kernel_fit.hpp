@@ -1,5 +1,5 @@
-// Laws of kernels as they are kept: constants by heads or rows, factors by size, what they were fitted to and how far
-// off they are.
+// Fitted kernel models: parameters, bands of heads or rows, shape corrections, the range of the measurements and the
+// errors.
 #pragma once
 
 #include <array>
@@ -14,29 +14,29 @@
 
 namespace roofline::core {
 
-/// A law with the factors on its times.
+/// A model with shape corrections.
 struct SizedLaw {
-    KernelLaw law;          ///< as calibration_text() writes it: to four digits
-    SizeFactors factors{};  ///< none where they improve no held out row
+    KernelLaw law;          ///< rounded to four digits, as calibration_text() writes it
+    SizeFactors factors{};  ///< empty if they do not reduce the held-out error
 
     bool operator==(const SizedLaw&) const = default;
 };
 
-/// What laws of one class may differ by. Libraries have other kernels for one row than for as many as one tile of a
-/// product takes, and for more.
+/// The quantity by which the models of one class may differ. Libraries use different kernels for a single row, for as
+/// many rows as one tile of a matmul has, and for more.
 enum class BandsBy : std::uint8_t {
-    heads,  ///< of queries to the same keys, in attention; where that is not known, the rows of the product
-    n,      ///< the columns of a product's result: the size of a head, in attention
-    m,      ///< the rows of a product's result
+    heads,  ///< query heads with the same keys, in attention; the rows of the matmul if this number is unknown
+    n,      ///< columns of a matmul's result: the size of a head in attention
+    m,      ///< rows of a matmul's result
 };
 inline constexpr std::array<BandsBy, 3> all_bands{BandsBy::heads, BandsBy::n, BandsBy::m};
-/// As calibration files and answers have it.
+/// Returns the name in calibration files and answers.
 [[nodiscard]] constexpr std::string_view bands_name(BandsBy by) {
     return by == BandsBy::heads ? "heads" : by == BandsBy::n ? "n" : "m";
 }
-/// How many of them a kernel has; 0 where it is not known.
+/// Returns the size of a kernel by which bands differ; 0 if it is unknown.
 [[nodiscard]] double band_size(BandsBy by, const KernelPoint& point);
-/// A law for at most so many of them.
+/// A model for sizes up to `most`.
 struct BandLaw {
     double most = 0;
     SizedLaw sized;
@@ -44,7 +44,7 @@ struct BandLaw {
     bool operator==(const BandLaw&) const = default;
 };
 
-/// The least and the greatest of a size among the kernels that a law was fitted to; 0 where it is not known.
+/// Range of a size among the kernels that a model was fitted to; 0 if it is unknown.
 struct SizeRange {
     double least = 0;
     double most = 0;
@@ -53,86 +53,87 @@ struct SizeRange {
 };
 
 struct KernelFit {
-    KernelLaw law;                     ///< of all kernels that no band has a law for
-    std::optional<KernelLaw> first{};  ///< of kernels that ran first in the same times
+    KernelLaw law;                     ///< for all kernels outside of the bands
+    std::optional<KernelLaw> first{};  ///< of kernels that precede the others in the same measured times
     SizeFactors factors{};
     BandsBy by = BandsBy::heads;
-    /// Attention behind windows is worked off by all of the cache: its depth is that of the cache.
+    /// Windowed attention processes the whole KV cache: its depth is the length of the cache.
     bool whole = false;
-    std::vector<BandLaw> bands{};  ///< ascending; none where they make held out rows no nearer
+    std::vector<BandLaw> bands{};  ///< ascending; empty if they do not reduce the held-out error
     std::int64_t rows = 0;
-    std::int64_t left_out =
-        0;               ///< that cannot be right: faster than half their bound, 30 times off the law of the others
-    double least_s = 0;  ///< of the measured times
+    /// Measurements that must be wrong: faster than half their bound, or off by a factor of 30 from the model of
+    /// the others.
+    std::int64_t left_out = 0;
+    double least_s = 0;  ///< range of the measured times
     double most_s = 0;
     std::array<SizeRange, size_count> ranges{};  ///< of the sizes of sizes_of()
     // means of |predicted - measured| / measured
-    double error_fitted = 0;              ///< of the rows that it was fitted to
-    double error_held_out = 0;            ///< of every fifth in turn, by shape, by the law of the others
-    double error_of_bound = 0;            ///< of the lower bound: what is had without constants
-    std::optional<double> error_carried;  ///< of all rows, by the law of the machine's nearest relative
+    double error_fitted = 0;              ///< on the measurements of the fit
+    double error_held_out = 0;            ///< held-out by shape: each fifth is predicted by the model of the others
+    double error_of_bound = 0;            ///< of the lower bound, which needs no parameters
+    std::optional<double> error_carried;  ///< on all measurements, by the model of the nearest calibrated machine
 
     bool operator==(const KernelFit&) const = default;
 };
 
-/// Sizes as a fit's ranges have them: those of the kernel itself, and not of parts that its depth is worked off in; 0
-/// for one that the kernel does not tell.
+/// Returns the sizes that are compared with a fit's ranges: those of the kernel itself, before its depth is split by
+/// point_for(); 0 for a size that the kernel does not have.
 [[nodiscard]] ProductSizes asked_sizes(const KernelFit& fit, KernelPoint point);
-/// Widens a range to hold the other as well.
+/// Extends a range so that it contains the other.
 void widen_range(SizeRange& range, const SizeRange& other);
 
-/// The point as the fit's laws take it. A depth beyond the greatest that was measured is worked off in parts of that
-/// depth where the law's library splits depths and that is faster: as many splits as there were of the longest, each no
-/// longer, and further ones.
+/// Returns the point for which the fit's models are evaluated. If the depth exceeds the largest measured depth, the
+/// library splits the depth and this is faster, it is divided into parts of that depth: each is split as the longest
+/// measured one.
 [[nodiscard]] KernelPoint point_for(const KernelFit& fit, KernelPoint point);
 
-/// The law that a kernel has by its heads, columns or rows, and its factors.
+/// The model and the shape corrections that apply to a kernel's heads, columns or rows.
 struct LawInUse {
     const KernelLaw& law;
     const SizeFactors& factors;
-    double least = 0;         ///< that it is for; 0: any
-    double most = unlimited;  ///< that it is for
+    double least = 0;         ///< smallest size that it applies to; 0: any
+    double most = unlimited;  ///< largest size that it applies to
 
     static constexpr double unlimited = std::numeric_limits<double>::infinity();
 };
 [[nodiscard]] LawInUse law_for(const KernelFit& fit, const KernelPoint& point);
 
-/// A band's law fades out beyond the most that it is for, so that no size is where one law ends and another, fitted to
-/// other kernels, begins: of rows up to twice as many, of heads and their columns up to a quarter more, since kernels
-/// are compiled for some of these and the next size that is measured has others. At the latest at the most of the next
-/// band.
+/// Returns the size at which the model of a band has no more influence. Above the largest size of a band its model is
+/// blended into the next one, so that the time is continuous although the two were fitted to different kernels: over a
+/// factor of 2 for rows, and of 1.25 for heads and columns, since kernels are compiled for particular numbers of these.
+/// The blending ends at the largest size of the next band at the latest.
 [[nodiscard]] double faded_at(BandsBy by, double most, double next_most);
-/// The law of the band below that a kernel still has a share of.
+/// The model of the band below that still influences a kernel.
 struct FadingLaw {
     LawInUse used;
-    double share = 0;  ///< of the logarithm of the time: 1 at the most of its band, 0 at faded_at()
+    double share = 0;  ///< weight in the logarithm of the time: 1 at the largest size of its band, 0 at faded_at()
 };
 [[nodiscard]] std::optional<FadingLaw> fading_law(const KernelFit& fit, const KernelPoint& point);
 
-/// Seconds of a kernel, as point_for() has it, by one law: its times the factor of the kernel's size, which never puts
-/// it below its bound.
+/// Returns the seconds of a kernel, as returned by point_for(), by one model: its time with the shape correction, but
+/// not below its bound.
 [[nodiscard]] double seconds_of(const LawInUse& used, const KernelPoint& point);
 
-/// Seconds of a kernel by its law, and by the one that fades out.
+/// Returns the seconds of a kernel by its model and by the one that is blended with it.
 [[nodiscard]] double seconds_of(const KernelFit& fit, const KernelPoint& point);
 
-/// Seconds of all that was timed together.
+/// Returns the seconds of all kernels that were timed together.
 [[nodiscard]] double seconds_of(const KernelFit& fit, const TimedKernel& kernel);
 
-/// |predicted - measured| / measured of the whole time.
+/// predicted - measured| / measured of the whole time.
 [[nodiscard]] double error_of(const KernelFit& fit, const TimedKernel& kernel);
 [[nodiscard]] double sum_of_errors(const KernelFit& fit, const TimedKernels& kernels);
 
-/// The lower bound of all that was timed together, without what is known.
+/// Returns the lower bound of all kernels that were timed together, without `before_s`.
 [[nodiscard]] double bound_of(const TimedKernel& kernel);
 
-/// Fills in what the fit was fitted to, and how far off it and the bound are there.
+/// Sets the ranges of the measurements, and the errors of the fit and of the bound on them.
 void describe(KernelFit& fit, const TimedKernels& kernels);
 
-/// What kernels tell of factors on top of a fit's own: of those of any grain.
+/// Returns the deviations of the kernels from a fit, from which additional shape corrections of any grain are fitted.
 [[nodiscard]] std::vector<SizedDeviation> deviations_from(const KernelFit& fit, const TimedKernels& kernels);
 
-/// Constants to the four digits that calibration files have.
+/// Rounds the parameters to the four digits of calibration files.
 [[nodiscard]] KernelLaw rounded(KernelLaw law);
 
 }  // namespace roofline::core

@@ -8,7 +8,7 @@ namespace roofline::core {
 
 namespace {
 
-/// Laws that take so many microseconds, whatever they are asked.
+/// Models with a constant time of `us` microseconds.
 SizedLaw taking(double us) {
     SizedLaw sized;
     sized.law.fixed_s = us * 1e-6;
@@ -45,7 +45,7 @@ TEST_CASE("laws by rows meet: one fades out while the rows double") {
     CHECK(40 == us(32));
     CHECK(60 == us(32 * std::sqrt(2)));
     CHECK(90 == us(64));
-    // a row more is never a cliff: 4^(log2(9/8)) at the most
+    // one more row never causes a jump: at most 4^(log2(9/8))
     for (double rows = 8; rows < 64; rows += 1) {
         CHECK(us_of(fit, rows + 1) < us_of(fit, rows) * 1.27);
         CHECK(us_of(fit, rows + 1) >= us_of(fit, rows) * (1 - 1e-12));

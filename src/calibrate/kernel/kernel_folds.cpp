@@ -8,12 +8,12 @@ namespace {
 
 KernelShape shape_of(const TimedKernel& kernel) {
     const KernelPoint& point = kernel.point;
-    if (!kernel.more.empty()) return {point.n, point.depth, 0};  // layers of as many groups as there happen to be
+    if (!kernel.more.empty()) return {point.n, point.depth, 0};  // layers differ in their number of groups
     if (point.n > 0) return {point.n, point.depth, point.batch};
     return {bound_of(point), point.math_s, point.depth};
 }
 
-/// Each of a shape's sizes as its rank among those there are.
+/// The rank of each of a shape's sizes among all values of that size.
 class SizeRanks {
 public:
     explicit SizeRanks(const FoldsOfShapes& shapes) {
@@ -28,7 +28,8 @@ public:
         }
     }
 
-    /// Every fifth along each size, and on a grid never the same along two of them.
+    /// Assigns every fifth value of each size to the same fold, so that on a grid the pattern differs between any two
+    /// sizes.
     [[nodiscard]] std::size_t fold_of(const KernelShape& shape) const {
         return (rank(0, std::get<0>(shape)) + 2 * rank(1, std::get<1>(shape)) + 3 * rank(2, std::get<2>(shape))) %
                kernel_folds;
@@ -53,7 +54,7 @@ FoldsOfShapes folds_of(const TimedKernels& kernels, const FoldsOfShapes& known) 
     for (auto& [shape, fold] : folds) {
         const auto found = known.find(shape);
         fold = found == known.end() ? ranks.fold_of(shape) : found->second;
-        // where shapes are no grid, folds are filled alike all the same
+        // if the shapes are not a grid, this keeps the folds balanced
         const auto least = std::min_element(taken.begin(), taken.end());
         if (found == known.end() && taken[fold] > *least + 1) fold = static_cast<std::size_t>(least - taken.begin());
         ++taken[fold];

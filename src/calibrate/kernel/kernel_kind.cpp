@@ -21,13 +21,14 @@ std::string operand_dtypes(const Program& local, const Op& product) {
     return text;
 }
 
-/// Whether one row looks back on others: a decode step. A row that has none but itself is a prefill of one token.
+/// Returns whether a single row attends to others: a decode step. A row that attends only to itself is a prefill of one
+/// token.
 bool looks_back(const MaskedPlane& plane, const Sizes& sizes) {
     const auto columns = sizes.find(plane.columns);
     return mask_case(plane, sizes).rows == MaskCase::Rows::one && (columns == sizes.end() || columns->second > 1);
 }
 
-/// Whether a mask leaves anything out: the one token of a decode step looks back on all there is.
+/// Returns whether a mask excludes anything. It does not in a decode step, whose token attends to the whole context.
 bool masks(const Program& local, const KernelWork& kernel) {
     return std::any_of(kernel.statements.begin(), kernel.statements.end(), [&](const Statement* statement) {
         return std::any_of(statement->ops.begin(), statement->ops.end(), [&](const Op& op) {
@@ -38,15 +39,14 @@ bool masks(const Program& local, const KernelWork& kernel) {
     });
 }
 
-/// The number of groups may be shared out after the rows went into them: `dim` is that of which a chip has all or a
-/// part.
+/// The number of groups may be sharded after the rows were dispatched: `dim` is the dimension without its shard.
 bool groups_by(const Op& op, const std::string& dim) {
     const FunctionInfo* function = op.kind == OpKind::apply ? find_function(op.function) : nullptr;
     return function != nullptr && function->kind == FunctionKind::dispatch && !op.along.empty() &&
            symbol_of(op.along.front()).dim == dim;
 }
 
-/// True when rows are put into groups of which `dim` is the number, one for each expert.
+/// Returns whether rows are dispatched to groups that `dim` numbers, one per expert.
 bool counts_groups(const Block& block, const std::string& dim) {
     return std::any_of(block.nodes.begin(), block.nodes.end(), [&](const Node& node) {
         if (const auto* inner = std::get_if<Block>(&node)) return counts_groups(*inner, dim);
@@ -63,7 +63,7 @@ bool is_grouped(const Program& program, const KernelWork& kernel) {
     });
 }
 
-/// The narrower dtype of at most 8 bits that a kernel converts to and does nothing else.
+/// Returns the dtype of at most 8 bits that a kernel converts to, if it does nothing else.
 std::optional<Dtype> quantised_dtype(const Program& local, const KernelWork& kernel) {
     std::optional<Dtype> narrow;
     for (const Statement* statement : kernel.statements) {
@@ -88,7 +88,7 @@ bool multiplies(const Block& block, ValueId value) {
     });
 }
 
-/// A library that quantises for a product finds the scales, too; a conversion by itself has them.
+/// A library that quantizes for a matmul also computes the scales; in a conversion alone they are given.
 bool for_product(const Program& local, const KernelWork& kernel) {
     return std::any_of(kernel.statements.begin(), kernel.statements.end(), [&](const Statement* statement) {
         return std::any_of(statement->ops.begin(), statement->ops.end(),
@@ -96,7 +96,7 @@ bool for_product(const Program& local, const KernelWork& kernel) {
     });
 }
 
-/// Whether a function is applied of which `is` holds.
+/// Returns whether the kernel applies a function that `is` accepts.
 template <class Is>
 bool applies(const KernelWork& kernel, Is&& is) {
     return std::any_of(kernel.statements.begin(), kernel.statements.end(), [&](const Statement* statement) {
@@ -107,7 +107,7 @@ bool applies(const KernelWork& kernel, Is&& is) {
     });
 }
 
-/// Whether it goes over each row twice: for what all of the row says, then for each element.
+/// Returns whether the function passes over each row twice: for the row's statistics, and for each element.
 bool normalises(const FunctionInfo& function) {
     return function.kind == FunctionKind::keep && function.statistics.rounds > 0;
 }
@@ -120,7 +120,7 @@ bool is_transcendental(const FunctionInfo& function) {
     return function.kind == FunctionKind::map && function.transcendentals > 0;
 }
 
-/// The dimensions of a tensor as the kernel's operations see it.
+/// Returns the dimensions of a tensor as the kernel's operations name them.
 std::vector<std::string> dims_in(const KernelWork& kernel, ValueId value) {
     for (const Statement* statement : kernel.statements) {
         for (const Op& op : statement->ops) {
@@ -162,7 +162,7 @@ bool has_latents(const KernelWork& kernel) {
 
 std::optional<std::vector<std::string>> head_dims(const KernelWork& kernel, const MatmulShape& scores) {
     std::string tokens;
-    std::vector<std::string> written;  // dimensions of the scores, as the program has them
+    std::vector<std::string> written;  // dimensions of the scores in the program's order
     for (const Statement* statement : kernel.statements) {
         for (const Op& op : statement->ops) {
             if (op.kind != OpKind::apply) continue;
@@ -214,7 +214,7 @@ KernelRows rows_of(const KernelWork& kernel) {
     std::vector<std::string> most;
     for (const Transfer& transfer : kernel.transfers) {
         std::vector<std::string> dims = dims_in(kernel, transfer.value);
-        // a table has rows that nobody asks for
+        // a table may have rows that are not read
         const bool better = dims.size() > most.size() || (transfer.write && dims.size() == most.size());
         if (better) most = std::move(dims);
     }

@@ -1,4 +1,4 @@
-// What a kernel is to its law, as its operations say.
+// Classification of kernels for their models.
 #pragma once
 
 #include <optional>
@@ -11,34 +11,36 @@
 
 namespace roofline::core {
 
-/// What a kernel is to its law: its kind, and the dtypes that its first product multiplies, "bf16" or "bf16 x int8", or
-/// the dtype that it quantises to, none where nothing is multiplied or quantised. The software is not set.
+/// Returns the key of a kernel: its kind, and the operand dtypes of its first matmul, "bf16" or "bf16 x int8", or the
+/// dtype that it quantizes to, or "" if it does neither. The software is not set.
 [[nodiscard]] KernelKey kernel_key(const Program& local, const KernelWork& kernel);
 
-/// The kind alone, where neither masks nor dtypes nor groups matter.
+/// Returns the kind only, without regard to masks, dtypes and groups.
 [[nodiscard]] KernelKind kernel_kind(const KernelWork& kernel);
 
-/// Products of the same rows over the same dimensions: to a library they are one, as wide as all together.
+/// Returns whether the matmuls have the same rows and contract the same dimensions. Libraries compute them as a single
+/// matmul with the columns of all of them.
 [[nodiscard]] bool side_by_side(const std::vector<const MatmulShape*>& products);
 
-/// True where the product behind the softmax multiplies what one before it did: latents, which are keys and values at
-/// once.
+/// Returns whether the matmul after the softmax uses an operand of one before it: latents, which are both keys and
+/// values.
 [[nodiscard]] bool has_latents(const KernelWork& kernel);
 
-/// Dimensions of a product's rows that are heads of queries to the same keys: all but the tokens, which a causal mask
-/// runs along; where there is no mask, they come last in what a softmax makes of the scores. None in a product without
-/// the mask's tokens; empty where rows have one dimension and no mask, which may be tokens or heads.
+/// Returns the dimensions of a matmul's rows that are query heads with the same keys: all except the tokens. A causal
+/// mask runs along the tokens; without a mask they are the last row dimension of the softmax's result. No dimensions
+/// for a matmul without the mask's tokens; empty if there is one row dimension and no mask, so that it may be tokens or
+/// heads.
 [[nodiscard]] std::optional<std::vector<std::string>> head_dims(const KernelWork& kernel, const MatmulShape& scores);
 
-/// The dimension of a cache of which a product's operand is some places, gathered in the same kernel: keys in a window.
+/// Returns the dimension of a KV cache from which the kernel gathers an operand of a matmul: keys in a window.
 [[nodiscard]] std::optional<std::string> windowed_dim(const KernelWork& kernel);
 
-/// Bytes of what all rows of a product read alike: of attention the keys and values.
+/// Returns the bytes that all rows of a matmul share: in attention the keys and values.
 [[nodiscard]] WeightedSum shared_bytes(const KernelWork& kernel, const MatmulShape& scores);
 
-/// Rows of a kernel without products, and their columns: all but the last dimension of the tensor with most dimensions
-/// that it reads or writes, of several that it writes; and the last one. Positions of all heads are rotated by row: the
-/// last two.
+/// The rows and columns of a kernel without matmuls. They belong to the tensor with the most dimensions that it reads
+/// or writes, preferably one that it writes. The columns are its last dimension and the rows all others; for rotations
+/// of several heads, which have the same position, the columns are the last two dimensions.
 struct KernelRows {
     Polynomial rows;
     Polynomial columns;

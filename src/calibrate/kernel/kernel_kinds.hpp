@@ -1,4 +1,4 @@
-// The kinds of kernels that have laws of their own: one table.
+// The table of the kinds of kernels that have models of their own.
 #pragma once
 
 #include <algorithm>
@@ -9,32 +9,32 @@
 
 namespace roofline::core {
 
-/// In the order of their names: files list laws so.
+/// In alphabetical order, in which files list the models.
 enum class KernelKind : std::uint8_t {
     activation,           ///< a transcendental function of each element
-    attention,            ///< two products or more and a softmax between
+    attention,            ///< at least two matmuls with a softmax in between
     causal_attention,     ///< with a causal mask
-    contraction,          ///< any other with a product
-    elementwise,          ///< all others, sums and copies
-    gather,               ///< rows of a table
-    grouped_contraction,  ///< a product for each expert
-    latent_attention,     ///< keys are values, too
-    normalisation,  ///< a norm, or its derivative: rows are gone over for what all of them say, then for each element
-    quantisation,   ///< a conversion to a narrower dtype of at most 8 bits that a product reads
-    reduction,      ///< a sum, a maximum ..., whose result is smaller than what it reads
-    rotation,       ///< of positions: rope
-    softmax,        ///< or its derivative; works as a norm does
-    windowed_attention,  ///< keys are some of a longer cache
+    contraction,          ///< any other kernel with a matmul
+    elementwise,          ///< all others: sums and copies
+    gather,               ///< lookup of rows of a table
+    grouped_contraction,  ///< a matmul per expert
+    latent_attention,     ///< the keys are also the values
+    normalisation,  ///< a norm or its derivative: each row is read for its statistics, and then processed per element
+    quantisation,   ///< a conversion to a narrower dtype of at most 8 bits that a matmul reads
+    reduction,      ///< a sum, a maximum ... whose result is smaller than its input
+    rotation,       ///< rotary position embedding: rope
+    softmax,        ///< a softmax or its derivative; it processes rows as a norm does
+    windowed_attention,  ///< the keys are a part of a longer KV cache
 };
 
-/// What their sizes are, and how laws differ by them.
+/// Determines the meaning of a kernel's sizes and the criteria by which its models differ.
 enum class KernelFamily : std::uint8_t { contraction, attention, rows };
 
 struct KernelKindInfo {
     KernelKind kind;
     std::string_view name;  ///< in files and answers
     KernelFamily family;
-    std::optional<KernelKind> broader{};  ///< the kind that speaks for one that has no law of its own
+    std::optional<KernelKind> broader{};  ///< the kind whose model is used if there is none of this kind
 };
 
 inline constexpr auto kernel_kinds = [] {

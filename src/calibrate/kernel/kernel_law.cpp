@@ -12,10 +12,10 @@ struct TileSize {
     double rows;
     double columns;
 };
-// what libraries have for small, usual and large results; more of them improve no table's error
+// typical tiles of libraries for small, medium and large results; more sizes do not reduce the error of any table
 constexpr std::array<TileSize, 3> tile_sizes{{{64, 64}, {128, 128}, {128, 256}}};
 constexpr std::array<double, 9> splits_of_depth{1, 2, 3, 4, 6, 8, 12, 16, 32};
-constexpr double least_depth = 64;  // of a split: a shorter one takes as long
+constexpr double least_depth = 64;  // of a split; a shorter one takes as long
 
 static_assert(tile_sizes.size() * splits_of_depth.size() == most_tilings);
 
@@ -25,7 +25,7 @@ bool can_tile(const KernelPoint& point) { return point.m > 0 && point.n > 0 && p
 struct Tiles {
     TileSize size;
     double tiles = 0;
-    double wave = 0;  ///< elements that a whole wave of them works off, over those of the result
+    double wave = 0;  ///< elements that a full wave computes, over those of the result
 };
 
 Tiles tiles_of(const KernelPoint& point, TileSize size, double across, double along) {
@@ -34,7 +34,7 @@ Tiles tiles_of(const KernelPoint& point, TileSize size, double across, double al
     return {size, tiles, point.cores * size.rows * size.columns / (point.m * point.n * point.batch)};
 }
 
-/// The longer side of a tile lies along the longer side of the result.
+/// The longer side of a tile is parallel to the longer side of the result.
 Tiles tiles_of(const KernelPoint& point, const TileSize& size) {
     if (point.whole_rows) return tiles_of(point, size, point.m, point.n);
     return tiles_of(point, size, std::min(point.m, point.n), std::max(point.m, point.n));
@@ -43,13 +43,13 @@ Tiles tiles_of(const KernelPoint& point, const TileSize& size) {
 Tiling cut(const KernelPoint& point, const Tiles& all, double splits) {
     const double tiles = all.tiles * splits;
     const double waves = std::ceil(tiles / point.cores);
-    // without a step where the depth is just enough for one split more
+    // continuous at the depths where the maximum number of splits changes
     const double part = splits > 1 ? std::max(1 / splits, least_depth / point.depth) : 1;
     return {all.size.rows, all.size.columns, splits, waves, tiles, point.math_s * waves * all.wave * part, part};
 }
 
-/// What CUTLASS's dispatch by rows comes to: up to 64 rows a half of the tile's rows and columns, up to 128 a half of
-/// its rows.
+/// The result of CUTLASS's dispatch by rows: up to 64 rows, the tile has half the rows and columns; up to 128, half the
+/// rows.
 Tiling cut_by_rows(const KernelPoint& point) {
     constexpr double half = 64;
     const TileSize size{point.m <= 2 * half ? half : 2 * half, point.m <= half ? half : 2 * half};
@@ -62,8 +62,8 @@ double sum_of(const Parts& parts) { return parts[0] + parts[1] + parts[2] + part
 
 double longest_of(const Parts& parts) { return std::max({parts[0], parts[1], parts[2], parts[3]}); }
 
-/// The parts' powers are taken over that of the longest, so that the longest is 1, and what is not there costs no
-/// logarithm.
+/// The parts are divided by the longest before they are raised to p, so that the power of the longest is 1 and absent
+/// parts need no logarithm.
 Norm norm_from(const Parts& parts, double longest, double p) {
     Norm all;
     all.norm = longest;
@@ -81,8 +81,8 @@ Norm norm_from(const Parts& parts, double longest, double p) {
     return all;
 }
 
-/// Tells norms that are not below a limit without a logarithm: a part over the limit is less than 1, and its power no
-/// less than the next higher one whose exponent is a multiple of a quarter.
+/// Recognizes norms that are not below a limit without computing a logarithm. A part over the limit is less than 1, so
+/// its power is at least that with the exponent rounded up to a multiple of a quarter.
 class QuickNorm {
 public:
     explicit QuickNorm(double p) : known_(p <= most) {
@@ -93,7 +93,7 @@ public:
         quarter_ = (quarters & 1U) != 0;
     }
 
-    /// True for none that is below the limit; of parts that are.
+    /// Returns true only if the norm is not below the limit, provided that all parts are below it.
     [[nodiscard]] bool above(const Parts& parts, double limit) const {
         constexpr double rounding = 1e-12;
         if (!known_) return false;
@@ -105,7 +105,7 @@ public:
     }
 
 private:
-    static constexpr double most = 16;  // beyond it the longest part tells nearly as much
+    static constexpr double most = 16;  // for larger p the longest part is almost as good an estimate
 
     [[nodiscard]] double power(double x) const {
         double power = 1;
@@ -132,9 +132,9 @@ struct Uncut {
     const KernelPoint& point;
     double ramp_s = 0;  ///< of the depth in one split
     double rows_s = 0;
-    double wave_s = 0;    ///< that nothing hides
-    double slowdown = 1;  ///< of the math
-    double drawn_s = 0;   ///< of the memory: what few tiles stretch
+    double wave_s = 0;    ///< waves that do not overlap
+    double slowdown = 1;  ///< of the matmul time
+    double drawn_s = 0;   ///< memory time that is stretched if there are few tiles
     Parts parts{};
 
     Uncut(const KernelLaw& by, const KernelPoint& of) : law(by), point(of) {
@@ -151,8 +151,8 @@ struct Uncut {
     }
 
     [[nodiscard]] double overhead(const Tiling& tiling) const {
-        // without branches, which are what it takes to ask this of many tilings
-        const double split = std::min(tiling.splits - 1, 1.0);  // splits are whole
+        // without branches, which would dominate the time of evaluating many tilings
+        const double split = std::min(tiling.splits - 1, 1.0);  // the number of splits is an integer
         const double waves = std::max(tiling.waves - 1, 0.0);
         return law.fixed_s + ramp_s * tiling.part + rows_s + law.split_s * split + wave_s * waves;
     }
@@ -169,7 +169,7 @@ struct Uncut {
     }
 };
 
-/// Heads are apart already.
+/// The heads of the point are already separate.
 double seconds_at(const KernelLaw& law, const KernelPoint& point) {
     if (!law.tiled || law.by_rows || !can_tile(point)) return seconds_of(law, point, tiling_of(law, point));
     return cheapest(law, point, tilings_of(point)).seconds();
@@ -197,7 +197,8 @@ KernelPoint apart(const KernelLaw& law, const KernelPoint& point) {
 double cached_share(const KernelLaw& law, const KernelPoint& point) {
     if (!(law.warm > 0 && point.fill > 0)) return 0;
     const double over = point.fill / law.warm;
-    const double cube = over * over * over;  // steep: of data that is used in turn a cache keeps all, or nothing
+    // steep, because a cache keeps either all or nothing of data that is used cyclically
+    const double cube = over * over * over;
     return 1 / (1 + cube * cube);
 }
 
@@ -247,7 +248,7 @@ Tilings tilings_of(const KernelPoint& point) {
         const Tiles tiles = tiles_of(point, size);
         for (const double splits : splits_of_depth) {
             tilings.each[tilings.count++] = cut(point, tiles, splits);
-            if (point.depth <= splits * least_depth) break;  // more of them would be no shorter
+            if (point.depth <= splits * least_depth) break;  // further splits would not be shorter
         }
     }
     return tilings;
@@ -260,7 +261,7 @@ TilingTime cheapest(const KernelLaw& law, const KernelPoint& point, std::span<co
     };
     TilingTime best = time_of(near, uncut.cut(tilings[near]));
     if (tilings.size() == 1) return best;
-    // most are out before all of their parts are known: a norm is no less than its longest part
+    // most tilings are excluded before all of their parts are known, because a norm is at least its longest part
     std::array<double, most_tilings> at_least{};
     for (std::size_t i = 0; i < tilings.size(); ++i) at_least[i] = uncut.overhead(tilings[i]) + uncut.math(tilings[i]);
     at_least[near] = std::numeric_limits<double>::infinity();

@@ -1,4 +1,5 @@
-// The law of a kernel's expected time: fixed costs, and the p-norm of what its resources take at the rates it achieves.
+// The kernel model: the expected time of a kernel is the sum of fixed costs and the p-norm of its resources' times at
+// the achieved rates.
 #pragma once
 
 #include <algorithm>
@@ -10,59 +11,61 @@
 
 namespace roofline::core {
 
-/// What one kernel asks for, as the time that takes at the machine's rates. So constants are fractions of those rates,
-/// and follow them when they change.
+/// The input of the model for one kernel: its work, given as times at the machine's rates. The model's parameters are
+/// fractions of these rates, so that expected times follow them.
 struct KernelPoint {
-    double math_s = 0;    ///< of the matrix units, or of what stands in for them
+    double math_s = 0;    ///< of the matrix units, or of the units that replace them
     double vector_s = 0;  ///< of the vector units
     double memory_s = 0;  ///< of the main memory
-    double other_s = 0;   ///< of all other levels together: caches that tiles cross, the link to the host
-    double depth = 0;     ///< elements that one result of its deepest product adds up: K of a matmul
-    double write_s = 0;   ///< the part of memory_s that writes
-    double fill = 0;  ///< what the whole program reads and writes over what the largest cache holds; 0: no cache known
-    // of the only product, or in attention the last one, of probabilities and values; 0 when there is none
+    double other_s = 0;   ///< of all other levels together: caches that tiles are read from, the link to the host
+    double depth = 0;     ///< elements that are added for one result of the deepest matmul: K
+    double write_s = 0;   ///< part of memory_s for writes
+    double fill = 0;      ///< traffic of the whole program over the capacity of the largest cache; 0: no cache is known
+    // of the only matmul, or in attention of the last one, of probabilities and values; 0 if there is none
     double m = 0;        ///< rows of the result
-    double n = 0;        ///< its columns
-    double batch = 0;    ///< products of that size
-    double sums_s = 0;   ///< main memory's time for one set of partial results in 4 bytes, written and read back
-    double cores = 0;    ///< that tiles of the result are spread over; 0: not known
-    double rows = 0;     ///< of a kernel without products: all but the last dimension of what it works on
-    double columns = 0;  ///< and the last one
+    double n = 0;        ///< columns of the result
+    double batch = 0;    ///< number of matmuls of this size
+    double sums_s = 0;   ///< time to write and read one set of partial results with 4 bytes per element in main memory
+    double cores = 0;    ///< number of cores that tiles are distributed over; 0: unknown
+    double rows = 0;     ///< of a kernel without matmuls: all dimensions but the last of its tensor
+    double columns = 0;  ///< the last dimension
     // of attention
-    bool whole_rows = false;  ///< a core makes whole rows of the result, however many columns that are
-    double heads = 0;         ///< of queries that read the same keys and values: a part of m; 0: not known
-    double shared_s = 0;      ///< the part of memory_s that those keys and values are
-    double cache = 0;         ///< keys of the cache that the depth is the window of; 0: the depth is all of it
-    double keys = 0;          ///< of a backward pass that sums over heads, too: the depth without these; 0: the depth
-    double again_s = 0;       ///< what reading them again for every further head would take the main memory: apart()
+    bool whole_rows = false;  ///< a core computes whole rows of the result, with any number of columns
+    double heads = 0;         ///< query heads with the same keys and values, a factor of m; 0: unknown
+    double shared_s = 0;      ///< part of memory_s for these keys and values
+    double cache = 0;    ///< length of the KV cache of which the depth is a window; 0: the depth is the whole cache
+    double keys = 0;     ///< of a backward pass that also sums over heads: the depth without these; 0: the depth
+    double again_s = 0;  ///< time in main memory if every further head reads keys and values again: apart()
 
     bool operator==(const KernelPoint&) const = default;
 };
 
-/// How a product is cut: the elements of the result that one core adds up at a time, and the parts of the depth.
+/// A division of a matmul into tiles, which are the elements of the result that one core computes at a time, and into
+/// splits of the depth.
 struct Tiling {
     double rows = 0;
     double columns = 0;
     double splits = 1;
-    double waves = 0;   ///< in which the cores work off all tiles; 0: the kernel is not cut
+    double waves = 0;   ///< number of waves for all tiles; 0: the kernel is not tiled
     double tiles = 0;   ///< of all splits together
-    double math_s = 0;  ///< the matrix units' with whole tiles and whole waves
-    double part = 1;    ///< of the depth in one split
+    double math_s = 0;  ///< time of the matrix units with whole tiles and whole waves
+    double part = 1;    ///< fraction of the depth in one split
 
     bool operator==(const Tiling&) const = default;
 };
 
-/// True where more heads read the same keys and values than the law's library lets share them, and it is known how many
-/// bytes these are: not so in a backward pass.
+/// Returns whether more heads have the same keys and values than share one read of them in the model. False in a
+/// backward pass, because the bytes of keys and values are not known there.
 [[nodiscard]] bool heads_apart(const KernelLaw& law, const KernelPoint& point);
 
-/// The point with each head a product of its own that reads keys and values again.
+/// Returns the point with each head as a separate matmul that reads keys and values again.
 [[nodiscard]] KernelPoint apart(const KernelPoint& point);
 
-/// The point as the law's library works it off, heads apart or not. What takes a tiling below takes such a point.
+/// Returns the point as the model processes it, with heads separate or together. The functions below that take a tiling
+/// require such a point.
 [[nodiscard]] KernelPoint apart(const KernelLaw& law, const KernelPoint& point);
 
-/// All the ways to cut a product; none where there is no such product. No constant of a law changes them.
+/// Returns all tilings of a matmul; none for other kernels. They do not depend on the model's parameters.
 inline constexpr std::size_t most_tilings = 27;
 struct Tilings {
     std::array<Tiling, most_tilings> each;
@@ -72,74 +75,73 @@ struct Tilings {
 };
 [[nodiscard]] Tilings tilings_of(const KernelPoint& point);
 
-/// Seconds, of the cheapest tiling.
+/// Returns the seconds with the cheapest tiling, or with a given one.
 [[nodiscard]] double seconds_of(const KernelLaw& law, const KernelPoint& point);
 [[nodiscard]] double seconds_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling);
 
-/// The tiling that the rows alone decide, of a product.
+/// Returns the tiling that the number of a matmul's rows determines.
 [[nodiscard]] Tiling tiling_by_rows(const KernelPoint& point);
 
-/// The cheapest tiling; uncut where the law is not tiled or the kernel has no such product.
+/// Returns the cheapest tiling; not tiled if the model has no tiles or the kernel is not a matmul.
 [[nodiscard]] Tiling tiling_of(const KernelLaw& law, const KernelPoint& point);
 
-/// Rows that every core works off; all of them where the number of cores is not known.
+/// Returns the rows per core; all rows if the number of cores is unknown.
 [[nodiscard]] inline double rows_of_core(const KernelPoint& point) {
     return point.cores > 0 ? point.rows / point.cores : point.rows;
 }
 
-/// Seconds of the matrix units with whole tiles and whole waves.
+/// Returns the seconds of the matrix units with whole tiles and whole waves.
 [[nodiscard]] inline double math_of(const KernelPoint& point, const Tiling& tiling) {
     return tiling.waves > 0 ? tiling.math_s : point.math_s;
 }
 
-/// The share of its traffic that a kernel finds in the cache: one half where the program fills as much of it as `warm`
-/// says.
+/// Returns the fraction of its traffic that a kernel finds in the cache: one half if the program fills the fraction
+/// `warm` of the cache.
 [[nodiscard]] double cached_share(const KernelLaw& law, const KernelPoint& point);
 
-/// By how much fewer tiles than cores stretch the memory's time; 1 or more.
+/// Returns the factor by which having fewer tiles than cores increases the memory time; at least 1.
 [[nodiscard]] inline double stretch_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
     return tiling.tiles > 0 ? std::max(1.0, law.busy * point.cores / tiling.tiles) : 1;
 }
 
-/// What is added to the norm: fixed costs, the ramp, splits, waves and rows.
+/// Returns the terms outside of the norm: fixed cost, ramp, splits, waves and rows.
 [[nodiscard]] double overhead_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling);
 
-/// The parts of the norm, each at the rate that is achieved: math, vector, memory, other, with waves where they are
-/// hidden.
+/// Returns the parts of the norm at the achieved rates: math, vector, memory, other (with the waves if they overlap).
 inline constexpr std::size_t kernel_parts = 4;
 [[nodiscard]] std::array<double, kernel_parts> parts_of(const KernelLaw& law, const KernelPoint& point,
                                                         const Tiling& tiling);
 
-/// (sum of parts^p)^(1/p) of numbers that are not negative, without overflow on the way.
+/// Returns (sum of parts^p)^(1/p) of non-negative numbers without overflow.
 [[nodiscard]] double norm_of(const std::array<double, kernel_parts>& parts, double p);
 
-/// The lower bound: the longest part, at the machine's rates.
+/// Returns the lower bound: the longest part at the machine's rates.
 [[nodiscard]] double bound_of(const KernelPoint& point);
-/// The same where what the law finds in the cache comes at the cache's rate.
+/// As above, with the data that the model finds in the cache at the cache's rate.
 [[nodiscard]] double bound_of(const KernelLaw& law, const KernelPoint& point);
-/// What no kernel is faster than that finds all of its data in a cache, where they fit one; else the lower bound.
+/// Returns the lower bound of a kernel that finds all of its data in a cache if it fits; otherwise the lower bound.
 [[nodiscard]] double resident_bound_of(const KernelPoint& point);
 
-/// A norm with what tells its slopes.
+/// A norm with the powers that its derivatives need.
 struct Norm {
     double norm = 0;
-    std::array<double, kernel_parts> powers{};  ///< of the parts, over that of the longest
+    std::array<double, kernel_parts> powers{};  ///< of the parts, divided by that of the longest
 };
-/// By how much a norm changes with each of its parts: (part / norm)^(p - 1).
+/// Returns the derivatives of a norm with respect to its parts: (part / norm)^(p - 1).
 [[nodiscard]] std::array<double, kernel_parts> slopes_of(const Norm& norm,
                                                          const std::array<double, kernel_parts>& parts);
 
-/// What a law says of a point that is cut in one way.
+/// The time of a point with one tiling.
 struct TilingTime {
-    std::size_t index = 0;  ///< of the tiling among those asked about
+    std::size_t index = 0;  ///< of the tiling in the given list
     double overhead_s = 0;
     std::array<double, kernel_parts> parts{};
     Norm norm{};
 
     [[nodiscard]] double seconds() const { return overhead_s + norm.norm; }
 };
-/// The cheapest of some of tilings_of(point), made before; of equals the first. One alone is what is asked about. The
-/// nearer `near` is to the cheapest in time, the sooner it is found.
+/// Returns the cheapest of some tilings of tilings_of(point), and the first of equal ones. A list with a single tiling
+/// is allowed. The search is faster if the time of tiling `near` is close to that of the cheapest.
 [[nodiscard]] TilingTime cheapest(const KernelLaw& law, const KernelPoint& point, std::span<const Tiling> tilings,
                                   std::size_t near = 0);
 

@@ -26,7 +26,7 @@ TEST_CASE("the law of a kernel is the lower bound at p = infinity and the upper 
     CHECK(seconds_of(law, point) == approx(4e-6));
     law.p = 1;
     CHECK(seconds_of(law, point) == approx(7e-6));
-    law.p = 2;  // a right triangle of 3, 4 and 5
+    law.p = 2;  // a right triangle with sides 3, 4 and 5
     CHECK(seconds_of(law, point) == approx(5e-6));
 }
 
@@ -36,10 +36,11 @@ TEST_CASE("fractions, fixed cost and ramp of a kernel's law") {
     law.ramp_s = 1e-9;
     law.math = 0.75;
     law.memory = 0.8;
-    // 6 us of math at 0.75 are 8, 4.8 us of memory at 0.8 are 6: the hypotenuse is 10; 1000 elements ramp for 1 us
+    // 6 us of matmul time at 0.75 are 8 us, 4.8 us of memory time at 0.8 are 6 us: the hypotenuse is 10 us; 1000
+    // elements of ramp take 1 us
     law.p = 2;
     CHECK(seconds_of(law, {6e-6, 0, 4.8e-6, 0, 1000}) == approx(13e-6));
-    // vector work and other levels are parts of their own
+    // vector work and other levels are separate parts
     law.vector = 0.5;
     CHECK(seconds_of(law, {0, 3e-6, 0, 8e-6, 0}) == approx(12e-6));
     CHECK(seconds_of(law, {}) == approx(2e-6));
@@ -53,7 +54,7 @@ TEST_CASE("a norm neither overflows nor loses what is small") {
 }
 
 TEST_CASE("tiles come in whole waves, and the depth is split where that is cheaper") {
-    // 128 x 512 on 4 cores, 8 us of math; a core's share of the rate is a quarter
+    // 128 x 512 on 4 cores, 8 us of matmul time; each core has a quarter of the rate
     KernelPoint point{8e-6, 0, 0, 0, 1024};
     point.m = 128;
     point.n = 512;
@@ -63,7 +64,7 @@ TEST_CASE("tiles come in whole waves, and the depth is split where that is cheap
     CHECK(tiling_of(law, point) == Tiling{});
     law.tiled = true;
     law.wave_s = 1e-6;
-    // 128 x 256 keeps two of the cores idle, 16 us; 64 x 64 takes 4 waves, 8 us and 3 starts; 128 x 128 takes one wave
+    // 128 x 256 leaves two of the cores idle, 16 us; 64 x 64 takes 4 waves, 8 us and 3 starts; 128 x 128 takes one wave
     // of 8 us
     CHECK(shape(tiling_of(law, point)) == Shape{128, 128, 1, 1, 4});
     CHECK(seconds_of(law, point) == approx(8e-6));
@@ -73,13 +74,13 @@ TEST_CASE("tiles come in whole waves, and the depth is split where that is cheap
     law.split_s = 1e-6;
     CHECK(shape(tiling_of(law, point)) == Shape{128, 256, 4, 2, 8});
     CHECK(seconds_of(law, point) == approx(12.56e-6));
-    // the same product with its sides exchanged
+    // the same matmul with its sides exchanged
     std::swap(point.m, point.n);
     CHECK(seconds_of(law, point) == approx(12.56e-6));
-    // partial results that take as long as all the ramp would are not made
+    // no splits if partial results take longer than the whole ramp
     point.sums_s = 20e-6;
     CHECK(tiling_of(law, point).splits == 1);
-    // a depth of 100 has no two splits of 64
+    // a depth of 100 does not have two splits of 64
     point.sums_s = 0;
     point.depth = 100;
     CHECK(tiling_of(law, point).splits == 1);
@@ -97,16 +98,17 @@ TEST_CASE("a split shorter than 64 takes as long as one of 64, so that no depth 
     for (const double depth :
          {65.0, 96.0, 127.0, 128.0, 767.0, 768.0, 1000.0, 1023.0, 1024.0, 1025.0, 2047.0, 2048.0}) {
         point.depth = depth;
-        CHECK(seconds_of(law, point) == approx(64e-9));  // splits are free here: there are as many as help
+        CHECK(seconds_of(law, point) == approx(64e-9));  // splits cost nothing here, so there are as many as help
     }
     point.depth = 40;
     CHECK(seconds_of(law, point) == approx(40e-9));
-    point.depth = 3200;  // 32 splits are the most
+    point.depth = 3200;  // at most 32 splits
     CHECK(seconds_of(law, point) == approx(100e-9));
 }
 
 TEST_CASE("a core makes all columns of attention's rows") {
-    // 3 sequences of 16 heads over latents of 512: three tiles of 64 x 512, of which 48 rows are empty, on 4 cores
+    // 3 sequences of 16 heads over latents of 512: three tiles of 64 x 512, in each of which 48 rows are empty, on 4
+    // cores
     KernelPoint point{3e-6, 0, 0, 0, 1000};
     point.m = 16;
     point.n = 512;
@@ -134,7 +136,7 @@ TEST_CASE("one element more takes a wave more") {
     KernelLaw law;
     law.tiled = true;
     CHECK(seconds_of(law, point) == approx(1e-6));
-    // 641 columns: 11 tiles of 64 x 64 are 2 waves, 6 of 128 x 128 one of the time of 4
+    // 641 columns: 11 tiles of 64 x 64 are 2 waves; 6 tiles of 128 x 128 are one wave with the time of 4
     point.n += 1;
     point.math_s *= 641.0 / 640;
     CHECK(seconds_of(law, point) == approx(2e-6));
@@ -150,7 +152,7 @@ TEST_CASE("what fits the cache comes from there, and writes have a rate of their
     CHECK(seconds_of(law, point) == approx(16e-6));
     law.warm = 0.2;
     law.cache = 2.5;
-    point.fill = 0.2;  // half of it is found there: 8 + 10 / 2.5 / 2
+    point.fill = 0.2;  // half of the data is in the cache: 8 + 10 / 2.5 / 2
     CHECK(seconds_of(law, point) == approx(10e-6));
     point.fill = 0.01;
     CHECK(seconds_of(law, point) == approx(4e-6).epsilon(1e-6));
@@ -169,14 +171,14 @@ TEST_CASE("few tiles do not draw the memory's full rate") {
     KernelLaw law;
     law.tiled = true;
     CHECK(seconds_of(law, point) == approx(10e-6));
-    law.busy = 0.5;  // six cores draw all of it, three tiles half
+    law.busy = 0.5;  // six cores achieve the full rate, three tiles half of it
     CHECK(seconds_of(law, point) == approx(20e-6));
     point.batch = 7;
     CHECK(seconds_of(law, point) == approx(10e-6));
 }
 
 TEST_CASE("heads beyond those that share keys read them again, each in tiles of its own") {
-    // 96 heads of one query, 64 wide, over 2 sequences: of 10 us of memory 8 are keys and values
+    // 96 heads of one query and size 64, for 2 sequences: keys and values are 8 of 10 us of memory time
     KernelPoint point{0, 0, 10e-6, 0, 64};
     point.m = 96;
     point.n = 64;
@@ -195,7 +197,7 @@ TEST_CASE("heads beyond those that share keys read them again, each in tiles of 
     CHECK(each.m == 1);
     CHECK(each.batch == 192);
     CHECK(apart(law, each) == each);
-    // 192 tiles on 8 cores are 24 waves, and were 2 x 2 tiles in one
+    // 192 tiles on 8 cores are 24 waves, instead of 2 x 2 tiles in one
     law.tiled = true;
     law.wave_s = 1e-6;
     CHECK(seconds_of(law, point) == approx(223e-6));
@@ -236,7 +238,7 @@ TEST_CASE("tiles by the rows alone take as long as one core does for its whole d
     CHECK(shape(tiling(65)) == Shape{64, 128, 1, 1, 2});
     CHECK(shape(tiling(128)) == Shape{64, 128, 1, 1, 2});
     CHECK(shape(tiling(129)) == Shape{128, 128, 1, 1, 2});
-    // one core of 100 does 128 x 128 for 256 x 32: twice the work at a hundredth of the rate
+    // one core of 100 computes 128 x 128 for 256 x 32: twice the work at a hundredth of the rate
     point.m = 256;
     CHECK(seconds_of(law, point) == approx(200e-6));
 }

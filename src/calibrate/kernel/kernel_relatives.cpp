@@ -42,7 +42,7 @@ struct NearMachine {
 
 double unlikeness(const Machine& a, const Machine& b) {
     if (!comparable(a, b)) return never;
-    const double years = a.year > 0 && b.year > 0 ? std::abs(a.year - b.year) : 0;  // what was measured has no year
+    const double years = a.year > 0 && b.year > 0 ? std::abs(a.year - b.year) : 0;  // measured machines have no year
     return years + doublings(matrix_rate(a), matrix_rate(b)) + doublings(memory_rate(a), memory_rate(b)) +
            doublings(static_cast<double>(a.cores), static_cast<double>(b.cores));
 }
@@ -53,7 +53,7 @@ const std::vector<std::string>& Calibrations::likest(const Machine& machine) {
     std::vector<NearMachine> candidates;
     for (const std::string& id : machines()) {
         if (id == machine.id) continue;
-        // reading all of a file takes far longer than its first lines
+        // reading a whole file takes much longer than its first lines
         const auto identity = find_identity(id);
         if (!identity || !comparable(machine, *identity)) continue;
         const auto other = find_machine(id);
@@ -100,7 +100,7 @@ void measure_carrying(std::vector<Calibration>& all, const std::vector<KernelSam
         TimedKernel timed = sample.timed;
         timed.before_s = seconds_before(sample, own);
         const double error = error_of(each.kernel.law->fit, timed);
-        if (error > 30) continue;  // a wrong unit, as the fit has it
+        if (error > 30) continue;  // a wrong unit; the fit excludes it, too
         each.sum += error;
         each.rows += 1;
     }

@@ -1,4 +1,4 @@
-// Which machine's laws of kernels stand in for those of a machine that has none.
+// Transfer of kernel models to machines without their own.
 #pragma once
 
 #include <string>
@@ -10,25 +10,25 @@
 
 namespace roofline::core {
 
-/// How unlike two machines are: years apart where both have one (measured machines have none), and how often the rates
-/// of their matrix units and memories and their cores double between them. Infinite for different vendors or kinds,
-/// whose kernels are other people's.
+/// Returns a measure of the difference between two machines: the difference of their years, if both are known (measured
+/// machines have none), plus the absolute log2 ratios of their matmul rates, memory bandwidths and numbers of cores.
+/// Infinite for different vendors or kinds, whose kernels have different authors.
 [[nodiscard]] double unlikeness(const Machine& a, const Machine& b);
 
-/// A law and the machine that it was fitted to.
+/// A model and the machine that it was fitted on.
 struct CarriedKernel {
-    const CalibratedKernel* law = nullptr;  ///< null where no relative has one
-    std::string machine;                    ///< its id
+    const CalibratedKernel* law = nullptr;  ///< null if no other machine has one
+    std::string machine;                    ///< id of the machine
 };
 
-/// The law of the nearest other machine of the catalogue that has one for such kernels, in their dtype or for any.
-/// Constants are fractions of rates and follow those of the machine. Laws of what a host launched one by one are not
-/// carried.
+/// Returns the model for such kernels, with the same dtype or for any dtype, of the nearest other machine of the
+/// catalogue. Its parameters are fractions of rates, so that the times follow the rates of `machine`. Models of kernels
+/// that a host launched one by one are not transferred.
 [[nodiscard]] CarriedKernel carried_kernel(Calibrations& calibrations, const Machine& machine, const KernelKey& key,
                                            const std::string& software);
 
-/// Sets error_carried of all laws of kernels: the samples' rows by the law that carried_kernel() takes from the other
-/// machines. It stays empty where there is none, and for machines that are not in the catalogue.
+/// Sets error_carried of all kernel models: the error on the samples of the model that carried_kernel() transfers from
+/// the other machines. It stays empty if there is none, and for machines outside of the catalogue.
 void measure_carrying(std::vector<Calibration>& all, const std::vector<KernelSample>& samples);
 
 }  // namespace roofline::core

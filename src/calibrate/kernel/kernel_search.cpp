@@ -23,19 +23,19 @@ struct LawSearch {
     double loss = infinity;
 };
 
-/// How many steps least squares make at the least, although they get no better, and at most.
+/// Minimum number of least-squares steps, even without improvement, and maximum number.
 struct StepLimits {
     int least = 5;
     int most = 12;
 };
 constexpr StepLimits from_near{2, 12};
-constexpr StepLimits few{5, 5};  // show which p is best
+constexpr StepLimits few{5, 5};  // sufficient to compare values of p
 
-/// Steps take ever less off the loss: all that are left no more than this many times what the last one did.
+/// The steps converge: all remaining ones together reduce the loss by at most this factor times the last reduction.
 constexpr double left_to_gain = 8;
 
-/// The best law with the terms and p of the start. Left where it is when no more steps can bring it below what it must
-/// be below.
+/// Returns the best model with the terms and p of the start. Stops early if further steps cannot reduce the loss below
+/// `below`.
 LawSearch settled(KernelLaw law, CutKernels kernels, StepLimits steps = {}, double below = infinity) {
     LawSearch best;
     double previous = infinity;
@@ -53,13 +53,13 @@ LawSearch settled(KernelLaw law, CutKernels kernels, StepLimits steps = {}, doub
 
 double inverse_of(const KernelLaw& law) { return std::isinf(law.p) ? 0 : 1 / law.p; }
 
-/// p is searched for by 1/p: 0 is the maximum, 1 the sum.
+/// The search uses 1/p: 0 is the maximum, 1 the sum.
 LawSearch settled_at(double inverse, KernelLaw start, CutKernels kernels, StepLimits steps, double below) {
     start.p = inverse > 0 ? 1 / inverse : infinity;
     return settled(start, kernels, steps, below);
 }
 
-/// A hundredth of a per cent a row.
+/// Smallest relevant change of the loss: a hundredth of a percent per measurement.
 double noticed(CutKernels kernels) { return 1e-4 * static_cast<double>(kernels.size()); }
 
 void refine_p(LawSearch& best, CutKernels kernels, double first_step) {
@@ -71,18 +71,18 @@ void refine_p(LawSearch& best, CutKernels kernels, double first_step) {
             const LawSearch next = settled_at(inverse, best.law, kernels, from_near, below);
             if (next.loss < below) {
                 best = next;
-                break;  // from a p that is better to either side, the other one leads up
+                break;  // the loss is unimodal in p, so the other direction leads upwards
             }
         }
     }
 }
 
-/// A quick look at a p leaves out no more of the loss than this, or the p is not the one.
+/// A quick evaluation of a p overestimates the loss by at most this factor; otherwise the p is not the best.
 constexpr double quick_look = 1.5;
-/// Nor does the right p take off more, once the law has settled.
+/// The loss after convergence is lower by at most this factor.
 constexpr double right_p = 1.25;
 
-/// The best law from a start; less is made of it where it will not come below what it must be below.
+/// Returns the best model from a start, with less effort if its loss cannot fall below `below`.
 LawSearch search_from(const KernelLaw& start, CutKernels kernels, double below = infinity) {
     LawSearch best;
     for (int tenth = 0; tenth <= 10; tenth += 2) {
@@ -96,7 +96,7 @@ LawSearch search_from(const KernelLaw& start, CutKernels kernels, double below =
     return best;
 }
 
-/// What a loss must be below for a term that is worth so many per mille a row. It stays out otherwise.
+/// Returns the loss below which a term is accepted that must gain `per_mille` per mille per measurement.
 double worth_below(const LawSearch& best, CutKernels kernels, double per_mille = 1) {
     return best.loss - 10 * per_mille * noticed(kernels);
 }
@@ -109,14 +109,15 @@ void search_if_worth(LawSearch& best, const KernelLaw& start, CutKernels kernels
     take_if_worth(best, search_from(start, kernels, worth_below(best, kernels, per_mille)), kernels, per_mille);
 }
 
-constexpr double half_per_cent = 5;  // what changes the way of working must be worth
+constexpr double half_per_cent = 5;  // gain that is required for terms that change how the kernel works, in per mille
 
 bool any_of(CutKernels kernels, double KernelPoint::* part, double above) {
     return std::any_of(kernels.begin(), kernels.end(),
                        [&](const auto& each) { return each.timed->point.*part > above; });
 }
 
-/// The best of some values of a constant that is no slope; the law where none is better.
+/// Returns the best of some values of a parameter that least squares do not determine, or the given model if none is
+/// better.
 LawSearch best_value(const LawSearch& from, double KernelLaw::* constant, std::initializer_list<double> values,
                      CutKernels kernels) {
     LawSearch best = from;
@@ -129,7 +130,8 @@ LawSearch best_value(const LawSearch& from, double KernelLaw::* constant, std::i
     return best;
 }
 
-/// Takes the best of some values of a constant, with the p that goes with it, in place of the best law so far.
+/// Replaces the best model by the best of some values of a parameter, with p refined, if that is a sufficient
+/// improvement.
 void take_value_if_worth(LawSearch& best, const LawSearch& from, double KernelLaw::* constant,
                          std::initializer_list<double> values, CutKernels kernels) {
     LawSearch next = best_value(from, constant, values, kernels);
@@ -138,8 +140,8 @@ void take_value_if_worth(LawSearch& best, const LawSearch& from, double KernelLa
     take_if_worth(best, next, kernels);
 }
 
-/// Tiles, how many heads share keys, and whether few tiles draw all of the memory's rate. Each starts afresh: what a
-/// law without it has found for the others is no good start.
+/// Searches for tiles, the number of heads that share keys, and the dependence of the memory rate on the number of
+/// tiles. Each search starts anew, because the parameters of a model without the term are not a good start.
 LawSearch search_tiles(const KernelLaw& uncut, CutKernels kernels) {
     LawSearch best;
     KernelLaw start = uncut;
@@ -165,8 +167,8 @@ LawSearch search_tiles(const KernelLaw& uncut, CutKernels kernels) {
     take_if_worth(best, best_value(search_from(start, kernels), &KernelLaw::busy, {0.1, 0.2, 0.35, 0.75, 1.0}, kernels),
                   kernels);
     if (any_of(kernels, &KernelPoint::heads, 0)) {
-        // reading a cache is long enough to hide what a wave of its tiles takes; in products more math is what a wave
-        // is
+        // reading a KV cache takes long enough to overlap with the start of a wave's tiles; in other matmuls a wave is
+        // additional matmul time
         KernelLaw hidden = best.law;
         hidden.hidden = true;
         hidden.wave_s = 3e-6;
@@ -189,7 +191,7 @@ KernelLaw search_law(CutKernels kernels) {
     LawSearch warm = best;
     warm.law.cache = 1.5;
     take_value_if_worth(best, warm, &KernelLaw::warm, {0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.2}, kernels);
-    for (int again = 0; again < 4; ++again) {  // terms that came in last have moved least
+    for (int again = 0; again < 4; ++again) {  // the parameters of the last terms have been refined least
         const LawSearch next = settled(best.law, kernels);
         if (!(next.loss < best.loss)) break;
         best = next;
@@ -203,7 +205,7 @@ KernelLaw near(const KernelLaw& law, CutKernels kernels) {
     return best.law;
 }
 
-/// Two kernels of each time, in turn: each with what the other's law leaves of it.
+/// Two kernels in each time, fitted alternately: each to what the other's model leaves of the time.
 class Turns {
 public:
     explicit Turns(const TimedKernels& kernels) {
@@ -215,7 +217,7 @@ public:
         cut_lasts_ = cut_all(all_of(lasts_));
     }
 
-    // others look at its kernels
+    // the tilings refer to the members
     Turns(const Turns&) = delete;
     Turns& operator=(const Turns&) = delete;
 

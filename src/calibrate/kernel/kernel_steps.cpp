@@ -12,8 +12,8 @@ namespace {
 using KernelLeastSquares = LeastSquaresOf<kernel_constant_count>;
 using KernelConstants = KernelLeastSquares::Constants;
 
-/// The law at these constants, with the terms and p of another.
-/// No resource runs faster than published, so an expected time is never below the bound; caches do.
+/// Returns the model with these parameters, and the terms and p of another. Resources are not faster than published, so
+/// that an expected time is never below the bound; only caches may be.
 KernelLaw law_of(const KernelConstants& constants, KernelLaw law) {
     for (const KernelConstant& each : kernel_constants) {
         if (each.slope == no_slope || !each.used(law)) continue;
@@ -23,14 +23,15 @@ KernelLaw law_of(const KernelConstants& constants, KernelLaw law) {
             value = found;
         } else if (each.kind == ConstantKind::multiple) {
             value = 1 / std::clamp(found, 1 / each.most, 4.0);
-        } else if (value > 0) {  // writes without a fraction of their own stay so
+        } else if (value > 0) {  // without a separate fraction for writes it stays unset
             value = found > 1 ? 1 / found : 1;
         }
     }
     return law;
 }
 
-/// No law takes one that has as many splits as another before it, more waves or math, and fewer tiles.
+/// Removes tilings that no model selects: another one has as many splits, at most as many waves and matmul time, and at
+/// least as many tiles.
 std::vector<Tiling> kept(const KernelPoint& point) {
     const Tilings tilings = tilings_of(point);
     const std::span<const Tiling> all = tilings;
@@ -46,12 +47,12 @@ std::vector<Tiling> kept(const KernelPoint& point) {
     return kept;
 }
 
-/// The law at these constants as a sum: a p-norm is the sum of its parts, each times (part / norm)^(p - 1), and changes
-/// with each constant by just that (Euler: it is homogeneous).
+/// The model at these parameters as a linear function. A p-norm equals the sum of its parts times (part / norm)^(p -
+/// 1), which are also its partial derivatives (Euler's theorem on homogeneous functions).
 struct Linear {
     KernelConstants features{};
-    double rest = 0;     ///< what no constant multiplies
-    double seconds = 0;  ///< of the law as it is
+    double rest = 0;     ///< independent of the parameters
+    double seconds = 0;  ///< of the model itself
 };
 
 void add_linear(Linear& linear, const KernelLaw& law, const CutPoint& whole) {
@@ -83,7 +84,7 @@ void add_linear(Linear& linear, const KernelLaw& law, const CutPoint& whole) {
     linear.seconds += time.seconds();
 }
 
-/// The law of all kernels in a time together.
+/// The linearized sum over all kernels in a time.
 Linear linear_at(const KernelLaw& law, const CutKernel& kernel) {
     Linear sum;
     for (const CutPoint& point : kernel.points) add_linear(sum, law, point);
@@ -118,10 +119,10 @@ std::vector<CutKernel> cut_all(const TimedKernels& kernels) {
 }
 
 LawStep step_from(const KernelLaw& law, CutKernels kernels) {
-    constexpr double floor = 0.02;  // below it deviations are noise and count alike
+    constexpr double floor = 0.02;  // smaller deviations are noise and are weighted equally
     LawStep step;
     KernelLeastSquares sums;
-    double off = 1;  // so many times: a product, since one logarithm of many tells their sum
+    double off = 1;  // product of the ratios, because a single logarithm of the product is cheaper
     const auto add_loss = [&] {
         step.loss += std::log(off);
         off = 1;
@@ -140,7 +141,7 @@ LawStep step_from(const KernelLaw& law, CutKernels kernels) {
         sums.add(linear.features, share * share * floor / std::max(std::abs(ratio - 1), floor));
     }
     add_loss();
-    // what the points do not tell stays as published
+    // parameters on which the points do not depend keep the published rates
     const double hint = 1e-4 * static_cast<double>(kernels.size());
     for (std::size_t i = first_slowdown; i < kernel_constant_count; ++i) {
         KernelConstants published{};

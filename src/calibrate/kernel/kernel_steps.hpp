@@ -1,4 +1,4 @@
-// One step of the search for a kernel's law: least squares of the law made linear where it is.
+// One step of the search for a kernel model: least squares of the linearized model.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@
 
 namespace roofline::core {
 
-/// A point with the ways to cut it, which stay while laws are searched for: as it is, and with its heads apart.
+/// A point with its tilings, which do not change during the search for a model: for the point itself, and with its
+/// heads as separate matmuls.
 class CutPoint {
 public:
     explicit CutPoint(const KernelPoint& point);
@@ -20,17 +21,17 @@ public:
         const Tiling& tiling;
         TilingTime time;
     };
-    /// The point as the law works it off, and the cheapest tiling. Not to be asked from two threads at a time.
+    /// Returns the point as the model processes it, with the cheapest tiling. Not thread-safe.
     [[nodiscard]] Cut by(const KernelLaw& law) const;
 
 private:
-    /// A point with all that laws may choose from.
+    /// A point with all tilings that models choose from.
     struct Ways {
         KernelPoint point;
         Tiling uncut{};
         Tiling by_rows;
         std::vector<Tiling> tilings;
-        std::size_t last = 0;  ///< the last law's: the next one's are mostly the same
+        std::size_t last = 0;  ///< tiling of the previous model, which is mostly also that of the next one
 
         explicit Ways(const KernelPoint& of);
         [[nodiscard]] Cut by(const KernelLaw& law);
@@ -39,7 +40,7 @@ private:
     mutable std::optional<Ways> each_;
 };
 
-/// A timed kernel with all of its points cut.
+/// A timed kernel with the tilings of all its points.
 struct CutKernel {
     const TimedKernel* timed;
     std::vector<CutPoint> points;
@@ -55,13 +56,13 @@ using CutKernels = std::span<const CutKernel>;
 
 [[nodiscard]] std::vector<CutKernel> cut_all(const TimedKernels& kernels);
 
-/// A law, what it is off by, and the law that least squares of this one, made linear, lead to.
+/// A model, its loss, and the model that least squares of its linearization give.
 struct LawStep {
     double loss = 0;
     KernelLaw next;
 };
 
-/// Weights make squares of the deviations into absolute values. The next law has the terms and p of this one.
+/// Makes one step. Weights turn squared into absolute deviations. The next model has the terms and the p of this one.
 [[nodiscard]] LawStep step_from(const KernelLaw& law, CutKernels kernels);
 
 }  // namespace roofline::core

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t corner_count = std::size_t{1} << size_count;
 
-/// A corner of the cell that sizes lie in, and how near they are to it: of all corners together 1.
+/// A grid point of the cell that contains the sizes, with its interpolation weight. The weights add up to 1.
 struct Corner {
     std::size_t index = 0;
     double weight = 0;
@@ -26,7 +26,7 @@ double power_of(double size, int doublings) {
     return std::clamp(std::log2(size), 0.0, static_cast<double>(most_doublings)) / doublings;
 }
 
-/// The corners of a lattice, whatever its factors.
+/// Returns the grid points of the cell, for any factors.
 Corners corners_of(const SizeFactors& lattice, const ProductSizes& sizes) {
     Corners corners{};
     corners[0].weight = 1;
@@ -58,7 +58,7 @@ double log_at(const SizeFactors& factors, const ProductSizes& sizes) {
     return log;
 }
 
-/// Least squares for the factors' logarithms: matrix-free, by conjugate gradients.
+/// Least squares for the logarithms of the factors, matrix-free by conjugate gradients.
 class Lattice {
 public:
     Lattice(const SizeFactors& lattice, const std::vector<SizedDeviation>& deviations, const FactorGrain& grain)
@@ -82,7 +82,7 @@ public:
     }
 
     std::vector<double> solve() {
-        constexpr int rounds = 4;  // in which weights make squares of deviations into absolute values
+        constexpr int rounds = 4;  // number of reweightings, which turn squared into absolute deviations
         constexpr double floor = 0.03;
         for (int round = 0; round < rounds; ++round) {
             step();
@@ -112,8 +112,8 @@ private:
         for (const Corner& term : terms_of(row)) to[term.index] += term.weight * weighted;
     }
 
-    /// The left side of the equations: what rows say, that neighbours are alike, and that factors are 1 where nothing
-    /// speaks.
+    /// Applies the matrix of the normal equations: measurements, smoothness between neighbours, and regularization
+    /// towards factors of 1.
     [[nodiscard]] Vector times(const Vector& logs) const {
         Vector result(logs.size());
         for (std::size_t i = 0; i < logs.size(); ++i) result[i] = grain_.none * logs[i];
@@ -121,7 +121,8 @@ private:
             const std::size_t stride = strides_[axis];
             const std::size_t block = stride * counts_[axis];
             for (std::size_t begin = 0; begin < logs.size(); begin += block) {
-                for (std::size_t i = begin; i < begin + block - stride; ++i) {  // the last has no neighbour beyond it
+                // the last one has no further neighbour
+                for (std::size_t i = begin; i < begin + block - stride; ++i) {
                     const double apart = grain_.alike * (logs[i] - logs[i + stride]);
                     result[i] += apart;
                     result[i + stride] -= apart;
@@ -132,9 +133,10 @@ private:
         return result;
     }
 
-    /// Conjugate gradients from where the logarithms are.
+    /// Conjugate gradients, starting at the current logarithms.
     void step() {
-        constexpr int most_turns = 15;  // each round begins where the last one ended; 60 give the same errors
+        // each round starts where the previous one ended; 60 iterations give the same errors
+        constexpr int most_turns = 15;
         Vector left = times(logs_);
         for (double& each : left) each = -each;
         for (std::size_t row = 0; row < ends_.size(); ++row) add(row, deviations_[row].deviation, left);
@@ -163,7 +165,7 @@ private:
     const FactorGrain& grain_;
     const std::vector<SizedDeviation>& deviations_;
     std::vector<Corner> terms_;      ///< of all rows
-    std::vector<std::size_t> ends_;  ///< of each row's terms
+    std::vector<std::size_t> ends_;  ///< end of each row's terms
     Vector weights_;
     Vector logs_;
     std::array<std::size_t, size_count> strides_{};

@@ -1,4 +1,4 @@
-// By how much a library's kernels differ from their law at some sizes.
+// Shape corrections: deviations of a library's kernels from their model at some sizes.
 #pragma once
 
 #include <array>
@@ -12,16 +12,16 @@
 
 namespace roofline::core {
 
-/// The sizes of a product that a library chooses its kernel by: m, n and batch as KernelPoint has them, and the depth.
+/// The sizes of a matmul by which a library chooses its kernel: m, n and batch as in KernelPoint, and the depth.
 inline constexpr std::size_t size_count = 4;
-inline constexpr std::size_t columns_size = 1;  ///< the place of n
-inline constexpr std::size_t depth_size = 2;    ///< the place of the depth
+inline constexpr std::size_t columns_size = 1;  ///< index of n
+inline constexpr std::size_t depth_size = 2;    ///< index of the depth
 using ProductSizes = std::array<double, size_count>;
 /// Their names in calibration files.
 inline constexpr std::array<std::string_view, size_count> size_names{"m", "n", "depth", "batch"};
 [[nodiscard]] ProductSizes sizes_of(const KernelPoint& point);
 
-/// The corners from (2^doublings)^first to (2^doublings)^last.
+/// The grid points from (2^doublings)^first to (2^doublings)^last.
 struct Powers {
     int first = 0;
     int last = 0;
@@ -30,41 +30,42 @@ struct Powers {
     bool operator==(const Powers&) const = default;
 };
 
-/// Doublings from corner to corner: at powers of four, or of two.
+/// Doublings between grid points, which are powers of four or of two.
 inline constexpr int coarse = 2;
 inline constexpr int fine = 1;
-/// 2^30 is a billion. A file has a line for each m and n: no more than the 256 that a list may have.
+/// 2^30 is about 1e9. A file has a line for each m and n, and a list may have at most 256.
 inline constexpr int most_doublings = 30;
 [[nodiscard]] double size_at(int power, int doublings);
-/// The powers that sizes from the least to the greatest lie between; sizes below 1 count as 1, those beyond
-/// 2^most_doublings as that.
+/// Returns the range of powers that covers sizes from `least` to `greatest`. Sizes are clamped to the range from 1 to
+/// 2^most_doublings.
 [[nodiscard]] Powers powers_between(double least, double greatest, int doublings);
 
-/// Factors on a law's times. A law is smooth, but libraries choose among kernels by size, and some choices are better
-/// than others: so there is a factor at every corner of a lattice of sizes, and what lies between has that of its
-/// corners, in logarithms. Sizes beyond the lattice are taken to its edge.
+/// Factors on the times of a model. The model is smooth, but libraries choose among kernels by size, and some choices
+/// are better than others. There is a factor at every point of a grid of sizes, and the logarithms are interpolated
+/// linearly in between. Sizes outside of the grid are clamped to its boundary.
 struct SizeFactors {
     int doublings = coarse;
     std::array<Powers, size_count> powers{};
-    std::vector<double> logs;  ///< natural logarithms of the factors, the last size's change fastest; none: all are 1
+    /// Natural logarithms of the factors, with the last size changing fastest; empty: all factors are 1.
+    std::vector<double> logs;
 
     bool operator==(const SizeFactors&) const = default;
 };
 
-/// In thousandths, 1 to most_thousandths, and the logarithm of so many.
+/// Factors in thousandths, from 1 to most_thousandths, and their logarithms.
 inline constexpr std::int64_t most_thousandths = 100'000;
 [[nodiscard]] std::int64_t thousandths(double log);
 [[nodiscard]] double log_of(std::int64_t thousandths);
 
-/// 1 where there are none, and for kernels without products.
+/// Returns 1 if there are no factors, and for kernels without matmuls.
 [[nodiscard]] double factor_of(const SizeFactors& factors, const KernelPoint& point);
 
-/// Both at once, on a lattice that holds the sizes of either, for an m from the least to the greatest.
+/// Returns the product of both on a grid that covers the sizes of either, for m in the given range.
 [[nodiscard]] SizeFactors product_of(const SizeFactors& a, const SizeFactors& b, double least_m = 1,
                                      double most_m = std::numeric_limits<double>::infinity());
 
-/// What is known of the factors of one time: its logarithm over that of the law, and the products in it with the shares
-/// that they have in the law's time.
+/// What one measured time implies for the factors: the logarithm of its ratio to the model's time, and the matmuls in
+/// it with their shares of the model's time.
 struct SizedDeviation {
     struct Product {
         ProductSizes sizes;
@@ -75,23 +76,24 @@ struct SizedDeviation {
 };
 
 inline constexpr double all_lattices = std::numeric_limits<double>::infinity();
-/// How factors are told from deviations. What a row says counts 1.
+/// How factors are fitted to deviations. The weight of a measurement is 1.
 struct FactorGrain {
     int doublings = coarse;
-    double alike = 0;  ///< that neighbours are alike
-    double none = 0;   ///< that a factor is 1
-    /// Lattices of more corners than these for each row are left alone: nearly all of them would be their neighbours'.
+    double alike = 0;  ///< weight of the difference between neighbours
+    double none = 0;   ///< weight of the deviation of a factor from 1
+    /// Grids with more points per measurement than this are not used, because most of their factors would be
+    /// interpolated.
     double corners_of_row = all_lattices;
 };
-/// Of a law's factors, and of those that correct a relative's, which are smoother: by rows held out of published
-/// tables, which hardly tell 0.03 from 0.1 in the former.
+/// For the factors of a model, and for those that correct a transferred model, which are smoother. The values minimize
+/// the held-out error of published tables; for the former, 0.03 and 0.1 hardly differ.
 inline constexpr std::array<FactorGrain, 2> factor_grains{{{coarse, 0.03, 0.03, all_lattices}, {fine, 0.03, 0.03, 4}}};
 inline constexpr std::array<FactorGrain, 2> correction_grains{
     {{coarse, 0.1, 0.01, all_lattices}, {fine, 0.1, 0.01, 4}}};
 
-/// The factors that deviations tell, smooth from corner to corner: a corner that few of them touch has nearly its
-/// neighbours', and one that none touches and no neighbour tells of has 1. Relative deviations count once, not squared.
-/// None where there are no products. Factors are in whole thousandths, as calibration files have them.
+/// Fits the factors to deviations. They are smooth: a grid point near few measurements has almost the factor of its
+/// neighbours, and one without measurements or informative neighbours has 1. The fit minimizes absolute, not squared,
+/// deviations. Empty if there are no matmuls. Factors are multiples of a thousandth, as in calibration files.
 [[nodiscard]] SizeFactors fit_factors(const std::vector<SizedDeviation>& deviations,
                                       const FactorGrain& grain = factor_grains.front());
 

@@ -34,10 +34,10 @@ TEST_CASE("factors between corners are those of the corners, in logarithms") {
     CHECK(factor_of(factors, sized(4, 4)) == approx(8));
     CHECK(factor_of(factors, sized(2, 1)) == approx(2));
     CHECK(factor_of(factors, sized(2, 2)) == approx(std::sqrt(8.0)));
-    // beyond the lattice it is that of the edge
+    // outside of the grid it is that of the boundary
     CHECK(factor_of(factors, sized(1e6, 1e6)) == approx(8));
     CHECK(factor_of(factors, sized(1, 1, 1e9, 1e9)) == approx(1));
-    // what is no product has none
+    // kernels without matmuls have none
     CHECK(factor_of(factors, sized(0, 0)) == 1);
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("sizes that nobody has do not make a lattice that no file holds") {
 }
 
 TEST_CASE("of a time with several products each has its share of the factors") {
-    // half of the law's time at m = 1, half at m = 64, and alone: 1.2 and 1
+    // half of the model's time at m = 1, half at m = 64, and the latter alone: factors 1.2 and 1
     std::vector<SizedDeviation> rows;
     for (int i = 0; i < 50; ++i) {
         rows.push_back({{{{1, 1, 1, 1}, 0.5}, {{64, 1, 1, 1}, 0.5}}, 0.5 * std::log(1.2)});
@@ -107,7 +107,7 @@ TEST_CASE("of data that the law finds in a cache the bound is the cache's") {
     KernelPoint point = sized(1, 1);
     point.memory_s = 8e-6;
     point.fill = 1e-3;
-    CHECK(seconds_of(fit, point) == approx(2.5e-6));  // of 3 us and 2 us from the cache
+    CHECK(seconds_of(fit, point) == approx(2.5e-6));  // half of 3 us plus 2 us from the cache
     fit.factors.logs = {log_of(100)};
     CHECK(seconds_of(fit, point) == approx(2e-6));
     point.fill = 50;
@@ -133,11 +133,11 @@ TEST_CASE("factors upon factors are on the finer of their lattices, as far as ei
             }
         }
     }
-    // for an m from 3 to 4 alone
+    // only for m from 3 to 4
     const SizeFactors some = product_of(a, b, 3, 4);
     CHECK(some.powers[0] == Powers{1, 2});
     CHECK(factor_of(some, sized(3, 9, 3)) == approx(factor_of(both, sized(3, 9, 3))).epsilon(0.002));
-    // one alone stays as it is
+    // a single one does not change
     CHECK(product_of(a, {}) == a);
     CHECK(product_of({}, b) == b);
     CHECK(product_of({}, {}) == SizeFactors{});
@@ -151,7 +151,7 @@ TEST_CASE("a finer lattice has corners at powers of two, and is left alone where
     CHECK(fit.powers[0] == Powers{0, 6});
     CHECK(factor_of(fit, sized(8, 1)) == approx(1.5).epsilon(0.01));
     CHECK(factor_of(fit, sized(4, 1)) == approx(1).epsilon(0.01));
-    // 13 columns and 7 rows are 91 corners, seven rows at four corners each 28
+    // 13 columns and 7 rows are 91 grid points; seven measurements with four points each allow 28
     rows.front().products.front().sizes[1] = 4096;
     CHECK(fit_factors(rows, grain).logs.empty());
 }

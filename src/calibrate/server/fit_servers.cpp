@@ -14,7 +14,7 @@ namespace roofline::core {
 
 namespace {
 
-constexpr double untried = 0.4;  // the error of what was never tried on another model
+constexpr double untried = 0.4;  // error of a model that has not been tested on another served model
 
 std::string library_of(const std::string& software) { return software.substr(0, software.find(' ')); }
 
@@ -30,7 +30,8 @@ double total_deviation(const ServerLaw& law, const Rows& rows) {
     return sum;
 }
 
-/// The host's constants for a given share of the kernels' times, by steps along each that get shorter: there are three.
+/// Fits the three host parameters for a given factor of the kernels' times, by coordinate descent with decreasing
+/// steps.
 ServerLaw host_of(double kernels, const Rows& rows) {
     ServerLaw law;
     law.kernels = kernels;
@@ -44,7 +45,8 @@ ServerLaw host_of(double kernels, const Rows& rows) {
         law = other;
         return true;
     };
-    // of a few milliseconds a step, tens of microseconds a sequence and a launch, down to a thousandth of that
+    // initial steps are a few milliseconds per step and tens of microseconds per sequence and launch; the last ones are
+    // a thousandth of these
     for (double scale = 1; scale > 1e-3; scale /= 2) {
         bool better = true;
         for (int turn = 0; better && turn < 20; ++turn) {
@@ -64,7 +66,7 @@ ServerLaw host_of(double kernels, const Rows& rows) {
 
 using Laws = std::map<std::string, ServerLaw>;
 
-/// The share that suits all libraries together best, to a hundredth.
+/// Returns the models with the common factor that fits all libraries best, to a hundredth.
 Laws laws_of(const std::map<std::string, Rows>& by_library) {
     Laws best;
     double least = -1;

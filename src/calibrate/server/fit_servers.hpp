@@ -1,4 +1,4 @@
-// Fits what servers add to the kernels of their passes to servers that were timed.
+// Fit of server models, which describe what a server adds to the kernels of its passes, to timed servers.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,29 @@
 
 namespace roofline::core {
 
-/// One served model under one load.
+/// A measurement of one served model under one load.
 struct ServerSample {
     std::string software;  ///< "vllm 0.14.0"
     std::string model;
     std::string machine;
     std::string source;
-    double kernels_s = 0;   ///< of a decode step's kernels and collectives, one by one
-    double sequences = 1;   ///< that are decoded at a time
-    double output = 1;      ///< tokens of each
-    double prompt_s = 0;    ///< of one prompt's kernels and collectives
-    double launches = 0;    ///< how many these are
-    double measured_s = 0;  ///< from one token of a sequence to the next
+    double kernels_s = 0;   ///< expected time of a decode step as the sum over its kernels and collectives
+    double sequences = 1;   ///< sequences that are decoded together
+    double output = 1;      ///< tokens per sequence
+    double prompt_s = 0;    ///< the same sum for the prefill of one prompt
+    double launches = 0;    ///< number of kernels and collectives of that prefill
+    double measured_s = 0;  ///< measured time per output token
 };
 
-/// From one token to the next, where the prompts of those that follow go in between: by Little's law sequences / output
-/// prompts go in for each step.
+/// Returns the time per output token in seconds, including the prefill of other requests. By Little's law sequences /
+/// output prompts are processed per decode step.
 [[nodiscard]] double token_seconds(const ServerLaw& law, const ServerSample& sample);
 
-/// Laws by library, alphabetically: the share of the kernels' times is the same for all, the host's constants are each
-/// library's own. Found by least absolute relative deviations, so that single odd rows do not bend them. Held out are
-/// models, each in turn; a library that has served one model alone has never been tried on another, and its error is 40
-/// %. Libraries with fewer than eight rows have no law. Deterministic, whatever the order of samples.
+/// Returns server models by library, in alphabetical order. The factor of the kernels' times is common to all
+/// libraries, while the host parameters belong to each. The fit minimizes absolute relative deviations, so that single
+/// outliers have little influence. The held-out error leaves out one model at a time; a library with a single model has
+/// not been tested on another, and its error is set to 40 %. Libraries with fewer than eight measurements have no
+/// model. The result is deterministic and independent of the order of samples.
 [[nodiscard]] ServerLaws fit_servers(std::vector<ServerSample> samples);
 
 }  // namespace roofline::core

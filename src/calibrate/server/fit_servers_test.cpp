@@ -9,7 +9,7 @@ using namespace roofline::core;
 
 namespace {
 
-/// Rows of a server whose constants are known: four loads of each of two models.
+/// Measurements of a server with known parameters: eight loads for each of two models.
 std::vector<ServerSample> rows_of(const char* software, const ServerLaw& law) {
     std::vector<ServerSample> rows;
     for (const double sequences : {1.0, 8.0, 64.0, 256.0}) {
@@ -42,7 +42,7 @@ TEST_CASE("a token waits for its step and for the prompts that go in meanwhile")
     row.output = 100;
     row.prompt_s = 8e-3;
     row.launches = 100;
-    // 0.5 x 10 ms + 1 ms + 50 x 10 us, and half a prompt a step
+    // 0.5 x 10 ms + 1 ms + 50 x 10 us, and half a prompt per step
     CHECK(token_seconds({0.5, 1e-3, 10e-6, 0}, row) == approx(5e-3 + 1e-3 + 0.5e-3 + 4e-3));
     CHECK(token_seconds({0.5, 1e-3, 10e-6, 100e-6}, row) == approx(5e-3 + 1e-3 + 0.5e-3 + 5e-3));
 }
@@ -60,7 +60,7 @@ TEST_CASE("constants that made the rows are found, odd rows or not") {
     CHECK(server.law.kernels == approx(0.8).epsilon(0.03));
     CHECK(server.law.step_s == approx(1e-3).epsilon(0.1));
     CHECK(server.law.sequence_s == approx(20e-6).epsilon(0.1));
-    CHECK(server.error_fitted < 0.07);  // of which 0.8 / 16 is the odd row's
+    CHECK(server.error_fitted < 0.07);  // 0.8 / 16 of it is due to the outlier
     CHECK(server.error_fitted > 0.049);
 }
 

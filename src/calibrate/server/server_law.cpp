@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t most_rows = 1'000'000'000;
 
-/// A number above 0; `otherwise` when the key is absent.
+/// Returns a positive number, or `otherwise` if the key is absent.
 double number(Reader& table, std::string_view key, double otherwise) {
     if (!table.has(key)) return otherwise;
     const std::vector<double> values = table.numbers(key);
@@ -56,7 +56,7 @@ std::string server_text(const CalibratedServer& server) {
         fmt::format("\n[[server]]\nsoftware = {}\nrows = {}\n", toml_string(server.software), server.rows);
     text += list_text("models", server.models) + list_text("machines", server.machines);
     text += list_text("sources", server.sources);
-    // no error is read back as one that was never measured
+    // at least 1e-6, because an error of 0 would be read back as not measured
     text += fmt::format("error_fitted = {:.3g}\n", std::max(server.error_fitted, 1e-6));
     text += fmt::format("error_held_out = {:.3g}\n", std::max(server.error_held_out, 1e-6));
     const auto add = [&](std::string_view key, double value) {
@@ -115,7 +115,7 @@ std::string server_laws_text(const ServerLaws& laws) {
 }
 
 const ServerLaws& built_in_servers() {
-    // a file that does not read is found by a test; without it nothing is expected of servers
+    // a test reads this file; if it were invalid, servers would have no expected times
     static const ServerLaws laws = [] {
         auto read = parse_server_laws(embedded_servers(), "servers.toml");
         return read ? std::move(*read) : ServerLaws{};

@@ -1,4 +1,5 @@
-// What a server adds to the kernels of its passes: constants by software, fitted to servers that were timed.
+// The server model: what a server adds to the kernels of its passes. Its parameters per software are fitted to timed
+// servers.
 #pragma once
 
 #include <cstdint>
@@ -11,58 +12,61 @@
 
 namespace roofline::core {
 
-/// A decode step takes `kernels` of what its kernels take one by one, and the host's part: a constant, and so much for
-/// each sequence. Prompts take what their kernels take, and no less than launching these takes, for they do not run
-/// from a graph.
+/// A decode step takes `kernels` times the sum of its kernels' times, plus a constant and a time per sequence for the
+/// host. Prefill takes the time of its kernels, but at least the time to launch them, because it does not use graphs.
 struct ServerLaw {
-    double kernels =
-        1;  ///< share of the kernels' and collectives' own times: below 1 where a server fuses what tables time apart
-    double step_s = 0;      ///< of the host for each step: scheduling, sampling, sending tokens out
-    double sequence_s = 0;  ///< likewise for each sequence of a step
-    double launch_s = 0;    ///< of the host for each kernel outside graphs
+    /// Factor of the kernels' and collectives' own times; below 1 if a server fuses operations that tables time
+    /// separately.
+    double kernels = 1;
+    double step_s = 0;      ///< host time per step: scheduling, sampling, sending tokens
+    double sequence_s = 0;  ///< host time per sequence of a step
+    double launch_s = 0;    ///< host time per kernel outside of graphs
 
     bool operator==(const ServerLaw&) const = default;
 };
 
-/// Seconds of a decode step of so many sequences whose kernels take `kernels_s` one by one.
+/// Returns the seconds of a decode step of `sequences` sequences whose kernels' times add up to `kernels_s`.
 [[nodiscard]] double step_seconds(const ServerLaw& law, double kernels_s, double sequences);
 
-/// Seconds of prompts whose `launches` kernels take `kernels_s`.
+/// Returns the seconds of the prefill of prompts whose `launches` kernels' times add up to `kernels_s`.
 [[nodiscard]] double prompt_seconds(const ServerLaw& law, double kernels_s, double launches);
 
 struct CalibratedServer {
-    std::string software;  ///< "vllm", or with a version that has constants of its own
+    std::string software;  ///< "vllm", or with a version that has its own parameters
     ServerLaw law;
-    std::int64_t rows = 0;               ///< that it was fitted to
-    std::vector<std::string> models;     ///< that these served
-    std::vector<std::string> machines;   ///< that they ran on
-    std::vector<std::string> sources{};  ///< who published them
-    double error_fitted = 0;    ///< mean |predicted - measured| / measured of the time of a token, of those rows
-    double error_held_out = 0;  ///< of the same rows, each model's predicted from the other models alone
+    std::int64_t rows = 0;               ///< number of measurements that it was fitted to
+    std::vector<std::string> models;     ///< models that were served
+    std::vector<std::string> machines;   ///< machines that they ran on
+    std::vector<std::string> sources{};  ///< publishers of the measurements
+    /// Mean |predicted - measured| / measured of the time per output token, on the measurements of the fit.
+    double error_fitted = 0;
+    /// The same on measurements of models that were left out of the fit, one model at a time.
+    double error_held_out = 0;
 
     bool operator==(const CalibratedServer&) const = default;
 };
 
 struct ServerLaws {
-    std::string fitted;  ///< the day of the fit
+    std::string fitted;  ///< date of the fit
     std::vector<CalibratedServer> servers;
 
     bool operator==(const ServerLaws&) const = default;
 
-    /// Of the software that is named; the one with the most rows where nothing is. Null for software that has none.
+    /// Returns the model of the named software, or if the name is empty the one with the most measurements. Null if the
+    /// software has none.
     [[nodiscard]] const CalibratedServer* find(std::string_view software) const;
 };
 
-/// Reads data/servers.toml or a file like it, strictly. Errors carry line and column.
+/// Reads data/servers.toml or a file of the same format strictly. Errors carry the line and the column.
 [[nodiscard]] Result<ServerLaws> parse_server_laws(const TomlInput& toml, std::string_view origin);
 
-/// The file, constants to four digits.
+/// Returns the text of such a file, with parameters rounded to four digits.
 [[nodiscard]] std::string server_laws_text(const ServerLaws& laws);
 
-/// Whether a file is one of these and not of a machine's constants.
+/// Returns whether a file contains server models instead of a machine's calibration.
 [[nodiscard]] bool holds_server_laws(std::string_view toml);
 
-/// Those that come with the program.
+/// Returns the built-in server models.
 [[nodiscard]] const ServerLaws& built_in_servers();
 
 }  // namespace roofline::core

@@ -38,7 +38,7 @@ TEST_CASE("a step is a share of its kernels and the host's part") {
     const ServerLaw law{0.8, 500e-6, 20e-6, 40e-6};
     CHECK(step_seconds(law, 10e-3, 32) == approx(8e-3 + 0.5e-3 + 0.64e-3));
     CHECK(step_seconds({}, 10e-3, 32) == approx(10e-3));
-    // prompts take what the longer takes, kernels or launching them
+    // prefill takes the longer of its kernels and their launches
     CHECK(prompt_seconds(law, 10e-3, 100) == approx(10e-3));
     CHECK(prompt_seconds(law, 10e-3, 1000) == approx(40e-3));
 }

@@ -12,7 +12,7 @@ namespace roofline::core {
 
 namespace {
 
-// One number between the two; a fault of the file where it is none.
+// Reads one number between two limits; otherwise records an error.
 double factor(Reader& table, std::string_view key, double least, double most) {
     const std::vector<double> numbers = table.numbers(key);
     if (numbers.size() == 1 && numbers.front() >= least && numbers.front() <= most) return numbers.front();
@@ -84,7 +84,7 @@ double both_seconds(const StepLaw& law, const StepParts& parts) {
 
 double exposed_seconds(const StepLaw& law, const StepParts& parts) {
     const double beside = parts.hideable_s + parts.hideable_wire_s / law.wires;
-    // nothing hides behind more than there is
+    // collectives can overlap with no more than the time of device and host
     return std::max(exposed_share(law, parts) * beside, beside - both_seconds(law, parts));
 }
 

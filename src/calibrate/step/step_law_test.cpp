@@ -21,17 +21,17 @@ constexpr std::string_view factors =
 TEST_CASE("a step is kernels as they run there, or their launches, and what does not hide of collectives") {
     const auto law = parse_step_law(factors, "steps.toml");
     REQUIRE_MESSAGE(law, to_text(law.error()));
-    // 1.5 of kernels, 0.8 of narrow ones, 1.2 of those with sums elsewhere, a quarter of 1 s and of 2 s at half the
-    // rate, and all of 0.3 s and of 0.1 s at half the rate: longer than a thousand launches of 20 us
+    // 1.5 s of kernels, 0.8 * 2 s of narrow and 1.2 * 0.5 s of promoted ones; a quarter of 1 s and of 2 s at half the
+    // rate; and all of 0.3 s and of 0.1 s at half the rate. This is longer than a thousand launches of 20 us.
     const StepParts parts{1, 2, 0.5, 1000, 4, 0.3, 2, 0.1};
     StepParts short_collectives = parts;
     short_collectives.hideable_s = 1;
     CHECK(seconds_of(*law, short_collectives) == approx(1.5 + 1.6 + 0.6 + 0.25 * (1 + 4) + 0.3 + 0.2));
-    // 4 s and 4 s outlast the 4.2 s that they could hide behind
+    // 4 s and 4 s of collectives exceed the 4.2 s that they can overlap with
     CHECK(seconds_of(*law, parts) == approx(8));
-    // a million launches are longer than the 4.2 s of the device
+    // a million launches take longer than the 4.2 s of the device
     CHECK(seconds_of(*law, {1, 2, 0.5, 1e6, 4, 0.3, 2, 0.1}) == approx(20 + 0.25 * (4 + 4)));
-    // kernels of a chip of 8 TFLOP/s per watt take twice as long, of PyTorch's own a quarter more; collectives do not
+    // on a chip of 8 TFLOP/s per watt kernels take twice as long, and PyTorch's own a quarter more; collectives do not
     StepParts slow = parts;
     slow.flops_per_joule = 8e12;
     CHECK(seconds_of(*law, slow) == approx(2 * (1.5 + 1.6 + 0.6) + 0.25 * (4 + 4) + 0.3 + 0.2));
@@ -40,7 +40,7 @@ TEST_CASE("a step is kernels as they run there, or their launches, and what does
     StepParts turns = parts;
     turns.in_turn = true;
     CHECK(seconds_of(*law, turns) == approx(1.5 + 1.6 + 0.6 + 4 + 4 + 0.3 + 0.2));
-    // a host that takes as long as the device: of order 2 the step is longer than either by the root of 2
+    // if host and device take equally long, the 2-norm is longer than either by a factor of sqrt(2)
     StepLaw even = *law;
     even.overlap = 2;
     CHECK(seconds_of(even, {2, 0, 0, 3 / 20e-6}) == approx(3 * std::sqrt(2.0)));
@@ -83,7 +83,8 @@ TEST_CASE("a file of factors is read strictly") {
     REQUIRE(!law);
     CHECK(law.error().message.find("exposed") != std::string::npos);
     text = factors;
-    text.replace(text.find("reserved = 1.05"), 15, "reserved = 0.95");  // an allocator takes all that tensors take
+    // an allocator reserves at least the memory of its tensors
+    text.replace(text.find("reserved = 1.05"), 15, "reserved = 0.95");
     CHECK(!parse_step_law(text, "steps.toml"));
     CHECK(!parse_step_law("compute = 1\n", "steps.toml"));
 }
@@ -91,7 +92,7 @@ TEST_CASE("a file of factors is read strictly") {
 TEST_CASE("the program's own factors") {
     const auto law = built_in_step_law();
     REQUIRE_MESSAGE(law, to_text(law.error()));
-    // no kernel is faster inside a step than by itself, and nothing that hides is slower than what does not
+    // no kernel is faster inside a step than alone, and overlapped collectives are not slower than exposed ones
     CHECK(law->compute >= 1);
     CHECK(law->pytorch >= 1);
     CHECK(law->exposed <= 1);
@@ -106,7 +107,7 @@ TEST_CASE("collectives hide behind what the device does, and no longer") {
     parts.hideable_s = 1;
     CHECK(exposed_seconds(law, parts) == approx(0.05));
     CHECK(seconds_of(law, parts) == approx(2.05));
-    // 5 s beside 2 s of kernels: 3 s are left when these have ended
+    // 5 s of collectives beside 2 s of kernels: 3 s remain when the kernels have ended
     parts.hideable_s = 5;
     CHECK(exposed_seconds(law, parts) == approx(3));
     CHECK(seconds_of(law, parts) == approx(5));

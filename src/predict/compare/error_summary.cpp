@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t most_worst = 10;
 
-/// Between the two rows nearest to the fraction of the way through them. `sorted` is not empty.
+/// Interpolates linearly at `fraction` of the way through `sorted`, which is not empty.
 double quantile(const std::vector<double>& sorted, double fraction) {
     const double at = fraction * static_cast<double>(sorted.size() - 1);
     const auto below = static_cast<std::size_t>(at);
@@ -33,7 +33,7 @@ std::string decade_text(int decade) {
     return fmt::format("{} to {}", to_text(Bytes{std::pow(10.0, decade)}), to_text(Bytes{std::pow(10.0, decade + 1)}));
 }
 
-/// What a row has in common with others of its group: a number, or a text of the row.
+/// The property that the measurements of a group share: a number, or a text of the row.
 struct GroupKey {
     double number = 0;
     std::string_view text;
@@ -51,11 +51,11 @@ constexpr std::uint8_t collectives = bit(MeasuredKind::collective);
 constexpr std::uint8_t kernels = bit(MeasuredKind::kernel);
 constexpr std::uint8_t runs = bit(MeasuredKind::run);
 
-/// A way to group rows; groups come in the order of their keys.
+/// A criterion for groups. Groups are ordered by their keys.
 struct Grouping {
     std::string_view by;
-    bool by_operation;  ///< each group again for every operation in it
-    std::uint8_t of;    ///< kinds of rows that are grouped so
+    bool by_operation;  ///< additionally split each group by operation
+    std::uint8_t of;    ///< kinds of measurements that the criterion applies to
     GroupKey (*key)(const Comparison&);
     std::string (*name)(const GroupKey&);
 };
@@ -107,7 +107,7 @@ void add_groups(const Grouping& grouping, const std::vector<Comparison>& rows, b
     }
 }
 
-/// The rows that `wanted` takes, those with the greatest `measure` first, at most `most` of them.
+/// Returns the indices of rows that `wanted` accepts, sorted by `measure` in descending order, at most `most`.
 template <class Wanted, class Measure>
 std::vector<std::size_t> greatest(const std::vector<Comparison>& rows, std::size_t most, Wanted wanted,
                                   Measure measure) {
@@ -130,7 +130,7 @@ std::optional<Repeats> repeats_of(const std::vector<Comparison>& rows) {
         return std::tie(row.system, row.slice, row.operation, row.shape, row.bytes, row.devices, row.dtype,
                         row.software, row.variant, row.strategy, row.groups);
     };
-    // By a hash first: most rows differ in it, and then their texts need not be compared.
+    // Sorts by a hash first: it differs for most rows, so that their texts need not be compared.
     std::vector<std::pair<std::size_t, std::size_t>> order;
     order.reserve(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -1,4 +1,4 @@
-// How far predictions are from measurements: over all rows, by group, and the worst.
+// Statistics of prediction errors: over all measurements, per group, and the largest.
 #pragma once
 
 #include <cstddef>
@@ -10,53 +10,55 @@
 
 namespace roofline::core {
 
-/// Of relative errors. The quantiles lie between rows, in proportion (as most statistics programs have it).
+/// Statistics of relative errors. Quantiles are interpolated linearly between measurements, as in most statistics
+/// software.
 struct ErrorStats {
     std::size_t rows = 0;
     double mean = 0;
     double median = 0;
-    double p90 = 0;  ///< nine tenths of the rows are no further off
+    double p90 = 0;  ///< nine tenths of the errors do not exceed this
 };
 [[nodiscard]] ErrorStats error_stats(std::vector<double> errors);
 
-/// Rows that have something in common.
+/// Measurements with a common property.
 struct ErrorGroup {
-    std::string
-        by;  ///< "operation", "system", "source" and "strategy" (of runs), "dtype", "size", "devices", "software",
-             ///< "variant"; which of them depends on what was measured
+    /// "operation", "system", "source" and "strategy" (of runs), "dtype", "size", "devices", "software", "variant";
+    /// which of them occur depends on the kind of measurements.
+    std::string by;
     std::string name;  ///< "h100-sxm", "1 MB to 10 MB"
-    std::string
-        operation;  ///< of a system, size or number of devices: only the rows of this operation; "" for all of them
+    /// For groups by system, size or number of devices: the only operation in the group; "" for all operations.
+    std::string operation;
     ErrorStats error;
     std::size_t below_lower = 0;
 };
 
-/// The same thing measured several times: what no prediction can explain.
+/// Repeated measurements of the same operation. Their scatter is an error that no prediction can avoid.
 struct Repeats {
-    std::size_t rows = 0;  ///< that have at least one other like them
-    double mean = 0;       ///< of |time - median of its repeats| / median
+    std::size_t rows = 0;  ///< measurements that were repeated at least once
+    double mean = 0;       ///< mean of |time - median of its repeats| / median
 };
 
 struct ErrorSummary {
-    /// Whether `error` is that of expected times. Then rows that nothing is calibrated for are not in it or in the
-    /// groups; else it is the error of the lower bounds.
+    /// Whether `error` refers to expected times. If so, measurements without a calibrated model are not part of it or
+    /// of the groups. Otherwise it is the error of the lower bounds.
     bool of_expected = false;
     ErrorStats error;
-    ErrorStats error_of_lower;  ///< of all rows
+    ErrorStats error_of_lower;  ///< of all measurements
     std::size_t below_lower = 0;
-    std::size_t cached = 0;  ///< rows that only a cache can have made so fast
-    std::vector<ErrorGroup>
-        groups;  ///< by `by` in the order above, then name (sizes and devices by number), then operation
-    std::vector<std::size_t> worst;  ///< indices of the rows that are furthest off, the worst first, ten at most
-    std::vector<std::size_t> below;  ///< indices of the rows below the lower bound, the furthest first
+    std::size_t cached = 0;  ///< measurements that are only possible if data stayed in a cache
+    /// Ordered by `by` as listed above, then by name (sizes and numbers of devices by value), then by operation.
+    std::vector<ErrorGroup> groups;
+    /// Indices of the measurements with the largest errors, the largest first, at most ten.
+    std::vector<std::size_t> worst;
+    std::vector<std::size_t> below;  ///< indices of the measurements below the lower bound, the farthest below first
     std::optional<Repeats> repeats;
-    ErrorStats memory;                      ///< of rows that say what was held; no rows where none does
-    std::vector<ErrorGroup> memory_groups;  ///< of these, by "source" and by "what" was counted
+    ErrorStats memory;                      ///< of measurements that include memory; no rows if none does
+    std::vector<ErrorGroup> memory_groups;  ///< of these measurements, by "source" and by "what" was counted
 };
 
 [[nodiscard]] ErrorSummary summarise(const std::vector<Comparison>& rows);
 
-/// The decade of a size: "1 kB to 10 kB", "below 1 kB" (nothing happens there but latency).
+/// Returns the decade of a size: "1 kB to 10 kB", or "below 1 kB", where only latency matters.
 [[nodiscard]] std::string size_decade(double bytes);
 
 }  // namespace roofline::core

@@ -31,7 +31,7 @@ const ErrorGroup& group(const ErrorSummary& summary, std::string_view by, std::s
 }  // namespace
 
 TEST_CASE("mean, median and the ninth decile") {
-    // 1..11 in tenths: the mean and the middle are 6, nine tenths of the way from 1 to 11 is 10
+    // 0.1 to 1.1: the mean and the median are 0.6, and nine tenths of the way is 1.0
     std::vector<double> errors;
     for (int i = 11; i >= 1; --i) errors.push_back(i * 0.1);
     const ErrorStats stats = error_stats(errors);
@@ -39,7 +39,7 @@ TEST_CASE("mean, median and the ninth decile") {
     CHECK(stats.mean == approx(0.6));
     CHECK(stats.median == approx(0.6));
     CHECK(stats.p90 == approx(1.0));
-    // between two rows in proportion: halfway, and nine tenths of the way
+    // linear interpolation between two values: halfway, and nine tenths of the way
     CHECK(error_stats({0.0, 1.0}).median == approx(0.5));
     CHECK(error_stats({0.0, 1.0}).p90 == approx(0.9));
     CHECK(error_stats({0.25}).p90 == approx(0.25));
@@ -54,7 +54,7 @@ TEST_CASE("errors are relative to what was measured") {
     CHECK(fast.error() == approx(0.25));
     CHECK(fast.below_lower());
     fast.rounding_s = 1;
-    CHECK(!fast.below_lower());  // 4 may have been 5
+    CHECK(!fast.below_lower());  // the rounded 4 may have been 5
     fast.prediction.expected_s = 6;
     CHECK(fast.error() == approx(0.5));
     CHECK(fast.error_of_lower() == approx(0.25));
@@ -101,7 +101,7 @@ TEST_CASE("where anything is calibrated the error is that of expected times") {
 }
 
 TEST_CASE("repeats of one measurement are the noise floor") {
-    // around their median 10: 0.1, 0, 0.2 off; the fourth row is of another size
+    // relative to their median 10 the errors are 0.1, 0 and 0.2; the fourth row has another size
     const std::vector<Comparison> rows{row("a", "x", 1e3, 9, 1), row("a", "x", 1e3, 10, 1), row("a", "x", 1e3, 12, 1),
                                        row("a", "x", 2e3, 99, 1)};
     const ErrorSummary summary = summarise(rows);
@@ -137,7 +137,7 @@ TEST_CASE("runs are grouped by who published them and by strategy, and what they
     rows[2].memory = MemoryComparison{50, 60, "allocated"};
     rows[2].source = "y";
     const ErrorSummary summary = summarise(rows);
-    // the last has no time: it is neither in the errors nor below its bound
+    // the last row has no time, so it is neither part of the errors nor below its bound
     CHECK(summary.error.rows == 2);
     CHECK(summary.error.mean == approx(0.375));
     CHECK(summary.error_of_lower.rows == 2);

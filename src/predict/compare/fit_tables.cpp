@@ -20,7 +20,7 @@ namespace {
 
 using Reasons = std::map<std::string, std::int64_t>;
 
-/// What tables hold that laws can be fitted to.
+/// The samples of the tables.
 struct TableSamples {
     std::vector<CollectiveSample> collectives;
     std::vector<ExchangeSample> exchanges;
@@ -88,7 +88,7 @@ Status collect(const TableText& file, bool strict, const NcclHints& hints, Measu
                           "docs/reference/tables.md has all");
 }
 
-/// Laws of one sort go into the file of the machine's laws of others.
+/// Adds calibrations to those of the same machine, because a machine has one file for all kinds of models.
 void merge(std::vector<Calibration> more, std::vector<Calibration>& all) {
     for (Calibration& each : more) {
         const auto place = std::find_if(all.begin(), all.end(),

@@ -1,4 +1,4 @@
-// Calibrations from tables of measurements: kernels, collectives, exchanges with experts, servers.
+// Calibrations fitted to tables of measurements: kernels, collectives, expert dispatch and combine, servers.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace roofline::core {
 
-/// A file of measurements by its name and contents.
+/// Name and contents of a file with measurements.
 struct TableText {
     std::string name;
     std::string text;
@@ -25,34 +25,36 @@ struct TableText {
 
 /// Tables to which a calibration is fitted.
 struct FitQuestion {
-    std::vector<TableText> tables;   ///< CSV files, or what nccl-tests printed
-    std::optional<MeasuredOn> on{};  ///< what all tables were measured on, whatever they say
-    NcclHints hints{};               ///< what nccl-tests do not say of themselves
-    bool strict = false;             ///< a cell that is no number costs the table, not its row
-    std::string date{};              ///< of the fit, "2026-01-31"; "" when it is not to be said
+    std::vector<TableText> tables;   ///< CSV files or output of nccl-tests
+    std::optional<MeasuredOn> on{};  ///< machine of all tables, which overrides what they say
+    NcclHints hints{};               ///< what the output of nccl-tests does not contain
+    bool strict = false;             ///< reject a table with a cell that is not a number, instead of skipping its row
+    std::string date{};              ///< of the fit, "2026-01-31"; "" to omit it
 };
 
-/// What was fitted to kernels, collectives and exchanges with experts.
+/// Models fitted to kernels, collectives, and expert dispatch and combine.
 struct TablesFit {
-    CollectiveFit fit;                                          ///< its calibrations have all laws
-    ExchangeFit exchanges;                                      ///< the counts; its calibrations are in `fit`
-    KernelLawsFit kernels;                                      ///< the counts; its calibrations are in `fit`
-    std::vector<std::pair<std::string, std::int64_t>> skipped;  ///< rows that lack something, by reason, most first
-    std::vector<std::string> files;                             ///< that are written
-    int kinds = 0;                                              ///< of measurements that the tables hold
+    CollectiveFit fit;      ///< its calibrations contain all models
+    ExchangeFit exchanges;  ///< counts only; its calibrations are in `fit`
+    KernelLawsFit kernels;  ///< counts only; its calibrations are in `fit`
+    /// Rows with missing data, by reason, the most frequent first.
+    std::vector<std::pair<std::string, std::int64_t>> skipped;
+    std::vector<std::string> files;  ///< names of the files to be written
+    int kinds = 0;                   ///< number of kinds of measurements in the tables
 };
 
-/// Errors: a table whose columns are those of no kind that is known; text that is no table, with line and column.
+/// Errors: the columns of a table match no known kind; the text is not a table, with line and column.
 [[nodiscard]] Result<TablesFit> fit_tables(const FitQuestion& question);
 
-/// What was fitted to served models.
+/// Server models fitted to measurements of served models.
 struct ServersFit {
     ServerLaws laws;
-    std::vector<std::pair<std::string, std::int64_t>> skipped;  ///< rows that say too little, by reason, most first
-    std::string file;                                           ///< that is written; "" for none
+    /// Rows with insufficient data, by reason, the most frequent first.
+    std::vector<std::pair<std::string, std::int64_t>> skipped;
+    std::string file;  ///< name of the file to be written; "" for none
 };
 
-/// Whether all tables are of served models.
+/// Returns whether all tables contain measurements of served models.
 [[nodiscard]] bool are_serving_tables(const std::vector<TableText>& tables);
 
 /// Errors: those of fit_tables().

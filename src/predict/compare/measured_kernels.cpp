@@ -18,7 +18,7 @@ std::vector<double> numbers(const MeasuredKernel& row) {
 
 Sizes sizes_of(const MeasuredKernel& row) { return {row.sizes.begin(), row.sizes.end()}; }
 
-/// Bytes of every tensor that lives outside of the kernels, counted once.
+/// Bytes of all tensors outside of the kernels, each counted once.
 WeightedSum tensor_bytes(const Program& program, const ProgramAnalysis& analysis) {
     std::set<ValueId> values;
     for (const KernelWork& kernel : analysis.work.kernels) {
@@ -36,7 +36,7 @@ Result<MeasuredKernels::Compiled*> MeasuredKernels::compiled(const MeasuredKerne
     if (!program) return fail(program.error());
     const Key key{row.system, row.program, row.software, row.variant, mask_cases(*program, sizes_of(row))};
     auto found = compiled_.find(key);
-    constexpr std::size_t most = 10'000;  // a table of real measurements has some hundred
+    constexpr std::size_t most = 10'000;  // tables of real measurements have a few hundred
     if (found == compiled_.end() && compiled_.size() >= most) {
         return fail("too_many_systems", "the table has more than 10000 kinds of rows");
     }
@@ -117,7 +117,7 @@ std::optional<double> MeasuredKernels::resident_bound(const Compiled& compiled, 
         kept *= static_cast<double>(compiled.analysis.work.kernels.size());
         return std::max(others, memory_s - kept / compiled.memory_rate);
     }
-    // a cache whose bandwidth nobody publishes bounds nothing
+    // a cache without a published bandwidth imposes no bound
     if (!cache->bytes_per_s) return others;
     return std::max(others, memory_s * compiled.memory_rate / *cache->bytes_per_s);
 }
@@ -144,7 +144,7 @@ Result<Comparison> MeasuredKernels::compare(const MeasuredKernel& row) {
     comparison.prediction.resident_s = resident_bound(program, comparison.bytes);
     if (program.expected) {
         const ExpectedProgramTime expected = program.expected->evaluate(sizes, program.scratch);
-        // a kernel that is timed again and again may find its data in a cache, as its law knows
+        // a kernel that is timed repeatedly may find its data in a cache, as its model knows
         const double least_s = comparison.prediction.resident_s.value_or(comparison.prediction.lower_s);
         comparison.prediction.expected_s = std::max(expected.seconds, least_s);
         comparison.prediction.expected_error = expected.error;

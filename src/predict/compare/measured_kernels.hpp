@@ -1,4 +1,4 @@
-// Timed kernels of measurement tables, each priced as the program that it is on the machine that it ran on.
+// Timed kernels of measurement tables, each priced as a program on the machine that it ran on.
 #pragma once
 
 #include <map>
@@ -19,27 +19,28 @@ namespace roofline::core {
 
 class MeasuredKernels {
 public:
-    /// Rows ran on `systems`; their expected times are by `calibrations`.
+    /// The measurements were made on `systems`; their expected times come from `calibrations`.
     MeasuredKernels(MeasuredSystems systems, Calibrations calibrations)
         : systems_(std::move(systems)), calibrations_(std::move(calibrations)) {}
 
-    /// The row beside its prediction. The error's message is the reason for which it cannot be compared.
+    /// Returns a measurement with its prediction. The message of the error is the reason why they cannot be compared.
     [[nodiscard]] Result<Comparison> compare(const MeasuredKernel& row);
 
-    /// The row as a fit takes it: of several kernels those with products, beside the others. Error: none of several has
-    /// one, or they are of different kinds or dtypes, and nobody can tell their times apart; it cannot be priced.
+    /// Returns a measurement as the fit takes it: the kernels with matmuls are timed, the others of the program are
+    /// listed separately. Errors: none of several kernels has a matmul, or those that do are of different kinds or
+    /// dtypes, so that their times cannot be separated; the program cannot be priced.
     [[nodiscard]] Result<KernelSample> sample_of(const MeasuredKernel& row);
 
-    /// The rates used so far, with the machine that each belongs to.
+    /// Returns the rates used so far, each with its machine.
     [[nodiscard]] std::vector<std::pair<std::string, Rate>> rates() const;
 
 private:
-    /// A cache that can hold what a program works on.
+    /// A cache that can hold the data of a program.
     struct Cache {
         double capacity = 0;
         std::optional<double> bytes_per_s;
     };
-    /// A program on a machine with the constants of some software, ready for any size.
+    /// A program on a machine, with the models of some software, compiled for any sizes.
     struct Compiled {
         Program program;
         System system;
@@ -47,7 +48,7 @@ private:
         std::optional<CompiledProgram> bounds;
         CompiledProgram::Point point;
         CompiledSums bytes;                 ///< of all its tensors
-        std::optional<std::size_t> memory;  ///< the resource of the main memory
+        std::optional<std::size_t> memory;  ///< index of the main memory among the resources
         double memory_rate = 0;
         std::vector<Cache> caches;  ///< innermost first
         ProgramLaws laws;
@@ -55,19 +56,21 @@ private:
         CompiledSums traffic;  ///< of the whole program
         std::vector<CompiledKernel> kernels;
         std::vector<KernelKey> keys;     ///< of the kernels
-        std::vector<std::size_t> timed;  ///< the kernels whose law the row's time tells of
+        std::vector<std::size_t> timed;  ///< kernels that the measured time is fitted to
         std::vector<double> scratch;
     };
     /// Machine, program, software, variant, and the formulas of its masks at a row's sizes.
     using Key = std::tuple<std::string, std::string, std::string, std::string, std::vector<MaskCase>>;
 
-    /// Lives as long as this object; its sizes are passed in the order of the row's.
+    /// Returns the compiled program of a row, which lives as long as this object. Its sizes are passed in the row's
+    /// order.
     [[nodiscard]] Result<Compiled*> compiled(const MeasuredKernel& row);
     [[nodiscard]] Result<std::unique_ptr<Compiled>> compile(const MeasuredKernel& row);
-    /// A row's program without sizes. Lives as long as this object.
+    /// Returns a row's program without sizes. It lives as long as this object.
     [[nodiscard]] const Result<Program>& parsed(const std::string& text);
-    /// The bound where everything stays in the innermost cache that holds it; where none does, that of what is more
-    /// than the largest of them can keep from one kernel to the next. Empty without caches.
+    /// Returns the lower bound if all tensors stay in the innermost cache that can hold them. If no cache can, main
+    /// memory only has to transfer the bytes beyond what the largest cache can keep between two kernels. Empty without
+    /// caches.
     [[nodiscard]] static std::optional<double> resident_bound(const Compiled& compiled, double bytes);
 
     MeasuredSystems systems_;

@@ -14,10 +14,10 @@ namespace roofline::core {
 
 namespace {
 
-// Servers that are timed keep keys and values in 8 bits at the least.
+// Measured servers store keys and values in at least 8 bits.
 constexpr Dtype narrowest_cache = Dtype::fp8;
 
-/// The narrowest float that the machine multiplies.
+/// Returns the narrowest floating-point format of the machine's matrix units.
 Dtype narrowest(const Machine& machine) {
     for (const Dtype dtype : {Dtype::fp4, Dtype::nvfp4, Dtype::mxfp4, Dtype::fp8}) {
         if (machine.peak(Unit::matmul, dtype) != nullptr) return dtype;
@@ -25,7 +25,8 @@ Dtype narrowest(const Machine& machine) {
     return Dtype::bf16;
 }
 
-/// "?" and nothing: whatever the machine multiplies fastest.
+/// An unknown dtype, "?" or empty, means the format that the machine multiplies fastest, so that the bound remains
+/// valid.
 Result<Dtype> weights_of(const MeasuredServing& row, const Machine& machine) {
     if (row.dtype.empty() || row.dtype == "?") return narrowest(machine);
     if (const auto dtype = find_dtype(row.dtype)) return *dtype;
@@ -38,7 +39,7 @@ Result<Dtype> cache_of(const MeasuredServing& row) {
     return fail("unknown_dtype", fmt::format("the dtype {} is not known", in_ticks(row.kv_dtype)));
 }
 
-/// What of a pass's dimensions depends on its batch and context.
+/// Returns the dimensions of a pass that depend on its batch and context.
 std::vector<std::string> dims_of(const Program& program, const Model& model, bool decoding) {
     std::vector<std::string> dims{"B", "S"};
     if (!decoding) dims.emplace_back("T");
@@ -71,7 +72,7 @@ Result<MeasuredServings> MeasuredServings::make(MeasuredSystems systems, Calibra
 Result<MeasuredServings::Served*> MeasuredServings::served(const MeasuredServing& row) {
     const Key key{row.system, lowered(row.model), row.dtype, row.kv_dtype};
     auto found = served_.find(key);
-    constexpr std::size_t most = 400;  // a table of real measurements has a hundred, and each takes some memory
+    constexpr std::size_t most = 400;  // tables of real measurements have about a hundred, and each takes some memory
     if (found == served_.end() && served_.size() >= most) {
         return fail("too_many_systems", "the table has more than 400 models, systems and dtypes together");
     }
@@ -97,7 +98,7 @@ Result<std::unique_ptr<MeasuredServings::Served>> MeasuredServings::serve(const 
     return result;
 }
 
-// The pass that it is compiled for only says its kind: every size that depends on it is set anew.
+// The pass that is compiled only determines the kind: every size that depends on it is set again later.
 Status MeasuredServings::compile(Served& served, bool decoding) {
     const ServedModel& model = decoding ? served.decode : served.prefill;
     Compiled& compiled = served.passes[decoding ? 1 : 0];
@@ -139,8 +140,8 @@ MeasuredServings::Times MeasuredServings::prefill_times(const Served& served, do
     return times(served, false, batch, prompt);
 }
 
-// On average over the tokens behind the first. What depends on the context grows in proportion to it, or not at all
-// beyond a window, so the mean of the first and the last is no more than the mean of all.
+// Average over the tokens after the first. Traffic and FLOPs grow linearly with the context, or not at all beyond an
+// attention window, so they are concave, and the mean of the first and the last token does not exceed the mean of all.
 MeasuredServings::Times MeasuredServings::decode_times(const Served& served, double batch, const MeasuredServing& row) {
     const double last = std::max(row.prompt + row.output - 1, row.prompt + 1);
     Times mean = times(served, true, batch, row.prompt + 1);
@@ -150,7 +151,8 @@ MeasuredServings::Times MeasuredServings::decode_times(const Served& served, dou
     return mean;
 }
 
-// Those whose prompts fit beside the weights, each byte once; where nobody says how much a chip holds, no limit.
+// The number of sequences whose prompts fit beside the weights, with each byte counted once; unlimited if the capacity
+// is unknown.
 Result<double> MeasuredServings::most_sequences(Served& served, const MeasuredServing& row, std::int64_t chips) {
     constexpr double plenty = 1e6;
     const MemoryLevel* const memory = served.chip->machine().level("hbm");
@@ -168,8 +170,8 @@ Result<double> MeasuredServings::most_sequences(Served& served, const MeasuredSe
     return cache->second > 0 ? std::min(plenty, left / cache->second) : plenty;
 }
 
-// A worker has a sequence at the least. So it is where nobody says how many workers there are, or where the row
-// contradicts itself: by its times more sequences are decoded than its chips hold caches of.
+// A worker decodes at least one sequence. One is also assumed if the number of workers is unknown or if the row
+// contradicts itself, that is, its times imply more decoded sequences than its chips can hold.
 Result<double> MeasuredServings::decode_seconds(Served& served, const MeasuredServing& row) {
     ROOFLINE_TRY(auto most, most_sequences(served, row, row.decode_chips));
     double batch = 1;
@@ -180,9 +182,9 @@ Result<double> MeasuredServings::decode_seconds(Served& served, const MeasuredSe
     return longest(decode_times(served, batch, row)) / static_cast<double>(row.decode_chips);
 }
 
-// Of all resources the one that is busiest for a request, its prompt and its tokens together. Weights are read for as
-// many sequences at once as there can be; prompts go in with them, so that what grows with their number is all they
-// add.
+// The busiest resource for the prompt and the tokens of one request together. Weights are read once for as many
+// concurrent sequences as possible. Prompts are processed in the same passes, so they only add the work that grows with
+// their number.
 Result<double> MeasuredServings::seconds_a_token(Served& served, const MeasuredServing& row) {
     ROOFLINE_TRY(auto most, most_sequences(served, row, row.chips));
     const double batch = std::max(1.0, std::min(most, row.concurrency.value_or(most)));
@@ -196,8 +198,8 @@ Result<double> MeasuredServings::seconds_a_token(Served& served, const MeasuredS
     return longest(all) / static_cast<double>(row.chips);
 }
 
-// For each token of a sequence a share of the next one's prompt goes in. Where that alone takes longer at the published
-// rates than the row says, prompts were alike and came out of a cache.
+// For each token of a sequence, a fraction of the next one's prompt must be processed. If this alone takes longer at
+// published rates than the row's time per output token, prompts were repeated and served from the prefix cache.
 bool MeasuredServings::prompts_computed(const Served& served, const MeasuredServing& row) {
     const auto decoding = row.decoding();
     if (!decoding || !row.tpot_s || row.decode_workers < 1) return true;
@@ -244,7 +246,7 @@ Result<std::vector<Comparison>> MeasuredServings::compare(const MeasuredServing&
         all.back().prediction.lower_s = lower_s;
         if (!(expected_s > 0)) return;
         all.back().prediction.expected_s = std::max(expected_s, lower_s);
-        // the constants were fitted to times of tokens alone
+        // the model was only fitted to times per output token
         if (all.back().operation == "decode") {
             if (const auto* server = under_load_.server_of(row.software)) {
                 all.back().prediction.expected_error = server->error_held_out;

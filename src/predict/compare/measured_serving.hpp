@@ -1,4 +1,4 @@
-// Rows of tables of served models beside the bounds that the model's own passes set.
+// Measurements of served models, compared with the bounds of the model's passes and with expected times under load.
 #pragma once
 
 #include <array>
@@ -20,45 +20,48 @@
 
 namespace roofline::core {
 
-/// The passes of a row are those of `roofline serve`. Their bound is that of the work of a whole pass, shared out
-/// evenly among the chips that may do it: nothing is done twice, nothing is sent, all tokens choose the same experts.
-/// So it holds whatever the chips really share, which tables name in ways that contradict each other.
+/// Measurements of served models with their predictions. The passes are those of `roofline serve`. Their lower bound is
+/// the work of a whole pass divided evenly among the chips that may execute it, without duplicated work or
+/// communication, and with all tokens choosing the same experts. It is therefore valid for any parallelism, which the
+/// tables describe inconsistently.
 class MeasuredServings {
 public:
-    /// Rows ran on `systems`; their expected times are by `calibrations`. Errors: those of the data of the program.
+    /// The measurements were made on `systems`; their expected times come from `calibrations`. Errors: those of the
+    /// built-in data.
     [[nodiscard]] static Result<MeasuredServings> make(MeasuredSystems systems, Calibrations calibrations);
 
-    /// The row beside its predictions: `decode` (seconds from one token to the next), `prefill` (to the first one) and
-    /// `throughput` (seconds in which the whole set-up makes a token), as far as it says them. The error's message is
-    /// the reason for which nothing can be compared.
+    /// Returns a row with its predictions, as far as it contains the measurements: `decode` (time per output token),
+    /// `prefill` (time to first token) and `throughput` (time per token that the whole set-up generates), in seconds.
+    /// The message of the error is the reason why nothing can be compared.
     [[nodiscard]] Result<std::vector<Comparison>> compare(const MeasuredServing& row);
 
-    /// The row as the constants of its server are fitted to it. The error's message is the reason for which they are
-    /// not.
+    /// Returns a row as the fit of its server's model takes it. The message of the error is the reason why it cannot be
+    /// used.
     [[nodiscard]] Result<ServerSample> sample(const MeasuredServing& row);
 
-    /// The rates used so far, with the machine that each belongs to.
+    /// Returns the rates used so far, each with its machine.
     [[nodiscard]] std::vector<std::pair<std::string, Rate>> rates() const;
 
 private:
-    /// A pass of one kind on one chip, ready for any batch and context.
+    /// A pass of one kind on one chip, compiled for any batch and context.
     struct Compiled {
         Program program;
         ProgramAnalysis analysis;
-        std::vector<std::string> dims;  ///< that a pass sets
+        std::vector<std::string> dims;  ///< dimensions that depend on the pass
         CompiledTimes times;
     };
-    /// A model with its weights and caches in some dtypes, on a machine.
+    /// A model with given dtypes of weights and KV cache, on a machine.
     struct Served {
         ServedModel prefill;
         ServedModel decode;
         const System* chip = nullptr;
         std::array<Compiled, 2> passes;         ///< prefill, decode
-        std::map<std::int64_t, double> caches;  ///< bytes that a sequence keeps, by its tokens
+        std::map<std::int64_t, double> caches;  ///< bytes of KV cache per sequence, by its number of tokens
     };
-    /// Seconds of one chip, by resource.
+    /// Seconds on one chip per resource.
     using Times = std::map<std::string, double>;
-    using Key = std::tuple<std::string, std::string, std::string, std::string>;  ///< machine, model, dtypes
+    /// Machine, model, dtype of the weights, dtype of the KV cache.
+    using Key = std::tuple<std::string, std::string, std::string, std::string>;
 
     MeasuredServings(MeasuredSystems systems, ModelNames names, Calibrations calibrations)
         : systems_(std::move(systems)), names_(std::move(names)), under_load_(std::move(calibrations)) {}

@@ -43,8 +43,8 @@ std::string error_of(const MeasuredServing& row) {
     return all ? "" : all.error().message;
 }
 
-// Llama 7B: 6,738,415,616 parameters, of which 32000 x 4096 are looked up; a token keeps 2 x 32 layers x 4096 bytes in
-// fp8.
+// Llama 7B: 6,738,415,616 parameters, of which the embedding's 32000 x 4096 are only looked up. The KV cache of a token
+// takes 2 x 32 layers x 4096 bytes in fp8.
 constexpr double read_weights = (6738415616.0 - 32000.0 * 4096) * 2;
 constexpr double token = 2.0 * 32 * 4096;
 constexpr double hbm = 2039e9;  // A100 80 GB
@@ -65,7 +65,7 @@ TEST_CASE("a decode step reads weights and caches, over the chips that share the
 TEST_CASE("the batch is what decodes at a time on each worker") {
     MeasuredServing row = measured_llama();
     row.concurrency = 16;
-    row.ttft_s = 2;  // as long as the two tokens behind the first: half the requests decode
+    row.ttft_s = 2;  // as long as the two tokens after the first, so half of the requests decode
     const auto both = compared(row);
     REQUIRE(both.size() == 2);
     CHECK(both[0].prediction.lower_s == approx((read_weights + 8 * 1025.5 * token) / hbm).epsilon(0.005));
@@ -83,7 +83,7 @@ TEST_CASE("a prompt takes two FLOPs for each weight and token, and attention its
     const auto found = compared(row);
     REQUIRE(found.size() == 1);
     CHECK(found[0].operation == "prefill");
-    // the logits of the last token alone; causal scores and values: 2 x 2 x 32 x 4096 x 2048^2 / 2; 312 TFLOP/s
+    // logits of the last token only; causal scores and values take 2 x 2 x 32 x 4096 x 2048^2 / 2 FLOPs; 312 TFLOP/s
     const double products = 2.0 * (6738415616.0 - 2 * 32000.0 * 4096) * 2048;
     const double attention = 2.0 * 2 * 32 * 4096 * 2048 * 2048 / 2;
     CHECK(found[0].prediction.lower_s == approx((products + attention) / 312e12).epsilon(0.002));
@@ -104,8 +104,8 @@ TEST_CASE("tokens a second are bound by what a request asks of all chips togethe
     CHECK(found[0].measured_s == approx(1e-3));
     // 32 sequences share a step that reads the weights once; contexts of 129 to 256 tokens
     const double read = read_weights / 32 + 192.5 * token;
-    // what kernels hand on for a token that is made and one of the prompt: in a layer less than 20 vectors of 4096 and
-    // 5 of 11008
+    // activations between kernels for a generated and a prompt token: per layer fewer than 20 vectors of 4096 and 5 of
+    // 11008
     CHECK(found[0].prediction.lower_s > read / hbm);
     CHECK(found[0].prediction.lower_s < (read + 2 * 32 * (20 * 4096 + 5 * 11008) * 2) / hbm);
 }
@@ -121,11 +121,11 @@ TEST_CASE("experts are the fewest that tokens can choose, whatever the batch") {
     const double one = compared(row)[0].prediction.lower_s;
     row.concurrency = 64;
     const double many = compared(row)[0].prediction.lower_s;
-    // 37.6 G active parameters less the embedding's 0.9 G
+    // 37.6 G active parameters without the embedding's 0.9 G
     CHECK(one == approx(36.6e9 / 4.8e12 / 8).epsilon(0.01));
-    // each further sequence adds 61 x 576 bytes for each of 1025.5 tokens and what kernels hand on: in a layer some 20
-    // vectors of 7168,
-    // 10 of 128 heads with 192 or 512, and 5 of 2048 for each of 9 experts. Two further experts would be 5 GB
+    // Each further sequence adds 61 x 576 bytes for each of 1025.5 tokens, and activations between kernels: per layer
+    // about 20 vectors of 7168, 10 of 128 heads with 192 or 512, and 5 of 2048 for each of 9 experts. Two further
+    // experts would add 5 GB.
     const double caches = 63 * 61 * 576 * 1025.5;
     const double handed_on = 63 * 61 * 2.0 * (20 * 7168 + 10 * 128 * 512 + 9 * (2 * 7168 + 5 * 2048));
     CHECK(many - one > caches / 4.8e12 / 8);
@@ -159,11 +159,11 @@ TEST_CASE("what cannot be compared says why") {
 }
 
 TEST_CASE("more sequences than chips hold caches of say nothing of the batch") {
-    // 80 GiB hold 13.5 GB of weights and caches of 1024 x 262144 bytes for some 270 sequences
+    // 80 GiB hold the 13.5 GB of weights and KV caches of 1024 x 262144 bytes for about 270 sequences
     MeasuredServing row = measured_llama();
     row.ttft_s = 1e-9;
     row.concurrency = 200;
-    // and what kernels hand on for 200 tokens, 2 %
+    // and activations between kernels for 200 tokens, 2 %
     CHECK(compared(row)[0].prediction.lower_s == approx((read_weights + 200 * 1025.5 * token) / hbm).epsilon(0.03));
     row.concurrency = 300;
     CHECK(compared(row)[0].prediction.lower_s == approx((read_weights + 1025.5 * token) / hbm).epsilon(0.002));
@@ -183,19 +183,19 @@ TEST_CASE("a server under load is expected to take longer than its bound, and sa
         CHECK(*each.prediction.expected_s > each.prediction.lower_s);
     }
     CHECK(all[0].prediction.expected_error);
-    // by the book: 16 GB of weights at 3.35 TB/s are 4.8 ms, and a prompt of 1024 tokens is 17 ms of bf16; a server
-    // adds to both
+    // textbook values: 16 GB of weights at 3.35 TB/s take 4.8 ms, and a prompt of 1024 tokens takes 17 ms in bf16; a
+    // server adds to both
     CHECK(*all[0].prediction.expected_s > 5e-3);
     CHECK(*all[0].prediction.expected_s < 15e-3);
     CHECK(*all[1].prediction.expected_s > 17e-3);
     CHECK(*all[1].prediction.expected_s < 200e-3);
-    // 16 requests of 256 tokens: a token every sixteenth of the time between two of a sequence, and prompts besides
+    // 16 requests of 256 tokens: the time per generated token is a sixteenth of the time per output token, plus prompts
     CHECK(*all[2].prediction.expected_s > *all[0].prediction.expected_s / 16);
     CHECK(*all[2].prediction.expected_s < *all[0].prediction.expected_s / 14);
     row.software = "homemade 1.0";
     CHECK_FALSE(compared(row)[0].prediction.expected_s);
     row.software = "vllm 0.14.0";
-    row.worker.tensor = 2;  // and one chip
+    row.worker.tensor = 2;  // but the worker has one chip
     CHECK_FALSE(compared(row)[0].prediction.expected_s);
 }
 
@@ -205,7 +205,7 @@ TEST_CASE("prompts that no chip computes so fast came out of a cache, and say no
     row.prompt = 8000;
     row.concurrency = 100;
     row.ttft_s = 1e-3;
-    // 100 sequences, one prompt of 8000 tokens for each hundred tokens: 8000 x 16 GFLOP a step, 0.13 s at 989 TFLOP/s
+    // 100 sequences need one prompt of 8000 tokens per hundred tokens: 8000 x 16 GFLOP per step, 0.13 s at 989 TFLOP/s
     row.tpot_s = 0.05;
     CHECK_FALSE(compared(row)[0].prediction.expected_s);
     row.tpot_s = 0.2;

@@ -13,7 +13,7 @@ namespace roofline::core {
 
 namespace {
 
-// A table of real measurements has a few hundred; each takes some memory.
+// Tables of real measurements have a few hundred, and each takes some memory.
 constexpr std::size_t most_systems = 10'000;
 
 Result<System> one_group(Machine machine, std::string_view shape) {
@@ -24,7 +24,7 @@ Result<System> one_group(Machine machine, std::string_view shape) {
     return system;
 }
 
-// Of all chips together, or with the first chip as the root; a send goes to the second.
+// The load of all chips together. If the collective has a root, it is the first chip; a send goes to the second.
 Result<CollectiveLoad> load_on(const System& system, CollectiveKind kind) {
     const PlacedAxis& all = system.mesh.front();
     if (!has_root(kind)) return collective_load(system.slice, kind, {&all}, system.collectives);
@@ -47,7 +47,7 @@ tl::unexpected<Error> not_the_slice(std::int64_t members, const System& system) 
                             count_text(system.slice.chips(), "chip"), system.machine().id, system.slice.shape_text()));
 }
 
-/// Members of each tier inside one node of a machine, as far as its file says: up to the network cards.
+/// Returns the members of each tier inside one node of a machine, up to the network cards, as far as its file says.
 std::vector<std::int64_t> node_of(const Machine& machine) {
     std::vector<std::int64_t> node;
     std::int64_t inside = 1;
@@ -131,7 +131,7 @@ Result<MeasuredSystem> MeasuredSystems::even_slice(const std::string& name, std:
         if (chips % nodes != 0) continue;
         found = wire({name, "", chips, nodes});
         if (found) return found;
-        // a name whose nodes are trays of one domain: several of these domains
+        // if the nodes of a system are trays of one NVLink domain: several of these domains
         const std::string shape = on_ ? "" : node_shape(node_of(machine), chips, nodes);
         if (shape.empty()) continue;
         auto system = one_group(machine, shape);
@@ -190,7 +190,7 @@ Result<MeasuredSystem> MeasuredSystems::wire(const Place& place) {
     return MeasuredSystem{on_->machine.id, std::move(system), {}};
 }
 
-// A name of data/systems.toml, else a machine of the catalogue or a slice of one.
+// Resolves a name of data/systems.toml, or else a machine of the catalogue or a slice of one.
 Result<MeasuredSystem> MeasuredSystems::wire_named(const Place& place) {
     auto named = names_.find(place.system, place.link, place.members, place.nodes);
     if (!named && named.error().code == "unknown_system") {
@@ -221,7 +221,7 @@ const Result<Machine>& MeasuredSystems::machine(const std::string& name, const s
     return found->second;
 }
 
-/// The shape of so many devices on so many nodes of a machine.
+/// Returns the shape of the place's devices on its nodes of a machine.
 Result<std::string> MeasuredSystems::shape_on(const Machine& machine, const Place& place) const {
     if (const auto named = names_.find(machine.id, "", place.members, place.nodes)) return named->shape;
     if (!machine.network.empty() && has_axes(machine.network.front())) {

@@ -1,4 +1,4 @@
-// The slices that the rows of a measurement table ran on, each wired and priced once.
+// The slices that measurements were made on, each built and priced once.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,23 @@
 
 namespace roofline::core {
 
-/// A slice whose chips are all one group.
+/// A slice whose chips all belong to one group.
 struct MeasuredSystem {
-    std::string id;  ///< "h100-aws-p5": of data/systems.toml, else the machine's
+    std::string id;  ///< "h100-aws-p5": a name of data/systems.toml, or else of the machine
     System system;
-    std::vector<std::pair<std::string, std::string>> left_out;  ///< operations whose rows are not comparable, and why
+    /// Operations whose measurements are not comparable, with the reason.
+    std::vector<std::pair<std::string, std::string>> left_out;
 
     [[nodiscard]] std::string slice() const;  ///< "h100-sxm5:8x2"
 };
 
-/// What every row of a table is taken to be measured on, whatever the table says.
+/// What all rows of a table were measured on, which overrides what the table says.
 struct MeasuredOn {
     Machine machine;
-    std::string shape;  ///< "4x4"; "" when it follows from the row
+    std::string shape;  ///< "4x4"; "" if the row implies it
 };
 
-/// An operation there.
+/// A collective on a slice.
 struct MeasuredGroup {
     const MeasuredSystem* on = nullptr;
     CollectiveLoad load;
@@ -40,26 +41,28 @@ struct MeasuredGroup {
 
 class MeasuredSystems {
 public:
-    /// Rows are taken to be measured on `on`; without it on what they name. Errors: a shape that cannot be wired.
+    /// All rows were measured on `on`, or if it is empty on the system that they name. Errors: the machine does not
+    /// come in this shape.
     [[nodiscard]] static Result<MeasuredSystems> make(std::optional<MeasuredOn> on = {});
 
-    /// A single chip of what a table names: of data/systems.toml, else of the catalogue; the one machine of make(),
-    /// where there is one. The error's message is the reason for which its rows cannot be compared. Lives as long as
-    /// this object.
+    /// Returns a single chip of the system that a table names: of data/systems.toml, or else of the catalogue; if
+    /// make() was given a machine, a chip of that. It lives as long as this object. The message of the error is the
+    /// reason why rows cannot be compared.
     [[nodiscard]] const Result<System>& chip(const std::string& name);
 
-    /// So many chips of it, on as few nodes as hold them; of a torus the most even shape. The error's message is the
-    /// reason for which its rows cannot be compared. Lives as long as this object.
+    /// Returns `chips` chips of the system on as few nodes as possible, or in the most even shape of a torus. The slice
+    /// lives as long as this object. The message of the error is the reason why rows cannot be compared.
     [[nodiscard]] const Result<MeasuredSystem>& slice_of(const std::string& name, std::int64_t chips);
 
-    /// Where a row was measured, and what its operation puts on the wires there. The error's message is the reason for
-    /// which the row cannot be compared. Lives as long as this object.
+    /// Returns where a row was measured and the load that its collective puts on the links. It lives as long as this
+    /// object. The message of the error is the reason why the row cannot be compared.
     [[nodiscard]] const Result<MeasuredGroup>& group(const MeasuredCollective& row);
 
-    /// Chips of what a table counts as a node of what it names, or of the one machine of make(); 0 where nobody knows.
+    /// Returns the number of chips per node, as the table counts nodes, of the named system, or of the machine given to
+    /// make(); 0 if it is unknown.
     [[nodiscard]] std::int64_t chips_of_node(const std::string& name) const;
 
-    /// The rates of the links used so far, with the machine that each belongs to.
+    /// Returns the rates of the links used so far, each with its machine.
     [[nodiscard]] std::vector<std::pair<std::string, Rate>> rates() const;
 
 private:
@@ -82,7 +85,7 @@ private:
 
     SystemNames names_;
     std::optional<MeasuredOn> on_;
-    std::map<std::pair<std::string, std::vector<std::string>>, Result<Machine>> machines_;  // read once each
+    std::map<std::pair<std::string, std::vector<std::string>>, Result<Machine>> machines_;  // each is read once
     std::map<std::string, Result<System>> chips_;
     std::map<Place, Result<MeasuredSystem>> systems_;
     std::map<std::pair<std::string, std::int64_t>, Result<MeasuredSystem>> slices_;

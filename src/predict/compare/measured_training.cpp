@@ -14,11 +14,11 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::size_t most_kept = 10'000;  // a table of real measurements has some hundred of each
+constexpr std::size_t most_kept = 10'000;  // tables of real measurements have a few hundred of each
 
 bool holds(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
 
-/// How the replicas of a row share parameters and states.
+/// Reads how the replicas of a row shard parameters, gradients and optimizer states.
 Status read_sharding(const MeasuredTraining& row, std::int64_t replicas, Plan& plan) {
     if (holds(row.sharding, "hsdp")) {
         return fail("no_plan",
@@ -28,8 +28,8 @@ Status read_sharding(const MeasuredTraining& row, std::int64_t replicas, Plan& p
     if (holds(row.sharding, "across slices")) {
         return fail("no_plan", "fsdp within slices, and the table does not say how many there are");
     }
-    // FSDP keeps weights gathered from one microbatch of a pipeline to the next, and scatters gradients at the end of
-    // the step
+    // In a pipeline FSDP keeps the gathered weights for all micro-batches and reduce-scatters gradients at the end of
+    // the step.
     const bool gathered = whole && plan.pipeline > 1;
     (whole && !gathered ? plan.fsdp : plan.data) = replicas;
     if (whole) plan.zero = gathered ? 1 : 3;
@@ -62,8 +62,8 @@ Result<Plan> plan_of(const MeasuredTraining& row, const TrainerHabits& habits) {
     return plan;
 }
 
-/// Microbatches of a step. Where nothing says how many there are, a replica takes all that it has at once, or in a
-/// pipeline a sequence at a time.
+/// Returns the micro-batches of a step. If their number is unknown, a replica processes all its sequences at once, or
+/// in a pipeline one at a time.
 Result<TrainingBatch> batch_of(const MeasuredTraining& row, const Plan& plan) {
     const std::int64_t replicas = plan.data * plan.fsdp * plan.expert;
     TrainingBatch batch;
@@ -79,7 +79,7 @@ Result<TrainingBatch> batch_of(const MeasuredTraining& row, const Plan& plan) {
         }
     }
     if (batch.microbatches == 0 && row.local_batch) {
-        batch.microbatches = plan.pipeline;  // as many as stages, where nobody says otherwise
+        batch.microbatches = plan.pipeline;  // by default as many as stages
     } else if (batch.microbatches == 0) {
         batch.microbatches = plan.pipeline > 1 ? std::max(sequences / replicas, std::int64_t{1}) : 1;
     }
@@ -90,7 +90,7 @@ Result<TrainingBatch> batch_of(const MeasuredTraining& row, const Plan& plan) {
     return batch;
 }
 
-/// What is surely computed again. Where layers are, what nothing reads is left out of them, as compilers and early
+/// Recomputation that is certain. Recomputed layers omit operations whose results are not used, as compilers and early
 /// stopping do.
 TrainingOptions options_of(const MeasuredTraining& row, const TrainerHabits& habits) {
     TrainingOptions options;
@@ -104,7 +104,7 @@ TrainingOptions options_of(const MeasuredTraining& row, const TrainerHabits& hab
     return options;
 }
 
-/// What the products with parameters are computed in, where that is not what they are stored in: "fp8" of "fp8-cs".
+/// Returns the dtype of matmuls with parameters if it is narrower than the stored dtype: "fp8" for "fp8-cs".
 Result<std::optional<Dtype>> products_of(const MeasuredTraining& row) {
     if (row.dtype.empty()) return std::nullopt;
     const auto dtype = find_dtype(row.dtype.substr(0, row.dtype.find_first_of("-+ ")));
@@ -119,7 +119,7 @@ bool has_experts(const Model& model) {
     });
 }
 
-// What a device is predicted to hold of what the row counts, beside what it held.
+// Pairs the memory that a device held with the prediction of the same kind of memory.
 MemoryComparison memory_of(const MeasuredTraining& row, const TrainerHabits& habits, const TrainingMemory& memory,
                            double reserved) {
     constexpr double gib = 1.073741824;
@@ -129,8 +129,8 @@ MemoryComparison memory_of(const MeasuredTraining& row, const TrainerHabits& hab
         compared.predicted = compared.predicted * reserved + memory.extra_reserved;
     }
     if (compared.what == "used") compared.predicted += habits.context_bytes;
-    // an allocator that finds no more gives back what is free of its blocks; some have chips with more memory than
-    // others of that name
+    // an allocator at the capacity limit returns free blocks; some rows come from chips of the same name with more
+    // memory
     if (memory.fits() && memory.capacity && compared.measured <= *memory.capacity) {
         compared.predicted = std::min(compared.predicted, *memory.capacity);
     }
@@ -202,7 +202,7 @@ Result<Model> MeasuredTrainings::build(const MeasuredTraining& row) const {
     if (!model || !(row.params > 0)) return model;
     ROOFLINE_TRY(const auto counts, count_model(*model));
     const double params = counts.total.params.to_double();
-    constexpr double rounded = 0.06;  // tables round 7.3 G to 7, and some count layers that predict further tokens
+    constexpr double rounded = 0.06;  // tables round 7.3 G to 7, and some count MTP layers
     if (std::abs(params - row.params) > rounded * params) {
         return fail("other_size", fmt::format("the sizes of `{}` make {:.4g} G parameters, and the row says {:.4g} G",
                                               row.model.substr(0, 60), params / 1e9, row.params / 1e9));
@@ -278,7 +278,8 @@ Result<Comparison> MeasuredTrainings::compare(const MeasuredTraining& row) {
     comparison.prediction.expected_error = priced->times.expected_error;
     comparison.parts = priced->times.parts;
     if (!(row.memory_bytes > 0) || !memory_unsaid(row).empty()) return comparison;
-    // what is held in f32 takes memory; the bound of the time is that of gradients that are summed up in fewer bits
+    // the memory comparison includes tensors in f32; the bound of the time assumed gradients that are summed in fewer
+    // bits
     const bool gathered = setup.plan.pipeline > 1 && holds(row.sharding, "fsdp");
     setup.options.f32_gradients = row.f32_gradients || gathered;
     setup.habits.loss_parts = habits.loss_parts;

@@ -1,4 +1,4 @@
-// Training runs of measurement tables, each priced as the step that it is on the slice that it ran on.
+// Training runs of measurement tables, each priced as a training step on the slice that it ran on.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,21 @@ namespace roofline::core {
 
 class MeasuredTrainings {
 public:
-    /// Rows ran on `systems`; their expected times are by `calibrations`. Errors: those of the data of the program.
+    /// The measurements were made on `systems`; their expected times come from `calibrations`. Errors: those of the
+    /// built-in data.
     [[nodiscard]] static Result<MeasuredTrainings> make(MeasuredSystems systems, Calibrations calibrations);
 
-    /// The row beside its prediction. The error's message is the reason for which it cannot be compared.
+    /// Returns a row with its prediction. The message of the error is the reason why they cannot be compared.
     [[nodiscard]] Result<Comparison> compare(const MeasuredTraining& row);
 
-    /// Why the row's memory is not compared although its time may be; "" where it is.
+    /// Returns the reason why the row's memory is not compared although its time may be; "" if it is compared.
     [[nodiscard]] std::string memory_unsaid(const MeasuredTraining& row) const;
 
-    /// The rates used so far, with the machine that each belongs to.
+    /// Returns the rates used so far, each with its machine.
     [[nodiscard]] const std::vector<std::pair<std::string, Rate>>& rates() const { return rates_; }
 
 private:
-    /// What is kept of a priced step.
+    /// The part of a priced step that is kept.
     struct Priced {
         StepTimes times;
         TrainingMemory memory;
@@ -43,7 +44,7 @@ private:
     MeasuredTrainings(MeasuredSystems systems, TrainedModels models, StepPricing pricing)
         : systems_(std::move(systems)), models_(std::move(models)), pricing_(std::move(pricing)) {}
 
-    /// Lives as long as this object.
+    /// The model of a row, which lives as long as this object.
     [[nodiscard]] const Result<Model>& model(const MeasuredTraining& row);
     [[nodiscard]] Result<Model> build(const MeasuredTraining& row) const;
     [[nodiscard]] Result<Priced> price(const MeasuredTraining& row, const Model& model, const TrainSetup& setup,
@@ -57,8 +58,8 @@ private:
     std::vector<std::pair<std::string, Rate>> rates_;
 };
 
-/// How a row trained its model, as `roofline train` takes it; `habits` are its publisher's. The error's message is the
-/// reason for which the row says too little.
+/// Returns how a row's model was trained, as `roofline train` takes it. `habits` are those of its publisher. The
+/// message of the error is the reason why the row is insufficient.
 [[nodiscard]] Result<TrainSetup> setup_of(const MeasuredTraining& row, const TrainerHabits& habits = {});
 
 }  // namespace roofline::core

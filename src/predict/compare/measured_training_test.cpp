@@ -26,8 +26,8 @@ std::string reason(const MeasuredTraining& row) {
 TEST_CASE("a row is priced as the step that it is") {
     const auto compared = trainings().compare(two_layers(1));
     REQUIRE(compared);
-    // 6 FLOPs for each of 8192 tokens and 2 x 12 h^2 + V h parameters that multiply; attention has 2 products of 2 h T
-    // FLOPs a token and layer forward, half of them behind the mask, and 5 such products backward
+    // 6 FLOPs for each of 8192 tokens and each of 2 x 12 h^2 + V h multiplied parameters; per token and layer attention
+    // has 2 matmuls of 2 h T FLOPs forward, half of them masked, and 5 such matmuls backward
     const double multiplying = 2 * 12.0 * 1024 * 1024 + 50304.0 * 1024;
     const double attention = 2 * 8192.0 * (2.0 * 1024 * 1024 / 2) * 7;
     CHECK(compared->prediction.lower_s == approx((6 * 8192.0 * multiplying + attention) / 989.4e12).epsilon(1e-9));
@@ -65,8 +65,8 @@ TEST_CASE("what a row shares out is its plan") {
     CHECK(setup->plan.sequence == 2);
     CHECK(setup->plan.context == 1);
     CHECK(schedule_text(setup->schedule) == "interleaved:3");
-    // 64 sequences of two replicas: one by one, or all that are said to be of a whole step in as many pieces as there
-    // are stages
+    // 64 sequences on two replicas: one at a time, or, if the micro-batch is that of a whole step, as many
+    // micro-batches as stages
     row.micro_batch = 0;
     CHECK(setup_of(row)->batch.microbatches == 32);
     row.micro_batch = 32;
@@ -74,7 +74,7 @@ TEST_CASE("what a row shares out is its plan") {
     setup = setup_of(row);
     REQUIRE(setup);
     CHECK(setup->batch.microbatches == 2);
-    // weights of fsdp stay gathered there
+    // the weights of FSDP stay gathered in a pipeline
     row.sharding = "fsdp2(zero3)";
     setup = setup_of(row);
     REQUIRE(setup);
@@ -94,7 +94,8 @@ TEST_CASE("the more a row computes again, the later its bound; what nothing read
     };
     const double none = bound("none");
     CHECK(bound("unknown") == none);
-    // of each layer 8 h^2 parameters multiply again, and attention's two products; the MLP's last product nobody reads
+    // per layer 8 h^2 parameters and the two matmuls of attention are recomputed; the result of the MLP's last matmul
+    // is not used
     const double again = 2 * 8192.0 * (2 * 8.0 * 1024 * 1024 + 2 * (2.0 * 1024 * 1024 / 2));
     CHECK(bound("full") == approx(none + again / 989.4e12).epsilon(1e-9));
 }
@@ -102,7 +103,7 @@ TEST_CASE("the more a row computes again, the later its bound; what nothing read
 TEST_CASE("products with parameters are computed in the dtype that the row says, attention and the head are not") {
     MeasuredTraining row = two_layers(1);
     row.dtype = "fp8-cs";
-    // so wide that memory, which does not get faster, takes less time
+    // wide enough that memory traffic, which does not become faster, takes less time
     row.hidden = 8192;
     row.ffn = 32768;
     row.heads = 64;
@@ -136,7 +137,7 @@ TEST_CASE("what is held is compared where the row says it, with a time or withou
     REQUIRE(compared->memory);
     CHECK(compared->memory->measured == 1e10);
     CHECK(compared->memory->what == "allocated");
-    // 16 bytes for each parameter: itself, its gradient, an f32 copy and two moments; activations are beside them
+    // 16 bytes per parameter: its value, its gradient, an f32 copy and two moments; activations come on top
     const double params = 2 * (12.0 * 1024 * 1024 + 13 * 1024) + 50304.0 * 1024 + 1024 * 1024 + 2 * 1024;
     CHECK(compared->memory->predicted > 16 * params);
     row.f32_gradients = true;
@@ -164,13 +165,13 @@ TEST_CASE("what a row does not say is what its publisher means") {
     const auto titan = trainings().compare(row);
     REQUIRE(titan);
     CHECK(titan->memory->what == "reserved");
-    // of a layer's products with parameters - queries, keys, values, output, up and down, all in bf16 - those of keys
-    // and of the output, each 8192 tokens of 1024, are computed again, and that of down nobody reads; the plane of 16
-    // heads is never stored and the gradient of the logits is stored in f32, not in bf16; logits in bf16 leave a block
-    // that takes nothing in f32
+    // Of a layer's matmuls with parameters (queries, keys, values, output, up and down, all in bf16) those of keys and
+    // output, each with 8192 tokens of 1024, are recomputed, and the result of down is not used. The scores of 16 heads
+    // are never stored. The gradient of the logits is stored in f32 instead of bf16, and the logits in bf16 leave a
+    // block that no f32 tensor reuses.
     const double loss = 2.0 * 8192 * 50304 * (law->reserved + 1);
     CHECK(reserved->memory->predicted + loss - titan->memory->predicted >= 2 * 2.0 * 2 * 8192 * 1024);
-    row.table = "runs_202506.md";  // compiled: no log-probabilities, no gradient in f32
+    row.table = "runs_202506.md";  // compiled: no log-probabilities and no gradient in f32
     CHECK(trainings().compare(row)->memory->predicted < titan->memory->predicted - loss);
     row.memory_what = "allocated";
     CHECK(trainings().compare(row)->memory->what == "allocated");
@@ -186,10 +187,10 @@ TEST_CASE("what a device is said to use has an allocator's blocks and a process'
     const auto used = trainings().compare(row);
     REQUIRE(reserved);
     REQUIRE(used);
-    // their GB are GiB
+    // this publisher's GB are GiB
     CHECK(used->memory->measured == approx(1.073741824e10));
-    // of two_layers' parameters an unfused optimizer has 12 bytes each, less than the loss has: so they lie beside the
-    // blocks of that
+    // an unfused optimizer takes 12 bytes per parameter of two_layers, less than the loss takes, so its blocks are
+    // allocated in addition to those of the loss
     const double params = 2 * (12.0 * 1024 * 1024 + 13 * 1024) + 50304.0 * 1024 + 1024 * 1024 + 2 * 1024;
     CHECK(used->memory->predicted - reserved->memory->predicted ==
           approx(12 * params + 0.9 * 1073741824.0).epsilon(1e-3));
@@ -212,7 +213,7 @@ TEST_CASE("how a framework runs a step is what its entry says") {
     CHECK((old->stored_attention && old->attention_dropout && old->pytorch_kernels && old->gradients_in_turn));
 }
 
-// Of 80 GiB: what an allocator keeps for nothing it gives back.
+// With a capacity of 80 GiB; allocators return free blocks before they exceed it.
 TEST_CASE("an allocator reserves no more than a chip has, where its tensors fit") {
     constexpr double capacity = 80 * 1.073741824e9;
     auto row = two_layers(1);
@@ -229,7 +230,7 @@ TEST_CASE("an allocator reserves no more than a chip has, where its tensors fit"
     REQUIRE((tensors < capacity && tensors * 1.03 > capacity));
     row.memory_what = "reserved";
     CHECK(priced.compare(row)->memory->predicted == capacity);
-    row.memory_bytes = 9e10;  // a chip that has more
+    row.memory_bytes = 9e10;  // a chip with more memory
     CHECK(priced.compare(row)->memory->predicted > capacity);
 }
 

@@ -8,7 +8,7 @@ namespace roofline::core {
 
 PredictedTime predict(const MeasuredCollective& row, const MeasuredGroup& group, Calibrations& calibrations) {
     PredictedTime prediction;
-    // a group's rates are known: MeasuredSystems refuses it otherwise
+    // MeasuredSystems only returns groups with known rates
     if (const auto time = time_of(group.load, group.on->system, row.bytes)) prediction.lower_s = time->lower_s;
     auto request = request_for(group.load, group.on->system, row.bytes);
     if (!request) return prediction;

@@ -1,4 +1,4 @@
-// What is predicted for a measured collective, and what of it a fit takes.
+// Prediction of a measured collective, and its conversion to a sample for the fit.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace roofline::core {
 
-/// The time of `row` on the slice of `group`: the bound, and the expected time of the software, variant and dtype that
-/// the row names, where constants are known.
+/// Returns the predicted time of `row` on the slice of `group`: the lower bound, and the expected time for the
+/// software, variant and dtype of the row if a model exists.
 [[nodiscard]] PredictedTime predict(const MeasuredCollective& row, const MeasuredGroup& group,
                                     Calibrations& calibrations);
 
-/// The row as a fit takes it. Empty for a group of one chip.
+/// Returns the row as the fit takes it. Empty for a group of one chip.
 [[nodiscard]] std::optional<CollectiveSample> sample_of(const MeasuredCollective& row, const MeasuredGroup& group);
 
 }  // namespace roofline::core

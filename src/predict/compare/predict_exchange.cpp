@@ -21,7 +21,7 @@ RoutedTokens tokens_of(const MeasuredExchange& row) {
     return tokens;
 }
 
-/// One copy of every token of all members: the share that is sure to cross (Message::sure).
+/// One copy of every token of all members: the bytes that are certain to cross the network (Message::sure).
 double sure_bytes(const MeasuredExchange& row, const MeasuredGroup& group) {
     const RoutedTokens tokens = tokens_of(row);
     return tokens.tokens * tokens.row_bytes * static_cast<double>(group.load.members);

@@ -1,4 +1,4 @@
-// What is predicted for a measured exchange with experts, and what of it a fit takes.
+// Prediction of a measured expert dispatch or combine, and its conversion to a sample for the fit.
 #pragma once
 
 #include "calibrate/collective/expected_collective.hpp"
@@ -9,14 +9,14 @@
 
 namespace roofline::core {
 
-/// The all-to-all that the row is one of. Errors: those of MeasuredSystems::group(); fewer than two chips.
+/// Returns the all-to-all that corresponds to the row. Errors: those of MeasuredSystems::group(); fewer than two chips.
 [[nodiscard]] Result<MeasuredGroup> group_of(const MeasuredExchange& row, MeasuredSystems& systems);
 
-/// The row beside its bound, of one copy of each token, and the expected time by laws of the software and kernels that
-/// it names. Experts are chosen at random, all alike likely.
+/// Returns the row with its predictions: the lower bound, for one copy of each token, and the expected time by the
+/// models of the software and variant that the row names. Experts are chosen uniformly at random.
 [[nodiscard]] Comparison compare(const MeasuredExchange& row, const MeasuredGroup& group, Calibrations& calibrations);
 
-/// The row as a fit takes it. Empty where a tier has no published rate.
+/// Returns the row as the fit takes it. Empty if a tier has no published rate.
 [[nodiscard]] std::optional<ExchangeSample> sample_of(const MeasuredExchange& row, const MeasuredGroup& group);
 
 }  // namespace roofline::core

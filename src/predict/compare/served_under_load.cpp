@@ -15,11 +15,10 @@ namespace roofline::core {
 namespace {
 
 constexpr double share_for_caches =
-    0.9;  // of a chip's memory, with its weights: what servers take unless they are told otherwise
+    0.9;  // fraction of a chip's memory for weights and KV cache: the default of servers
 constexpr std::int64_t most_tokens = 1'000'000'000;
 
-/// None where the checkpoint has its own. What tables call fp4 has a scale for each block of 16: nobody serves it
-/// without.
+/// Empty for the dtype of the checkpoint. A table's fp4 has a scale per block of 16, because no server uses it without.
 Result<std::optional<Dtype>> weights_of(const MeasuredServing& row) {
     if (row.dtype.empty() || row.dtype == "?") return std::optional<Dtype>{};
     auto dtype = find_dtype(row.dtype);
@@ -53,7 +52,7 @@ Result<const ServedUnderLoad::Served*> ServedUnderLoad::served(const MeasuredSer
                                                                const ModelNames& names) {
     const Key key{row.system, lowered(row.model), row.dtype + " " + row.kv_dtype,
                   fmt::format("{} of {}", row.worker.text(), row.decode_chips), row.software};
-    constexpr std::size_t most = 400;  // a table of real measurements has a hundred, and each takes some memory
+    constexpr std::size_t most = 400;  // tables of real measurements have about a hundred, and each takes some memory
     auto found = served_.find(key);
     if (found == served_.end() && served_.size() >= most) {
         return fail("too_many_systems", "the table has more than 400 models, systems and dtypes together");
@@ -90,7 +89,7 @@ Result<std::unique_ptr<ServedUnderLoad::Served>> ServedUnderLoad::make(const Mea
     return result;
 }
 
-// Whoever goes in has room for all of its tokens.
+// The number of sequences that fit with all of their tokens.
 double ServedUnderLoad::room(const Served& served, const MeasuredServing& row) {
     constexpr double plenty = 1e6;
     if (!(served.capacity > 0)) return plenty;
@@ -112,7 +111,7 @@ Result<ServingTimes> ServedUnderLoad::times(const MeasuredServing& row, Measured
     ROOFLINE_TRY(auto found, served(row, systems, names));
     const Served& served = *found;
     const RequestSize size{row.prompt, row.output};
-    // without a limit there are as many at a time as there is room for
+    // without a limit, as many requests run as fit
     const double most = room(served, row);
     const double requests = row.concurrency ? *row.concurrency / static_cast<double>(row.decode_workers) : most;
     const ServingLoad load = serving_load(size, requests, most);

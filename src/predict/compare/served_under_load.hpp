@@ -1,4 +1,4 @@
-// What is expected of the rows of tables of served models: each as a server under the load that the row says.
+// Expected times of measured servers, each under the load of its row.
 #pragma once
 
 #include <map>
@@ -16,25 +16,25 @@
 
 namespace roofline::core {
 
-/// A row as `roofline serve` would price it: weights in the dtype that it says, else as the checkpoint has them; caches
-/// in the dtype that it says, else in 8 bits where weights have no more, which is what such checkpoints ask for.
+/// Predicts rows as `roofline serve` does. Weights have the dtype of the row, or else of the checkpoint. The KV cache
+/// has the dtype of the row, or else 8 bits if the weights have at most 8 bits, which such checkpoints specify.
 class ServedUnderLoad {
 public:
     explicit ServedUnderLoad(Calibrations calibrations)
         : calibrations_(std::make_shared<Calibrations>(std::move(calibrations))) {}
 
-    /// What the server is expected to do. `room` is how many sequences its memory holds. The error's message is the
-    /// reason for which nothing is expected: prompts that go in elsewhere, experts, a plan that is not the worker's
-    /// chips, no constants.
+    /// Returns the expected times of the server. `room` is the number of sequences that its memory holds. The message
+    /// of the error is the reason why there are none: prefill on other chips, experts, a plan that does not match the
+    /// worker's chips, no model of the server.
     [[nodiscard]] Result<ServingTimes> times(const MeasuredServing& row, MeasuredSystems& systems,
                                              const ModelNames& names);
 
-    /// The row as its server's constants are fitted to it. Errors: likewise; a row that does not say how many sequences
-    /// were decoded.
+    /// Returns the row as the fit of its server's model takes it. Errors: as above; the row does not give the number of
+    /// sequences that were decoded.
     [[nodiscard]] Result<ServerSample> sample(const MeasuredServing& row, MeasuredSystems& systems,
                                               const ModelNames& names);
 
-    /// The constants of a software; null for one that has none.
+    /// Returns the model of a server; null if it has none.
     [[nodiscard]] const CalibratedServer* server_of(std::string_view software) const {
         return calibrations_->servers().find(software);
     }
@@ -43,7 +43,7 @@ private:
     struct Served {
         ServedModel prefill;
         ServedModel decode;
-        double capacity = 0;  ///< bytes of all chips of a worker; 0: not said
+        double capacity = 0;  ///< bytes of all chips of a worker; 0: unknown
         std::unique_ptr<ExpectedServing> passes;
     };
     /// System, model, dtypes, worker, software.

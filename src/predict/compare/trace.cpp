@@ -28,10 +28,10 @@ std::optional<double> TracedKernel::roof_fraction() const {
 
 namespace {
 
-// Counters beyond it are not to be believed, and sums of them would overflow.
+// Larger counter values are not credible, and their sums would overflow.
 constexpr double most_counted = 9e18;
 
-/// What the counters say as work; levels that the machine has no bandwidth for are left out.
+/// Returns the work according to the counters. Levels without a bandwidth on this machine are left out.
 Result<Work> work_of(const ProfiledKernel& kernel, const Machine& machine) {
     Work work;
     for (const KernelFlops& flops : kernel.flops) {
@@ -46,7 +46,7 @@ Result<Work> work_of(const ProfiledKernel& kernel, const Machine& machine) {
     return work;
 }
 
-/// The bound of all launches together, as price() has it for any other work.
+/// Computes the bound of all launches together, with price() as for any other work.
 Status bound(const ProfiledKernel& kernel, const Machine& machine, TracedKernel& traced) {
     ROOFLINE_TRY(auto work, work_of(kernel, machine));
     ROOFLINE_TRY(auto pricing, price(work, machine));
@@ -71,7 +71,7 @@ TracedKernel traced(const ProfiledKernel& kernel, const Machine& machine) {
     if (flops > 0) result.flops = flops;
     const auto bytes = kernel.bytes.find("hbm");
     if (bytes != kernel.bytes.end()) result.bytes = bytes->second;
-    // Work whose operations were not counted would have too low a bound.
+    // If some operations were not counted, the bound would be too low.
     if (!kernel.doubt.empty()) return result;
     if (auto status = bound(kernel, machine, result); !status) result.doubt = status.error().message;
     return result;

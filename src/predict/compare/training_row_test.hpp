@@ -7,7 +7,7 @@
 
 namespace roofline::core {
 
-/// A decoder of two layers, 1024 wide, in bf16: eight sequences of 1024 tokens for each group of chips.
+/// A decoder with two layers of width 1024 in bf16, and eight sequences of 1024 tokens per data-parallel replica.
 inline MeasuredTraining two_layers(std::int64_t data, std::int64_t tensor = 1) {
     MeasuredTraining row;
     row.model = "gpt-toy";

@@ -19,7 +19,7 @@ namespace roofline::core {
 
 namespace {
 
-/// Counts rows by the reason for which they are skipped.
+/// Counts skipped rows by reason.
 class Skipped {
 public:
     void add(int line, const std::string& reason) {
@@ -182,7 +182,7 @@ Status compare_servings(CsvReader& reader, const ValidateQuestion& question, Val
     return {};
 }
 
-/// The kinds of tables, by their columns.
+/// The kinds of tables, identified by their columns.
 struct TableKind {
     bool (*is)(const std::vector<std::string>& columns);
     Status (*compare)(CsvReader& reader, const ValidateQuestion& question, Validation& validation);

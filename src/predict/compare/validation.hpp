@@ -1,4 +1,4 @@
-// A table of measurements beside predictions: its rows, and their errors.
+// Validation of predictions against a table of measurements: its rows and the errors.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace roofline::core {
 
-/// Rows of a table that are not compared, and why.
+/// Rows of a table that are not compared, with the reason.
 struct SkippedRows {
     std::string reason;
     std::size_t rows = 0;
@@ -25,14 +25,14 @@ struct SkippedRows {
 };
 
 struct Validation {
-    std::string table;  ///< the file's name
-    std::string kind;   ///< what its rows are: "collective"
+    std::string table;  ///< name of the file
+    std::string kind;   ///< kind of its rows: "collective"
     std::vector<Comparison> rows;
     std::vector<SkippedRows> skipped;  ///< the most frequent first
     ErrorSummary summary;
-    std::optional<double> max_error;  ///< asked for: the mean may not be beyond it
+    std::optional<double> max_error;  ///< largest accepted mean error, if given
     std::vector<std::string> notes;
-    std::vector<std::pair<std::string, Rate>> rates;  ///< that the bounds rest on, with the system that each belongs to
+    std::vector<std::pair<std::string, Rate>> rates;  ///< rates that the bounds use, each with its machine
 
     [[nodiscard]] std::size_t skipped_rows() const {
         std::size_t rows_left_out = 0;
@@ -40,23 +40,23 @@ struct Validation {
         return rows_left_out;
     }
     [[nodiscard]] bool beyond_max_error() const { return max_error && summary.error.mean > *max_error; }
-    /// Nothing could be compared, a row is below its bound, or the mean error is beyond what was asked for.
+    /// Returns whether nothing could be compared, a row is below its bound, or the mean error exceeds `max_error`.
     [[nodiscard]] bool failed() const { return rows.empty() || summary.below_lower > 0 || beyond_max_error(); }
 };
 
-/// A table, and by what it is predicted.
+/// A table of measurements, and what it is predicted with.
 struct ValidateQuestion {
-    std::string table;               ///< the contents of a CSV file, or what nccl-tests printed
+    std::string table;               ///< contents of a CSV file, or output of nccl-tests
     std::string table_name;          ///< for messages and headings
-    std::optional<MeasuredOn> on{};  ///< what every row is taken to be measured on, whatever the table says
+    std::optional<MeasuredOn> on{};  ///< machine of all rows, which overrides what the table says
     Calibrations calibrations;
-    NcclHints hints{};                  ///< what nccl-tests do not say of themselves
-    bool strict = false;                ///< a cell that is no number costs the table, not its row
-    std::optional<double> max_error{};  ///< Validation::max_error
+    NcclHints hints{};    ///< what the output of nccl-tests does not contain
+    bool strict = false;  ///< reject a table with a cell that is not a number, instead of skipping its row
+    std::optional<double> max_error{};  ///< see Validation::max_error
 };
 
-/// Every row of the table beside its prediction. Errors: a table whose columns are those of no kind that is known; text
-/// that is no table, with line and column.
+/// Compares every row of the table with its prediction. Errors: the columns of the table match no known kind; the text
+/// is not a table, with line and column.
 [[nodiscard]] Result<Validation> validate(const ValidateQuestion& question);
 
 }  // namespace roofline::core

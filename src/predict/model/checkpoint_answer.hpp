@@ -1,4 +1,4 @@
-// What files of weights hold, beside what the configuration says that they hold.
+// Contents of weight files, compared with what the model's configuration implies.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,12 @@
 
 namespace roofline::core {
 
-/// The configuration beside the files, where it can be read and compared.
+/// What the configuration implies, and how the files compare with it.
 struct ConfiguredCheckpoint {
-    std::string config;                    ///< the file's name
-    std::optional<CheckpointCheck> check;  ///< none: parameters are packed, and cannot be counted in the file
-    Rational weight_bytes;                 ///< what the configuration says that its parameters take
-    std::string scheme;                    ///< how they are stored then
+    std::string config;                    ///< name of the configuration file
+    std::optional<CheckpointCheck> check;  ///< empty if parameters are packed and cannot be counted in the files
+    Rational weight_bytes;                 ///< bytes of all parameters according to the configuration
+    std::string scheme;                    ///< storage format of the weights according to the configuration
 };
 
 struct CheckpointAnswer {
@@ -29,17 +29,17 @@ struct CheckpointAnswer {
     std::vector<std::string> notes;
 };
 
-/// The configuration of the model whose weights the files hold.
+/// The configuration of the model whose weights the files contain.
 struct CheckpointConfig {
     Config config;
     std::optional<Quantisation> quantisation;
 };
 
-/// What the files hold, and nothing to compare it with.
+/// Returns the contents of the files without a comparison.
 [[nodiscard]] CheckpointAnswer account_of(Checkpoint checkpoint);
 
-/// The same beside a configuration, of the file `name`. A configuration that cannot be read or built is no reason to
-/// keep the sizes back: a note says why nothing is compared.
+/// Returns the contents of the files, compared with the configuration in the file `name`. If the configuration cannot
+/// be read or the model cannot be built, the contents are returned with a note that gives the reason.
 [[nodiscard]] CheckpointAnswer account_of(Checkpoint checkpoint, const std::string& name,
                                           const Result<CheckpointConfig>& config);
 

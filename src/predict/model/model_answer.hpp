@@ -1,4 +1,4 @@
-// What a model holds and does: parameters, FLOPs, bytes.
+// Parameters, FLOPs and bytes of a model.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace roofline::core {
 
 struct ModelQuestion {
     Config config;
-    std::optional<std::int64_t> sequence{};      ///< tokens; none: the configuration's context
-    std::optional<Dtype> weights{};              ///< of all parameters; none: as the checkpoint stores them
-    std::optional<Dtype> kv_dtype{};             ///< none: bf16
-    std::optional<Quantisation> quantisation{};  ///< of the checkpoint; none: nothing is quantised
+    std::optional<std::int64_t> sequence{};      ///< tokens; empty: the context length of the configuration
+    std::optional<Dtype> weights{};              ///< of all parameters; empty: as in the checkpoint
+    std::optional<Dtype> kv_dtype{};             ///< empty: bf16
+    std::optional<Quantisation> quantisation{};  ///< of the checkpoint; empty: not quantized
 };
 
 struct ModelAnswer {
@@ -28,10 +28,10 @@ struct ModelAnswer {
     ModelCounts counts;
     WeightBytes weights;
     Dtype kv_dtype = Dtype::bf16;
-    std::vector<std::string> notes{};  ///< the model's, and those of the request
+    std::vector<std::string> notes{};  ///< notes of the model and of the request
 };
 
-/// Bytes of that many elements of a cache in the answer's dtype.
+/// Returns the bytes of `elements` elements of the KV cache in the answer's dtype.
 [[nodiscard]] Rational kv_bytes(const ModelAnswer& answer, const Rational& elements);
 
 /// Errors: those of build_model(), count_model() and weight_bytes().

@@ -61,7 +61,7 @@ const Op* find_dispatch(const Block& block) {
     return nullptr;
 }
 
-/// Experts for each that a token is sent to; 1 without any.
+/// Number of experts per expert that a token is sent to; 1 without experts.
 double experts_a_choice(const Program& program) {
     const Op* dispatch = find_dispatch(program.body);
     if (dispatch == nullptr) return 1;

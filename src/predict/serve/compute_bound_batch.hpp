@@ -1,4 +1,4 @@
-// From which batch on a decode step computes longer than it loads.
+// The critical batch size of a decode step.
 #pragma once
 
 #include "model/model.hpp"
@@ -7,12 +7,14 @@
 
 namespace roofline::core {
 
-/// Whether tokens are sent to experts: their groups grow with the batch, though not as a polynomial of it.
+/// Returns whether tokens are routed to experts. The number of tokens per expert grows with the batch, but not as a
+/// polynomial of it.
 [[nodiscard]] bool has_experts(const Program& program);
 
-/// Solved from the polynomials of a priced decode step, its batch open, but for experts; and by heart: FLOP/s over
-/// bytes/s, times the bytes of a weight, over the 2 FLOPs that it takes part in, and with experts times those of all
-/// over those of one token ("How to Scale Your Model", chapter 7).
+/// Returns the critical batch sizes. `step` and `weights` are solved from the polynomials of a priced decode step whose
+/// batch has no size; a model with experts has none. `textbook` is peak FLOP/s over bandwidth, times the bytes per
+/// weight, over the 2 FLOPs per weight; with experts also times the number of all experts over those of one token ("How
+/// to Scale Your Model", chapter 7).
 [[nodiscard]] ComputeBoundBatch compute_bound_batch(const Model& model, const WeightBytes& weights,
                                                     const Prediction& decode);
 

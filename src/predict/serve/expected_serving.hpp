@@ -1,5 +1,5 @@
-// Expected times of a served model under load: its passes' kernels and collectives, its server, and the requests that
-// wait.
+// Expected times of a served model under load: kernels and collectives of its passes, server overhead, and queueing of
+// requests.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,28 @@
 
 namespace roofline::core {
 
-/// What the kernels and collectives of a model's passes take one after another on a slice, for any batch and context.
+/// The expected times of a model's passes on a slice, as sums over their kernels and collectives, for any batch and
+/// context.
 class ExpectedServing {
 public:
-    /// In the split of caches that suits `typical` best, a decode step. Errors: those of priced_pass();
-    /// `not_calibrated` where something in a pass has no law; `unsupported` for models with experts, whose number
-    /// depends on the batch, and for pipelines.
+    /// Compiles the passes in the KV cache split that is best for `typical`, a decode step. Errors: those of
+    /// priced_pass(); `not_calibrated` if a part of a pass has no model; `unsupported` for models with experts, because
+    /// the number of experts read depends on the batch, and for pipelines.
     [[nodiscard]] static Result<ExpectedServing> make(const ServingSetup& setup, const Plan& plan,
                                                       const ServingPass& typical);
 
-    /// Seconds of a decode step of so many sequences that look back on `context` tokens.
+    /// Seconds of a decode step of `sequences` sequences with `context` tokens of context each.
     [[nodiscard]] double decode_s(double sequences, double context) const;
-    /// Seconds of a pass that takes so many prompts of `tokens` in.
+    /// Seconds of a prefill pass over `prompts` prompts of `tokens` tokens each.
     [[nodiscard]] double prompts_s(double prompts, double tokens) const;
-    /// Kernels and collectives of a pass that takes prompts in.
+    /// Number of kernels and collectives of a prefill pass.
     [[nodiscard]] double launches() const { return launches_; }
 
 private:
     struct Pass {
         CompiledExpected expected;
-        std::vector<std::string> dims;  ///< that are passed
-        std::vector<double> windows;    ///< by dim: the size of a window, or 0
+        std::vector<std::string> dims;  ///< dimensions whose sizes are arguments
+        std::vector<double> windows;    ///< per dimension: the size of an attention window, or 0
     };
 
     ExpectedServing(Pass decode, Pass prefill, double launches, std::shared_ptr<Calibrations> laws)
@@ -47,26 +48,26 @@ private:
     Pass decode_;
     Pass prefill_;
     double launches_ = 0;
-    std::shared_ptr<Calibrations> laws_;  ///< that the compiled passes point at
+    std::shared_ptr<Calibrations> laws_;  ///< keeps what the compiled passes point to alive
 };
 
-/// Requests of one size.
+/// Tokens of a request; all requests have the same size.
 struct RequestSize {
     double prompt = 1;
     double output = 1;
 
-    /// Tokens that a step looks back on, on average.
+    /// Average context of a decode step in tokens.
     [[nodiscard]] double context() const { return prompt + output / 2; }
 };
 
-/// What the steps of a server cost, as serving_times() takes them. They refer to `passes`. Steps in between of powers
-/// of two of sequences are interpolated.
+/// Returns the costs of a server's iterations as serving_times() takes them. They refer to `passes`. Costs for numbers
+/// of sequences between two powers of two are interpolated.
 [[nodiscard]] ServingCosts serving_costs(const ExpectedServing& passes, const ServerLaw& law, const RequestSize& size,
                                          std::int64_t most_sequences);
 
-/// So many requests at a time. A step takes in at most 8192 tokens of prompts, which is what vLLM, SGLang and
-/// TensorRT-LLM do unless they are told otherwise; each of the requests is followed by nine more, as benchmarks of
-/// servers have it, and they differ by a tenth in their tokens.
+/// Returns a load of `requests` concurrent requests. An iteration processes at most 8192 prompt tokens, the default of
+/// vLLM, SGLang and TensorRT-LLM. As in server benchmarks, each request is followed by nine more, and their numbers of
+/// tokens vary by a tenth.
 [[nodiscard]] ServingLoad serving_load(const RequestSize& size, double requests, double room);
 
 }  // namespace roofline::core

@@ -52,7 +52,7 @@ TEST_CASE("compiled passes take what each pass takes that is priced alone") {
     const auto prompts = priced_pass(two.setup(), plan, CacheSplit::heads, {3, 1000, 1000});
     REQUIRE(prompts);
     CHECK(compiled->prompts_s(3, 1000) == approx(*prompts->expected_s).epsilon(0.001));
-    // 32 layers of two norms, projections, two rotations, attention, output, two sums, MLP's two products; and two
+    // per layer two norms, projections, two rotations, attention, output, two sums and the MLP's two matmuls; and two
     // all-reduces
     CHECK(compiled->launches() > 32 * 12);
     CHECK(compiled->launches() < 32 * 16);
@@ -84,7 +84,7 @@ TEST_CASE("costs of steps are the server's, interpolated between powers of two")
     CHECK(costs.iteration_s(8) == approx(0.5 * passes->decode_s(8, 1024) + 1e-3 + 80e-6));
     CHECK(costs.iteration_s(12) == approx((costs.iteration_s(8) + costs.iteration_s(16)) / 2));
     CHECK(costs.iteration_s(33) > costs.iteration_s(32));
-    CHECK(costs.prompts_s(1) == approx(passes->launches()));  // a second each
+    CHECK(costs.prompts_s(1) == approx(passes->launches()));  // one second each
 }
 
 TEST_CASE("a step takes 8192 tokens of prompts in") {

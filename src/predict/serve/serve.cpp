@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::int64_t most_sequences = most_served;
 
-/// Powers of two up to the largest batch, with that and the batch that was asked for.
+/// The smallest batch that occupies all members of the plan, doubled up to the largest batch, and additionally the
+/// largest and the requested batch.
 std::vector<std::int64_t> frontier_batches(const ServeAnswer& answer) {
     std::vector<std::int64_t> batches{answer.batch};
     if (answer.max_batch > 0) batches.push_back(answer.max_batch);
@@ -113,7 +114,7 @@ private:
         return {batch, 1, answer_.prompt + answer_.output};
     }
 
-    // The plan that was asked for, or the best of those that hold the batch: of all, if none does.
+    // Selects the requested plan, or else the best of those that hold the batch, or of all if none does.
     Status choose_plan() {
         std::vector<Plan> plans;
         if (question_.plan) {
@@ -186,13 +187,13 @@ private:
                 "with the copies that software sends");
         }
         answer_.compute_bound = compute_bound_batch(answer_.model, answer_.weights, answer_.decode);
-        // solved for the sequences of one stage
+        // the size was solved for the sequences of one stage
         const auto groups = static_cast<double>(answer_.plan.pipeline);
         for (auto* batch :
              {&answer_.compute_bound.step, &answer_.compute_bound.weights, &answer_.compute_bound.textbook}) {
             if (*batch) **batch *= groups;
         }
-        // by heart it is that of one copy of the weights, and each member of `data` has one
+        // the textbook value holds for one copy of the weights, and each member of `data` has its own
         if (auto& textbook = answer_.compute_bound.textbook) *textbook *= static_cast<double>(answer_.plan.data);
         if (answer_.capacity) {
             auto smallest =
@@ -203,8 +204,8 @@ private:
         return {};
     }
 
-    // Of a server that is known, where everything in a pass is calibrated; each of `batch` requests is followed by
-    // others.
+    // Adds the expected times under load, with `batch` concurrent requests, if the server is known and every part of a
+    // pass is calibrated.
     void load() {
         const ServerLaws& servers = calibrations_->servers();
         const CalibratedServer* server = servers.find(question_.software);
@@ -224,7 +225,7 @@ private:
                        times.running,      times.requests_per_s * size.output};
     }
 
-    // Memory only grows with the batch.
+    // Bisection is valid because memory grows monotonically with the batch.
     Status find_max_batch() {
         if (!answer_.capacity) return {};
         const auto holds = [&](std::int64_t batch) -> Result<bool> {
@@ -280,7 +281,7 @@ private:
     }
 
     ServeQuestion question_;
-    double prefill_activations_ = 0;  ///< bytes, in the plan of the answer
+    double prefill_activations_ = 0;  ///< bytes, with the plan of the answer
     ServeAnswer answer_;
     ServedModel prefill_;
     ServedModel decode_;

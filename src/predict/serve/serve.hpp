@@ -1,4 +1,4 @@
-// What a model costs to serve on a slice: memory, prefill, decode, throughput, the frontier.
+// Predicted serving of a model on a slice: memory, prefill, decode, throughput, and the throughput-latency frontier.
 #pragma once
 
 #include <cstdint>
@@ -17,31 +17,31 @@
 
 namespace roofline::core {
 
-/// The largest number of tokens and sequences that a question takes.
+/// The largest number of tokens and of sequences that a question may contain.
 inline constexpr std::int64_t most_served = std::int64_t{1} << 24;
 
-/// Tokens of a chunk of a long prompt: what vLLM (max_num_batched_tokens, H100) and SGLang (chunked_prefill_size) take
-/// by default.
+/// Tokens per chunk of a long prompt: the default of vLLM (max_num_batched_tokens, H100) and SGLang
+/// (chunked_prefill_size).
 inline constexpr std::int64_t prefill_chunk = 8192;
 
 struct ServeQuestion {
     Config config;                    ///< of the model
-    std::optional<Dtype> weights{};   ///< of all parameters; none: as the checkpoint stores them
-    std::optional<Dtype> kv_dtype{};  ///< none: bf16, or what the checkpoint asks for
+    std::optional<Dtype> weights{};   ///< of all parameters; empty: as in the checkpoint
+    std::optional<Dtype> kv_dtype{};  ///< empty: bf16, or the cache dtype that the checkpoint specifies
     Slice slice;
-    std::string machine{};               ///< what the machine is called in the answer; "": its id
-    std::optional<Plan> plan{};          ///< none: the best of a few
+    std::string machine{};               ///< name of the machine in the answer; "": its id
+    std::optional<Plan> plan{};          ///< empty: the best of a few candidates
     std::int64_t prompt = 1024;          ///< tokens per request
     std::int64_t output = 256;           ///< tokens per request
     std::int64_t batch = 1;              ///< sequences that are decoded together
-    std::int64_t chunk = prefill_chunk;  ///< tokens of a prompt that are prefilled together
-    std::string software{};              ///< a server or library: whose calibration; "": the newest
-    bool textbook = false;               ///< collectives as people approximate them by hand
-    bool disaggregated = false;          ///< prefill has slices of its own
-    std::vector<std::string> notes{};    ///< of the one who asks; the answer's begin with them
+    std::int64_t chunk = prefill_chunk;  ///< prompt tokens that are prefilled together
+    std::string software{};              ///< server or library whose calibration is used; "": the newest
+    bool textbook = false;               ///< approximate collectives as textbooks do
+    bool disaggregated = false;          ///< prefill runs on separate slices
+    std::vector<std::string> notes{};    ///< notes of the caller, which precede those of the answer
 };
 
-/// Errors: sizes out of range or beyond the model's context; a plan that the model or the slice does not take; work
+/// Errors: sizes out of range or beyond the model's context; a plan that does not suit the model or the slice; work
 /// that the machine has no rate for.
 [[nodiscard]] Result<ServeAnswer> predict_serving(ServeQuestion question, std::shared_ptr<Calibrations> calibrations);
 

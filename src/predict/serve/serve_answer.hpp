@@ -1,4 +1,4 @@
-// Everything that an answer of `roofline serve` is printed from.
+// The answer of `roofline serve`.
 #pragma once
 
 #include <cstdint>
@@ -15,37 +15,38 @@
 
 namespace roofline::core {
 
-/// One batch size of the frontier.
+/// One batch size of the throughput-latency frontier.
 struct ServePoint {
     std::int64_t batch = 0;
-    double lower_s = 0;          ///< of a step, whatever experts the tokens choose
-    double tpot_s = 0;           ///< of a step: expected, or in turn
-    double tokens_per_s = 0;     ///< of the slice
-    std::string bound_by;        ///< "HBM": of a step whose tokens choose experts uniformly
-    double uniform_lower_s = 0;  ///< of such a step; the same as lower_s without experts
+    double lower_s = 0;          ///< lower bound of a decode step for any choice of experts
+    double tpot_s = 0;           ///< of a decode step: the expected time, or else the sequential time
+    double tokens_per_s = 0;     ///< of the whole slice
+    std::string bound_by;        ///< "HBM": bottleneck of a decode step with uniform routing
+    double uniform_lower_s = 0;  ///< lower bound with uniform routing; equals lower_s without experts
 };
 
-/// The batch from which a decode step is compute-bound.
+/// The batch sizes at which a decode step becomes compute-bound.
 struct ComputeBoundBatch {
-    std::optional<double> step;      ///< all of it; none: never
-    std::optional<double> weights;   ///< products with weights alone; none: never
-    std::optional<double> textbook;  ///< ridge times bytes of a weight over 2, and for experts E / A of that
+    std::optional<double> step;     ///< of the whole step; empty: never compute-bound
+    std::optional<double> weights;  ///< of the matmuls with weights only; empty: never compute-bound
+    /// Ridge point times bytes per weight / 2, and with experts times experts per expert chosen.
+    std::optional<double> textbook;
 };
 
-/// The smallest slice of a machine that holds what is asked for.
+/// The smallest slice of a machine whose memory suffices.
 struct SmallestSlice {
     std::string name;  ///< "tpu-v5e:2x4"
     std::int64_t chips = 0;
 };
 
-/// What a server is expected to do with so many requests at a time, each followed by the next.
+/// Expected behaviour of a server with a constant number of concurrent requests (closed loop).
 struct ServedLoad {
-    std::string software;     ///< whose constants these are: "vllm"
-    double error = 0;         ///< of the time of a token, on models that they were not fitted to
-    double ttft_s = 0;        ///< to the first token, waiting included
-    double tpot_s = 0;        ///< from one token of a request to the next, with the prompts of others in between
-    double running = 0;       ///< requests that are decoded at a time
-    double tokens_per_s = 0;  ///< of the slice
+    std::string software;     ///< server whose calibration is used: "vllm"
+    double error = 0;         ///< held-out error of the time per output token, on models that were not fitted
+    double ttft_s = 0;        ///< time to first token, including queueing
+    double tpot_s = 0;        ///< time per output token, including interruptions by other requests' prompts
+    double running = 0;       ///< average number of requests being decoded
+    double tokens_per_s = 0;  ///< of the whole slice
 };
 
 struct ServeAnswer {
@@ -56,68 +57,70 @@ struct ServeAnswer {
     std::int64_t prompt = 0;
     std::int64_t output = 0;
     std::int64_t batch = 0;
-    std::int64_t chunk = 0;  ///< tokens of a prompt that are taken in together, where memory is concerned
+    std::int64_t chunk = 0;  ///< prompt tokens that are prefilled together, for the memory requirement
     bool disaggregated = false;
 
     Slice slice;
     Plan plan;
-    std::vector<MeshAxis> mesh;  ///< that it became
-    bool plan_chosen = false;    ///< nobody named one
+    std::vector<MeshAxis> mesh;  ///< mesh of the plan
+    bool plan_chosen = false;    ///< the plan was not given but chosen
     CacheSplit caches = CacheSplit::heads;
 
-    ServingMemory slice_memory;      ///< each byte once
-    ServingMemory chip_memory;       ///< of one chip, padded
-    std::optional<double> capacity;  ///< of one chip; none where the machine does not say
+    ServingMemory slice_memory;      ///< of the whole slice; each byte counts once
+    ServingMemory chip_memory;       ///< of one chip, with padding of uneven shards
+    std::optional<double> capacity;  ///< bytes of one chip; empty if the machine does not specify it
     bool fits = true;
-    std::int64_t max_batch = 0;  ///< 0: not even one sequence
+    std::int64_t max_batch = 0;  ///< sequences; 0: not even one fits
 
-    Prediction prefill;          ///< one prompt for each member of `data`
-    Prediction decode;           ///< a step at the context that it has on average
-    std::int64_t context = 0;    ///< that one
-    RoutingBound least_prefill;  ///< whatever experts the tokens choose
+    Prediction prefill;          ///< one prompt per member of `data`
+    Prediction decode;           ///< a decode step at the average context
+    std::int64_t context = 0;    ///< average context of a decode step in tokens
+    RoutingBound least_prefill;  ///< bound for any choice of experts
     RoutingBound least_decode;   ///< likewise
-    double first_step_s = 0;     ///< of the first token after the prompt's
+    double first_step_s = 0;     ///< of the first token that is decoded after the prompt
     double last_step_s = 0;      ///< of the last token
     std::vector<ServePoint> frontier;
-    std::optional<std::size_t> knee;  ///< of the frontier: the most tokens/s for the time of a token
+    std::optional<std::size_t> knee;  ///< point of the frontier with the highest throughput per time per output token
     [[nodiscard]] bool experts() const { return !compute_bound_known; }
-    bool compute_bound_known = false;  ///< whether the exact sizes were solved for: not where experts share tokens
+    bool compute_bound_known = false;  ///< the critical batch was solved exactly, which is not possible with experts
     ComputeBoundBatch compute_bound;
     std::optional<SmallestSlice> smallest;
-    std::optional<ServedLoad> under_load;  ///< where its passes and a server are calibrated
+    std::optional<ServedLoad> under_load;  ///< only if the passes and a server are calibrated
     std::vector<std::string> notes;
 };
 
-/// The members of a plan that have sequences of their own.
+/// Returns the number of members of a plan that process different sequences.
 [[nodiscard]] std::int64_t prompts_at_once(const Plan& plan);
 
-/// The sequences of a batch that go through a pass together: of a pipeline each stage works on others.
+/// Returns the number of sequences of a batch that go through a pass together. In a pipeline every stage works on a
+/// different group.
 [[nodiscard]] std::int64_t sequences_at_once(const Plan& plan, std::int64_t batch);
 
-/// What a pass is taken to last: expected, or where nothing is calibrated its kernels in turn.
+/// Returns the time of a pass in seconds: the expected time, or the sequential time if it is not calibrated.
 [[nodiscard]] double pass_seconds(const Prediction& pass);
 
-/// Whether times are expected ones.
+/// Returns whether the answer's times are expected times.
 [[nodiscard]] bool calibrated(const ServeAnswer& answer);
 
-/// Of a slice that only decodes: tokens/s.
+/// Returns the tokens/s of a slice that only decodes.
 [[nodiscard]] double decode_tokens_per_s(const ServeAnswer& answer);
 
-/// Seconds of prefill for each prompt.
+/// Returns the prefill time per prompt in seconds.
 [[nodiscard]] double prompt_seconds(const ServeAnswer& answer);
 
-/// Slices that prefill for each that decodes, so that neither waits.
+/// Returns the number of prefill slices per decode slice at which neither has to wait.
 [[nodiscard]] double prefill_ratio(const ServeAnswer& answer);
 
-/// Tokens/s that come out where the same chips prefill as well, or with --disaggregated of each slice that decodes.
+/// Returns the tokens/s of a slice that both prefills and decodes, or with disaggregated serving the tokens/s per
+/// decode slice.
 [[nodiscard]] double served_tokens_per_s(const ServeAnswer& answer);
-/// Chips behind that number: those of the slice, and those that prefill for it.
+/// Returns the number of chips that produce this throughput: those of the slice and of its prefill slices.
 [[nodiscard]] double serving_chips(const ServeAnswer& answer);
 
-/// Dollars for a million tokens of `chips` chips that make so many a second; none without a price.
+/// Returns USD per million tokens for `chips` chips with this throughput. Empty if the chip has no price.
 [[nodiscard]] std::optional<double> usd_per_million(const ServeAnswer& answer, double chips, double tokens_per_s);
 
-/// "HBM": what bounds a pass.
+/// Returns the label of a pass's bottleneck: "HBM".
 [[nodiscard]] std::string bound_label(const Prediction& pass);
 
 }  // namespace roofline::core

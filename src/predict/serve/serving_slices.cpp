@@ -16,7 +16,7 @@ namespace roofline::core {
 
 namespace {
 
-/// A pass and which of its tensors stay where they lie.
+/// The program of a pass and the tensors that stay where they are.
 struct SplitProgram {
     Program program;
     StayingAxes stay;
@@ -34,8 +34,8 @@ Result<SplitProgram> split_pass(const ServingSetup& setup, const Plan& plan, Cac
     return split;
 }
 
-/// Weights, and caches of as many tokens as the pass looks back on: those of the whole context, whatever of it a step
-/// reads.
+/// Memory of weights and KV cache with as many tokens as the context of the pass. The cache is counted for the whole
+/// context even if a step reads only a part of it.
 Result<ServingMemory> kept(const ServingSetup& setup, const Plan& plan, CacheSplit caches, const ServingPass& last,
                            bool one_chip) {
     ROOFLINE_TRY(auto split,
@@ -52,7 +52,8 @@ Result<ServingMemory> kept(const ServingSetup& setup, const Plan& plan, CacheSpl
     return most;
 }
 
-/// Between the stages of a pipeline: what is carried from layer to layer, seconds for a whole pass.
+/// Seconds of the transfers between the stages of a pipeline in a whole pass: the tensors that pass from layer to
+/// layer.
 Result<double> send_seconds(const Prediction& pass, std::int64_t stages) {
     for (const Value& value : pass.local.values) {
         if (!value.carried || value.intermediate) continue;
@@ -64,7 +65,7 @@ Result<double> send_seconds(const Prediction& pass, std::int64_t stages) {
     return 0;
 }
 
-/// What kernels keep between them at another batch in the layout of a pass.
+/// Peak activation memory at another batch with the layout of a pass.
 double activations_at(const Prediction& pass, std::int64_t batch) {
     Sizes sizes = pass.local.sizes;
     sizes["B"] = batch;
@@ -103,7 +104,7 @@ ServingPass prefill_pass(const Plan& plan, std::int64_t prompt) { return {prompt
 
 namespace {
 
-// The pass's resources where every token finds its experts on its own chip, so that nothing is sent to them and back.
+// The pricing of a pass in which every token finds its experts on its own chip, so that there is no dispatch.
 Result<Pricing> without_dispatch(const Prediction& pass) {
     Work work = pass.analysis.total.work;
     for (MessageWork& each : work.messages) {
@@ -121,7 +122,7 @@ Result<RoutingBound> least_pass(const Prediction& pass) {
     const auto& even = pass.analysis.total.seconds;
     const std::vector<RoutedExperts> routed = routed_experts(pass.program);
     if (routed.empty() || !even) return bound_of(pass.analysis.total.pricing, pass.analysis.total.least_seconds);
-    // rows of an expert need not be a whole number on average
+    // the average number of tokens per expert need not be an integer
     Sizes sizes = pass.local.sizes;
     std::vector<std::string> dims;
     std::vector<double> rows;
@@ -157,7 +158,7 @@ Result<Prediction> priced_pass(const ServingSetup& setup, const Plan& plan, Cach
     auto priced = predict(std::move(split.program), std::move(system), options, setup.calibrations);
     if (!priced || plan.pipeline == 1) return priced;
     ROOFLINE_TRY(auto sends, send_seconds(*priced, plan.pipeline));
-    // a group of sequences can be cut finer, so that sending overlaps: no part of the lower bound
+    // groups of sequences could be smaller, so that transfers overlap; they are therefore not part of the lower bound
     priced->analysis.total.sequential += sends;
     priced->analysis.total.bounds.upper += sends;
     if (priced->expected_s) *priced->expected_s += sends;

@@ -12,8 +12,8 @@ namespace roofline::core {
 
 namespace {
 
-// Which of the sums a kernel's time goes to: that of what multiplies in fewer than 16 bits, and of these that of what
-// the units keep but a part of a sum of.
+// The sum that a kernel's time belongs to: `narrow_s` for matmuls in fewer than 16 bits, `promoted_s` if the matrix
+// units also accumulate these in fewer than 32 bits.
 double StepParts::* sum_of(const KernelKey& key, const Machine& machine) {
     constexpr int wide_bits = 16;
     constexpr std::int64_t sum_bits = 32;
@@ -24,24 +24,24 @@ double StepParts::* sum_of(const KernelKey& key, const Machine& machine) {
     return partial ? &StepParts::promoted_s : &StepParts::narrow_s;
 }
 
-// 0: nobody says what power the chip may draw, or it has no peak in bf16.
+// Returns 0 if the power limit of the chip is unknown or it has no peak in bf16.
 double flops_per_joule(const Machine& machine) {
     const Peak* peak = machine.peak(Unit::matmul, Dtype::bf16);
     if (peak == nullptr || !peak->rate.value || !machine.power.value || !(machine.power.value->value > 0)) return 0;
     return peak->rate.value->value / machine.power.value->value;
 }
 
-/// Collectives of a step that go over the same axes: of replicas those of a kind together, as frameworks fill buckets
+/// Collectives of a step over the same axes. Those of replicas are combined per kind, because frameworks fill buckets
 /// with gradients and weights.
 struct Exchanged {
-    std::size_t message = 0;  ///< the first of them
-    double bytes = 0;         ///< of one
+    std::size_t message = 0;  ///< index of the first of them
+    double bytes = 0;         ///< of one of them
     double times = 0;
 };
 
 bool over_replicas(const Message& message) { return has(message.axes, "data") || has(message.axes, "fsdp"); }
 
-// All axes of it are such that a framework runs their collectives beside products.
+// Returns whether the framework overlaps the collectives of all axes of this message with matmuls.
 bool runs_beside(const Message& message, const std::vector<std::string>& overlapped) {
     return !message.axes.empty() && std::all_of(message.axes.begin(), message.axes.end(),
                                                 [&](const std::string& axis) { return has(overlapped, axis); });
@@ -67,7 +67,7 @@ std::optional<std::vector<Exchanged>> exchanges_of(const Prediction& step) {
     return all;
 }
 
-// Whether there is a time for it.
+// Returns whether the exchange has a known time.
 bool add_exchange(const Prediction& step, const Exchanged& each, const System& system,
                   const std::vector<std::string>& overlapped, StepParts& parts) {
     const Message& message = step.analysis.total.work.messages[each.message].message;
@@ -94,7 +94,7 @@ std::optional<StepParts> step_parts(const Prediction& step, const std::vector<st
     if (!step.analysis.total.seconds) return std::nullopt;
     StepParts parts;
     parts.flops_per_joule = flops_per_joule(step.machine);
-    // where a collective has no law there is no expected time, and nobody has asked for runs
+    // if a collective has no model there is no expected time, and the runs have not been computed
     const auto runs =
         step.runs.empty() ? kernel_runs(step.program, step.analysis, chip_traits(step.machine)) : step.runs;
     for (std::size_t i = 0; i < runs.size(); ++i) {

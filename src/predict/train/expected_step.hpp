@@ -1,4 +1,4 @@
-// What a chip does in a training step, by the laws of its kernels and collectives.
+// The parts of a chip's training step, predicted by the models of its kernels and collectives.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace roofline::core {
 
-/// The parts of a step that has been priced. Collectives over `data` or `fsdp` are those of gradients and of shared
-/// weights, which nothing waits for at once: those of a kind are one exchange of all their bytes, as frameworks fill
-/// buckets. Collectives over axes that are all `overlapped` run beside products as well, each for itself. A collective
-/// that has no law is there at the rates of its wires. None where a kernel has no law, or nothing is
-/// calibrated, or a size is not known.
+/// Returns the parts of a priced step. Collectives over `data` or `fsdp` belong to gradients and sharded weights, for
+/// which no kernel waits immediately; those of one kind form one exchange of all their bytes, because frameworks
+/// collect them in buckets. Collectives whose axes are all in `overlapped` also run beside matmuls, each as one
+/// exchange. A collective without a model takes its time at published rates. Empty if a kernel has no model, the
+/// machine is not calibrated, or a size is unknown.
 [[nodiscard]] std::optional<StepParts> step_parts(const Prediction& step,
                                                   const std::vector<std::string>& overlapped = {});
 

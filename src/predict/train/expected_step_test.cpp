@@ -32,20 +32,20 @@ TEST_CASE("the parts of a step, and its expected time by the law of steps") {
     REQUIRE(alone.parts);
     CHECK(alone.parts->kernels_s > 0);
     CHECK(alone.parts->narrow_s == 0);
-    // in each of two layers some ten kernels forward and twenty backward, and an update for each tensor
+    // in each of two layers about ten kernels forward and twenty backward, and an update per tensor
     CHECK(alone.parts->launches > 60);
     CHECK(alone.parts->launches < 200);
     CHECK(alone.parts->hideable_s == 0);
     CHECK(alone.parts->exchanged_s == 0);
     REQUIRE(alone.prediction.expected_s);
-    // an H100 has 989 TFLOP/s of 700 W
+    // an H100 has 989 TFLOP/s at 700 W
     CHECK(alone.parts->flops_per_joule == approx(989.4e12 / 700).epsilon(1e-3));
     CHECK(!alone.parts->pytorch);
     const double device = std::cbrt(989.4 / 700) * law->compute * alone.parts->kernels_s;
     const double host = law->launch_s * alone.parts->launches;
     CHECK(*alone.prediction.expected_s ==
           approx(std::pow(std::pow(device, law->overlap) + std::pow(host, law->overlap), 1 / law->overlap)));
-    // a dense model in 16 bits: its class, and more where kernels are beyond what was measured
+    // a dense model in 16 bits has the error of its class, and a larger one if kernels are extrapolated
     CHECK(alone.prediction.expected_error >= class_of(*law, *alone.parts).error);
     CHECK(class_of(*law, *alone.parts).error == 0.0819);
     CHECK(*alone.prediction.expected_s > alone.prediction.lower_s);
@@ -56,17 +56,18 @@ TEST_CASE("a step whose scores lie in memory has kernels for them, and takes lon
     const Comparison stored = priced(1, 1, "none", "VIA-Research/vTrain (MICRO-57)");
     REQUIRE(fused.parts);
     REQUIRE(stored.parts);
-    // forward a product, a softmax, what dropout keeps and a product, where there was one kernel, in each of two layers
+    // in each of two layers the forward pass has a matmul, a softmax, a dropout and a matmul instead of one kernel
     CHECK(stored.parts->launches >= fused.parts->launches + 2 * 3);
-    // ten times and more the scores of 16 heads of 1024 x 1024 in 16 bits, for 8 sequences, cross the memory of an H100
+    // the memory of an H100 transfers the scores of 8 sequences with 16 heads of 1024 x 1024 in 16 bits at least ten
+    // times
     const double scores = 2.0 * 8 * 16 * 1024 * 1024;
     CHECK(stored.parts->kernels_s > fused.parts->kernels_s + 2 * 10 * scores / 3.35e12);
     CHECK(stored.prediction.lower_s > fused.prediction.lower_s);
     CHECK(stored.parts->in_turn);
 }
 
-// Two layers of 12 x 1024^2 and an embedding of 50304 + 1024 rows, in 16 bits: an all-reduce of 8 sends 7/4 of it over
-// 450 GB/s.
+// Two layers of 12 x 1024^2 parameters and an embedding of 50304 + 1024 rows, in 16 bits: an all-reduce over 8 chips
+// sends 7/4 of these bytes at 450 GB/s.
 TEST_CASE("gradients go in one bucket, whatever the number of parameters") {
     const Comparison data = priced(8, 1, "none");
     REQUIRE(data.parts);
@@ -98,7 +99,7 @@ TEST_CASE("products in fp8 are told apart by what matrix units keep of their sum
         REQUIRE(compared->parts);
         return *compared->parts;
     };
-    const StepParts hopper = parts_on("h100-sxm");  // 14 bits of an f32
+    const StepParts hopper = parts_on("h100-sxm");  // it accumulates in 14 bits of an f32
     CHECK(hopper.promoted_s > 0);
     CHECK(hopper.narrow_s == 0);
     const StepParts blackwell = parts_on("b200-sxm");

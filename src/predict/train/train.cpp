@@ -11,7 +11,8 @@ namespace roofline::core {
 
 namespace {
 
-// The step, or with an assumed utilisation what keeps it from being predicted as well.
+// Predicts the step. With an assumed utilization and without a given plan, a step that cannot be predicted is not an
+// error: a note gives the reason.
 Status predict_step(TrainAnswer& answer, const TrainQuestion& question,
                     const std::shared_ptr<Calibrations>& calibrations) {
     const TrainSetup& setup = question.setup;

@@ -1,4 +1,4 @@
-// What a training set-up takes: step time, memory, utilisation, days and dollars.
+// Predicted training: step time, memory, utilization, days and cost.
 #pragma once
 
 #include <cstdint>
@@ -17,32 +17,33 @@
 
 namespace roofline::core {
 
-/// Tokens of a training sequence where none are asked for. Models are trained on sequences of so many and taught longer
-/// contexts at the end (Llama 3: arXiv 2407.21783, section 3.4.1; DeepSeek-V3, with 4,096: arXiv 2412.19437, section
-/// 4.2).
+/// Default number of tokens of a training sequence. Models are pretrained on sequences of about this length and
+/// extended to longer contexts at the end (Llama 3: arXiv 2407.21783, section 3.4.1; DeepSeek-V3, with 4,096: arXiv
+/// 2412.19437, section 4.2).
 inline constexpr std::int64_t training_sequence = 8192;
 
-/// A model as it is trained: on sequences of so many tokens; none: of its context, or of training_sequence where that
-/// is shorter. Errors: those of build_model().
+/// Returns a model for training on sequences of `sequence` tokens; by default the shorter of its context and
+/// training_sequence. Errors: those of build_model().
 [[nodiscard]] Result<Model> training_model(const Config& config, std::optional<std::int64_t> sequence);
 
 struct TrainQuestion {
     Model model;  ///< built for the length of the training sequences
     Slice slice;
-    TrainSetup setup;            ///< of the batch only what `batch_given` says
-    bool batch_given = true;     ///< else a utilisation is assumed, and no step predicted
-    bool plan_given = true;      ///< else a step that the plan cannot lay out is no error beside an assumed utilisation
-    bool sequence_given = true;  ///< TrainAnswer::sequence_given
-    std::optional<double> mfu{};           ///< model FLOPs utilisation that is assumed instead of predicted, 0 to 1
-    std::optional<std::int64_t> tokens{};  ///< of the whole training: for days and dollars
-    std::string software{};                ///< "nccl 2.29": whose calibration; "": the newest
-    bool textbook = false;                 ///< collectives as people approximate them by hand
-    bool explained = false;                ///< also the error of each collective
-    std::vector<std::string> notes{};      ///< of the one who asks; the answer's begin with them
+    TrainSetup setup;         ///< its batch is used only if `batch_given`
+    bool batch_given = true;  ///< otherwise a utilization is assumed and no step is predicted
+    /// Otherwise, with an assumed utilization, a plan that cannot be laid out is not an error.
+    bool plan_given = true;
+    bool sequence_given = true;   ///< see TrainAnswer::sequence_given
+    std::optional<double> mfu{};  ///< model FLOPs utilization, 0 to 1, that is assumed instead of a predicted one
+    std::optional<std::int64_t> tokens{};  ///< of the whole training run, for days and cost
+    std::string software{};                ///< software whose calibration is used, "nccl 2.29"; "": the newest
+    bool textbook = false;                 ///< approximate collectives as textbooks do
+    bool explained = false;                ///< also compute the error of each collective
+    std::vector<std::string> notes{};      ///< notes of the caller, which precede those of the answer
 };
 
-/// Errors: a batch that is missing or does not divide; a plan that the model or the slice does not take; what has no
-/// derivative; work that the machine has no rate for.
+/// Errors: a batch that is missing or not divisible; a plan that does not suit the model or the slice; an operation
+/// without a derivative; work that the machine has no rate for.
 [[nodiscard]] Result<TrainAnswer> predict_training(TrainQuestion question,
                                                    const std::shared_ptr<Calibrations>& calibrations);
 

@@ -1,4 +1,4 @@
-// Everything that an answer of `roofline train` is printed from.
+// The answer of `roofline train`.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +20,27 @@
 
 namespace roofline::core {
 
-/// The three times of a step, seconds, and the one between: see docs/method/bounds.md.
+/// The times of a step in seconds: see docs/method/bounds.md.
 struct StepTimes {
     double lower = 0;
     double sequential = 0;
     double upper = 0;
     std::optional<double> expected;
-    std::optional<double> expected_error;  ///< mean, on published runs of publishers that were left out of the fit
-    std::optional<StepParts> parts;        ///< of the expected time
-    StepLaw law{};                         ///< that made a step of them
-    double bubble = 0;  ///< the share of the upper time that the longest stage of a pipeline waits for others
+    /// Held-out mean error, on published runs of publishers that were left out of the fit.
+    std::optional<double> expected_error;
+    std::optional<StepParts> parts;  ///< from which the expected time was computed
+    StepLaw law{};                   ///< model that combined them
+    double bubble = 0;               ///< fraction of the no-overlap time that the slowest stage of a pipeline is idle
 };
 
 /// A step that was laid out and priced.
 struct TrainStep {
-    Prediction program;       ///< on one chip; of a pipeline that of the stage that takes longest
-    StepTimes times;          ///< of a pipeline with what that stage waits for the others
-    TrainingMemory memory;    ///< of a pipeline that of the fullest stage
-    std::string stage;        ///< which stage takes longest, "the last of 4 stages"; "" without a pipeline
-    std::string fullest;      ///< which holds the most, likewise
-    std::int64_t passes = 0;  ///< of layers in the stage that takes longest; 0 without a pipeline
+    Prediction program;       ///< of one chip; in a pipeline of the slowest stage
+    StepTimes times;          ///< in a pipeline including the idle time of that stage
+    TrainingMemory memory;    ///< in a pipeline of the stage with the highest memory use
+    std::string stage;        ///< the slowest stage: "the last of 4 stages"; "" without a pipeline
+    std::string fullest;      ///< the stage with the highest memory use, likewise
+    std::int64_t passes = 0;  ///< passes over layers in the slowest stage; 0 without a pipeline
 };
 
 struct TrainAnswer {
@@ -47,32 +48,34 @@ struct TrainAnswer {
     ModelCounts counts;
     Slice slice;
     Plan plan;
-    bool sequence_given = true;          ///< else it is what most models are trained on, where the context is longer
-    std::optional<TrainingBatch> batch;  ///< none was given
+    bool sequence_given = true;          ///< otherwise it is training_sequence if the context is longer
+    std::optional<TrainingBatch> batch;  ///< empty if none was given
     std::string schedule;                ///< "" without a pipeline
     TrainingOptions options;             ///< recomputation and the optimizer
-    std::optional<Dtype> products;       ///< in which products with parameters are computed; none: as they are stored
-    std::optional<Dtype> dispatch;  ///< in which tokens and gradients are sent to experts; none: as they are stored
-    std::vector<std::string> overlapped;  ///< axes whose collectives run beside products, beside those of replicas
+    std::optional<Dtype> products;  ///< dtype in which matmuls with parameters are computed; empty: as they are stored
+    /// Dtype in which tokens and gradients are dispatched to experts; empty: as they are stored.
+    std::optional<Dtype> dispatch;
+    /// Axes whose collectives run beside matmuls, in addition to those of replicas.
+    std::vector<std::string> overlapped;
     TrainingDemand demand;
-    std::optional<TrainStep> step;      ///< none: the utilisation is assumed, and the batch cannot be laid out as it is
+    std::optional<TrainStep> step;      ///< empty if the utilization is assumed and the batch cannot be laid out
     std::optional<double> assumed_mfu;  ///< of the request
-    std::optional<double> step_s;       ///< that rates and cost are made of; none without a batch
-    /// None of a plan that does not fit, unless the utilisation is assumed: no run has them.
+    std::optional<double> step_s;       ///< the time that rates and cost are computed from; empty without a batch
+    /// Empty for a plan that does not fit unless the utilization is assumed, because such a run cannot take place.
     std::optional<double> mfu;
     std::optional<double> tokens_per_s;
-    std::optional<TrainingCost> cost;  ///< of the tokens that are asked about
+    std::optional<TrainingCost> cost;  ///< of the requested number of tokens
     std::vector<PlanThreshold> thresholds;
     std::vector<std::string> notes;
 };
 
 [[nodiscard]] std::optional<double> tokens_per_s_per_chip(const TrainAnswer& answer);
 
-/// "tpu-v5p:8x8x16".
+/// Returns the id of a slice: "tpu-v5p:8x8x16".
 [[nodiscard]] std::string slice_id(const Slice& slice);
 
-/// The collectives of a step by kind and axes, the longest first: how many, the bytes of all, and their time in all. Of
-/// the stage that takes longest.
+/// The collectives of a step of one kind over the same axes: their number, total bytes and total time.
+/// step_collectives() returns those of the slowest stage, the longest first.
 struct StepCollective {
     CollectiveKind kind = CollectiveKind::all_gather;
     std::vector<std::string> axes;

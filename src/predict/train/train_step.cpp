@@ -21,7 +21,7 @@ namespace roofline::core {
 
 namespace {
 
-// One stage of a pipeline, laid out and priced, or all there is.
+// One stage of a pipeline, or the whole model, laid out and priced.
 struct StageStep {
     PipelineStage stage;
     Prediction answer;
@@ -30,7 +30,7 @@ struct StageStep {
     std::optional<StepParts> parts{};
 };
 
-// What is kept by name, where a stage has it. What no stage has stays, so that it is refused.
+// Returns the names to keep that exist in a stage. Names that exist in no stage remain, so that they are rejected.
 std::vector<std::string> kept_in(const Program& stage, const Program& whole, const std::vector<std::string>& kept) {
     const auto has_value = [](const Program& program, const std::string& name) {
         return std::any_of(program.values.begin(), program.values.end(),
@@ -43,7 +43,7 @@ std::vector<std::string> kept_in(const Program& stage, const Program& whole, con
     return there;
 }
 
-// The loss stands behind the last layers; before the first ones nobody wants gradients.
+// The loss follows the last layers. The first stage needs no gradients of its inputs.
 Result<TrainingProgram> stage_program(const Program& forward, const TrainSetup& setup, const PipelineStage& stage) {
     TrainingOptions options = setup.options;
     options.microbatches = setup.batch.microbatches;
@@ -94,7 +94,8 @@ Result<StageStep> stage_step(const Program& forward, const Model& model, const T
     return priced;
 }
 
-// What goes from layer to layer goes from stage to stage: forward, and its gradient back. Seconds of one of these.
+// Seconds of one transfer between stages. The tensors that pass from layer to layer are transferred forward, and their
+// gradients backward.
 Result<double> send_seconds(const Prediction& first) {
     for (const Value& value : first.local.values) {
         if (!value.carried || value.intermediate) continue;
@@ -105,7 +106,7 @@ Result<double> send_seconds(const Prediction& first) {
     return 0;
 }
 
-// Of each stage its own time, and what it waits for the others; the step is that of the stage that takes longest.
+// The time of each stage and its idle time. The step takes as long as its slowest stage.
 struct PipelineTimes {
     const std::vector<StageStep>& stages;
     PipelineCost schedule;
@@ -117,7 +118,7 @@ struct PipelineTimes {
         std::size_t stage = 0;
     };
 
-    // The times of stages by `work`, and what of them others wait for by `waited`.
+    // The slowest stage, where `work` gives the time of a stage and `waited` the part of it that other stages wait for.
     template <typename Work, typename Waited>
     [[nodiscard]] Longest longest(const Work& work, const Waited& waited) const {
         double all = 0;
@@ -132,7 +133,7 @@ struct PipelineTimes {
     }
 };
 
-// The lower bound has products alone in what is waited for: the rest of the others' work may overlap with something.
+// In the lower bound stages only wait for the matmuls of others, because the rest of the others' work may overlap.
 StepTimes times_of(const PipelineTimes& pipeline, std::size_t& stage) {
     const auto lower = [](const Prediction& answer) { return answer.analysis.total.bounds.lower; };
     const auto math = [](const Prediction& answer) { return answer.analysis.total.seconds_of("math").value_or(0); };
@@ -149,8 +150,8 @@ StepTimes times_of(const PipelineTimes& pipeline, std::size_t& stage) {
     return times;
 }
 
-// The expected time, where all stages have parts: that of the stage that takes longest, with what it waits for the
-// others. Nobody waits for what hides.
+// Computes the expected time if all stages have parts: that of the slowest stage including its idle time. No stage
+// waits for collectives that overlap.
 void expect_step(const PipelineTimes& pipeline, const StepLaw& law, StepTimes& times) {
     StepParts waited_for;
     for (const StageStep& each : pipeline.stages) {
@@ -199,7 +200,7 @@ Result<Pipeline> pipeline_of(const Model& model, const TrainSetup& setup) {
     pipeline.stages = setup.plan.pipeline;
     pipeline.microbatches = setup.batch.microbatches;
     const std::int64_t layers = model.layer_count;
-    const std::int64_t most = (layers + 2) / pipeline.stages;  // embedding and head may be chunks of their own
+    const std::int64_t most = (layers + 2) / pipeline.stages;  // the embedding and the head may be chunks of their own
     if (pipeline.chunks > 1 && most >= 1 && pipeline.chunks > most) {
         return fail("bad_plan",
                     fmt::format("a stage has {} chunks of layers, and {} layers on {} stages make {} at most",
@@ -209,8 +210,8 @@ Result<Pipeline> pipeline_of(const Model& model, const TrainSetup& setup) {
     return pipeline;
 }
 
-// Which part of a forward pass's products the backward pass computes again: of all layers on one chip, for the passes
-// of a pipeline are as long as each other where its schedule is asked how long stages wait.
+// Returns the fraction of a forward pass's matmul time that the backward pass recomputes, for all layers on one chip.
+// It is the same for all stages because the idle time of a schedule assumes passes of equal length.
 Result<double> recomputed_share(const Program& forward, const TrainSetup& setup, const Machine& machine) {
     TrainingOptions options = setup.options;
     if (options.remat == Remat::none) return 0.0;
@@ -226,7 +227,7 @@ Result<double> recomputed_share(const Program& forward, const TrainSetup& setup,
     options.remat = Remat::none;
     options.kept = {};
     ROOFLINE_TRY(const auto once, math(options));
-    constexpr double passes = 3;  // forward, gradients of inputs and of weights
+    constexpr double passes = 3;  // forward, gradients of the inputs, gradients of the weights
     return once > 0 ? std::clamp((again / once - 1) * passes, 0.0, 1.0) : 0.0;
 }
 
@@ -243,7 +244,7 @@ Result<std::vector<StageStep>> stage_steps(const Model& model, const TrainSetup&
     std::vector<StageStep> stages;
     for (const PipelineStage& kind : kinds) {
         const double layers = held_microbatches(pipeline, kind.index);
-        // the last stage goes back as soon as it is through, but where all microbatches go forward first
+        // the last stage starts the backward pass immediately, unless all micro-batches go forward first
         const bool at_once = kind.place == StagePlace::last && pipeline.schedule != Schedule::gpipe;
         const InFlight held{layers, at_once ? std::min(layers, 1.0) : layers};
         ROOFLINE_TRY(auto step, stage_step(forward, model, setup, kind, held, slice, pricing));

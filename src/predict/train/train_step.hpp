@@ -1,4 +1,4 @@
-// A training step as a program, laid out and priced as `roofline op` does it.
+// A training step as a program that is laid out and priced in the same way as by `roofline op`.
 #pragma once
 
 #include <memory>
@@ -18,34 +18,37 @@
 
 namespace roofline::core {
 
-/// How a model is to be trained.
+/// How a model is trained.
 struct TrainSetup {
     Plan plan;
     TrainingBatch batch;
     TrainingOptions options;
-    Pipeline schedule{};              ///< its stages and microbatches are those of the plan and the batch
-    std::optional<Dtype> products{};  ///< in which products with parameters are computed; none: as they are stored
-    std::optional<Dtype> dispatch{};  ///< in which tokens and gradients are sent to experts; none: as they are stored
-    bool late_layers = false;         ///< pipeline_stages()
-    bool stored_attention = false;    ///< store_attention()
-    bool attention_dropout = false;   ///< likewise
-    bool pytorch_kernels = false;     ///< StepParts: how a framework runs a step
-    bool gradients_in_turn = false;   ///< likewise
-    std::vector<std::string> overlapped{};  ///< axes whose collectives run beside products, as those of replicas do
-    FrameworkHabits habits{};  ///< what else takes memory; `unfused` and `stored_casts` are those of the options
+    Pipeline schedule{};  ///< its numbers of stages and micro-batches are those of the plan and the batch
+    /// Dtype in which matmuls with parameters are computed; empty: as they are stored.
+    std::optional<Dtype> products{};
+    /// Dtype in which tokens and gradients are dispatched to experts; empty: as they are stored.
+    std::optional<Dtype> dispatch{};
+    bool late_layers = false;        ///< see pipeline_stages()
+    bool stored_attention = false;   ///< see store_attention()
+    bool attention_dropout = false;  ///< likewise
+    bool pytorch_kernels = false;    ///< see StepParts
+    bool gradients_in_turn = false;  ///< likewise
+    /// Axes whose collectives run beside matmuls, in addition to those of replicas.
+    std::vector<std::string> overlapped{};
+    FrameworkHabits habits{};  ///< further uses of memory; `unfused` and `stored_casts` equal those of the options
 };
 
-/// By which constants and approximations steps are priced; many may share them.
+/// Calibrations and approximations that steps are priced with. Many steps may share them.
 struct StepPricing {
     std::shared_ptr<Calibrations> calibrations;
-    std::string software;    ///< "nccl-2.29": whose constants; "": the newest
-    bool textbook = false;   ///< collectives as people approximate them by hand
-    bool explained = false;  ///< also how far off each collective is
-    StepLaw law{};           ///< how kernels and collectives make a step
+    std::string software;    ///< software whose calibration is used, "nccl-2.29"; "": the newest
+    bool textbook = false;   ///< approximate collectives as textbooks do
+    bool explained = false;  ///< also compute the error of each collective
+    StepLaw law{};           ///< combines kernels and collectives into a step
 };
 
-/// The step of a model in that set-up on a slice. Errors: what has no derivative; a plan that the model or the slice
-/// does not take.
+/// Returns the step of a model with this set-up on a slice. Errors: an operation without a derivative; a plan that does
+/// not suit the model or the slice.
 [[nodiscard]] Result<TrainStep> train_step(const Model& model, const TrainSetup& setup, const Slice& slice,
                                            const StepPricing& pricing, std::vector<std::string>& notes);
 
