@@ -168,7 +168,7 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     fit.law.split_s = 2e-6;
     fit.law.wave_s = 0.5e-6;
     fit.law.partial = 3;
-    fit.law.busy = 0.5;
+    fit.law.core_Bps = 25e9;
     fit.law.by_rows = true;
     fit.law.row_s = 0.25e-6;
     fit.law.share = 32;

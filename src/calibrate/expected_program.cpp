@@ -231,6 +231,7 @@ CompiledKernel::Runs CompiledKernel::evaluate(std::span<const double> sizes, dou
     point.write_s = counts[write_s];
     if (chip_.cache_bytes > 0) point.fill = traffic / chip_.cache_bytes;
     point.cores = chip_.cores;
+    point.memory_Bps = memory_rate_;
     point.rows = counts[rows];
     point.columns = counts[columns];
     if (tiled_product_) {

@@ -26,9 +26,9 @@ auto order(const TimedKernel& kernel) {
 }
 
 bool in_range(const KernelPoint& point) {
-    const auto sizes = {point.math_s, point.vector_s, point.memory_s, point.other_s,  point.depth,  point.write_s,
-                        point.fill,   point.m,        point.n,        point.batch,    point.sums_s, point.cores,
-                        point.rows,   point.columns,  point.heads,    point.shared_s, point.cache};
+    const auto sizes = {point.memory_Bps, point.math_s, point.vector_s, point.memory_s, point.other_s,  point.depth,
+                        point.write_s,    point.fill,   point.m,        point.n,        point.batch,    point.sums_s,
+                        point.cores,      point.rows,   point.columns,  point.heads,    point.shared_s, point.cache};
     return std::all_of(sizes.begin(), sizes.end(), [](double each) { return each >= 0 && each < 1e15; });
 }
 

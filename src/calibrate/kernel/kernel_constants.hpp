@@ -35,8 +35,9 @@ struct KernelLaw {
     double wave_s = 0;    ///< for every wave after the first: start and end of its tiles
     bool hidden = false;  ///< waves are a separate resource: each takes wave_s, and p determines the overlap
     double partial = 1;   ///< rate of partial results over that of main memory; above 1 because caches hold them
-    /// Fraction of the cores that must have a tile to achieve the full memory rate; 0: a single tile is enough.
-    double busy = 0;
+    /// Maximum rate at which one core reads and writes main memory; 0: a single core achieves the full memory rate. It
+    /// is absolute, because it depends on the requests that a core has in flight, not on the memory of a faster chip.
+    double core_Bps = 0;
     bool by_rows = false;  ///< the number of rows determines the tiles, and the depth is never split
     double row_s = 0;      ///< for every row of a core, in kernels without matmuls
     /// Largest number of heads that share one read of keys and values; more heads read them separately. 0: any number.
@@ -74,6 +75,7 @@ inline constexpr KernelSlope no_slope = kernel_constant_count;
 enum class ConstantKind {
     us,  ///< a time in seconds; microseconds in files
     ns,
+    GBps,  ///< a rate in B/s; GB/s in files
     number,
     /// Of a rate that cannot be exceeded: at most 1, because otherwise expected times could be below their bound.
     fraction,
@@ -97,7 +99,7 @@ struct KernelConstant {
     [[nodiscard]] double of(const KernelLaw& law) const { return law.**std::get_if<0>(&member); }
     /// Units of the file per unit of the model.
     [[nodiscard]] double per_unit() const {
-        return kind == ConstantKind::us ? 1e6 : kind == ConstantKind::ns ? 1e9 : 1;
+        return kind == ConstantKind::us ? 1e6 : kind == ConstantKind::ns ? 1e9 : kind == ConstantKind::GBps ? 1e-9 : 1;
     }
 };
 
@@ -127,7 +129,7 @@ inline constexpr auto kernel_constants = [] {
         {"wave_us", us, &Law::wave_s, tiled, wave_slope},
         {"waves_hidden", flag, &Law::hidden, tiled},
         {"partial", multiple, &Law::partial, tiled, partial_slope},
-        {"busy", fraction, &Law::busy, tiled},
+        {"core_GBps", GBps, &Law::core_Bps, tiled},
         {"p", exponent, &Law::p, always, no_slope, "p"},
     });
 }();

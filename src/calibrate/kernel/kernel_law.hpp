@@ -22,13 +22,14 @@ struct KernelPoint {
     double write_s = 0;   ///< part of memory_s for writes
     double fill = 0;      ///< traffic of the whole program over the capacity of the largest cache; 0: no cache is known
     // of the only matmul, or in attention of the last one, of probabilities and values; 0 if there is none
-    double m = 0;        ///< rows of the result
-    double n = 0;        ///< columns of the result
-    double batch = 0;    ///< number of matmuls of this size
-    double sums_s = 0;   ///< time to write and read one set of partial results with 4 bytes per element in main memory
-    double cores = 0;    ///< number of cores that tiles are distributed over; 0: unknown
-    double rows = 0;     ///< of a kernel without matmuls: all dimensions but the last of its tensor
-    double columns = 0;  ///< the last dimension
+    double m = 0;       ///< rows of the result
+    double n = 0;       ///< columns of the result
+    double batch = 0;   ///< number of matmuls of this size
+    double sums_s = 0;  ///< time to write and read one set of partial results with 4 bytes per element in main memory
+    double cores = 0;   ///< number of cores that tiles are distributed over; 0: unknown
+    double memory_Bps = 0;  ///< rate of main memory; 0: unknown
+    double rows = 0;        ///< of a kernel without matmuls: all dimensions but the last of its tensor
+    double columns = 0;     ///< the last dimension
     // of attention
     bool whole_rows = false;  ///< a core computes whole rows of the result, with any number of columns
     double heads = 0;         ///< query heads with the same keys and values, a factor of m; 0: unknown
@@ -99,9 +100,11 @@ struct Tilings {
 /// `warm` of the cache.
 [[nodiscard]] double cached_share(const KernelLaw& law, const KernelPoint& point);
 
-/// Returns the factor by which having fewer tiles than cores increases the memory time; at least 1.
+/// Returns the factor by which too few tiles increase the memory time, because each core reads no faster than core_Bps;
+/// at least 1.
 [[nodiscard]] inline double stretch_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
-    return tiling.tiles > 0 ? std::max(1.0, law.busy * point.cores / tiling.tiles) : 1;
+    const bool limited = law.core_Bps > 0 && tiling.tiles > 0;
+    return limited ? std::max(1.0, point.memory_Bps / (law.core_Bps * tiling.tiles)) : 1;
 }
 
 /// Returns the terms outside of the norm: fixed cost, ramp, splits, waves and rows.

@@ -171,8 +171,15 @@ TEST_CASE("few tiles do not draw the memory's full rate") {
     KernelLaw law;
     law.tiled = true;
     CHECK(seconds_of(law, point) == approx(10e-6));
-    law.busy = 0.5;  // six cores achieve the full rate, three tiles half of it
+    point.memory_Bps = 600e9;
+    law.core_Bps = 100e9;  // six cores achieve the full rate, three tiles half of it
     CHECK(seconds_of(law, point) == approx(20e-6));
+    // with half of the memory's rate the same bytes take twice as long, and three cores achieve it
+    point.memory_s = 20e-6;
+    point.memory_Bps = 300e9;
+    CHECK(seconds_of(law, point) == approx(20e-6));
+    point.memory_s = 10e-6;
+    point.memory_Bps = 600e9;
     point.batch = 7;
     CHECK(seconds_of(law, point) == approx(10e-6));
 }
@@ -249,7 +256,7 @@ TEST_CASE("the cheapest tiling is that of all tried in turn, wherever the search
     law.split_s = 2e-6;
     law.wave_s = 0.5e-6;
     law.partial = 2;
-    law.busy = 0.5;
+    law.core_Bps = 25e9;
     for (const double p : {1.0, 1.1, 1.25, 1.9, 2.5, 3.3, 5.0, 12.0, 30.0, std::numeric_limits<double>::infinity()}) {
         law.p = p;
         for (const double m : {1.0, 100.0, 700.0, 5000.0}) {
@@ -260,6 +267,7 @@ TEST_CASE("the cheapest tiling is that of all tried in turn, wherever the search
                 point.n = 500;
                 point.batch = 1;
                 point.cores = 132;
+                point.memory_Bps = 66 * law.core_Bps;
                 const Tilings tilings = tilings_of(point);
                 const std::span<const Tiling> all = tilings;
                 double least = std::numeric_limits<double>::infinity();

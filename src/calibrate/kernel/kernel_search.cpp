@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "calibrate/constants.hpp"
 #include "calibrate/kernel/kernel_steps.hpp"
@@ -118,7 +119,7 @@ bool any_of(CutKernels kernels, double KernelPoint::* part, double above) {
 
 /// Returns the best of some values of a parameter that least squares do not determine, or the given model if none is
 /// better.
-LawSearch best_value(const LawSearch& from, double KernelLaw::* constant, std::initializer_list<double> values,
+LawSearch best_value(const LawSearch& from, double KernelLaw::* constant, const std::vector<double>& values,
                      CutKernels kernels) {
     LawSearch best = from;
     for (const double value : values) {
@@ -133,11 +134,26 @@ LawSearch best_value(const LawSearch& from, double KernelLaw::* constant, std::i
 /// Replaces the best model by the best of some values of a parameter, with p refined, if that is a sufficient
 /// improvement.
 void take_value_if_worth(LawSearch& best, const LawSearch& from, double KernelLaw::* constant,
-                         std::initializer_list<double> values, CutKernels kernels) {
+                         const std::vector<double>& values, CutKernels kernels) {
     LawSearch next = best_value(from, constant, values, kernels);
     if (!(next.loss < from.loss)) return;
     refine_p(next, kernels, 0.05);
     take_if_worth(best, next, kernels);
+}
+
+/// Returns candidates for core_Bps: the rates at which one half, or other fractions, of the cores achieve the full
+/// memory rate of the machine that was measured. Empty if its memory rate or number of cores is unknown.
+std::vector<double> core_rates(CutKernels kernels) {
+    const auto known = std::find_if(kernels.begin(), kernels.end(), [](const CutKernel& each) {
+        return each.timed->point.memory_Bps > 0 && each.timed->point.cores > 0;
+    });
+    if (known == kernels.end()) return {};
+    const KernelPoint& point = known->timed->point;
+    std::vector<double> rates;
+    for (const double fraction : {0.5, 0.1, 0.2, 0.35, 0.75, 1.0}) {
+        rates.push_back(point.memory_Bps / (fraction * point.cores));
+    }
+    return rates;
 }
 
 /// Searches for tiles, the number of heads that share keys, and the dependence of the memory rate on the number of
@@ -163,9 +179,11 @@ LawSearch search_tiles(const KernelLaw& uncut, CutKernels kernels) {
         if (start.share > 0) search_if_worth(best, start, kernels, half_per_cent);
         start.share = best.law.share;
     }
-    start.busy = 0.5;
-    take_if_worth(best, best_value(search_from(start, kernels), &KernelLaw::busy, {0.1, 0.2, 0.35, 0.75, 1.0}, kernels),
-                  kernels);
+    if (std::vector<double> rates = core_rates(kernels); !rates.empty()) {
+        start.core_Bps = rates.front();
+        rates.erase(rates.begin());
+        take_if_worth(best, best_value(search_from(start, kernels), &KernelLaw::core_Bps, rates, kernels), kernels);
+    }
     if (any_of(kernels, &KernelPoint::heads, 0)) {
         // reading a KV cache takes long enough to overlap with the start of a wave's tiles; in other matmuls a wave is
         // additional matmul time
@@ -176,7 +194,7 @@ LawSearch search_tiles(const KernelLaw& uncut, CutKernels kernels) {
     }
     KernelLaw rows = start;
     rows.by_rows = true;
-    rows.busy = best.law.busy;
+    rows.core_Bps = best.law.core_Bps;
     if (rows.share == 0) search_if_worth(best, rows, kernels, half_per_cent);
     return best;
 }
