@@ -30,7 +30,7 @@ std::vector<TimedKernel> timed_products(std::int64_t count) {
         const double k = between(turn * 0.5497005, 32, 65536);
         KernelPoint point{2 * m * n * k / 1e15, 0, 2 * (m * k + k * n + m * n) / 3e12, 0, k};
         point.write_s = 2 * m * n / 3e12;
-        point.sums_s = 8 * m * n / 3e12;
+        point.partial_sums_s = 8 * m * n / 3e12;
         point.fill = 2 * (m * k + k * n + m * n) / 50e6;
         point.m = m;
         point.n = n;

@@ -22,8 +22,8 @@ Result<std::int64_t> count_option(const std::string& word, std::string_view opti
     }
     auto size = parse_size(word);
     if (!size) return fail(size.error().code, fmt::format("{}: {}", option, size.error().message), size.error().hint);
-    if (*size >= 1 && *size <= most_served) return *size;
-    return fail("size", fmt::format("{} is {}: it must be 1 to {}", option, *size, most_served));
+    if (*size >= 1 && *size <= max_serving_size) return *size;
+    return fail("size", fmt::format("{} is {}: it must be 1 to {}", option, *size, max_serving_size));
 }
 
 }  // namespace

@@ -41,8 +41,8 @@ Result<Slice> resolve_slice(const MachineRef& reference, const std::vector<std::
     return make_slice(std::move(machine), shape);
 }
 
-Result<std::optional<MeasuredOn>> measured_on(const std::vector<MachineRef>& machines,
-                                              const std::vector<std::string>& sets) {
+Result<std::optional<SystemOverride>> measured_on(const std::vector<MachineRef>& machines,
+                                                  const std::vector<std::string>& sets) {
     if (machines.size() > 1) {
         return fail("bad_request", "a table was measured on one machine, and --on names several", "name one");
     }
@@ -67,7 +67,7 @@ Result<std::optional<MeasuredOn>> measured_on(const std::vector<MachineRef>& mac
         }
     }
     if (!machine) return fail(machine.error());
-    return MeasuredOn{std::move(*machine), reference.slice};
+    return SystemOverride{std::move(*machine), reference.slice};
 }
 
 Result<MeasuredSystems> measured_systems(const std::vector<MachineRef>& machines,

@@ -26,8 +26,8 @@ namespace roofline::core {
 /// Returns the machine on which all rows of a table are assumed to be measured, by --on and --set; empty if they are
 /// not given. The names that tables use for systems are accepted, too. Errors: an unknown machine or what-if; several
 /// machines; what-ifs without a machine.
-[[nodiscard]] Result<std::optional<MeasuredOn>> measured_on(const std::vector<MachineRef>& machines,
-                                                            const std::vector<std::string>& sets);
+[[nodiscard]] Result<std::optional<SystemOverride>> measured_on(const std::vector<MachineRef>& machines,
+                                                                const std::vector<std::string>& sets);
 
 /// Returns the systems of a table's rows, by --on and --set. Errors: those of measured_on(); a shape that cannot be
 /// built.

@@ -77,7 +77,7 @@ struct KernelKey {
     auto operator<=>(const KernelKey&) const = default;
 };
 /// Returns whether the host launched the kernels one by one, so that the measurements depend on that host.
-[[nodiscard]] inline bool of_host(const KernelKey& key) {
+[[nodiscard]] inline bool launched_by_host(const KernelKey& key) {
     return key.variant == "eager" || key.variant == "wall clock";
 }
 

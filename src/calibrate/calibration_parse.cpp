@@ -247,9 +247,9 @@ SizeFactors read_factors(Reader& table) {
         while (at != end) {
             std::int64_t value = 0;
             const auto [behind, fault] = std::from_chars(at, end, value);
-            if (fault != std::errc() || value < 1 || value > most_thousandths) {
+            if (fault != std::errc() || value < 1 || value > max_thousandths) {
                 table.fault(key, "wrong_type",
-                            fmt::format("{} are rows of whole numbers from 1 to {}", table.of(key), most_thousandths));
+                            fmt::format("{} are rows of whole numbers from 1 to {}", table.of(key), max_thousandths));
                 return {};
             }
             read.logs.push_back(log_of(value));

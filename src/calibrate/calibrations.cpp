@@ -34,7 +34,7 @@ Calibrations::Calibrations(std::vector<Calibration> calibrations) {
 }
 
 void Calibrations::replace(Calibration calibration) {
-    likest_.clear();
+    most_similar_machines_.clear();
     libraries_.clear();
     std::string machine = calibration.machine;
     if (const Calibration* known = find(machine)) {
@@ -149,7 +149,8 @@ const std::vector<std::string>& Calibrations::libraries(const KernelKey& key) {
     for (const std::string& machine : machines()) {
         std::vector<std::string> names;
         for (const KernelKey& each : kernel_keys(machine, key.kind)) {
-            if (each.kind != key.kind || each.dtype != key.dtype || each.software.empty() || of_host(each)) continue;
+            if (each.kind != key.kind || each.dtype != key.dtype || each.software.empty() || launched_by_host(each))
+                continue;
             names.push_back(each.software.substr(0, each.software.find(' ')));
         }
         std::sort(names.begin(), names.end());

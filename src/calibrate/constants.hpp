@@ -22,11 +22,11 @@ inline constexpr double infinity = std::numeric_limits<double>::infinity();
 }
 
 /// The minimum number of measurements that a model is fitted to.
-inline constexpr std::size_t fewest_rows = 8;
+inline constexpr std::size_t min_rows = 8;
 
 /// Error of a model for an unmeasured number of members if too few numbers were measured to hold one out. It is the
 /// error that was observed on collectives over nodes for which several numbers were measured.
-inline constexpr double unproven = 0.4;
+inline constexpr double unvalidated_error = 0.4;
 
 /// Returns the distinct values of `value` among the rows in ascending order.
 template <class Row, class Value>

@@ -52,7 +52,8 @@ const CalibratedKernel* choose_kernel(const Calibration& calibration, const Kern
     };
     const auto rank = [&](const CalibratedKernel& law) {
         const bool asked = !software.empty() && same_library(law.key.software, software);
-        const bool last = of_host(law.key) && !of_host(key) && !asked;  // the measurement depends on the host
+        const bool last =
+            launched_by_host(law.key) && !launched_by_host(key) && !asked;  // the measurement depends on the host
         return std::tuple(!last, -breadth(law), law.key.dtype == key.dtype, law.key.dtype == quantised, asked,
                           asked && is_version(law.key.software, software), law.key.variant == key.variant,
                           law.key.variant.empty(), law.key.variant != "wall clock");
@@ -107,8 +108,8 @@ const CalibratedKernel* choose_kernel(Calibrations& calibrations, std::string_vi
         const Calibration* laws = calibrations.find(machine, laws_of_kernels(kind));
         if (laws == nullptr) break;
         const CalibratedKernel* law = choose_kernel(*laws, key, software, rank);
-        if (law != nullptr && (best == nullptr || !of_host(law->key))) best = law;
-        if (best != nullptr && !of_host(best->key)) break;
+        if (law != nullptr && (best == nullptr || !launched_by_host(law->key))) best = law;
+        if (best != nullptr && !launched_by_host(best->key)) break;
     }
     return best;
 }
@@ -182,7 +183,7 @@ std::vector<std::string> keys_of(const KernelWork& kernel, const MatmulShape& sc
 }  // namespace
 
 void CompiledKernel::add_products(const KernelWork& kernel, std::vector<WeightedSum>& sums) {
-    constexpr std::size_t most_forward =
+    constexpr std::size_t max_forward_matmuls =
         3;  // number of matmuls in a forward pass: scores, possibly in two parts, and values; a backward pass has more
     const bool attention = info(kernel_kind(kernel)).family == KernelFamily::attention;
     std::vector<const MatmulShape*> products;
@@ -199,7 +200,7 @@ void CompiledKernel::add_products(const KernelWork& kernel, std::vector<Weighted
         sums[products_of] = {{elements(shape.batch), 1.0}};
     }
     if (const auto dim = windowed_dim(kernel); dim && attention) sums[cache_keys] = {{elements({*dim}), 1.0}};
-    whole_rows_ = attention && products.size() <= most_forward;
+    whole_rows_ = attention && products.size() <= max_forward_matmuls;
     tiled_product_ = attention || (!products.empty() && side_by_side(products));
     if (products.empty()) {
         KernelRows worked = rows_of(kernel);
@@ -207,7 +208,7 @@ void CompiledKernel::add_products(const KernelWork& kernel, std::vector<Weighted
         sums[columns] = {{std::move(worked.columns), 1.0}};
     } else if (attention && !has_latents(kernel)) {
         if (const auto dims = head_dims(kernel, *products.front())) sums[heads] = {{elements(*dims), 1.0}};
-        if (products.size() <= most_forward) sums[shared_bytes_of] = shared_bytes(kernel, *products.front());
+        if (products.size() <= max_forward_matmuls) sums[shared_bytes_of] = shared_bytes(kernel, *products.front());
     }
 }
 
@@ -241,9 +242,9 @@ CompiledKernel::Runs CompiledKernel::evaluate(std::span<const double> sizes, dou
         point.batch = counts[products_of];
         point.heads = counts[heads];
         point.cache = counts[cache_keys];
-        if (memory_rate_ > 0) point.shared_s = counts[shared_bytes_of] / memory_rate_;
+        if (memory_rate_ > 0) point.shared_read_s = counts[shared_bytes_of] / memory_rate_;
         constexpr double written_and_read = 2 * 4;  // bytes of an f32 that is written and read
-        if (memory_rate_ > 0) point.sums_s = written_and_read * point.m * point.n * point.batch / memory_rate_;
+        if (memory_rate_ > 0) point.partial_sums_s = written_and_read * point.m * point.n * point.batch / memory_rate_;
     }
     double keys = 0;
     for (std::size_t i = depths; i < counts.size(); i += 2) {
@@ -276,7 +277,7 @@ namespace {
 /// Error of a broader kind's model on kernels of this kind, on the same machine: the means over all public tables,
 /// which contain 16,566 expert layers, 7,588 measurements of causal or latent attention, and 455 of activation
 /// functions, norms, rotations and gathers.
-double error_instead(KernelKind kind) {
+double broader_kind_error(KernelKind kind) {
     const KernelFamily family = info(kind).family;
     return family == KernelFamily::contraction ? 0.39 : family == KernelFamily::attention ? 0.36 : 0.49;
 }
@@ -287,10 +288,10 @@ double ProgramLaws::error_of(std::size_t kernel) const {
     const KernelFit& fit = kernels[kernel]->fit;
     double error = fit.error_held_out;
     // a model fitted to a single machine has not been tested on another
-    constexpr double untried = 0.4;
+    constexpr double untested_error = 0.4;
     if (kernel < carried.size() && !carried[kernel].empty())
-        error = std::max(error, fit.error_carried.value_or(untried));
-    if (kernel < instead.size() && instead[kernel]) error = std::max(error, error_instead(*instead[kernel]));
+        error = std::max(error, fit.error_carried.value_or(untested_error));
+    if (kernel < instead.size() && instead[kernel]) error = std::max(error, broader_kind_error(*instead[kernel]));
     return error;
 }
 
@@ -304,7 +305,7 @@ double quantisation_s(const KernelFit& quantisation, const KernelPoint& product)
 namespace {
 
 double error_at(const KernelFit& fit, const Growths& growths, const KernelFit* quantised, const KernelPoint& point) {
-    double error = error_beyond(fit, growths, point);
+    double error = extrapolation_error(fit, growths, point);
     if (quantised != nullptr) error += quantisation_s(*quantised, point) / seconds_of(fit, point);
     return error;
 }
@@ -359,7 +360,7 @@ CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis
         sums[first + row_bytes_place] = {{routed.row_bytes, 1.0}};
         sums[first + experts_place] = {{routed.experts, 1.0}};
         // of a token that goes to several experts, only one copy is certain to cross the network
-        law.lower_of_byte_s *= each.message.sure.to_double();
+        law.lower_s_per_byte *= each.message.sure.to_double();
     }
     messages_ = CompiledSums(sums, swept, fixed);
     places_ = std::max(places_, messages_.size());
@@ -367,13 +368,13 @@ CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis
 
 double CompiledExpected::seconds(const MessageLaw& law, std::span<const double> counts) {
     const double bytes = counts[bytes_place];
-    const double lower = std::max(bytes * law.lower_of_byte_s, law.latency_s);
+    const double lower = std::max(bytes * law.lower_s_per_byte, law.latency_s);
     if (law.expected.exchange && law.wires) {
         const RoutedTokens tokens =
             routed_tokens(bytes, law.choices, counts[experts_place], counts[row_bytes_place], *law.wires);
         return std::max(seconds_of(law.expected.exchange->law->law, exchange_point(tokens, *law.wires)), lower);
     }
-    CollectivePoint point = law.of_byte;
+    CollectivePoint point = law.point_per_byte;
     for (double* const part : {&point.buffer_bytes, &point.wire_s, &point.buffer_s}) *part *= bytes;
     return std::max(seconds_of(law.expected, point), lower);
 }

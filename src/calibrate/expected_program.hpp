@@ -129,8 +129,8 @@ private:
     struct MessageLaw {
         ExpectedTime expected;
         /// The input of the model for a single byte; all inputs are proportional to the bytes.
-        CollectivePoint of_byte;
-        double lower_of_byte_s = 0;
+        CollectivePoint point_per_byte;
+        double lower_s_per_byte = 0;
         double latency_s = 0;                  ///< lower bound for zero bytes
         std::optional<ExchangeWires> wires{};  ///< of an expert dispatch or combine
         double choices = 1;                    ///< number of experts per token

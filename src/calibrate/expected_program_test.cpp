@@ -125,7 +125,7 @@ TEST_CASE("of attention it is known how many heads read the same keys, of other 
                                     point("K=3, T=5, G=4, H=8", "causal[T, S](Q * A)")}) {
         CHECK(each.m == 20);
         CHECK(each.heads == 4);
-        CHECK(each.shared_s == approx(2 * 3 * 16 * 8 * 2 / 1e12));
+        CHECK(each.shared_read_s == approx(2 * 3 * 16 * 8 * 2 / 1e12));
         CHECK(each.rows == 0);
     }
     // 16 positions of a cache of 64, with 4 bytes per index; only these positions are read
@@ -137,7 +137,7 @@ TEST_CASE("of attention it is known how many heads read the same keys, of other 
     CHECK(behind.depth == 16);
     CHECK(behind.heads == 4);
     CHECK(behind.n == 8);
-    CHECK(behind.shared_s == approx((2 * 3 * 16 * 8 * 2 + 4 * 16) / 1e12));
+    CHECK(behind.shared_read_s == approx((2 * 3 * 16 * 8 * 2 + 4 * 16) / 1e12));
     CHECK(point("K=3, G=4, T=5, H=8", "Q * A").cache == 0);
     // a matmul without the mask's token dimension has no heads
     const AnalysedProgram other = analysed(
@@ -168,7 +168,7 @@ TEST_CASE("of attention it is known how many heads read the same keys, of other 
     CHECK(kernel_runs(shared.program, shared.analysis, {}).front().point.keys == 16);
     KernelFit measured;
     measured.ranges[depth_size] = {16, 16};
-    CHECK(asked_sizes(measured, kernel_runs(shared.program, shared.analysis, {}).front().point)[depth_size] == 16);
+    CHECK(sizes_for_ranges(measured, kernel_runs(shared.program, shared.analysis, {}).front().point)[depth_size] == 16);
     CHECK_FALSE(kernel_runs(norm.program, norm.analysis, {}).front().point.whole_rows);
     CHECK(kernel_runs(norm.program, norm.analysis, {}).front().point.rows == 42);
     CHECK(kernel_runs(norm.program, norm.analysis, {}).front().point.columns == 8);
@@ -390,7 +390,7 @@ TEST_CASE("what a kernel's law sees") {
     CHECK(runs.front().point.m == 100);
     CHECK(runs.front().point.n == 200);
     CHECK(runs.front().point.batch == 1);
-    CHECK(runs.front().point.sums_s == approx(8 * 2e4 / 1e12));
+    CHECK(runs.front().point.partial_sums_s == approx(8 * 2e4 / 1e12));
     CHECK(runs.front().point.cores == 0);
     CHECK(runs.front().point.fill == 0);
     // the cache is filled by all tensors that the program reads and writes

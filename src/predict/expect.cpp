@@ -157,7 +157,7 @@ void add_total(Prediction& answer) {
     answer.expected_error = expected.error;
 }
 
-void note_carried(const Prediction& answer, std::vector<std::string>& notes) {
+void note_transferred(const Prediction& answer, std::vector<std::string>& notes) {
     for (std::size_t i = 0; i < answer.laws.kernels.size(); ++i) {
         if (answer.laws.kernels[i] == nullptr || answer.laws.carried[i].empty()) continue;
         notes.push_back(fmt::format("{} has no calibration for {}: that of {} is transferred", answer.machine.name,
@@ -180,10 +180,11 @@ void note_quantised(const Prediction& answer, std::vector<std::string>& notes) {
 
 /// Adds notes on models that are used far outside their measured range.
 void note_extrapolation(const Prediction& answer, std::vector<std::string>& notes) {
-    for (const Extrapolated& each : extrapolated(answer)) notes.push_back(extrapolation_text(each));
+    for (const ExtrapolatedSize& each : extrapolated(answer)) notes.push_back(extrapolation_text(each));
     for (std::size_t i = 0; i < answer.runs.size(); ++i) {
         const CalibratedKernel* law = answer.laws.kernels[i];
-        if (law == nullptr || !(answer.runs[i].count > 0) || !sizes_beyond(law->fit, answer.runs[i].point).empty())
+        if (law == nullptr || !(answer.runs[i].count > 0) ||
+            !sizes_out_of_range(law->fit, answer.runs[i].point).empty())
             continue;
         const double seconds = seconds_of(law->fit, answer.runs[i].point);
         if (seconds >= law->fit.least_s / 2 && seconds <= law->fit.most_s * 2) continue;
@@ -196,7 +197,7 @@ void note_extrapolation(const Prediction& answer, std::vector<std::string>& note
 // Notes on assumptions that readers would not expect.
 void add_notes(Prediction& answer, const std::string& software) {
     std::vector<std::string> notes;
-    note_carried(answer, notes);
+    note_transferred(answer, notes);
     note_quantised(answer, notes);
     note_extrapolation(answer, notes);
     for (std::size_t i = 0; i < answer.laws.messages.size(); ++i) {
@@ -279,7 +280,7 @@ ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, cons
         laws.instead.emplace_back();
         laws.kernels.back() = choose_kernel(calibrations, machine.id, key, software);
         if (laws.kernels.back() == nullptr) {
-            CarriedKernel carried = carried_kernel(calibrations, machine, key, software);
+            TransferredKernel carried = transferred_kernel(calibrations, machine, key, software);
             laws.kernels.back() = carried.law;
             laws.carried.back() = std::move(carried.machine);
         }
@@ -293,7 +294,7 @@ ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, cons
     return laws;
 }
 
-std::string kernels_of_server(Calibrations& calibrations, const Machine& machine, const std::string& server) {
+std::string server_kernel_software(Calibrations& calibrations, const Machine& machine, const std::string& server) {
     const Calibration* own = calibrations.find(machine.id);
     const bool timed = own != nullptr && std::any_of(own->kernels.begin(), own->kernels.end(), [&](const auto& kernel) {
                            return same_library(kernel.key.software, server);
@@ -312,7 +313,7 @@ Status expect(Prediction& answer, const std::string& software, std::shared_ptr<C
     }
     if (what == Expect::all) add_total(answer);
     add_notes(answer, software);
-    for (Prediction& other : answer.elsewhere) {
+    for (Prediction& other : answer.alternative_predictions) {
         ROOFLINE_CHECK(expect(other, software, answer.calibrations, what));
     }
     return {};

@@ -17,8 +17,8 @@ namespace roofline::core {
 
 /// Returns the software whose kernels a server runs on a machine: the server's own library if measurements of it exist,
 /// otherwise "", which means the newest library.
-[[nodiscard]] std::string kernels_of_server(Calibrations& calibrations, const Machine& machine,
-                                            const std::string& server);
+[[nodiscard]] std::string server_kernel_software(Calibrations& calibrations, const Machine& machine,
+                                                 const std::string& server);
 
 /// How much of the expected time is computed. `times` gives the times of kernels and collectives only, without their
 /// total and without the errors of transferred models, which are expensive because they require the models of other

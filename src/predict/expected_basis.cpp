@@ -99,7 +99,7 @@ std::string expected_basis(const Prediction& answer) {
     return fmt::format("{}, {} measurements", text, grouped(basis.measurements));
 }
 
-double error_beyond_measured(const Prediction& answer) {
+double additional_error(const Prediction& answer) {
     double seconds = 0;
     double errors = 0;
     for (std::size_t i = 0; i < answer.runs.size(); ++i) {
@@ -113,17 +113,17 @@ double error_beyond_measured(const Prediction& answer) {
     return seconds > 0 ? errors / seconds : 0;
 }
 
-std::vector<Extrapolated> extrapolated(const Prediction& answer) {
-    std::vector<Extrapolated> all;
+std::vector<ExtrapolatedSize> extrapolated(const Prediction& answer) {
+    std::vector<ExtrapolatedSize> all;
     for (std::size_t i = 0; i < answer.runs.size(); ++i) {
         const CalibratedKernel* law = answer.laws.kernels[i];
         if (law == nullptr || !(answer.runs[i].count > 0)) continue;
         const KernelPoint& point = answer.runs[i].point;
-        for (const SizeBeyond& beyond : sizes_beyond(law->fit, point)) {
-            Extrapolated each{size_text(answer.analysis.work.kernels[i], law->key, beyond.size), beyond.value,
-                              beyond.limit, answer.laws.error_of(i, point), answer.laws.error_of(i)};
+        for (const SizeOutOfRange& beyond : sizes_out_of_range(law->fit, point)) {
+            ExtrapolatedSize each{size_text(answer.analysis.work.kernels[i], law->key, beyond.size), beyond.value,
+                                  beyond.limit, answer.laws.error_of(i, point), answer.laws.error_of(i)};
             // if several kernels share a size, the one with the largest error
-            const auto known = std::find_if(all.begin(), all.end(), [&](const Extrapolated& other) {
+            const auto known = std::find_if(all.begin(), all.end(), [&](const ExtrapolatedSize& other) {
                 return other.size == each.size && other.value == each.value;
             });
             if (known == all.end()) {
@@ -136,7 +136,7 @@ std::vector<Extrapolated> extrapolated(const Prediction& answer) {
     return all;
 }
 
-std::string extrapolation_text(const Extrapolated& each) {
+std::string extrapolation_text(const ExtrapolatedSize& each) {
     const bool above = each.value > each.limit;
     const double ratio = above ? each.value / each.limit : each.limit / each.value;
     return fmt::format(

@@ -27,21 +27,21 @@ struct LawBasis {
 
 /// Returns what extrapolation in size, transfer from other machines and substitution by other kinds of kernels add to
 /// the relative error of the models; an average over the kernels, weighted by their times.
-[[nodiscard]] double error_beyond_measured(const Prediction& answer);
+[[nodiscard]] double additional_error(const Prediction& answer);
 
 /// A size of a kernel that lies outside the measured range.
-struct Extrapolated {
+struct ExtrapolatedSize {
     std::string size;  ///< as the program writes it ("K", "B*S"), or else a description ("keys")
     double value = 0;
     double limit = 0;  ///< the nearest size that was measured
     double error = 0;  ///< relative error of the kernel, and its error inside the measured range
     double error_inside = 0;
 };
-[[nodiscard]] std::vector<Extrapolated> extrapolated(const Prediction& answer);
+[[nodiscard]] std::vector<ExtrapolatedSize> extrapolated(const Prediction& answer);
 
 /// Returns the note on an extrapolated size: "extrapolated: K = 10,000,000 is 153 times the largest that was measured
 /// (65,536): error of 62 % instead of 4 %".
-[[nodiscard]] std::string extrapolation_text(const Extrapolated& each);
+[[nodiscard]] std::string extrapolation_text(const ExtrapolatedSize& each);
 
 /// Returns the note on a time that was predicted with the model of another collective: "no all-gather was measured
 /// there: expected times are half those of all-reduces ...".

@@ -81,8 +81,8 @@ Status lay_out_points(Prediction& answer, const std::vector<SweepAxis>& axes, La
     std::size_t made = 0;
     const auto next = [&]() -> Prediction& {
         if (made++ == 0) return answer;
-        answer.elsewhere.push_back(alike);
-        return answer.elsewhere.back();
+        answer.alternative_predictions.push_back(alike);
+        return answer.alternative_predictions.back();
     };
     for (std::uint32_t region = 0; region < regions.sizes.size(); ++region) {
         const auto first = static_cast<std::uint32_t>(made);
@@ -151,12 +151,12 @@ Status add_candidates(Prediction& answer, const std::vector<SweepAxis>& axes) {
         first.region = each.region;
     };
     add(answer);
-    for (const Prediction& other : answer.elsewhere) add(other);
+    for (const Prediction& other : answer.alternative_predictions) add(other);
     for (const auto& [region, first] : regions) {
         ROOFLINE_TRY(auto candidates, lay_out_candidates(first.program, first.system, axes));
         for (LaidOut& laid : candidates) {
-            answer.elsewhere.push_back(first);
-            take_layout(answer.elsewhere.back(), std::move(laid));
+            answer.alternative_predictions.push_back(first);
+            take_layout(answer.alternative_predictions.back(), std::move(laid));
         }
     }
     return {};
@@ -176,18 +176,18 @@ void note_fastest(Prediction& answer, const std::vector<SweepAxis>& axes) {
 void choose_at_points(Prediction& answer, const std::vector<SweepAxis>& axes) {
     std::vector<const ProgramAnalysis*> analyses{&answer.analysis};
     std::vector<std::uint32_t> groups{answer.region};
-    for (const Prediction& other : answer.elsewhere) {
+    for (const Prediction& other : answer.alternative_predictions) {
         analyses.push_back(&other.analysis);
         groups.push_back(other.region);
     }
     constexpr std::size_t most = 4'000'000;  // a few seconds
-    if (answer.elsewhere.empty() || answer.which.size() * analyses.size() > most) return;
+    if (answer.alternative_predictions.empty() || answer.which.size() * analyses.size() > most) return;
     answer.which = least_at_points(answer.program, analyses, groups, answer.which, axes);
 }
 
 Status analyse_answer(Prediction& answer, bool growth) {
     ROOFLINE_TRY(answer.analysis, analyse(answer.program, answer.local, answer.system, {answer.options, true, growth}));
-    for (Prediction& other : answer.elsewhere) {
+    for (Prediction& other : answer.alternative_predictions) {
         ROOFLINE_CHECK(analyse_answer(other, growth));
     }
     return {};
@@ -197,9 +197,9 @@ Status analyse_answer(Prediction& answer, bool growth) {
 Status expect_candidates(Prediction& answer, const PredictOptions& options,
                          const std::shared_ptr<Calibrations>& calibrations) {
     if (!answer.expected_s || options.freedom != LayoutFreedom::any || !answer.program.sharded()) return {};
-    const std::size_t known = answer.elsewhere.size();
+    const std::size_t known = answer.alternative_predictions.size();
     ROOFLINE_CHECK(add_candidates(answer, options.axes));
-    for (Prediction& other : std::span(answer.elsewhere).subspan(known)) {
+    for (Prediction& other : std::span(answer.alternative_predictions).subspan(known)) {
         ROOFLINE_CHECK(analyse_answer(other, options.growth));
         ROOFLINE_CHECK(expect(other, options.software, calibrations, options.expect));
     }
@@ -265,7 +265,7 @@ Result<Prediction> predict(Program program, System system, PredictOptions option
     ROOFLINE_CHECK(lay_out_answer(answer, options));
     ROOFLINE_TRY(answer.options.tiles,
                  choose_tiles(answer.local, answer.machine, options.exact_flops, options.tiles, answer.notes));
-    for (Prediction& other : answer.elsewhere) other.options = answer.options;
+    for (Prediction& other : answer.alternative_predictions) other.options = answer.options;
     if (options.routing == TokenRouting::uniform) {
         route_uniformly(answer.local, answer.program.sizes, answer.system);
     }

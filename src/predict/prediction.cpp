@@ -36,7 +36,7 @@ RoutingBound bound_of(const Pricing& pricing, std::vector<double> seconds) {
 
 const Prediction& fastest(const Prediction& answer) {
     const Prediction* best = &answer;
-    for (const Prediction& other : answer.elsewhere) {
+    for (const Prediction& other : answer.alternative_predictions) {
         const bool alike = other.region == answer.region && best->expected_s && other.expected_s;
         if (alike && *other.expected_s < *best->expected_s) best = &other;
     }
@@ -115,7 +115,7 @@ void for_each_point(const Prediction& answer, const std::vector<SweepAxis>& axes
                     const std::function<void(std::span<const std::int64_t> sizes, const CompiledProgram::Point& point,
                                              const Prediction& at, std::optional<double> expected_s)>& visit) {
     std::vector<const Prediction*> answers{&answer};
-    for (const Prediction& other : answer.elsewhere) answers.push_back(&other);
+    for (const Prediction& other : answer.alternative_predictions) answers.push_back(&other);
     std::vector<const ProgramAnalysis*> analyses;
     std::vector<SweptExpectation> expected;
     for (const Prediction* each : answers) {

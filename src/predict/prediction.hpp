@@ -44,9 +44,9 @@ struct Prediction {
     std::vector<std::string> notes;  ///< of the request: overridden sizes, a tile that was chosen
     /// Predictions of the same program with other layouts or other formulas of its work: those with the lowest bound at
     /// some points of a sweep, and those that may have the shortest expected time.
-    std::vector<Prediction> elsewhere;
+    std::vector<Prediction> alternative_predictions;
     std::uint32_t region = 0;  ///< predictions with the same number have the same formulas of work
-    /// Per point of the sweep: 0 for this prediction, otherwise 1 + index in `elsewhere`.
+    /// Per point of the sweep: 0 for this prediction, otherwise 1 + index in `alternative_predictions`.
     std::vector<std::uint32_t> which;
     std::optional<RoutingBound> uniform;  ///< only if tokens are sent to experts on other chips
     ProgramLaws laws;                     ///< models of the expected times
@@ -59,7 +59,7 @@ struct Prediction {
     std::shared_ptr<Calibrations> calibrations;  ///< keeps what `laws` points to alive
 };
 
-/// Returns the prediction with the shortest expected time among this one and those of `elsewhere` with the same
+/// Returns the prediction with the shortest expected time among this one and those of `alternative_predictions` with the same
 /// formulas.
 [[nodiscard]] const Prediction& fastest(const Prediction& answer);
 

@@ -14,13 +14,13 @@ namespace roofline::core {
 namespace {
 
 // The level that holds a tile and the levels outside of it, outermost first.
-struct Held {
+struct HeldTile {
     const MemoryLevel* level = nullptr;
     std::vector<std::string> outside;
 };
 
-Result<Held> held_in(const Machine& machine, const std::string& name) {
-    Held held;
+Result<HeldTile> level_of_tile(const Machine& machine, const std::string& name) {
+    HeldTile held;
     std::vector<std::string> levels;
     for (const MemoryLevel& level : machine.memory) {
         if (level.id != "hbm") levels.push_back(level.id);
@@ -53,22 +53,22 @@ Status check_dims(const Program& program, const Sizes& tile) {
 }
 
 /// Shared memory and registers of an SM, where GPUs keep the tile of a thread block.
-struct BlockHome {
+struct BlockLevels {
     const MemoryLevel& operands;
     const MemoryLevel& sums;
 };
-std::optional<BlockHome> block_home(const Machine& machine) {
+std::optional<BlockLevels> block_levels(const Machine& machine) {
     const MemoryLevel* shared = machine.level("smem");
     const MemoryLevel* registers = machine.level("reg");
     if (shared == nullptr || registers == nullptr || !registers->capacity.value) return std::nullopt;
     if (!shared->block.value && !shared->capacity.value) return std::nullopt;
-    return BlockHome{*shared, *registers};
+    return BlockLevels{*shared, *registers};
 }
 
 /// Operands pass through shared memory in slices of the contracted dimensions; this selects the longest slice that
 /// fits. Errors: the shortest slice does not fit, or the accumulators need all registers.
 Result<BlockBytes> fit_block(const Program& program, const KernelWork& kernel, const Machine& machine, Sizes& tile) {
-    const BlockHome home = *block_home(machine);
+    const BlockLevels home = *block_levels(machine);
     const Bytes room = home.operands.block.value.value_or(home.operands.capacity.value.value_or(Bytes{}));
     const Bytes registers = *home.sums.capacity.value;
     const std::string written = tile_text(program, tile);
@@ -102,7 +102,7 @@ Result<BlockBytes> fit_block(const Program& program, const KernelWork& kernel, c
 /// run at the same time.
 Status add_block_tiles(const Program& program, const ProgramWork& work, const Machine& machine, const Sizes& written,
                        std::vector<Tile>& tiles, std::vector<std::string>& notes) {
-    const BlockHome home = *block_home(machine);
+    const BlockLevels home = *block_levels(machine);
     std::string pieces;
     BlockBytes most;
     for (const KernelWork& kernel : work.kernels) {
@@ -163,11 +163,11 @@ Result<std::vector<Tile>> choose_tiles(const Program& program, const Machine& ma
     ROOFLINE_TRY(auto work, derive_work(program, {exact_flops, {}}));
     for (const TileChoice& choice : choices) {
         if (choice.sizes) ROOFLINE_CHECK(check_dims(program, *choice.sizes));
-        if (choice.level.empty() && choice.sizes && block_home(machine)) {
+        if (choice.level.empty() && choice.sizes && block_levels(machine)) {
             ROOFLINE_CHECK(add_block_tiles(program, work, machine, *choice.sizes, tiles, notes));
             continue;
         }
-        ROOFLINE_TRY(auto held, held_in(machine, choice.level));
+        ROOFLINE_TRY(auto held, level_of_tile(machine, choice.level));
         const MemoryLevel& home = *held.level;
         Sizes sizes;
         if (!choice.sizes) {

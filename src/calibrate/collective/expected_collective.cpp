@@ -20,7 +20,7 @@ struct Software {
 };
 
 /// Splits "nccl-2.29", "NCCL 2.29.2" or "nccl" at the first blank or '-'.
-Software taken_apart(std::string_view text) {
+Software split_software_name(std::string_view text) {
     const std::string name = lowered(trimmed(text));
     const std::size_t end = name.find_first_of(" -");
     if (end == std::string::npos) return {name, ""};
@@ -34,7 +34,7 @@ int library_rank(std::string_view library) {
     return static_cast<int>(found - first.begin());
 }
 
-bool begins_version(std::string_view version, std::string_view wanted) {
+bool is_version_prefix(std::string_view version, std::string_view wanted) {
     return version.starts_with(wanted) && (version.size() == wanted.size() || version[wanted.size()] == '.');
 }
 
@@ -62,10 +62,10 @@ struct Fitness {
 };
 
 Fitness fitness(const CalibratedLaw& law, const CollectiveRequest& request, const Software& wanted) {
-    const Software has = taken_apart(law.key.software);
+    const Software has = split_software_name(law.key.software);
     Fitness fit;
     fit.other_library = request.software && has.library != wanted.library;
-    if (!fit.other_library && !wanted.version.empty() && !begins_version(has.version, wanted.version)) {
+    if (!fit.other_library && !wanted.version.empty() && !is_version_prefix(has.version, wanted.version)) {
         fit.other_version = older(has.version, wanted.version) ? 1 : 2;
     }
     // if a framework is requested, its own kernels are meant, however they are launched
@@ -81,8 +81,8 @@ Fitness fitness(const CalibratedLaw& law, const CollectiveRequest& request, cons
 /// Chooses between two models with the same fitness: the version nearest to the requested one, or else the newest; then
 /// the one with more measurements.
 bool preferred(const CalibratedLaw& law, const CalibratedLaw& other, const Fitness& fit) {
-    const Software a = taken_apart(law.key.software);
-    const Software b = taken_apart(other.key.software);
+    const Software a = split_software_name(law.key.software);
+    const Software b = split_software_name(other.key.software);
     if (a.version != b.version)
         return fit.other_version == 2 ? older(a.version, b.version) : older(b.version, a.version);
     if (law.key.variant != other.key.variant) return law.key.variant > other.key.variant;  // graph before eager
@@ -92,7 +92,7 @@ bool preferred(const CalibratedLaw& law, const CalibratedLaw& other, const Fitne
 /// Returns the model that matches the request best, among those that `relevant` accepts.
 template <class Relevant>
 const CalibratedLaw* choose(const Calibration& calibration, const CollectiveRequest& request, Relevant relevant) {
-    const Software wanted = taken_apart(request.software.value_or(""));
+    const Software wanted = split_software_name(request.software.value_or(""));
     const CalibratedLaw* best = nullptr;
     Fitness best_fit;
     for (const CalibratedLaw& law : calibration.laws) {
@@ -107,13 +107,13 @@ const CalibratedLaw* choose(const Calibration& calibration, const CollectiveRequ
     return best;
 }
 
-bool of_library_asked(const CalibratedLaw& law, const CollectiveRequest& request) {
+bool is_requested_library(const CalibratedLaw& law, const CollectiveRequest& request) {
     return !request.software || same_library(law.key.software, *request.software);
 }
 
 double error_of(const CalibratedLaw& law, std::int64_t members) {
     const bool measured = std::binary_search(law.members.begin(), law.members.end(), members);
-    return measured ? law.errors.sizes : std::max(law.errors.sizes, law.errors.members.value_or(unproven));
+    return measured ? law.errors.sizes : std::max(law.errors.sizes, law.errors.members.value_or(unvalidated_error));
 }
 
 bool about(double a, double b) { return std::abs(a - b) <= 0.01 * b; }
@@ -138,7 +138,7 @@ int distance_to(const CalibratedLaw& law, const CollectiveRequest& request) {
 
 /// Returns the error that leaving machines out showed; if there were too few machines for that, twice the error of the
 /// models.
-double carried_error(const ExpectedTime& expected, std::int64_t members) {
+double transfer_error(const ExpectedTime& expected, std::int64_t members) {
     double error = 0;
     for (const CalibratedLaw* law : expected.laws) {
         const auto& shown = expected.same_rate ? law->errors.relative : law->errors.far;
@@ -197,16 +197,16 @@ CollectivePoint point_for(const ExpectedTime& expected, const CalibratedLaw& law
     return point;
 }
 
-ExpectedTime mean_of(const std::vector<Relative>& relatives, const CollectiveRequest& request) {
+ExpectedTime mean_of(const std::vector<TransferCandidate>& transfer_candidates, const CollectiveRequest& request) {
     ExpectedTime expected;
     expected.carried = true;
-    for (const Relative& relative : relatives) {
+    for (const TransferCandidate& relative : transfer_candidates) {
         expected.laws.push_back(relative.law);
         expected.machines.push_back(relative.machine);
         expected.same_rate = expected.same_rate && relative.distance < other_rate;
         expected.counted = expected.counted && std::binary_search(relative.law->members.begin(),
                                                                   relative.law->members.end(), request.point.members);
-        expected.software_found = expected.software_found && of_library_asked(*relative.law, request);
+        expected.software_found = expected.software_found && is_requested_library(*relative.law, request);
     }
     expected.seconds = seconds_of(expected, request.point);
     return expected;
@@ -237,13 +237,13 @@ bool older(std::string_view version, std::string_view other) {
 }
 
 bool same_library(std::string_view software, std::string_view wanted) {
-    return taken_apart(software).library == taken_apart(wanted).library;
+    return split_software_name(software).library == split_software_name(wanted).library;
 }
 
 bool is_version(std::string_view software, std::string_view wanted) {
-    const Software asked = taken_apart(wanted);
+    const Software asked = split_software_name(wanted);
     return same_library(software, wanted) &&
-           (asked.version.empty() || begins_version(taken_apart(software).version, asked.version));
+           (asked.version.empty() || is_version_prefix(split_software_name(software).version, asked.version));
 }
 
 std::string dtypes_of(CollectiveKind kind, const std::optional<Dtype>& dtype) {
@@ -273,7 +273,7 @@ std::optional<CollectiveRequest> request_for(const CollectiveLoad& load, const S
 }
 
 std::optional<ExpectedTime> Calibrations::expected(const CollectiveRequest& request) {
-    auto found = of_all_tiers(request);
+    auto found = over_all_tiers(request);
     if (!found) return found;
     found->point = request.point;
     if (request.inside.empty()) return found;
@@ -293,7 +293,7 @@ std::optional<ExpectedTime> Calibrations::expected(const CollectiveRequest& requ
     return found;
 }
 
-std::optional<ExpectedTime> Calibrations::of_all_tiers(const CollectiveRequest& request) {
+std::optional<ExpectedTime> Calibrations::over_all_tiers(const CollectiveRequest& request) {
     if (auto found = own(request, false)) return found;
     if (auto found = carried(request)) return found;
     return kindred(request);
@@ -314,18 +314,19 @@ std::optional<ExpectedTime> Calibrations::own(const CollectiveRequest& request, 
     expected.error = error_of(*law, request.point.members);
     expected.fabric = other_fabric(*law, request);
     if (!expected.fabric.empty())
-        expected.error = std::max(expected.error, law->errors.relative.value_or(law->errors.far.value_or(unproven)));
+        expected.error =
+            std::max(expected.error, law->errors.relative.value_or(law->errors.far.value_or(unvalidated_error)));
     expected.counted = std::binary_search(law->members.begin(), law->members.end(), request.point.members);
-    expected.software_found = of_library_asked(*law, request);
+    expected.software_found = is_requested_library(*law, request);
     return expected;
 }
 
 std::optional<ExpectedTime> Calibrations::carried(const CollectiveRequest& request) {
     for (const bool same_rate : {true, false}) {
-        const std::vector<Relative> found = relatives(request, same_rate);
+        const std::vector<TransferCandidate> found = transfer_candidates(request, same_rate);
         if (found.empty()) continue;
         ExpectedTime expected = mean_of(found, request);
-        expected.error = carried_error(expected, request.point.members);
+        expected.error = transfer_error(expected, request.point.members);
         return expected;
     }
     return std::nullopt;
@@ -344,10 +345,10 @@ std::optional<ExpectedTime> Calibrations::kindred(const CollectiveRequest& reque
         if (!found) return found;
         found->part = kind.part;
         found->seconds *= kind.part;
-        if (found->buffer_rate) found->error = std::max(found->error, unproven);
+        if (found->buffer_rate) found->error = std::max(found->error, unvalidated_error);
         if (kind.kind == request.kind) return found;
         found->instead = kind.kind;
-        if (request.error) found->error += kindred_error(request.kind, kind.kind, kind.part);
+        if (request.error) found->error += stand_in_error(request.kind, kind.kind, kind.part);
         return found;
     };
     for (const bool wider : {false, true}) {
@@ -361,23 +362,23 @@ std::optional<ExpectedTime> Calibrations::kindred(const CollectiveRequest& reque
     return std::nullopt;
 }
 
-double Calibrations::kindred_error(CollectiveKind asked, CollectiveKind instead, double part) {
-    const auto known = kindred_errors_.find({asked, instead});
-    if (known != kindred_errors_.end()) return known->second;
+double Calibrations::stand_in_error(CollectiveKind asked, CollectiveKind instead, double part) {
+    const auto known = stand_in_errors_.find({asked, instead});
+    if (known != stand_in_errors_.end()) return known->second;
     Deviation deviation;
     for (const std::string& machine : machines()) {
         if (!switched(machine, laws_of(asked))) continue;
         const Calibration& with_asked = *find(machine, laws_of(asked));
         const Calibration& with_instead = *find(machine, laws_of(instead));
-        deviation.add(kindred_deviation(with_asked, with_instead, asked, instead, part));
+        deviation.add(stand_in_deviation(with_asked, with_instead, asked, instead, part));
     }
-    const double error = deviation.count > 0 ? deviation.sum / deviation.count : unproven;
-    kindred_errors_.emplace(std::pair(asked, instead), error);
+    const double error = deviation.count > 0 ? deviation.sum / deviation.count : unvalidated_error;
+    stand_in_errors_.emplace(std::pair(asked, instead), error);
     return error;
 }
 
-std::vector<Relative> Calibrations::relatives(const CollectiveRequest& request, bool same_rate) {
-    std::vector<Relative> found;
+std::vector<TransferCandidate> Calibrations::transfer_candidates(const CollectiveRequest& request, bool same_rate) {
+    std::vector<TransferCandidate> found;
     const LawGroup group = laws_of(request.kind);
     for (const std::string& machine : machines()) {
         if (machine == request.machine || !mentions(machine, group, request.tiers)) continue;
@@ -388,8 +389,8 @@ std::vector<Relative> Calibrations::relatives(const CollectiveRequest& request, 
         if (law != nullptr) found.push_back({law, machine, distance_to(*law, request)});
     }
     int least = other_rate;
-    for (const Relative& relative : found) least = std::min(least, relative.distance);
-    std::erase_if(found, [&](const Relative& relative) { return relative.distance > least; });
+    for (const TransferCandidate& relative : found) least = std::min(least, relative.distance);
+    std::erase_if(found, [&](const TransferCandidate& relative) { return relative.distance > least; });
     return found;
 }
 

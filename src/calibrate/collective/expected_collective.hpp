@@ -100,7 +100,7 @@ struct ExpectedTime {
 [[nodiscard]] double seconds_of(const ExpectedTime& expected, const CollectivePoint& point);
 
 /// A model of another machine that can be transferred.
-struct Relative {
+struct TransferCandidate {
     const CalibratedLaw* law = nullptr;
     std::string machine;
     /// 0 for the nearest: same link rate, same domain, and the number of members lies in the measured range.
@@ -108,7 +108,8 @@ struct Relative {
 };
 
 /// Returns the mean time of the transferred models, of which there is at least one.
-[[nodiscard]] ExpectedTime mean_of(const std::vector<Relative>& relatives, const CollectiveRequest& request);
+[[nodiscard]] ExpectedTime mean_of(const std::vector<TransferCandidate>& transfer_candidates,
+                                   const CollectiveRequest& request);
 
 /// The calibrations, built-in and given by the caller. Of the built-in ones only the requested models are read.
 class Calibrations {
@@ -145,12 +146,12 @@ public:
     [[nodiscard]] std::optional<ExpectedExchange> expected_exchange(const Machine& machine,
                                                                     const ExchangeRequest& request);
     /// As expected_exchange(), with models of other machines only.
-    [[nodiscard]] std::optional<ExpectedExchange> carried_exchange(const Machine& machine,
-                                                                   const ExchangeRequest& request);
+    [[nodiscard]] std::optional<ExpectedExchange> transferred_exchange(const Machine& machine,
+                                                                       const ExchangeRequest& request);
 
     /// Returns the nearest machines with the same link rate, or with other rates, each with the model that fits the
     /// request best. May be empty.
-    [[nodiscard]] std::vector<Relative> relatives(const CollectiveRequest& request, bool same_rate);
+    [[nodiscard]] std::vector<TransferCandidate> transfer_candidates(const CollectiveRequest& request, bool same_rate);
 
     /// Returns the libraries with collective or exchange models for the machine or, if it has no collective models, for
     /// any machine.
@@ -173,13 +174,13 @@ public:
 
     /// Returns the machines of machines() that are in the catalogue and may have similar kernels, the most similar
     /// first, without `machine` itself. The result is cached by the machine's id.
-    [[nodiscard]] const std::vector<std::string>& likest(const Machine& machine);
+    [[nodiscard]] const std::vector<std::string>& most_similar_machines(const Machine& machine);
 
 private:
     Calibrations() = default;
 
     /// Without the inner group.
-    [[nodiscard]] std::optional<ExpectedTime> of_all_tiers(const CollectiveRequest& request);
+    [[nodiscard]] std::optional<ExpectedTime> over_all_tiers(const CollectiveRequest& request);
     /// By the machine's own models of the requested collective, over the same tiers or, if `wider`, over additional
     /// inner tiers.
     [[nodiscard]] std::optional<ExpectedTime> own(const CollectiveRequest& request, bool wider);
@@ -187,7 +188,7 @@ private:
     [[nodiscard]] std::optional<ExpectedTime> kindred(const CollectiveRequest& request);
     /// Returns the error of using models of one collective for another: the mean over all pairs that were measured with
     /// the same software on the same system. It is computed once.
-    [[nodiscard]] double kindred_error(CollectiveKind asked, CollectiveKind instead, double part);
+    [[nodiscard]] double stand_in_error(CollectiveKind asked, CollectiveKind instead, double part);
 
     /// Some models of a built-in file.
     struct Part {
@@ -208,12 +209,12 @@ private:
     /// for this.
     [[nodiscard]] std::vector<KernelKey> kernel_keys(std::string_view machine, KernelKind kind);
 
-    /// Returns whether the machine can have models of the group that kindred_deviation() compares.
+    /// Returns whether the machine can have models of the group that stand_in_deviation() compares.
     [[nodiscard]] bool switched(std::string_view machine, const LawGroup& group);
 
     std::map<std::string, File, std::less<>> by_machine_;
-    std::map<std::string, std::vector<std::string>, std::less<>> likest_;
-    std::map<std::pair<CollectiveKind, CollectiveKind>, double> kindred_errors_;
+    std::map<std::string, std::vector<std::string>, std::less<>> most_similar_machines_;
+    std::map<std::pair<CollectiveKind, CollectiveKind>, double> stand_in_errors_;
     std::vector<std::string> compared_;
     std::map<std::pair<KernelKind, std::string>, std::vector<std::string>> libraries_;  ///< by kind and dtype
     ServerLaws servers_;

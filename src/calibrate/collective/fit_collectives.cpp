@@ -18,7 +18,7 @@ namespace {
 
 constexpr int segments_of_shared = 4;
 constexpr int segments_of_counted = 3;
-constexpr std::size_t fewest_of_count = 6;  // minimum number of measurements for a curve of one number of members
+constexpr std::size_t min_rows_per_count = 6;  // minimum number of measurements for a curve of one number of members
 
 struct Series {
     std::vector<const CollectiveSample*> rows;
@@ -46,7 +46,7 @@ double median(std::vector<double> values) {
 
 /// Detects wrong units and misplaced decimal points: measurements far from those with similar size and the same number
 /// of members. Rows are sorted by both; a hundred on either side are sufficient.
-bool out_of_place(const std::vector<const CollectiveSample*>& rows, std::size_t at) {
+bool is_outlier(const std::vector<const CollectiveSample*>& rows, std::size_t at) {
     constexpr std::size_t enough = 100;
     const CollectivePoint& point = rows[at]->timed.point;
     std::vector<double> neighbours;
@@ -63,12 +63,12 @@ bool out_of_place(const std::vector<const CollectiveSample*>& rows, std::size_t 
 }
 
 /// Half the bound may be a link that is faster than published; less is another unit or another quantity.
-bool impossible(const CollectiveSample& row) { return row.timed.time_s < row.lower_s / 2; }
+bool is_impossible(const CollectiveSample& row) { return row.timed.time_s < row.lower_s / 2; }
 
-void leave_out_wrong_rows(Series& series) {
+void remove_neighbour_outliers(Series& series) {
     std::vector<const CollectiveSample*> right;
     for (std::size_t i = 0; i < series.rows.size(); ++i) {
-        if (!impossible(*series.rows[i]) && !out_of_place(series.rows, i)) right.push_back(series.rows[i]);
+        if (!is_impossible(*series.rows[i]) && !is_outlier(series.rows, i)) right.push_back(series.rows[i]);
     }
     series.left_out = static_cast<std::int64_t>(series.rows.size() - right.size());
     series.rows = std::move(right);
@@ -120,7 +120,7 @@ MeanError hold_out(const std::vector<TimedPoint>& points, const LawKey& key, std
         std::vector<TimedPoint> kept;
         std::vector<TimedPoint> taken;
         for (const TimedPoint& timed : points) (held_out(timed, fold) ? taken : kept).push_back(timed);
-        if (taken.empty() || kept.size() < fewest_rows / 2) continue;
+        if (taken.empty() || kept.size() < min_rows / 2) continue;
         error.add(rounded(fit_law(kept, key.kind, is_custom(key))), taken);
     }
     return error;
@@ -145,9 +145,9 @@ LawErrors errors_of(const CollectiveLaw& law, const std::vector<TimedPoint>& poi
                    }).mean();
     if (members.size() < 3) return errors;
     // of a table with more numbers of members, only the first ones are held out
-    constexpr std::size_t most_counts = 16;
+    constexpr std::size_t max_member_counts = 16;
     const MeanError left_out =
-        hold_out(points, key, std::min(members.size(), most_counts),
+        hold_out(points, key, std::min(members.size(), max_member_counts),
                  [&](const TimedPoint& timed, std::size_t fold) { return timed.point.members == members[fold]; });
     if (!left_out.empty()) errors.members = left_out.mean();
     return errors;
@@ -155,7 +155,7 @@ LawErrors errors_of(const CollectiveLaw& law, const std::vector<TimedPoint>& poi
 
 /// Removes outliers of series that are too sparse for the comparison with neighbours: measurements that deviate from
 /// the model of all by more than a factor of 30.
-void leave_out_far_rows(Series& series, const LawKey& key) {
+void remove_far_outliers(Series& series, const LawKey& key) {
     const CollectiveLaw law = fit_law(points_of(series.rows), key.kind, is_custom(key));
     series.left_out += static_cast<std::int64_t>(std::erase_if(series.rows, [&](const CollectiveSample* row) {
         return std::abs(std::log(seconds_of(law, row->timed.point) / row->timed.time_s)) > std::log(30.0);
@@ -197,7 +197,7 @@ std::map<SeriesKey, Series> series_of(const std::vector<CollectiveSample>& sampl
         all[{sample.machine, sample.key}].rows.push_back(&sample);
     }
     for (auto& [key, series] : all) {
-        leave_out_wrong_rows(series);
+        remove_neighbour_outliers(series);
         thin(series);
     }
     return all;
@@ -212,8 +212,8 @@ bool in_range(const CollectiveSample& sample) {
 }  // namespace
 
 CollectiveLaw fit_law(const std::vector<TimedPoint>& points, CollectiveKind kind, bool custom) {
-    constexpr double worth_a_look = 0.03;  // minimum mean deviation of one curve for all numbers of members
-    constexpr double worth_it = 0.7;       // separate curves must reduce the deviation to this fraction
+    constexpr double min_mean_deviation = 0.03;  // minimum mean deviation of one curve for all numbers of members
+    constexpr double max_loss_ratio = 0.7;       // separate curves must reduce the deviation to this fraction
     std::map<std::int64_t, std::vector<TimedPoint>> by_count;
     for (const TimedPoint& timed : points) by_count[timed.point.members].push_back(timed);
     CurveTerms of_one;  // for a single number of members, steps are constant and all bytes are proportional
@@ -232,9 +232,9 @@ CollectiveLaw fit_law(const std::vector<TimedPoint>& points, CollectiveKind kind
     CollectiveLaw law;
     law.shared = std::move(best.curve);
     const bool short_series = std::any_of(by_count.begin(), by_count.end(),
-                                          [](const auto& count) { return count.second.size() < fewest_of_count; });
+                                          [](const auto& count) { return count.second.size() < min_rows_per_count; });
     const auto rows = static_cast<double>(points.size());
-    if (by_count.size() < 2 || short_series || best.loss < worth_a_look * rows) return law;
+    if (by_count.size() < 2 || short_series || best.loss < min_mean_deviation * rows) return law;
     double loss = 0;
     std::vector<CountedCurve> counted;
     for (const auto& [members, of_count] : by_count) {
@@ -242,7 +242,7 @@ CollectiveLaw fit_law(const std::vector<TimedPoint>& points, CollectiveKind kind
         loss += fit.loss;
         counted.push_back({members, std::move(fit.curve)});
     }
-    if (loss < worth_it * best.loss) law.counted = std::move(counted);
+    if (loss < max_loss_ratio * best.loss) law.counted = std::move(counted);
     return law;
 }
 
@@ -272,9 +272,9 @@ CollectiveFit fit_collectives(std::vector<CollectiveSample> samples) {
     std::map<SeriesKey, Series> all = series_of(samples, fit);
     for (auto& [key, series] : all) {
         const auto& [machine, law] = key;
-        if (series.rows.size() >= fewest_rows) leave_out_far_rows(series, law);
+        if (series.rows.size() >= min_rows) remove_far_outliers(series, law);
         fit.left_out += series.left_out;
-        if (series.rows.size() < fewest_rows) {
+        if (series.rows.size() < min_rows) {
             fit.too_few += static_cast<std::int64_t>(series.rows.size());
             continue;
         }
@@ -285,10 +285,10 @@ CollectiveFit fit_collectives(std::vector<CollectiveSample> samples) {
         fit.calibrations.back().laws.push_back(calibrate(law, series));
     }
     // with more models the cost of predicting each from all others is too high
-    constexpr std::size_t most_laws = 1000;
+    constexpr std::size_t max_laws = 1000;
     std::size_t laws = 0;
     for (const Calibration& calibration : fit.calibrations) laws += calibration.laws.size();
-    if (laws <= most_laws) add_errors_of_relatives(fit.calibrations, samples);
+    if (laws <= max_laws) add_transfer_errors(fit.calibrations, samples);
     return fit;
 }
 
@@ -307,29 +307,30 @@ CollectiveRequest request_of(const CollectiveSample& sample) {
     return request;
 }
 
-bool speak_for(const std::vector<Relative>& relatives, const LawKey& key) {
-    return !relatives.empty() && std::all_of(relatives.begin(), relatives.end(), [&](const Relative& relative) {
-        return relative.law->key.variant == key.variant;
-    });
+bool speak_for(const std::vector<TransferCandidate>& transfer_candidates, const LawKey& key) {
+    return !transfer_candidates.empty() &&
+           std::all_of(transfer_candidates.begin(), transfer_candidates.end(),
+                       [&](const TransferCandidate& relative) { return relative.law->key.variant == key.variant; });
 }
 
 }  // namespace
 
-void add_errors_of_relatives(std::vector<Calibration>& calibrations, const std::vector<CollectiveSample>& samples) {
+void add_transfer_errors(std::vector<Calibration>& calibrations, const std::vector<CollectiveSample>& samples) {
     Calibrations all(calibrations);
-    struct Carried {
-        std::map<std::int64_t, std::vector<Relative>> by_members;
+    struct TransferErrors {
+        std::map<std::int64_t, std::vector<TransferCandidate>> by_members;
         MeanError error;
     };
-    std::map<std::pair<SeriesKey, bool>, Carried> errors;  // `true`: transferred from links with the same rate
+    std::map<std::pair<SeriesKey, bool>, TransferErrors> errors;  // `true`: transferred from links with the same rate
     for (const CollectiveSample& sample : samples) {
-        if (impossible(sample)) continue;
+        if (is_impossible(sample)) continue;
         const CollectiveRequest request = request_of(sample);
         for (const bool same_rate : {true, false}) {
-            Carried& carried = errors[{{sample.machine, sample.key}, same_rate}];
+            TransferErrors& carried = errors[{{sample.machine, sample.key}, same_rate}];
             auto found = carried.by_members.find(request.point.members);
             if (found == carried.by_members.end()) {
-                found = carried.by_members.emplace(request.point.members, all.relatives(request, same_rate)).first;
+                found = carried.by_members.emplace(request.point.members, all.transfer_candidates(request, same_rate))
+                            .first;
             }
             if (!speak_for(found->second, sample.key)) continue;
             const ExpectedTime expected = mean_of(found->second, request);

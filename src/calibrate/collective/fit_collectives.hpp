@@ -39,6 +39,6 @@ struct CollectiveFit {
 [[nodiscard]] CollectiveLaw fit_law(const std::vector<TimedPoint>& points, CollectiveKind kind, bool custom);
 
 /// Predicts the measurements of each machine's newest models from other machines, and stores the errors in the models.
-void add_errors_of_relatives(std::vector<Calibration>& calibrations, const std::vector<CollectiveSample>& samples);
+void add_transfer_errors(std::vector<Calibration>& calibrations, const std::vector<CollectiveSample>& samples);
 
 }  // namespace roofline::core

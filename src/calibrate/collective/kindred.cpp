@@ -43,8 +43,8 @@ Deviation deviation_of(const CalibratedLaw& asked, const CalibratedLaw& other, d
 
 }  // namespace
 
-Deviation kindred_deviation(const Calibration& with_asked, const Calibration& with_instead, CollectiveKind asked,
-                            CollectiveKind instead, double part) {
+Deviation stand_in_deviation(const Calibration& with_asked, const Calibration& with_instead, CollectiveKind asked,
+                             CollectiveKind instead, double part) {
     Deviation deviation;
     for (const CalibratedLaw& law : with_asked.laws) {
         if (law.key.kind != asked || law.link.topology != compared_topology ||

@@ -44,7 +44,7 @@ const CalibratedExchange* choose(const Calibration& calibration, const ExchangeR
 
 double error_of(const CalibratedExchange& law, bool counted) {
     const double own = std::max(law.errors.sizes, law.errors.shapes.value_or(0));
-    return counted ? own : std::max(own, law.errors.members.value_or(unproven));
+    return counted ? own : std::max(own, law.errors.members.value_or(unvalidated_error));
 }
 
 std::optional<ExpectedExchange> expected_of(const CalibratedExchange* law, const std::string& machine,
@@ -67,18 +67,19 @@ std::optional<ExpectedExchange> Calibrations::expected_exchange(const Machine& m
     if (const Calibration* own = find(machine.id, laws_of_exchanges())) {
         if (auto expected = expected_of(choose(*own, request), machine.id, request)) return expected;
     }
-    return carried_exchange(machine, request);
+    return transferred_exchange(machine, request);
 }
 
-std::optional<ExpectedExchange> Calibrations::carried_exchange(const Machine& machine, const ExchangeRequest& request) {
-    for (const std::string& id : likest(machine)) {
+std::optional<ExpectedExchange> Calibrations::transferred_exchange(const Machine& machine,
+                                                                   const ExchangeRequest& request) {
+    for (const std::string& id : most_similar_machines(machine)) {
         const Calibration* calibration = find(id, laws_of_exchanges());
         if (calibration == nullptr) continue;
         auto expected = expected_of(choose(*calibration, request), id, request);
         if (!expected) continue;
         expected->carried = true;
         // error observed when that machine was left out and predicted from its own nearest
-        expected->error = std::max(expected->error, expected->law->errors.relative.value_or(unproven));
+        expected->error = std::max(expected->error, expected->law->errors.relative.value_or(unvalidated_error));
         return expected;
     }
     return std::nullopt;

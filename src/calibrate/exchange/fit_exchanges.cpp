@@ -112,14 +112,14 @@ MeanDeviation hold_out(const ExchangeRows& samples, bool once, Value value) {
             const auto at = std::lower_bound(values.begin(), values.end(), value(*sample)) - values.begin();
             (static_cast<std::size_t>(at) % folds == fold ? taken : kept).push_back(sample);
         }
-        if (taken.empty() || kept.size() < fewest_rows / 2) continue;
+        if (taken.empty() || kept.size() < min_rows / 2) continue;
         error.add(rounded(fit_exchange_law(kept, once)), taken);
     }
     return error;
 }
 
 CalibratedExchange calibrate(const ExchangeKey& key, const ExchangeRows& rows, bool once) {
-    constexpr std::size_t fewest_shapes = 5;
+    constexpr std::size_t min_shapes = 5;
     CalibratedExchange exchange;
     exchange.key = key;
     exchange.link = rows.front()->link;
@@ -134,15 +134,14 @@ CalibratedExchange calibrate(const ExchangeKey& key, const ExchangeRows& rows, b
     fitted.add(exchange.law, rows);
     exchange.errors.fitted = fitted.mean();
     exchange.errors.sizes = hold_out(rows, once, tokens).mean();
-    if (distinct(rows, shape_of).size() >= fewest_shapes)
-        exchange.errors.shapes = hold_out(rows, once, shape_of).known();
+    if (distinct(rows, shape_of).size() >= min_shapes) exchange.errors.shapes = hold_out(rows, once, shape_of).known();
     return exchange;
 }
 
 /// Removes measurements that deviate from the model of their series by more than a factor of 30.
-std::int64_t leave_out_far(ExchangeRows& rows) {
+std::int64_t remove_outliers(ExchangeRows& rows) {
     constexpr double far = 30;
-    if (rows.size() < fewest_rows) return 0;
+    if (rows.size() < min_rows) return 0;
     const ExchangeLaw law = fit_exchange_law(rows, false);
     return static_cast<std::int64_t>(std::erase_if(rows, [&](const ExchangeSample* sample) {
         return std::abs(std::log(seconds_of(law, sample->point) / sample->time_s)) > std::log(far);
@@ -167,7 +166,7 @@ const CalibratedExchange* nearest_count(const Calibration& calibration, const Ex
 using ExchangeSeries = std::map<std::pair<std::string, ExchangeKey>, ExchangeRows>;
 
 /// Returns whether a machine's kernels send tokens once to each chip, according to the measurements of both steps.
-bool goes_once(const ExchangeSeries& series, const std::string& machine, ExchangeKey key) {
+bool sends_once(const ExchangeSeries& series, const std::string& machine, ExchangeKey key) {
     double gain = 0;
     for (const ExchangeStep step : {ExchangeStep::dispatch, ExchangeStep::combine}) {
         key.step = step;
@@ -212,9 +211,9 @@ ExchangeFit fit_exchanges(std::vector<ExchangeSample> samples) {
         series[{sample.machine, sample.key}].push_back(&sample);
     }
     std::map<std::pair<std::string, ExchangeKey>, std::int64_t> far;
-    for (auto& [place, rows] : series) fit.left_out += far[place] = leave_out_far(rows);
+    for (auto& [place, rows] : series) fit.left_out += far[place] = remove_outliers(rows);
     for (const auto& [place, rows] : series) {
-        if (rows.size() < fewest_rows) {
+        if (rows.size() < min_rows) {
             fit.too_few += static_cast<std::int64_t>(rows.size());
             continue;
         }
@@ -223,14 +222,15 @@ ExchangeFit fit_exchanges(std::vector<ExchangeSample> samples) {
         if (fit.calibrations.empty() || fit.calibrations.back().machine != machine) {
             fit.calibrations.push_back({machine, {}, {}, {}});
         }
-        fit.calibrations.back().exchanges.push_back(calibrate(key, rows, goes_once(series, machine, key)));
+        fit.calibrations.back().exchanges.push_back(calibrate(key, rows, sends_once(series, machine, key)));
         fit.calibrations.back().exchanges.back().left_out = far[place];
     }
     add_errors_of_counts(fit.calibrations, series);
     return fit;
 }
 
-void measure_carried_exchanges(std::vector<Calibration>& calibrations, const std::vector<ExchangeSample>& samples) {
+void measure_exchange_transfer_errors(std::vector<Calibration>& calibrations,
+                                      const std::vector<ExchangeSample>& samples) {
     Calibrations all(calibrations);
     std::map<std::pair<std::string, ExchangeKey>, MeanDeviation> errors;
     std::map<std::string, std::optional<Machine>> machines;  // each is read once
@@ -241,7 +241,7 @@ void measure_carried_exchanges(std::vector<Calibration>& calibrations, const std
             if (auto found = find_machine(sample.machine)) machine->second = std::move(*found);
         }
         if (!machine->second) continue;
-        const auto carried = all.carried_exchange(*machine->second, {sample.key, sample.link, sample.point});
+        const auto carried = all.transferred_exchange(*machine->second, {sample.key, sample.link, sample.point});
         if (carried)
             errors[{sample.machine, sample.key}].add(std::abs(carried->seconds - sample.time_s) / sample.time_s);
     }

@@ -41,6 +41,7 @@ struct ExchangeFit {
 [[nodiscard]] ExchangeLaw fit_exchange_law(const std::vector<const ExchangeSample*>& samples, bool once);
 
 /// Predicts the measurements of each machine from the nearest calibrated machine, and stores the errors in the models.
-void measure_carried_exchanges(std::vector<Calibration>& calibrations, const std::vector<ExchangeSample>& samples);
+void measure_exchange_transfer_errors(std::vector<Calibration>& calibrations,
+                                      const std::vector<ExchangeSample>& samples);
 
 }  // namespace roofline::core

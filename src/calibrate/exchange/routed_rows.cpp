@@ -36,7 +36,7 @@ const Statement* sender_of(const std::vector<Node>& nodes, const Message& messag
 }
 
 /// C(all - these, k) / C(all, k): the probability that none of k distinct choices is one of `these`.
-double missed(double all, double these, double choices) {
+double probability_missed(double all, double these, double choices) {
     double none = 1;
     for (double i = 0; i < choices && none > 0; i += 1) {
         none *= std::max(0.0, all - these - i) / std::max(1.0, all - i);
@@ -54,7 +54,7 @@ double combinations(double n, double k) {
 
 /// Probability that a token misses the part with the groups `from` to `to`, if it chooses among the experts of some
 /// groups only. The first and the last group may lie only partly on the part.
-double missed_of_groups(double experts, double choices, ExpertGroups limit, double from, double to) {
+double probability_missed_in_groups(double experts, double choices, ExpertGroups limit, double from, double to) {
     constexpr double near = 1e-9;
     const auto groups = static_cast<double>(limit.of);
     const auto chosen = static_cast<double>(limit.chosen);
@@ -75,7 +75,7 @@ double missed_of_groups(double experts, double choices, ExpertGroups limit, doub
             for (double i = 0; i <= whole; i += 1) {
                 const double ways = combinations(whole, i) * combinations(others, chosen - i - in_first - in_last);
                 const double here = (i + in_first * first + in_last * last) * group;
-                none += ways * missed(chosen * group, here, choices);
+                none += ways * probability_missed(chosen * group, here, choices);
             }
         }
     }
@@ -83,7 +83,7 @@ double missed_of_groups(double experts, double choices, ExpertGroups limit, doub
 }
 
 /// Returns the dimension without its shard: "E" for "E/8".
-std::string whole_dim(const std::string& dim) { return dim.substr(0, dim.find('/')); }
+std::string unsharded_dim(const std::string& dim) { return dim.substr(0, dim.find('/')); }
 
 }  // namespace
 
@@ -106,7 +106,7 @@ std::optional<ExpertRows> expert_rows(const Program& local, const Message& messa
         ExpertRows rows;
         rows.back = kind == FunctionKind::combine;
         rows.choices = message.copies.to_double();
-        rows.experts = elements({whole_dim(op.along.front())});
+        rows.experts = elements({unsharded_dim(op.along.front())});
         const BitsPerElement bits = stored_bits(value.type.dtype);
         rows.row_bytes = Polynomial(Rational(bits.numerator, bits.denominator * std::int64_t{8})) * elements(row);
         return rows;
@@ -118,14 +118,15 @@ double parts_reached(double experts, double choices, double parts, ExpertGroups 
     if (!(parts > 1)) return 1;
     const double each = std::max(1.0, experts / parts);
     const double all = each * parts;
-    if (limit.chosen >= limit.of) return parts * (1 - missed(all, each, choices));
+    if (limit.chosen >= limit.of) return parts * (1 - probability_missed(all, each, choices));
     const auto groups = static_cast<double>(limit.of);
     // if parts are unions of groups or groups are unions of parts, all parts are equivalent
     const bool alike = std::fmod(parts, groups) == 0 || std::fmod(groups, parts) == 0;
     const double counted = alike ? 1 : parts;
     double reached = 0;
     for (double part = 0; part < counted; part += 1) {
-        reached += 1 - missed_of_groups(all, choices, limit, part * groups / parts, (part + 1) * groups / parts);
+        reached +=
+            1 - probability_missed_in_groups(all, choices, limit, part * groups / parts, (part + 1) * groups / parts);
     }
     return reached * parts / counted;
 }

@@ -203,11 +203,11 @@ struct Split {
 
 /// Tries limits, with every distribution of the segments over the two sides.
 void try_limits(const std::vector<CurveSample>& samples, int segments, Split& best) {
-    constexpr double worth_a_look = 0.03;  // minimum mean deviation without a limit
-    constexpr double worth_it = 0.7;
+    constexpr double min_mean_deviation = 0.03;  // minimum mean deviation without a limit
+    constexpr double max_loss_ratio = 0.7;
     const Segments whole = best.below;
-    if (whole.loss < worth_a_look * static_cast<double>(samples.size())) return;
-    double to_beat = whole.loss * worth_it;
+    if (whole.loss < min_mean_deviation * static_cast<double>(samples.size())) return;
+    double loss_to_beat = whole.loss * max_loss_ratio;
     for (const bool of_piece : {false, true}) {
         for (const double bytes : likely_limits(samples, whole, of_piece)) {
             const LawLimit limit{bytes, of_piece};
@@ -216,8 +216,8 @@ void try_limits(const std::vector<CurveSample>& samples, int segments, Split& be
             if (below.size() < 4 || above.size() < 4) continue;
             for (int lower = 1; lower < segments; ++lower) {
                 Split split{fit_segments(below, lower), fit_segments(above, segments - lower), limit};
-                if (split.loss() >= to_beat) continue;
-                to_beat = split.loss();
+                if (split.loss() >= loss_to_beat) continue;
+                loss_to_beat = split.loss();
                 best = std::move(split);
             }
         }

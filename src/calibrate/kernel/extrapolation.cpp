@@ -27,7 +27,7 @@ double growth_number(Reader& table, std::string_view key) {
 }
 
 /// Sizes without sufficient measurements get the largest growth of their class.
-void fill_untold(Growths& growths) {
+void fill_missing(Growths& growths) {
     double worst = 0;
     for (const SizeGrowth& each : growths) worst = std::max({worst, each.below, each.above});
     for (SizeGrowth& each : growths) {
@@ -66,7 +66,7 @@ Result<Extrapolation> parse_extrapolation(const TomlInput& toml, std::string_vie
     }
     file.finish();
     ROOFLINE_CHECK(text.status());
-    for (Growths* growths : {&all.products, &all.experts, &all.attention, &all.others}) fill_untold(*growths);
+    for (Growths* growths : {&all.products, &all.experts, &all.attention, &all.others}) fill_missing(*growths);
     return all;
 }
 
@@ -79,9 +79,9 @@ const Extrapolation& built_in_extrapolation() {
     return all;
 }
 
-std::vector<SizeBeyond> sizes_beyond(const KernelFit& fit, const KernelPoint& point) {
-    std::vector<SizeBeyond> beyond;
-    const ProductSizes sizes = asked_sizes(fit, point);
+std::vector<SizeOutOfRange> sizes_out_of_range(const KernelFit& fit, const KernelPoint& point) {
+    std::vector<SizeOutOfRange> beyond;
+    const ProductSizes sizes = sizes_for_ranges(fit, point);
     for (std::size_t i = 0; i < size_count; ++i) {
         if (!(sizes[i] > 0)) continue;
         const double nearest = nearest_measured(fit.ranges[i], sizes[i]);
@@ -90,8 +90,8 @@ std::vector<SizeBeyond> sizes_beyond(const KernelFit& fit, const KernelPoint& po
     return beyond;
 }
 
-double error_beyond(const KernelFit& fit, const Growths& growths, const KernelPoint& point) {
-    const ProductSizes sizes = asked_sizes(fit, point);
+double extrapolation_error(const KernelFit& fit, const Growths& growths, const KernelPoint& point) {
+    const ProductSizes sizes = sizes_for_ranges(fit, point);
     double error = 0;
     for (std::size_t i = 0; i < size_count; ++i) {
         if (!(sizes[i] > 0)) continue;

@@ -39,15 +39,15 @@ struct Extrapolation {
 [[nodiscard]] const Extrapolation& built_in_extrapolation();
 
 /// A size outside the range that a model was fitted to.
-struct SizeBeyond {
+struct SizeOutOfRange {
     std::size_t size = 0;  ///< index into size_names
     double value = 0;
     double limit = 0;  ///< the nearest measured size
 };
 /// Returns the extrapolated sizes of a kernel; none if the ranges are unknown.
-[[nodiscard]] std::vector<SizeBeyond> sizes_beyond(const KernelFit& fit, const KernelPoint& point);
+[[nodiscard]] std::vector<SizeOutOfRange> sizes_out_of_range(const KernelFit& fit, const KernelPoint& point);
 
 /// Returns the increase of the fit's error for all extrapolated sizes; 0 inside the ranges. Does not allocate.
-[[nodiscard]] double error_beyond(const KernelFit& fit, const Growths& growths, const KernelPoint& point);
+[[nodiscard]] double extrapolation_error(const KernelFit& fit, const Growths& growths, const KernelPoint& point);
 
 }  // namespace roofline::core

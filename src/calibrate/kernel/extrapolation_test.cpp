@@ -58,18 +58,18 @@ TEST_CASE("an error grows with the doublings beyond the sizes that were measured
     growths[1].below = 0.03;
     KernelPoint inside = ramped(6400);
     inside.n = 32;
-    CHECK(error_beyond(fit, growths, inside) == 0);
-    CHECK(sizes_beyond(fit, inside).empty());
+    CHECK(extrapolation_error(fit, growths, inside) == 0);
+    CHECK(sizes_out_of_range(fit, inside).empty());
     // 8 times the largest depth is three doublings, and one column is five doublings below 32
-    CHECK(error_beyond(fit, growths, ramped(8 * 6400)) == approx(3 * 0.1 + 5 * 0.03));
-    const auto beyond = sizes_beyond(fit, ramped(8 * 6400));
+    CHECK(extrapolation_error(fit, growths, ramped(8 * 6400)) == approx(3 * 0.1 + 5 * 0.03));
+    const auto beyond = sizes_out_of_range(fit, ramped(8 * 6400));
     REQUIRE(beyond.size() == 2);
     CHECK(beyond[0].size == 1);
     CHECK(beyond[0].limit == 32);
     CHECK(beyond[1].value == 8 * 6400);
     CHECK(beyond[1].limit == 6400);
     // without known ranges nothing is extrapolated
-    CHECK(error_beyond({}, growths, ramped(1e9)) == 0);
+    CHECK(extrapolation_error({}, growths, ramped(1e9)) == 0);
 }
 
 TEST_CASE("columns of the last product of attention's backward pass are no head that was not measured") {
@@ -77,15 +77,15 @@ TEST_CASE("columns of the last product of attention's backward pass are no head 
     KernelPoint point = ramped(6400);
     point.heads = 4;
     point.n = 4096;
-    CHECK(sizes_beyond(fit, point).empty());
+    CHECK(sizes_out_of_range(fit, point).empty());
     point.whole_rows = true;  // the forward pass, whose last matmul has the columns of a head
-    CHECK(sizes_beyond(fit, point).size() == 1);
+    CHECK(sizes_out_of_range(fit, point).size() == 1);
     // gradients of keys are sums over the queries of 16 heads; the number of keys is in the measured range
     point = ramped(16 * 6400);
     point.heads = 4;
-    CHECK(sizes_beyond(fit, point).empty());
+    CHECK(sizes_out_of_range(fit, point).empty());
     point.whole_rows = true;
-    CHECK(!sizes_beyond(fit, point).empty());
+    CHECK(!sizes_out_of_range(fit, point).empty());
 }
 
 TEST_CASE("a depth beyond those measured is split further, each split no longer than the longest that was") {

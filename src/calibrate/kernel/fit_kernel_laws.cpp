@@ -53,18 +53,18 @@ Calibration& calibration_of(std::vector<Calibration>& all, const std::string& ma
 
 /// The order of the fits: first kernels that were timed alone, then matmuls after a single quantization, whose model
 /// may have to be fitted to the same times, then kernels with others in their times.
-enum class Turn : std::uint8_t { alone, quantised, together };
+enum class FitTurn : std::uint8_t { alone, quantised, together };
 
-Turn turn_of(const KernelSample& sample) {
-    if (sample.others.empty()) return Turn::alone;
+FitTurn turn_of(const KernelSample& sample) {
+    if (sample.others.empty()) return FitTurn::alone;
     const bool quantised = sample.others.size() == 1 && sample.others.front().key.kind == KernelKind::quantisation &&
                            sample.others.front().count == 1 && sample.timed.more.empty();
-    return quantised ? Turn::quantised : Turn::together;
+    return quantised ? FitTurn::quantised : FitTurn::together;
 }
 
 /// Returns whether the kernel before the sample's has a model of the same library and kind, from measurements of its
 /// own.
-bool knows_first(const KernelSample& sample, const Calibration* known) {
+bool has_model_of_first(const KernelSample& sample, const Calibration* known) {
     if (known == nullptr) return false;
     const KernelKey& first = sample.others.front().key;
     const CalibratedKernel* law = choose_kernel(*known, first, sample.key.software);
@@ -91,7 +91,7 @@ CalibratedKernel first_of(const KernelSample& sample, KernelFit& fit, const std:
 }
 
 /// Fits models to the samples of this turn.
-void fit_in_turn(const Samples& samples, Turn turn, KernelLawsFit& all, Folded& folded) {
+void fit_turn(const Samples& samples, FitTurn turn, KernelLawsFit& all, Folded& folded) {
     std::vector<std::pair<std::string, CalibratedKernel>> found;
     for (std::size_t begin = 0; begin < samples.size();) {
         const std::size_t end = end_of_key(samples, begin);
@@ -107,8 +107,8 @@ void fit_in_turn(const Samples& samples, Turn turn, KernelLawsFit& all, Folded& 
             const KernelSample& sample = samples[begin];
             if (turn_of(sample) != turn) continue;
             kernels.push_back(sample.timed);
-            kernels.back().before_s = seconds_before(sample, laws);
-            if (turn == Turn::quantised && !knows_first(sample, laws)) {
+            kernels.back().known_s = seconds_before(sample, laws);
+            if (turn == FitTurn::quantised && !has_model_of_first(sample, laws)) {
                 behind = &sample;
                 firsts.push_back({sample.timed});
                 firsts.back().first = sample.others.front().point;
@@ -144,31 +144,31 @@ void fit_in_turn(const Samples& samples, Turn turn, KernelLawsFit& all, Folded& 
 /// Returns the kernels of one machine and key, whose samples are adjacent, for the correction of another model: those
 /// timed alone if there are any, otherwise those after a single quantization.
 std::vector<TimedKernel> kernels_of(std::span<const KernelSample> samples, const Calibration& laws) {
-    Turn first = Turn::together;
+    FitTurn first = FitTurn::together;
     for (const KernelSample& sample : samples) first = std::min(first, turn_of(sample));
     std::vector<TimedKernel> kernels;
     for (const KernelSample& sample : samples) {
         if (turn_of(sample) != first) continue;
         kernels.push_back(sample.timed);
-        kernels.back().before_s = seconds_before(sample, &laws);
+        kernels.back().known_s = seconds_before(sample, &laws);
     }
     return kernels;
 }
 
 /// Returns the keys of models that those of one key may resemble: for the same kernels, of the machine's other software
 /// and of the nearest machine, each with more measurements.
-std::vector<Folded::key_type> relatives_of(Calibrations& known, const Calibration& own,
+std::vector<Folded::key_type> similar_keys(Calibrations& known, const Calibration& own,
                                            const CalibratedKernel& kernel) {
     std::vector<Folded::key_type> relatives;
     const auto add = [&](const std::string& machine, const CalibratedKernel& other) {
         const bool alike = other.key.kind == kernel.key.kind && other.key.dtype == kernel.key.dtype;
-        if (alike && !of_host(other.key) && other.fit.rows > 2 * kernel.fit.rows)
+        if (alike && !launched_by_host(other.key) && other.fit.rows > 2 * kernel.fit.rows)
             relatives.emplace_back(machine, other.key);
     };
     for (const CalibratedKernel& other : own.kernels) add(own.machine, other);
     const auto machine = find_machine(own.machine);
     if (!machine || machine->id != own.machine) return relatives;
-    const CarriedKernel carried = carried_kernel(known, *machine, kernel.key, kernel.key.software);
+    const TransferredKernel carried = transferred_kernel(known, *machine, kernel.key, kernel.key.software);
     if (carried.law != nullptr) add(carried.machine, *carried.law);
     return relatives;
 }
@@ -188,7 +188,7 @@ std::string name_of(const Folded::key_type& relative, const std::string& machine
 std::vector<CalibratedKernel>::iterator quantisation_of(std::span<const KernelSample> samples,
                                                         const CalibratedKernel& kernel,
                                                         std::vector<CalibratedKernel>& kernels) {
-    const bool behind = turn_of(samples.front()) == Turn::quantised;
+    const bool behind = turn_of(samples.front()) == FitTurn::quantised;
     return std::find_if(kernels.begin(), kernels.end(), [&](const CalibratedKernel& each) {
         return behind && each.key == first_key(samples.front()) && each.sources == kernel.sources &&
                each.fit.rows == kernel.fit.rows;
@@ -197,7 +197,7 @@ std::vector<CalibratedKernel>::iterator quantisation_of(std::span<const KernelSa
 
 /// Replaces models with few measurements by those of another library or machine with additional shape corrections, if
 /// this reduces the held-out error.
-void fit_like_relatives(const Samples& samples, const Folded& folded, KernelLawsFit& all) {
+void fit_like_similar(const Samples& samples, const Folded& folded, KernelLawsFit& all) {
     Calibrations known{all.calibrations};
     for (std::size_t begin = 0; begin < samples.size();) {
         const std::size_t end = end_of_key(samples, begin);
@@ -210,7 +210,7 @@ void fit_like_relatives(const Samples& samples, const Folded& folded, KernelLaws
         const auto has_key = [&](const CalibratedKernel& each) { return each.key == first.key; };
         const auto kernel = std::find_if(kernels.begin(), kernels.end(), has_key);
         if (kernel == kernels.end()) continue;
-        for (const Folded::key_type& relative : relatives_of(known, *own, *kernel)) {
+        for (const Folded::key_type& relative : similar_keys(known, *own, *kernel)) {
             const auto with_folds = folded.find(relative);
             if (with_folds == folded.end()) continue;  // a model of kernels that precede others
             const auto fit = fit_like(with_folds->second, kernels_of(rows, *own));
@@ -228,17 +228,17 @@ void fit_like_relatives(const Samples& samples, const Folded& folded, KernelLaws
 }
 
 /// The kinds that share a model, by machine and the model's key.
-using JoinedKinds = std::map<std::pair<std::string, KernelKey>, std::set<KernelKind>>;
+using MergedKinds = std::map<std::pair<std::string, KernelKey>, std::set<KernelKind>>;
 
 /// Assigns kernels without matmuls that are too few for a model to the broader kind.
-JoinedKinds join_few(Samples& samples) {
+MergedKinds merge_small_kinds(Samples& samples) {
     std::map<std::pair<std::string, KernelKey>, std::size_t> rows;
     for (const KernelSample& sample : samples) ++rows[{sample.machine, sample.key}];
-    JoinedKinds joined;
+    MergedKinds joined;
     for (KernelSample& sample : samples) {
         const KernelKind own = sample.key.kind;
         std::size_t few = rows[{sample.machine, sample.key}];
-        while (sample.key.dtype.empty() && few < fewest_kernels && info(sample.key.kind).broader) {
+        while (sample.key.dtype.empty() && few < min_kernels && info(sample.key.kind).broader) {
             sample.key.kind = *info(sample.key.kind).broader;
             few += rows[{sample.machine, sample.key}];
         }
@@ -248,7 +248,7 @@ JoinedKinds join_few(Samples& samples) {
 }
 
 /// Adds the shared model for each of its kinds.
-void add_joined(const JoinedKinds& joined, std::vector<Calibration>& calibrations) {
+void add_merged(const MergedKinds& joined, std::vector<Calibration>& calibrations) {
     for (Calibration& calibration : calibrations) {
         std::vector<CalibratedKernel> more;
         for (const CalibratedKernel& kernel : calibration.kernels) {
@@ -277,15 +277,16 @@ double seconds_before(const KernelSample& sample, const Calibration* known) {
 
 KernelLawsFit fit_kernel_laws(std::vector<KernelSample> samples) {
     KernelLawsFit all;
-    const JoinedKinds joined = join_few(samples);
+    const MergedKinds joined = merge_small_kinds(samples);
     std::sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return order(a) < order(b); });
     const auto kept = std::unique(samples.begin(), samples.end(), same);
     all.duplicates = samples.end() - kept;
     samples.erase(kept, samples.end());
     Folded folded;
-    for (const Turn turn : {Turn::alone, Turn::quantised, Turn::together}) fit_in_turn(samples, turn, all, folded);
-    fit_like_relatives(samples, folded, all);
-    add_joined(joined, all.calibrations);
+    for (const FitTurn turn : {FitTurn::alone, FitTurn::quantised, FitTurn::together})
+        fit_turn(samples, turn, all, folded);
+    fit_like_similar(samples, folded, all);
+    add_merged(joined, all.calibrations);
     for (Calibration& calibration : all.calibrations) {
         std::sort(calibration.kernels.begin(), calibration.kernels.end(),
                   [](const auto& a, const auto& b) { return a.key < b.key; });

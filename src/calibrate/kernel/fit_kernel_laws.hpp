@@ -32,7 +32,7 @@ struct KernelLawsFit {
     std::int64_t rows = 0;                  ///< number of measurements that models were fitted to
     std::int64_t duplicates = 0;            ///< measurements that were given twice
     std::int64_t left_out = 0;              ///< measurements that must be wrong (KernelFit)
-    std::int64_t too_few = 0;               ///< measurements with fewer than fewest_kernels for their key
+    std::int64_t too_few = 0;               ///< measurements with fewer than min_kernels for their key
 };
 
 /// Returns the time of the other kernels in a sample by the models of a machine, or by their lower bounds if it has

@@ -22,25 +22,26 @@ auto order(const TimedKernel& kernel) {
     const KernelPoint& point = kernel.point;
     return std::tuple(roofline::core::bound_of(point), point.math_s, point.vector_s, point.memory_s, point.other_s,
                       point.depth, point.write_s, point.fill, point.m, point.n, point.batch, point.rows, point.columns,
-                      point.heads, point.cache, kernel.time_s, kernel.before_s);
+                      point.heads, point.cache, kernel.time_s, kernel.known_s);
 }
 
 bool in_range(const KernelPoint& point) {
-    const auto sizes = {point.memory_Bps, point.math_s, point.vector_s, point.memory_s, point.other_s,  point.depth,
-                        point.write_s,    point.fill,   point.m,        point.n,        point.batch,    point.sums_s,
-                        point.cores,      point.rows,   point.columns,  point.heads,    point.shared_s, point.cache};
+    const auto sizes = {point.memory_Bps, point.math_s,         point.vector_s, point.memory_s, point.other_s,
+                        point.depth,      point.write_s,        point.fill,     point.m,        point.n,
+                        point.batch,      point.partial_sums_s, point.cores,    point.rows,     point.columns,
+                        point.heads,      point.shared_read_s,  point.cache};
     return std::all_of(sizes.begin(), sizes.end(), [](double each) { return each >= 0 && each < 1e15; });
 }
 
 bool in_range(const TimedKernel& kernel) {
-    if (!in_range(kernel.point) || !(kernel.before_s >= 0)) return false;
+    if (!in_range(kernel.point) || !(kernel.known_s >= 0)) return false;
     if (kernel.first && !in_range(*kernel.first)) return false;
     double least_s = resident_bound_of(kernel.point);
     for (const KernelPoint& point : kernel.more) {
         if (!in_range(point)) return false;
         least_s += resident_bound_of(point);
     }
-    return kernel.time_s > 0 && kernel.time_s < 1e3 && kernel.time_s >= least_s / 2 && kernel.before_s < kernel.time_s;
+    return kernel.time_s > 0 && kernel.time_s < 1e3 && kernel.time_s >= least_s / 2 && kernel.known_s < kernel.time_s;
 }
 
 /// Returns whether a time has a wrong unit or a misplaced decimal point.
@@ -114,20 +115,20 @@ std::size_t leave_out(std::vector<TimedKernel>& kernels) {
 }
 
 /// A single model, and the kernels that it was fitted to.
-struct AlikeFit {
+struct SingleFit {
     FoldedFit folded;
     std::vector<TimedKernel> taken;
 };
 
 /// Fits a single model to all kernels. Shapes in `folds` keep their folds.
-std::optional<AlikeFit> fit_alike(std::vector<TimedKernel> kernels, const FoldsOfShapes& folds = {}) {
+std::optional<SingleFit> fit_single(std::vector<TimedKernel> kernels, const FoldsOfShapes& folds = {}) {
     std::size_t left_out = leave_out(kernels);
-    if (kernels.size() < fewest_kernels) return std::nullopt;
+    if (kernels.size() < min_kernels) return std::nullopt;
     const KernelLaws terms = search_laws(thinned(all_of(kernels), enough));
     const std::size_t far =
         std::erase_if(kernels, [&](const auto& each) { return far_off(seconds_of(terms, each), each); });
     left_out += far;
-    if (kernels.size() < fewest_kernels) return std::nullopt;
+    if (kernels.size() < min_kernels) return std::nullopt;
     const Kernels taken = all_of(kernels);
     const bool done = far == 0 && taken.size() <= enough;
     const KernelLaws laws = rounded(done ? terms : search_near(terms, thinned(taken, plenty)));
@@ -139,7 +140,7 @@ std::optional<AlikeFit> fit_alike(std::vector<TimedKernel> kernels, const FoldsO
     all.fit.error_held_out = held_out[grain].error;
     all.fit.left_out = static_cast<std::int64_t>(left_out);
     describe(all.fit, taken);
-    return AlikeFit{std::move(all), std::move(kernels)};
+    return SingleFit{std::move(all), std::move(kernels)};
 }
 
 /// Returns the quantities by which the kernels may have separate models: heads or head size if all have heads, rows if
@@ -162,15 +163,15 @@ std::vector<BandsBy> bands_by(const std::vector<TimedKernel>& kernels) {
 /// by the matrix units. Models have particular head sizes, and libraries have kernels compiled for each of them, or for
 /// none.
 std::vector<double> band_limits(BandsBy by) {
-    if (by == BandsBy::heads) return {1, 32, LawInUse::unlimited};
-    if (by == BandsBy::n) return {64, 128, 192, 256, LawInUse::unlimited};
-    return {1, 8, 64, 512, LawInUse::unlimited};
+    if (by == BandsBy::heads) return {1, 32, AppliedLaw::unlimited};
+    if (by == BandsBy::n) return {64, 128, 192, 256, AppliedLaw::unlimited};
+    return {1, 8, 64, 512, AppliedLaw::unlimited};
 }
 
 /// The kernels of one band, and those above it over which its model is blended.
 struct Band {
     double above = 0;
-    double most = LawInUse::unlimited;
+    double most = AppliedLaw::unlimited;
     std::vector<TimedKernel> kernels{};
 
     [[nodiscard]] bool is_for(double size) const { return size > above && size <= most; }
@@ -192,7 +193,7 @@ std::vector<double> band_ends(const std::vector<TimedKernel>& kernels, BandsBy b
         ends.push_back(most);
         above = most;
     }
-    if (!ends.empty()) ends.back() = LawInUse::unlimited;
+    if (!ends.empty()) ends.back() = AppliedLaw::unlimited;
     return ends;
 }
 
@@ -203,7 +204,7 @@ std::vector<Band> bands_of(const std::vector<TimedKernel>& kernels, BandsBy by) 
     const std::vector<double> ends = band_ends(kernels, by);
     for (std::size_t i = 0; i < ends.size(); ++i) {
         Band band{above, ends[i]};
-        const double faded = faded_at(by, ends[i], i + 1 < ends.size() ? ends[i + 1] : LawInUse::unlimited);
+        const double faded = blend_end(by, ends[i], i + 1 < ends.size() ? ends[i + 1] : AppliedLaw::unlimited);
         for (const TimedKernel& kernel : kernels) {
             const double size = band_size(by, kernel.point);
             if (band.is_for(size) || (size > above && size < faded)) band.kernels.push_back(kernel);
@@ -215,7 +216,7 @@ std::vector<Band> bands_of(const std::vector<TimedKernel>& kernels, BandsBy by) 
 }
 
 void add_band(KernelFit& all, double most, const KernelFit& band) {
-    if (most < LawInUse::unlimited) {
+    if (most < AppliedLaw::unlimited) {
         all.bands.push_back({most, {band.law, band.factors}});
     } else {
         all.law = band.law;
@@ -234,7 +235,7 @@ std::optional<FoldedFit> fit_bands(const std::vector<TimedKernel>& kernels, Band
     for (KernelFit& without : all.without) without.by = by;
     std::vector<TimedKernel> taken;
     for (const Band& band : bands) {
-        const auto of_band = fit_alike(band.kernels, all.folds);
+        const auto of_band = fit_single(band.kernels, all.folds);
         if (!of_band) return std::nullopt;
         add_band(fit, band.most, of_band->folded.fit);
         for (std::size_t i = 0; i < kernel_folds; ++i) {
@@ -254,11 +255,12 @@ std::optional<FoldedFit> fit_bands(const std::vector<TimedKernel>& kernels, Band
 }
 
 /// Fits separate models. The model of the first kernels is that of all; the others are fitted to the remaining times.
-std::optional<FoldedFit> fit_apart(std::vector<TimedKernel> kernels, BandsBy by, const std::optional<AlikeFit>& alike) {
+std::optional<FoldedFit> fit_separately(std::vector<TimedKernel> kernels, BandsBy by,
+                                        const std::optional<SingleFit>& alike) {
     for (TimedKernel& kernel : kernels) {
         if (!kernel.first) continue;
         if (!alike) return std::nullopt;
-        kernel.before_s += seconds_of(*alike->folded.fit.first, *kernel.first);
+        kernel.known_s += seconds_of(*alike->folded.fit.first, *kernel.first);
         kernel.first.reset();
     }
     auto apart = fit_bands(kernels, by);
@@ -293,10 +295,10 @@ KernelFit corrected(const KernelFit& relative, const std::vector<SizedDeviation>
     };
     for (std::size_t i = 0; i < fit.bands.size(); ++i) {
         BandLaw& band = fit.bands[i];
-        const double next = i + 1 < fit.bands.size() ? fit.bands[i + 1].most : LawInUse::unlimited;
-        correct(band.sized.factors, faded_at(fit.by, band.most, next), band.most);
+        const double next = i + 1 < fit.bands.size() ? fit.bands[i + 1].most : AppliedLaw::unlimited;
+        correct(band.sized.factors, blend_end(fit.by, band.most, next), band.most);
     }
-    correct(fit.factors, LawInUse::unlimited, LawInUse::unlimited);
+    correct(fit.factors, AppliedLaw::unlimited, AppliedLaw::unlimited);
     return fit;
 }
 
@@ -304,11 +306,11 @@ KernelFit corrected(const KernelFit& relative, const std::vector<SizedDeviation>
 
 std::optional<FoldedFit> fit_kernels_in_folds(std::vector<TimedKernel> kernels) {
     const bool whole = takes_whole_cache(kernels);
-    const std::optional<AlikeFit> alike = fit_alike(kernels);
+    const std::optional<SingleFit> alike = fit_single(kernels);
     std::optional<FoldedFit> best;
     if (alike) best = alike->folded;
     for (const BandsBy by : bands_by(kernels)) {
-        std::optional<FoldedFit> apart = fit_apart(kernels, by, alike);
+        std::optional<FoldedFit> apart = fit_separately(kernels, by, alike);
         if (!apart) continue;
         // repeated measurements of published kernels deviate from their median by 4 to 6 %; the mean over the rows is
         // more accurate by the square root of their number
@@ -333,7 +335,7 @@ std::optional<KernelFit> fit_like(const FoldedFit& relative, std::vector<TimedKe
     left_out += std::erase_if(kernels, [&](const auto& each) { return far_off(seconds_of(relative.fit, each), each); });
     const bool products =
         std::all_of(kernels.begin(), kernels.end(), [](const auto& each) { return each.point.n > 0; });
-    if (kernels.size() < fewest_kernels || !products) return std::nullopt;
+    if (kernels.size() < min_kernels || !products) return std::nullopt;
     const Kernels taken = all_of(kernels);
     const auto folds = in_folds(taken, folds_of(taken, relative.folds));
     std::array<HeldOut, correction_grains.size()> held_out{};

@@ -11,7 +11,7 @@
 namespace roofline::core {
 
 /// The minimum number of measurements: a model has at least six parameters.
-inline constexpr std::size_t fewest_kernels = 8;
+inline constexpr std::size_t min_kernels = 8;
 
 /// Factor by which additional parameters must reduce the held-out error to be accepted.
 inline constexpr double worth = 0.97;
@@ -29,14 +29,14 @@ struct FoldedFit {
 /// spaced measurements determine the parameters, and 500 the terms; the errors are those on all measurements. Shape
 /// corrections are used if they reduce the held-out error by 3 %, on a grid of powers of four or, if that gives another
 /// 3 %, of two. The same applies to separate models of attention by heads or head size, and of other matmuls by rows,
-/// if each has enough measurements. Empty if fewer than fewest_kernels measurements are valid.
+/// if each has enough measurements. Empty if fewer than min_kernels measurements are valid.
 [[nodiscard]] std::optional<FoldedFit> fit_kernels_in_folds(std::vector<TimedKernel> kernels);
 [[nodiscard]] std::optional<KernelFit> fit_kernels(std::vector<TimedKernel> kernels);
 
 /// Fits shape corrections that adapt another model to these kernels: of another library on the same machine, or of the
 /// same library on a similar machine. Because libraries choose kernels in similar ways, this may be more accurate than
 /// a model fitted to few measurements. A held-out shape is also held out of the measurements of the other model. Empty
-/// if fewer than fewest_kernels measurements are valid, or if some are not matmuls.
+/// if fewer than min_kernels measurements are valid, or if some are not matmuls.
 [[nodiscard]] std::optional<KernelFit> fit_like(const FoldedFit& relative, std::vector<TimedKernel> kernels);
 
 }  // namespace roofline::core

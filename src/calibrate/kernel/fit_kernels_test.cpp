@@ -30,21 +30,21 @@ KernelPoint product_point(double m, double n, double k, double cores) {
     point.n = n;
     point.batch = 1;
     point.cores = cores;
-    point.sums_s = 8 * m * n / 1e12;  // partial results in f32, written and read
+    point.partial_sums_s = 8 * m * n / 1e12;  // partial results in f32, written and read
     return point;
 }
 
 /// One query of heads of size 128 over s keys with two bytes per element: 10 PFLOP/s, 1 TB/s, 100 cores.
 KernelPoint decode_point(double b, double s, double heads) {
     KernelPoint point{4 * b * heads * s * 128 / 10e15, 0, 0, 0, s};
-    point.shared_s = 2 * b * s * 128 * 2 / 1e12;
-    point.memory_s = point.shared_s + 2 * b * heads * 128 * 2 / 1e12;
+    point.shared_read_s = 2 * b * s * 128 * 2 / 1e12;
+    point.memory_s = point.shared_read_s + 2 * b * heads * 128 * 2 / 1e12;
     point.m = heads;
     point.n = 128;
     point.batch = b;
     point.heads = heads;
     point.cores = 100;
-    point.sums_s = 8 * b * heads * 128 / 1e12;
+    point.partial_sums_s = 8 * b * heads * 128 / 1e12;
     return point;
 }
 
@@ -185,7 +185,8 @@ TEST_CASE("attention has laws by the size of heads where held out rows are neare
     const auto point_of = [](double b, double s, double size) {
         KernelPoint point = decode_point(b, s, 4);
         point.n = size;
-        for (double* part : {&point.math_s, &point.memory_s, &point.shared_s, &point.sums_s}) *part *= size / 128;
+        for (double* part : {&point.math_s, &point.memory_s, &point.shared_read_s, &point.partial_sums_s})
+            *part *= size / 128;
         return point;
     };
     std::vector<TimedKernel> kernels;
@@ -272,15 +273,15 @@ TEST_CASE("products have laws by rows where held out rows are nearer with them")
     CHECK(apart->error_held_out < 0.01);
     CHECK(apart->rows == 13 * 7 * 3);
     const auto rows_of_law = [&](double m) {
-        const LawInUse used = law_for(*apart, product_point(m, 1024, 1024, 0));
+        const AppliedLaw used = law_for(*apart, product_point(m, 1024, 1024, 0));
         return std::pair(used.least, used.most);
     };
     CHECK(rows_of_law(1) == std::pair(1.0, 1.0));
     CHECK(rows_of_law(8) == std::pair(2.0, 8.0));
     CHECK(rows_of_law(9) == std::pair(9.0, 64.0));
-    CHECK(rows_of_law(513) == std::pair(513.0, LawInUse::unlimited));
+    CHECK(rows_of_law(513) == std::pair(513.0, AppliedLaw::unlimited));
     // several matmuls in one kernel, so that there is no single size
-    CHECK(rows_of_law(0) == std::pair(0.0, LawInUse::unlimited));
+    CHECK(rows_of_law(0) == std::pair(0.0, AppliedLaw::unlimited));
 
     std::vector<TimedKernel> quantised = timed(8, true);
     const auto behind = fit_kernels(quantised);
@@ -398,7 +399,7 @@ TEST_CASE("the time of kernels before is not the law's") {
     const KernelLaw law{3e-6, 2e-9, 0.9, 1, 0.7, 2};
     std::vector<TimedKernel> kernels = made_by(law);
     for (TimedKernel& kernel : kernels) {
-        kernel.before_s = 5e-6;
+        kernel.known_s = 5e-6;
         kernel.time_s += 5e-6;
     }
     const auto fit = fit_kernels(kernels);
@@ -493,7 +494,7 @@ TEST_CASE("the same kernel timed again is not what an error held out is measured
 
 TEST_CASE("too few kernels make no law") {
     std::vector<TimedKernel> kernels = made_by({3e-6, 0, 0.9, 1, 0.7, 2});
-    kernels.resize(fewest_kernels - 1);
+    kernels.resize(min_kernels - 1);
     CHECK_FALSE(fit_kernels(kernels));
     CHECK_FALSE(fit_kernels({}));
 }

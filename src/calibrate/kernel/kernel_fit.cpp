@@ -13,7 +13,7 @@ namespace {
 /// What a time implies for the shape corrections of its matmuls.
 SizedDeviation deviation_of(const KernelFit& fit, const TimedKernel& kernel) {
     SizedDeviation all;
-    double seconds = kernel.before_s;
+    double seconds = kernel.known_s;
     const auto add = [&](const KernelPoint& point) {
         const double own = seconds_of(fit, point);
         all.products.push_back({sizes_of(point_for(fit, point)), own});
@@ -30,7 +30,7 @@ SizedDeviation deviation_of(const KernelFit& fit, const TimedKernel& kernel) {
 
 }  // namespace
 
-ProductSizes asked_sizes(const KernelFit& fit, KernelPoint point) {
+ProductSizes sizes_for_ranges(const KernelFit& fit, KernelPoint point) {
     if (fit.whole && point.cache > 0) point.depth = point.cache;
     ProductSizes sizes = sizes_of(point);
     // The last matmul of attention's backward pass is another one: its columns are not those of a head, and it may sum
@@ -49,8 +49,8 @@ void widen_range(SizeRange& range, const SizeRange& other) {
 namespace {
 
 /// Includes the sizes of another kernel in the ranges. Files contain whole numbers.
-void widen(KernelFit& fit, const KernelPoint& point) {
-    const ProductSizes sizes = asked_sizes(fit, point);
+void include_sizes(KernelFit& fit, const KernelPoint& point) {
+    const ProductSizes sizes = sizes_for_ranges(fit, point);
     for (std::size_t i = 0; i < size_count; ++i) {
         if (sizes[i] > 0) widen_range(fit.ranges[i], {std::floor(sizes[i]), std::ceil(sizes[i])});
     }
@@ -73,8 +73,8 @@ KernelPoint in_parts(const KernelPoint& point, double deepest) {
     KernelPoint cut = point;
     cut.depth = deepest;
     cut.batch *= parts;
-    cut.memory_s += (parts - 1) * point.sums_s;
-    cut.sums_s *= parts;
+    cut.memory_s += (parts - 1) * point.partial_sums_s;
+    cut.partial_sums_s *= parts;
     return cut;
 }
 
@@ -90,7 +90,7 @@ KernelPoint point_for(const KernelFit& fit, KernelPoint point) {
     return seconds_of(law, cut) < seconds_of(law, point) ? cut : point;
 }
 
-LawInUse law_for(const KernelFit& fit, const KernelPoint& point) {
+AppliedLaw law_for(const KernelFit& fit, const KernelPoint& point) {
     const double size = band_size(fit.by, point);
     if (fit.bands.empty() || !(size > 0)) return {fit.law, fit.factors};
     double least = 1;
@@ -101,30 +101,30 @@ LawInUse law_for(const KernelFit& fit, const KernelPoint& point) {
     return {fit.law, fit.factors, least};
 }
 
-double faded_at(BandsBy by, double most, double next_most) {
+double blend_end(BandsBy by, double most, double next_most) {
     const double width = by == BandsBy::m ? 2 : 1.25;
     return std::min(width * most, next_most);
 }
 
-std::optional<FadingLaw> fading_law(const KernelFit& fit, const KernelPoint& point) {
+std::optional<BlendedLaw> blended_law(const KernelFit& fit, const KernelPoint& point) {
     if (fit.bands.empty()) return std::nullopt;
     const double size = band_size(fit.by, point);
     double least = 1;
     for (std::size_t i = 0; i < fit.bands.size(); ++i) {
         const BandLaw& band = fit.bands[i];
         if (size <= band.most) return std::nullopt;
-        const double next = i + 1 < fit.bands.size() ? fit.bands[i + 1].most : LawInUse::unlimited;
-        const double end = faded_at(fit.by, band.most, next);
+        const double next = i + 1 < fit.bands.size() ? fit.bands[i + 1].most : AppliedLaw::unlimited;
+        const double end = blend_end(fit.by, band.most, next);
         if (size < end) {
             const double share = std::log(end / size) / std::log(end / band.most);
-            return FadingLaw{{band.sized.law, band.sized.factors, least, band.most}, share};
+            return BlendedLaw{{band.sized.law, band.sized.factors, least, band.most}, share};
         }
         least = band.most + 1;
     }
     return std::nullopt;
 }
 
-double seconds_of(const LawInUse& used, const KernelPoint& point) {
+double seconds_of(const AppliedLaw& used, const KernelPoint& point) {
     const double seconds = seconds_of(used.law, point);
     if (used.factors.logs.empty()) return seconds;
     return std::max(seconds * factor_of(used.factors, point), std::min(seconds, bound_of(used.law, point)));
@@ -135,7 +135,7 @@ namespace {
 double seconds_within(const KernelFit& fit, const KernelPoint& point) {
     const KernelPoint taken = point_for(fit, point);
     const double seconds = seconds_of(law_for(fit, taken), taken);
-    const auto fading = fading_law(fit, taken);
+    const auto fading = blended_law(fit, taken);
     if (!fading || !(seconds > 0)) return seconds;
     return seconds * std::pow(seconds_of(fading->used, taken) / seconds, fading->share);
 }
@@ -194,8 +194,8 @@ void describe(KernelFit& fit, const TimedKernels& kernels) {
         fit.least_s = std::min(fit.least_s, kernel->time_s);
         fit.most_s = std::max(fit.most_s, kernel->time_s);
         of_bound += std::abs(bound_of(*kernel) - kernel->time_s) / kernel->time_s;
-        widen(fit, kernel->point);
-        for (const KernelPoint& point : kernel->more) widen(fit, point);
+        include_sizes(fit, kernel->point);
+        for (const KernelPoint& point : kernel->more) include_sizes(fit, point);
     }
     fit.error_fitted = sum_of_errors(fit, kernels) / rows;
     fit.error_of_bound = of_bound / rows;

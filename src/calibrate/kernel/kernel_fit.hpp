@@ -78,7 +78,7 @@ struct KernelFit {
 
 /// Returns the sizes that are compared with a fit's ranges: those of the kernel itself, before its depth is split by
 /// point_for(); 0 for a size that the kernel does not have.
-[[nodiscard]] ProductSizes asked_sizes(const KernelFit& fit, KernelPoint point);
+[[nodiscard]] ProductSizes sizes_for_ranges(const KernelFit& fit, KernelPoint point);
 /// Extends a range so that it contains the other.
 void widen_range(SizeRange& range, const SizeRange& other);
 
@@ -88,7 +88,7 @@ void widen_range(SizeRange& range, const SizeRange& other);
 [[nodiscard]] KernelPoint point_for(const KernelFit& fit, KernelPoint point);
 
 /// The model and the shape corrections that apply to a kernel's heads, columns or rows.
-struct LawInUse {
+struct AppliedLaw {
     const KernelLaw& law;
     const SizeFactors& factors;
     double least = 0;         ///< smallest size that it applies to; 0: any
@@ -96,23 +96,23 @@ struct LawInUse {
 
     static constexpr double unlimited = std::numeric_limits<double>::infinity();
 };
-[[nodiscard]] LawInUse law_for(const KernelFit& fit, const KernelPoint& point);
+[[nodiscard]] AppliedLaw law_for(const KernelFit& fit, const KernelPoint& point);
 
 /// Returns the size at which the model of a band has no more influence. Above the largest size of a band its model is
 /// blended into the next one, so that the time is continuous although the two were fitted to different kernels: over a
 /// factor of 2 for rows, and of 1.25 for heads and columns, since kernels are compiled for particular numbers of these.
 /// The blending ends at the largest size of the next band at the latest.
-[[nodiscard]] double faded_at(BandsBy by, double most, double next_most);
+[[nodiscard]] double blend_end(BandsBy by, double most, double next_most);
 /// The model of the band below that still influences a kernel.
-struct FadingLaw {
-    LawInUse used;
-    double share = 0;  ///< weight in the logarithm of the time: 1 at the largest size of its band, 0 at faded_at()
+struct BlendedLaw {
+    AppliedLaw used;
+    double share = 0;  ///< weight in the logarithm of the time: 1 at the largest size of its band, 0 at blend_end()
 };
-[[nodiscard]] std::optional<FadingLaw> fading_law(const KernelFit& fit, const KernelPoint& point);
+[[nodiscard]] std::optional<BlendedLaw> blended_law(const KernelFit& fit, const KernelPoint& point);
 
 /// Returns the seconds of a kernel, as returned by point_for(), by one model: its time with the shape correction, but
 /// not below its bound.
-[[nodiscard]] double seconds_of(const LawInUse& used, const KernelPoint& point);
+[[nodiscard]] double seconds_of(const AppliedLaw& used, const KernelPoint& point);
 
 /// Returns the seconds of a kernel by its model and by the one that is blended with it.
 [[nodiscard]] double seconds_of(const KernelFit& fit, const KernelPoint& point);
@@ -124,7 +124,7 @@ struct FadingLaw {
 [[nodiscard]] double error_of(const KernelFit& fit, const TimedKernel& kernel);
 [[nodiscard]] double sum_of_errors(const KernelFit& fit, const TimedKernels& kernels);
 
-/// Returns the lower bound of all kernels that were timed together, without `before_s`.
+/// Returns the lower bound of all kernels that were timed together, without `known_s`.
 [[nodiscard]] double bound_of(const TimedKernel& kernel);
 
 /// Sets the ranges of the measurements, and the errors of the fit and of the bound on them.

@@ -23,7 +23,7 @@ std::string operand_dtypes(const Program& local, const Op& product) {
 
 /// Returns whether a single row attends to others: a decode step. A row that attends only to itself is a prefill of one
 /// token.
-bool looks_back(const MaskedPlane& plane, const Sizes& sizes) {
+bool attends_to_others(const MaskedPlane& plane, const Sizes& sizes) {
     const auto columns = sizes.find(plane.columns);
     return mask_case(plane, sizes).rows == MaskCase::Rows::one && (columns == sizes.end() || columns->second > 1);
 }
@@ -34,7 +34,7 @@ bool masks(const Program& local, const KernelWork& kernel) {
         return std::any_of(statement->ops.begin(), statement->ops.end(), [&](const Op& op) {
             const auto& planes = local.values[op.output.value].masks;
             return std::any_of(planes.begin(), planes.end(),
-                               [&](const MaskedPlane& plane) { return !looks_back(plane, local.sizes); });
+                               [&](const MaskedPlane& plane) { return !attends_to_others(plane, local.sizes); });
         });
     });
 }
@@ -89,7 +89,7 @@ bool multiplies(const Block& block, ValueId value) {
 }
 
 /// A library that quantizes for a matmul also computes the scales; in a conversion alone they are given.
-bool for_product(const Program& local, const KernelWork& kernel) {
+bool feeds_matmul(const Program& local, const KernelWork& kernel) {
     return std::any_of(kernel.statements.begin(), kernel.statements.end(), [&](const Statement* statement) {
         return std::any_of(statement->ops.begin(), statement->ops.end(),
                            [&](const Op& op) { return multiplies(local.body, op.output.value); });
@@ -253,7 +253,8 @@ KernelKey kernel_key(const Program& local, const KernelWork& kernel) {
         key.kind = KernelKind::latent_attention;
     if (key.kind == KernelKind::elementwise) {
         const auto narrow = quantised_dtype(local, kernel);
-        if (narrow && for_product(local, kernel)) return {KernelKind::quantisation, std::string(name(*narrow)), "", ""};
+        if (narrow && feeds_matmul(local, kernel))
+            return {KernelKind::quantisation, std::string(name(*narrow)), "", ""};
     }
     if (info(key.kind).family == KernelFamily::rows) return key;
     for (const Statement* statement : kernel.statements) {

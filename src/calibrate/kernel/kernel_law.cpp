@@ -15,9 +15,9 @@ struct TileSize {
 // typical tiles of libraries for small, medium and large results; more sizes do not reduce the error of any table
 constexpr std::array<TileSize, 3> tile_sizes{{{64, 64}, {128, 128}, {128, 256}}};
 constexpr std::array<double, 9> splits_of_depth{1, 2, 3, 4, 6, 8, 12, 16, 32};
-constexpr double least_depth = 64;  // of a split; a shorter one takes as long
+constexpr double min_split_depth = 64;  // of a split; a shorter one takes as long
 
-static_assert(tile_sizes.size() * splits_of_depth.size() == most_tilings);
+static_assert(tile_sizes.size() * splits_of_depth.size() == max_tilings);
 
 bool can_tile(const KernelPoint& point) { return point.m > 0 && point.n > 0 && point.batch > 0 && point.cores > 0; }
 
@@ -44,7 +44,7 @@ Tiling cut(const KernelPoint& point, const Tiles& all, double splits) {
     const double tiles = all.tiles * splits;
     const double waves = std::ceil(tiles / point.cores);
     // continuous at the depths where the maximum number of splits changes
-    const double part = splits > 1 ? std::max(1 / splits, least_depth / point.depth) : 1;
+    const double part = splits > 1 ? std::max(1 / splits, min_split_depth / point.depth) : 1;
     return {all.size.rows, all.size.columns, splits, waves, tiles, point.math_s * waves * all.wave * part, part};
 }
 
@@ -127,26 +127,26 @@ private:
 };
 
 /// What all tilings of a point have in common.
-struct Uncut {
+struct TilingInvariants {
     const KernelLaw& law;
     const KernelPoint& point;
     double ramp_s = 0;  ///< of the depth in one split
     double rows_s = 0;
-    double wave_s = 0;    ///< waves that do not overlap
-    double slowdown = 1;  ///< of the matmul time
-    double drawn_s = 0;   ///< memory time that is stretched if there are few tiles
+    double wave_s = 0;          ///< waves that do not overlap
+    double slowdown = 1;        ///< of the matmul time
+    double drawn_memory_s = 0;  ///< memory time that is stretched if there are few tiles
     Parts parts{};
 
-    Uncut(const KernelLaw& by, const KernelPoint& of) : law(by), point(of) {
+    TilingInvariants(const KernelLaw& by, const KernelPoint& of) : law(by), point(of) {
         const double write = law.write > 0 ? law.write : law.memory;
         const double cached = cached_share(law, point);
         ramp_s = law.ramp_s * point.depth;
         rows_s = law.row_s * rows_of_core(point);
         wave_s = law.hidden ? 0 : law.wave_s;
         slowdown = 1 / law.math;
-        drawn_s = (1 - cached) * ((point.memory_s - point.write_s) / law.memory + point.write_s / write) +
-                  cached * point.memory_s / law.cache;
-        parts = {point.math_s * slowdown, point.vector_s / law.vector, drawn_s + point.again_s / law.reread,
+        drawn_memory_s = (1 - cached) * ((point.memory_s - point.write_s) / law.memory + point.write_s / write) +
+                         cached * point.memory_s / law.cache;
+        parts = {point.math_s * slowdown, point.vector_s / law.vector, drawn_memory_s + point.reread_s / law.reread,
                  point.other_s};
     }
 
@@ -162,8 +162,8 @@ struct Uncut {
     [[nodiscard]] Parts cut(const Tiling& tiling) const {
         Parts cut = parts;
         cut[0] = math(tiling);
-        cut[2] += drawn_s * (stretch_of(law, point, tiling) - 1);
-        if (tiling.splits > 1) cut[2] += tiling.splits * point.sums_s / law.partial;
+        cut[2] += drawn_memory_s * (stretch_of(law, point, tiling) - 1);
+        if (tiling.splits > 1) cut[2] += tiling.splits * point.partial_sums_s / law.partial;
         if (law.hidden) cut[3] += law.wave_s * tiling.waves;
         return cut;
     }
@@ -177,21 +177,21 @@ double seconds_at(const KernelLaw& law, const KernelPoint& point) {
 
 }  // namespace
 
-bool heads_apart(const KernelLaw& law, const KernelPoint& point) {
-    return law.share > 0 && point.heads > law.share && point.shared_s > 0;
+bool needs_separate_heads(const KernelLaw& law, const KernelPoint& point) {
+    return law.share > 0 && point.heads > law.share && point.shared_read_s > 0;
 }
 
-KernelPoint apart(const KernelPoint& point) {
+KernelPoint separate_heads(const KernelPoint& point) {
     KernelPoint each = point;
     each.m /= point.heads;
     each.batch *= point.heads;
-    each.again_s = point.shared_s * (point.heads - 1);
+    each.reread_s = point.shared_read_s * (point.heads - 1);
     each.heads = 1;
     return each;
 }
 
-KernelPoint apart(const KernelLaw& law, const KernelPoint& point) {
-    return heads_apart(law, point) ? apart(point) : point;
+KernelPoint separate_heads(const KernelLaw& law, const KernelPoint& point) {
+    return needs_separate_heads(law, point) ? separate_heads(point) : point;
 }
 
 double cached_share(const KernelLaw& law, const KernelPoint& point) {
@@ -203,11 +203,11 @@ double cached_share(const KernelLaw& law, const KernelPoint& point) {
 }
 
 double overhead_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
-    return Uncut(law, point).overhead(tiling);
+    return TilingInvariants(law, point).overhead(tiling);
 }
 
 Parts parts_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
-    return Uncut(law, point).cut(tiling);
+    return TilingInvariants(law, point).cut(tiling);
 }
 
 double norm_of(const Parts& parts, double p) { return norm_from(parts, longest_of(parts), p).norm; }
@@ -248,21 +248,21 @@ Tilings tilings_of(const KernelPoint& point) {
         const Tiles tiles = tiles_of(point, size);
         for (const double splits : splits_of_depth) {
             tilings.each[tilings.count++] = cut(point, tiles, splits);
-            if (point.depth <= splits * least_depth) break;  // further splits would not be shorter
+            if (point.depth <= splits * min_split_depth) break;  // further splits would not be shorter
         }
     }
     return tilings;
 }
 
 TilingTime cheapest(const KernelLaw& law, const KernelPoint& point, std::span<const Tiling> tilings, std::size_t near) {
-    const Uncut uncut(law, point);
+    const TilingInvariants uncut(law, point);
     const auto time_of = [&](std::size_t index, const Parts& parts) -> TilingTime {
         return {index, uncut.overhead(tilings[index]), parts, norm_from(parts, longest_of(parts), law.p)};
     };
     TilingTime best = time_of(near, uncut.cut(tilings[near]));
     if (tilings.size() == 1) return best;
     // most tilings are excluded before all of their parts are known, because a norm is at least its longest part
-    std::array<double, most_tilings> at_least{};
+    std::array<double, max_tilings> at_least{};
     for (std::size_t i = 0; i < tilings.size(); ++i) at_least[i] = uncut.overhead(tilings[i]) + uncut.math(tilings[i]);
     at_least[near] = std::numeric_limits<double>::infinity();
     double least = best.seconds();
@@ -290,7 +290,7 @@ Tiling tiling_of(const KernelLaw& law, const KernelPoint& point) {
 }
 
 double seconds_of(const KernelLaw& law, const KernelPoint& point) {
-    return heads_apart(law, point) ? seconds_at(law, apart(point)) : seconds_at(law, point);
+    return needs_separate_heads(law, point) ? seconds_at(law, separate_heads(point)) : seconds_at(law, point);
 }
 
 }  // namespace roofline::core

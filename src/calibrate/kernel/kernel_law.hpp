@@ -22,21 +22,22 @@ struct KernelPoint {
     double write_s = 0;   ///< part of memory_s for writes
     double fill = 0;      ///< traffic of the whole program over the capacity of the largest cache; 0: no cache is known
     // of the only matmul, or in attention of the last one, of probabilities and values; 0 if there is none
-    double m = 0;       ///< rows of the result
-    double n = 0;       ///< columns of the result
-    double batch = 0;   ///< number of matmuls of this size
-    double sums_s = 0;  ///< time to write and read one set of partial results with 4 bytes per element in main memory
-    double cores = 0;   ///< number of cores that tiles are distributed over; 0: unknown
+    double m = 0;      ///< rows of the result
+    double n = 0;      ///< columns of the result
+    double batch = 0;  ///< number of matmuls of this size
+    double partial_sums_s =
+        0;             ///< time to write and read one set of partial results with 4 bytes per element in main memory
+    double cores = 0;  ///< number of cores that tiles are distributed over; 0: unknown
     double memory_Bps = 0;  ///< rate of main memory; 0: unknown
     double rows = 0;        ///< of a kernel without matmuls: all dimensions but the last of its tensor
     double columns = 0;     ///< the last dimension
     // of attention
-    bool whole_rows = false;  ///< a core computes whole rows of the result, with any number of columns
-    double heads = 0;         ///< query heads with the same keys and values, a factor of m; 0: unknown
-    double shared_s = 0;      ///< part of memory_s for these keys and values
-    double cache = 0;    ///< length of the KV cache of which the depth is a window; 0: the depth is the whole cache
-    double keys = 0;     ///< of a backward pass that also sums over heads: the depth without these; 0: the depth
-    double again_s = 0;  ///< time in main memory if every further head reads keys and values again: apart()
+    bool whole_rows = false;   ///< a core computes whole rows of the result, with any number of columns
+    double heads = 0;          ///< query heads with the same keys and values, a factor of m; 0: unknown
+    double shared_read_s = 0;  ///< part of memory_s for these keys and values
+    double cache = 0;     ///< length of the KV cache of which the depth is a window; 0: the depth is the whole cache
+    double keys = 0;      ///< of a backward pass that also sums over heads: the depth without these; 0: the depth
+    double reread_s = 0;  ///< time in main memory if every further head reads keys and values again: separate_heads()
 
     bool operator==(const KernelPoint&) const = default;
 };
@@ -57,19 +58,19 @@ struct Tiling {
 
 /// Returns whether more heads have the same keys and values than share one read of them in the model. False in a
 /// backward pass, because the bytes of keys and values are not known there.
-[[nodiscard]] bool heads_apart(const KernelLaw& law, const KernelPoint& point);
+[[nodiscard]] bool needs_separate_heads(const KernelLaw& law, const KernelPoint& point);
 
 /// Returns the point with each head as a separate matmul that reads keys and values again.
-[[nodiscard]] KernelPoint apart(const KernelPoint& point);
+[[nodiscard]] KernelPoint separate_heads(const KernelPoint& point);
 
 /// Returns the point as the model processes it, with heads separate or together. The functions below that take a tiling
 /// require such a point.
-[[nodiscard]] KernelPoint apart(const KernelLaw& law, const KernelPoint& point);
+[[nodiscard]] KernelPoint separate_heads(const KernelLaw& law, const KernelPoint& point);
 
 /// Returns all tilings of a matmul; none for other kernels. They do not depend on the model's parameters.
-inline constexpr std::size_t most_tilings = 27;
+inline constexpr std::size_t max_tilings = 27;
 struct Tilings {
-    std::array<Tiling, most_tilings> each;
+    std::array<Tiling, max_tilings> each;
     std::size_t count = 0;
 
     [[nodiscard]] operator std::span<const Tiling>() const { return {each.data(), count}; }

@@ -78,10 +78,10 @@ TEST_CASE("tiles come in whole waves, and the depth is split where that is cheap
     std::swap(point.m, point.n);
     CHECK(seconds_of(law, point) == approx(12.56e-6));
     // no splits if partial results take longer than the whole ramp
-    point.sums_s = 20e-6;
+    point.partial_sums_s = 20e-6;
     CHECK(tiling_of(law, point).splits == 1);
     // a depth of 100 does not have two splits of 64
-    point.sums_s = 0;
+    point.partial_sums_s = 0;
     point.depth = 100;
     CHECK(tiling_of(law, point).splits == 1);
 }
@@ -192,18 +192,18 @@ TEST_CASE("heads beyond those that share keys read them again, each in tiles of 
     point.batch = 2;
     point.cores = 8;
     point.heads = 96;
-    point.shared_s = 8e-6;
+    point.shared_read_s = 8e-6;
     KernelLaw law;
     law.reread = 4;
     CHECK(seconds_of(law, point) == approx(10e-6));
     law.share = 96;
-    CHECK(apart(law, point) == point);
+    CHECK(separate_heads(law, point) == point);
     law.share = 32;  // 95 heads read 8 us at four times the rate
     CHECK(seconds_of(law, point) == approx(10e-6 + 95 * 8e-6 / 4));
-    const KernelPoint each = apart(law, point);
+    const KernelPoint each = separate_heads(law, point);
     CHECK(each.m == 1);
     CHECK(each.batch == 192);
-    CHECK(apart(law, each) == each);
+    CHECK(separate_heads(law, each) == each);
     // 192 tiles on 8 cores are 24 waves, instead of 2 x 2 tiles in one
     law.tiled = true;
     law.wave_s = 1e-6;
@@ -214,8 +214,8 @@ TEST_CASE("heads beyond those that share keys read them again, each in tiles of 
     point.m = 4 * 64;
     point.heads = 4;
     law.share = 1;
-    CHECK(apart(law, point).m == 64);
-    CHECK(apart(law, point).batch == 8);
+    CHECK(separate_heads(law, point).m == 64);
+    CHECK(separate_heads(law, point).batch == 8);
 }
 
 TEST_CASE("rows cost what a core takes for each of its own") {
@@ -262,7 +262,7 @@ TEST_CASE("the cheapest tiling is that of all tried in turn, wherever the search
         for (const double m : {1.0, 100.0, 700.0, 5000.0}) {
             for (const double k : {100.0, 3000.0, 20000.0}) {
                 KernelPoint point{m * k * 1e-11, 0, (m + 500) * k * 1e-12, 2e-6, k};
-                point.sums_s = m * 2e-9;
+                point.partial_sums_s = m * 2e-9;
                 point.m = m;
                 point.n = 500;
                 point.batch = 1;

@@ -40,16 +40,16 @@ struct NearMachine {
 
 }  // namespace
 
-double unlikeness(const Machine& a, const Machine& b) {
+double machine_distance(const Machine& a, const Machine& b) {
     if (!comparable(a, b)) return never;
     const double years = a.year > 0 && b.year > 0 ? std::abs(a.year - b.year) : 0;  // measured machines have no year
     return years + doublings(matrix_rate(a), matrix_rate(b)) + doublings(memory_rate(a), memory_rate(b)) +
            doublings(static_cast<double>(a.cores), static_cast<double>(b.cores));
 }
 
-const std::vector<std::string>& Calibrations::likest(const Machine& machine) {
-    const auto known = likest_.find(machine.id);
-    if (known != likest_.end()) return known->second;
+const std::vector<std::string>& Calibrations::most_similar_machines(const Machine& machine) {
+    const auto known = most_similar_machines_.find(machine.id);
+    if (known != most_similar_machines_.end()) return known->second;
     std::vector<NearMachine> candidates;
     for (const std::string& id : machines()) {
         if (id == machine.id) continue;
@@ -58,47 +58,47 @@ const std::vector<std::string>& Calibrations::likest(const Machine& machine) {
         if (!identity || !comparable(machine, *identity)) continue;
         const auto other = find_machine(id);
         if (!other) continue;
-        const double unlike = unlikeness(machine, *other);
+        const double unlike = machine_distance(machine, *other);
         if (unlike < never) candidates.push_back({unlike, id});
     }
     std::sort(candidates.begin(), candidates.end(), [](const NearMachine& a, const NearMachine& b) {
         return a.unlike != b.unlike ? a.unlike < b.unlike : a.machine < b.machine;
     });
-    std::vector<std::string>& ids = likest_[machine.id];
+    std::vector<std::string>& ids = most_similar_machines_[machine.id];
     for (NearMachine& each : candidates) ids.push_back(std::move(each.machine));
     return ids;
 }
 
-CarriedKernel carried_kernel(Calibrations& calibrations, const Machine& machine, const KernelKey& key,
-                             const std::string& software) {
-    for (const std::string& id : calibrations.likest(machine)) {
+TransferredKernel transferred_kernel(Calibrations& calibrations, const Machine& machine, const KernelKey& key,
+                                     const std::string& software) {
+    for (const std::string& id : calibrations.most_similar_machines(machine)) {
         const CalibratedKernel* law = choose_kernel(calibrations, id, key, software);
-        if (law != nullptr && !of_host(law->key)) return {law, id};
+        if (law != nullptr && !launched_by_host(law->key)) return {law, id};
     }
     return {};
 }
 
-void measure_carrying(std::vector<Calibration>& all, const std::vector<KernelSample>& samples) {
+void measure_transfer_errors(std::vector<Calibration>& all, const std::vector<KernelSample>& samples) {
     Calibrations calibrations{all};
-    struct Carried {
-        CarriedKernel kernel;
+    struct TransferErrors {
+        TransferredKernel kernel;
         double sum = 0;
         double rows = 0;
     };
-    std::map<std::tuple<std::string, KernelKey>, Carried> carried;
+    std::map<std::tuple<std::string, KernelKey>, TransferErrors> carried;
     for (const KernelSample& sample : samples) {
         const auto [at, added] = carried.try_emplace({sample.machine, sample.key});
-        Carried& each = at->second;
+        TransferErrors& each = at->second;
         if (added) {
             const auto machine = find_machine(sample.machine);
             if (machine && machine->id == sample.machine) {
-                each.kernel = carried_kernel(calibrations, *machine, sample.key, sample.key.software);
+                each.kernel = transferred_kernel(calibrations, *machine, sample.key, sample.key.software);
             }
         }
         const Calibration* own = calibrations.find(sample.machine);
         if (each.kernel.law == nullptr || own == nullptr) continue;
         TimedKernel timed = sample.timed;
-        timed.before_s = seconds_before(sample, own);
+        timed.known_s = seconds_before(sample, own);
         const double error = error_of(each.kernel.law->fit, timed);
         if (error > 30) continue;  // a wrong unit; the fit excludes it, too
         each.sum += error;

@@ -13,10 +13,10 @@ namespace roofline::core {
 /// Returns a measure of the difference between two machines: the difference of their years, if both are known (measured
 /// machines have none), plus the absolute log2 ratios of their matmul rates, memory bandwidths and numbers of cores.
 /// Infinite for different vendors or kinds, whose kernels have different authors.
-[[nodiscard]] double unlikeness(const Machine& a, const Machine& b);
+[[nodiscard]] double machine_distance(const Machine& a, const Machine& b);
 
 /// A model and the machine that it was fitted on.
-struct CarriedKernel {
+struct TransferredKernel {
     const CalibratedKernel* law = nullptr;  ///< null if no other machine has one
     std::string machine;                    ///< id of the machine
 };
@@ -24,11 +24,11 @@ struct CarriedKernel {
 /// Returns the model for such kernels, with the same dtype or for any dtype, of the nearest other machine of the
 /// catalogue. Its parameters are fractions of rates, so that the times follow the rates of `machine`. Models of kernels
 /// that a host launched one by one are not transferred.
-[[nodiscard]] CarriedKernel carried_kernel(Calibrations& calibrations, const Machine& machine, const KernelKey& key,
-                                           const std::string& software);
+[[nodiscard]] TransferredKernel transferred_kernel(Calibrations& calibrations, const Machine& machine,
+                                                   const KernelKey& key, const std::string& software);
 
-/// Sets error_carried of all kernel models: the error on the samples of the model that carried_kernel() transfers from
+/// Sets error_carried of all kernel models: the error on the samples of the model that transferred_kernel() transfers from
 /// the other machines. It stays empty if there is none, and for machines outside of the catalogue.
-void measure_carrying(std::vector<Calibration>& all, const std::vector<KernelSample>& samples);
+void measure_transfer_errors(std::vector<Calibration>& all, const std::vector<KernelSample>& samples);
 
 }  // namespace roofline::core

@@ -20,12 +20,12 @@ TEST_CASE("a measured machine, which has no year, is like the machine that it is
         if (level.id == "hbm") level.bandwidth.value->value *= 0.9;
     }
     // by hand: log2(1 / 0.8) + log2(1 / 0.9)
-    CHECK(unlikeness(measured, *h200) == approx(0.4739).epsilon(0.001));
+    CHECK(machine_distance(measured, *h200) == approx(0.4739).epsilon(0.001));
     for (const char* other : {"a100-sxm4-80", "h100-sxm", "b200"}) {
         CAPTURE(other);
         const auto machine = find_machine(other);
         REQUIRE(machine);
-        CHECK(unlikeness(measured, *h200) < unlikeness(measured, *machine));
-        CHECK(unlikeness(*h200, *machine) > std::abs(h200->year - machine->year));
+        CHECK(machine_distance(measured, *h200) < machine_distance(measured, *machine));
+        CHECK(machine_distance(*h200, *machine) > std::abs(h200->year - machine->year));
     }
 }

@@ -11,9 +11,9 @@ namespace roofline::core {
 
 namespace {
 
-double loss_of(const KernelLaw& law, CutKernels kernels) {
+double loss_of(const KernelLaw& law, TiledKernels kernels) {
     double loss = 0;
-    for (const CutKernel& kernel : kernels) {
+    for (const TiledKernel& kernel : kernels) {
         loss += std::abs(std::log(seconds_behind(law, *kernel.timed) / kernel.timed->time_s));
     }
     return loss;
@@ -33,11 +33,11 @@ constexpr StepLimits from_near{2, 12};
 constexpr StepLimits few{5, 5};  // sufficient to compare values of p
 
 /// The steps converge: all remaining ones together reduce the loss by at most this factor times the last reduction.
-constexpr double left_to_gain = 8;
+constexpr double remaining_gain_factor = 8;
 
 /// Returns the best model with the terms and p of the start. Stops early if further steps cannot reduce the loss below
 /// `below`.
-LawSearch settled(KernelLaw law, CutKernels kernels, StepLimits steps = {}, double below = infinity) {
+LawSearch settled(KernelLaw law, TiledKernels kernels, StepLimits steps = {}, double below = infinity) {
     LawSearch best;
     double previous = infinity;
     for (int i = 0; i <= steps.most; ++i) {
@@ -45,7 +45,7 @@ LawSearch settled(KernelLaw law, CutKernels kernels, StepLimits steps = {}, doub
         if (step.loss < best.loss) best = {law, step.loss};
         if (i >= steps.least && step.loss > previous * 0.9995) break;
         const double gain = std::max(previous - step.loss, 0.0);
-        if (best.loss - left_to_gain * gain > below) break;
+        if (best.loss - remaining_gain_factor * gain > below) break;
         previous = std::min(previous, step.loss);
         law = step.next;
     }
@@ -55,20 +55,20 @@ LawSearch settled(KernelLaw law, CutKernels kernels, StepLimits steps = {}, doub
 double inverse_of(const KernelLaw& law) { return std::isinf(law.p) ? 0 : 1 / law.p; }
 
 /// The search uses 1/p: 0 is the maximum, 1 the sum.
-LawSearch settled_at(double inverse, KernelLaw start, CutKernels kernels, StepLimits steps, double below) {
+LawSearch settled_at(double inverse, KernelLaw start, TiledKernels kernels, StepLimits steps, double below) {
     start.p = inverse > 0 ? 1 / inverse : infinity;
     return settled(start, kernels, steps, below);
 }
 
 /// Smallest relevant change of the loss: a hundredth of a percent per measurement.
-double noticed(CutKernels kernels) { return 1e-4 * static_cast<double>(kernels.size()); }
+double noticeable_loss(TiledKernels kernels) { return 1e-4 * static_cast<double>(kernels.size()); }
 
-void refine_p(LawSearch& best, CutKernels kernels, double first_step) {
+void refine_p(LawSearch& best, TiledKernels kernels, double first_step) {
     for (double step = first_step; step > 0.02; step /= 2) {
         const double middle = inverse_of(best.law);
         for (const double inverse : {std::abs(middle - step) < 1e-9 ? 0 : middle - step, middle + step}) {
             if (inverse < 0 || inverse > 1) continue;
-            const double below = best.loss - noticed(kernels);
+            const double below = best.loss - noticeable_loss(kernels);
             const LawSearch next = settled_at(inverse, best.law, kernels, from_near, below);
             if (next.loss < below) {
                 best = next;
@@ -79,40 +79,41 @@ void refine_p(LawSearch& best, CutKernels kernels, double first_step) {
 }
 
 /// A quick evaluation of a p overestimates the loss by at most this factor; otherwise the p is not the best.
-constexpr double quick_look = 1.5;
+constexpr double quick_loss_margin = 1.5;
 /// The loss after convergence is lower by at most this factor.
-constexpr double right_p = 1.25;
+constexpr double settled_loss_margin = 1.25;
 
 /// Returns the best model from a start, with less effort if its loss cannot fall below `below`.
-LawSearch search_from(const KernelLaw& start, CutKernels kernels, double below = infinity) {
+LawSearch search_from(const KernelLaw& start, TiledKernels kernels, double below = infinity) {
     LawSearch best;
     for (int tenth = 0; tenth <= 10; tenth += 2) {
-        const double better = best.loss - noticed(kernels);
-        const LawSearch next = settled_at(tenth / 10.0, start, kernels, few, std::min(better, quick_look * below));
+        const double better = best.loss - noticeable_loss(kernels);
+        const LawSearch next =
+            settled_at(tenth / 10.0, start, kernels, few, std::min(better, quick_loss_margin * below));
         if (next.loss < better) best = next;
     }
-    if (best.loss > quick_look * below) return best;
-    best = settled(best.law, kernels, {}, right_p * below);
-    if (best.loss < right_p * below) refine_p(best, kernels, 0.1);
+    if (best.loss > quick_loss_margin * below) return best;
+    best = settled(best.law, kernels, {}, settled_loss_margin * below);
+    if (best.loss < settled_loss_margin * below) refine_p(best, kernels, 0.1);
     return best;
 }
 
 /// Returns the loss below which a term is accepted that must gain `per_mille` per mille per measurement.
-double worth_below(const LawSearch& best, CutKernels kernels, double per_mille = 1) {
-    return best.loss - 10 * per_mille * noticed(kernels);
+double worth_below(const LawSearch& best, TiledKernels kernels, double per_mille = 1) {
+    return best.loss - 10 * per_mille * noticeable_loss(kernels);
 }
 
-void take_if_worth(LawSearch& best, const LawSearch& next, CutKernels kernels, double per_mille = 1) {
+void take_if_worth(LawSearch& best, const LawSearch& next, TiledKernels kernels, double per_mille = 1) {
     if (next.loss < worth_below(best, kernels, per_mille)) best = next;
 }
 
-void search_if_worth(LawSearch& best, const KernelLaw& start, CutKernels kernels, double per_mille = 1) {
+void search_if_worth(LawSearch& best, const KernelLaw& start, TiledKernels kernels, double per_mille = 1) {
     take_if_worth(best, search_from(start, kernels, worth_below(best, kernels, per_mille)), kernels, per_mille);
 }
 
 constexpr double half_per_cent = 5;  // gain that is required for terms that change how the kernel works, in per mille
 
-bool any_of(CutKernels kernels, double KernelPoint::* part, double above) {
+bool any_of(TiledKernels kernels, double KernelPoint::* part, double above) {
     return std::any_of(kernels.begin(), kernels.end(),
                        [&](const auto& each) { return each.timed->point.*part > above; });
 }
@@ -120,7 +121,7 @@ bool any_of(CutKernels kernels, double KernelPoint::* part, double above) {
 /// Returns the best of some values of a parameter that least squares do not determine, or the given model if none is
 /// better.
 LawSearch best_value(const LawSearch& from, double KernelLaw::* constant, const std::vector<double>& values,
-                     CutKernels kernels) {
+                     TiledKernels kernels) {
     LawSearch best = from;
     for (const double value : values) {
         KernelLaw law = from.law;
@@ -134,7 +135,7 @@ LawSearch best_value(const LawSearch& from, double KernelLaw::* constant, const 
 /// Replaces the best model by the best of some values of a parameter, with p refined, if that is a sufficient
 /// improvement.
 void take_value_if_worth(LawSearch& best, const LawSearch& from, double KernelLaw::* constant,
-                         const std::vector<double>& values, CutKernels kernels) {
+                         const std::vector<double>& values, TiledKernels kernels) {
     LawSearch next = best_value(from, constant, values, kernels);
     if (!(next.loss < from.loss)) return;
     refine_p(next, kernels, 0.05);
@@ -143,8 +144,8 @@ void take_value_if_worth(LawSearch& best, const LawSearch& from, double KernelLa
 
 /// Returns candidates for core_Bps: the rates at which one half, or other fractions, of the cores achieve the full
 /// memory rate of the machine that was measured. Empty if its memory rate or number of cores is unknown.
-std::vector<double> core_rates(CutKernels kernels) {
-    const auto known = std::find_if(kernels.begin(), kernels.end(), [](const CutKernel& each) {
+std::vector<double> core_rates(TiledKernels kernels) {
+    const auto known = std::find_if(kernels.begin(), kernels.end(), [](const TiledKernel& each) {
         return each.timed->point.memory_Bps > 0 && each.timed->point.cores > 0;
     });
     if (known == kernels.end()) return {};
@@ -158,7 +159,7 @@ std::vector<double> core_rates(CutKernels kernels) {
 
 /// Searches for tiles, the number of heads that share keys, and the dependence of the memory rate on the number of
 /// tiles. Each search starts anew, because the parameters of a model without the term are not a good start.
-LawSearch search_tiles(const KernelLaw& uncut, CutKernels kernels) {
+LawSearch search_tiles(const KernelLaw& uncut, TiledKernels kernels) {
     LawSearch best;
     KernelLaw start = uncut;
     start.tiled = true;
@@ -168,7 +169,7 @@ LawSearch search_tiles(const KernelLaw& uncut, CutKernels kernels) {
     start.partial = 4;
     LawSearch tiled = search_from(start, kernels);
     best = tiled;
-    const double as_good = best.loss + 10 * noticed(kernels);
+    const double as_good = best.loss + 10 * noticeable_loss(kernels);
     const LawSearch whole = search_from(uncut, kernels, as_good);
     if (whole.loss < as_good) best = whole;
     if (any_of(kernels, &KernelPoint::heads, 1)) {
@@ -199,7 +200,7 @@ LawSearch search_tiles(const KernelLaw& uncut, CutKernels kernels) {
     return best;
 }
 
-KernelLaw search_law(CutKernels kernels) {
+KernelLaw search_law(TiledKernels kernels) {
     const KernelLaw start{1e-6, 0, 0.8, 0.8, 0.8, 2};
     LawSearch best = any_of(kernels, &KernelPoint::m, 0) ? search_tiles(start, kernels) : search_from(start, kernels);
     if (any_of(kernels, &KernelPoint::rows, 1)) {
@@ -217,37 +218,37 @@ KernelLaw search_law(CutKernels kernels) {
     return best.law;
 }
 
-KernelLaw near(const KernelLaw& law, CutKernels kernels) {
+KernelLaw near(const KernelLaw& law, TiledKernels kernels) {
     LawSearch best = settled(law, kernels, from_near);
     refine_p(best, kernels, 0.025);
     return best.law;
 }
 
 /// Two kernels in each time, fitted alternately: each to what the other's model leaves of the time.
-class Turns {
+class AlternatingTimes {
 public:
-    explicit Turns(const TimedKernels& kernels) {
+    explicit AlternatingTimes(const TimedKernels& kernels) {
         for (const TimedKernel* kernel : kernels) {
             firsts_.push_back({*kernel->first, kernel->time_s});
             lasts_.push_back(*kernel);
         }
-        cut_firsts_ = cut_all(all_of(firsts_));
-        cut_lasts_ = cut_all(all_of(lasts_));
+        cut_firsts_ = tile_all(all_of(firsts_));
+        cut_lasts_ = tile_all(all_of(lasts_));
     }
 
     // the tilings refer to the members
-    Turns(const Turns&) = delete;
-    Turns& operator=(const Turns&) = delete;
+    AlternatingTimes(const AlternatingTimes&) = delete;
+    AlternatingTimes& operator=(const AlternatingTimes&) = delete;
 
-    CutKernels lasts(const KernelLaw& first) {
-        for (std::size_t i = 0; i < lasts_.size(); ++i) lasts_[i].before_s = seconds_of(first, firsts_[i].point);
+    TiledKernels lasts(const KernelLaw& first) {
+        for (std::size_t i = 0; i < lasts_.size(); ++i) lasts_[i].known_s = seconds_of(first, firsts_[i].point);
         return cut_lasts_;
     }
 
-    CutKernels firsts(const KernelLaw& last) {
+    TiledKernels firsts(const KernelLaw& last) {
         for (std::size_t i = 0; i < firsts_.size(); ++i) {
-            lasts_[i].before_s = 0;
-            firsts_[i].before_s = seconds_behind(last, lasts_[i]);
+            lasts_[i].known_s = 0;
+            firsts_[i].known_s = seconds_behind(last, lasts_[i]);
         }
         return cut_firsts_;
     }
@@ -261,19 +262,19 @@ private:
 
     std::vector<TimedKernel> firsts_;
     std::vector<TimedKernel> lasts_;
-    std::vector<CutKernel> cut_firsts_;
-    std::vector<CutKernel> cut_lasts_;
+    std::vector<TiledKernel> cut_firsts_;
+    std::vector<TiledKernel> cut_lasts_;
 };
 
-KernelLaws in_turns(KernelLaws laws, Turns& turns) {
-    constexpr int most_turns = 8;
+KernelLaws in_turns(KernelLaws laws, AlternatingTimes& turns) {
+    constexpr int max_iterations = 8;
     double previous = infinity;
-    for (int turn = 0; turn < most_turns; ++turn) {
+    for (int turn = 0; turn < max_iterations; ++turn) {
         laws.first = near(laws.first, turns.firsts(laws.law));
-        const CutKernels lasts = turns.lasts(laws.first);
+        const TiledKernels lasts = turns.lasts(laws.first);
         laws.law = near(laws.law, lasts);
         const double loss = loss_of(laws.law, lasts);
-        if (loss > previous - noticed(lasts)) break;
+        if (loss > previous - noticeable_loss(lasts)) break;
         previous = loss;
     }
     return laws;
@@ -288,8 +289,8 @@ double seconds_of(const KernelLaws& laws, const TimedKernel& kernel) {
 }
 
 KernelLaws search_laws(const TimedKernels& kernels) {
-    if (!has_first(kernels)) return {search_law(cut_all(kernels)), {}};
-    Turns turns(kernels);
+    if (!has_first(kernels)) return {search_law(tile_all(kernels)), {}};
+    AlternatingTimes turns(kernels);
     KernelLaws laws;
     laws.first.fixed_s = 1e-6;
     laws.first.row_s = 0.3e-6;
@@ -299,8 +300,8 @@ KernelLaws search_laws(const TimedKernels& kernels) {
 }
 
 KernelLaws search_near(const KernelLaws& laws, const TimedKernels& kernels) {
-    if (!has_first(kernels)) return {near(laws.law, cut_all(kernels)), {}};
-    Turns turns(kernels);
+    if (!has_first(kernels)) return {near(laws.law, tile_all(kernels)), {}};
+    AlternatingTimes turns(kernels);
     return in_turns(laws, turns);
 }
 

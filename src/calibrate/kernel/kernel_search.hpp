@@ -11,7 +11,7 @@ namespace roofline::core {
 struct TimedKernel {
     KernelPoint point;
     double time_s = 0;
-    double before_s = 0;              ///< part of time_s that belongs to other kernels with known models
+    double known_s = 0;               ///< part of time_s that belongs to other kernels with known models
     std::vector<KernelPoint> more{};  ///< kernels that run after the first in the same time and have the same model
     /// A kernel that runs before the others and whose own model is also fitted; nothing else may precede it with an
     /// unknown time. Either all kernels of a fit have one, or none has.
@@ -30,7 +30,7 @@ struct KernelLaws {
 /// type with seconds_of(), for the rest.
 template <class Law>
 [[nodiscard]] double seconds_behind(const Law& law, const TimedKernel& kernel) {
-    double seconds = kernel.before_s + seconds_of(law, kernel.point);
+    double seconds = kernel.known_s + seconds_of(law, kernel.point);
     for (const KernelPoint& point : kernel.more) seconds += seconds_of(law, point);
     return seconds;
 }

@@ -55,7 +55,7 @@ struct Linear {
     double seconds = 0;  ///< of the model itself
 };
 
-void add_linear(Linear& linear, const KernelLaw& law, const CutPoint& whole) {
+void add_linear(Linear& linear, const KernelLaw& law, const TiledPoint& whole) {
     const auto [point, tiling, time] = whole.by(law);
     const auto slopes = slopes_of(time.norm, time.parts);
     KernelConstants& features = linear.features;
@@ -71,7 +71,7 @@ void add_linear(Linear& linear, const KernelLaw& law, const CutPoint& whole) {
     features[cache_slope] += cached * point.memory_s * drawn;
     if (tiling.splits > 1) {
         features[split_slope] += 1;
-        features[partial_slope] += tiling.splits * point.sums_s * memory;
+        features[partial_slope] += tiling.splits * point.partial_sums_s * memory;
     }
     if (law.hidden) {
         features[wave_slope] += tiling.waves * slopes[3];
@@ -79,23 +79,24 @@ void add_linear(Linear& linear, const KernelLaw& law, const CutPoint& whole) {
         features[wave_slope] += tiling.waves - 1;
     }
     if (law.row_s > 0) features[row_slope] += rows_of_core(point);
-    features[reread_slope] += point.again_s * memory;
+    features[reread_slope] += point.reread_s * memory;
     linear.rest += point.other_s * slopes[3];
     linear.seconds += time.seconds();
 }
 
 /// The linearized sum over all kernels in a time.
-Linear linear_at(const KernelLaw& law, const CutKernel& kernel) {
+Linear linear_at(const KernelLaw& law, const TiledKernel& kernel) {
     Linear sum;
-    for (const CutPoint& point : kernel.points) add_linear(sum, law, point);
+    for (const TiledPoint& point : kernel.points) add_linear(sum, law, point);
     return sum;
 }
 
 }  // namespace
 
-CutPoint::Ways::Ways(const KernelPoint& of) : point(of), by_rows(tiling_by_rows(of)), tilings(kept(of)) {}
+TiledPoint::TilingChoices::TilingChoices(const KernelPoint& of)
+    : point(of), by_rows(tiling_by_rows(of)), tilings(kept(of)) {}
 
-CutPoint::Cut CutPoint::Ways::by(const KernelLaw& law) {
+TiledPoint::Cut TiledPoint::TilingChoices::by(const KernelLaw& law) {
     if (!law.tiled || tilings.empty()) return {point, uncut, cheapest(law, point, {&uncut, 1})};
     if (law.by_rows) return {point, by_rows, cheapest(law, point, {&by_rows, 1})};
     const TilingTime time = cheapest(law, point, tilings, last);
@@ -103,22 +104,22 @@ CutPoint::Cut CutPoint::Ways::by(const KernelLaw& law) {
     return {point, tilings[last], time};
 }
 
-CutPoint::CutPoint(const KernelPoint& point) : whole_(point) {
-    if (point.heads > 1) each_.emplace(apart(point));
+TiledPoint::TiledPoint(const KernelPoint& point) : whole_(point) {
+    if (point.heads > 1) each_.emplace(separate_heads(point));
 }
 
-CutPoint::Cut CutPoint::by(const KernelLaw& law) const {
-    return heads_apart(law, whole_.point) ? each_->by(law) : whole_.by(law);
+TiledPoint::Cut TiledPoint::by(const KernelLaw& law) const {
+    return needs_separate_heads(law, whole_.point) ? each_->by(law) : whole_.by(law);
 }
 
-std::vector<CutKernel> cut_all(const TimedKernels& kernels) {
-    std::vector<CutKernel> all;
+std::vector<TiledKernel> tile_all(const TimedKernels& kernels) {
+    std::vector<TiledKernel> all;
     all.reserve(kernels.size());
     for (const TimedKernel* kernel : kernels) all.emplace_back(*kernel);
     return all;
 }
 
-LawStep step_from(const KernelLaw& law, CutKernels kernels) {
+LawStep step_from(const KernelLaw& law, TiledKernels kernels) {
     constexpr double floor = 0.02;  // smaller deviations are noise and are weighted equally
     LawStep step;
     KernelLeastSquares sums;
@@ -127,13 +128,13 @@ LawStep step_from(const KernelLaw& law, CutKernels kernels) {
         step.loss += std::log(off);
         off = 1;
     };
-    for (const CutKernel& kernel : kernels) {
+    for (const TiledKernel& kernel : kernels) {
         const TimedKernel& timed = *kernel.timed;
         Linear linear = linear_at(law, kernel);
-        const double ratio = (timed.before_s + linear.seconds) / timed.time_s;
+        const double ratio = (timed.known_s + linear.seconds) / timed.time_s;
         off *= ratio > 1 ? ratio : 1 / ratio;
         if (off > 1e100) add_loss();
-        const double left = timed.time_s - timed.before_s - linear.rest;
+        const double left = timed.time_s - timed.known_s - linear.rest;
         if (std::abs(left) < 1e-6 * timed.time_s) continue;
         const double scale = 1 / left;
         for (double& feature : linear.features) feature *= scale;

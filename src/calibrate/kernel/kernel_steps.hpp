@@ -12,9 +12,9 @@ namespace roofline::core {
 
 /// A point with its tilings, which do not change during the search for a model: for the point itself, and with its
 /// heads as separate matmuls.
-class CutPoint {
+class TiledPoint {
 public:
-    explicit CutPoint(const KernelPoint& point);
+    explicit TiledPoint(const KernelPoint& point);
 
     struct Cut {
         const KernelPoint& point;
@@ -26,35 +26,35 @@ public:
 
 private:
     /// A point with all tilings that models choose from.
-    struct Ways {
+    struct TilingChoices {
         KernelPoint point;
         Tiling uncut{};
         Tiling by_rows;
         std::vector<Tiling> tilings;
         std::size_t last = 0;  ///< tiling of the previous model, which is mostly also that of the next one
 
-        explicit Ways(const KernelPoint& of);
+        explicit TilingChoices(const KernelPoint& of);
         [[nodiscard]] Cut by(const KernelLaw& law);
     };
-    mutable Ways whole_;
-    mutable std::optional<Ways> each_;
+    mutable TilingChoices whole_;
+    mutable std::optional<TilingChoices> each_;
 };
 
 /// A timed kernel with the tilings of all its points.
-struct CutKernel {
+struct TiledKernel {
     const TimedKernel* timed;
-    std::vector<CutPoint> points;
+    std::vector<TiledPoint> points;
 
-    explicit CutKernel(const TimedKernel& kernel) : timed(&kernel) {
+    explicit TiledKernel(const TimedKernel& kernel) : timed(&kernel) {
         points.reserve(1 + kernel.more.size());
         points.emplace_back(kernel.point);
         for (const KernelPoint& point : kernel.more) points.emplace_back(point);
     }
 };
 
-using CutKernels = std::span<const CutKernel>;
+using TiledKernels = std::span<const TiledKernel>;
 
-[[nodiscard]] std::vector<CutKernel> cut_all(const TimedKernels& kernels);
+[[nodiscard]] std::vector<TiledKernel> tile_all(const TimedKernels& kernels);
 
 /// A model, its loss, and the model that least squares of its linearization give.
 struct LawStep {
@@ -63,6 +63,6 @@ struct LawStep {
 };
 
 /// Makes one step. Weights turn squared into absolute deviations. The next model has the terms and the p of this one.
-[[nodiscard]] LawStep step_from(const KernelLaw& law, CutKernels kernels);
+[[nodiscard]] LawStep step_from(const KernelLaw& law, TiledKernels kernels);
 
 }  // namespace roofline::core

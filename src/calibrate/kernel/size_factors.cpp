@@ -23,7 +23,7 @@ bool has_sizes(const ProductSizes& sizes) {
 }
 
 double power_of(double size, int doublings) {
-    return std::clamp(std::log2(size), 0.0, static_cast<double>(most_doublings)) / doublings;
+    return std::clamp(std::log2(size), 0.0, static_cast<double>(max_doublings)) / doublings;
 }
 
 /// Returns the grid points of the cell, for any factors.
@@ -59,9 +59,9 @@ double log_at(const SizeFactors& factors, const ProductSizes& sizes) {
 }
 
 /// Least squares for the logarithms of the factors, matrix-free by conjugate gradients.
-class Lattice {
+class FactorGrid {
 public:
-    Lattice(const SizeFactors& lattice, const std::vector<SizedDeviation>& deviations, const FactorGrain& grain)
+    FactorGrid(const SizeFactors& lattice, const std::vector<SizedDeviation>& deviations, const FactorGrain& grain)
         : grain_(grain), deviations_(deviations), weights_(deviations.size(), 1.0) {
         for (const SizedDeviation& deviation : deviations) {
             for (const auto& product : deviation.products) {
@@ -123,7 +123,7 @@ private:
             for (std::size_t begin = 0; begin < logs.size(); begin += block) {
                 // the last one has no further neighbour
                 for (std::size_t i = begin; i < begin + block - stride; ++i) {
-                    const double apart = grain_.alike * (logs[i] - logs[i + stride]);
+                    const double apart = grain_.smoothness * (logs[i] - logs[i + stride]);
                     result[i] += apart;
                     result[i + stride] -= apart;
                 }
@@ -136,14 +136,14 @@ private:
     /// Conjugate gradients, starting at the current logarithms.
     void step() {
         // each round starts where the previous one ended; 60 iterations give the same errors
-        constexpr int most_turns = 15;
+        constexpr int max_iterations = 15;
         Vector left = times(logs_);
         for (double& each : left) each = -each;
         for (std::size_t row = 0; row < ends_.size(); ++row) add(row, deviations_[row].deviation, left);
         Vector way = left;
         double square = dot(left, left);
         const double enough = 1e-8 * square;
-        for (int turn = 0; turn < most_turns && square > enough; ++turn) {
+        for (int turn = 0; turn < max_iterations && square > enough; ++turn) {
             const Vector turned = times(way);
             const double length = square / dot(way, turned);
             for (std::size_t i = 0; i < way.size(); ++i) {
@@ -187,7 +187,7 @@ ProductSizes sizes_of(const KernelPoint& point) {
 }
 
 std::int64_t thousandths(double log) {
-    const double most = static_cast<double>(most_thousandths);
+    const double most = static_cast<double>(max_thousandths);
     return static_cast<std::int64_t>(std::clamp(std::round(std::exp(log) * 1000), 1.0, most));
 }
 
@@ -198,7 +198,7 @@ double factor_of(const SizeFactors& factors, const KernelPoint& point) {
     return has_sizes(sizes) ? std::exp(log_at(factors, sizes)) : 1;
 }
 
-SizeFactors product_of(const SizeFactors& a, const SizeFactors& b, double least_m, double most_m) {
+SizeFactors product_of(const SizeFactors& a, const SizeFactors& b, double min_m, double max_m) {
     SizeFactors product;
     if (a.logs.empty() && b.logs.empty()) return product;
     product.doublings = std::min(a.logs.empty() ? coarse : a.doublings, b.logs.empty() ? coarse : b.doublings);
@@ -212,8 +212,8 @@ SizeFactors product_of(const SizeFactors& a, const SizeFactors& b, double least_
             most = std::max(most, size_at(each->powers[axis].last, each->doublings));
         }
         if (axis == 0) {
-            least = std::clamp(least, least_m, most_m);
-            most = std::clamp(most, least_m, most_m);
+            least = std::clamp(least, min_m, max_m);
+            most = std::clamp(most, min_m, max_m);
         }
         product.powers[axis] = powers_between(least, most, product.doublings);
         count *= product.powers[axis].count();
@@ -252,8 +252,8 @@ SizeFactors fit_factors(const std::vector<SizedDeviation>& deviations, const Fac
     }
     double corners = 1;
     for (const Powers& powers : fit.powers) corners *= static_cast<double>(powers.count());
-    if (corners > grain.corners_of_row * static_cast<double>(deviations.size())) return fit;
-    for (const double log : Lattice(fit, deviations, grain).solve()) fit.logs.push_back(log_of(thousandths(log)));
+    if (corners > grain.corners_per_row * static_cast<double>(deviations.size())) return fit;
+    for (const double log : FactorGrid(fit, deviations, grain).solve()) fit.logs.push_back(log_of(thousandths(log)));
     return fit;
 }
 

@@ -34,10 +34,10 @@ struct Powers {
 inline constexpr int coarse = 2;
 inline constexpr int fine = 1;
 /// 2^30 is about 1e9. A file has a line for each m and n, and a list may have at most 256.
-inline constexpr int most_doublings = 30;
+inline constexpr int max_doublings = 30;
 [[nodiscard]] double size_at(int power, int doublings);
 /// Returns the range of powers that covers sizes from `least` to `greatest`. Sizes are clamped to the range from 1 to
-/// 2^most_doublings.
+/// 2^max_doublings.
 [[nodiscard]] Powers powers_between(double least, double greatest, int doublings);
 
 /// Factors on the times of a model. The model is smooth, but libraries choose among kernels by size, and some choices
@@ -52,8 +52,8 @@ struct SizeFactors {
     bool operator==(const SizeFactors&) const = default;
 };
 
-/// Factors in thousandths, from 1 to most_thousandths, and their logarithms.
-inline constexpr std::int64_t most_thousandths = 100'000;
+/// Factors in thousandths, from 1 to max_thousandths, and their logarithms.
+inline constexpr std::int64_t max_thousandths = 100'000;
 [[nodiscard]] std::int64_t thousandths(double log);
 [[nodiscard]] double log_of(std::int64_t thousandths);
 
@@ -61,8 +61,8 @@ inline constexpr std::int64_t most_thousandths = 100'000;
 [[nodiscard]] double factor_of(const SizeFactors& factors, const KernelPoint& point);
 
 /// Returns the product of both on a grid that covers the sizes of either, for m in the given range.
-[[nodiscard]] SizeFactors product_of(const SizeFactors& a, const SizeFactors& b, double least_m = 1,
-                                     double most_m = std::numeric_limits<double>::infinity());
+[[nodiscard]] SizeFactors product_of(const SizeFactors& a, const SizeFactors& b, double min_m = 1,
+                                     double max_m = std::numeric_limits<double>::infinity());
 
 /// What one measured time implies for the factors: the logarithm of its ratio to the model's time, and the matmuls in
 /// it with their shares of the model's time.
@@ -75,21 +75,20 @@ struct SizedDeviation {
     double deviation = 0;
 };
 
-inline constexpr double all_lattices = std::numeric_limits<double>::infinity();
+inline constexpr double any_grid = std::numeric_limits<double>::infinity();
 /// How factors are fitted to deviations. The weight of a measurement is 1.
 struct FactorGrain {
     int doublings = coarse;
-    double alike = 0;  ///< weight of the difference between neighbours
-    double none = 0;   ///< weight of the deviation of a factor from 1
+    double smoothness = 0;  ///< weight of the difference between neighbours
+    double none = 0;        ///< weight of the deviation of a factor from 1
     /// Grids with more points per measurement than this are not used, because most of their factors would be
     /// interpolated.
-    double corners_of_row = all_lattices;
+    double corners_per_row = any_grid;
 };
 /// For the factors of a model, and for those that correct a transferred model, which are smoother. The values minimize
 /// the held-out error of published tables; for the former, 0.03 and 0.1 hardly differ.
-inline constexpr std::array<FactorGrain, 2> factor_grains{{{coarse, 0.03, 0.03, all_lattices}, {fine, 0.03, 0.03, 4}}};
-inline constexpr std::array<FactorGrain, 2> correction_grains{
-    {{coarse, 0.1, 0.01, all_lattices}, {fine, 0.1, 0.01, 4}}};
+inline constexpr std::array<FactorGrain, 2> factor_grains{{{coarse, 0.03, 0.03, any_grid}, {fine, 0.03, 0.03, 4}}};
+inline constexpr std::array<FactorGrain, 2> correction_grains{{{coarse, 0.1, 0.01, any_grid}, {fine, 0.1, 0.01, 4}}};
 
 /// Fits the factors to deviations. They are smooth: a grid point near few measurements has almost the factor of its
 /// neighbours, and one without measurements or informative neighbours has 1. The fit minimizes absolute, not squared,

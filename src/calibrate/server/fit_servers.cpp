@@ -14,7 +14,7 @@ namespace roofline::core {
 
 namespace {
 
-constexpr double untried = 0.4;  // error of a model that has not been tested on another served model
+constexpr double untested_error = 0.4;  // error of a model that has not been tested on another served model
 
 std::string library_of(const std::string& software) { return software.substr(0, software.find(' ')); }
 
@@ -112,7 +112,7 @@ ServerLaws fit_servers(std::vector<ServerSample> samples) {
     for (const ServerSample& sample : samples) ++counts[library_of(sample.software)];
     std::erase_if(samples, [&](const ServerSample& sample) {
         const std::string library = library_of(sample.software);
-        return library.empty() || counts[library] < fewest_rows || !(sample.measured_s > 0) || !(sample.output >= 1);
+        return library.empty() || counts[library] < min_rows || !(sample.measured_s > 0) || !(sample.output >= 1);
     });
     const auto key = [](const ServerSample& s) {
         return std::tie(s.software, s.model, s.machine, s.measured_s, s.kernels_s);
@@ -129,7 +129,7 @@ ServerLaws fit_servers(std::vector<ServerSample> samples) {
             const auto law = others.find(library);
             for (const ServerSample* row : rows) {
                 if (row->model == model)
-                    held_out[library] += law == others.end() ? untried : deviation(law->second, *row);
+                    held_out[library] += law == others.end() ? untested_error : deviation(law->second, *row);
             }
         }
     }

@@ -71,7 +71,7 @@ double host_seconds(const StepLaw& law, const StepParts& parts) { return law.lau
 
 namespace {
 
-double both_seconds(const StepLaw& law, const StepParts& parts) {
+double device_and_host_seconds(const StepLaw& law, const StepParts& parts) {
     const double device = device_seconds(law, parts);
     const double host = host_seconds(law, parts);
     const double longer = std::max(device, host);
@@ -85,11 +85,11 @@ double both_seconds(const StepLaw& law, const StepParts& parts) {
 double exposed_seconds(const StepLaw& law, const StepParts& parts) {
     const double beside = parts.hideable_s + parts.hideable_wire_s / law.wires;
     // collectives can overlap with no more than the time of device and host
-    return std::max(exposed_share(law, parts) * beside, beside - both_seconds(law, parts));
+    return std::max(exposed_share(law, parts) * beside, beside - device_and_host_seconds(law, parts));
 }
 
 double seconds_of(const StepLaw& law, const StepParts& parts) {
-    return both_seconds(law, parts) + exposed_seconds(law, parts);
+    return device_and_host_seconds(law, parts) + exposed_seconds(law, parts);
 }
 
 StepClass class_of(const StepLaw& law, const StepParts& parts) {

@@ -16,7 +16,7 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::size_t most_worst = 10;
+constexpr std::size_t max_worst_rows = 10;
 
 /// Interpolates linearly at `fraction` of the way through `sorted`, which is not empty.
 double quantile(const std::vector<double>& sorted, double fraction) {
@@ -212,7 +212,7 @@ ErrorSummary summarise(const std::vector<Comparison>& rows) {
     summary.error = error_stats(std::move(errors));
     summary.error_of_lower = error_stats(std::move(errors_of_lower));
     for (const Grouping& grouping : groupings) add_groups(grouping, rows, summary.of_expected, summary.groups);
-    summary.worst = greatest(rows, most_worst, counted, [](const Comparison& row) { return row.error(); });
+    summary.worst = greatest(rows, max_worst_rows, counted, [](const Comparison& row) { return row.error(); });
     summary.below = greatest(
         rows, rows.size(), [](const Comparison& row) { return row.below_lower(); },
         [](const Comparison& row) { return row.prediction.lower_s / row.measured_s; });

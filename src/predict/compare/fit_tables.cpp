@@ -102,7 +102,7 @@ void merge(std::vector<Calibration> more, std::vector<Calibration>& all) {
     }
 }
 
-Status collect_servings(const TableText& file, bool strict, MeasuredServings& servings,
+Status collect_servings(const TableText& file, bool strict, MeasuredServingRuns& servings,
                         std::vector<ServerSample>& samples, Reasons& skipped) {
     ROOFLINE_TRY(auto reader, CsvReader::open(file.text, file.name));
     if (!strict) reader.leave_out_bad_rows();
@@ -142,9 +142,9 @@ Result<TablesFit> fit_tables(const FitQuestion& question) {
                    static_cast<int>(!samples.kernels.empty());
     report.fit = fit_collectives(std::move(samples.collectives));
     report.exchanges = fit_exchanges(samples.exchanges);
-    measure_carried_exchanges(report.exchanges.calibrations, samples.exchanges);
+    measure_exchange_transfer_errors(report.exchanges.calibrations, samples.exchanges);
     report.kernels = fit_kernel_laws(samples.kernels);
-    measure_carrying(report.kernels.calibrations, samples.kernels);
+    measure_transfer_errors(report.kernels.calibrations, samples.kernels);
     merge(std::move(report.exchanges.calibrations), report.fit.calibrations);
     merge(std::move(report.kernels.calibrations), report.fit.calibrations);
     for (Calibration& calibration : report.fit.calibrations) {
@@ -164,7 +164,7 @@ bool are_serving_tables(const std::vector<TableText>& tables) {
 
 Result<ServersFit> fit_serving_tables(const FitQuestion& question) {
     ROOFLINE_TRY(auto systems, MeasuredSystems::make(question.on));
-    ROOFLINE_TRY(auto servings, MeasuredServings::make(std::move(systems), Calibrations::built_in()));
+    ROOFLINE_TRY(auto servings, MeasuredServingRuns::make(std::move(systems), Calibrations::built_in()));
     std::vector<ServerSample> samples;
     Reasons skipped;
     for (const TableText& file : question.tables) {

@@ -25,11 +25,11 @@ struct TableText {
 
 /// Tables to which a calibration is fitted.
 struct FitQuestion {
-    std::vector<TableText> tables;   ///< CSV files or output of nccl-tests
-    std::optional<MeasuredOn> on{};  ///< machine of all tables, which overrides what they say
-    NcclHints hints{};               ///< what the output of nccl-tests does not contain
-    bool strict = false;             ///< reject a table with a cell that is not a number, instead of skipping its row
-    std::string date{};              ///< of the fit, "2026-01-31"; "" to omit it
+    std::vector<TableText> tables;       ///< CSV files or output of nccl-tests
+    std::optional<SystemOverride> on{};  ///< machine of all tables, which overrides what they say
+    NcclHints hints{};                   ///< what the output of nccl-tests does not contain
+    bool strict = false;  ///< reject a table with a cell that is not a number, instead of skipping its row
+    std::string date{};   ///< of the fit, "2026-01-31"; "" to omit it
 };
 
 /// Models fitted to kernels, collectives, and expert dispatch and combine.

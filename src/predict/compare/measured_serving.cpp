@@ -64,12 +64,12 @@ double longest(const std::map<std::string, double>& times) {
 
 }  // namespace
 
-Result<MeasuredServings> MeasuredServings::make(MeasuredSystems systems, Calibrations calibrations) {
+Result<MeasuredServingRuns> MeasuredServingRuns::make(MeasuredSystems systems, Calibrations calibrations) {
     ROOFLINE_TRY(auto names, ModelNames::built_in());
-    return MeasuredServings(std::move(systems), std::move(names), std::move(calibrations));
+    return MeasuredServingRuns(std::move(systems), std::move(names), std::move(calibrations));
 }
 
-Result<MeasuredServings::Served*> MeasuredServings::served(const MeasuredServing& row) {
+Result<MeasuredServingRuns::Served*> MeasuredServingRuns::served(const MeasuredServing& row) {
     const Key key{row.system, lowered(row.model), row.dtype, row.kv_dtype};
     auto found = served_.find(key);
     constexpr std::size_t most = 400;  // tables of real measurements have about a hundred, and each takes some memory
@@ -81,7 +81,7 @@ Result<MeasuredServings::Served*> MeasuredServings::served(const MeasuredServing
     return found->second->get();
 }
 
-Result<std::unique_ptr<MeasuredServings::Served>> MeasuredServings::serve(const MeasuredServing& row) {
+Result<std::unique_ptr<MeasuredServingRuns::Served>> MeasuredServingRuns::serve(const MeasuredServing& row) {
     const Result<System>& chip = systems_.chip(row.system);
     if (!chip) return fail(chip.error());
     auto config = preset_config(names_.preset_of(row.model));
@@ -99,7 +99,7 @@ Result<std::unique_ptr<MeasuredServings::Served>> MeasuredServings::serve(const 
 }
 
 // The pass that is compiled only determines the kind: every size that depends on it is set again later.
-Status MeasuredServings::compile(Served& served, bool decoding) {
+Status MeasuredServingRuns::compile(Served& served, bool decoding) {
     const ServedModel& model = decoding ? served.decode : served.prefill;
     Compiled& compiled = served.passes[decoding ? 1 : 0];
     constexpr std::int64_t context = 4096;
@@ -117,7 +117,8 @@ Status MeasuredServings::compile(Served& served, bool decoding) {
     return {};
 }
 
-MeasuredServings::Times MeasuredServings::times(const Served& served, bool decoding, double batch, double context) {
+MeasuredServingRuns::Times MeasuredServingRuns::times(const Served& served, bool decoding, double batch,
+                                                      double context) {
     const Compiled& compiled = served.passes[decoding ? 1 : 0];
     const Sizes& windows = (decoding ? served.decode : served.prefill).model.windows;
     std::vector<double> sizes;
@@ -136,13 +137,14 @@ MeasuredServings::Times MeasuredServings::times(const Served& served, bool decod
     return by_resource;
 }
 
-MeasuredServings::Times MeasuredServings::prefill_times(const Served& served, double batch, double prompt) {
+MeasuredServingRuns::Times MeasuredServingRuns::prefill_times(const Served& served, double batch, double prompt) {
     return times(served, false, batch, prompt);
 }
 
 // Average over the tokens after the first. Traffic and FLOPs grow linearly with the context, or not at all beyond an
 // attention window, so they are concave, and the mean of the first and the last token does not exceed the mean of all.
-MeasuredServings::Times MeasuredServings::decode_times(const Served& served, double batch, const MeasuredServing& row) {
+MeasuredServingRuns::Times MeasuredServingRuns::decode_times(const Served& served, double batch,
+                                                             const MeasuredServing& row) {
     const double last = std::max(row.prompt + row.output - 1, row.prompt + 1);
     Times mean = times(served, true, batch, row.prompt + 1);
     for (const auto& [resource, seconds] : times(served, true, batch, last)) {
@@ -153,7 +155,7 @@ MeasuredServings::Times MeasuredServings::decode_times(const Served& served, dou
 
 // The number of sequences whose prompts fit beside the weights, with each byte counted once; unlimited if the capacity
 // is unknown.
-Result<double> MeasuredServings::most_sequences(Served& served, const MeasuredServing& row, std::int64_t chips) {
+Result<double> MeasuredServingRuns::max_sequences(Served& served, const MeasuredServing& row, std::int64_t chips) {
     constexpr double plenty = 1e6;
     const MemoryLevel* const memory = served.chip->machine().level("hbm");
     if (memory == nullptr || !memory->total_capacity()) return plenty;
@@ -172,8 +174,8 @@ Result<double> MeasuredServings::most_sequences(Served& served, const MeasuredSe
 
 // A worker decodes at least one sequence. One is also assumed if the number of workers is unknown or if the row
 // contradicts itself, that is, its times imply more decoded sequences than its chips can hold.
-Result<double> MeasuredServings::decode_seconds(Served& served, const MeasuredServing& row) {
-    ROOFLINE_TRY(auto most, most_sequences(served, row, row.decode_chips));
+Result<double> MeasuredServingRuns::decode_seconds(Served& served, const MeasuredServing& row) {
+    ROOFLINE_TRY(auto most, max_sequences(served, row, row.decode_chips));
     double batch = 1;
     if (const auto decoding = row.decoding(); decoding && row.decode_workers > 0) {
         const double each = *decoding / static_cast<double>(row.decode_workers);
@@ -185,8 +187,8 @@ Result<double> MeasuredServings::decode_seconds(Served& served, const MeasuredSe
 // The busiest resource for the prompt and the tokens of one request together. Weights are read once for as many
 // concurrent sequences as possible. Prompts are processed in the same passes, so they only add the work that grows with
 // their number.
-Result<double> MeasuredServings::seconds_a_token(Served& served, const MeasuredServing& row) {
-    ROOFLINE_TRY(auto most, most_sequences(served, row, row.chips));
+Result<double> MeasuredServingRuns::seconds_per_token(Served& served, const MeasuredServing& row) {
+    ROOFLINE_TRY(auto most, max_sequences(served, row, row.chips));
     const double batch = std::max(1.0, std::min(most, row.concurrency.value_or(most)));
     Times all;
     for (const auto& [resource, seconds] : decode_times(served, batch, row)) all[resource] = seconds / batch;
@@ -200,7 +202,7 @@ Result<double> MeasuredServings::seconds_a_token(Served& served, const MeasuredS
 
 // For each token of a sequence, a fraction of the next one's prompt must be processed. If this alone takes longer at
 // published rates than the row's time per output token, prompts were repeated and served from the prefix cache.
-bool MeasuredServings::prompts_computed(const Served& served, const MeasuredServing& row) {
+bool MeasuredServingRuns::prompts_computed(const Served& served, const MeasuredServing& row) {
     const auto decoding = row.decoding();
     if (!decoding || !row.tpot_s || row.decode_workers < 1) return true;
     const Times one = prefill_times(served, 1, row.prompt);
@@ -213,14 +215,14 @@ bool MeasuredServings::prompts_computed(const Served& served, const MeasuredServ
     return *decoding / static_cast<double>(row.decode_workers) * each <= row.output * *row.tpot_s;
 }
 
-Result<ServerSample> MeasuredServings::sample(const MeasuredServing& row) {
+Result<ServerSample> MeasuredServingRuns::sample(const MeasuredServing& row) {
     ROOFLINE_TRY(auto found, served(row));
     if (!prompts_computed(*found, row))
         return fail("cached", "prompts came out of a cache: no chip computes them so fast");
     return under_load_.sample(row, systems_, names_);
 }
 
-Result<std::vector<Comparison>> MeasuredServings::compare(const MeasuredServing& row) {
+Result<std::vector<Comparison>> MeasuredServingRuns::compare(const MeasuredServing& row) {
     ROOFLINE_TRY(auto found, served(row));
     Served& served = *found;
     Comparison common;
@@ -263,7 +265,7 @@ Result<std::vector<Comparison>> MeasuredServings::compare(const MeasuredServing&
             expected ? expected->ttft_s : 0);
     }
     if (row.tokens_per_s) {
-        ROOFLINE_TRY(auto seconds, seconds_a_token(served, row));
+        ROOFLINE_TRY(auto seconds, seconds_per_token(served, row));
         const double workers = static_cast<double>(std::max<std::int64_t>(1, row.decode_workers));
         add("throughput", 1 / *row.tokens_per_s, seconds,
             expected ? 1 / (expected->requests_per_s * row.output * workers) : 0);
@@ -272,7 +274,7 @@ Result<std::vector<Comparison>> MeasuredServings::compare(const MeasuredServing&
     return all;
 }
 
-std::vector<std::pair<std::string, Rate>> MeasuredServings::rates() const {
+std::vector<std::pair<std::string, Rate>> MeasuredServingRuns::rates() const {
     std::vector<std::pair<std::string, Rate>> rates;
     std::set<std::pair<std::string, std::string>> seen;
     for (const auto& [key, served] : served_) {

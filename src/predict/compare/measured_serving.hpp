@@ -24,11 +24,11 @@ namespace roofline::core {
 /// the work of a whole pass divided evenly among the chips that may execute it, without duplicated work or
 /// communication, and with all tokens choosing the same experts. It is therefore valid for any parallelism, which the
 /// tables describe inconsistently.
-class MeasuredServings {
+class MeasuredServingRuns {
 public:
     /// The measurements were made on `systems`; their expected times come from `calibrations`. Errors: those of the
     /// built-in data.
-    [[nodiscard]] static Result<MeasuredServings> make(MeasuredSystems systems, Calibrations calibrations);
+    [[nodiscard]] static Result<MeasuredServingRuns> make(MeasuredSystems systems, Calibrations calibrations);
 
     /// Returns a row with its predictions, as far as it contains the measurements: `decode` (time per output token),
     /// `prefill` (time to first token) and `throughput` (time per token that the whole set-up generates), in seconds.
@@ -63,7 +63,7 @@ private:
     /// Machine, model, dtype of the weights, dtype of the KV cache.
     using Key = std::tuple<std::string, std::string, std::string, std::string>;
 
-    MeasuredServings(MeasuredSystems systems, ModelNames names, Calibrations calibrations)
+    MeasuredServingRuns(MeasuredSystems systems, ModelNames names, Calibrations calibrations)
         : systems_(std::move(systems)), names_(std::move(names)), under_load_(std::move(calibrations)) {}
 
     [[nodiscard]] Result<Served*> served(const MeasuredServing& row);
@@ -73,9 +73,9 @@ private:
     [[nodiscard]] static Times decode_times(const Served& served, double batch, const MeasuredServing& row);
     [[nodiscard]] static Times times(const Served& served, bool decoding, double batch, double context);
     [[nodiscard]] static bool prompts_computed(const Served& served, const MeasuredServing& row);
-    [[nodiscard]] static Result<double> most_sequences(Served& served, const MeasuredServing& row, std::int64_t chips);
+    [[nodiscard]] static Result<double> max_sequences(Served& served, const MeasuredServing& row, std::int64_t chips);
     [[nodiscard]] static Result<double> decode_seconds(Served& served, const MeasuredServing& row);
-    [[nodiscard]] static Result<double> seconds_a_token(Served& served, const MeasuredServing& row);
+    [[nodiscard]] static Result<double> seconds_per_token(Served& served, const MeasuredServing& row);
 
     MeasuredSystems systems_;
     ModelNames names_;

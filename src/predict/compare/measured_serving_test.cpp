@@ -29,7 +29,7 @@ MeasuredServing vllm() {
 }
 
 std::vector<Comparison> compared(const MeasuredServing& row) {
-    auto servings = MeasuredServings::make(*MeasuredSystems::make(), Calibrations::built_in());
+    auto servings = MeasuredServingRuns::make(*MeasuredSystems::make(), Calibrations::built_in());
     REQUIRE(servings);
     auto all = servings->compare(row);
     REQUIRE_MESSAGE(all, all.error().message);
@@ -37,7 +37,7 @@ std::vector<Comparison> compared(const MeasuredServing& row) {
 }
 
 std::string error_of(const MeasuredServing& row) {
-    auto servings = MeasuredServings::make(*MeasuredSystems::make(), Calibrations::built_in());
+    auto servings = MeasuredServingRuns::make(*MeasuredSystems::make(), Calibrations::built_in());
     REQUIRE(servings);
     auto all = servings->compare(row);
     return all ? "" : all.error().message;

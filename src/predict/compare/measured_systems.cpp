@@ -14,7 +14,7 @@ namespace roofline::core {
 namespace {
 
 // Tables of real measurements have a few hundred, and each takes some memory.
-constexpr std::size_t most_systems = 10'000;
+constexpr std::size_t max_systems = 10'000;
 
 Result<System> one_group(Machine machine, std::string_view shape) {
     ROOFLINE_TRY(auto slice, make_slice(std::move(machine), shape));
@@ -65,7 +65,7 @@ std::vector<std::int64_t> node_of(const Machine& machine) {
 
 std::string MeasuredSystem::slice() const { return system.machine().id + ":" + system.slice.shape_text(); }
 
-Result<MeasuredSystems> MeasuredSystems::make(std::optional<MeasuredOn> on) {
+Result<MeasuredSystems> MeasuredSystems::make(std::optional<SystemOverride> on) {
     MeasuredSystems systems;
     ROOFLINE_TRY(systems.names_, SystemNames::built_in());
     if (on && !on->shape.empty()) {
@@ -77,9 +77,9 @@ Result<MeasuredSystems> MeasuredSystems::make(std::optional<MeasuredOn> on) {
 
 const Result<System>& MeasuredSystems::chip(const std::string& name) {
     auto found = chips_.find(name);
-    if (found == chips_.end() && chips_.size() >= most_systems) {
+    if (found == chips_.end() && chips_.size() >= max_systems) {
         static const Result<System> too_many =
-            fail("too_many_systems", fmt::format("the table has more than {} systems", most_systems));
+            fail("too_many_systems", fmt::format("the table has more than {} systems", max_systems));
         return too_many;
     }
     if (found == chips_.end()) found = chips_.emplace(name, one_chip(name)).first;
@@ -102,9 +102,9 @@ Result<System> MeasuredSystems::one_chip(const std::string& name) {
 const Result<MeasuredSystem>& MeasuredSystems::slice_of(const std::string& name, std::int64_t chips) {
     const std::pair key{name, chips};
     auto found = slices_.find(key);
-    if (found == slices_.end() && slices_.size() >= most_systems) {
+    if (found == slices_.end() && slices_.size() >= max_systems) {
         static const Result<MeasuredSystem> too_many =
-            fail("too_many_systems", fmt::format("the table has more than {} systems", most_systems));
+            fail("too_many_systems", fmt::format("the table has more than {} systems", max_systems));
         return too_many;
     }
     if (found == slices_.end()) found = slices_.emplace(key, even_slice(name, chips)).first;
@@ -126,8 +126,8 @@ Result<MeasuredSystem> MeasuredSystems::even_slice(const std::string& name, std:
         return fail("no_shape", fmt::format("no slice of {} with {} chips comes to mind", machine.name, chips));
     }
     Result<MeasuredSystem> found = fail("bad_system", "");
-    constexpr std::int64_t most_nodes = 100'000;
-    for (std::int64_t nodes = 1; nodes <= std::min(chips, most_nodes); ++nodes) {
+    constexpr std::int64_t max_nodes = 100'000;
+    for (std::int64_t nodes = 1; nodes <= std::min(chips, max_nodes); ++nodes) {
         if (chips % nodes != 0) continue;
         found = wire({name, "", chips, nodes});
         if (found) return found;
@@ -144,9 +144,9 @@ const Result<MeasuredGroup>& MeasuredSystems::group(const MeasuredCollective& ro
     const Place place{row.system, row.link, row.members, row.nodes};
     const std::pair key{place, row.kind};
     auto found = groups_.find(key);
-    if (found == groups_.end() && systems_.size() >= most_systems) {
+    if (found == groups_.end() && systems_.size() >= max_systems) {
         static const Result<MeasuredGroup> too_many =
-            fail("too_many_systems", fmt::format("the table has more than {} systems", most_systems));
+            fail("too_many_systems", fmt::format("the table has more than {} systems", max_systems));
         return too_many;
     }
     if (found == groups_.end()) found = groups_.emplace(key, price(row, place)).first;

@@ -28,7 +28,7 @@ struct MeasuredSystem {
 };
 
 /// What all rows of a table were measured on, which overrides what the table says.
-struct MeasuredOn {
+struct SystemOverride {
     Machine machine;
     std::string shape;  ///< "4x4"; "" if the row implies it
 };
@@ -43,7 +43,7 @@ class MeasuredSystems {
 public:
     /// All rows were measured on `on`, or if it is empty on the system that they name. Errors: the machine does not
     /// come in this shape.
-    [[nodiscard]] static Result<MeasuredSystems> make(std::optional<MeasuredOn> on = {});
+    [[nodiscard]] static Result<MeasuredSystems> make(std::optional<SystemOverride> on = {});
 
     /// Returns a single chip of the system that a table names: of data/systems.toml, or else of the catalogue; if
     /// make() was given a machine, a chip of that. It lives as long as this object. The message of the error is the
@@ -84,7 +84,7 @@ private:
     [[nodiscard]] Result<MeasuredGroup> price(const MeasuredCollective& row, const Place& place);
 
     SystemNames names_;
-    std::optional<MeasuredOn> on_;
+    std::optional<SystemOverride> on_;
     std::map<std::pair<std::string, std::vector<std::string>>, Result<Machine>> machines_;  // each is read once
     std::map<std::string, Result<System>> chips_;
     std::map<Place, Result<MeasuredSystem>> systems_;

@@ -14,7 +14,7 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::size_t most_kept = 10'000;  // tables of real measurements have a few hundred of each
+constexpr std::size_t max_cached = 10'000;  // tables of real measurements have a few hundred of each
 
 bool holds(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
 
@@ -189,14 +189,14 @@ Result<TrainSetup> setup_of(const MeasuredTraining& row, const TrainerHabits& ha
     return setup;
 }
 
-Result<MeasuredTrainings> MeasuredTrainings::make(MeasuredSystems systems, Calibrations calibrations) {
+Result<MeasuredTrainingRuns> MeasuredTrainingRuns::make(MeasuredSystems systems, Calibrations calibrations) {
     ROOFLINE_TRY(auto models, TrainedModels::built_in());
     ROOFLINE_TRY(const auto law, built_in_step_law());
-    return MeasuredTrainings(std::move(systems), std::move(models),
-                             {std::make_shared<Calibrations>(std::move(calibrations)), "", false, false, law});
+    return MeasuredTrainingRuns(std::move(systems), std::move(models),
+                                {std::make_shared<Calibrations>(std::move(calibrations)), "", false, false, law});
 }
 
-Result<Model> MeasuredTrainings::build(const MeasuredTraining& row) const {
+Result<Model> MeasuredTrainingRuns::build(const MeasuredTraining& row) const {
     ROOFLINE_TRY(auto config, models_.config(row));
     auto model = build_model(config, row.sequence);
     if (!model || !(row.params > 0)) return model;
@@ -210,11 +210,11 @@ Result<Model> MeasuredTrainings::build(const MeasuredTraining& row) const {
     return model;
 }
 
-const Result<Model>& MeasuredTrainings::model(const MeasuredTraining& row) {
+const Result<Model>& MeasuredTrainingRuns::model(const MeasuredTraining& row) {
     const std::string key = fmt::format("{} {} {} {} {} {} {} {} {}", lowered(row.model), row.params, row.layers,
                                         row.hidden, row.ffn, row.heads, row.kv_heads, row.vocab, row.sequence);
     auto found = built_.find(key);
-    if (found == built_.end() && built_.size() >= most_kept) {
+    if (found == built_.end() && built_.size() >= max_cached) {
         static const Result<Model> too_many = fail("too_many_models", "the table has more than 10000 models");
         return too_many;
     }
@@ -222,8 +222,9 @@ const Result<Model>& MeasuredTrainings::model(const MeasuredTraining& row) {
     return found->second;
 }
 
-Result<MeasuredTrainings::Priced> MeasuredTrainings::price(const MeasuredTraining& row, const Model& model,
-                                                           const TrainSetup& setup, const MeasuredSystem& system) {
+Result<MeasuredTrainingRuns::Priced> MeasuredTrainingRuns::price(const MeasuredTraining& row, const Model& model,
+                                                                 const TrainSetup& setup,
+                                                                 const MeasuredSystem& system) {
     if (setup.plan.pipeline > model.layer_count) return fail("bad_plan", "the pipeline has more stages than layers");
     const Key key{fmt::format("{} {}", static_cast<const void*>(&model), row.sequence), system.slice(), key_of(setup)};
     const auto found = priced_.find(key);
@@ -236,11 +237,11 @@ Result<MeasuredTrainings::Priced> MeasuredTrainings::price(const MeasuredTrainin
     } else {
         priced = fail(step.error());
     }
-    if (priced_.size() < most_kept) priced_.emplace(key, priced);
+    if (priced_.size() < max_cached) priced_.emplace(key, priced);
     return priced;
 }
 
-std::string MeasuredTrainings::memory_unsaid(const MeasuredTraining& row) const {
+std::string MeasuredTrainingRuns::why_memory_skipped(const MeasuredTraining& row) const {
     if (!(row.memory_bytes > 0)) return "";
     const std::vector<std::string> unsaid = models_.habits(row.source, row.table, row.notes).unsaid;
     if (std::find(unsaid.begin(), unsaid.end(), row.recompute) == unsaid.end()) return "";
@@ -248,7 +249,7 @@ std::string MeasuredTrainings::memory_unsaid(const MeasuredTraining& row) const 
                        row.recompute.substr(0, 40));
 }
 
-Result<Comparison> MeasuredTrainings::compare(const MeasuredTraining& row) {
+Result<Comparison> MeasuredTrainingRuns::compare(const MeasuredTraining& row) {
     const Result<Model>& model = this->model(row);
     if (!model) return fail(model.error());
     if (row.expert == 0 && has_experts(*model)) {
@@ -277,7 +278,7 @@ Result<Comparison> MeasuredTrainings::compare(const MeasuredTraining& row) {
     comparison.prediction.expected_s = priced->times.expected;
     comparison.prediction.expected_error = priced->times.expected_error;
     comparison.parts = priced->times.parts;
-    if (!(row.memory_bytes > 0) || !memory_unsaid(row).empty()) return comparison;
+    if (!(row.memory_bytes > 0) || !why_memory_skipped(row).empty()) return comparison;
     // the memory comparison includes tensors in f32; the bound of the time assumed gradients that are summed in fewer
     // bits
     const bool gathered = setup.plan.pipeline > 1 && holds(row.sharding, "fsdp");

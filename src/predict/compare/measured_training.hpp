@@ -18,17 +18,17 @@
 
 namespace roofline::core {
 
-class MeasuredTrainings {
+class MeasuredTrainingRuns {
 public:
     /// The measurements were made on `systems`; their expected times come from `calibrations`. Errors: those of the
     /// built-in data.
-    [[nodiscard]] static Result<MeasuredTrainings> make(MeasuredSystems systems, Calibrations calibrations);
+    [[nodiscard]] static Result<MeasuredTrainingRuns> make(MeasuredSystems systems, Calibrations calibrations);
 
     /// Returns a row with its prediction. The message of the error is the reason why they cannot be compared.
     [[nodiscard]] Result<Comparison> compare(const MeasuredTraining& row);
 
     /// Returns the reason why the row's memory is not compared although its time may be; "" if it is compared.
-    [[nodiscard]] std::string memory_unsaid(const MeasuredTraining& row) const;
+    [[nodiscard]] std::string why_memory_skipped(const MeasuredTraining& row) const;
 
     /// Returns the rates used so far, each with its machine.
     [[nodiscard]] const std::vector<std::pair<std::string, Rate>>& rates() const { return rates_; }
@@ -41,7 +41,7 @@ private:
     };
     using Key = std::tuple<std::string, std::string, std::string>;  ///< model, slice, set-up
 
-    MeasuredTrainings(MeasuredSystems systems, TrainedModels models, StepPricing pricing)
+    MeasuredTrainingRuns(MeasuredSystems systems, TrainedModels models, StepPricing pricing)
         : systems_(std::move(systems)), models_(std::move(models)), pricing_(std::move(pricing)) {}
 
     /// The model of a row, which lives as long as this object.

@@ -9,8 +9,8 @@ using namespace roofline::core;
 
 namespace {
 
-MeasuredTrainings trainings() {
-    auto made = MeasuredTrainings::make(*MeasuredSystems::make(), Calibrations(std::vector<Calibration>{}));
+MeasuredTrainingRuns trainings() {
+    auto made = MeasuredTrainingRuns::make(*MeasuredSystems::make(), Calibrations(std::vector<Calibration>{}));
     REQUIRE(made);
     return std::move(*made);
 }
@@ -84,7 +84,7 @@ TEST_CASE("what a row shares out is its plan") {
 }
 
 TEST_CASE("the more a row computes again, the later its bound; what nothing reads is not computed again") {
-    MeasuredTrainings priced = trainings();
+    MeasuredTrainingRuns priced = trainings();
     MeasuredTraining row = two_layers(1);
     const auto bound = [&](const char* recompute) {
         row.recompute = recompute;
@@ -219,7 +219,7 @@ TEST_CASE("an allocator reserves no more than a chip has, where its tensors fit"
     auto row = two_layers(1);
     row.memory_bytes = 8.4e10;
     row.memory_what = "allocated";
-    MeasuredTrainings priced = trainings();
+    MeasuredTrainingRuns priced = trainings();
     const auto allocated = [&](std::int64_t sequences) {
         row.sequences = row.micro_batch = sequences;
         return priced.compare(row)->memory->predicted;
@@ -235,20 +235,20 @@ TEST_CASE("an allocator reserves no more than a chip has, where its tensors fit"
 }
 
 TEST_CASE("the memory of a row whose words say too little is not compared, its time is") {
-    MeasuredTrainings priced = trainings();
+    MeasuredTrainingRuns priced = trainings();
     MeasuredTraining row = two_layers(1);
     row.memory_bytes = 1e10;
     row.source = "PrimeIntellect-ai/prime-rl";
     row.recompute = "full";
-    CHECK(priced.memory_unsaid(row).empty());
+    CHECK(priced.why_memory_skipped(row).empty());
     CHECK(priced.compare(row)->memory);
     row.recompute = "selective";
-    CHECK(priced.memory_unsaid(row) ==
+    CHECK(priced.why_memory_skipped(row) ==
           "what PrimeIntellect-ai/prime-rl keeps with recompute `selective` is not published");
     CHECK(!priced.compare(row)->memory);
     CHECK(priced.compare(row)->timed());
     row.memory_bytes = 0;
-    CHECK(priced.memory_unsaid(row).empty());
+    CHECK(priced.why_memory_skipped(row).empty());
 }
 
 TEST_CASE("a row that cannot be priced says why") {
@@ -279,7 +279,7 @@ TEST_CASE("a row that cannot be priced says why") {
 }
 
 TEST_CASE("a slice is as few nodes as hold its chips, a torus the most even one") {
-    MeasuredTrainings priced = trainings();
+    MeasuredTrainingRuns priced = trainings();
     MeasuredTraining row = two_layers(16);
     auto compared = priced.compare(row);
     REQUIRE(compared);

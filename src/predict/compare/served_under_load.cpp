@@ -82,7 +82,7 @@ Result<std::unique_ptr<ServedUnderLoad::Served>> ServedUnderLoad::make(const Mea
         result->capacity = memory->total_capacity()->value * static_cast<double>(row.decode_chips);
     }
     const ServingPass typical{prompts_at_once(plan) * 32, 1, whole(RequestSize{row.prompt, row.output}.context())};
-    const std::string kernels = kernels_of_server(*calibrations_, slice.machine, row.software);
+    const std::string kernels = server_kernel_software(*calibrations_, slice.machine, row.software);
     const ServingSetup setup{result->prefill, result->decode, slice, calibrations_, kernels, {}};
     ROOFLINE_TRY(auto passes, ExpectedServing::make(setup, plan, typical));
     result->passes = std::make_unique<ExpectedServing>(std::move(passes));

@@ -29,17 +29,17 @@ std::optional<double> TracedKernel::roof_fraction() const {
 namespace {
 
 // Larger counter values are not credible, and their sums would overflow.
-constexpr double most_counted = 9e18;
+constexpr double max_counter = 9e18;
 
 /// Returns the work according to the counters. Levels without a bandwidth on this machine are left out.
 Result<Work> work_of(const ProfiledKernel& kernel, const Machine& machine) {
     Work work;
     for (const KernelFlops& flops : kernel.flops) {
-        if (!(flops.flops <= most_counted)) return fail("out_of_range", "more FLOPs than can be counted");
+        if (!(flops.flops <= max_counter)) return fail("out_of_range", "more FLOPs than can be counted");
         work.add_flops(flops.unit, flops.dtype, Polynomial{static_cast<std::int64_t>(std::llround(flops.flops))});
     }
     for (const auto& [level, bytes] : kernel.bytes) {
-        if (!(bytes <= most_counted)) return fail("out_of_range", "more bytes than can be counted");
+        if (!(bytes <= max_counter)) return fail("out_of_range", "more bytes than can be counted");
         if (level != "hbm" && !bandwidth_of(machine, level)) continue;
         work.memory[level].read = Polynomial{static_cast<std::int64_t>(std::llround(bytes))};
     }

@@ -23,7 +23,7 @@ namespace {
 class Skipped {
 public:
     void add(int line, const std::string& reason) {
-        const bool known = by_reason_.size() < most_reasons || by_reason_.contains(reason);
+        const bool known = by_reason_.size() < max_reasons || by_reason_.contains(reason);
         SkippedRows& rows = by_reason_[known ? reason : "other reasons"];
         if (rows.rows++ == 0) rows.first_line = line;
         rows.first_line = std::min(rows.first_line, line);
@@ -38,7 +38,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t most_reasons = 1000;
+    static constexpr std::size_t max_reasons = 1000;
     std::map<std::string, SkippedRows> by_reason_;
 };
 
@@ -136,7 +136,7 @@ Status compare_kernels(CsvReader& reader, const ValidateQuestion& question, Vali
 Status compare_trainings(CsvReader& reader, const ValidateQuestion& question, Validation& validation) {
     ROOFLINE_TRY(auto systems, MeasuredSystems::make(question.on));
     Calibrations calibrations = question.calibrations;
-    ROOFLINE_TRY(auto trainings, MeasuredTrainings::make(std::move(systems), std::move(calibrations)));
+    ROOFLINE_TRY(auto trainings, MeasuredTrainingRuns::make(std::move(systems), std::move(calibrations)));
     ROOFLINE_TRY(auto table, read_training_table(reader));
     validation.kind = "training step";
     Skipped skipped;
@@ -146,7 +146,8 @@ Status compare_trainings(CsvReader& reader, const ValidateQuestion& question, Va
     for (const MeasuredTraining& row : table.rows) {
         auto comparison = trainings.compare(row);
         if (comparison) {
-            if (const std::string why = trainings.memory_unsaid(row); !why.empty()) without_memory.add(row.line, why);
+            if (const std::string why = trainings.why_memory_skipped(row); !why.empty())
+                without_memory.add(row.line, why);
             validation.rows.push_back(std::move(*comparison));
         } else {
             skipped.add(row.line, comparison.error().message);
@@ -164,7 +165,7 @@ Status compare_trainings(CsvReader& reader, const ValidateQuestion& question, Va
 Status compare_servings(CsvReader& reader, const ValidateQuestion& question, Validation& validation) {
     ROOFLINE_TRY(auto systems, MeasuredSystems::make(question.on));
     Calibrations calibrations = question.calibrations;
-    ROOFLINE_TRY(auto servings, MeasuredServings::make(std::move(systems), std::move(calibrations)));
+    ROOFLINE_TRY(auto servings, MeasuredServingRuns::make(std::move(systems), std::move(calibrations)));
     ROOFLINE_TRY(auto table, read_serving_table(reader));
     validation.kind = "served model";
     Skipped skipped;

@@ -46,9 +46,9 @@ struct Validation {
 
 /// A table of measurements, and what it is predicted with.
 struct ValidateQuestion {
-    std::string table;               ///< contents of a CSV file, or output of nccl-tests
-    std::string table_name;          ///< for messages and headings
-    std::optional<MeasuredOn> on{};  ///< machine of all rows, which overrides what the table says
+    std::string table;                   ///< contents of a CSV file, or output of nccl-tests
+    std::string table_name;              ///< for messages and headings
+    std::optional<SystemOverride> on{};  ///< machine of all rows, which overrides what the table says
     Calibrations calibrations;
     NcclHints hints{};    ///< what the output of nccl-tests does not contain
     bool strict = false;  ///< reject a table with a cell that is not a number, instead of skipping its row

@@ -62,7 +62,7 @@ const Op* find_dispatch(const Block& block) {
 }
 
 /// Number of experts per expert that a token is sent to; 1 without experts.
-double experts_a_choice(const Program& program) {
+double experts_per_choice(const Program& program) {
     const Op* dispatch = find_dispatch(program.body);
     if (dispatch == nullptr) return 1;
     const auto size = [&](const std::string& dim) {
@@ -84,7 +84,7 @@ std::optional<double> textbook(const Model& model, const WeightBytes& weights, c
     for (const auto& entry : weights.by_format) elements += entry.second.params.to_double();
     if (!(elements > 0)) return std::nullopt;
     const double ridge = math->terms.front().rate.value / memory->terms.front().rate.value;
-    return ridge * weights.total.to_double() / elements / 2 * experts_a_choice(model.program);
+    return ridge * weights.total.to_double() / elements / 2 * experts_per_choice(model.program);
 }
 
 }  // namespace

@@ -60,9 +60,9 @@ double ExpectedServing::decode_s(double sequences, double context) const {
 double ExpectedServing::prompts_s(double prompts, double tokens) const { return seconds(prefill_, prompts, tokens); }
 
 ServingCosts serving_costs(const ExpectedServing& passes, const ServerLaw& law, const RequestSize& size,
-                           std::int64_t most_sequences) {
+                           std::int64_t max_sequences) {
     std::vector<double> kernels_s;
-    for (std::int64_t sequences = 1; kernels_s.empty() || sequences / 2 < most_sequences; sequences *= 2) {
+    for (std::int64_t sequences = 1; kernels_s.empty() || sequences / 2 < max_sequences; sequences *= 2) {
         kernels_s.push_back(passes.decode_s(static_cast<double>(sequences), size.context()));
     }
     const auto step = [law, kernels_s](double sequences) {
@@ -82,15 +82,15 @@ ServingCosts serving_costs(const ExpectedServing& passes, const ServerLaw& law, 
 }
 
 ServingLoad serving_load(const RequestSize& size, double requests, double room) {
-    constexpr double tokens_of_a_step = 8192;
+    constexpr double tokens_per_step = 8192;
     static constexpr double most = 1e9;
     const auto whole = [](double value) { return static_cast<std::int64_t>(std::clamp(value, 1.0, most)); };
     ServingLoad load;
     load.requests = whole(std::min(std::round(requests), static_cast<double>(max_requests)));
     load.output = whole(std::round(size.output));
     load.room = whole(room);
-    load.together = whole(tokens_of_a_step / size.prompt);
-    load.chunks = whole(std::ceil(size.prompt / tokens_of_a_step));
+    load.together = whole(tokens_per_step / size.prompt);
+    load.chunks = whole(std::ceil(size.prompt / tokens_per_step));
     load.spread = 0.1;
     return load;
 }

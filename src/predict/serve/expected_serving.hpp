@@ -63,7 +63,7 @@ struct RequestSize {
 /// Returns the costs of a server's iterations as serving_times() takes them. They refer to `passes`. Costs for numbers
 /// of sequences between two powers of two are interpolated.
 [[nodiscard]] ServingCosts serving_costs(const ExpectedServing& passes, const ServerLaw& law, const RequestSize& size,
-                                         std::int64_t most_sequences);
+                                         std::int64_t max_sequences);
 
 /// Returns a load of `requests` concurrent requests. An iteration processes at most 8192 prompt tokens, the default of
 /// vLLM, SGLang and TensorRT-LLM. As in server benchmarks, each request is followed by nine more, and their numbers of

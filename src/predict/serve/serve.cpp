@@ -18,7 +18,7 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::int64_t most_sequences = most_served;
+constexpr std::int64_t max_sequences = max_serving_size;
 
 /// The smallest batch that occupies all members of the plan, doubled up to the largest batch, and additionally the
 /// largest and the requested batch.
@@ -56,9 +56,9 @@ private:
         answer_.disaggregated = question_.disaggregated;
         answer_.context = (2 * answer_.prompt + answer_.output + 1) / 2;
         for (const std::int64_t count : {answer_.prompt, answer_.output, answer_.batch, answer_.chunk}) {
-            if (count >= 1 && count <= most_sequences) continue;
+            if (count >= 1 && count <= max_sequences) continue;
             return fail("size",
-                        fmt::format("prompt, output, batch and chunk must be 1 to {}: {}", most_sequences, count));
+                        fmt::format("prompt, output, batch and chunk must be 1 to {}: {}", max_sequences, count));
         }
         ROOFLINE_CHECK(read_model());
         answer_.slice = std::move(question_.slice);
@@ -103,7 +103,8 @@ private:
         collectives.textbook = question_.textbook;
         const bool server = calibrations_->servers().find(question_.software) != nullptr;
         const std::string kernels =
-            server ? kernels_of_server(*calibrations_, answer_.slice.machine, question_.software) : question_.software;
+            server ? server_kernel_software(*calibrations_, answer_.slice.machine, question_.software)
+                   : question_.software;
         return {prefill_, decode_, answer_.slice, calibrations_, kernels, collectives};
     }
 
@@ -220,7 +221,7 @@ private:
         if (load.requests < answer_.batch) return;
         const ServingTimes times = serving_times(load, serving_costs(*passes, server->law, size, load.requests));
         answer_.under_load =
-            ServedLoad{server->software,   std::hypot(server->error_held_out, error_beyond_measured(answer_.decode)),
+            ServedLoad{server->software,   std::hypot(server->error_held_out, additional_error(answer_.decode)),
                        times.later_ttft_s, times.tpot_s,
                        times.running,      times.requests_per_s * size.output};
     }
@@ -235,7 +236,7 @@ private:
         };
         std::int64_t low = 0;
         std::int64_t high = 1;
-        while (high <= most_sequences) {
+        while (high <= max_sequences) {
             ROOFLINE_TRY(auto fits, holds(high));
             if (!fits) break;
             low = high;

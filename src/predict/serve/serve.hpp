@@ -18,7 +18,7 @@
 namespace roofline::core {
 
 /// The largest number of tokens and of sequences that a question may contain.
-inline constexpr std::int64_t most_served = std::int64_t{1} << 24;
+inline constexpr std::int64_t max_serving_size = std::int64_t{1} << 24;
 
 /// Tokens per chunk of a long prompt: the default of vLLM (max_num_batched_tokens, H100) and SGLang
 /// (chunked_prefill_size).

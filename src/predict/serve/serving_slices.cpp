@@ -83,10 +83,10 @@ Result<ServedModel> served_model(const Config& config, bool decoding, std::optio
 }
 
 std::vector<Plan> serving_plans(const Model& model, const Slice& slice, std::int64_t batch) {
-    constexpr std::size_t most_plans = 4;
+    constexpr std::size_t max_serving_plans = 4;
     std::vector<Plan> plans;
     const std::int64_t chips = slice.chips();
-    for (std::int64_t data = 1; data <= chips && plans.size() < most_plans; ++data) {
+    for (std::int64_t data = 1; data <= chips && plans.size() < max_serving_plans; ++data) {
         if (chips % data != 0 || (data > batch && !plans.empty())) continue;
         Plan plan;
         plan.data = data;

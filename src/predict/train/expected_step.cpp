@@ -14,7 +14,7 @@ namespace {
 
 // The sum that a kernel's time belongs to: `narrow_s` for matmuls in fewer than 16 bits, `promoted_s` if the matrix
 // units also accumulate these in fewer than 32 bits.
-double StepParts::* sum_of(const KernelKey& key, const Machine& machine) {
+double StepParts::* step_part_of(const KernelKey& key, const Machine& machine) {
     constexpr int wide_bits = 16;
     constexpr std::int64_t sum_bits = 32;
     const auto dtype = find_dtype(key.dtype.substr(0, key.dtype.find(" x ")));
@@ -33,29 +33,29 @@ double flops_per_joule(const Machine& machine) {
 
 /// Collectives of a step over the same axes. Those of replicas are combined per kind, because frameworks fill buckets
 /// with gradients and weights.
-struct Exchanged {
+struct CollectiveBucket {
     std::size_t message = 0;  ///< index of the first of them
     double bytes = 0;         ///< of one of them
     double times = 0;
 };
 
-bool over_replicas(const Message& message) { return has(message.axes, "data") || has(message.axes, "fsdp"); }
+bool is_over_replicas(const Message& message) { return has(message.axes, "data") || has(message.axes, "fsdp"); }
 
 // Returns whether the framework overlaps the collectives of all axes of this message with matmuls.
-bool runs_beside(const Message& message, const std::vector<std::string>& overlapped) {
+bool is_overlapped(const Message& message, const std::vector<std::string>& overlapped) {
     return !message.axes.empty() && std::all_of(message.axes.begin(), message.axes.end(),
                                                 [&](const std::string& axis) { return has(overlapped, axis); });
 }
 
-std::optional<std::vector<Exchanged>> exchanges_of(const Prediction& step) {
-    std::vector<Exchanged> all;
+std::optional<std::vector<CollectiveBucket>> exchanges_of(const Prediction& step) {
+    std::vector<CollectiveBucket> all;
     std::map<std::pair<CollectiveKind, std::vector<std::string>>, std::size_t> buckets;
     const std::vector<MessageWork>& messages = step.analysis.total.work.messages;
     for (std::size_t i = 0; i < messages.size(); ++i) {
         const auto times = count(step.program, messages[i].count);
         const auto bytes = messages[i].message.bytes.evaluate(step.program.sizes);
         if (!times || !bytes) return std::nullopt;
-        if (!over_replicas(messages[i].message)) {
+        if (!is_over_replicas(messages[i].message)) {
             all.push_back({i, bytes->to_double(), times->to_double()});
             continue;
         }
@@ -68,13 +68,13 @@ std::optional<std::vector<Exchanged>> exchanges_of(const Prediction& step) {
 }
 
 // Returns whether the exchange has a known time.
-bool add_exchange(const Prediction& step, const Exchanged& each, const System& system,
+bool add_exchange(const Prediction& step, const CollectiveBucket& each, const System& system,
                   const std::vector<std::string>& overlapped, StepParts& parts) {
     const Message& message = step.analysis.total.work.messages[each.message].message;
     const auto load = load_of(message, system);
     const auto lower = load ? time_of(*load, system, each.bytes) : std::nullopt;
-    const bool bucket = over_replicas(message);
-    const bool hideable = bucket || runs_beside(message, overlapped);
+    const bool bucket = is_over_replicas(message);
+    const bool hideable = bucket || is_overlapped(message, overlapped);
     const bool known = each.message < step.laws.messages.size() && step.laws.messages[each.message];
     if (!known) {
         if (lower) (hideable ? parts.hideable_wire_s : parts.exchanged_wire_s) += lower->lower_s * each.times;
@@ -105,14 +105,14 @@ std::optional<StepParts> step_parts(const Prediction& step, const std::vector<st
         const bool stands_in = i < step.laws.instead.size() && step.laws.instead[i] == KernelKind::grouped_contraction;
         parts.experts = parts.experts || stands_in || law->key.kind == KernelKind::grouped_contraction;
         parts.launches += runs[i].count;
-        parts.*sum_of(law->key, step.machine) += runs[i].count * seconds_of(law->fit, runs[i].point);
+        parts.*step_part_of(law->key, step.machine) += runs[i].count * seconds_of(law->fit, runs[i].point);
     }
     if (!(parts.kernels_s + parts.narrow_s + parts.promoted_s > 0)) return std::nullopt;
     const auto exchanges = exchanges_of(step);
     if (!exchanges) return std::nullopt;
     System system = step.system;
     system.collectives = {};
-    for (const Exchanged& each : *exchanges) {
+    for (const CollectiveBucket& each : *exchanges) {
         if (!add_exchange(step, each, system, overlapped, parts)) return std::nullopt;
     }
     return parts;

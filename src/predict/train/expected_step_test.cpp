@@ -16,7 +16,7 @@ Comparison priced(std::int64_t data, std::int64_t tensor, const std::string& sha
     MeasuredTraining row = two_layers(data, tensor);
     row.sharding = sharding;
     row.source = source;
-    auto trainings = MeasuredTrainings::make(*MeasuredSystems::make(), Calibrations::built_in());
+    auto trainings = MeasuredTrainingRuns::make(*MeasuredSystems::make(), Calibrations::built_in());
     REQUIRE(trainings);
     auto compared = trainings->compare(row);
     REQUIRE_MESSAGE(compared, to_text(compared.error()));
@@ -94,7 +94,8 @@ TEST_CASE("products in fp8 are told apart by what matrix units keep of their sum
         MeasuredTraining row = two_layers(1);
         row.dtype = "fp8";
         row.system = system;
-        const auto compared = MeasuredTrainings::make(*MeasuredSystems::make(), Calibrations::built_in())->compare(row);
+        const auto compared =
+            MeasuredTrainingRuns::make(*MeasuredSystems::make(), Calibrations::built_in())->compare(row);
         REQUIRE_MESSAGE(compared, to_text(compared.error()));
         REQUIRE(compared->parts);
         return *compared->parts;

@@ -22,7 +22,7 @@ namespace roofline::core {
 namespace {
 
 // One stage of a pipeline, or the whole model, laid out and priced.
-struct StageStep {
+struct PricedStage {
     PipelineStage stage;
     Prediction answer;
     TrainingMemory memory;
@@ -59,9 +59,9 @@ Result<TrainingProgram> stage_program(const Program& forward, const TrainSetup& 
     return training_step(*part, options);
 }
 
-Result<StageStep> stage_step(const Program& forward, const Model& model, const TrainSetup& setup,
-                             const PipelineStage& stage, const InFlight& held, const Slice& slice,
-                             const StepPricing& pricing) {
+Result<PricedStage> stage_step(const Program& forward, const Model& model, const TrainSetup& setup,
+                               const PipelineStage& stage, const InFlight& held, const Slice& slice,
+                               const StepPricing& pricing) {
     ROOFLINE_TRY(auto step, stage_program(forward, setup, stage));
     if (setup.products) compute_weights_in(step, *setup.products);
     if (setup.dispatch) dispatch_in(step, *setup.dispatch);
@@ -85,7 +85,7 @@ Result<StageStep> stage_step(const Program& forward, const Model& model, const T
                                            static_cast<double>(setup.batch.microbatches), held.layers));
         memory.working += buffers;
     }
-    StageStep priced{stage, std::move(answer), memory, std::move(planned.notes)};
+    PricedStage priced{stage, std::move(answer), memory, std::move(planned.notes)};
     priced.parts = step_parts(priced.answer, setup.overlapped);
     if (priced.parts) {
         priced.parts->pytorch = setup.pytorch_kernels;
@@ -108,11 +108,11 @@ Result<double> send_seconds(const Prediction& first) {
 
 // The time of each stage and its idle time. The step takes as long as its slowest stage.
 struct PipelineTimes {
-    const std::vector<StageStep>& stages;
+    const std::vector<PricedStage>& stages;
     PipelineCost schedule;
     double sends = 0;
 
-    struct Longest {
+    struct SlowestStage {
         double seconds = 0;
         double waits = 0;
         std::size_t stage = 0;
@@ -120,10 +120,10 @@ struct PipelineTimes {
 
     // The slowest stage, where `work` gives the time of a stage and `waited` the part of it that other stages wait for.
     template <typename Work, typename Waited>
-    [[nodiscard]] Longest longest(const Work& work, const Waited& waited) const {
+    [[nodiscard]] SlowestStage longest(const Work& work, const Waited& waited) const {
         double all = 0;
-        for (const StageStep& each : stages) all += each.stage.count * waited(each.answer);
-        Longest longest;
+        for (const PricedStage& each : stages) all += each.stage.count * waited(each.answer);
+        SlowestStage longest;
         for (std::size_t i = 0; i < stages.size(); ++i) {
             const double waits = schedule.fill * (all - waited(stages[i].answer));
             const double seconds = work(stages[i].answer) + waits;
@@ -140,11 +140,11 @@ StepTimes times_of(const PipelineTimes& pipeline, std::size_t& stage) {
     const auto sequential = [](const Prediction& answer) { return answer.analysis.total.sequential; };
     const auto upper = [](const Prediction& answer) { return answer.analysis.total.bounds.upper; };
     StepTimes times;
-    const PipelineTimes::Longest least = pipeline.longest(lower, math);
+    const PipelineTimes::SlowestStage least = pipeline.longest(lower, math);
     stage = least.stage;
     times.lower = least.seconds;
     times.sequential = pipeline.longest(sequential, sequential).seconds + pipeline.sends;
-    const PipelineTimes::Longest most = pipeline.longest(upper, upper);
+    const PipelineTimes::SlowestStage most = pipeline.longest(upper, upper);
     times.upper = most.seconds + pipeline.sends;
     times.bubble = most.seconds > 0 ? most.waits / most.seconds : 0;
     return times;
@@ -154,14 +154,14 @@ StepTimes times_of(const PipelineTimes& pipeline, std::size_t& stage) {
 // waits for collectives that overlap.
 void expect_step(const PipelineTimes& pipeline, const StepLaw& law, StepTimes& times) {
     StepParts waited_for;
-    for (const StageStep& each : pipeline.stages) {
+    for (const PricedStage& each : pipeline.stages) {
         if (!each.parts) return;
         StepParts work = *each.parts;
         work.hideable_s = work.hideable_wire_s = 0;
         work *= each.stage.count;
         waited_for += work;
     }
-    for (const StageStep& each : pipeline.stages) {
+    for (const PricedStage& each : pipeline.stages) {
         StepParts own = *each.parts;
         own.hideable_s = own.hideable_wire_s = 0;
         own *= -1;
@@ -178,7 +178,7 @@ void expect_step(const PipelineTimes& pipeline, const StepLaw& law, StepTimes& t
     if (!times.expected) return;
     times.expected = std::max(*times.expected, times.lower);
     double beyond = 0;
-    for (const StageStep& each : pipeline.stages) beyond = std::max(beyond, error_beyond_measured(each.answer));
+    for (const PricedStage& each : pipeline.stages) beyond = std::max(beyond, additional_error(each.answer));
     times.expected_error = std::hypot(class_of(law, *times.parts).error, beyond);
     times.law = law;
 }
@@ -231,8 +231,8 @@ Result<double> recomputed_share(const Program& forward, const TrainSetup& setup,
     return once > 0 ? std::clamp((again / once - 1) * passes, 0.0, 1.0) : 0.0;
 }
 
-Result<std::vector<StageStep>> stage_steps(const Model& model, const TrainSetup& setup, const Pipeline& pipeline,
-                                           const Slice& slice, const StepPricing& pricing) {
+Result<std::vector<PricedStage>> stage_steps(const Model& model, const TrainSetup& setup, const Pipeline& pipeline,
+                                             const Slice& slice, const StepPricing& pricing) {
     Program forward = model.program;
     forward.sizes["B"] = setup.batch.sequences();
     if (setup.stored_attention) store_attention(forward, setup.attention_dropout);
@@ -241,7 +241,7 @@ Result<std::vector<StageStep>> stage_steps(const Model& model, const TrainSetup&
     if (pipeline.stages > 1) {
         ROOFLINE_TRY(kinds, pipeline_stages(forward, pipeline.stages, setup.late_layers));
     }
-    std::vector<StageStep> stages;
+    std::vector<PricedStage> stages;
     for (const PipelineStage& kind : kinds) {
         const double layers = held_microbatches(pipeline, kind.index);
         // the last stage starts the backward pass immediately, unless all micro-batches go forward first
@@ -276,11 +276,11 @@ Result<TrainStep> train_step(const Model& model, const TrainSetup& setup, const 
     const PipelineTimes pipeline_times{stages, schedule, sends};
     step.times = times_of(pipeline_times, longest);
     expect_step(pipeline_times, pricing.law, step.times);
-    const auto fullest = std::max_element(stages.begin(), stages.end(), [](const StageStep& a, const StageStep& b) {
+    const auto fullest = std::max_element(stages.begin(), stages.end(), [](const PricedStage& a, const PricedStage& b) {
         return a.memory.total() < b.memory.total();
     });
     step.memory = fullest->memory;
-    StageStep& shown = (stages)[longest];
+    PricedStage& shown = (stages)[longest];
     if (pipeline.stages > 1) {
         step.stage = stage_text(shown.stage, pipeline.stages);
         step.fullest = stage_text(fullest->stage, pipeline.stages);

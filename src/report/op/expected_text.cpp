@@ -70,9 +70,9 @@ std::string memory_text(const KernelLaw& law, const KernelPoint& point, const Ti
     if (apart) terms.push_back(part_text(stretch * (1 - cached) * point.write_s, memory + " writes", law.write));
     terms.push_back(part_text(stretch * cached * point.memory_s, memory + ", but from the cache", law.cache));
     if (tiling.splits > 1) {
-        terms.push_back(part_text(tiling.splits * point.sums_s, memory + " for partial sums", law.partial));
+        terms.push_back(part_text(tiling.splits * point.partial_sums_s, memory + " for partial sums", law.partial));
     }
-    terms.push_back(part_text(point.again_s, "keys and values read again by further heads", law.reread));
+    terms.push_back(part_text(point.reread_s, "keys and values read again by further heads", law.reread));
     if (stretch > 1 && !terms.front().empty()) {
         terms.front() += fmt::format(" (longer by {}: few cores draw on it)", number_text(stretch));
     }
@@ -132,17 +132,17 @@ std::string tiling_text(const Tiling& tiling) {
 
 /// Returns the band of a model, if the kernel has several: " of 2 to 32 heads to the same keys", " with heads of 65 to
 /// 128", " of 9 to 64 rows".
-std::string band_text(BandsBy by, const LawInUse& used) {
+std::string band_text(BandsBy by, const AppliedLaw& used) {
     if (used.least == 0) return "";
     const bool heads = by == BandsBy::heads;
     if (used.most == 1 && by != BandsBy::n) return heads ? " of one head to its keys" : " of one row";
     const std::string least = number_text(used.least);
     if (by == BandsBy::n) {
-        if (used.most == LawInUse::unlimited) return fmt::format(" with heads of {} and more", least);
+        if (used.most == AppliedLaw::unlimited) return fmt::format(" with heads of {} and more", least);
         return fmt::format(" with heads of {} to {}", least, number_text(used.most));
     }
     const std::string_view what = heads ? "heads to the same keys" : "rows";
-    if (used.most == LawInUse::unlimited) return fmt::format(" of {} and more {}", least, what);
+    if (used.most == AppliedLaw::unlimited) return fmt::format(" of {} and more {}", least, what);
     return fmt::format(" of {} to {} {}", least, number_text(used.most), what);
 }
 
@@ -156,7 +156,7 @@ std::string factor_text(double seconds, double by_law, bool beyond) {
 
 /// Returns a kernel model with its numbers, its time, its tiles, and the shape correction that turns its time into
 /// `seconds`.
-std::string law_text(const LawInUse& used, const KernelPoint& taken, const std::string& memory, double seconds,
+std::string law_text(const AppliedLaw& used, const KernelPoint& taken, const std::string& memory, double seconds,
                      bool beyond) {
     const KernelPoint point = apart(used.law, taken);
     const Tiling tiling = tiling_of(used.law, point);
@@ -167,7 +167,7 @@ std::string law_text(const LawInUse& used, const KernelPoint& taken, const std::
 
 /// Returns the weights near the border of two bands: "; to the power of 0.4, and to that of 0.6 the law of 65 to 512
 /// rows, which ends here: ...".
-std::string fading_text(const std::optional<FadingLaw>& fading, BandsBy by, const KernelPoint& taken,
+std::string fading_text(const std::optional<BlendedLaw>& fading, BandsBy by, const KernelPoint& taken,
                         const std::string& memory) {
     if (!fading) return "";
     return fmt::format("; that to the power of {}, times to that of {} the law{}, which fades out here: {}",
@@ -210,11 +210,11 @@ std::vector<std::string> kernel_derivation(const Prediction& answer, std::size_t
     if (kernel >= answer.runs.size() || answer.laws.kernels[kernel] == nullptr) return {};
     const CalibratedKernel& law = *answer.laws.kernels[kernel];
     const KernelFit& fit = law.fit;
-    const LawInUse used = law_for(fit, answer.runs[kernel].point);
+    const AppliedLaw used = law_for(fit, answer.runs[kernel].point);
     const KernelPoint taken = point_for(fit, answer.runs[kernel].point);
-    const auto fading = fading_law(fit, taken);
+    const auto fading = blended_law(fit, taken);
     const double seconds = seconds_of(fit, answer.runs[kernel].point);
-    const bool beyond = !sizes_beyond(fit, answer.runs[kernel].point).empty();
+    const bool beyond = !sizes_out_of_range(fit, answer.runs[kernel].point).empty();
     const std::string memory = level_label(answer.machine, "hbm");
     std::string of = std::string(name(law.key.kind)) + band_text(fit.by, used);
     if (!law.key.dtype.empty()) of += " in " + law.key.dtype;

@@ -120,7 +120,7 @@ Json expected_by(const OpPart& part) {
 
 Json beyond_measured(const OpPart& part) {
     Json list = Json::array();
-    for (const Extrapolated& each : extrapolated(fastest(part.answer))) {
+    for (const ExtrapolatedSize& each : extrapolated(fastest(part.answer))) {
         list.push_back({{"size", each.size}, {"value", each.value}, {"limit", each.limit}, {"error", each.error}});
     }
     return list;

@@ -121,12 +121,12 @@ private:
 
 std::string sweep_array(const Prediction& answer, const std::vector<SweepAxis>& axes) {
     std::vector<PointWriter> writers{PointWriter(answer, axes)};
-    for (const Prediction& other : answer.elsewhere) writers.emplace_back(other, axes);
+    for (const Prediction& other : answer.alternative_predictions) writers.emplace_back(other, axes);
     std::string text;
     for_each_point(answer, axes,
                    [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point, const Prediction& at,
                        std::optional<double> expected_s) {
-                       const auto writer = &at == &answer ? 0 : 1 + (&at - answer.elsewhere.data());
+                       const auto writer = &at == &answer ? 0 : 1 + (&at - answer.alternative_predictions.data());
                        writers[static_cast<std::size_t>(writer)].write(sizes, point, expected_s, text);
                    });
     return "[" + text + "]";

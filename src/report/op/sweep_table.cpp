@@ -22,7 +22,7 @@ public:
         for (const Prediction& answer : answers) {
             split_ = split_ || !answer.layouts.empty();
             expected_ = expected_ || answer.expected_s.has_value();
-            for (const std::string& id : resources_of(answer.elsewhere)) {
+            for (const std::string& id : resources_of(answer.alternative_predictions)) {
                 if (!has(resources_, id)) resources_.push_back(id);
             }
         }
