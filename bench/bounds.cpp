@@ -60,12 +60,12 @@ void expect_once_compiled(benchmark::State& state) {
     System system;
     system.slice = std::move(*slice);
     Calibrations calibrations = Calibrations::built_in();
-    const ProgramLaws laws = kernel_laws(calibrations, *machine, *program, *analysis, "");
-    if (!laws.missing.empty()) {
+    const ProgramModels models = kernel_models(calibrations, *machine, *program, *analysis, "");
+    if (!models.missing.empty()) {
         state.SkipWithError("no calibration");
         return;
     }
-    const CompiledExpected compiled(*program, *analysis, system, laws, program->dims);
+    const CompiledExpected compiled(*program, *analysis, system, models, program->dims);
     std::array<double, 3> sizes{64, 8192, 8192};
     std::vector<double> scratch(compiled.places());
     for (auto _ : state) {

@@ -13,12 +13,12 @@ using namespace roofline::core;
 /// Generates `count` matmuls with 1 to 32 k rows and 32 to 64 k columns and depth, in irregular order, on 1 PFLOP/s, 3
 /// TB/s and 132 cores. Their times follow a kernel model with tiles, with deviations of up to 15 %.
 std::vector<TimedKernel> timed_products(std::int64_t count) {
-    KernelLaw law{3e-6, 0.3e-9, 0.75, 1, 0.85, 3};
-    law.tiled = true;
-    law.split_s = 2e-6;
-    law.wave_s = 0.5e-6;
-    law.partial = 2;
-    law.busy = 0.5;
+    KernelModel model{3e-6, 0.3e-9, 0.75, 1, 0.85, 3};
+    model.tiled = true;
+    model.split_s = 2e-6;
+    model.wave_s = 0.5e-6;
+    model.partial = 2;
+    model.busy = 0.5;
     const auto between = [](double turns, double least, double most) {
         return std::round(least * std::pow(most / least, turns - std::floor(turns)));
     };
@@ -36,16 +36,16 @@ std::vector<TimedKernel> timed_products(std::int64_t count) {
         point.n = n;
         point.batch = 1;
         point.cores = 132;
-        kernels.push_back({point, seconds_of(law, point) * (1 + 0.15 * std::sin(turn * turn))});
+        kernels.push_back({point, seconds_of(model, point) * (1 + 0.15 * std::sin(turn * turn))});
     }
     return kernels;
 }
 
-void fit_laws(benchmark::State& state) {
+void fit_models(benchmark::State& state) {
     const std::vector<TimedKernel> kernels = timed_products(state.range(0));
     for (auto _ : state) benchmark::DoNotOptimize(fit_kernels(kernels));
 }
 
-BENCHMARK(fit_laws)->Arg(500)->Arg(2000)->Unit(benchmark::kMillisecond);
+BENCHMARK(fit_models)->Arg(500)->Arg(2000)->Unit(benchmark::kMillisecond);
 
 }  // namespace

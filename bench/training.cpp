@@ -69,11 +69,11 @@ void step_expected(benchmark::State& state) {
     const auto made = step();
     if (bench::skipped(state, made)) return;
     const Prediction& answer = made->program;
-    if (!answer.laws.missing.empty()) {
+    if (!answer.models.missing.empty()) {
         state.SkipWithError("no calibration");
         return;
     }
-    const CompiledExpected compiled(answer.program, answer.analysis, answer.system, answer.laws, {"B"});
+    const CompiledExpected compiled(answer.program, answer.analysis, answer.system, answer.models, {"B"});
     std::vector<double> scratch(compiled.places());
     double batch = sequences;
     for (auto _ : state) {

@@ -68,8 +68,8 @@ std::vector<Collective> collectives_of(const core::Prediction& answer) {
             each.time = Seconds{time->lower_s};
             each.latency_bound = time->latency_bound;
         }
-        if (i < answer.laws.messages.size() && answer.laws.messages[i]) {
-            each.expected = expected_of(answer.laws.messages[i]->seconds, answer.laws.messages[i]->error);
+        if (i < answer.models.messages.size() && answer.models.messages[i]) {
+            each.expected = expected_of(answer.models.messages[i]->seconds, answer.models.messages[i]->error);
         }
         all.push_back(std::move(each));
     }

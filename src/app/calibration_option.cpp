@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "calibrate/server/server_law.hpp"
+#include "calibrate/server/server_model.hpp"
 #include "machine/catalogue.hpp"
 
 namespace roofline::core {
@@ -30,7 +30,7 @@ Result<Calibrations> resolve_calibrations(const CalibrationRef& reference, const
 
 Status without_servers(const CalibrationRef& reference) {
     for (const NamedText& file : reference.files) {
-        if (!holds_server_laws(file.text)) continue;
+        if (!holds_server_models(file.text)) continue;
         return fail("bad_request", fmt::format("{} has constants of servers, and no model is served here", file.name),
                     "leave it out; `roofline serve` and `roofline validate` use it");
     }

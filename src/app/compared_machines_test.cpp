@@ -21,9 +21,9 @@ std::vector<Prediction> answers_for(const std::string& dtype, const std::string&
 }
 
 std::string software(const Prediction& answer) {
-    return answer.laws.kernels.empty() || answer.laws.kernels.front() == nullptr
+    return answer.models.kernels.empty() || answer.models.kernels.front() == nullptr
                ? ""
-               : answer.laws.kernels.front()->key.software;
+               : answer.models.kernels.front()->key.software;
 }
 
 double rate(const Machine& machine, Dtype dtype) {

@@ -51,14 +51,14 @@ TEST_CASE("a table of served models gives a file of servers") {
     CHECK(response->exit_code == 0);
     REQUIRE(response->files.size() == 1);
     CHECK(response->files.front().name == "servers.toml");
-    const auto laws = parse_server_laws(response->files.front().text, "servers.toml");
-    REQUIRE_MESSAGE(laws, laws.error().message);
-    CHECK(laws->fitted == "2026-01-31");
-    REQUIRE(laws->servers.size() == 1);
-    CHECK(laws->servers.front().software == "vllm");
-    CHECK(laws->servers.front().rows == 8);
-    CHECK(laws->servers.front().error_fitted < 0.1);
-    CHECK(laws->servers.front().error_held_out == approx(0.4));  // of each model on its own
+    const auto server_models = parse_server_models(response->files.front().text, "servers.toml");
+    REQUIRE_MESSAGE(server_models, server_models.error().message);
+    CHECK(server_models->fitted == "2026-01-31");
+    REQUIRE(server_models->servers.size() == 1);
+    CHECK(server_models->servers.front().software == "vllm");
+    CHECK(server_models->servers.front().rows == 8);
+    CHECK(server_models->servers.front().error_fitted < 0.1);
+    CHECK(server_models->servers.front().error_held_out == approx(0.4));  // of each model on its own
     CHECK(response->out.find("vllm: 8 rows of llama-3.1-8b") != std::string::npos);
 }
 

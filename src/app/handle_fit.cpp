@@ -45,11 +45,11 @@ Result<Response> fit_servers(const FitRequest& request, const FitQuestion& quest
     }
     ROOFLINE_TRY(auto fit, fit_serving_tables(question));
     Response response;
-    if (fit.laws.servers.empty()) {
+    if (fit.models.servers.empty()) {
         response.exit_code = 1;
     } else if (!request.output.empty()) {
         fit.file = request.output;
-        response.files.push_back({request.output, server_laws_text(fit.laws)});
+        response.files.push_back({request.output, server_models_text(fit.models)});
     }
     response.out = server_fit_report(fit, format);
     return response;

@@ -149,13 +149,14 @@ TEST_CASE("what is fitted to published tables is as accurate as said") {
     std::map<std::string, Mean> sizes;
     std::map<std::string, Mean> relative;
     const json answer = parsed(fit(std::move(table)));
-    for (const json& law : answer["laws"]) {
-        const std::string operation = law["operation"].get<std::string>() + (law["machine"] == "gb200" ? " 72" : "");
-        const double rows = law["rows"].get<double>();
-        sizes[operation].sum += rows * law["error"]["sizes"].get<double>();
+    for (const json& model : answer["laws"]) {
+        const std::string operation =
+            model["operation"].get<std::string>() + (model["machine"] == "gb200" ? " 72" : "");
+        const double rows = model["rows"].get<double>();
+        sizes[operation].sum += rows * model["error"]["sizes"].get<double>();
         sizes[operation].rows += rows;
-        if (law["error"]["relative"].is_null()) continue;
-        relative[operation].sum += rows * law["error"]["relative"].get<double>();
+        if (model["error"]["relative"].is_null()) continue;
+        relative[operation].sum += rows * model["error"]["relative"].get<double>();
         relative[operation].rows += rows;
     }
     for (const std::string operation : {"all_gather", "reduce_scatter", "all_reduce"}) {
@@ -195,18 +196,18 @@ TEST_CASE("a table of products gives a law of kernels that op and validate use")
     const json answer = parsed(response);
     CHECK(answer["rows"] == 21);
     REQUIRE(answer["kernels"].size() == 1);
-    const json& law = answer["kernels"][0];
-    CHECK(law["machine"] == "h100-sxm5");
-    CHECK(law["kind"] == "contraction");
-    CHECK(law["dtype"] == "bf16");
-    CHECK(law["software"] == "vllm 9.0");
-    CHECK(law["fixed_s"].get<double>() == approx(2e-6).epsilon(0.05));
-    CHECK(law["ramp_s"].get<double>() == approx(1e-9).epsilon(0.05));
-    CHECK(law["math"].get<double>() == approx(0.8).epsilon(0.01));
-    CHECK(law["memory"].get<double>() == approx(0.9).epsilon(0.01));
-    CHECK(law["p"].is_null());
-    CHECK(law["error"]["held_out"].get<double>() < 0.01);
-    CHECK(law["error"]["bound"].get<double>() > 0.1);
+    const json& model = answer["kernels"][0];
+    CHECK(model["machine"] == "h100-sxm5");
+    CHECK(model["kind"] == "contraction");
+    CHECK(model["dtype"] == "bf16");
+    CHECK(model["software"] == "vllm 9.0");
+    CHECK(model["fixed_s"].get<double>() == approx(2e-6).epsilon(0.05));
+    CHECK(model["ramp_s"].get<double>() == approx(1e-9).epsilon(0.05));
+    CHECK(model["math"].get<double>() == approx(0.8).epsilon(0.01));
+    CHECK(model["memory"].get<double>() == approx(0.9).epsilon(0.01));
+    CHECK(model["p"].is_null());
+    CHECK(model["error"]["held_out"].get<double>() < 0.01);
+    CHECK(model["error"]["bound"].get<double>() > 0.1);
     REQUIRE(response.files.size() == 1);
 
     OpRequest op;
@@ -218,7 +219,7 @@ TEST_CASE("a table of products gives a law of kernels that op and validate use")
     // 2 us + 4.096 us + 2 * 4096^3 FLOP / 989.4 TFLOP/s / 0.8 = 6.096 + 173.639 us
     CHECK(one["expected_s"].get<double>() == approx(179.735e-6).epsilon(0.01));
     // The file stores it with three digits.
-    CHECK(one["expected_error"].get<double>() == approx(law["error"]["held_out"].get<double>()).epsilon(0.01));
+    CHECK(one["expected_error"].get<double>() == approx(model["error"]["held_out"].get<double>()).epsilon(0.01));
     op.dims = {"N=4096,K=4096"};
     op.sweeps = {"M=1024,4096"};
     const json swept = parsed(handle({op, Format::json, false}));

@@ -31,14 +31,14 @@ json validated(const std::string& rows, const std::string& calibration = "") {
 }
 
 // The model: 12 us, plus the rows of all choices at half of an H100's 450 GB/s, in both directions.
-std::string calibration(const std::string& law = "base_us = 12\nlink = 0.5\n") {
+std::string calibration(const std::string& model = "base_us = 12\nlink = 0.5\n") {
     std::string text = "machine = \"h100-sxm5\"\n";
     for (const char* step : {"dispatch", "combine"}) {
         text += fmt::format(
             "[[exchange]]\nstep = \"{}\"\nsoftware = \"lib 1.0\"\nvariant = \"fast\"\ntiers = \"nvlink\"\n"
             "topology = \"switch\"\nlink_rate = \"450 GB/s\"\nmembers = 8\ntokens = [1, 100000]\nrows = 9\n"
             "error_fitted = 0.02\nerror_sizes = 0.03\nerror_shapes = 0.05\n{}",
-            step, law);
+            step, model);
     }
     return text;
 }

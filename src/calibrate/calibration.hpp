@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "calibrate/collective/collective_law.hpp"
-#include "calibrate/exchange/exchange_law.hpp"
+#include "calibrate/collective/collective_model.hpp"
+#include "calibrate/exchange/exchange_model.hpp"
 #include "calibrate/kernel/kernel_fit.hpp"
 #include "calibrate/kernel/kernel_kinds.hpp"
 #include "text/toml_node.hpp"
@@ -18,7 +18,7 @@ namespace roofline::core {
 
 /// What a collective model is valid for. Algorithm, launch mode and library are part of the key, because parameters
 /// fitted to one of them do not transfer to another.
-struct LawKey {
+struct CollectiveKey {
     std::string system;  ///< name of data/systems.toml: "h100-sxm", "h100-aws-p5"
     std::string tiers;   ///< network tiers that the group spans, innermost first: "nvlink", "nvlink+ib"
     CollectiveKind kind = CollectiveKind::all_gather;
@@ -26,20 +26,20 @@ struct LawKey {
     std::string variant;   ///< "custom graph"; "" for the default of the library
     std::string dtypes;    ///< of a collective with a reduction: "integer" or "float"; "" for any
 
-    auto operator<=>(const LawKey&) const = default;
+    auto operator<=>(const CollectiveKey&) const = default;
 };
 
 /// The innermost tier of the group. The fractions of a model refer to its rate.
-struct LawLink {
+struct CollectiveLink {
     std::string topology;     ///< "switch"
     std::int64_t domain = 0;  ///< number of chips that it connects
     double bytes_per_s = 0;   ///< per direction
 
-    bool operator==(const LawLink&) const = default;
+    bool operator==(const CollectiveLink&) const = default;
 };
 
 /// Mean of |predicted - measured| / measured.
-struct LawErrors {
+struct FitErrors {
     double fitted = 0;              ///< on the measurements it was fitted to
     double sizes = 0;               ///< held-out: one fifth of the sizes at a time
     std::optional<double> members;  ///< held-out: one number of members at a time
@@ -47,13 +47,13 @@ struct LawErrors {
     std::optional<double> relative;
     std::optional<double> far;  ///< on all measurements, predicted by models of machines with other link rates
 
-    bool operator==(const LawErrors&) const = default;
+    bool operator==(const FitErrors&) const = default;
 };
 
-struct CalibratedLaw {
-    LawKey key;
-    LawLink link;
-    CollectiveLaw law;
+struct CalibratedCollective {
+    CollectiveKey key;
+    CollectiveLink link;
+    CollectiveModel model;
     std::vector<std::int64_t> members;  ///< numbers of members in the measurements, ascending
     double least_bytes = 0;             ///< range of the measured buffer sizes
     double most_bytes = 0;
@@ -62,9 +62,9 @@ struct CalibratedLaw {
     /// or are faster than the links allow.
     std::int64_t left_out = 0;
     std::vector<std::string> sources;
-    LawErrors errors;
+    FitErrors errors;
 
-    bool operator==(const CalibratedLaw&) const = default;
+    bool operator==(const CalibratedCollective&) const = default;
 };
 
 /// What a kernel model is valid for.
@@ -93,7 +93,7 @@ struct CalibratedKernel {
 
 /// What a model of expert dispatch or combine is valid for.
 struct ExchangeKey {
-    std::string system;  ///< see LawKey
+    std::string system;  ///< see CollectiveKey
     std::string tiers;
     ExchangeStep step = ExchangeStep::dispatch;
     std::string software;      ///< "sglang 0.5.12"
@@ -118,8 +118,8 @@ struct ExchangeErrors {
 
 struct CalibratedExchange {
     ExchangeKey key;
-    LawLink link;
-    ExchangeLaw law;
+    CollectiveLink link;
+    ExchangeModel model;
     double least_tokens = 0;  ///< range of the measured numbers of tokens per member
     double most_tokens = 0;
     std::int64_t rows = 0;
@@ -134,18 +134,18 @@ struct Calibration {
     std::string machine;  ///< id of the catalogue, or of the machine file that contains the calibration
     std::string fitted;   ///< date of the fit, "2026-01-31"; "" if not given
     std::string tool;     ///< program that made the fit: "roofline 0.1.0"
-    std::vector<CalibratedLaw> laws;
+    std::vector<CalibratedCollective> models;
     std::vector<CalibratedExchange> exchanges{};
     std::vector<CalibratedKernel> kernels{};
 
     bool operator==(const Calibration&) const = default;
 };
 
-struct LawGroup;
+struct ModelGroup;
 
 /// Reads a calibration file strictly; if a group is given, only its models. Errors carry the line and the column.
 [[nodiscard]] Result<Calibration> parse_calibration(const TomlInput& toml, std::string_view origin,
-                                                    const LawGroup* group = nullptr);
+                                                    const ModelGroup* group = nullptr);
 
 /// Reads the calibration in the table [calibration] of a machine file, which belongs to the machine of that file. Empty
 /// if there is no such table. Errors carry the line and the column; other parts of the file are not checked.
@@ -160,7 +160,7 @@ struct LawGroup;
 [[nodiscard]] std::string machine_calibration_text(const Calibration& calibration);
 
 /// Rounds parameters to the digits that calibration_text() writes.
-[[nodiscard]] CollectiveLaw rounded(CollectiveLaw law);
-[[nodiscard]] ExchangeLaw rounded(ExchangeLaw law);
+[[nodiscard]] CollectiveModel rounded(CollectiveModel model);
+[[nodiscard]] ExchangeModel rounded(ExchangeModel model);
 
 }  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "calibrate/calibration.hpp"
-#include "calibrate/law_groups.hpp"
+#include "calibrate/model_groups.hpp"
 #include "machine/toml_file.hpp"
 
 namespace roofline::core {
@@ -28,16 +28,16 @@ std::optional<double> optional_number(Reader& table, std::string_view key) {
     return number(table, key);
 }
 
-std::vector<LawSegment> read_segments(Reader& table, std::string_view key) {
-    std::vector<LawSegment> segments;
+std::vector<CurveSegment> read_segments(Reader& table, std::string_view key) {
+    std::vector<CurveSegment> segments;
     for (Reader& entry : table.each(key)) {
-        LawSegment segment;
+        CurveSegment segment;
         segment.base_s = number(entry, "base_us") / 1e6;
         segment.step_s = number(entry, "step_us") / 1e6;
         segment.link = number(entry, "link");
         segment.buffer = number(entry, "buffer");
         segment.one_shot = number(entry, "one_shot");
-        if (segment == LawSegment{})
+        if (segment == CurveSegment{})
             entry.fault(key, "missing_key", "a segment needs one of base_us, step_us, link ...");
         entry.finish();
         segments.push_back(segment);
@@ -46,9 +46,9 @@ std::vector<LawSegment> read_segments(Reader& table, std::string_view key) {
     return segments;
 }
 
-LawCurve read_curve(Reader& table) {
+TimeCurve read_curve(Reader& table) {
     constexpr std::int64_t most = std::int64_t{1} << 60;
-    LawCurve curve;
+    TimeCurve curve;
     if (table.has("steps")) {
         const bool log = table.choice("steps", {"linear", "log"}) == "log";
         curve.steps = log ? StepCount::logarithmic : StepCount::linear;
@@ -58,7 +58,7 @@ LawCurve read_curve(Reader& table) {
         const std::string_view key = of_piece ? "limit_piece_bytes" : "limit_buffer_bytes";
         if (!table.has(key)) continue;
         if (curve.limit) table.fault(key, "conflict", "a curve has one limit");
-        curve.limit = LawLimit{static_cast<double>(table.whole(key, 1, most, 1)), of_piece};
+        curve.limit = CurveLimit{static_cast<double>(table.whole(key, 1, most, 1)), of_piece};
     }
     if (curve.limit) curve.beyond = read_segments(table, "beyond");
     return curve;
@@ -94,8 +94,8 @@ CollectiveKind read_kind(Reader& table) {
     return {};
 }
 
-LawErrors read_errors(Reader& table) {
-    LawErrors errors;
+FitErrors read_errors(Reader& table) {
+    FitErrors errors;
     errors.fitted = number(table, "error_fitted");
     errors.sizes = number(table, "error_sizes");
     errors.members = optional_number(table, "error_members");
@@ -104,8 +104,8 @@ LawErrors read_errors(Reader& table) {
     return errors;
 }
 
-LawLink read_link(Reader& table) {
-    LawLink link;
+CollectiveLink read_link(Reader& table) {
+    CollectiveLink link;
     link.topology = table.required_text("topology");
     link.domain = table.whole("domain", 1, 1'000'000'000, 0);
     const std::string rate = table.required_text("link_rate");
@@ -142,50 +142,51 @@ CalibratedExchange read_exchange(Reader& table) {
     exchange.errors.shapes = optional_number(table, "error_shapes");
     exchange.errors.members = optional_number(table, "error_members");
     exchange.errors.relative = optional_number(table, "error_relative");
-    ExchangeLaw& law = exchange.law;
-    law.base_s = number(table, "base_us") / 1e6;
-    law.expert_s = number(table, "expert_ns") / 1e9;
-    law.row = number(table, "row");
-    law.link = number(table, "link");
-    law.core = number(table, "core");
-    law.copy_s = number(table, "copy_us") / 1e6;
-    law.read = number(table, "read");
-    if (law == ExchangeLaw{}) table.fault("base_us", "missing_key", "a law needs one of base_us, expert_ns, link ...");
-    law.once = table.flag("once");
-    law.cores = static_cast<double>(table.whole("cores", 1, 1'000'000, 0));
+    ExchangeModel& model = exchange.model;
+    model.base_s = number(table, "base_us") / 1e6;
+    model.expert_s = number(table, "expert_ns") / 1e9;
+    model.row = number(table, "row");
+    model.link = number(table, "link");
+    model.core = number(table, "core");
+    model.copy_s = number(table, "copy_us") / 1e6;
+    model.read = number(table, "read");
+    if (model == ExchangeModel{})
+        table.fault("base_us", "missing_key", "a law needs one of base_us, expert_ns, link ...");
+    model.once = table.flag("once");
+    model.cores = static_cast<double>(table.whole("cores", 1, 1'000'000, 0));
     table.finish();
     return exchange;
 }
 
-CalibratedLaw read_law(Reader& table) {
-    CalibratedLaw law;
-    law.key.kind = read_kind(table);
-    law.key.software = table.text("software");
-    law.key.variant = table.text("variant");
-    if (table.has("dtypes")) law.key.dtypes = table.choice("dtypes", {"float", "integer"});
-    law.key.system = table.text("system");
-    law.key.tiers = table.required_text("tiers");
-    law.link = read_link(table);
-    law.members = ascending(table, "members");
-    if (!law.members.empty() && law.members.front() < 2) {
+CalibratedCollective read_model(Reader& table) {
+    CalibratedCollective model;
+    model.key.kind = read_kind(table);
+    model.key.software = table.text("software");
+    model.key.variant = table.text("variant");
+    if (table.has("dtypes")) model.key.dtypes = table.choice("dtypes", {"float", "integer"});
+    model.key.system = table.text("system");
+    model.key.tiers = table.required_text("tiers");
+    model.link = read_link(table);
+    model.members = ascending(table, "members");
+    if (!model.members.empty() && model.members.front() < 2) {
         table.fault("members", "out_of_range", "a group has at least two members");
     }
-    std::tie(law.least_bytes, law.most_bytes) = range(table, "buffer_bytes");
-    law.rows = read_rows(table);
-    law.left_out = table.whole("left_out", 0, 1'000'000'000, 0);
-    law.sources = table.texts("sources");
-    law.errors = read_errors(table);
-    law.law.shared = read_curve(table);
+    std::tie(model.least_bytes, model.most_bytes) = range(table, "buffer_bytes");
+    model.rows = read_rows(table);
+    model.left_out = table.whole("left_out", 0, 1'000'000'000, 0);
+    model.sources = table.texts("sources");
+    model.errors = read_errors(table);
+    model.model.shared = read_curve(table);
     for (Reader& count : table.each("count")) {
         const std::int64_t members = count.whole("members", 2, 1'000'000'000, 2);
-        if (!law.law.counted.empty() && law.law.counted.back().members >= members) {
+        if (!model.model.counted.empty() && model.model.counted.back().members >= members) {
             count.fault("members", "out_of_order", "[[law.count]] must ascend by members");
         }
-        law.law.counted.push_back({members, read_curve(count)});
+        model.model.counted.push_back({members, read_curve(count)});
         count.finish();
     }
     table.finish();
-    return law;
+    return model;
 }
 
 /// Returns a parameter of a model, or 1 with an error if it is out of range.
@@ -209,17 +210,17 @@ double read_constant(Reader& table, const KernelConstant& constant) {
     }
 }
 
-KernelLaw read_kernel_law(Reader& table) {
-    KernelLaw law;
+KernelModel read_kernel_model(Reader& table) {
+    KernelModel model;
     for (const KernelConstant& each : kernel_constants) {
-        if (!each.used(law) || !table.has(each.key)) continue;
+        if (!each.used(model) || !table.has(each.key)) continue;
         if (const auto* const flag = std::get_if<1>(&each.member)) {
-            law.** flag = table.flag(each.key);
+            model.** flag = table.flag(each.key);
         } else {
-            each.of(law) = read_constant(table, each);
+            each.of(model) = read_constant(table, each);
         }
     }
-    return law;
+    return model;
 }
 
 /// Returns the range of powers of one size, given by its first and last element.
@@ -263,8 +264,8 @@ SizeFactors read_factors(Reader& table) {
     return {};
 }
 
-SizedLaw read_sized_law(Reader& table) {
-    SizedLaw sized{read_kernel_law(table)};
+SizedModel read_sized_model(Reader& table) {
+    SizedModel sized{read_kernel_model(table)};
     if (auto factors = table.inner("factors")) {
         sized.factors = read_factors(*factors);
         factors->finish();
@@ -272,8 +273,8 @@ SizedLaw read_sized_law(Reader& table) {
     return sized;
 }
 
-std::vector<BandLaw> read_bands(Reader& kernel, BandsBy by) {
-    std::vector<BandLaw> all;
+std::vector<BandModel> read_bands(Reader& kernel, BandsBy by) {
+    std::vector<BandModel> all;
     for (Reader& table : kernel.each(bands_name(by))) {
         constexpr std::int64_t greatest = 1'000'000;
         const auto most = static_cast<double>(table.whole("most", 1, greatest, 0));
@@ -282,7 +283,7 @@ std::vector<BandLaw> read_bands(Reader& kernel, BandsBy by) {
             table.fault("most", "out_of_range",
                         fmt::format("{} is more than that of the law before", table.of("most")));
         }
-        all.push_back({most, read_sized_law(table)});
+        all.push_back({most, read_sized_model(table)});
         table.finish();
     }
     return all;
@@ -292,7 +293,7 @@ std::vector<BandLaw> read_bands(Reader& kernel, BandsBy by) {
 void read_bands(Reader& table, const KernelKindInfo& kind, KernelFit& fit) {
     const bool attention = kind.family == KernelFamily::attention;
     for (const BandsBy by : all_bands) {
-        std::vector<BandLaw> bands = read_bands(table, by);
+        std::vector<BandModel> bands = read_bands(table, by);
         if (bands.empty()) continue;
         const std::string key(bands_name(by));
         if (by != BandsBy::m && !attention) {
@@ -359,8 +360,8 @@ CalibratedKernel read_kernel(Reader& table) {
     if (!table.has("error_held_out")) {
         table.fault("error_held_out", "missing_key", fmt::format("{} is missing", table.of("error_held_out")));
     }
-    SizedLaw rest = read_sized_law(table);
-    fit.law = rest.law;
+    SizedModel rest = read_sized_model(table);
+    fit.model = rest.model;
     fit.factors = std::move(rest.factors);
     read_bands(table, info(kernel.key.kind), fit);
     table.finish();
@@ -368,16 +369,16 @@ CalibratedKernel read_kernel(Reader& table) {
 }
 
 /// Returns the entries of a list that belong to the requested group.
-std::vector<Reader> wanted(Reader& table, std::string_view list, const LawGroup* group) {
+std::vector<Reader> wanted(Reader& table, std::string_view list, const ModelGroup* group) {
     return table.each(list,
-                      [&](TomlNode law) { return group == nullptr || (group->list == list && group->holds(law)); });
+                      [&](TomlNode model) { return group == nullptr || (group->list == list && group->holds(model)); });
 }
 
 /// Reads what a calibration file and the table of a machine file have in common.
-void read_laws(Reader& table, const LawGroup* group, Calibration& calibration) {
+void read_models(Reader& table, const ModelGroup* group, Calibration& calibration) {
     calibration.fitted = table.text("fitted");
     calibration.tool = table.text("tool");
-    for (Reader& law : wanted(table, "law", group)) calibration.laws.push_back(read_law(law));
+    for (Reader& model : wanted(table, "law", group)) calibration.models.push_back(read_model(model));
     for (Reader& entry : wanted(table, "exchange", group)) {
         CalibratedExchange exchange = read_exchange(entry);
         const bool twice = std::any_of(calibration.exchanges.begin(), calibration.exchanges.end(),
@@ -397,12 +398,12 @@ void read_laws(Reader& table, const LawGroup* group, Calibration& calibration) {
 
 }  // namespace
 
-Result<Calibration> parse_calibration(const TomlInput& toml, std::string_view origin, const LawGroup* group) {
+Result<Calibration> parse_calibration(const TomlInput& toml, std::string_view origin, const ModelGroup* group) {
     TomlFile text(toml, origin);
     Reader file = text.root();
     Calibration calibration;
     calibration.machine = file.required_text("machine");
-    read_laws(file, group, calibration);
+    read_models(file, group, calibration);
     ROOFLINE_CHECK(text.status());
     return calibration;
 }
@@ -414,7 +415,7 @@ Result<std::optional<Calibration>> parse_machine_calibration(const TomlInput& to
     if (auto table = file.inner("calibration")) {
         calibration.emplace();
         calibration->machine = file.required_text("id");
-        read_laws(*table, nullptr, *calibration);
+        read_models(*table, nullptr, *calibration);
     }
     ROOFLINE_CHECK(text.status());
     return calibration;

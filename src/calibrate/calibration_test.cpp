@@ -82,36 +82,36 @@ std::string with(std::string text, std::string_view from, std::string_view to) {
 TEST_CASE("a calibration file is read") {
     const auto read = parse_calibration(small, "m.toml");
     REQUIRE_MESSAGE(read, read.error().message);
-    REQUIRE(read->laws.size() == 1);
-    const CalibratedLaw& law = read->laws.front();
-    CHECK(law.key.kind == CollectiveKind::all_gather);
-    CHECK(law.link.bytes_per_s == approx(450e9));
-    CHECK(law.members == std::vector<std::int64_t>{2, 4, 8});
-    CHECK(law.law.shared.steps == StepCount::logarithmic);
-    CHECK(law.law.shared.segments.front().base_s == approx(5.5e-6));
-    CHECK(law.law.shared.segments.front().link == 0.75);
-    REQUIRE(law.law.shared.limit);
-    CHECK(*law.law.shared.limit == LawLimit{4096, true});
-    CHECK(law.law.shared.beyond.front().buffer == 1.5);
-    CHECK(law.law.counted.front().members == 4);
-    CHECK_FALSE(law.errors.members);
+    REQUIRE(read->models.size() == 1);
+    const CalibratedCollective& model = read->models.front();
+    CHECK(model.key.kind == CollectiveKind::all_gather);
+    CHECK(model.link.bytes_per_s == approx(450e9));
+    CHECK(model.members == std::vector<std::int64_t>{2, 4, 8});
+    CHECK(model.model.shared.steps == StepCount::logarithmic);
+    CHECK(model.model.shared.segments.front().base_s == approx(5.5e-6));
+    CHECK(model.model.shared.segments.front().link == 0.75);
+    REQUIRE(model.model.shared.limit);
+    CHECK(*model.model.shared.limit == CurveLimit{4096, true});
+    CHECK(model.model.shared.beyond.front().buffer == 1.5);
+    CHECK(model.model.counted.front().members == 4);
+    CHECK_FALSE(model.errors.members);
 }
 
 TEST_CASE("what is written is read back") {
     auto calibration = parse_calibration(small, "m.toml");
     REQUIRE(calibration);
-    CalibratedLaw& law = calibration->laws.front();
-    law.key.variant = "custom graph";
-    law.key.dtypes = "integer";
-    law.errors.members = 0.125;
-    law.errors.far = 0.5;
-    law.sources = {"quotes \" and \\, an umlaut \xc3\xbc"};
-    law.law.shared.segments.front() = {1.0 / 3e6, 0, 2.0 / 3, 0, 12345.678};
-    const CollectiveLaw written = rounded(law.law);
+    CalibratedCollective& model = calibration->models.front();
+    model.key.variant = "custom graph";
+    model.key.dtypes = "integer";
+    model.errors.members = 0.125;
+    model.errors.far = 0.5;
+    model.sources = {"quotes \" and \\, an umlaut \xc3\xbc"};
+    model.model.shared.segments.front() = {1.0 / 3e6, 0, 2.0 / 3, 0, 12345.678};
+    const CollectiveModel written = rounded(model.model);
     CHECK(written.shared.segments.front().link == 0.6667);
     const auto again = parse_calibration(calibration_text(*calibration), "again.toml");
     REQUIRE_MESSAGE(again, again.error().message);
-    law.law = written;
+    model.model = written;
     CHECK(*again == *calibration);
 }
 
@@ -143,38 +143,38 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     const CalibratedKernel& matmul = read->kernels.front();
     CHECK(matmul.key == KernelKey{KernelKind::contraction, "bf16", "vllm 0.14.0", ""});
     CHECK(matmul.fit.rows == 120);
-    CHECK(matmul.fit.law.fixed_s == approx(2.25e-6));
-    CHECK(matmul.fit.law.ramp_s == approx(0.75e-9));
-    CHECK(matmul.fit.law.math == 0.8);
-    CHECK(matmul.fit.law.vector == 1);
-    CHECK(matmul.fit.law.memory == 0.9);
-    CHECK(matmul.fit.law.p == 3.5);
+    CHECK(matmul.fit.model.fixed_s == approx(2.25e-6));
+    CHECK(matmul.fit.model.ramp_s == approx(0.75e-9));
+    CHECK(matmul.fit.model.math == 0.8);
+    CHECK(matmul.fit.model.vector == 1);
+    CHECK(matmul.fit.model.memory == 0.9);
+    CHECK(matmul.fit.model.p == 3.5);
     CHECK(matmul.fit.most_s == approx(8e-3));
     // parameters that the file omits have the values of the lower bound
-    CHECK(read->kernels.back().fit.law == KernelLaw{});
+    CHECK(read->kernels.back().fit.model == KernelModel{});
     const auto again = parse_calibration(calibration_text(*read), "again.toml");
     REQUIRE_MESSAGE(again, again.error().message);
     CHECK(again->kernels.front() == matmul);
-    CHECK(again->kernels.back().fit.law == KernelLaw{});
+    CHECK(again->kernels.back().fit.model == KernelModel{});
 
     Calibration tiled = *read;
     tiled.kernels.front().key.kind = KernelKind::attention;
     KernelFit& fit = tiled.kernels.front().fit;
     fit.error_carried = 0.25;
-    fit.law.write = 0.5;
-    fit.law.warm = 0.2;
-    fit.law.cache = 1.5;
-    fit.law.tiled = true;
-    fit.law.split_s = 2e-6;
-    fit.law.wave_s = 0.5e-6;
-    fit.law.partial = 3;
-    fit.law.core_Bps = 25e9;
-    fit.law.by_rows = true;
-    fit.law.row_s = 0.25e-6;
-    fit.law.share = 32;
-    fit.law.reread = 3.5;
-    fit.law.hidden = true;
-    fit.bands = {{1, {KernelLaw{2e-6, 0, 1, 1, 0.5}, {}}}, {32, {fit.law, {}}}};
+    fit.model.write = 0.5;
+    fit.model.warm = 0.2;
+    fit.model.cache = 1.5;
+    fit.model.tiled = true;
+    fit.model.split_s = 2e-6;
+    fit.model.wave_s = 0.5e-6;
+    fit.model.partial = 3;
+    fit.model.core_Bps = 25e9;
+    fit.model.by_rows = true;
+    fit.model.row_s = 0.25e-6;
+    fit.model.share = 32;
+    fit.model.reread = 3.5;
+    fit.model.hidden = true;
+    fit.bands = {{1, {KernelModel{2e-6, 0, 1, 1, 0.5}, {}}}, {32, {fit.model, {}}}};
     SizeFactors& of_heads = fit.bands.back().sized.factors;
     of_heads.powers = {{{0, 0}, {3, 3}, {4, 4}, {0, 1}}};
     of_heads.logs = {log_of(900), log_of(1100)};
@@ -269,13 +269,13 @@ TEST_CASE("a machine file carries constants of its own") {
     CHECK_FALSE(*without_any);
     auto calibration = parse_calibration(kernels, "m.toml");
     REQUIRE(calibration);
-    calibration->laws = parse_calibration(small, "m.toml")->laws;
+    calibration->models = parse_calibration(small, "m.toml")->models;
     const std::string whole = machine + machine_calibration_text(*calibration);
     const auto read = parse_machine_calibration(whole, "mine.toml");
     REQUIRE_MESSAGE(read, read.error().message);
     REQUIRE(*read);
     CHECK((*read)->machine == "mine");
-    CHECK((*read)->laws == calibration->laws);
+    CHECK((*read)->models == calibration->models);
     CHECK((*read)->kernels.front() == calibration->kernels.front());
     // the file also parses as a machine
     const auto parsed = parse_machine(whole, "mine.toml");
@@ -295,17 +295,17 @@ TEST_CASE("the files that are built in are sound, and meant for the rates that t
         REQUIRE_MESSAGE(read, (read ? "" : read.error().message));
         const auto machine = find_machine(file.machine);
         REQUIRE(machine);
-        for (const CalibratedLaw& law : read->laws) {
-            const NetworkTier* tier = machine->tier(law.key.tiers.substr(0, law.key.tiers.find('+')));
+        for (const CalibratedCollective& model : read->models) {
+            const NetworkTier* tier = machine->tier(model.key.tiers.substr(0, model.key.tiers.find('+')));
             REQUIRE(tier != nullptr);
-            CHECK(tier->topology == law.link.topology);
+            CHECK(tier->topology == model.link.topology);
             const auto rate = rate_of(*tier);
             REQUIRE(rate);
             // a system may have other network cards than the machine's file; the links inside a node are those of the
             // machine
-            if (tier->topology != "nic") CHECK(rate->value == approx(law.link.bytes_per_s).epsilon(1e-3));
-            CHECK(law.errors.fitted > 0);
-            CHECK(law.errors.sizes > 0);
+            if (tier->topology != "nic") CHECK(rate->value == approx(model.link.bytes_per_s).epsilon(1e-3));
+            CHECK(model.errors.fitted > 0);
+            CHECK(model.errors.sizes > 0);
         }
     }
 }

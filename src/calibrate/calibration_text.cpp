@@ -13,9 +13,9 @@ namespace roofline::core {
 
 namespace {
 
-void round(LawCurve& curve) {
-    for (std::vector<LawSegment>* segments : {&curve.segments, &curve.beyond}) {
-        for (LawSegment& segment : *segments) {
+void round(TimeCurve& curve) {
+    for (std::vector<CurveSegment>* segments : {&curve.segments, &curve.beyond}) {
+        for (CurveSegment& segment : *segments) {
             segment.base_s = four_digits(segment.base_s * 1e6) / 1e6;
             segment.step_s = four_digits(segment.step_s * 1e6) / 1e6;
             for (double* fraction : {&segment.link, &segment.buffer, &segment.one_shot})
@@ -25,9 +25,9 @@ void round(LawCurve& curve) {
     if (curve.limit) curve.limit->bytes = std::round(curve.limit->bytes);
 }
 
-std::string segments_text(const std::vector<LawSegment>& segments) {
+std::string segments_text(const std::vector<CurveSegment>& segments) {
     std::string text = "[\n";
-    for (const LawSegment& segment : segments) {
+    for (const CurveSegment& segment : segments) {
         std::vector<std::string> parts;
         const auto add = [&](std::string_view key, double value) {
             if (value > 0) parts.push_back(fmt::format("{} = {:.4g}", key, value));
@@ -42,7 +42,7 @@ std::string segments_text(const std::vector<LawSegment>& segments) {
     return text + "]\n";
 }
 
-std::string curve_text(const LawCurve& curve) {
+std::string curve_text(const TimeCurve& curve) {
     std::string text;
     if (curve.steps == StepCount::logarithmic) text += "steps = \"log\"\n";
     text += "segments = " + segments_text(curve.segments);
@@ -69,33 +69,33 @@ std::string line_of(std::string_view key, std::string_view value) {
     return value.empty() ? "" : fmt::format("{} = {}\n", key, toml_string(value));
 }
 
-std::string link_text(const LawLink& link) {
+std::string link_text(const CollectiveLink& link) {
     std::string text = fmt::format("topology = {}\n", toml_string(link.topology));
     if (link.domain > 0) text += fmt::format("domain = {}\n", link.domain);
     return text + fmt::format("link_rate = \"{:.6g} GB/s\"\n", link.bytes_per_s / 1e9);
 }
 
-std::string law_text(const CalibratedLaw& law, std::string_view prefix) {
+std::string model_text(const CalibratedCollective& model, std::string_view prefix) {
     std::string text = fmt::format("\n[[{}law]]\n", prefix);
-    text += line_of("operation", collective_name(law.key.kind));
-    text += line_of("software", law.key.software);
-    text += line_of("variant", law.key.variant);
-    text += line_of("dtypes", law.key.dtypes);
-    text += line_of("system", law.key.system);
-    text += line_of("tiers", law.key.tiers);
-    text += link_text(law.link);
-    text += fmt::format("members = [{}]\n", fmt::join(law.members, ", "));
-    text += fmt::format("buffer_bytes = [{:.0f}, {:.0f}]\n", law.least_bytes, law.most_bytes);
-    text += fmt::format("rows = {}\n", law.rows);
-    if (law.left_out > 0) text += fmt::format("left_out = {}\n", law.left_out);
-    text += sources_text(law.sources);
-    text += error_text("error_fitted", law.errors.fitted);
-    text += error_text("error_sizes", law.errors.sizes);
-    text += error_text("error_members", law.errors.members);
-    text += error_text("error_relative", law.errors.relative);
-    text += error_text("error_far", law.errors.far);
-    text += curve_text(law.law.shared);
-    for (const CountedCurve& counted : law.law.counted) {
+    text += line_of("operation", collective_name(model.key.kind));
+    text += line_of("software", model.key.software);
+    text += line_of("variant", model.key.variant);
+    text += line_of("dtypes", model.key.dtypes);
+    text += line_of("system", model.key.system);
+    text += line_of("tiers", model.key.tiers);
+    text += link_text(model.link);
+    text += fmt::format("members = [{}]\n", fmt::join(model.members, ", "));
+    text += fmt::format("buffer_bytes = [{:.0f}, {:.0f}]\n", model.least_bytes, model.most_bytes);
+    text += fmt::format("rows = {}\n", model.rows);
+    if (model.left_out > 0) text += fmt::format("left_out = {}\n", model.left_out);
+    text += sources_text(model.sources);
+    text += error_text("error_fitted", model.errors.fitted);
+    text += error_text("error_sizes", model.errors.sizes);
+    text += error_text("error_members", model.errors.members);
+    text += error_text("error_relative", model.errors.relative);
+    text += error_text("error_far", model.errors.far);
+    text += curve_text(model.model.shared);
+    for (const CountedCurve& counted : model.model.counted) {
         text += fmt::format("[[{}law.count]]\nmembers = {}\n", prefix, counted.members) + curve_text(counted.curve);
     }
     return text;
@@ -121,15 +121,15 @@ std::string exchange_text(const CalibratedExchange& exchange, std::string_view p
     text += error_text("error_shapes", exchange.errors.shapes);
     text += error_text("error_members", exchange.errors.members);
     text += error_text("error_relative", exchange.errors.relative);
-    add_constant("base_us", exchange.law.base_s * 1e6);
-    add_constant("expert_ns", exchange.law.expert_s * 1e9);
-    add_constant("row", exchange.law.row);
-    add_constant("link", exchange.law.link);
-    add_constant("core", exchange.law.core);
-    add_constant("copy_us", exchange.law.copy_s * 1e6);
-    add_constant("read", exchange.law.read);
-    if (exchange.law.once) text += "once = true\n";
-    if (exchange.law.cores > 0) text += fmt::format("cores = {:.0f}\n", exchange.law.cores);
+    add_constant("base_us", exchange.model.base_s * 1e6);
+    add_constant("expert_ns", exchange.model.expert_s * 1e9);
+    add_constant("row", exchange.model.row);
+    add_constant("link", exchange.model.link);
+    add_constant("core", exchange.model.core);
+    add_constant("copy_us", exchange.model.copy_s * 1e6);
+    add_constant("read", exchange.model.read);
+    if (exchange.model.once) text += "once = true\n";
+    if (exchange.model.cores > 0) text += fmt::format("cores = {:.0f}\n", exchange.model.cores);
     return text;
 }
 
@@ -153,14 +153,14 @@ std::string factors_text(const SizeFactors& factors, std::string_view table) {
 }
 
 /// Omits parameters with their default values, such as zero costs and full rates.
-std::string kernel_law_text(const KernelLaw& law) {
+std::string kernel_model_text(const KernelModel& model) {
     std::string text;
     for (const KernelConstant& each : kernel_constants) {
-        if (!each.used(law)) continue;
+        if (!each.used(model)) continue;
         if (each.kind == ConstantKind::flag) {
-            if (law.**std::get_if<1>(&each.member)) text += fmt::format("{} = true\n", each.key);
-        } else if (four_digits(each.of(law)) != each.of(KernelLaw{})) {
-            text += fmt::format("{} = {:.4g}\n", each.key, each.of(law) * each.per_unit());
+            if (model.**std::get_if<1>(&each.member)) text += fmt::format("{} = true\n", each.key);
+        } else if (four_digits(each.of(model)) != each.of(KernelModel{})) {
+            text += fmt::format("{} = {:.4g}\n", each.key, each.of(model) * each.per_unit());
         }
     }
     return text;
@@ -187,19 +187,19 @@ std::string kernel_text(const CalibratedKernel& kernel, std::string_view prefix)
     text += error_text("error_held_out", fit.error_held_out);
     text += error_text("error_of_bound", fit.error_of_bound);
     text += error_text("error_carried", fit.error_carried);
-    text += kernel_law_text(fit.law);
+    text += kernel_model_text(fit.model);
     if (!fit.factors.logs.empty()) text += factors_text(fit.factors, fmt::format("{}kernel", prefix));
-    for (const BandLaw& band : fit.bands) {
+    for (const BandModel& band : fit.bands) {
         const std::string table = fmt::format("{}kernel.{}", prefix, bands_name(fit.by));
-        text += fmt::format("[[{}]]\nmost = {:.0f}\n", table, band.most) + kernel_law_text(band.sized.law);
+        text += fmt::format("[[{}]]\nmost = {:.0f}\n", table, band.most) + kernel_model_text(band.sized.model);
         if (!band.sized.factors.logs.empty()) text += factors_text(band.sized.factors, table);
     }
     return text;
 }
 
-std::string laws_text(const Calibration& calibration, std::string_view prefix) {
+std::string models_text(const Calibration& calibration, std::string_view prefix) {
     std::string text = line_of("fitted", calibration.fitted) + line_of("tool", calibration.tool);
-    for (const CalibratedLaw& law : calibration.laws) text += law_text(law, prefix);
+    for (const CalibratedCollective& model : calibration.models) text += model_text(model, prefix);
     for (const CalibratedExchange& exchange : calibration.exchanges) text += exchange_text(exchange, prefix);
     for (const CalibratedKernel& kernel : calibration.kernels) text += kernel_text(kernel, prefix);
     return text;
@@ -207,23 +207,23 @@ std::string laws_text(const Calibration& calibration, std::string_view prefix) {
 
 }  // namespace
 
-CollectiveLaw rounded(CollectiveLaw law) {
-    round(law.shared);
-    for (CountedCurve& counted : law.counted) round(counted.curve);
-    return law;
+CollectiveModel rounded(CollectiveModel model) {
+    round(model.shared);
+    for (CountedCurve& counted : model.counted) round(counted.curve);
+    return model;
 }
 
-ExchangeLaw rounded(ExchangeLaw law) {
-    law.base_s = four_digits(law.base_s * 1e6) / 1e6;
-    law.expert_s = four_digits(law.expert_s * 1e9) / 1e9;
-    law.copy_s = four_digits(law.copy_s * 1e6) / 1e6;
-    for (double* fraction : {&law.row, &law.link, &law.core, &law.read}) *fraction = four_digits(*fraction);
-    return law;
+ExchangeModel rounded(ExchangeModel model) {
+    model.base_s = four_digits(model.base_s * 1e6) / 1e6;
+    model.expert_s = four_digits(model.expert_s * 1e9) / 1e9;
+    model.copy_s = four_digits(model.copy_s * 1e6) / 1e6;
+    for (double* fraction : {&model.row, &model.link, &model.core, &model.read}) *fraction = four_digits(*fraction);
+    return model;
 }
 
 std::string calibration_text(const Calibration& calibration) {
     const bool kernels = !calibration.kernels.empty();
-    const bool exchanges = !calibration.laws.empty() || !calibration.exchanges.empty();
+    const bool exchanges = !calibration.models.empty() || !calibration.exchanges.empty();
     const std::string_view of = !kernels ? "collectives" : exchanges ? "collectives and kernels" : "kernels";
     return fmt::format(
                "# Expected times of {}, fitted to measurements. Written by `roofline fit`; docs/method/accuracy.md has "
@@ -231,13 +231,13 @@ std::string calibration_text(const Calibration& calibration) {
                "# the keys and the command that makes this file again.\n"
                "machine = {}\n",
                of, toml_string(calibration.machine)) +
-           laws_text(calibration, "");
+           models_text(calibration, "");
 }
 
 std::string machine_calibration_text(const Calibration& calibration) {
     return "\n# Expected times, fitted to measurements; docs/method/accuracy.md has the law and the keys."
            "\n[calibration]\n" +
-           laws_text(calibration, "calibration.");
+           models_text(calibration, "calibration.");
 }
 
 }  // namespace roofline::core

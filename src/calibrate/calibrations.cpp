@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "calibrate/collective/expected_collective.hpp"
-#include "calibrate/collective/kindred.hpp"
+#include "calibrate/collective/stand_in.hpp"
 #include "machine/embedded.hpp"
 
 namespace roofline::core {
@@ -19,7 +19,7 @@ TomlNode built_in_file(std::string_view machine) {
     return file == files.end() ? TomlNode() : file->file;
 }
 
-Calibration read_built_in(std::string_view machine, const LawGroup* group) {
+Calibration read_built_in(std::string_view machine, const ModelGroup* group) {
     const TomlNode file = built_in_file(machine);
     if (!file) return {};
     // a test reads every built-in file
@@ -38,15 +38,15 @@ void Calibrations::replace(Calibration calibration) {
     libraries_.clear();
     std::string machine = calibration.machine;
     if (const Calibration* known = find(machine)) {
-        if (calibration.laws.empty()) calibration.laws = known->laws;
+        if (calibration.models.empty()) calibration.models = known->models;
         if (calibration.exchanges.empty()) calibration.exchanges = known->exchanges;
         if (calibration.kernels.empty()) calibration.kernels = known->kernels;
     }
     by_machine_.insert_or_assign(std::move(machine), File{std::move(calibration), {}});
 }
 
-void Calibrations::replace(const ServerLaws& laws) {
-    for (const CalibratedServer& server : laws.servers) {
+void Calibrations::replace(const ServerModels& models) {
+    for (const CalibratedServer& server : models.servers) {
         std::erase_if(servers_.servers,
                       [&](const CalibratedServer& known) { return same_library(known.software, server.software); });
         servers_.servers.push_back(server);
@@ -54,8 +54,8 @@ void Calibrations::replace(const ServerLaws& laws) {
 }
 
 Status Calibrations::replace(std::string_view text, std::string_view name) {
-    if (holds_server_laws(text)) {
-        ROOFLINE_TRY(const auto servers, parse_server_laws(text, name));
+    if (holds_server_models(text)) {
+        ROOFLINE_TRY(const auto servers, parse_server_models(text, name));
         replace(servers);
         return {};
     }
@@ -87,16 +87,16 @@ const Calibration* Calibrations::find(std::string_view machine) {
     return &*whole;
 }
 
-Calibrations::Part& Calibrations::part(File& file, std::string_view machine, const LawGroup& group) {
+Calibrations::Part& Calibrations::part(File& file, std::string_view machine, const ModelGroup& group) {
     const auto [place, added] = file.parts.try_emplace(group);
     Part& part = place->second;
     if (!added) return part;
-    part.laws = laws_in(built_in_file(machine), group);
-    for (const TomlNode law : part.laws) part.fabrics.push_back(innermost(text_in(law, "tiers")));
+    part.models = models_in(built_in_file(machine), group);
+    for (const TomlNode model : part.models) part.fabrics.push_back(innermost(text_in(model, "tiers")));
     return part;
 }
 
-const Calibration* Calibrations::find(std::string_view machine, const LawGroup& group) {
+const Calibration* Calibrations::find(std::string_view machine, const ModelGroup& group) {
     const auto found = by_machine_.find(machine);
     if (found == by_machine_.end()) return nullptr;
     File& file = found->second;
@@ -106,19 +106,19 @@ const Calibration* Calibrations::find(std::string_view machine, const LawGroup& 
     return &*part.read;
 }
 
-bool Calibrations::mentions(std::string_view machine, const LawGroup& group, std::string_view tiers) {
+bool Calibrations::mentions(std::string_view machine, const ModelGroup& group, std::string_view tiers) {
     const auto found = by_machine_.find(machine);
     if (found == by_machine_.end() || found->second.whole) return true;
     const Part& part = Calibrations::part(found->second, machine, group);
     return std::find(part.fabrics.begin(), part.fabrics.end(), innermost(tiers)) != part.fabrics.end();
 }
 
-bool Calibrations::switched(std::string_view machine, const LawGroup& group) {
+bool Calibrations::switched(std::string_view machine, const ModelGroup& group) {
     const auto found = by_machine_.find(machine);
     if (found == by_machine_.end() || found->second.whole) return true;
     const Part& part = Calibrations::part(found->second, machine, group);
-    return std::any_of(part.laws.begin(), part.laws.end(),
-                       [](TomlNode law) { return text_in(law, "topology") == compared_topology; });
+    return std::any_of(part.models.begin(), part.models.end(),
+                       [](TomlNode model) { return text_in(model, "topology") == compared_topology; });
 }
 
 void Calibrations::compare(std::vector<std::string> machines) {
@@ -133,9 +133,9 @@ std::vector<KernelKey> Calibrations::kernel_keys(std::string_view machine, Kerne
     if (found->second.whole) {
         for (const CalibratedKernel& kernel : found->second.whole->kernels) keys.push_back(kernel.key);
     } else {
-        for (const TomlNode law : part(found->second, machine, laws_of_kernels(kind)).laws) {
-            keys.push_back({kind, std::string(text_in(law, "dtype")), std::string(text_in(law, "software")),
-                            std::string(text_in(law, "variant"))});
+        for (const TomlNode model : part(found->second, machine, models_of_kernels(kind)).models) {
+            keys.push_back({kind, std::string(text_in(model, "dtype")), std::string(text_in(model, "software")),
+                            std::string(text_in(model, "variant"))});
         }
     }
     return keys;
@@ -170,12 +170,12 @@ const std::vector<std::string>& Calibrations::libraries(const KernelKey& key) {
 
 std::vector<std::string> Calibrations::software(std::string_view machine) {
     const Calibration* calibration = find(machine);
-    const bool own = calibration != nullptr && !calibration->laws.empty();
+    const bool own = calibration != nullptr && !calibration->models.empty();
     std::vector<std::string> names;
     for (const std::string& each : machines()) {
         if (own && each != machine) continue;
-        for (const CalibratedLaw& law : find(each)->laws) {
-            if (!law.key.software.empty()) names.push_back(law.key.software);
+        for (const CalibratedCollective& model : find(each)->models) {
+            if (!model.key.software.empty()) names.push_back(model.key.software);
         }
         for (const CalibratedExchange& exchange : find(each)->exchanges) {
             if (!exchange.key.software.empty()) names.push_back(exchange.key.software);

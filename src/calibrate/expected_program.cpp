@@ -47,33 +47,33 @@ const CalibratedKernel* choose_kernel(const Calibration& calibration, const Kern
                                       const LibraryRank& library_rank) {
     const std::string quantised = quantised_to(key.dtype);
     const std::vector<KernelKind> kinds = kinds_for(key.kind);
-    const auto breadth = [&](const CalibratedKernel& law) {
-        return std::find(kinds.begin(), kinds.end(), law.key.kind) - kinds.begin();
+    const auto breadth = [&](const CalibratedKernel& model) {
+        return std::find(kinds.begin(), kinds.end(), model.key.kind) - kinds.begin();
     };
-    const auto rank = [&](const CalibratedKernel& law) {
-        const bool asked = !software.empty() && same_library(law.key.software, software);
+    const auto rank = [&](const CalibratedKernel& model) {
+        const bool asked = !software.empty() && same_library(model.key.software, software);
         const bool last =
-            launched_by_host(law.key) && !launched_by_host(key) && !asked;  // the measurement depends on the host
-        return std::tuple(!last, -breadth(law), law.key.dtype == key.dtype, law.key.dtype == quantised, asked,
-                          asked && is_version(law.key.software, software), law.key.variant == key.variant,
-                          law.key.variant.empty(), law.key.variant != "wall clock");
+            launched_by_host(model.key) && !launched_by_host(key) && !asked;  // the measurement depends on the host
+        return std::tuple(!last, -breadth(model), model.key.dtype == key.dtype, model.key.dtype == quantised, asked,
+                          asked && is_version(model.key.software, software), model.key.variant == key.variant,
+                          model.key.variant.empty(), model.key.variant != "wall clock");
     };
     const CalibratedKernel* best = nullptr;
-    for (const CalibratedKernel& law : calibration.kernels) {
-        if (breadth(law) == std::ssize(kinds) ||
-            (law.key.dtype != key.dtype && law.key.dtype != quantised && !law.key.dtype.empty())) {
+    for (const CalibratedKernel& model : calibration.kernels) {
+        if (breadth(model) == std::ssize(kinds) ||
+            (model.key.dtype != key.dtype && model.key.dtype != quantised && !model.key.dtype.empty())) {
             continue;
         }
-        bool better = best == nullptr || rank(law) > rank(*best);
-        if (best != nullptr && rank(law) == rank(*best)) {
+        bool better = best == nullptr || rank(model) > rank(*best);
+        if (best != nullptr && rank(model) == rank(*best)) {
             const auto order = [&](const CalibratedKernel& each) {
                 return std::tuple(library_rank ? library_rank(each.key) : 0, each.fit.error_held_out, -each.fit.rows);
             };
-            better = same_library(law.key.software, best->key.software) && law.key.software != best->key.software
-                         ? older(best->key.software, law.key.software)
-                         : order(law) < order(*best);
+            better = same_library(model.key.software, best->key.software) && model.key.software != best->key.software
+                         ? older(best->key.software, model.key.software)
+                         : order(model) < order(*best);
         }
-        if (better) best = &law;
+        if (better) best = &model;
     }
     return best;
 }
@@ -83,9 +83,9 @@ namespace {
 /// If several libraries have models of expert layers, selects the library whose GEMM model the program uses elsewhere.
 /// A low error on its own expert layers is no evidence that the program uses a library.
 std::string library_of_gemms(Calibrations& calibrations, std::string_view machine, const KernelKey& grouped) {
-    const CalibratedKernel* law =
+    const CalibratedKernel* model =
         choose_kernel(calibrations, machine, {KernelKind::contraction, grouped.dtype, "", grouped.variant}, "");
-    return law == nullptr ? "" : law->key.software.substr(0, law->key.software.find(' '));
+    return model == nullptr ? "" : model->key.software.substr(0, model->key.software.find(' '));
 }
 
 }  // namespace
@@ -98,17 +98,17 @@ const CalibratedKernel* choose_kernel(Calibrations& calibrations, std::string_vi
     }
     // a model of the kind itself takes precedence over those of broader kinds, so these are read only if it is missing
     // or is one of kernels that a host launched
-    const LibraryRank rank = [&](const KernelKey& law) {
-        const std::vector<std::string>& libraries = calibrations.libraries(law);
-        const auto same = [&](const std::string& name) { return same_library(law.software, name); };
+    const LibraryRank rank = [&](const KernelKey& model) {
+        const std::vector<std::string>& libraries = calibrations.libraries(model);
+        const auto same = [&](const std::string& name) { return same_library(model.software, name); };
         return static_cast<std::size_t>(std::find_if(libraries.begin(), libraries.end(), same) - libraries.begin());
     };
     const CalibratedKernel* best = nullptr;
     for (const KernelKind kind : kinds_for(key.kind)) {
-        const Calibration* laws = calibrations.find(machine, laws_of_kernels(kind));
-        if (laws == nullptr) break;
-        const CalibratedKernel* law = choose_kernel(*laws, key, software, rank);
-        if (law != nullptr && (best == nullptr || !launched_by_host(law->key))) best = law;
+        const Calibration* models = calibrations.find(machine, models_of_kernels(kind));
+        if (models == nullptr) break;
+        const CalibratedKernel* model = choose_kernel(*models, key, software, rank);
+        if (model != nullptr && (best == nullptr || !launched_by_host(model->key))) best = model;
         if (best != nullptr && !launched_by_host(best->key)) break;
     }
     return best;
@@ -284,7 +284,7 @@ double broader_kind_error(KernelKind kind) {
 
 }  // namespace
 
-double ProgramLaws::error_of(std::size_t kernel) const {
+double ProgramModels::error_of(std::size_t kernel) const {
     const KernelFit& fit = kernels[kernel]->fit;
     double error = fit.error_held_out;
     // a model fitted to a single machine has not been tested on another
@@ -299,7 +299,7 @@ double quantisation_s(const KernelFit& quantisation, const KernelPoint& product)
     KernelPoint rows;
     rows.rows = product.m;
     rows.cores = product.cores;
-    return quantisation.law.fixed_s + quantisation.law.row_s * rows_of_core(rows);
+    return quantisation.model.fixed_s + quantisation.model.row_s * rows_of_core(rows);
 }
 
 namespace {
@@ -312,25 +312,26 @@ double error_at(const KernelFit& fit, const Growths& growths, const KernelFit* q
 
 }  // namespace
 
-double ProgramLaws::error_of(std::size_t kernel, const KernelPoint& point) const {
-    const CalibratedKernel& law = *kernels[kernel];
+double ProgramModels::error_of(std::size_t kernel, const KernelPoint& point) const {
+    const CalibratedKernel& model = *kernels[kernel];
     const CalibratedKernel* with = kernel < quantised.size() ? quantised[kernel] : nullptr;
-    return error_of(kernel) +
-           error_at(law.fit, built_in_extrapolation().of(law.key.kind), with != nullptr ? &with->fit : nullptr, point);
+    return error_of(kernel) + error_at(model.fit, built_in_extrapolation().of(model.key.kind),
+                                       with != nullptr ? &with->fit : nullptr, point);
 }
 
 CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis& analysis, const System& system,
-                                   const ProgramLaws& laws, const std::vector<std::string>& swept) {
+                                   const ProgramModels& models, const std::vector<std::string>& swept) {
     const Sizes fixed = without(program.sizes, swept);
     const ChipTraits chip = chip_traits(system.machine());
     traffic_ = program_traffic(analysis, swept, fixed);
-    for (std::size_t i = 0; i < laws.kernels.size(); ++i) {
-        if (laws.kernels[i] == nullptr) continue;
-        const KernelFit& fit = laws.kernels[i]->fit;
-        const Growths& growths = built_in_extrapolation().of(laws.kernels[i]->key.kind);
-        kernels_.push_back({CompiledKernel(analysis, i, chip, swept, fixed), fit, laws.error_of(i), &growths, nullptr});
-        if (i < laws.quantised.size() && laws.quantised[i] != nullptr)
-            kernels_.back().quantised = &laws.quantised[i]->fit;
+    for (std::size_t i = 0; i < models.kernels.size(); ++i) {
+        if (models.kernels[i] == nullptr) continue;
+        const KernelFit& fit = models.kernels[i]->fit;
+        const Growths& growths = built_in_extrapolation().of(models.kernels[i]->key.kind);
+        kernels_.push_back(
+            {CompiledKernel(analysis, i, chip, swept, fixed), fit, models.error_of(i), &growths, nullptr});
+        if (i < models.quantised.size() && models.quantised[i] != nullptr)
+            kernels_.back().quantised = &models.quantised[i]->fit;
         places_ = std::max(places_, kernels_.back().compiled.places());
     }
     // calibrated parameters refer to the actual traffic of the links, so a textbook approximation of the bounds does
@@ -338,45 +339,45 @@ CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis
     System wires = system;
     wires.collectives = {};
     std::vector<WeightedSum> sums;
-    for (std::size_t i = 0; i < laws.messages.size(); ++i) {
+    for (std::size_t i = 0; i < models.messages.size(); ++i) {
         const MessageWork& each = analysis.total.work.messages[i];
         const auto load = load_of(each.message, wires);
-        if (!laws.messages[i] || !load) continue;
+        if (!models.messages[i] || !load) continue;
         constexpr double many = 1e18;
         const auto point = collective_point(*load, wires, 1);
         const auto latency = time_of(*load, wires, 0);
         const auto transfer = time_of(*load, wires, many);
         if (!point || !latency || !transfer) continue;
-        message_laws_.push_back({*laws.messages[i], *point, transfer->lower_s / many, latency->lower_s});
+        message_models_.push_back({*models.messages[i], *point, transfer->lower_s / many, latency->lower_s});
         const std::size_t first = sums.size();
         sums.resize(first + counts_of_message);
         sums[first + bytes_place] = {{each.message.bytes, 1.0}};
         sums[first + times_place] = {{each.count, 1.0}};
-        if (!laws.messages[i]->exchange) continue;
-        const ExpertRows& routed = laws.messages[i]->exchange->rows;
-        MessageLaw& law = message_laws_.back();
-        law.wires = exchange_wires(*load, axes_of(each.message, wires), wires.slice);
-        law.choices = routed.choices;
+        if (!models.messages[i]->exchange) continue;
+        const ExpertRows& routed = models.messages[i]->exchange->rows;
+        MessageModel& model = message_models_.back();
+        model.wires = exchange_wires(*load, axes_of(each.message, wires), wires.slice);
+        model.choices = routed.choices;
         sums[first + row_bytes_place] = {{routed.row_bytes, 1.0}};
         sums[first + experts_place] = {{routed.experts, 1.0}};
         // of a token that goes to several experts, only one copy is certain to cross the network
-        law.lower_s_per_byte *= each.message.sure.to_double();
+        model.lower_s_per_byte *= each.message.sure.to_double();
     }
     messages_ = CompiledSums(sums, swept, fixed);
     places_ = std::max(places_, messages_.size());
 }
 
-double CompiledExpected::seconds(const MessageLaw& law, std::span<const double> counts) {
+double CompiledExpected::seconds(const MessageModel& model, std::span<const double> counts) {
     const double bytes = counts[bytes_place];
-    const double lower = std::max(bytes * law.lower_s_per_byte, law.latency_s);
-    if (law.expected.exchange && law.wires) {
+    const double lower = std::max(bytes * model.lower_s_per_byte, model.latency_s);
+    if (model.expected.exchange && model.wires) {
         const RoutedTokens tokens =
-            routed_tokens(bytes, law.choices, counts[experts_place], counts[row_bytes_place], *law.wires);
-        return std::max(seconds_of(law.expected.exchange->law->law, exchange_point(tokens, *law.wires)), lower);
+            routed_tokens(bytes, model.choices, counts[experts_place], counts[row_bytes_place], *model.wires);
+        return std::max(seconds_of(model.expected.exchange->model->model, exchange_point(tokens, *model.wires)), lower);
     }
-    CollectivePoint point = law.point_per_byte;
+    CollectivePoint point = model.point_per_byte;
     for (double* const part : {&point.buffer_bytes, &point.wire_s, &point.buffer_s}) *part *= bytes;
-    return std::max(seconds_of(law.expected, point), lower);
+    return std::max(seconds_of(model.expected, point), lower);
 }
 
 ExpectedProgramTime CompiledExpected::evaluate(std::span<const double> sizes, std::span<double> scratch) const {
@@ -394,10 +395,10 @@ ExpectedProgramTime CompiledExpected::evaluate(std::span<const double> sizes, st
         add(runs.count * seconds_of(kernel.fit, runs.point), error);
     }
     messages_.evaluate(sizes, scratch.first(messages_.size()));
-    for (std::size_t i = 0; i < message_laws_.size(); ++i) {
+    for (std::size_t i = 0; i < message_models_.size(); ++i) {
         const std::span<const double> counts = scratch.subspan(i * counts_of_message, counts_of_message);
         if (counts[bytes_place] > 0)
-            add(counts[times_place] * seconds(message_laws_[i], counts), message_laws_[i].expected.error);
+            add(counts[times_place] * seconds(message_models_[i], counts), message_models_[i].expected.error);
     }
     if (total.seconds > 0) total.error /= total.seconds;
     return total;

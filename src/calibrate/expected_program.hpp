@@ -81,7 +81,7 @@ private:
 [[nodiscard]] double quantisation_s(const KernelFit& quantisation, const KernelPoint& product);
 
 /// The models selected for a program.
-struct ProgramLaws {
+struct ProgramModels {
     std::vector<const CalibratedKernel*> kernels;  ///< per kernel; null if there is none or the chip has nothing to do
     std::vector<std::optional<ExpectedTime>> messages;  ///< per message of the whole program
     std::string missing;  ///< the first part without a model: "contraction in fp8"; "" if none is missing
@@ -110,9 +110,9 @@ struct ExpectedProgramTime {
 /// sequentially, and collectives do not overlap with them.
 class CompiledExpected {
 public:
-    /// `laws` must have no missing models. `system` is the system that the messages are sent on.
+    /// `models` must have no missing models. `system` is the system that the messages are sent on.
     CompiledExpected(const Program& program, const ProgramAnalysis& analysis, const System& system,
-                     const ProgramLaws& laws, const std::vector<std::string>& swept);
+                     const ProgramModels& models, const std::vector<std::string>& swept);
 
     [[nodiscard]] std::size_t places() const { return places_; }
     /// Does not allocate. `scratch` has places() elements.
@@ -126,7 +126,7 @@ private:
         const Growths* growths = nullptr;
         const KernelFit* quantised = nullptr;
     };
-    struct MessageLaw {
+    struct MessageModel {
         ExpectedTime expected;
         /// The input of the model for a single byte; all inputs are proportional to the bytes.
         CollectivePoint point_per_byte;
@@ -137,10 +137,10 @@ private:
     };
     /// Offsets into `messages_`: four values per message.
     enum MessageCount : std::size_t { bytes_place, times_place, row_bytes_place, experts_place, counts_of_message };
-    [[nodiscard]] static double seconds(const MessageLaw& law, std::span<const double> counts);
+    [[nodiscard]] static double seconds(const MessageModel& model, std::span<const double> counts);
     CompiledSums traffic_;
     std::vector<Kernel> kernels_;
-    std::vector<MessageLaw> message_laws_;
+    std::vector<MessageModel> message_models_;
     /// Per message its bytes, number of executions and, for expert dispatch, bytes per row and number of experts.
     CompiledSums messages_;
     std::size_t places_ = 0;

@@ -53,11 +53,11 @@ AnalysedProgram analysed(std::string_view text) {
     return result;
 }
 
-CalibratedKernel law_of(KernelKind kind, const char* dtype, const char* software, KernelLaw law,
-                        std::int64_t rows = 10) {
+CalibratedKernel model_of(KernelKind kind, const char* dtype, const char* software, KernelModel model,
+                          std::int64_t rows = 10) {
     CalibratedKernel kernel;
     kernel.key = {kind, dtype, software, ""};
-    kernel.fit.law = law;
+    kernel.fit.model = model;
     kernel.fit.rows = rows;
     kernel.fit.error_held_out = 0.1;
     return kernel;
@@ -107,7 +107,7 @@ TEST_CASE("attention over latents and quantisations are kinds of their own") {
               " P : bf16[N, S] = softmax[S](Q * gather[C](A, W))\n O : bf16[N, H] = P * gather[C](V, W)\n}") ==
           KernelKey{Kind::windowed_attention, "bf16", "", ""});
     Calibration calibration;
-    calibration.kernels = {law_of(Kind::attention, "bf16", "", {}), law_of(Kind::elementwise, "", "", {})};
+    calibration.kernels = {model_of(Kind::attention, "bf16", "", {}), model_of(Kind::elementwise, "", "", {})};
     CHECK(choose_kernel(calibration, {Kind::latent_attention, "bf16", "", ""}, "") == calibration.kernels.data());
     CHECK(choose_kernel(calibration, {Kind::windowed_attention, "bf16", "", ""}, "") == calibration.kernels.data());
     CHECK(choose_kernel(calibration, {Kind::quantisation, "fp8", "", ""}, "")->key.kind == Kind::elementwise);
@@ -215,8 +215,8 @@ TEST_CASE("products side by side are one that is as wide as both") {
 TEST_CASE("the law that fits best speaks for a kernel") {
     Calibration calibration;
     calibration.kernels = {
-        law_of(Kind::contraction, "bf16", "vllm 0.9", {}), law_of(Kind::contraction, "bf16", "vllm 0.14", {}),
-        law_of(Kind::contraction, "bf16", "trtllm 1.3", {}, 100), law_of(Kind::elementwise, "", "", {})};
+        model_of(Kind::contraction, "bf16", "vllm 0.9", {}), model_of(Kind::contraction, "bf16", "vllm 0.14", {}),
+        model_of(Kind::contraction, "bf16", "trtllm 1.3", {}, 100), model_of(Kind::elementwise, "", "", {})};
     const KernelKey matmul{Kind::contraction, "bf16", "", ""};
     const auto software = [&](const std::string& asked) {
         return choose_kernel(calibration, matmul, asked)->key.software;
@@ -224,8 +224,8 @@ TEST_CASE("the law that fits best speaks for a kernel") {
     CHECK(software("vllm") == "vllm 0.14");  // versions are not ordered alphabetically
     CHECK(software("vllm-0.9") == "vllm 0.9");
     CHECK(software("") == "trtllm 1.3");  // among libraries with equal errors, the one with the most measurements
-    for (CalibratedKernel& law : calibration.kernels)
-        law.fit.error_held_out = law.key.software == "vllm 0.14" ? 0.1 : 0.2;
+    for (CalibratedKernel& model : calibration.kernels)
+        model.fit.error_held_out = model.key.software == "vllm 0.14" ? 0.1 : 0.2;
     CHECK(software("") == "vllm 0.14");  // otherwise the one with the lowest error
     CHECK(choose_kernel(calibration, {Kind::elementwise, "", "", ""}, "")->key.kind == Kind::elementwise);
     CHECK(choose_kernel(calibration, {Kind::contraction, "fp8", "", ""}, "") == nullptr);
@@ -234,11 +234,11 @@ TEST_CASE("the law that fits best speaks for a kernel") {
 
 TEST_CASE("a product that quantises an operand on its way has the law of its arithmetic") {
     Calibration calibration;
-    calibration.kernels = {law_of(Kind::contraction, "bf16", "", {}), law_of(Kind::contraction, "fp8", "", {}),
-                           law_of(Kind::contraction, "bf16 x int8", "", {})};
+    calibration.kernels = {model_of(Kind::contraction, "bf16", "", {}), model_of(Kind::contraction, "fp8", "", {}),
+                           model_of(Kind::contraction, "bf16 x int8", "", {})};
     const auto dtype = [&](const std::string& asked) {
-        const CalibratedKernel* const law = choose_kernel(calibration, {Kind::contraction, asked, "", ""}, "");
-        return law == nullptr ? "none" : law->key.dtype;
+        const CalibratedKernel* const model = choose_kernel(calibration, {Kind::contraction, asked, "", ""}, "");
+        return model == nullptr ? "none" : model->key.dtype;
     };
     CHECK(dtype("fp8 x bf16") == "fp8");
     CHECK(dtype("mxfp8 x bf16") == "fp8");  // no fp8 model accounts for its scales
@@ -288,18 +288,18 @@ TEST_CASE("a mask that leaves nothing out makes no causal kernel, and products s
 
 TEST_CASE("a kind without a law of its own takes the broader one's") {
     Calibration calibration;
-    calibration.kernels = {law_of(Kind::attention, "bf16", "", {}), law_of(Kind::elementwise, "", "", {})};
+    calibration.kernels = {model_of(Kind::attention, "bf16", "", {}), model_of(Kind::elementwise, "", "", {})};
     CHECK(choose_kernel(calibration, {Kind::causal_attention, "bf16", "", ""}, "") == calibration.kernels.data());
     CHECK(choose_kernel(calibration, {Kind::reduction, "", "", ""}, "")->key.kind == Kind::elementwise);
-    calibration.kernels.push_back(law_of(Kind::reduction, "", "", {}));
+    calibration.kernels.push_back(model_of(Kind::reduction, "", "", {}));
     CHECK(choose_kernel(calibration, {Kind::reduction, "", "", ""}, "")->key.kind == Kind::reduction);
     CHECK(choose_kernel(calibration, {Kind::elementwise, "", "", ""}, "")->key.kind == Kind::elementwise);
     CHECK(choose_kernel(calibration, {Kind::softmax, "", "", ""}, "")->key.kind == Kind::elementwise);
-    calibration.kernels.push_back(law_of(Kind::normalisation, "", "", {}));
+    calibration.kernels.push_back(model_of(Kind::normalisation, "", "", {}));
     CHECK(choose_kernel(calibration, {Kind::softmax, "", "", ""}, "")->key.kind == Kind::normalisation);
     CHECK(choose_kernel(calibration, {Kind::activation, "", "", ""}, "")->key.kind == Kind::elementwise);
     // kernels launched by a host come last, unless they are requested
-    calibration.kernels.push_back(law_of(Kind::activation, "", "torch 2.0", {}));
+    calibration.kernels.push_back(model_of(Kind::activation, "", "torch 2.0", {}));
     calibration.kernels.back().key.variant = "eager";
     CHECK(choose_kernel(calibration, {Kind::activation, "", "", ""}, "")->key.kind == Kind::elementwise);
     CHECK(choose_kernel(calibration, {Kind::activation, "", "", ""}, "torch")->key.kind == Kind::activation);
@@ -308,18 +308,18 @@ TEST_CASE("a kind without a law of its own takes the broader one's") {
 }
 
 TEST_CASE("a law of a broader kind is off by what such laws were") {
-    ProgramLaws laws;
-    const CalibratedKernel law = law_of(Kind::elementwise, "", "", {});
-    laws.kernels = {&law, &law};
-    laws.carried = {"", ""};
-    laws.instead = {std::nullopt, Kind::softmax};
-    CHECK(laws.error_of(0) == approx(0.1));
-    CHECK(laws.error_of(1) == approx(0.49));
+    ProgramModels models;
+    const CalibratedKernel model = model_of(Kind::elementwise, "", "", {});
+    models.kernels = {&model, &model};
+    models.carried = {"", ""};
+    models.instead = {std::nullopt, Kind::softmax};
+    CHECK(models.error_of(0) == approx(0.1));
+    CHECK(models.error_of(1) == approx(0.49));
 }
 
 TEST_CASE("experts take the law of products, and kernels that of their variant first") {
     Calibration calibration;
-    calibration.kernels = {law_of(Kind::contraction, "fp8", "", {}), law_of(Kind::contraction, "fp8", "", {}, 500)};
+    calibration.kernels = {model_of(Kind::contraction, "fp8", "", {}), model_of(Kind::contraction, "fp8", "", {}, 500)};
     calibration.kernels.back().key.variant = "block scales";
     const auto chosen = [&](const KernelKey& key) {
         return choose_kernel(calibration, key, "") - calibration.kernels.data();
@@ -328,7 +328,7 @@ TEST_CASE("experts take the law of products, and kernels that of their variant f
     CHECK(chosen({Kind::contraction, "fp8", "", ""}) == 0);
     CHECK(chosen({Kind::contraction, "fp8", "", "block scales"}) == 1);
     CHECK(chosen({Kind::contraction, "fp8", "", "eager"}) == 0);
-    calibration.kernels.push_back(law_of(Kind::grouped_contraction, "fp8", "", {}));
+    calibration.kernels.push_back(model_of(Kind::grouped_contraction, "fp8", "", {}));
     CHECK(chosen({Kind::grouped_contraction, "fp8", "", ""}) == 2);
     CHECK(chosen({Kind::contraction, "fp8", "", ""}) == 0);
 }
@@ -351,10 +351,10 @@ TEST_CASE("experts that chips share out are groups as those that one chip has") 
 TEST_CASE("of layers of experts that library speaks whose GEMMs the program has") {
     Calibration calibration;
     calibration.machine = "toy";
-    calibration.kernels = {law_of(Kind::contraction, "bf16", "one 1.0", {}),
-                           law_of(Kind::contraction, "bf16", "two 2.0", {}),
-                           law_of(Kind::grouped_contraction, "bf16", "one 1.0", {}),
-                           law_of(Kind::grouped_contraction, "bf16", "two 2.0", {})};
+    calibration.kernels = {model_of(Kind::contraction, "bf16", "one 1.0", {}),
+                           model_of(Kind::contraction, "bf16", "two 2.0", {}),
+                           model_of(Kind::grouped_contraction, "bf16", "one 1.0", {}),
+                           model_of(Kind::grouped_contraction, "bf16", "two 2.0", {})};
     calibration.kernels[0].fit.error_held_out = 0.04;
     calibration.kernels[1].fit.error_held_out = 0.05;
     calibration.kernels[2].fit.error_held_out = 0.19;
@@ -362,10 +362,10 @@ TEST_CASE("of layers of experts that library speaks whose GEMMs the program has"
         0.10;  // has the lower error on its own expert layers, but is not the library of the matmuls
     const auto software = [&](KernelKind kind, const std::string& asked) {
         Calibrations calibrations({calibration});
-        const CalibratedKernel* law = choose_kernel(calibrations, "toy", {kind, "bf16", "", ""}, asked);
-        REQUIRE(law != nullptr);
-        CHECK(law->key.kind == kind);
-        return law->key.software;
+        const CalibratedKernel* model = choose_kernel(calibrations, "toy", {kind, "bf16", "", ""}, asked);
+        REQUIRE(model != nullptr);
+        CHECK(model->key.kind == kind);
+        return model->key.software;
     };
     CHECK(software(Kind::contraction, "") == "one 1.0");
     CHECK(software(Kind::grouped_contraction, "") == "one 1.0");
@@ -402,11 +402,11 @@ TEST_CASE("what a kernel's law sees") {
 TEST_CASE("a program takes its kernels one after another, in a sweep as at one size") {
     const char* text = "X: bf16[B=100, D=1000]\nW: bf16[D, F=200]\nY : bf16[B, F] = X * W\nZ : bf16[B, F] = gelu(Y)";
     const AnalysedProgram one = analysed(text);
-    const CalibratedKernel matmul = law_of(Kind::contraction, "bf16", "", {2e-6, 1e-9, 0.8, 1, 0.64, 1});
-    const CalibratedKernel gelu = law_of(Kind::elementwise, "", "", {1e-6, 0, 1, 1, 0.5, 2});
-    ProgramLaws laws;
-    laws.kernels = {&matmul, &gelu};
-    const CompiledExpected at_once(one.program, one.analysis, one.system, laws, {});
+    const CalibratedKernel matmul = model_of(Kind::contraction, "bf16", "", {2e-6, 1e-9, 0.8, 1, 0.64, 1});
+    const CalibratedKernel gelu = model_of(Kind::elementwise, "", "", {1e-6, 0, 1, 1, 0.5, 2});
+    ProgramModels models;
+    models.kernels = {&matmul, &gelu};
+    const CompiledExpected at_once(one.program, one.analysis, one.system, models, {});
     std::vector<double> scratch(at_once.places());
     // matmul: 2 us + 1000 ns + 0.4 us / 0.8 + 0.64 us / 0.64 = 4.5 us.
     // gelu: 8 FLOPs for each of 20,000 elements at 10 TFLOP/s are 16 ns, 80,000 bytes at half of 1 TB/s are 160 ns: 1
@@ -414,7 +414,7 @@ TEST_CASE("a program takes its kernels one after another, in a sweep as at one s
     const ExpectedProgramTime expected = at_once.evaluate({}, scratch);
     CHECK(expected.seconds == approx(4.5e-6 + 1.160798e-6).epsilon(1e-6));
     CHECK(expected.error == approx(0.1));
-    const CompiledExpected swept(one.program, one.analysis, one.system, laws, {"B"});
+    const CompiledExpected swept(one.program, one.analysis, one.system, models, {"B"});
     scratch.resize(swept.places());
     const double size = 100;
     CHECK(swept.evaluate({&size, 1}, scratch).seconds == approx(expected.seconds).epsilon(1e-12));
@@ -422,16 +422,16 @@ TEST_CASE("a program takes its kernels one after another, in a sweep as at one s
     const AnalysedProgram other = analysed(
         "X: bf16[B=10000, D=1000]\nW: bf16[D, F=200]\nY : bf16[B, F] = X * W\n"
         "Z : bf16[B, F] = gelu(Y)");
-    const CompiledExpected there(other.program, other.analysis, other.system, laws, {});
+    const CompiledExpected there(other.program, other.analysis, other.system, models, {});
     CHECK(swept.evaluate({&large, 1}, scratch).seconds == approx(there.evaluate({}, scratch).seconds));
     CHECK(there.evaluate({}, scratch).seconds >= other.analysis.total.bounds.lower);
 }
 
 TEST_CASE("libraries are ranked by the machines that were measured with them, those compared first") {
-    const auto calibration = [](const std::string& machine, const std::vector<std::pair<std::string, double>>& laws) {
+    const auto calibration = [](const std::string& machine, const std::vector<std::pair<std::string, double>>& models) {
         Calibration all;
         all.machine = machine;
-        for (const auto& [software, error] : laws) {
+        for (const auto& [software, error] : models) {
             CalibratedKernel kernel;
             kernel.key = {Kind::contraction, "fp8", software, ""};
             kernel.fit.rows = 100;

@@ -45,7 +45,7 @@ std::optional<ExpectedTime> expected_exchange(const Prediction& answer, const Sy
     request.point = exchange_point(
         routed_tokens(bytes, rows->choices, experts->to_double(), row_bytes->to_double(), *wires), *wires);
     auto found = answer.calibrations->expected_exchange(answer.machine, request);
-    if (!found || !same_library(found->law->key.software, software)) return {};
+    if (!found || !same_library(found->model->key.software, software)) return {};
     ExpectedTime expected;
     expected.seconds = found->seconds;
     expected.error = found->error;
@@ -120,36 +120,37 @@ std::string spoken(const KernelKey& key) {
 }
 
 /// Selects the models of kernels and collectives, and records the first part without a model.
-void choose_laws(Prediction& answer, const std::string& software, Expect what) {
-    answer.laws = kernel_laws(*answer.calibrations, answer.machine, answer.local, answer.analysis, software);
-    ProgramLaws& laws = answer.laws;
+void choose_models(Prediction& answer, const std::string& software, Expect what) {
+    answer.models = kernel_models(*answer.calibrations, answer.machine, answer.local, answer.analysis, software);
+    ProgramModels& fitted_models = answer.models;
     const std::vector<MessageWork>& messages = answer.analysis.total.work.messages;
     for (const MessageWork& each : messages) {
-        laws.messages.push_back(expected_of(answer, each.message, software, what));
+        fitted_models.messages.push_back(expected_of(answer, each.message, software, what));
         const auto bytes = each.message.bytes.evaluate(answer.program.sizes);
         const bool moves = bytes && !bytes->is_zero();
-        if (!laws.messages.back() && moves && laws.missing.empty())
-            laws.missing = fmt::format("{} of {}", collective_name(each.message.kind, true), each.message.tensor);
+        if (!fitted_models.messages.back() && moves && fitted_models.missing.empty())
+            fitted_models.missing =
+                fmt::format("{} of {}", collective_name(each.message.kind, true), each.message.tensor);
     }
 }
 
 /// If only some parts of a program are calibrated, their sum would be mistaken for the whole; therefore no total is
 /// given, and this returns the reason.
 std::string why_not(const Prediction& answer) {
-    const ProgramLaws& laws = answer.laws;
-    if (laws.missing.empty()) return "";
+    const ProgramModels& fitted_models = answer.models;
+    if (fitted_models.missing.empty()) return "";
     const Calibration* own = answer.calibrations->find(answer.machine.id);
     if (own != nullptr && !own->kernels.empty()) {
-        return fmt::format("nothing is calibrated for {} on {}", laws.missing, answer.machine.name);
+        return fmt::format("nothing is calibrated for {} on {}", fitted_models.missing, answer.machine.name);
     }
-    const bool any =
-        std::any_of(laws.messages.begin(), laws.messages.end(), [](const auto& each) { return each.has_value(); });
+    const bool any = std::any_of(fitted_models.messages.begin(), fitted_models.messages.end(),
+                                 [](const auto& each) { return each.has_value(); });
     return any ? "computation is not calibrated there, collectives alone are" : "";
 }
 
 void add_total(Prediction& answer) {
-    if (!answer.laws.missing.empty() || !answer.analysis.total.seconds) return;
-    const CompiledExpected compiled(answer.program, answer.analysis, answer.system, answer.laws, {});
+    if (!answer.models.missing.empty() || !answer.analysis.total.seconds) return;
+    const CompiledExpected compiled(answer.program, answer.analysis, answer.system, answer.models, {});
     std::vector<double> scratch(compiled.places());
     const ExpectedProgramTime expected = compiled.evaluate({}, scratch);
     if (!(expected.seconds > 0)) return;
@@ -158,23 +159,24 @@ void add_total(Prediction& answer) {
 }
 
 void note_transferred(const Prediction& answer, std::vector<std::string>& notes) {
-    for (std::size_t i = 0; i < answer.laws.kernels.size(); ++i) {
-        if (answer.laws.kernels[i] == nullptr || answer.laws.carried[i].empty()) continue;
+    for (std::size_t i = 0; i < answer.models.kernels.size(); ++i) {
+        if (answer.models.kernels[i] == nullptr || answer.models.carried[i].empty()) continue;
         notes.push_back(fmt::format("{} has no calibration for {}: that of {} is transferred", answer.machine.name,
-                                    spoken(answer.laws.kernels[i]->key), answer.laws.carried[i]));
+                                    spoken(answer.models.kernels[i]->key), answer.models.carried[i]));
     }
 }
 
 /// Adds notes on measured matmuls whose times include the quantization of activations, and on what the fit subtracts.
 void note_quantised(const Prediction& answer, std::vector<std::string>& notes) {
     for (std::size_t i = 0; i < answer.runs.size(); ++i) {
-        const CalibratedKernel* law = answer.laws.kernels[i];
-        const CalibratedKernel* with = answer.laws.quantised[i];
-        if (law == nullptr || with == nullptr || !(answer.runs[i].count > 0)) continue;
-        notes.push_back(fmt::format(
-            "{} was measured with the quantisation of activations to {} in the same time; a fit takes it "
-            "out, its launch and rows by {} here, and as much again may be left: that is in the error",
-            law->key.software, law->key.dtype, to_text(Seconds{quantisation_s(with->fit, answer.runs[i].point)})));
+        const CalibratedKernel* fitted = answer.models.kernels[i];
+        const CalibratedKernel* with = answer.models.quantised[i];
+        if (fitted == nullptr || with == nullptr || !(answer.runs[i].count > 0)) continue;
+        notes.push_back(
+            fmt::format("{} was measured with the quantisation of activations to {} in the same time; a fit takes it "
+                        "out, its launch and rows by {} here, and as much again may be left: that is in the error",
+                        fitted->key.software, fitted->key.dtype,
+                        to_text(Seconds{quantisation_s(with->fit, answer.runs[i].point)})));
     }
 }
 
@@ -182,15 +184,15 @@ void note_quantised(const Prediction& answer, std::vector<std::string>& notes) {
 void note_extrapolation(const Prediction& answer, std::vector<std::string>& notes) {
     for (const ExtrapolatedSize& each : extrapolated(answer)) notes.push_back(extrapolation_text(each));
     for (std::size_t i = 0; i < answer.runs.size(); ++i) {
-        const CalibratedKernel* law = answer.laws.kernels[i];
-        if (law == nullptr || !(answer.runs[i].count > 0) ||
-            !sizes_out_of_range(law->fit, answer.runs[i].point).empty())
+        const CalibratedKernel* fitted = answer.models.kernels[i];
+        if (fitted == nullptr || !(answer.runs[i].count > 0) ||
+            !sizes_out_of_range(fitted->fit, answer.runs[i].point).empty())
             continue;
-        const double seconds = seconds_of(law->fit, answer.runs[i].point);
-        if (seconds >= law->fit.least_s / 2 && seconds <= law->fit.most_s * 2) continue;
+        const double seconds = seconds_of(fitted->fit, answer.runs[i].point);
+        if (seconds >= fitted->fit.least_s / 2 && seconds <= fitted->fit.most_s * 2) continue;
         notes.push_back(fmt::format("expected times of {} were fitted to kernels of {} to {}: this is beyond them",
-                                    spoken(law->key), to_text(Seconds{law->fit.least_s}),
-                                    to_text(Seconds{law->fit.most_s})));
+                                    spoken(fitted->key), to_text(Seconds{fitted->fit.least_s}),
+                                    to_text(Seconds{fitted->fit.most_s})));
     }
 }
 
@@ -200,11 +202,11 @@ void add_notes(Prediction& answer, const std::string& software) {
     note_transferred(answer, notes);
     note_quantised(answer, notes);
     note_extrapolation(answer, notes);
-    for (std::size_t i = 0; i < answer.laws.messages.size(); ++i) {
-        const auto& expected = answer.laws.messages[i];
+    for (std::size_t i = 0; i < answer.models.messages.size(); ++i) {
+        const auto& expected = answer.models.messages[i];
         if (!expected) continue;
         const std::string& measured =
-            expected->exchange ? expected->exchange->law->key.software : expected->laws.front()->key.software;
+            expected->exchange ? expected->exchange->model->key.software : expected->models.front()->key.software;
         if (expected->instead) {
             notes.push_back(stand_in_text(*expected, answer.analysis.total.work.messages[i].message.kind));
         }
@@ -224,12 +226,12 @@ void add_notes(Prediction& answer, const std::string& software) {
         }
         if (expected->buffer_rate) {
             notes.push_back(fmt::format("groups of one chip per node were not measured: expected times are those of {}",
-                                        expected->laws.front()->key.tiers));
+                                        expected->models.front()->key.tiers));
         }
         if (!expected->counted && expected->exchange) {
             notes.push_back(fmt::format(
                 "exchanges with experts among that many chips were not measured: expected times are those of {}",
-                expected->exchange->law->key.members));
+                expected->exchange->model->key.members));
         } else if (!expected->counted)
             notes.emplace_back(
                 "no measurements exist for groups of this size: the model fitted to all group sizes is used");
@@ -248,11 +250,12 @@ namespace {
 /// Returns the model of the quantization that is included in a matmul's measurements. The two belong together if the
 /// library has no other measurements of either.
 const CalibratedKernel* quantised_with(Calibrations& calibrations, const std::string& machine,
-                                       const CalibratedKernel* law, const KernelKey& asked) {
-    if (law == nullptr || law->key.kind != KernelKind::contraction || law->key.dtype != asked.dtype) return nullptr;
-    const Calibration* all = calibrations.find(machine, laws_of_kernels(KernelKind::quantisation));
+                                       const CalibratedKernel* fitted, const KernelKey& asked) {
+    if (fitted == nullptr || fitted->key.kind != KernelKind::contraction || fitted->key.dtype != asked.dtype)
+        return nullptr;
+    const Calibration* all = calibrations.find(machine, models_of_kernels(KernelKind::quantisation));
     if (all == nullptr) return nullptr;
-    const KernelKey key{KernelKind::quantisation, law->key.dtype, law->key.software, law->key.variant};
+    const KernelKey key{KernelKind::quantisation, fitted->key.dtype, fitted->key.software, fitted->key.variant};
     const auto found = std::find_if(all->kernels.begin(), all->kernels.end(),
                                     [&](const CalibratedKernel& each) { return each.key == key; });
     return found == all->kernels.end() ? nullptr : &*found;
@@ -260,38 +263,39 @@ const CalibratedKernel* quantised_with(Calibrations& calibrations, const std::st
 
 }  // namespace
 
-ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, const Program& local,
-                        const ProgramAnalysis& analysis, const std::string& software, const std::string& variant) {
-    ProgramLaws laws;
+ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, const Program& local,
+                            const ProgramAnalysis& analysis, const std::string& software, const std::string& variant) {
+    ProgramModels fitted_models;
     // the program quantizes itself, so that measurements of both together give the time of both
     bool quantises = false;
     for (const KernelWork& kernel : analysis.work.kernels) {
-        laws.kernels.push_back(nullptr);
+        fitted_models.kernels.push_back(nullptr);
         if (kernel.work.compute.empty() && kernel.work.memory.empty()) {
-            laws.carried.emplace_back();
-            laws.instead.emplace_back();
-            laws.quantised.push_back(nullptr);
+            fitted_models.carried.emplace_back();
+            fitted_models.instead.emplace_back();
+            fitted_models.quantised.push_back(nullptr);
             continue;
         }
         KernelKey key = kernel_key(local, kernel);
         key.variant = variant;
         quantises = quantises || key.kind == KernelKind::quantisation;
-        laws.carried.emplace_back();
-        laws.instead.emplace_back();
-        laws.kernels.back() = choose_kernel(calibrations, machine.id, key, software);
-        if (laws.kernels.back() == nullptr) {
+        fitted_models.carried.emplace_back();
+        fitted_models.instead.emplace_back();
+        fitted_models.kernels.back() = choose_kernel(calibrations, machine.id, key, software);
+        if (fitted_models.kernels.back() == nullptr) {
             TransferredKernel carried = transferred_kernel(calibrations, machine, key, software);
-            laws.kernels.back() = carried.law;
-            laws.carried.back() = std::move(carried.machine);
+            fitted_models.kernels.back() = carried.model;
+            fitted_models.carried.back() = std::move(carried.machine);
         }
-        const CalibratedKernel* const law = laws.kernels.back();
-        const std::string& measured_on = laws.carried.back().empty() ? machine.id : laws.carried.back();
-        laws.quantised.push_back(quantised_with(calibrations, measured_on, law, key));
-        if (law != nullptr && law->key.kind != key.kind) laws.instead.back() = key.kind;
-        if (law == nullptr && laws.missing.empty()) laws.missing = spoken(key);
+        const CalibratedKernel* const fitted = fitted_models.kernels.back();
+        const std::string& measured_on =
+            fitted_models.carried.back().empty() ? machine.id : fitted_models.carried.back();
+        fitted_models.quantised.push_back(quantised_with(calibrations, measured_on, fitted, key));
+        if (fitted != nullptr && fitted->key.kind != key.kind) fitted_models.instead.back() = key.kind;
+        if (fitted == nullptr && fitted_models.missing.empty()) fitted_models.missing = spoken(key);
     }
-    if (quantises) std::fill(laws.quantised.begin(), laws.quantised.end(), nullptr);
-    return laws;
+    if (quantises) std::fill(fitted_models.quantised.begin(), fitted_models.quantised.end(), nullptr);
+    return fitted_models;
 }
 
 std::string server_kernel_software(Calibrations& calibrations, const Machine& machine, const std::string& server) {
@@ -306,9 +310,9 @@ Status expect(Prediction& answer, const std::string& software, std::shared_ptr<C
               Expect what) {
     answer.calibrations = std::move(calibrations);
     ROOFLINE_CHECK(check_software(answer, software));
-    choose_laws(answer, software, what);
+    choose_models(answer, software, what);
     answer.why_not_expected = why_not(answer);
-    if (answer.laws.missing.empty() && answer.analysis.total.seconds) {
+    if (answer.models.missing.empty() && answer.analysis.total.seconds) {
         answer.runs = kernel_runs(answer.program, answer.analysis, chip_traits(answer.machine));
     }
     if (what == Expect::all) add_total(answer);

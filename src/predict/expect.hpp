@@ -11,9 +11,9 @@ namespace roofline::core {
 
 /// Selects a kernel model for each kernel of a program; `local` is the program of one chip that `analysis` describes.
 /// If `software` is not empty, only models of that software are used. The models live as long as `calibrations`.
-[[nodiscard]] ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, const Program& local,
-                                      const ProgramAnalysis& analysis, const std::string& software,
-                                      const std::string& variant = "");
+[[nodiscard]] ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, const Program& local,
+                                          const ProgramAnalysis& analysis, const std::string& software,
+                                          const std::string& variant = "");
 
 /// Returns the software whose kernels a server runs on a machine: the server's own library if measurements of it exist,
 /// otherwise "", which means the newest library.

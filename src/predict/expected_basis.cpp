@@ -28,20 +28,20 @@ void add_software(MeasuredBasis& basis, const std::string& software) {
 
 MeasuredBasis basis_of(const Prediction& answer) {
     MeasuredBasis basis;
-    for (const LawBasis& each : law_bases(answer)) {
-        add_software(basis, each.law->key.software);
-        basis.measurements += each.law->fit.rows;
+    for (const ModelBasis& each : model_bases(answer)) {
+        add_software(basis, each.model->key.software);
+        basis.measurements += each.model->fit.rows;
     }
     std::set<const void*> counted;
-    for (const auto& expected : answer.laws.messages) {
+    for (const auto& expected : answer.models.messages) {
         if (!expected) continue;
         if (expected->exchange) {
-            add_software(basis, expected->exchange->law->key.software);
-            if (counted.insert(expected->exchange->law).second) basis.measurements += expected->exchange->law->rows;
+            add_software(basis, expected->exchange->model->key.software);
+            if (counted.insert(expected->exchange->model).second) basis.measurements += expected->exchange->model->rows;
         }
-        for (const CalibratedLaw* law : expected->laws) {
-            add_software(basis, law->key.software);
-            if (counted.insert(law).second) basis.measurements += law->rows;
+        for (const CalibratedCollective* model : expected->models) {
+            add_software(basis, model->key.software);
+            if (counted.insert(model).second) basis.measurements += model->rows;
         }
     }
     return basis;
@@ -65,17 +65,17 @@ std::string size_text(const KernelWork& kernel, const KernelKey& key, std::size_
 
 }  // namespace
 
-std::vector<LawBasis> law_bases(const Prediction& answer) {
-    std::vector<LawBasis> bases;
-    for (std::size_t i = 0; i < answer.laws.kernels.size(); ++i) {
-        const CalibratedKernel* law = answer.laws.kernels[i];
-        if (law == nullptr) continue;
-        const std::string& carried = answer.laws.carried[i];
-        const double error = i < answer.runs.size() ? answer.laws.error_of(i, answer.runs[i].point) : 0;
+std::vector<ModelBasis> model_bases(const Prediction& answer) {
+    std::vector<ModelBasis> bases;
+    for (std::size_t i = 0; i < answer.models.kernels.size(); ++i) {
+        const CalibratedKernel* model = answer.models.kernels[i];
+        if (model == nullptr) continue;
+        const std::string& carried = answer.models.carried[i];
+        const double error = i < answer.runs.size() ? answer.models.error_of(i, answer.runs[i].point) : 0;
         const auto known =
-            std::find_if(bases.begin(), bases.end(), [&](const LawBasis& basis) { return basis.law == law; });
+            std::find_if(bases.begin(), bases.end(), [&](const ModelBasis& basis) { return basis.model == model; });
         if (known == bases.end()) {
-            bases.push_back({law, carried.empty() ? answer.machine.id : carried, !carried.empty(), error});
+            bases.push_back({model, carried.empty() ? answer.machine.id : carried, !carried.empty(), error});
         } else {
             known->error = std::max(known->error, error);
         }
@@ -103,12 +103,12 @@ double additional_error(const Prediction& answer) {
     double seconds = 0;
     double errors = 0;
     for (std::size_t i = 0; i < answer.runs.size(); ++i) {
-        const CalibratedKernel* law = answer.laws.kernels[i];
-        if (law == nullptr || !(answer.runs[i].count > 0)) continue;
+        const CalibratedKernel* model = answer.models.kernels[i];
+        if (model == nullptr || !(answer.runs[i].count > 0)) continue;
         const KernelPoint& point = answer.runs[i].point;
-        const double time = answer.runs[i].count * seconds_of(law->fit, point);
+        const double time = answer.runs[i].count * seconds_of(model->fit, point);
         seconds += time;
-        errors += time * (answer.laws.error_of(i, point) - law->fit.error_held_out);
+        errors += time * (answer.models.error_of(i, point) - model->fit.error_held_out);
     }
     return seconds > 0 ? errors / seconds : 0;
 }
@@ -116,12 +116,12 @@ double additional_error(const Prediction& answer) {
 std::vector<ExtrapolatedSize> extrapolated(const Prediction& answer) {
     std::vector<ExtrapolatedSize> all;
     for (std::size_t i = 0; i < answer.runs.size(); ++i) {
-        const CalibratedKernel* law = answer.laws.kernels[i];
-        if (law == nullptr || !(answer.runs[i].count > 0)) continue;
+        const CalibratedKernel* model = answer.models.kernels[i];
+        if (model == nullptr || !(answer.runs[i].count > 0)) continue;
         const KernelPoint& point = answer.runs[i].point;
-        for (const SizeOutOfRange& beyond : sizes_out_of_range(law->fit, point)) {
-            ExtrapolatedSize each{size_text(answer.analysis.work.kernels[i], law->key, beyond.size), beyond.value,
-                                  beyond.limit, answer.laws.error_of(i, point), answer.laws.error_of(i)};
+        for (const SizeOutOfRange& beyond : sizes_out_of_range(model->fit, point)) {
+            ExtrapolatedSize each{size_text(answer.analysis.work.kernels[i], model->key, beyond.size), beyond.value,
+                                  beyond.limit, answer.models.error_of(i, point), answer.models.error_of(i)};
             // if several kernels share a size, the one with the largest error
             const auto known = std::find_if(all.begin(), all.end(), [&](const ExtrapolatedSize& other) {
                 return other.size == each.size && other.value == each.value;

@@ -10,14 +10,14 @@
 namespace roofline::core {
 
 /// A kernel model that predicts some kernels of a program.
-struct LawBasis {
-    const CalibratedKernel* law = nullptr;
+struct ModelBasis {
+    const CalibratedKernel* model = nullptr;
     std::string machine;  ///< the machine whose measurements it was fitted to
     bool carried = false;
     double error = 0;  ///< the largest error among the kernels that it predicts
 };
 /// Returns the kernel models of a prediction, each once, in the order of the kernels.
-[[nodiscard]] std::vector<LawBasis> law_bases(const Prediction& answer);
+[[nodiscard]] std::vector<ModelBasis> model_bases(const Prediction& answer);
 
 /// Returns the software of all kernels and collectives with the number of measurements of their models: "vllm 0.24.0,
 /// 26,418 measurements". "" if no kernel and no collective has a model.

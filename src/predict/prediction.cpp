@@ -55,9 +55,9 @@ std::optional<double> expected_of_work(const Prediction& answer, std::size_t ker
     if (kernel >= answer.runs.size()) return std::nullopt;
     const Work& work = answer.analysis.work.kernels[kernel].work;
     const CompiledKernel::Runs& runs = answer.runs[kernel];
-    const CalibratedKernel* law = answer.laws.kernels[kernel];
-    if (law == nullptr && !(work.compute.empty() && work.memory.empty())) return std::nullopt;
-    return law == nullptr ? 0 : seconds_of(law->fit, runs.point) * runs.count;
+    const CalibratedKernel* model = answer.models.kernels[kernel];
+    if (model == nullptr && !(work.compute.empty() && work.memory.empty())) return std::nullopt;
+    return model == nullptr ? 0 : seconds_of(model->fit, runs.point) * runs.count;
 }
 
 std::optional<double> expected_of_kernel(const Prediction& answer, std::size_t kernel) {
@@ -71,8 +71,8 @@ std::optional<double> expected_of_kernel(const Prediction& answer, std::size_t k
             std::find_if(all.begin(), all.end(), [&](const auto& m) { return m.message == each.message; });
         const auto i = static_cast<std::size_t>(found - all.begin());
         const auto times = count(answer.program, each.count);
-        if (found == all.end() || !answer.laws.messages[i] || !times) return std::nullopt;
-        exchanges += answer.laws.messages[i]->seconds * times->to_double();
+        if (found == all.end() || !answer.models.messages[i] || !times) return std::nullopt;
+        exchanges += answer.models.messages[i]->seconds * times->to_double();
     }
     return *alone + exchanges * answer.runs[kernel].count;
 }
@@ -85,8 +85,8 @@ public:
     SweptExpectation(const Prediction& answer, const std::vector<SweepAxis>& axes) : axes_(axes) {
         std::vector<std::string> dims;
         for (const SweepAxis& axis : axes) dims.insert(dims.end(), axis.dims.begin(), axis.dims.end());
-        if (!answer.laws.missing.empty() || answer.runs.empty()) return;
-        compiled_.emplace(answer.program, answer.analysis, answer.system, answer.laws, dims);
+        if (!answer.models.missing.empty() || answer.runs.empty()) return;
+        compiled_.emplace(answer.program, answer.analysis, answer.system, answer.models, dims);
         sizes_.resize(dims.size());
         scratch_.resize(compiled_->places());
     }

@@ -49,14 +49,14 @@ struct Prediction {
     /// Per point of the sweep: 0 for this prediction, otherwise 1 + index in `alternative_predictions`.
     std::vector<std::uint32_t> which;
     std::optional<RoutingBound> uniform;  ///< only if tokens are sent to experts on other chips
-    ProgramLaws laws;                     ///< models of the expected times
+    ProgramModels models;                 ///< models of the expected times
     /// Per kernel: the sizes that its model takes; empty if sizes are unknown.
     std::vector<CompiledKernel::Runs> runs;
     /// Expected time of the whole program in the layout of this prediction; empty if a part has no model.
     std::optional<double> expected_s;
     std::optional<double> expected_error;
     std::string why_not_expected;                ///< "" if the machine is not calibrated
-    std::shared_ptr<Calibrations> calibrations;  ///< keeps what `laws` points to alive
+    std::shared_ptr<Calibrations> calibrations;  ///< keeps what `models` points to alive
 };
 
 /// Returns the prediction with the shortest expected time among this one and those of `alternative_predictions` with the same

@@ -193,7 +193,7 @@ MeasuredTable verification_table(const std::vector<PeakVerification>& verificati
     return table;
 }
 
-MeasuredTable law_table(const Calibration& calibration) {
+MeasuredTable model_table(const Calibration& calibration) {
     MeasuredTable table{"laws",
                         "Expected times: kernel models fitted to runs on this machine",
                         {{"kind", "kind"},
@@ -209,12 +209,13 @@ MeasuredTable law_table(const Calibration& calibration) {
                         {}};
     const auto percent = [](double fraction) { return measured_number(percent_text(fraction), fraction); };
     for (const CalibratedKernel& kernel : calibration.kernels) {
-        const KernelLaw& law = kernel.fit.law;
+        const KernelModel& fitted = kernel.fit.model;
         table.rows.push_back({measured_text(std::string(name(kernel.key.kind))), measured_text(kernel.key.dtype),
                               count_cell(static_cast<double>(kernel.fit.rows)), percent(kernel.fit.error_held_out),
-                              percent(kernel.fit.error_of_bound), percent(law.math), percent(law.vector),
-                              percent(law.memory), std::isfinite(law.p) ? count_cell(law.p) : measured_text("inf"),
-                              measured_number(number_text(law.fixed_s * 1e6), law.fixed_s)});
+                              percent(kernel.fit.error_of_bound), percent(fitted.math), percent(fitted.vector),
+                              percent(fitted.memory),
+                              std::isfinite(fitted.p) ? count_cell(fitted.p) : measured_text("inf"),
+                              measured_number(number_text(fitted.fixed_s * 1e6), fitted.fixed_s)});
     }
     table.remarks.emplace_back(
         "error: mean of |expected - measured| / measured over held-out runs; docs/method/accuracy.md has the "

@@ -20,7 +20,7 @@ namespace roofline::core {
                                                const std::string& device);
 
 /// Table of the kernel models with their errors.
-[[nodiscard]] MeasuredTable law_table(const Calibration& calibration);
+[[nodiscard]] MeasuredTable model_table(const Calibration& calibration);
 [[nodiscard]] MeasuredTable timed_table(const std::vector<TimedProgram>& programs);
 
 }  // namespace roofline::core

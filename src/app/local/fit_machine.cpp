@@ -8,7 +8,7 @@
 #include "app/local/partial_progress.hpp"
 #include "app/local/run_points.hpp"
 #include "calibrate/expected_program.hpp"
-#include "calibrate/kernel/fit_kernel_laws.hpp"
+#include "calibrate/kernel/fit_kernel_models.hpp"
 #include "machine/machine_text.hpp"
 #include "units/dtype.hpp"
 #include "units/text.hpp"
@@ -98,7 +98,7 @@ Result<MachineFit> fit_machine(const std::string& toml, const std::string& date,
     }
     std::vector<KernelSample> samples;
     for (const TimedSample& each : all) samples.push_back(each.sample);
-    KernelLawsFit fit = fit_kernel_laws(std::move(samples));
+    KernelModelsFit fit = fit_kernel_models(std::move(samples));
     if (!fit.calibrations.empty()) result.calibration = std::move(fit.calibrations.front());
     const auto useless = [](const CalibratedKernel& kernel) { return kernel.fit.error_held_out > max_error; };
     for (const CalibratedKernel& kernel : result.calibration.kernels) {
@@ -113,8 +113,8 @@ Result<MachineFit> fit_machine(const std::string& toml, const std::string& date,
     result.calibration.fitted = date;
     result.calibration.tool = fmt::format("roofline {}", ROOFLINE_VERSION);
     for (TimedSample& each : all) {
-        if (const CalibratedKernel* law = choose_kernel(result.calibration, each.sample.key, "")) {
-            each.program.expected_s = seconds_of(law->fit, each.sample.timed.point);
+        if (const CalibratedKernel* fitted = choose_kernel(result.calibration, each.sample.key, "")) {
+            each.program.expected_s = seconds_of(fitted->fit, each.sample.timed.point);
         }
         result.programs.push_back(std::move(each.program));
     }
@@ -135,11 +135,11 @@ std::string calibrated_file(Machine machine, Calibration calibration, const std:
             machine.network = std::move(old->network);
         }
         if (auto old = parse_machine_calibration(before->text, before->name); old && *old) {
-            calibration.laws = std::move((*old)->laws);
+            calibration.models = std::move((*old)->models);
         }
     }
     std::string text = machine_text(machine);
-    if (!calibration.kernels.empty() || !calibration.laws.empty()) text += machine_calibration_text(calibration);
+    if (!calibration.kernels.empty() || !calibration.models.empty()) text += machine_calibration_text(calibration);
     return text;
 }
 

@@ -44,9 +44,9 @@ Calibration invented_calibration() {
     CalibratedKernel kernel;
     kernel.key.kind = KernelKind::contraction;
     kernel.key.dtype = "f32";
-    kernel.fit.law.math = 0.9;
-    kernel.fit.law.memory = 0.8;
-    kernel.fit.law.p = 2;
+    kernel.fit.model.math = 0.9;
+    kernel.fit.model.memory = 0.8;
+    kernel.fit.model.p = 2;
     kernel.fit.rows = 10;
     kernel.fit.least_s = 1e-4;
     kernel.fit.most_s = 1e-2;
@@ -66,7 +66,7 @@ TEST_CASE("a machine file with kernel models reads back as a machine and as a ca
     REQUIRE(calibration);
     REQUIRE(*calibration);
     REQUIRE((*calibration)->kernels.size() == 1);
-    CHECK((*calibration)->kernels.front().fit.law.p == 2);
+    CHECK((*calibration)->kernels.front().fit.model.p == 2);
 }
 
 TEST_CASE("without kernel models there is no table of them") {

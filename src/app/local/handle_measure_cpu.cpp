@@ -68,7 +68,7 @@ Status run_programs(const MeasureRequest& request, const CpuMeasurement& measure
                                        fit_subjects(request.effort), progress));
     calibration = std::move(fit.calibration);
     calibration.machine = machine.id;
-    report.tables.push_back(law_table(calibration));
+    report.tables.push_back(model_table(calibration));
     report.tables.push_back(timed_table(fit.programs));
     report.notes.insert(report.notes.end(), fit.notes.begin(), fit.notes.end());
     return {};

@@ -15,10 +15,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const CalibratedLaw* law_for(const MeasuredNetwork& network, CollectiveKind kind) {
-    const auto found = std::find_if(network.laws.begin(), network.laws.end(),
-                                    [&](const CalibratedLaw& law) { return law.key.kind == kind; });
-    return found == network.laws.end() ? nullptr : &*found;
+const CalibratedCollective* model_for(const MeasuredNetwork& network, CollectiveKind kind) {
+    const auto found = std::find_if(network.models.begin(), network.models.end(),
+                                    [&](const CalibratedCollective& fitted) { return fitted.key.kind == kind; });
+    return found == network.models.end() ? nullptr : &*found;
 }
 
 std::size_t disturbed(const NetworkTiming& timing) {
@@ -43,12 +43,13 @@ Table summary(const NetworkReport& report) {
         const TimedExchange& most = timed[series.rows.back()];
         double best = 0;
         for (const std::size_t row : series.rows) best = std::max(best, report.network.rates[row]);
-        const CalibratedLaw* law = law_for(report.network, key.second);
+        const CalibratedCollective* fitted = model_for(report.network, key.second);
         const auto bytes = [](const TimedExchange& each) { return to_text(Bytes{static_cast<double>(each.bytes)}); };
         table.rows.push_back({std::string(collective_name(key.second, true)), std::to_string(key.first), bytes(least),
                               to_text(Seconds{least.spread.median}), bytes(most), to_text(Seconds{most.spread.median}),
-                              to_text(Bandwidth{best}), law == nullptr ? "-" : percent_text(law->errors.fitted) + " %",
-                              law == nullptr ? "-" : percent_text(law->errors.sizes) + " %"});
+                              to_text(Bandwidth{best}),
+                              fitted == nullptr ? "-" : percent_text(fitted->errors.fitted) + " %",
+                              fitted == nullptr ? "-" : percent_text(fitted->errors.sizes) + " %"});
     }
     return table;
 }
@@ -67,12 +68,12 @@ std::string network_json(const NetworkReport& report) {
                         {"disturbed", each.spread.disturbed},
                         {"bytes_per_s", report.network.rates[i]}});
     }
-    Json laws = Json::array();
-    for (const CalibratedLaw& law : report.network.laws) {
-        laws.push_back({{"kind", collective_name(law.key.kind)},
-                        {"rows", law.rows},
-                        {"error_fitted", law.errors.fitted},
-                        {"error_sizes", law.errors.sizes}});
+    Json fitted_models = Json::array();
+    for (const CalibratedCollective& fitted : report.network.models) {
+        fitted_models.push_back({{"kind", collective_name(fitted.key.kind)},
+                                 {"rows", fitted.rows},
+                                 {"error_fitted", fitted.errors.fitted},
+                                 {"error_sizes", fitted.errors.sizes}});
     }
     const NetworkTier& tier = report.network.tier();
     Json json{{"schema", 1},
@@ -83,7 +84,7 @@ std::string network_json(const NetworkReport& report) {
               {"bytes_per_s", tier.chip_bandwidth.value->value},
               {"latency_s", tier.hop_latency.value->value},
               {"rows", std::move(rows)},
-              {"laws", std::move(laws)},
+              {"laws", std::move(fitted_models)},
               {"notes", report.notes},
               {"files", report.files}};
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -71,7 +71,7 @@ Result<std::vector<double>> find_rates(const Machine& machine, const NetworkTimi
     return rates;
 }
 
-Result<std::vector<CalibratedLaw>> laws_of(const Machine& machine, const NetworkTiming& timing) {
+Result<std::vector<CalibratedCollective>> models_of(const Machine& machine, const NetworkTiming& timing) {
     ROOFLINE_TRY(auto systems, systems_on(machine));
     std::vector<CollectiveSample> samples;
     for (const TimedExchange& timed : timing.timed) {
@@ -81,8 +81,8 @@ Result<std::vector<CalibratedLaw>> laws_of(const Machine& machine, const Network
         if (auto sample = sample_of(row, *group)) samples.push_back(std::move(*sample));
     }
     CollectiveFit fit = fit_collectives(std::move(samples));
-    if (fit.calibrations.empty()) return std::vector<CalibratedLaw>{};
-    return std::move(fit.calibrations.front().laws);
+    if (fit.calibrations.empty()) return std::vector<CalibratedCollective>{};
+    return std::move(fit.calibrations.front().models);
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ Result<MeasuredNetwork> with_network(const Machine& machine, const NetworkTiming
     NetworkTier tier = tier_of(timing);
     ROOFLINE_TRY(auto rates, find_rates(machine, timing, tier));
     MeasuredNetwork network{with_tier(machine, std::move(tier)), {}, std::move(rates)};
-    ROOFLINE_TRY(network.laws, laws_of(network.machine, timing));
+    ROOFLINE_TRY(network.models, models_of(network.machine, timing));
     return network;
 }
 
@@ -112,8 +112,8 @@ Result<std::string> machine_file(const MeasuredNetwork& network, const std::stri
     calibration.fitted = timing.date;
     calibration.tool = "roofline " ROOFLINE_VERSION;
     const std::string& tier = network.tier().id;
-    std::erase_if(calibration.laws, [&](const CalibratedLaw& law) { return law.key.tiers == tier; });
-    calibration.laws.insert(calibration.laws.end(), network.laws.begin(), network.laws.end());
+    std::erase_if(calibration.models, [&](const CalibratedCollective& model) { return model.key.tiers == tier; });
+    calibration.models.insert(calibration.models.end(), network.models.begin(), network.models.end());
     return machine_text(network.machine) + machine_calibration_text(calibration);
 }
 

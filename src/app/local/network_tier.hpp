@@ -24,8 +24,8 @@ struct NetworkTiming {
 [[nodiscard]] std::string software_name(const std::string& library);
 
 struct MeasuredNetwork {
-    Machine machine;                  ///< with the tier innermost; it replaces a tier of the same name
-    std::vector<CalibratedLaw> laws;  ///< models of its collectives
+    Machine machine;                           ///< with the tier innermost; it replaces a tier of the same name
+    std::vector<CalibratedCollective> models;  ///< models of its collectives
     std::vector<double> rates;  ///< by timed exchange: the least bytes/s that a rank's link must carry to explain it
     [[nodiscard]] const NetworkTier& tier() const { return machine.network.front(); }
 };

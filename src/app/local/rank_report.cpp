@@ -182,11 +182,11 @@ std::string crossing_text(const RankAnswer& answer) {
     const auto measured = [](const RankRun& run) { return run.part(false).measured_s > run.part(true).measured_s; };
     const auto predicted = [](const RankRun& run) { return *run.part(false).lower_s > *run.part(true).lower_s; };
     const auto expected = [](const RankRun& run) { return *run.part(false).expected_s > *run.part(true).expected_s; };
-    const bool laws = std::all_of(answer.runs.begin(), answer.runs.end(), [](const RankRun& run) {
+    const bool models = std::all_of(answer.runs.begin(), answer.runs.end(), [](const RankRun& run) {
         return run.part(true).expected_s && run.part(false).expected_s;
     });
     return fmt::format("\n  measured: {}\n{}  by lower bounds: {}\n", longer_text(answer, measured),
-                       laws ? fmt::format("  by expected times: {}\n", longer_text(answer, expected)) : "",
+                       models ? fmt::format("  by expected times: {}\n", longer_text(answer, expected)) : "",
                        longer_text(answer, predicted));
 }
 

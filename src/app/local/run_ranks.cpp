@@ -93,8 +93,8 @@ std::vector<RankStage> beside(const std::vector<StageTime>& times, const Predict
             const double passes = count ? count->to_double() : 1;
             if (const auto time = message_time(answer, messages[message].message))
                 stage.lower_s = time->lower_s * passes;
-            if (message < answer.laws.messages.size() && answer.laws.messages[message]) {
-                stage.expected_s = answer.laws.messages[message]->seconds * passes;
+            if (message < answer.models.messages.size() && answer.models.messages[message]) {
+                stage.expected_s = answer.models.messages[message]->seconds * passes;
             }
             ++message;
         } else if (!times[i].exchange) {

@@ -7,7 +7,7 @@
 
 #include "base/ascii.hpp"
 #include "bound/network_pricing.hpp"
-#include "calibrate/collective/kindred.hpp"
+#include "calibrate/collective/stand_in.hpp"
 #include "calibrate/constants.hpp"
 
 namespace roofline::core {
@@ -39,10 +39,10 @@ bool is_version_prefix(std::string_view version, std::string_view wanted) {
 }
 
 /// Returns the distance of a number of members from the measured range in doublings; 0 inside the range.
-double beyond(const CalibratedLaw& law, std::int64_t members) {
+double beyond(const CalibratedCollective& model, std::int64_t members) {
     const auto n = static_cast<double>(members);
-    const double least = static_cast<double>(law.members.front());
-    const double most = static_cast<double>(law.members.back());
+    const double least = static_cast<double>(model.members.front());
+    const double most = static_cast<double>(model.members.back());
     return n < least ? std::log2(least / n) : n > most ? std::log2(n / most) : 0;
 }
 
@@ -61,8 +61,8 @@ struct Fitness {
     }
 };
 
-Fitness fitness(const CalibratedLaw& law, const CollectiveRequest& request, const Software& wanted) {
-    const Software has = split_software_name(law.key.software);
+Fitness fitness(const CalibratedCollective& model, const CollectiveRequest& request, const Software& wanted) {
+    const Software has = split_software_name(model.key.software);
     Fitness fit;
     fit.other_library = request.software && has.library != wanted.library;
     if (!fit.other_library && !wanted.version.empty() && !is_version_prefix(has.version, wanted.version)) {
@@ -70,50 +70,52 @@ Fitness fitness(const CalibratedLaw& law, const CollectiveRequest& request, cons
     }
     // if a framework is requested, its own kernels are meant, however they are launched
     const bool any_variant = request.variant.empty() && !wanted.library.empty() && library_rank(wanted.library) == 4;
-    fit.other_variant = !any_variant && law.key.variant != request.variant;
-    fit.beyond = beyond(law, request.point.members);
+    fit.other_variant = !any_variant && model.key.variant != request.variant;
+    fit.beyond = beyond(model, request.point.members);
     fit.library = has.version.empty() && has.library != "xla" ? 5 : library_rank(has.library);
-    fit.other_system = !request.system.empty() && law.key.system != request.system;
-    fit.other_dtypes = law.key.dtypes != dtypes_of(request.kind, request.dtype);
+    fit.other_system = !request.system.empty() && model.key.system != request.system;
+    fit.other_dtypes = model.key.dtypes != dtypes_of(request.kind, request.dtype);
     return fit;
 }
 
 /// Chooses between two models with the same fitness: the version nearest to the requested one, or else the newest; then
 /// the one with more measurements.
-bool preferred(const CalibratedLaw& law, const CalibratedLaw& other, const Fitness& fit) {
-    const Software a = split_software_name(law.key.software);
+bool preferred(const CalibratedCollective& model, const CalibratedCollective& other, const Fitness& fit) {
+    const Software a = split_software_name(model.key.software);
     const Software b = split_software_name(other.key.software);
     if (a.version != b.version)
         return fit.other_version == 2 ? older(a.version, b.version) : older(b.version, a.version);
-    if (law.key.variant != other.key.variant) return law.key.variant > other.key.variant;  // graph before eager
-    return law.rows > other.rows;
+    if (model.key.variant != other.key.variant) return model.key.variant > other.key.variant;  // graph before eager
+    return model.rows > other.rows;
 }
 
 /// Returns the model that matches the request best, among those that `relevant` accepts.
 template <class Relevant>
-const CalibratedLaw* choose(const Calibration& calibration, const CollectiveRequest& request, Relevant relevant) {
+const CalibratedCollective* choose(const Calibration& calibration, const CollectiveRequest& request,
+                                   Relevant relevant) {
     const Software wanted = split_software_name(request.software.value_or(""));
-    const CalibratedLaw* best = nullptr;
+    const CalibratedCollective* best = nullptr;
     Fitness best_fit;
-    for (const CalibratedLaw& law : calibration.laws) {
-        if (law.key.kind != request.kind || !relevant(law)) continue;
-        const Fitness fit = fitness(law, request, wanted);
+    for (const CalibratedCollective& model : calibration.models) {
+        if (model.key.kind != request.kind || !relevant(model)) continue;
+        const Fitness fit = fitness(model, request, wanted);
         const bool better = best == nullptr || fit.order() < best_fit.order() ||
-                            (fit.order() == best_fit.order() && preferred(law, *best, fit));
+                            (fit.order() == best_fit.order() && preferred(model, *best, fit));
         if (!better) continue;
-        best = &law;
+        best = &model;
         best_fit = fit;
     }
     return best;
 }
 
-bool is_requested_library(const CalibratedLaw& law, const CollectiveRequest& request) {
-    return !request.software || same_library(law.key.software, *request.software);
+bool is_requested_library(const CalibratedCollective& model, const CollectiveRequest& request) {
+    return !request.software || same_library(model.key.software, *request.software);
 }
 
-double error_of(const CalibratedLaw& law, std::int64_t members) {
-    const bool measured = std::binary_search(law.members.begin(), law.members.end(), members);
-    return measured ? law.errors.sizes : std::max(law.errors.sizes, law.errors.members.value_or(unvalidated_error));
+double error_of(const CalibratedCollective& model, std::int64_t members) {
+    const bool measured = std::binary_search(model.members.begin(), model.members.end(), members);
+    return measured ? model.errors.sizes
+                    : std::max(model.errors.sizes, model.errors.members.value_or(unvalidated_error));
 }
 
 bool about(double a, double b) { return std::abs(a - b) <= 0.01 * b; }
@@ -129,20 +131,21 @@ constexpr int other_rate = 4;
 
 /// Returns 0 for links with the same rate, plus 1 if the domain differs, plus 2 if the number of members is outside the
 /// measured range; other_rate for links with other rates; -1 if the model cannot be transferred.
-int distance_to(const CalibratedLaw& law, const CollectiveRequest& request) {
-    if (law.link.topology != request.link.topology || innermost(law.key.tiers) != innermost(request.tiers)) return -1;
-    if (tier_count(law.key.tiers) != tier_count(request.tiers)) return -1;
-    if (!about(law.link.bytes_per_s, request.link.bytes_per_s)) return other_rate;
-    return (beyond(law, request.point.members) > 0 ? 2 : 0) + (law.link.domain == request.link.domain ? 0 : 1);
+int distance_to(const CalibratedCollective& model, const CollectiveRequest& request) {
+    if (model.link.topology != request.link.topology || innermost(model.key.tiers) != innermost(request.tiers))
+        return -1;
+    if (tier_count(model.key.tiers) != tier_count(request.tiers)) return -1;
+    if (!about(model.link.bytes_per_s, request.link.bytes_per_s)) return other_rate;
+    return (beyond(model, request.point.members) > 0 ? 2 : 0) + (model.link.domain == request.link.domain ? 0 : 1);
 }
 
 /// Returns the error that leaving machines out showed; if there were too few machines for that, twice the error of the
 /// models.
 double transfer_error(const ExpectedTime& expected, std::int64_t members) {
     double error = 0;
-    for (const CalibratedLaw* law : expected.laws) {
-        const auto& shown = expected.same_rate ? law->errors.relative : law->errors.far;
-        error = std::max({error, error_of(*law, members), shown.value_or(2 * error_of(*law, members))});
+    for (const CalibratedCollective* model : expected.models) {
+        const auto& shown = expected.same_rate ? model->errors.relative : model->errors.far;
+        error = std::max({error, error_of(*model, members), shown.value_or(2 * error_of(*model, members))});
     }
     return error;
 }
@@ -151,16 +154,16 @@ double transfer_error(const ExpectedTime& expected, std::int64_t members) {
 
 namespace {
 
-double seconds_of_laws(const ExpectedTime& expected, const CollectivePoint& point) {
+double seconds_of_models(const ExpectedTime& expected, const CollectivePoint& point) {
     double votes = 0;
     double sum = 0;
-    for (const CalibratedLaw* law : expected.laws) {
-        const auto as_fast = std::count_if(expected.laws.begin(), expected.laws.end(), [&](const auto* other) {
-            return about(other->link.bytes_per_s, law->link.bytes_per_s);
+    for (const CalibratedCollective* model : expected.models) {
+        const auto as_fast = std::count_if(expected.models.begin(), expected.models.end(), [&](const auto* other) {
+            return about(other->link.bytes_per_s, model->link.bytes_per_s);
         });
         const double vote = 1 / static_cast<double>(as_fast);
-        const double seconds = seconds_of(law->law, point_for(expected, *law, point));
-        if (expected.laws.size() == 1) return expected.part * seconds;
+        const double seconds = seconds_of(model->model, point_for(expected, *model, point));
+        if (expected.models.size() == 1) return expected.part * seconds;
         sum += vote * std::log(seconds);
         votes += vote;
     }
@@ -177,23 +180,23 @@ double seconds_inside(const ExpectedTime& expected, const CollectivePoint& point
 }
 
 /// Each provider has its own network between nodes; links inside a node belong to the machine.
-std::string other_fabric(const CalibratedLaw& law, const CollectiveRequest& request) {
-    return tier_count(request.tiers) > 0 && law.key.system != request.system ? law.key.system : "";
+std::string other_fabric(const CalibratedCollective& model, const CollectiveRequest& request) {
+    return tier_count(request.tiers) > 0 && model.key.system != request.system ? model.key.system : "";
 }
 
 }  // namespace
 
 bool inside_decides(const ExpectedTime& expected, const CollectivePoint& point) {
-    return seconds_inside(expected, point) > seconds_of_laws(expected, point);
+    return seconds_inside(expected, point) > seconds_of_models(expected, point);
 }
 
 double seconds_of(const ExpectedTime& expected, const CollectivePoint& point) {
-    return std::max(seconds_of_laws(expected, point), seconds_inside(expected, point));
+    return std::max(seconds_of_models(expected, point), seconds_inside(expected, point));
 }
 
-CollectivePoint point_for(const ExpectedTime& expected, const CalibratedLaw& law, CollectivePoint point) {
+CollectivePoint point_for(const ExpectedTime& expected, const CalibratedCollective& model, CollectivePoint point) {
     point.wire_s /= expected.part;
-    if (expected.buffer_rate) point.buffer_s *= *expected.buffer_rate / law.link.bytes_per_s;
+    if (expected.buffer_rate) point.buffer_s *= *expected.buffer_rate / model.link.bytes_per_s;
     return point;
 }
 
@@ -201,12 +204,12 @@ ExpectedTime mean_of(const std::vector<TransferCandidate>& transfer_candidates, 
     ExpectedTime expected;
     expected.carried = true;
     for (const TransferCandidate& relative : transfer_candidates) {
-        expected.laws.push_back(relative.law);
+        expected.models.push_back(relative.model);
         expected.machines.push_back(relative.machine);
         expected.same_rate = expected.same_rate && relative.distance < other_rate;
-        expected.counted = expected.counted && std::binary_search(relative.law->members.begin(),
-                                                                  relative.law->members.end(), request.point.members);
-        expected.software_found = expected.software_found && is_requested_library(*relative.law, request);
+        expected.counted = expected.counted && std::binary_search(relative.model->members.begin(),
+                                                                  relative.model->members.end(), request.point.members);
+        expected.software_found = expected.software_found && is_requested_library(*relative.model, request);
     }
     expected.seconds = seconds_of(expected, request.point);
     return expected;
@@ -296,28 +299,28 @@ std::optional<ExpectedTime> Calibrations::expected(const CollectiveRequest& requ
 std::optional<ExpectedTime> Calibrations::over_all_tiers(const CollectiveRequest& request) {
     if (auto found = own(request, false)) return found;
     if (auto found = carried(request)) return found;
-    return kindred(request);
+    return stand_in(request);
 }
 
 std::optional<ExpectedTime> Calibrations::own(const CollectiveRequest& request, bool wider) {
-    const Calibration* calibration = find(request.machine, laws_of(request.kind));
+    const Calibration* calibration = find(request.machine, models_of(request.kind));
     if (calibration == nullptr) return std::nullopt;
-    const CalibratedLaw* law = choose(*calibration, request, [&](const CalibratedLaw& each) {
+    const CalibratedCollective* model = choose(*calibration, request, [&](const CalibratedCollective& each) {
         return wider ? spans_inside(each.key.tiers, request.tiers) : each.key.tiers == request.tiers;
     });
-    if (law == nullptr) return std::nullopt;
+    if (model == nullptr) return std::nullopt;
     ExpectedTime expected;
     if (wider) expected.buffer_rate = request.link.bytes_per_s;
-    expected.laws = {law};
+    expected.models = {model};
     expected.machines = {request.machine};
     expected.seconds = seconds_of(expected, request.point);
-    expected.error = error_of(*law, request.point.members);
-    expected.fabric = other_fabric(*law, request);
+    expected.error = error_of(*model, request.point.members);
+    expected.fabric = other_fabric(*model, request);
     if (!expected.fabric.empty())
         expected.error =
-            std::max(expected.error, law->errors.relative.value_or(law->errors.far.value_or(unvalidated_error)));
-    expected.counted = std::binary_search(law->members.begin(), law->members.end(), request.point.members);
-    expected.software_found = is_requested_library(*law, request);
+            std::max(expected.error, model->errors.relative.value_or(model->errors.far.value_or(unvalidated_error)));
+    expected.counted = std::binary_search(model->members.begin(), model->members.end(), request.point.members);
+    expected.software_found = is_requested_library(*model, request);
     return expected;
 }
 
@@ -332,7 +335,7 @@ std::optional<ExpectedTime> Calibrations::carried(const CollectiveRequest& reque
     return std::nullopt;
 }
 
-std::optional<ExpectedTime> Calibrations::kindred(const CollectiveRequest& request) {
+std::optional<ExpectedTime> Calibrations::stand_in(const CollectiveRequest& request) {
     std::vector<StandIn> kinds{{request.kind, 1}};
     for (const StandIn& other : info(request.kind).stand_ins) kinds.push_back(other);
     const auto like = [&](const StandIn& kind) {
@@ -367,9 +370,9 @@ double Calibrations::stand_in_error(CollectiveKind asked, CollectiveKind instead
     if (known != stand_in_errors_.end()) return known->second;
     Deviation deviation;
     for (const std::string& machine : machines()) {
-        if (!switched(machine, laws_of(asked))) continue;
-        const Calibration& with_asked = *find(machine, laws_of(asked));
-        const Calibration& with_instead = *find(machine, laws_of(instead));
+        if (!switched(machine, models_of(asked))) continue;
+        const Calibration& with_asked = *find(machine, models_of(asked));
+        const Calibration& with_instead = *find(machine, models_of(instead));
         deviation.add(stand_in_deviation(with_asked, with_instead, asked, instead, part));
     }
     const double error = deviation.count > 0 ? deviation.sum / deviation.count : unvalidated_error;
@@ -379,14 +382,15 @@ double Calibrations::stand_in_error(CollectiveKind asked, CollectiveKind instead
 
 std::vector<TransferCandidate> Calibrations::transfer_candidates(const CollectiveRequest& request, bool same_rate) {
     std::vector<TransferCandidate> found;
-    const LawGroup group = laws_of(request.kind);
+    const ModelGroup group = models_of(request.kind);
     for (const std::string& machine : machines()) {
         if (machine == request.machine || !mentions(machine, group, request.tiers)) continue;
-        const CalibratedLaw* law = choose(*find(machine, group), request, [&](const CalibratedLaw& each) {
-            const int distance = distance_to(each, request);
-            return distance >= 0 && (distance < other_rate) == same_rate;
-        });
-        if (law != nullptr) found.push_back({law, machine, distance_to(*law, request)});
+        const CalibratedCollective* model =
+            choose(*find(machine, group), request, [&](const CalibratedCollective& each) {
+                const int distance = distance_to(each, request);
+                return distance >= 0 && (distance < other_rate) == same_rate;
+            });
+        if (model != nullptr) found.push_back({model, machine, distance_to(*model, request)});
     }
     int least = other_rate;
     for (const TransferCandidate& relative : found) least = std::min(least, relative.distance);

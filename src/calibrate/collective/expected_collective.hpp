@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "calibrate/calibration.hpp"
-#include "calibrate/law_groups.hpp"
-#include "calibrate/server/server_law.hpp"
+#include "calibrate/model_groups.hpp"
+#include "calibrate/server/server_model.hpp"
 #include "machine/machine.hpp"
 
 namespace roofline::core {
@@ -20,7 +20,7 @@ struct CollectiveRequest {
     std::string machine;  ///< id of the catalogue
     std::string system;   ///< name of data/systems.toml; "" if unknown
     std::string tiers;    ///< tiers that the group spans: "nvlink+ib"
-    LawLink link;         ///< innermost of these tiers
+    CollectiveLink link;  ///< innermost of these tiers
     CollectiveKind kind = CollectiveKind::all_gather;
     CollectivePoint point;
     /// "nccl 2.29", "nccl-2.29", "nccl"; "" for measurements of tables that do not specify the software. Empty for the
@@ -47,12 +47,12 @@ struct CollectiveRequest {
 /// newest and fastest of any is used.
 struct ExchangeRequest {
     ExchangeKey key;
-    LawLink link;  ///< innermost tier
+    CollectiveLink link;  ///< innermost tier
     ExchangePoint point;
 };
 
 struct ExpectedExchange {
-    const CalibratedExchange* law = nullptr;
+    const CalibratedExchange* model = nullptr;
     std::string machine;   ///< machine that the model was fitted on
     bool carried = false;  ///< transferred from another machine
     bool counted = true;   ///< this number of members was measured
@@ -66,7 +66,7 @@ struct ExpectedTime {
     double seconds = 0;
     double error = 0;  ///< held-out error of the models
     /// Models whose times are averaged (geometric mean); a single one if it is the machine's own.
-    std::vector<const CalibratedLaw*> laws;
+    std::vector<const CalibratedCollective*> models;
     std::vector<std::string> machines;  ///< machines that they were fitted on
     bool carried = false;               ///< the machine has no such model; those of other machines are used
     bool same_rate = true;              ///< links of these machines have the same rate
@@ -78,7 +78,7 @@ struct ExpectedTime {
     double part = 1;
     /// If the groups of the models span additional inner tiers: the rate that the request's buffer times refer to.
     std::optional<double> buffer_rate;
-    /// Of an expert dispatch or combine, if such were measured; `laws` is then empty.
+    /// Of an expert dispatch or combine, if such were measured; `models` is then empty.
     std::optional<ExpectedExchange> exchange;
     /// The provider's system on whose network between nodes the model was measured, if another system or none was
     /// requested; otherwise "".
@@ -93,7 +93,8 @@ struct ExpectedTime {
 [[nodiscard]] bool inside_decides(const ExpectedTime& expected, const CollectivePoint& point);
 
 /// Returns the point at which one of the models is evaluated.
-[[nodiscard]] CollectivePoint point_for(const ExpectedTime& expected, const CalibratedLaw& law, CollectivePoint point);
+[[nodiscard]] CollectivePoint point_for(const ExpectedTime& expected, const CalibratedCollective& model,
+                                        CollectivePoint point);
 
 /// Returns the time for another point with the same number of members: the geometric mean over the models, where models
 /// with the same link rate together have one vote, but at least the time of the inner group.
@@ -101,7 +102,7 @@ struct ExpectedTime {
 
 /// A model of another machine that can be transferred.
 struct TransferCandidate {
-    const CalibratedLaw* law = nullptr;
+    const CalibratedCollective* model = nullptr;
     std::string machine;
     /// 0 for the nearest: same link rate, same domain, and the number of members lies in the measured range.
     int distance = 0;
@@ -122,12 +123,12 @@ public:
     /// kernel models and exchange models.
     void replace(Calibration calibration);
     /// Adds server models. Each replaces those of the same library, in all versions.
-    void replace(const ServerLaws& laws);
+    void replace(const ServerModels& models);
     /// Replaces with the contents of a file, of a machine or of servers. Errors: the file is neither, with line and
     /// column.
     [[nodiscard]] Status replace(std::string_view text, std::string_view name);
     /// Returns the models of servers.
-    [[nodiscard]] const ServerLaws& servers() const { return servers_; }
+    [[nodiscard]] const ServerModels& servers() const { return servers_; }
 
     /// Returns the expected time by the machine's own model, or else by transfer from machines whose group spans tiers
     /// of the same kind. Of these, machines with the same link rate take precedence, among them those with measurements
@@ -161,7 +162,7 @@ public:
     [[nodiscard]] const Calibration* find(std::string_view machine);
     /// Returns a calibration with the machine's models of this group, and possibly others. Null for a machine without a
     /// calibration.
-    [[nodiscard]] const Calibration* find(std::string_view machine, const LawGroup& group);
+    [[nodiscard]] const Calibration* find(std::string_view machine, const ModelGroup& group);
     [[nodiscard]] std::vector<std::string> machines() const;
 
     /// Sets the machines of a comparison. libraries() then prefers libraries that most of them were measured with.
@@ -185,39 +186,39 @@ private:
     /// inner tiers.
     [[nodiscard]] std::optional<ExpectedTime> own(const CollectiveRequest& request, bool wider);
     [[nodiscard]] std::optional<ExpectedTime> carried(const CollectiveRequest& request);
-    [[nodiscard]] std::optional<ExpectedTime> kindred(const CollectiveRequest& request);
+    [[nodiscard]] std::optional<ExpectedTime> stand_in(const CollectiveRequest& request);
     /// Returns the error of using models of one collective for another: the mean over all pairs that were measured with
     /// the same software on the same system. It is computed once.
     [[nodiscard]] double stand_in_error(CollectiveKind asked, CollectiveKind instead, double part);
 
     /// Some models of a built-in file.
     struct Part {
-        std::vector<TomlNode> laws;
+        std::vector<TomlNode> models;
         std::vector<std::string_view> fabrics;  ///< innermost of their tiers
         std::optional<Calibration> read;        ///< set on the first request
     };
     struct File {
         std::optional<Calibration> whole;  ///< a given calibration, or a built-in one if all of it was requested
-        std::map<LawGroup, Part> parts;    ///< requested parts of a built-in file
+        std::map<ModelGroup, Part> parts;  ///< requested parts of a built-in file
     };
-    [[nodiscard]] static Part& part(File& file, std::string_view machine, const LawGroup& group);
+    [[nodiscard]] static Part& part(File& file, std::string_view machine, const ModelGroup& group);
     /// Returns whether a machine can have models of the group for the innermost of these tiers. Otherwise it need not
     /// be read.
-    [[nodiscard]] bool mentions(std::string_view machine, const LawGroup& group, std::string_view tiers);
+    [[nodiscard]] bool mentions(std::string_view machine, const ModelGroup& group, std::string_view tiers);
 
     /// Returns the keys of a machine's kernel models of a kind, and possibly others. Built-in files need not be parsed
     /// for this.
     [[nodiscard]] std::vector<KernelKey> kernel_keys(std::string_view machine, KernelKind kind);
 
     /// Returns whether the machine can have models of the group that stand_in_deviation() compares.
-    [[nodiscard]] bool switched(std::string_view machine, const LawGroup& group);
+    [[nodiscard]] bool switched(std::string_view machine, const ModelGroup& group);
 
     std::map<std::string, File, std::less<>> by_machine_;
     std::map<std::string, std::vector<std::string>, std::less<>> most_similar_machines_;
     std::map<std::pair<CollectiveKind, CollectiveKind>, double> stand_in_errors_;
     std::vector<std::string> compared_;
     std::map<std::pair<KernelKind, std::string>, std::vector<std::string>> libraries_;  ///< by kind and dtype
-    ServerLaws servers_;
+    ServerModels servers_;
 };
 
 /// Given names like "nccl 2.29.2" and "nccl-2.29", returns whether the libraries are the same, and whether the first

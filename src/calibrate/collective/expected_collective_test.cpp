@@ -10,13 +10,13 @@ using namespace roofline::core;
 namespace {
 
 /// A model that always predicts `us` microseconds.
-CalibratedLaw law(std::string software, double us, std::string variant = {}, std::string dtypes = {}) {
-    CalibratedLaw result;
+CalibratedCollective model(std::string software, double us, std::string variant = {}, std::string dtypes = {}) {
+    CalibratedCollective result;
     result.key = {
         "s", "nvlink", CollectiveKind::all_reduce, std::move(software), std::move(variant), std::move(dtypes)};
     if (result.key.dtypes.empty()) result.key.dtypes = "float";
     result.link = {"switch", 8, 400e9};
-    result.law.shared.segments = {{us * 1e-6, 0, 0, 0, 0}};
+    result.model.shared.segments = {{us * 1e-6, 0, 0, 0, 0}};
     result.members = {2, 8};
     result.rows = 40;
     result.errors.sizes = 0.05;
@@ -26,7 +26,7 @@ CalibratedLaw law(std::string software, double us, std::string variant = {}, std
     return result;
 }
 
-CalibratedLaw at(CalibratedLaw result, double rate, std::int64_t domain = 8) {
+CalibratedCollective at(CalibratedCollective result, double rate, std::int64_t domain = 8) {
     result.link.bytes_per_s = rate;
     result.link.domain = domain;
     return result;
@@ -66,9 +66,9 @@ TEST_CASE("the newest version of a communication library speaks where none is na
     Calibrations all({{"m",
                        {},
                        {},
-                       {law("nccl 2.9.1", 1), law("nccl 2.29.2", 2), law("xla", 3), law("torch", 4), law("", 5),
-                        law("vllm 0.9", 6, "custom eager"), law("vllm 0.9", 7, "custom graph"),
-                        law("nccl 2.29.2", 8, "", "integer")}}});
+                       {model("nccl 2.9.1", 1), model("nccl 2.29.2", 2), model("xla", 3), model("torch", 4),
+                        model("", 5), model("vllm 0.9", 6, "custom eager"), model("vllm 0.9", 7, "custom graph"),
+                        model("nccl 2.29.2", 8, "", "integer")}}});
     CollectiveRequest asked = request("m");
     CHECK(us(all, asked) == approx(2));
     asked.software = "nccl-2.9";
@@ -93,19 +93,19 @@ TEST_CASE("the newest version of a communication library speaks where none is na
 }
 
 TEST_CASE("a library whose measurements reach the group goes before a newer one whose do not") {
-    CalibratedLaw wide = law("xla", 50);
+    CalibratedCollective wide = model("xla", 50);
     wide.members = {4, 72};
-    Calibrations all({{"m", {}, {}, {law("nccl 2.29.2", 2), wide}}});
+    Calibrations all({{"m", {}, {}, {model("nccl 2.29.2", 2), wide}}});
     CHECK(us(all, request("m", 8)) == approx(2));
     CHECK(us(all, request("m", 64)) == approx(50));
 }
 
 TEST_CASE("errors are those of sizes held out, of counts held out where the count was not measured") {
-    CalibratedLaw alone = law("nccl 2.29.2", 2);
+    CalibratedCollective alone = model("nccl 2.29.2", 2);
     alone.key.kind = CollectiveKind::all_gather;
     alone.key.dtypes = "";
     alone.errors.members.reset();
-    Calibrations all({{"m", {}, {}, {law("nccl 2.29.2", 2), alone}}});
+    Calibrations all({{"m", {}, {}, {model("nccl 2.29.2", 2), alone}}});
     CHECK(all.expected(request("m", 8))->error == 0.05);
     CHECK(all.expected(request("m", 8))->counted);
     CHECK(all.expected(request("m", 6))->error == 0.1);
@@ -116,11 +116,11 @@ TEST_CASE("errors are those of sizes held out, of counts held out where the coun
 }
 
 TEST_CASE("a machine without laws takes those of its nearest relatives") {
-    Calibrations all({{"twin", {}, {}, {law("nccl 2.29.2", 2)}},
-                      {"large", {}, {}, {at(law("nccl 2.29.2", 100), 400e9, 72)}},
-                      {"old", {}, {}, {at(law("nccl 2.29.2", 8), 200e9)}},
-                      {"older", {}, {}, {at(law("nccl 2.29.2", 32), 100e9)}},
-                      {"older too", {}, {}, {at(law("nccl 2.29.2", 2), 100e9)}}});
+    Calibrations all({{"twin", {}, {}, {model("nccl 2.29.2", 2)}},
+                      {"large", {}, {}, {at(model("nccl 2.29.2", 100), 400e9, 72)}},
+                      {"old", {}, {}, {at(model("nccl 2.29.2", 8), 200e9)}},
+                      {"older", {}, {}, {at(model("nccl 2.29.2", 32), 100e9)}},
+                      {"older too", {}, {}, {at(model("nccl 2.29.2", 2), 100e9)}}});
     // the same rate and domain
     const auto twin = all.expected(request("new"));
     REQUIRE(twin);
@@ -152,16 +152,16 @@ TEST_CASE("a machine without laws takes those of its nearest relatives") {
 }
 
 TEST_CASE("relatives that were measured with as many members go before those with the same domain") {
-    CalibratedLaw few = law("nccl 2.29.2", 2);
+    CalibratedCollective few = model("nccl 2.29.2", 2);
     few.members = {2, 4};
-    Calibrations all({{"few", {}, {}, {few}}, {"many", {}, {}, {at(law("nccl 2.29.2", 9), 400e9, 72)}}});
+    Calibrations all({{"few", {}, {}, {few}}, {"many", {}, {}, {at(model("nccl 2.29.2", 9), 400e9, 72)}}});
     CHECK(us(all, request("new", 4)) == approx(2));
     CHECK(us(all, request("new", 8)) == approx(9));
 }
 
 TEST_CASE("constants of links scale with the rate, those of steps do not") {
-    CalibratedLaw slow = at(law("nccl 2.29.2", 10), 100e9);
-    slow.law.shared.segments = {{10e-6, 0, 0.5, 0, 0}};
+    CalibratedCollective slow = at(model("nccl 2.29.2", 10), 100e9);
+    slow.model.shared.segments = {{10e-6, 0, 0.5, 0, 0}};
     Calibrations all({{"slow", {}, {}, {slow}}});
     CollectiveRequest fast = request("fast");
     fast.point.wire_s = 1e-3;  // at the rate of the fast link
@@ -169,9 +169,9 @@ TEST_CASE("constants of links scale with the rate, those of steps do not") {
 }
 
 TEST_CASE("laws of collectives that move the same bytes stand in for those that were not measured") {
-    CalibratedLaw all_reduce = law("nccl 2.29.2", 10);
+    CalibratedCollective all_reduce = model("nccl 2.29.2", 10);
     all_reduce.key.tiers = "nvlink+ib";
-    all_reduce.law.shared.segments = {{10e-6, 0, 0.5, 0, 0}};
+    all_reduce.model.shared.segments = {{10e-6, 0, 0.5, 0, 0}};
     CollectiveRequest gather = request("m");
     gather.kind = CollectiveKind::all_gather;
     gather.tiers = "nvlink+ib";
@@ -188,10 +188,10 @@ TEST_CASE("laws of collectives that move the same bytes stand in for those that 
     CHECK(seconds_of(*half, gather.point) * 1e6 == approx((10 + 8000) / 2.0));
 
     // where both were measured, half of 40 us stood for 30 us
-    CalibratedLaw measured = law("nccl 2.29.2", 30);
+    CalibratedCollective measured = model("nccl 2.29.2", 30);
     measured.key.kind = CollectiveKind::all_gather;
-    CalibratedLaw both = law("nccl 2.29.2", 40);
-    for (CalibratedLaw* each : {&measured, &both}) {
+    CalibratedCollective both = model("nccl 2.29.2", 40);
+    for (CalibratedCollective* each : {&measured, &both}) {
         each->least_bytes = 1024;
         each->most_bytes = 1 << 20;
     }
@@ -212,9 +212,9 @@ TEST_CASE("laws of collectives that move the same bytes stand in for those that 
 }
 
 TEST_CASE("groups of one chip a node take the laws of groups of whole nodes") {
-    CalibratedLaw whole = law("nccl 2.29.2", 10);
+    CalibratedCollective whole = model("nccl 2.29.2", 10);
     whole.key.tiers = "nvlink+ib";
-    whole.law.shared.segments = {{10e-6, 0, 0.5, 0.25, 0}};
+    whole.model.shared.segments = {{10e-6, 0, 0.5, 0.25, 0}};
     Calibrations all({{"m", {}, {}, {whole}}});
     CollectiveRequest across = request("m");
     across.tiers = "ib";
@@ -231,8 +231,8 @@ TEST_CASE("groups of one chip a node take the laws of groups of whole nodes") {
 
 TEST_CASE("a group over two tiers is not faster than the part of it inside one") {
     // 8 chips of a node take 10 us, but the model of two nodes predicts 6 us: 16 chips must do at least the work of 8
-    CalibratedLaw inner = law("nccl 2.29", 10);
-    CalibratedLaw outer = law("nccl 2.20", 6);
+    CalibratedCollective inner = model("nccl 2.29", 10);
+    CalibratedCollective outer = model("nccl 2.20", 6);
     outer.key.tiers = "nvlink+ib";
     outer.key.system = "m-cloud";
     outer.members = {16};
@@ -249,18 +249,18 @@ TEST_CASE("a group over two tiers is not faster than the part of it inside one")
     CHECK(inside_decides(*expected, asked.point));
     CHECK(seconds_of(*expected, asked.point) == approx(10e-6));
     // if the whole group's model predicts a longer time, that is used
-    outer.law.shared.segments = {{12e-6, 0, 0, 0, 0}};
+    outer.model.shared.segments = {{12e-6, 0, 0, 0, 0}};
     Calibrations slower({{"m", {}, {}, {inner, outer}}});
     CHECK(us(slower, asked) == approx(12));
 }
 
 TEST_CASE("a network between nodes that was measured elsewhere has the error of transfers") {
-    CalibratedLaw outer = law("nccl 2.20", 6);
+    CalibratedCollective outer = model("nccl 2.20", 6);
     outer.key.tiers = "nvlink+ib";
     outer.key.system = "m-cloud";
     outer.errors.relative.reset();
     outer.errors.far = 0.3;
-    CalibratedLaw inner = law("nccl 2.20", 6);
+    CalibratedCollective inner = model("nccl 2.20", 6);
     inner.key.system = "m-cloud";
     Calibrations all({{"m", {}, {}, {outer, inner}}});
     CollectiveRequest asked = request("m");

@@ -25,7 +25,7 @@ struct Series {
     std::int64_t left_out = 0;
 };
 
-using SeriesKey = std::pair<std::string, LawKey>;
+using SeriesKey = std::pair<std::string, CollectiveKey>;
 
 auto order(const CollectiveSample& sample) {
     return std::tie(sample.machine, sample.key, sample.timed.point.members, sample.timed.point.buffer_bytes,
@@ -92,8 +92,8 @@ std::vector<TimedPoint> points_of(const std::vector<const CollectiveSample*>& ro
 
 class MeanError {
 public:
-    void add(const CollectiveLaw& law, const std::vector<TimedPoint>& points) {
-        for (const TimedPoint& timed : points) add(seconds_of(law, timed.point), timed.time_s);
+    void add(const CollectiveModel& model, const std::vector<TimedPoint>& points) {
+        for (const TimedPoint& timed : points) add(seconds_of(model, timed.point), timed.time_s);
     }
     void add(double predicted, double measured) {
         sum_ += std::abs(predicted - measured) / measured;
@@ -108,20 +108,21 @@ private:
 };
 
 /// Kernels of frameworks that bypass the communication library.
-bool is_custom(const LawKey& key) {
+bool is_custom(const CollectiveKey& key) {
     return key.variant.find("custom") != std::string::npos || key.variant.find("shot") != std::string::npos;
 }
 
 /// For every fold, fits to the points that `held_out` rejects and measures the error on those it accepts.
 template <class HeldOut>
-MeanError hold_out(const std::vector<TimedPoint>& points, const LawKey& key, std::size_t folds, HeldOut held_out) {
+MeanError hold_out(const std::vector<TimedPoint>& points, const CollectiveKey& key, std::size_t folds,
+                   HeldOut held_out) {
     MeanError error;
     for (std::size_t fold = 0; fold < folds; ++fold) {
         std::vector<TimedPoint> kept;
         std::vector<TimedPoint> taken;
         for (const TimedPoint& timed : points) (held_out(timed, fold) ? taken : kept).push_back(timed);
         if (taken.empty() || kept.size() < min_rows / 2) continue;
-        error.add(rounded(fit_law(kept, key.kind, is_custom(key))), taken);
+        error.add(rounded(fit_model(kept, key.kind, is_custom(key))), taken);
     }
     return error;
 }
@@ -133,11 +134,11 @@ std::vector<T> sorted_once(std::vector<T> values) {
     return values;
 }
 
-LawErrors errors_of(const CollectiveLaw& law, const std::vector<TimedPoint>& points, const LawKey& key,
+FitErrors errors_of(const CollectiveModel& model, const std::vector<TimedPoint>& points, const CollectiveKey& key,
                     const std::vector<std::int64_t>& members, const std::vector<double>& sizes) {
-    LawErrors errors;
+    FitErrors errors;
     MeanError fitted;
-    fitted.add(law, points);
+    fitted.add(model, points);
     errors.fitted = fitted.mean();
     errors.sizes = hold_out(points, key, 5, [&](const TimedPoint& timed, std::size_t fold) {
                        const auto at = std::lower_bound(sizes.begin(), sizes.end(), timed.point.buffer_bytes);
@@ -155,34 +156,34 @@ LawErrors errors_of(const CollectiveLaw& law, const std::vector<TimedPoint>& poi
 
 /// Removes outliers of series that are too sparse for the comparison with neighbours: measurements that deviate from
 /// the model of all by more than a factor of 30.
-void remove_far_outliers(Series& series, const LawKey& key) {
-    const CollectiveLaw law = fit_law(points_of(series.rows), key.kind, is_custom(key));
+void remove_far_outliers(Series& series, const CollectiveKey& key) {
+    const CollectiveModel model = fit_model(points_of(series.rows), key.kind, is_custom(key));
     series.left_out += static_cast<std::int64_t>(std::erase_if(series.rows, [&](const CollectiveSample* row) {
-        return std::abs(std::log(seconds_of(law, row->timed.point) / row->timed.time_s)) > std::log(30.0);
+        return std::abs(std::log(seconds_of(model, row->timed.point) / row->timed.time_s)) > std::log(30.0);
     }));
 }
 
-CalibratedLaw calibrate(const LawKey& key, const Series& series) {
-    CalibratedLaw law;
-    law.key = key;
-    law.link = series.rows.front()->link;
+CalibratedCollective calibrate(const CollectiveKey& key, const Series& series) {
+    CalibratedCollective model;
+    model.key = key;
+    model.link = series.rows.front()->link;
     const std::vector<TimedPoint> points = points_of(series.rows);
     std::vector<double> sizes;
     for (const CollectiveSample* row : series.rows) {
-        law.members.push_back(row->timed.point.members);
+        model.members.push_back(row->timed.point.members);
         sizes.push_back(row->timed.point.buffer_bytes);
-        law.sources.push_back(row->source);
+        model.sources.push_back(row->source);
     }
-    law.members = sorted_once(std::move(law.members));
-    law.sources = sorted_once(std::move(law.sources));
+    model.members = sorted_once(std::move(model.members));
+    model.sources = sorted_once(std::move(model.sources));
     sizes = sorted_once(std::move(sizes));
-    law.least_bytes = sizes.front();
-    law.most_bytes = sizes.back();
-    law.rows = static_cast<std::int64_t>(series.rows.size());
-    law.left_out = series.left_out;
-    law.law = rounded(fit_law(points, key.kind, is_custom(key)));
-    law.errors = errors_of(law.law, points, key, law.members, sizes);
-    return law;
+    model.least_bytes = sizes.front();
+    model.most_bytes = sizes.back();
+    model.rows = static_cast<std::int64_t>(series.rows.size());
+    model.left_out = series.left_out;
+    model.model = rounded(fit_model(points, key.kind, is_custom(key)));
+    model.errors = errors_of(model.model, points, key, model.members, sizes);
+    return model;
 }
 
 std::map<SeriesKey, Series> series_of(const std::vector<CollectiveSample>& samples, CollectiveFit& fit) {
@@ -211,7 +212,7 @@ bool in_range(const CollectiveSample& sample) {
 
 }  // namespace
 
-CollectiveLaw fit_law(const std::vector<TimedPoint>& points, CollectiveKind kind, bool custom) {
+CollectiveModel fit_model(const std::vector<TimedPoint>& points, CollectiveKind kind, bool custom) {
     constexpr double min_mean_deviation = 0.03;  // minimum mean deviation of one curve for all numbers of members
     constexpr double max_loss_ratio = 0.7;       // separate curves must reduce the deviation to this fraction
     std::map<std::int64_t, std::vector<TimedPoint>> by_count;
@@ -229,12 +230,12 @@ CollectiveLaw fit_law(const std::vector<TimedPoint>& points, CollectiveKind kind
         CurveFit other = fit_curve(points, segments_of_shared, terms);
         if (other.loss < 0.95 * best.loss) best = std::move(other);
     }
-    CollectiveLaw law;
-    law.shared = std::move(best.curve);
+    CollectiveModel model;
+    model.shared = std::move(best.curve);
     const bool short_series = std::any_of(by_count.begin(), by_count.end(),
                                           [](const auto& count) { return count.second.size() < min_rows_per_count; });
     const auto rows = static_cast<double>(points.size());
-    if (by_count.size() < 2 || short_series || best.loss < min_mean_deviation * rows) return law;
+    if (by_count.size() < 2 || short_series || best.loss < min_mean_deviation * rows) return model;
     double loss = 0;
     std::vector<CountedCurve> counted;
     for (const auto& [members, of_count] : by_count) {
@@ -242,8 +243,8 @@ CollectiveLaw fit_law(const std::vector<TimedPoint>& points, CollectiveKind kind
         loss += fit.loss;
         counted.push_back({members, std::move(fit.curve)});
     }
-    if (loss < max_loss_ratio * best.loss) law.counted = std::move(counted);
-    return law;
+    if (loss < max_loss_ratio * best.loss) model.counted = std::move(counted);
+    return model;
 }
 
 namespace {
@@ -271,8 +272,8 @@ CollectiveFit fit_collectives(std::vector<CollectiveSample> samples) {
     samples = in_order(std::move(samples));
     std::map<SeriesKey, Series> all = series_of(samples, fit);
     for (auto& [key, series] : all) {
-        const auto& [machine, law] = key;
-        if (series.rows.size() >= min_rows) remove_far_outliers(series, law);
+        const auto& [machine, model] = key;
+        if (series.rows.size() >= min_rows) remove_far_outliers(series, model);
         fit.left_out += series.left_out;
         if (series.rows.size() < min_rows) {
             fit.too_few += static_cast<std::int64_t>(series.rows.size());
@@ -282,13 +283,13 @@ CollectiveFit fit_collectives(std::vector<CollectiveSample> samples) {
         if (fit.calibrations.empty() || fit.calibrations.back().machine != machine) {
             fit.calibrations.push_back({machine, {}, {}, {}});
         }
-        fit.calibrations.back().laws.push_back(calibrate(law, series));
+        fit.calibrations.back().models.push_back(calibrate(model, series));
     }
     // with more models the cost of predicting each from all others is too high
-    constexpr std::size_t max_laws = 1000;
-    std::size_t laws = 0;
-    for (const Calibration& calibration : fit.calibrations) laws += calibration.laws.size();
-    if (laws <= max_laws) add_transfer_errors(fit.calibrations, samples);
+    constexpr std::size_t max_models = 1000;
+    std::size_t models = 0;
+    for (const Calibration& calibration : fit.calibrations) models += calibration.models.size();
+    if (models <= max_models) add_transfer_errors(fit.calibrations, samples);
     return fit;
 }
 
@@ -307,10 +308,10 @@ CollectiveRequest request_of(const CollectiveSample& sample) {
     return request;
 }
 
-bool speak_for(const std::vector<TransferCandidate>& transfer_candidates, const LawKey& key) {
+bool speak_for(const std::vector<TransferCandidate>& transfer_candidates, const CollectiveKey& key) {
     return !transfer_candidates.empty() &&
            std::all_of(transfer_candidates.begin(), transfer_candidates.end(),
-                       [&](const TransferCandidate& relative) { return relative.law->key.variant == key.variant; });
+                       [&](const TransferCandidate& relative) { return relative.model->key.variant == key.variant; });
 }
 
 }  // namespace
@@ -338,11 +339,11 @@ void add_transfer_errors(std::vector<Calibration>& calibrations, const std::vect
         }
     }
     for (Calibration& calibration : calibrations) {
-        for (CalibratedLaw& law : calibration.laws) {
+        for (CalibratedCollective& model : calibration.models) {
             for (const bool same_rate : {true, false}) {
-                const auto found = errors.find({{calibration.machine, law.key}, same_rate});
+                const auto found = errors.find({{calibration.machine, model.key}, same_rate});
                 if (found == errors.end() || found->second.error.empty()) continue;
-                (same_rate ? law.errors.relative : law.errors.far) = found->second.error.mean();
+                (same_rate ? model.errors.relative : model.errors.far) = found->second.error.mean();
             }
         }
     }

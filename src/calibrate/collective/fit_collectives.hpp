@@ -13,8 +13,8 @@ namespace roofline::core {
 /// A measurement with its lower bound.
 struct CollectiveSample {
     std::string machine;  ///< id of the catalogue
-    LawKey key;
-    LawLink link;
+    CollectiveKey key;
+    CollectiveLink link;
     TimedPoint timed;
     double lower_s = 0;
     std::string source;
@@ -36,7 +36,7 @@ struct CollectiveFit {
 [[nodiscard]] CollectiveFit fit_collectives(std::vector<CollectiveSample> samples);
 
 /// Fits one model to the points, without errors. `custom` kernels send whole buffers, libraries do not.
-[[nodiscard]] CollectiveLaw fit_law(const std::vector<TimedPoint>& points, CollectiveKind kind, bool custom);
+[[nodiscard]] CollectiveModel fit_model(const std::vector<TimedPoint>& points, CollectiveKind kind, bool custom);
 
 /// Predicts the measurements of each machine's newest models from other machines, and stores the errors in the models.
 void add_transfer_errors(std::vector<Calibration>& calibrations, const std::vector<CollectiveSample>& samples);

@@ -42,18 +42,18 @@ TEST_CASE("rows that follow the law are fitted and held out without error") {
     const CollectiveFit fit = fit_collectives(table("m"));
     REQUIRE(fit.calibrations.size() == 1);
     CHECK(fit.calibrations.front().machine == "m");
-    REQUIRE(fit.calibrations.front().laws.size() == 1);
-    const CalibratedLaw& law = fit.calibrations.front().laws.front();
-    CHECK(law.rows == 63);
-    CHECK(law.members == std::vector<std::int64_t>{2, 4, 8});
-    CHECK(law.least_bytes == 512);
-    CHECK(law.most_bytes == 512 * std::pow(2, 20));
-    CHECK(law.errors.fitted < 0.001);
-    CHECK(law.errors.sizes < 0.001);
-    REQUIRE(law.errors.members);
-    CHECK(*law.errors.members < 0.001);
-    CHECK_FALSE(law.errors.relative);
-    CHECK_FALSE(law.errors.far);
+    REQUIRE(fit.calibrations.front().models.size() == 1);
+    const CalibratedCollective& model = fit.calibrations.front().models.front();
+    CHECK(model.rows == 63);
+    CHECK(model.members == std::vector<std::int64_t>{2, 4, 8});
+    CHECK(model.least_bytes == 512);
+    CHECK(model.most_bytes == 512 * std::pow(2, 20));
+    CHECK(model.errors.fitted < 0.001);
+    CHECK(model.errors.sizes < 0.001);
+    REQUIRE(model.errors.members);
+    CHECK(*model.errors.members < 0.001);
+    CHECK_FALSE(model.errors.relative);
+    CHECK_FALSE(model.errors.far);
 }
 
 TEST_CASE("the order of rows does not matter, and what is published twice counts once") {
@@ -77,8 +77,8 @@ TEST_CASE("wrong units, times that no wire allows and sizes that cannot be are l
     const CollectiveFit fit = fit_collectives(samples);
     CHECK(fit.left_out == 5);
     CHECK(fit.rows == 58);
-    CHECK(fit.calibrations.front().laws.front().left_out == 3);
-    CHECK(fit.calibrations.front().laws.front().errors.fitted < 0.001);
+    CHECK(fit.calibrations.front().models.front().left_out == 3);
+    CHECK(fit.calibrations.front().models.front().errors.fitted < 0.001);
 }
 
 TEST_CASE("a wrong unit is found among sparse sizes too") {
@@ -89,7 +89,7 @@ TEST_CASE("a wrong unit is found among sparse sizes too") {
     samples[4].timed.time_s *= 1000;
     const CollectiveFit fit = fit_collectives(samples);
     CHECK(fit.left_out == 1);
-    CHECK(fit.calibrations.front().laws.front().errors.fitted < 0.001);
+    CHECK(fit.calibrations.front().models.front().errors.fitted < 0.001);
 }
 
 TEST_CASE("short series have no law; nothing has none at all") {
@@ -112,10 +112,10 @@ TEST_CASE("machines, software and variants have laws of their own") {
     const CollectiveFit fit = fit_collectives(samples);
     REQUIRE(fit.calibrations.size() == 2);
     CHECK(fit.calibrations[0].machine == "a");
-    REQUIRE(fit.calibrations[0].laws.size() == 2);
-    CHECK(fit.calibrations[0].laws[0].key.software == "nccl 9.1");
-    CHECK(fit.calibrations[0].laws[1].errors.fitted < 0.001);
-    CHECK(fit.calibrations[1].laws.size() == 1);
+    REQUIRE(fit.calibrations[0].models.size() == 2);
+    CHECK(fit.calibrations[0].models[0].key.software == "nccl 9.1");
+    CHECK(fit.calibrations[0].models[1].errors.fitted < 0.001);
+    CHECK(fit.calibrations[1].models.size() == 1);
 }
 
 TEST_CASE("machines left out show what carrying over costs") {
@@ -125,19 +125,19 @@ TEST_CASE("machines left out show what carrying over costs") {
     append(samples, table("slow", 50e9));
     const CollectiveFit fit = fit_collectives(samples);
     REQUIRE(fit.calibrations.size() == 3);
-    const LawErrors& a = fit.calibrations[0].laws.front().errors;
+    const FitErrors& a = fit.calibrations[0].models.front().errors;
     REQUIRE(a.relative);
     CHECK(*a.relative < 0.001);
     REQUIRE(a.far);
     CHECK(*a.far < 0.001);
-    CHECK_FALSE(fit.calibrations[2].laws.front().errors.relative);
+    CHECK_FALSE(fit.calibrations[2].models.front().errors.relative);
     // b takes twice as long as predicted from a: the error is half, and seen from a it is 100 %
     for (CollectiveSample& each : samples) {
         if (each.machine == "b") each.timed.time_s *= 2;
     }
     const CollectiveFit off = fit_collectives(samples);
-    CHECK(*off.calibrations[0].laws.front().errors.relative == approx(1).epsilon(0.01));
-    CHECK(*off.calibrations[1].laws.front().errors.relative == approx(0.5).epsilon(0.01));
+    CHECK(*off.calibrations[0].models.front().errors.relative == approx(1).epsilon(0.01));
+    CHECK(*off.calibrations[1].models.front().errors.relative == approx(0.5).epsilon(0.01));
 }
 
 TEST_CASE("counts that share nothing get curves of their own") {
@@ -146,9 +146,9 @@ TEST_CASE("counts that share nothing get curves of their own") {
         if (each.timed.point.members == 4) each.timed.time_s = 3e-6 + each.timed.point.wire_s / 0.075;
     }
     const CollectiveFit fit = fit_collectives(samples);
-    const CalibratedLaw& law = fit.calibrations.front().laws.front();
-    REQUIRE(law.law.counted.size() == 3);
-    CHECK(law.law.counted[1].members == 4);
-    CHECK(law.errors.fitted < 0.001);
-    CHECK(law.errors.sizes < 0.001);
+    const CalibratedCollective& model = fit.calibrations.front().models.front();
+    REQUIRE(model.model.counted.size() == 3);
+    CHECK(model.model.counted[1].members == 4);
+    CHECK(model.errors.fitted < 0.001);
+    CHECK(model.errors.sizes < 0.001);
 }

@@ -17,8 +17,8 @@ namespace {
 
 using ExchangeRows = std::vector<const ExchangeSample*>;
 
-double deviation(const ExchangeLaw& law, const ExchangeSample& sample) {
-    return std::abs(seconds_of(law, sample.point) - sample.time_s) / sample.time_s;
+double deviation(const ExchangeModel& model, const ExchangeSample& sample) {
+    return std::abs(seconds_of(model, sample.point) - sample.time_s) / sample.time_s;
 }
 
 /// A sum of deviations and the number of its terms.
@@ -26,8 +26,8 @@ struct MeanDeviation {
     double sum = 0;
     double rows = 0;
 
-    void add(const ExchangeLaw& law, const ExchangeRows& samples) {
-        for (const ExchangeSample* sample : samples) add(deviation(law, *sample));
+    void add(const ExchangeModel& model, const ExchangeRows& samples) {
+        for (const ExchangeSample* sample : samples) add(deviation(model, *sample));
     }
     void add(double error) {
         sum += error;
@@ -38,16 +38,16 @@ struct MeanDeviation {
 };
 
 struct Fitted {
-    ExchangeLaw law;
+    ExchangeModel model;
     double loss = std::numeric_limits<double>::infinity();  ///< sum of absolute relative deviations
 };
 
-Fitted fit_with(ExchangeLaw law, const ExchangeRows& samples) {
+Fitted fit_with(ExchangeModel model, const ExchangeRows& samples) {
     constexpr double floor = 0.02;  // smaller deviations are noise and are weighted equally
     constexpr int rounds = 12;
     std::vector<ExchangeConstants> features;
     for (const ExchangeSample* sample : samples) {
-        features.push_back(exchange_features(law, sample->point));
+        features.push_back(exchange_features(model, sample->point));
         for (double& feature : features.back()) feature /= sample->time_s;
     }
     std::vector<double> off(samples.size(), 0);
@@ -63,20 +63,20 @@ Fitted fit_with(ExchangeLaw law, const ExchangeRows& samples) {
             loss += std::abs(off[i]);
         }
         if (loss >= best.loss) continue;
-        set_constants(law, constants);
-        best = {law, loss};
+        set_constants(model, constants);
+        best = {model, loss};
     }
     return best;
 }
 
-Fitted fitted_law(const ExchangeRows& samples, bool once) {
+Fitted fitted_model(const ExchangeRows& samples, bool once) {
     // default of DeepEP's Buffer.num_sms (deep_ep/buffer.py), if the measurements specify the number of cores
     constexpr double usual_cores = 20;
-    ExchangeLaw law;
-    law.once = once;
+    ExchangeModel model;
+    model.once = once;
     if (std::all_of(samples.begin(), samples.end(), [](const auto* each) { return each->point.cores > 0; }))
-        law.cores = usual_cores;
-    return fit_with(law, samples);
+        model.cores = usual_cores;
+    return fit_with(model, samples);
 }
 
 auto shape_of(const ExchangeSample& sample) {
@@ -113,7 +113,7 @@ MeanDeviation hold_out(const ExchangeRows& samples, bool once, Value value) {
             (static_cast<std::size_t>(at) % folds == fold ? taken : kept).push_back(sample);
         }
         if (taken.empty() || kept.size() < min_rows / 2) continue;
-        error.add(rounded(fit_exchange_law(kept, once)), taken);
+        error.add(rounded(fit_exchange_model(kept, once)), taken);
     }
     return error;
 }
@@ -129,9 +129,9 @@ CalibratedExchange calibrate(const ExchangeKey& key, const ExchangeRows& rows, b
     const std::vector<double> sizes = distinct(rows, tokens);
     exchange.least_tokens = sizes.front();
     exchange.most_tokens = sizes.back();
-    exchange.law = rounded(fit_exchange_law(rows, once));
+    exchange.model = rounded(fit_exchange_model(rows, once));
     MeanDeviation fitted;
-    fitted.add(exchange.law, rows);
+    fitted.add(exchange.model, rows);
     exchange.errors.fitted = fitted.mean();
     exchange.errors.sizes = hold_out(rows, once, tokens).mean();
     if (distinct(rows, shape_of).size() >= min_shapes) exchange.errors.shapes = hold_out(rows, once, shape_of).known();
@@ -142,23 +142,23 @@ CalibratedExchange calibrate(const ExchangeKey& key, const ExchangeRows& rows, b
 std::int64_t remove_outliers(ExchangeRows& rows) {
     constexpr double far = 30;
     if (rows.size() < min_rows) return 0;
-    const ExchangeLaw law = fit_exchange_law(rows, false);
+    const ExchangeModel model = fit_exchange_model(rows, false);
     return static_cast<std::int64_t>(std::erase_if(rows, [&](const ExchangeSample* sample) {
-        return std::abs(std::log(seconds_of(law, sample->point) / sample->time_s)) > std::log(far);
+        return std::abs(std::log(seconds_of(model, sample->point) / sample->time_s)) > std::log(far);
     }));
 }
 
 /// Returns the model of the same exchange with the nearest other number of members.
 const CalibratedExchange* nearest_count(const Calibration& calibration, const ExchangeKey& key) {
     const CalibratedExchange* best = nullptr;
-    const auto distance = [&](const CalibratedExchange& law) {
-        return std::abs(std::log2(static_cast<double>(law.key.members) / static_cast<double>(key.members)));
+    const auto distance = [&](const CalibratedExchange& model) {
+        return std::abs(std::log2(static_cast<double>(model.key.members) / static_cast<double>(key.members)));
     };
-    for (const CalibratedExchange& law : calibration.exchanges) {
-        ExchangeKey same = law.key;
+    for (const CalibratedExchange& model : calibration.exchanges) {
+        ExchangeKey same = model.key;
         same.members = key.members;
-        if (same != key || law.key.members == key.members) continue;
-        if (best == nullptr || distance(law) < distance(*best)) best = &law;
+        if (same != key || model.key.members == key.members) continue;
+        if (best == nullptr || distance(model) < distance(*best)) best = &model;
     }
     return best;
 }
@@ -172,7 +172,7 @@ bool sends_once(const ExchangeSeries& series, const std::string& machine, Exchan
         key.step = step;
         const auto rows = series.find({machine, key});
         if (rows == series.end() || rows->second.empty()) continue;
-        gain += fitted_law(rows->second, false).loss - fitted_law(rows->second, true).loss;
+        gain += fitted_model(rows->second, false).loss - fitted_model(rows->second, true).loss;
     }
     return gain > 0;
 }
@@ -183,7 +183,7 @@ void add_errors_of_counts(std::vector<Calibration>& calibrations, const Exchange
             const CalibratedExchange* other = nearest_count(calibration, exchange.key);
             if (other == nullptr) continue;
             MeanDeviation error;
-            error.add(other->law, series.at({calibration.machine, exchange.key}));
+            error.add(other->model, series.at({calibration.machine, exchange.key}));
             exchange.errors.members = error.known();
         }
     }
@@ -191,8 +191,8 @@ void add_errors_of_counts(std::vector<Calibration>& calibrations, const Exchange
 
 }  // namespace
 
-ExchangeLaw fit_exchange_law(const std::vector<const ExchangeSample*>& samples, bool once) {
-    return fitted_law(samples, once).law;
+ExchangeModel fit_exchange_model(const std::vector<const ExchangeSample*>& samples, bool once) {
+    return fitted_model(samples, once).model;
 }
 
 ExchangeFit fit_exchanges(std::vector<ExchangeSample> samples) {

@@ -13,7 +13,7 @@ namespace roofline::core {
 struct ExchangeSample {
     std::string machine;  ///< id of the catalogue
     ExchangeKey key;
-    LawLink link;
+    CollectiveLink link;
     ExchangePoint point;
     double choices = 1;  ///< experts per token; together with experts and row_s it forms the shape that is held out
     double time_s = 0;
@@ -38,7 +38,7 @@ struct ExchangeFit {
 
 /// Fits a model in which tokens are sent `once` to each chip, or once for each choice. It minimizes absolute relative
 /// deviations by iteratively reweighted least squares. `samples` must not be empty.
-[[nodiscard]] ExchangeLaw fit_exchange_law(const std::vector<const ExchangeSample*>& samples, bool once);
+[[nodiscard]] ExchangeModel fit_exchange_model(const std::vector<const ExchangeSample*>& samples, bool once);
 
 /// Predicts the measurements of each machine from the nearest calibrated machine, and stores the errors in the models.
 void measure_exchange_transfer_errors(std::vector<Calibration>& calibrations,

@@ -22,7 +22,7 @@ ExchangeWires node_of_eight() {
 }
 
 /// Exact times of this model, for several shapes and numbers of tokens.
-std::vector<ExchangeSample> samples_of(const ExchangeLaw& law, std::int64_t members = 8) {
+std::vector<ExchangeSample> samples_of(const ExchangeModel& model, std::int64_t members = 8) {
     struct Shape {
         double width, choices, experts;
     };
@@ -36,7 +36,7 @@ std::vector<ExchangeSample> samples_of(const ExchangeLaw& law, std::int64_t memb
             sample.link = {"switch", 8, 450e9};
             sample.point = exchange_point({tokens, shape.choices, shape.experts, shape.width}, node_of_eight());
             sample.choices = shape.choices;
-            sample.time_s = seconds_of(law, sample.point);
+            sample.time_s = seconds_of(model, sample.point);
             sample.source = "made up";
             samples.push_back(sample);
         }
@@ -44,56 +44,56 @@ std::vector<ExchangeSample> samples_of(const ExchangeLaw& law, std::int64_t memb
     return samples;
 }
 
-ExchangeLaw some_law() {
-    ExchangeLaw law;
-    law.base_s = 8e-6;
-    law.expert_s = 15e-9;
-    law.link = 0.7;
-    law.copy_s = 0.2e-6;
-    law.read = 0.01;
-    return law;
+ExchangeModel some_model() {
+    ExchangeModel model;
+    model.base_s = 8e-6;
+    model.expert_s = 15e-9;
+    model.link = 0.7;
+    model.copy_s = 0.2e-6;
+    model.read = 0.01;
+    return model;
 }
 
 }  // namespace
 
 TEST_CASE("a fit finds the law that times were made with") {
-    const ExchangeFit fit = fit_exchanges(samples_of(some_law()));
+    const ExchangeFit fit = fit_exchanges(samples_of(some_model()));
     REQUIRE(fit.calibrations.size() == 1);
     REQUIRE(fit.calibrations.front().exchanges.size() == 1);
     const CalibratedExchange& found = fit.calibrations.front().exchanges.front();
     CHECK(found.rows == 66);
     CHECK(found.least_tokens == 1);
     CHECK(found.most_tokens == 1024);
-    CHECK_FALSE(found.law.once);
+    CHECK_FALSE(found.model.once);
     CHECK(found.errors.fitted < 0.002);
     CHECK(found.errors.sizes < 0.002);
     REQUIRE(found.errors.shapes);
     CHECK(*found.errors.shapes < 0.01);
-    CHECK(1e6 * found.law.base_s == approx(8).epsilon(0.02));
-    CHECK(1e9 * found.law.expert_s == approx(15).epsilon(0.02));
-    CHECK(found.law.link == approx(0.7).epsilon(0.02));
+    CHECK(1e6 * found.model.base_s == approx(8).epsilon(0.02));
+    CHECK(1e9 * found.model.expert_s == approx(15).epsilon(0.02));
+    CHECK(found.model.link == approx(0.7).epsilon(0.02));
 }
 
 TEST_CASE("a fit finds that tokens go once to each chip, and how many cores nobody says") {
-    ExchangeLaw law = some_law();
-    law.once = true;
-    law.cores = 20;
-    std::vector<ExchangeSample> samples = samples_of(law);
+    ExchangeModel model = some_model();
+    model.once = true;
+    model.cores = 20;
+    std::vector<ExchangeSample> samples = samples_of(model);
     double cores = 4;
     for (ExchangeSample& sample : samples) {
         sample.point.cores = cores;
-        sample.time_s = seconds_of(law, sample.point);
+        sample.time_s = seconds_of(model, sample.point);
         cores = cores == 24 ? 4 : cores + 4;
     }
     const ExchangeFit fit = fit_exchanges(samples);
     const CalibratedExchange& found = fit.calibrations.front().exchanges.front();
-    CHECK(found.law.once);
-    CHECK(found.law.cores == 20);
+    CHECK(found.model.once);
+    CHECK(found.model.cores == 20);
     CHECK(found.errors.fitted < 0.002);
 }
 
 TEST_CASE("the same rows in any order give the same law; repeats, wrong units and impossible rows are left out") {
-    std::vector<ExchangeSample> samples = samples_of(some_law());
+    std::vector<ExchangeSample> samples = samples_of(some_model());
     samples.push_back(samples.front());
     samples.push_back(samples.back());
     samples.back().time_s *= 1000;
@@ -109,9 +109,9 @@ TEST_CASE("the same rows in any order give the same law; repeats, wrong units an
 }
 
 TEST_CASE("an exchange takes the law of its step and number of members, of one library's kernels the faster") {
-    ExchangeLaw slow = some_law();
+    ExchangeModel slow = some_model();
     slow.base_s *= 3;
-    std::vector<ExchangeSample> samples = samples_of(some_law());
+    std::vector<ExchangeSample> samples = samples_of(some_model());
     std::vector<ExchangeSample> more = samples_of(slow, 16);
     samples.insert(samples.end(), more.begin(), more.end());
     std::vector<ExchangeSample> normal = samples_of(slow);
@@ -127,16 +127,16 @@ TEST_CASE("an exchange takes the law of its step and number of members, of one l
     const Machine h100 = *find_machine("h100-sxm5");
     const auto own = all.expected_exchange(h100, request);
     REQUIRE(own);
-    CHECK(own->law->key.variant == "deepep low latency");
-    CHECK(own->law->key.members == 8);
+    CHECK(own->model->key.variant == "deepep low latency");
+    CHECK(own->model->key.members == 8);
     CHECK_FALSE(own->carried);
     CHECK(own->seconds / samples.front().time_s == approx(1).epsilon(0.002));
     request.point.tokens = 16384;  // more tokens than low-latency kernels have buffers for
-    CHECK(all.expected_exchange(h100, request)->law->key.variant == "deepep normal");
+    CHECK(all.expected_exchange(h100, request)->model->key.variant == "deepep normal");
     request.point.tokens = 1;
     request.point.members = 32;
     const auto far = all.expected_exchange(h100, request);
-    CHECK(far->law->key.members == 16);
+    CHECK(far->model->key.members == 16);
     CHECK_FALSE(far->counted);
     request.point.members = 8;
     const auto carried = all.expected_exchange(*find_machine("h200-sxm"), request);

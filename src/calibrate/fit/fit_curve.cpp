@@ -25,7 +25,7 @@ struct CurveSample {
 
 Features features_of(const TimedPoint& timed, const CurveTerms& terms) {
     const CollectivePoint& point = timed.point;
-    LawSegment unit;
+    CurveSegment unit;
     unit.step_s = 1;
     const double steps = seconds_of(unit, terms.steps, point);
     const double others = static_cast<double>(point.members - 1);
@@ -35,7 +35,7 @@ Features features_of(const TimedPoint& timed, const CurveTerms& terms) {
     return features;
 }
 
-LawSegment segment_of(const Constants& constants) {
+CurveSegment segment_of(const Constants& constants) {
     const auto fraction = [](double slowdown) { return slowdown > 0 ? 1 / slowdown : 0; };
     return {constants[0], constants[1], fraction(constants[2]), fraction(constants[3]), fraction(constants[4])};
 }
@@ -185,7 +185,7 @@ std::vector<double> likely_limits(const std::vector<CurveSample>& samples, const
     return limits;
 }
 
-std::vector<CurveSample> on_side(const std::vector<CurveSample>& samples, const LawLimit& limit, bool above) {
+std::vector<CurveSample> on_side(const std::vector<CurveSample>& samples, const CurveLimit& limit, bool above) {
     std::vector<CurveSample> side;
     for (const CurveSample& sample : samples) {
         if ((size_for_limit(sample, limit.of_piece) > limit.bytes) == above) side.push_back(sample);
@@ -196,7 +196,7 @@ std::vector<CurveSample> on_side(const std::vector<CurveSample>& samples, const 
 struct Split {
     Segments below;
     Segments above;
-    std::optional<LawLimit> limit;
+    std::optional<CurveLimit> limit;
 
     [[nodiscard]] double loss() const { return below.loss + (limit ? above.loss : 0); }
 };
@@ -210,7 +210,7 @@ void try_limits(const std::vector<CurveSample>& samples, int segments, Split& be
     double loss_to_beat = whole.loss * max_loss_ratio;
     for (const bool of_piece : {false, true}) {
         for (const double bytes : likely_limits(samples, whole, of_piece)) {
-            const LawLimit limit{bytes, of_piece};
+            const CurveLimit limit{bytes, of_piece};
             const std::vector<CurveSample> below = on_side(samples, limit, false);
             const std::vector<CurveSample> above = on_side(samples, limit, true);
             if (below.size() < 4 || above.size() < 4) continue;
@@ -226,7 +226,7 @@ void try_limits(const std::vector<CurveSample>& samples, int segments, Split& be
 
 /// Returns the segments that are the cheapest for at least one sample. Others would only apply where nothing was
 /// measured.
-std::vector<LawSegment> used(const Segments& segments, const std::vector<CurveSample>& samples) {
+std::vector<CurveSegment> used(const Segments& segments, const std::vector<CurveSample>& samples) {
     std::vector<bool> decides(segments.constants.size());
     for (const CurveSample& sample : samples) {
         std::size_t cheapest = 0;
@@ -237,7 +237,7 @@ std::vector<LawSegment> used(const Segments& segments, const std::vector<CurveSa
         }
         decides[cheapest] = true;
     }
-    std::vector<LawSegment> result;
+    std::vector<CurveSegment> result;
     for (std::size_t s = 0; s < decides.size(); ++s) {
         if (decides[s]) result.push_back(segment_of(segments.constants[s]));
     }

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "calibrate/collective/collective_law.hpp"
+#include "calibrate/collective/collective_model.hpp"
 
 namespace roofline::core {
 
@@ -23,7 +23,7 @@ struct CurveTerms {
 };
 
 struct CurveFit {
-    LawCurve curve;
+    TimeCurve curve;
     double loss = 0;  ///< sum over the points of |ln(fitted / measured)|
 };
 

@@ -34,7 +34,7 @@ std::vector<TimedPoint> measured() {
     return points;
 }
 
-double worst(const LawCurve& curve) {
+double worst(const TimeCurve& curve) {
     double most = 0;
     for (const std::int64_t members : {2, 3, 4, 6, 8}) {
         for (double bytes = 700; bytes < 1e9; bytes *= 1.7) {
@@ -51,7 +51,7 @@ TEST_CASE("a law is found again from its times, at other sizes and counts too") 
     REQUIRE(fit.curve.segments.size() == 2);
     CHECK(fit.loss < 1e-3);
     CHECK(worst(fit.curve) < 0.01);
-    const LawSegment& large = cheapest(fit.curve, gather(2, 1e9));
+    const CurveSegment& large = cheapest(fit.curve, gather(2, 1e9));
     CHECK(large.base_s == approx(25e-6).epsilon(0.01));
     CHECK(large.step_s == approx(2e-6).epsilon(0.01));
     CHECK(large.link == approx(0.8).epsilon(0.01));

@@ -18,8 +18,8 @@ KernelPoint ramped(double depth) {
 
 KernelFit ramp_alone() {
     KernelFit fit;
-    fit.law.ramp_s = 1e-9;
-    fit.law.tiled = true;
+    fit.model.ramp_s = 1e-9;
+    fit.model.tiled = true;
     fit.ranges = {{{1, 64}, {32, 64}, {32, 6400}, {1, 1}}};
     return fit;
 }
@@ -96,13 +96,13 @@ TEST_CASE("a depth beyond those measured is split further, each split no longer 
     // continuous at the end of the range
     CHECK(seconds_of(fit, ramped(6401)) == approx(seconds_of(fit, ramped(6400))));
     // a library that never splits adds all of them sequentially
-    fit.law.by_rows = true;
+    fit.model.by_rows = true;
     CHECK(seconds_of(fit, ramped(640'000)) == approx(640e-6));
 }
 
 TEST_CASE("beyond the depths that were measured a product with a vector grows by what it reads") {
     KernelFit fit = ramp_alone();
-    fit.law.memory = 0.5;
+    fit.model.memory = 0.5;
     // in tiles of 64 x 64, one on each of 100 cores, the measured tenth computes 32 splits in 0.5 ns * 100 * 4096 / 32,
     // and ten times that depth four waves of them: 25.6 us
     KernelPoint point = ramped(64'000);

@@ -62,10 +62,10 @@ Kernels all_of(const std::vector<TimedKernel>& kernels) {
     return all;
 }
 
-KernelFit fit_of(const KernelLaws& laws, const Kernels& kernels) {
+KernelFit fit_of(const KernelModels& models, const Kernels& kernels) {
     KernelFit fit;
-    fit.law = laws.law;
-    if (kernels.front()->first) fit.first = laws.first;
+    fit.model = models.model;
+    if (kernels.front()->first) fit.first = models.first;
     return fit;
 }
 
@@ -77,7 +77,7 @@ struct HeldOut {
 
 /// Models of the kernels outside of each fold: without factors, and with those of each grain.
 using Grains = std::array<HeldOut, 1 + factor_grains.size()>;
-Grains hold_out(const KernelLaws& fitted, const Kernels& kernels, const FoldsOfShapes& shapes) {
+Grains hold_out(const KernelModels& fitted, const Kernels& kernels, const FoldsOfShapes& shapes) {
     Grains all;
     const auto folds = in_folds(kernels, shapes);
     for (std::size_t held = 0; held < kernel_folds; ++held) {
@@ -103,8 +103,8 @@ std::size_t worth_having(const HeldOuts& held_out) {
     return best;
 }
 
-KernelLaws rounded(const KernelLaws& laws) {
-    return {roofline::core::rounded(laws.law), roofline::core::rounded(laws.first)};
+KernelModels rounded(const KernelModels& models) {
+    return {roofline::core::rounded(models.model), roofline::core::rounded(models.first)};
 }
 
 /// Removes invalid measurements and sorts the others; returns the number of removed ones.
@@ -124,16 +124,16 @@ struct SingleFit {
 std::optional<SingleFit> fit_single(std::vector<TimedKernel> kernels, const FoldsOfShapes& folds = {}) {
     std::size_t left_out = leave_out(kernels);
     if (kernels.size() < min_kernels) return std::nullopt;
-    const KernelLaws terms = search_laws(thinned(all_of(kernels), enough));
+    const KernelModels terms = search_models(thinned(all_of(kernels), enough));
     const std::size_t far =
         std::erase_if(kernels, [&](const auto& each) { return far_off(seconds_of(terms, each), each); });
     left_out += far;
     if (kernels.size() < min_kernels) return std::nullopt;
     const Kernels taken = all_of(kernels);
     const bool done = far == 0 && taken.size() <= enough;
-    const KernelLaws laws = rounded(done ? terms : search_near(terms, thinned(taken, plenty)));
-    FoldedFit all{fit_of(laws, taken), folds_of(taken, folds), {}};
-    Grains held_out = hold_out(laws, taken, all.folds);
+    const KernelModels models = rounded(done ? terms : search_near(terms, thinned(taken, plenty)));
+    FoldedFit all{fit_of(models, taken), folds_of(taken, folds), {}};
+    Grains held_out = hold_out(models, taken, all.folds);
     const std::size_t grain = worth_having(held_out);
     if (grain > 0) all.fit.factors = fit_factors(deviations_from(all.fit, taken), factor_grains[grain - 1]);
     all.without = std::move(held_out[grain].without);
@@ -163,15 +163,15 @@ std::vector<BandsBy> bands_by(const std::vector<TimedKernel>& kernels) {
 /// by the matrix units. Models have particular head sizes, and libraries have kernels compiled for each of them, or for
 /// none.
 std::vector<double> band_limits(BandsBy by) {
-    if (by == BandsBy::heads) return {1, 32, AppliedLaw::unlimited};
-    if (by == BandsBy::n) return {64, 128, 192, 256, AppliedLaw::unlimited};
-    return {1, 8, 64, 512, AppliedLaw::unlimited};
+    if (by == BandsBy::heads) return {1, 32, AppliedModel::unlimited};
+    if (by == BandsBy::n) return {64, 128, 192, 256, AppliedModel::unlimited};
+    return {1, 8, 64, 512, AppliedModel::unlimited};
 }
 
 /// The kernels of one band, and those above it over which its model is blended.
 struct Band {
     double above = 0;
-    double most = AppliedLaw::unlimited;
+    double most = AppliedModel::unlimited;
     std::vector<TimedKernel> kernels{};
 
     [[nodiscard]] bool is_for(double size) const { return size > above && size <= most; }
@@ -193,7 +193,7 @@ std::vector<double> band_ends(const std::vector<TimedKernel>& kernels, BandsBy b
         ends.push_back(most);
         above = most;
     }
-    if (!ends.empty()) ends.back() = AppliedLaw::unlimited;
+    if (!ends.empty()) ends.back() = AppliedModel::unlimited;
     return ends;
 }
 
@@ -204,7 +204,7 @@ std::vector<Band> bands_of(const std::vector<TimedKernel>& kernels, BandsBy by) 
     const std::vector<double> ends = band_ends(kernels, by);
     for (std::size_t i = 0; i < ends.size(); ++i) {
         Band band{above, ends[i]};
-        const double faded = blend_end(by, ends[i], i + 1 < ends.size() ? ends[i + 1] : AppliedLaw::unlimited);
+        const double faded = blend_end(by, ends[i], i + 1 < ends.size() ? ends[i + 1] : AppliedModel::unlimited);
         for (const TimedKernel& kernel : kernels) {
             const double size = band_size(by, kernel.point);
             if (band.is_for(size) || (size > above && size < faded)) band.kernels.push_back(kernel);
@@ -216,10 +216,10 @@ std::vector<Band> bands_of(const std::vector<TimedKernel>& kernels, BandsBy by) 
 }
 
 void add_band(KernelFit& all, double most, const KernelFit& band) {
-    if (most < AppliedLaw::unlimited) {
-        all.bands.push_back({most, {band.law, band.factors}});
+    if (most < AppliedModel::unlimited) {
+        all.bands.push_back({most, {band.model, band.factors}});
     } else {
-        all.law = band.law;
+        all.model = band.model;
         all.factors = band.factors;
     }
 }
@@ -294,11 +294,11 @@ KernelFit corrected(const KernelFit& relative, const std::vector<SizedDeviation>
         least = most + 1;
     };
     for (std::size_t i = 0; i < fit.bands.size(); ++i) {
-        BandLaw& band = fit.bands[i];
-        const double next = i + 1 < fit.bands.size() ? fit.bands[i + 1].most : AppliedLaw::unlimited;
+        BandModel& band = fit.bands[i];
+        const double next = i + 1 < fit.bands.size() ? fit.bands[i + 1].most : AppliedModel::unlimited;
         correct(band.sized.factors, blend_end(fit.by, band.most, next), band.most);
     }
-    correct(fit.factors, AppliedLaw::unlimited, AppliedLaw::unlimited);
+    correct(fit.factors, AppliedModel::unlimited, AppliedModel::unlimited);
     return fit;
 }
 

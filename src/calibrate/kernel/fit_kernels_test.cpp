@@ -12,12 +12,12 @@ namespace {
 
 /// [B, D] x [D, D] for B = 1 .. 4096 in f32 with 10 TFLOP/s and 4 TB/s, timed by a known model. The rates are so high
 /// that a fixed cost of microseconds is noticeable.
-std::vector<TimedKernel> made_by(const KernelLaw& law) {
+std::vector<TimedKernel> made_by(const KernelModel& model) {
     std::vector<TimedKernel> kernels;
     for (double b = 1; b <= 4096; b *= 2) {
         for (const double d : {512.0, 1024.0, 4096.0}) {
             const KernelPoint point{2 * b * d * d / 10e12, 0, 4 * (2 * b * d + d * d) / 4e12, 0, d};
-            kernels.push_back({point, seconds_of(law, point)});
+            kernels.push_back({point, seconds_of(model, point)});
         }
     }
     return kernels;
@@ -54,17 +54,17 @@ double noise(std::size_t i) { return std::sin(static_cast<double>(i * i + 3 * i)
 }  // namespace
 
 TEST_CASE("a fit finds the constants that made the times") {
-    const KernelLaw law{3e-6, 2e-9, 0.9, 1, 0.7, 2};
-    const auto fit = fit_kernels(made_by(law));
+    const KernelModel model{3e-6, 2e-9, 0.9, 1, 0.7, 2};
+    const auto fit = fit_kernels(made_by(model));
     REQUIRE(fit);
     CHECK(fit->rows == 39);
     CHECK(fit->left_out == 0);
-    CHECK(fit->law.fixed_s == approx(3e-6).epsilon(0.05));
-    CHECK(fit->law.ramp_s == approx(2e-9).epsilon(0.05));
-    CHECK(fit->law.math == approx(0.9).epsilon(0.01));
-    CHECK(fit->law.memory == approx(0.7).epsilon(0.01));
-    CHECK(fit->law.p == approx(2).epsilon(0.05));
-    CHECK(fit->law.vector == 1);  // the kernels have no vector work
+    CHECK(fit->model.fixed_s == approx(3e-6).epsilon(0.05));
+    CHECK(fit->model.ramp_s == approx(2e-9).epsilon(0.05));
+    CHECK(fit->model.math == approx(0.9).epsilon(0.01));
+    CHECK(fit->model.memory == approx(0.7).epsilon(0.01));
+    CHECK(fit->model.p == approx(2).epsilon(0.05));
+    CHECK(fit->model.vector == 1);  // the kernels have no vector work
     CHECK(fit->error_fitted < 0.005);
     CHECK(fit->error_held_out < 0.005);
     CHECK(fit->error_of_bound > 0.1);
@@ -75,19 +75,19 @@ TEST_CASE("the maximum and the sum are both found") {
     for (const double p : {1.0, infinity}) {
         const auto fit = fit_kernels(made_by({0, 0, 0.8, 1, 0.8, p}));
         REQUIRE(fit);
-        CHECK(fit->law.p == p);
-        CHECK(fit->law.math == approx(0.8).epsilon(0.01));
+        CHECK(fit->model.p == p);
+        CHECK(fit->model.math == approx(0.8).epsilon(0.01));
     }
 }
 
 TEST_CASE("a fit finds tiles, waves, splits and a warm cache") {
-    KernelLaw law{3e-6, 1e-9, 0.8, 1, 0.75, 2};
-    law.tiled = true;
-    law.split_s = 2e-6;
-    law.wave_s = 1e-6;
-    law.partial = 2;
-    law.warm = 0.2;
-    law.cache = 2;
+    KernelModel model{3e-6, 1e-9, 0.8, 1, 0.75, 2};
+    model.tiled = true;
+    model.split_s = 2e-6;
+    model.wave_s = 1e-6;
+    model.partial = 2;
+    model.warm = 0.2;
+    model.cache = 2;
     std::vector<TimedKernel> kernels;
     for (double m = 1; m <= 8192; m *= 2) {
         for (double n = 128; n <= 8192; n *= 2) {
@@ -95,56 +95,56 @@ TEST_CASE("a fit finds tiles, waves, splits and a warm cache") {
                 KernelPoint point = product_point(m, n, k, 20);
                 point.write_s = 2 * m * n / 1e12;
                 point.fill = 2 * (m * k + k * n + m * n) / 20e6;  // of a cache of 20 MB
-                kernels.push_back({point, seconds_of(law, point)});
+                kernels.push_back({point, seconds_of(model, point)});
             }
         }
     }
     const auto fit = fit_kernels(kernels);
     REQUIRE(fit);
-    CHECK(fit->law.tiled);
-    CHECK(fit->law.write == 0);
-    CHECK(fit->law.warm == 0.2);
-    CHECK(fit->law.cache == approx(2).epsilon(0.1));
-    CHECK(fit->law.math == approx(0.8).epsilon(0.01));
-    CHECK(fit->law.memory == approx(0.75).epsilon(0.01));
-    CHECK(fit->law.wave_s == approx(1e-6).epsilon(0.05));
-    CHECK(fit->law.split_s == approx(2e-6).epsilon(0.05));
+    CHECK(fit->model.tiled);
+    CHECK(fit->model.write == 0);
+    CHECK(fit->model.warm == 0.2);
+    CHECK(fit->model.cache == approx(2).epsilon(0.1));
+    CHECK(fit->model.math == approx(0.8).epsilon(0.01));
+    CHECK(fit->model.memory == approx(0.75).epsilon(0.01));
+    CHECK(fit->model.wave_s == approx(1e-6).epsilon(0.05));
+    CHECK(fit->model.split_s == approx(2e-6).epsilon(0.05));
     // the partial results are only a few percent of the time, so the remaining error hides their rate
-    CHECK(fit->law.partial == approx(2).epsilon(0.15));
+    CHECK(fit->model.partial == approx(2).epsilon(0.15));
     CHECK(fit->error_held_out < 0.01);
 }
 
 TEST_CASE("a fit finds how many heads share keys, and how fast the others read them again") {
-    KernelLaw law{9e-6, 2e-9, 0.8, 1, 0.75, 2};
-    law.tiled = true;
-    law.split_s = 3e-6;
-    law.wave_s = 1e-6;
-    law.partial = 2;
-    law.share = 8;
-    law.reread = 3;
+    KernelModel model{9e-6, 2e-9, 0.8, 1, 0.75, 2};
+    model.tiled = true;
+    model.split_s = 3e-6;
+    model.wave_s = 1e-6;
+    model.partial = 2;
+    model.share = 8;
+    model.reread = 3;
     std::vector<TimedKernel> kernels;
     for (double b = 1; b <= 512; b *= 2) {
         for (double s = 64; s <= 16384; s *= 4) {
             for (double heads = 1; heads <= 64; heads *= 2) {
                 const KernelPoint point = decode_point(b, s, heads);
-                kernels.push_back({point, seconds_of(law, point)});
+                kernels.push_back({point, seconds_of(model, point)});
             }
         }
     }
     const auto fit = fit_kernels(kernels);
     REQUIRE(fit);
-    CHECK(fit->law.share == 8);
-    CHECK(fit->law.reread == approx(3).epsilon(0.05));
-    CHECK(fit->law.memory == approx(0.75).epsilon(0.02));
+    CHECK(fit->model.share == 8);
+    CHECK(fit->model.reread == approx(3).epsilon(0.05));
+    CHECK(fit->model.memory == approx(0.75).epsilon(0.02));
     CHECK(fit->error_held_out < 0.01);
 }
 
 TEST_CASE("attention has laws by heads where held out rows are nearer with them") {
-    const KernelLaw of_many{9e-6, 2e-9, 0.8, 1, 0.75, 2};
-    KernelLaw of_one = of_many;
+    const KernelModel of_many{9e-6, 2e-9, 0.8, 1, 0.75, 2};
+    KernelModel of_one = of_many;
     of_one.fixed_s = 3e-6;
     of_one.memory = 0.4;
-    const auto fit_to = [&](const KernelLaw& one, std::initializer_list<double> numbers) {
+    const auto fit_to = [&](const KernelModel& one, std::initializer_list<double> numbers) {
         std::vector<TimedKernel> kernels;
         for (double b = 1; b <= 512; b *= 2) {
             for (double s = 64; s <= 16384; s *= 4) {
@@ -161,26 +161,26 @@ TEST_CASE("attention has laws by heads where held out rows are nearer with them"
     REQUIRE(apart);
     REQUIRE(apart->bands.size() == 1);
     CHECK(apart->bands.front().most == 1);
-    CHECK(apart->bands.front().sized.law.memory == approx(0.4).epsilon(0.02));
-    CHECK(apart->bands.front().sized.law.fixed_s == approx(3e-6).epsilon(0.05));
-    CHECK(apart->law.memory == approx(0.75).epsilon(0.02));
+    CHECK(apart->bands.front().sized.model.memory == approx(0.4).epsilon(0.02));
+    CHECK(apart->bands.front().sized.model.fixed_s == approx(3e-6).epsilon(0.05));
+    CHECK(apart->model.memory == approx(0.75).epsilon(0.02));
     CHECK(apart->error_held_out < 0.01);
     CHECK(apart->rows == 200);
     const KernelPoint one = decode_point(8, 1024, 1);
     CHECK(seconds_of(*apart, one) == approx(seconds_of(of_one, one)).epsilon(0.02));
-    CHECK(law_for(*apart, one).most == 1);
+    CHECK(model_for(*apart, one).most == 1);
     const KernelPoint more = decode_point(8, 1024, 16);
     CHECK(seconds_of(*apart, more) == approx(seconds_of(of_many, more)).epsilon(0.02));
-    CHECK(law_for(*apart, more).least == 2);
+    CHECK(model_for(*apart, more).least == 2);
     // in a matmul without token dimension the rows are heads
     KernelPoint unsaid = more;
     unsaid.heads = 0;
-    CHECK(law_for(*apart, unsaid).least == 2);
+    CHECK(model_for(*apart, unsaid).least == 2);
 }
 
 TEST_CASE("attention has laws by the size of heads where held out rows are nearer with them") {
-    const KernelLaw of_usual{9e-6, 2e-9, 0.8, 1, 0.75, 2};
-    KernelLaw of_wide = of_usual;
+    const KernelModel of_usual{9e-6, 2e-9, 0.8, 1, 0.75, 2};
+    KernelModel of_wide = of_usual;
     of_wide.memory = 0.2;
     const auto point_of = [](double b, double s, double size) {
         KernelPoint point = decode_point(b, s, 4);
@@ -204,16 +204,16 @@ TEST_CASE("attention has laws by the size of heads where held out rows are neare
     REQUIRE(fit->bands.size() == 2);  // there are too few of 192, which count with the wider ones
     CHECK(fit->bands[0].most == 64);
     CHECK(fit->bands[1].most == 128);
-    CHECK(fit->bands[1].sized.law.memory == approx(0.75).epsilon(0.02));
-    CHECK(fit->law.memory == approx(0.2).epsilon(0.02));
+    CHECK(fit->bands[1].sized.model.memory == approx(0.75).epsilon(0.02));
+    CHECK(fit->model.memory == approx(0.2).epsilon(0.02));
     CHECK(fit->error_held_out < 0.01);
-    CHECK(law_for(*fit, point_of(8, 1024, 80)).least == 65);
-    CHECK(law_for(*fit, point_of(8, 1024, 512)).least == 129);
+    CHECK(model_for(*fit, point_of(8, 1024, 80)).least == 65);
+    CHECK(model_for(*fit, point_of(8, 1024, 512)).least == 129);
 }
 
 TEST_CASE("attention behind windows is worked off by all of the cache") {
     // the window has 128 keys of caches with up to 65,536, and each key of the cache takes 2 ns
-    const KernelLaw law{9e-6, 2e-9, 0.8, 1, 0.75, 1};
+    const KernelModel model{9e-6, 2e-9, 0.8, 1, 0.75, 1};
     std::vector<TimedKernel> kernels;
     for (double b = 1; b <= 512; b *= 2) {
         for (double c = 256; c <= 65536; c *= 4) {
@@ -221,14 +221,14 @@ TEST_CASE("attention behind windows is worked off by all of the cache") {
             point.cache = c;
             KernelPoint longer = point;
             longer.depth = c;
-            kernels.push_back({point, seconds_of(law, longer)});
+            kernels.push_back({point, seconds_of(model, longer)});
         }
     }
     const auto fit = fit_kernels(kernels);
     REQUIRE(fit);
     CHECK(fit->whole);
     CHECK(fit->error_held_out < 0.01);
-    CHECK(fit->law.ramp_s == approx(2e-9).epsilon(0.02));
+    CHECK(fit->model.ramp_s == approx(2e-9).epsilon(0.02));
     for (const TimedKernel& kernel : kernels) CHECK(error_of(*fit, kernel) < 0.02);
     // without a known cache the depth is that of the keys
     CHECK(point_for(*fit, decode_point(1, 128, 4)).depth == 128);
@@ -238,11 +238,11 @@ TEST_CASE("attention behind windows is worked off by all of the cache") {
 }
 
 TEST_CASE("products have laws by rows where held out rows are nearer with them") {
-    const KernelLaw of_tiles{9e-6, 2e-9, 0.7, 1, 0.75, 2};
-    KernelLaw of_vectors = of_tiles;  // a kernel without tiles: it starts sooner, and adds in parallel
+    const KernelModel of_tiles{9e-6, 2e-9, 0.7, 1, 0.75, 2};
+    KernelModel of_vectors = of_tiles;  // a kernel without tiles: it starts sooner, and adds in parallel
     of_vectors.fixed_s = 3e-6;
     of_vectors.ramp_s = 0;
-    const KernelLaw quantising{2e-6, 0, 1, 1, 0.5};
+    const KernelModel quantising{2e-6, 0, 1, 1, 0.5};
     const auto timed = [&](double most_of_vectors, bool quantised) {
         std::vector<TimedKernel> kernels;
         for (double m = 1; m <= 4096; m *= 2) {
@@ -266,22 +266,22 @@ TEST_CASE("products have laws by rows where held out rows are nearer with them")
     CHECK(apart->by == BandsBy::m);
     REQUIRE(apart->bands.size() == 4);
     CHECK(apart->bands[1].most == 8);
-    CHECK(apart->bands[1].sized.law.fixed_s == approx(3e-6).epsilon(0.02));
-    CHECK(apart->bands[1].sized.law.ramp_s < 0.05e-9);
-    CHECK(apart->bands[2].sized.law.fixed_s == approx(9e-6).epsilon(0.02));
-    CHECK(apart->law.math == approx(0.7).epsilon(0.02));
+    CHECK(apart->bands[1].sized.model.fixed_s == approx(3e-6).epsilon(0.02));
+    CHECK(apart->bands[1].sized.model.ramp_s < 0.05e-9);
+    CHECK(apart->bands[2].sized.model.fixed_s == approx(9e-6).epsilon(0.02));
+    CHECK(apart->model.math == approx(0.7).epsilon(0.02));
     CHECK(apart->error_held_out < 0.01);
     CHECK(apart->rows == 13 * 7 * 3);
-    const auto rows_of_law = [&](double m) {
-        const AppliedLaw used = law_for(*apart, product_point(m, 1024, 1024, 0));
+    const auto rows_of_model = [&](double m) {
+        const AppliedModel used = model_for(*apart, product_point(m, 1024, 1024, 0));
         return std::pair(used.least, used.most);
     };
-    CHECK(rows_of_law(1) == std::pair(1.0, 1.0));
-    CHECK(rows_of_law(8) == std::pair(2.0, 8.0));
-    CHECK(rows_of_law(9) == std::pair(9.0, 64.0));
-    CHECK(rows_of_law(513) == std::pair(513.0, AppliedLaw::unlimited));
+    CHECK(rows_of_model(1) == std::pair(1.0, 1.0));
+    CHECK(rows_of_model(8) == std::pair(2.0, 8.0));
+    CHECK(rows_of_model(9) == std::pair(9.0, 64.0));
+    CHECK(rows_of_model(513) == std::pair(513.0, AppliedModel::unlimited));
     // several matmuls in one kernel, so that there is no single size
-    CHECK(rows_of_law(0) == std::pair(0.0, AppliedLaw::unlimited));
+    CHECK(rows_of_model(0) == std::pair(0.0, AppliedModel::unlimited));
 
     std::vector<TimedKernel> quantised = timed(8, true);
     const auto behind = fit_kernels(quantised);
@@ -293,26 +293,26 @@ TEST_CASE("products have laws by rows where held out rows are nearer with them")
 }
 
 TEST_CASE("a fit finds that waves are hidden behind the memory") {
-    KernelLaw law{5e-6, 0, 0.8, 1, 0.75, 4};
-    law.tiled = true;
-    law.wave_s = 6e-6;
-    law.hidden = true;
+    KernelModel model{5e-6, 0, 0.8, 1, 0.75, 4};
+    model.tiled = true;
+    model.wave_s = 6e-6;
+    model.hidden = true;
     std::vector<TimedKernel> kernels;
     for (double b = 16; b <= 16384; b *= 2) {
         for (double s = 4; s <= 4096; s *= 2) {
             const KernelPoint point = decode_point(b, s, 8);
-            kernels.push_back({point, seconds_of(law, point)});
+            kernels.push_back({point, seconds_of(model, point)});
         }
     }
     // 164 waves of 6 us, although the 4 keys are read in 134 us; with 256 keys, the 2.9 ms of reads dominate
-    CHECK(seconds_of(law, decode_point(16384, 4, 8)) == approx(5e-6 + 164 * 6e-6).epsilon(0.01));
-    CHECK(seconds_of(law, decode_point(16384, 256, 8)) ==
+    CHECK(seconds_of(model, decode_point(16384, 4, 8)) == approx(5e-6 + 164 * 6e-6).epsilon(0.01));
+    CHECK(seconds_of(model, decode_point(16384, 256, 8)) ==
           approx(5e-6 + 16384.0 * (256 + 8) * 512 / 0.75e12).epsilon(0.02));
     const auto fit = fit_kernels(kernels);
     REQUIRE(fit);
-    CHECK(fit->law.hidden);
-    CHECK(fit->law.wave_s == approx(6e-6).epsilon(0.02));
-    CHECK(fit->law.memory == approx(0.75).epsilon(0.02));
+    CHECK(fit->model.hidden);
+    CHECK(fit->model.wave_s == approx(6e-6).epsilon(0.02));
+    CHECK(fit->model.memory == approx(0.75).epsilon(0.02));
     CHECK(fit->error_held_out < 0.01);
 }
 
@@ -327,8 +327,8 @@ TEST_CASE("what fits a cache may be as fast as a cache is") {
     const auto fit = fit_kernels(kernels);
     REQUIRE(fit);
     CHECK(fit->left_out == 0);
-    CHECK(fit->law.cache == approx(6).epsilon(0.1));
-    CHECK(fit->law.memory == approx(0.8).epsilon(0.02));
+    CHECK(fit->model.cache == approx(6).epsilon(0.1));
+    CHECK(fit->model.memory == approx(0.8).epsilon(0.02));
     // for data that does not fit into any cache, this is invalid
     for (TimedKernel& kernel : kernels) kernel.point.fill += 2;
     CHECK(fit_kernels(kernels)->left_out > 5);
@@ -336,7 +336,7 @@ TEST_CASE("what fits a cache may be as fast as a cache is") {
 
 TEST_CASE("kernels without products have factors by rows and columns") {
     // a library that takes 1.5 times as long for 4096 and more columns, with any number of rows
-    const KernelLaw law{3e-6, 0, 1, 1, 0.75};
+    const KernelModel model{3e-6, 0, 1, 1, 0.75};
     std::vector<TimedKernel> rows;
     for (double r = 1; r <= 16384; r *= 2) {
         for (double c = 64; c <= 65536; c *= 2) {
@@ -344,7 +344,7 @@ TEST_CASE("kernels without products have factors by rows and columns") {
             point.rows = r;
             point.columns = c;
             point.cores = 100;
-            rows.push_back({point, seconds_of(law, point) * (c < 4096 ? 1 : 1.5)});
+            rows.push_back({point, seconds_of(model, point) * (c < 4096 ? 1 : 1.5)});
         }
     }
     const auto fit = fit_kernels(rows);
@@ -360,51 +360,51 @@ TEST_CASE("kernels without products have factors by rows and columns") {
 }
 
 TEST_CASE("a fit finds what rows cost, and keeps to tiles by rows") {
-    KernelLaw law{3e-6, 0, 1, 1, 0.75, 1};
-    law.row_s = 0.5e-6;
+    KernelModel model{3e-6, 0, 1, 1, 0.75, 1};
+    model.row_s = 0.5e-6;
     std::vector<TimedKernel> rows;
     for (double r = 1; r <= 16384; r *= 2) {
         for (double c = 64; c <= 16384; c *= 4) {
             KernelPoint point{0, 0, 4 * r * c / 1e12, 0, 0};
             point.rows = r;
             point.cores = 100;
-            rows.push_back({point, seconds_of(law, point)});
+            rows.push_back({point, seconds_of(model, point)});
         }
     }
     const auto fit = fit_kernels(rows);
     REQUIRE(fit);
-    CHECK(fit->law.row_s == approx(0.5e-6).epsilon(0.01));
-    CHECK(fit->law.memory == approx(0.75).epsilon(0.01));
+    CHECK(fit->model.row_s == approx(0.5e-6).epsilon(0.01));
+    CHECK(fit->model.memory == approx(0.75).epsilon(0.01));
     CHECK(fit->error_held_out < 0.01);
-    law = {3e-6, 0, 0.8, 1, 0.75, 2};
-    law.tiled = true;
-    law.by_rows = true;
+    model = {3e-6, 0, 0.8, 1, 0.75, 2};
+    model.tiled = true;
+    model.by_rows = true;
     std::vector<TimedKernel> products;
     for (double m = 1; m <= 8192; m *= 2) {
         for (double n = 32; n <= 8192; n *= 4) {
             for (double k = 128; k <= 32768; k *= 4) {
                 const KernelPoint point = product_point(m, n, k, 100);
-                products.push_back({point, seconds_of(law, point)});
+                products.push_back({point, seconds_of(model, point)});
             }
         }
     }
     const auto by_rows = fit_kernels(products);
     REQUIRE(by_rows);
-    CHECK(by_rows->law.by_rows);
-    CHECK(by_rows->law.math == approx(0.8).epsilon(0.01));
+    CHECK(by_rows->model.by_rows);
+    CHECK(by_rows->model.math == approx(0.8).epsilon(0.01));
     CHECK(by_rows->error_held_out < 0.01);
 }
 
 TEST_CASE("the time of kernels before is not the law's") {
-    const KernelLaw law{3e-6, 2e-9, 0.9, 1, 0.7, 2};
-    std::vector<TimedKernel> kernels = made_by(law);
+    const KernelModel model{3e-6, 2e-9, 0.9, 1, 0.7, 2};
+    std::vector<TimedKernel> kernels = made_by(model);
     for (TimedKernel& kernel : kernels) {
         kernel.known_s = 5e-6;
         kernel.time_s += 5e-6;
     }
     const auto fit = fit_kernels(kernels);
     REQUIRE(fit);
-    CHECK(fit->law.fixed_s == approx(3e-6).epsilon(0.05));
+    CHECK(fit->model.fixed_s == approx(3e-6).epsilon(0.05));
     CHECK(fit->error_fitted < 0.005);
 }
 
@@ -424,17 +424,17 @@ TEST_CASE("rows of one shape are held out too") {
 }
 
 TEST_CASE("a time may be that of several kernels of one law") {
-    const KernelLaw law{3e-6, 2e-9, 0.9, 1, 0.7, 2};
-    std::vector<TimedKernel> kernels = made_by(law);
+    const KernelModel model{3e-6, 2e-9, 0.9, 1, 0.7, 2};
+    std::vector<TimedKernel> kernels = made_by(model);
     for (std::size_t i = 1; i < kernels.size(); i += 2) {
         TimedKernel& kernel = kernels[i];
         kernel.more.push_back(kernels[i - 1].point);
-        kernel.time_s += seconds_of(law, kernel.more.front());
+        kernel.time_s += seconds_of(model, kernel.more.front());
     }
     const auto fit = fit_kernels(kernels);
     REQUIRE(fit);
-    CHECK(fit->law.fixed_s == approx(3e-6).epsilon(0.05));
-    CHECK(fit->law.memory == approx(0.7).epsilon(0.02));
+    CHECK(fit->model.fixed_s == approx(3e-6).epsilon(0.05));
+    CHECK(fit->model.memory == approx(0.7).epsilon(0.02));
     CHECK(fit->error_fitted < 0.005);
     // without the kernels in the same time, the measurements result in another model
     for (TimedKernel& kernel : kernels) kernel.more.clear();
@@ -452,18 +452,18 @@ TEST_CASE("noise stays noise, in any order, and a fraction of math that nothing 
     }
     const auto fit = fit_kernels(kernels);
     REQUIRE(fit);
-    CHECK(fit->law.memory == approx(0.8).epsilon(0.02));
-    CHECK(fit->law.fixed_s == approx(2e-6).epsilon(0.1));
-    CHECK(fit->law.math > 0.8);
+    CHECK(fit->model.memory == approx(0.8).epsilon(0.02));
+    CHECK(fit->model.fixed_s == approx(2e-6).epsilon(0.1));
+    CHECK(fit->model.math > 0.8);
     CHECK(fit->error_held_out < 0.03);
     CHECK(fit->error_held_out >= fit->error_fitted * 0.9);
     std::reverse(kernels.begin(), kernels.end());
-    CHECK(fit_kernels(kernels)->law == fit->law);
+    CHECK(fit_kernels(kernels)->model == fit->model);
 }
 
 TEST_CASE("rows that cannot be right are left out, and wild ones do not bend the law") {
-    const KernelLaw law{3e-6, 0, 0.9, 1, 0.7, 2};
-    std::vector<TimedKernel> kernels = made_by(law);
+    const KernelModel model{3e-6, 0, 0.9, 1, 0.7, 2};
+    std::vector<TimedKernel> kernels = made_by(model);
     kernels[3].time_s *= 1e6;    // microseconds instead of seconds
     kernels[20].time_s /= 1000;  // faster than any bound
     kernels[10].time_s *= 4;     // a disturbed run
@@ -474,8 +474,8 @@ TEST_CASE("rows that cannot be right are left out, and wild ones do not bend the
     REQUIRE(fit);
     CHECK(fit->left_out == 4);
     CHECK(fit->rows == 37);
-    CHECK(fit->law.math == approx(0.9).epsilon(0.03));
-    CHECK(fit->law.memory == approx(0.7).epsilon(0.03));
+    CHECK(fit->model.math == approx(0.9).epsilon(0.03));
+    CHECK(fit->model.memory == approx(0.7).epsilon(0.03));
 }
 
 TEST_CASE("the same kernel timed again is not what an error held out is measured by") {
@@ -500,7 +500,7 @@ TEST_CASE("too few kernels make no law") {
 }
 
 TEST_CASE("factors by size are taken where held out rows are nearer with them") {
-    const KernelLaw law{3e-6, 0, 0.8, 1, 0.75, 2};
+    const KernelModel model{3e-6, 0, 0.8, 1, 0.75, 2};
     const auto fitted = [&](double narrow) {
         std::vector<TimedKernel> kernels;
         for (double m = 1; m <= 4096; m *= 2) {
@@ -508,7 +508,7 @@ TEST_CASE("factors by size are taken where held out rows are nearer with them") 
                 for (double k = 128; k <= 8192; k *= 2) {
                     const KernelPoint point = product_point(m, n, k, 0);
                     // kernels with few rows are slower, which no term of the model describes
-                    kernels.push_back({point, seconds_of(law, point) * (m <= 16 && n >= 1024 ? narrow : 1)});
+                    kernels.push_back({point, seconds_of(model, point) * (m <= 16 && n >= 1024 ? narrow : 1)});
                 }
             }
         }
@@ -524,5 +524,5 @@ TEST_CASE("factors by size are taken where held out rows are nearer with them") 
     CHECK(stepped->error_held_out < 0.05);
     CHECK(stepped->error_fitted < 0.05);
     const KernelPoint point = product_point(4, 4096, 4096, 0);
-    CHECK(seconds_of(*stepped, point) == approx(1.3 * seconds_of(law, point)).epsilon(0.05));
+    CHECK(seconds_of(*stepped, point) == approx(1.3 * seconds_of(model, point)).epsilon(0.05));
 }

@@ -1,6 +1,6 @@
 #include "base/approx_test.hpp"
 #include "calibrate/calibration.hpp"
-#include "calibrate/kernel/fit_kernel_laws.hpp"
+#include "calibrate/kernel/fit_kernel_models.hpp"
 #include "calibrate/kernel/fit_kernels.hpp"
 
 #include <doctest/doctest.h>
@@ -23,7 +23,7 @@ KernelPoint matmul_point(double m, double n, double k) {
 /// The logarithm of a library's deviation by size: oscillations with a period of about seven doublings.
 double choice(double n, double k) { return 0.4 * std::sin(0.9 * std::log2(n)) * std::sin(0.9 * std::log2(k)); }
 
-const KernelLaw smooth_law{2e-6, 0, 0.8, 1, 0.8, 2};
+const KernelModel smooth_model{2e-6, 0, 0.8, 1, 0.8, 2};
 
 /// Matmuls with every m and every `each`th of 11 n and 11 k, by that model, slower by a factor of `slower` and with the
 /// logarithm of `quirk`.
@@ -36,7 +36,7 @@ std::vector<TimedKernel> timed_products(std::size_t each, double slower, Quirk&&
             if (i++ % each != 0) continue;
             for (double m = 1; m <= 256; m *= 16) {
                 const KernelPoint point = matmul_point(m, n, k);
-                kernels.push_back({point, seconds_of(smooth_law, point) * slower * std::exp(quirk(n, k))});
+                kernels.push_back({point, seconds_of(smooth_model, point) * slower * std::exp(quirk(n, k))});
             }
         }
     }
@@ -99,7 +99,7 @@ TEST_CASE("few rows have the laws of a relative that chooses alike, with what th
     const auto like = fit_like(*relative, few);
     REQUIRE(like);
     CHECK(like->rows == 54);
-    CHECK(like->law == relative->fit.law);
+    CHECK(like->model == relative->fit.model);
     CHECK(like->error_held_out < 0.8 * own->error_held_out);
     // shapes that are not among the few measurements
     double by_own = 0;
@@ -124,11 +124,11 @@ TEST_CASE("a shape that is held out is so among the relative's rows as well") {
     TimedKernels all;
     for (const TimedKernel& kernel : kernels) all.push_back(&kernel);
     FoldedFit relative;
-    relative.fit.law = smooth_law;
+    relative.fit.model = smooth_model;
     relative.folds = folds_of(all);
     for (std::size_t held = 0; held < kernel_folds; ++held) {
         KernelFit& without = relative.without[held];
-        without.law = smooth_law;
+        without.model = smooth_model;
         without.factors.doublings = fine;
         without.factors.powers = {{{0, 8}, {6, 16}, {6, 16}, {0, 0}}};
         for (int m = 0; m <= 8; ++m) {
@@ -158,7 +158,7 @@ TEST_CASE("laws of few rows are a relative's where that is nearer, and say whose
     // equally few measurements of a library that chooses differently
     add("a", "three 1.0", timed_products(7, 1.2, [](double n, double k) { return -choice(n, k); }));
     add("b", "one 1.0", timed_products(7, 1.2, choice));  // not a machine of the catalogue
-    KernelLawsFit fit = fit_kernel_laws(samples);
+    KernelModelsFit fit = fit_kernel_models(samples);
     REQUIRE(fit.calibrations.size() == 2);
     const auto& kernels = fit.calibrations.front().kernels;
     REQUIRE(kernels.size() == 3);
@@ -166,7 +166,7 @@ TEST_CASE("laws of few rows are a relative's where that is nearer, and say whose
     CHECK(kernels[1].key.software == "three 1.0");
     CHECK(kernels[1].like.empty());
     CHECK(kernels[2].like == "one 1.0");
-    CHECK(kernels[2].fit.law == kernels[0].fit.law);
+    CHECK(kernels[2].fit.model == kernels[0].fit.model);
     CHECK(kernels[2].fit.factors != kernels[0].fit.factors);
     CHECK(fit.calibrations.back().kernels.front().like.empty());
     // the file preserves it

@@ -19,7 +19,7 @@ namespace roofline::core {
 /// that the number of rows determines.
 ///
 /// A parameter with its default value has no effect.
-struct KernelLaw {
+struct KernelModel {
     double fixed_s = 0;  ///< time of a kernel without work: its launch, its first and last memory access
     /// Per element of the depth: the elements of one result are added sequentially, regardless of the number of units.
     double ramp_s = 0;
@@ -45,7 +45,7 @@ struct KernelLaw {
     /// Rate of these repeated reads over that of main memory; above 1 because caches hold the data.
     double reread = 1;
 
-    bool operator==(const KernelLaw&) const = default;
+    bool operator==(const KernelModel&) const = default;
 };
 
 /// Upper limit of a cache's rate over that of main memory in fits.
@@ -88,15 +88,15 @@ enum class ConstantKind {
 struct KernelConstant {
     std::string_view key;  ///< in files
     ConstantKind kind;
-    std::variant<double KernelLaw::*, bool KernelLaw::*> member;
-    bool (*used)(const KernelLaw&);  ///< whether a model with these terms has the parameter
+    std::variant<double KernelModel::*, bool KernelModel::*> member;
+    bool (*used)(const KernelModel&);  ///< whether a model with these terms has the parameter
     KernelSlope slope = no_slope;
     std::string_view name{};  ///< in the output of `roofline fit`; "": omitted
     double most = 64;         ///< upper limit of a multiple in least squares
 
     /// Only for parameters that are not flags.
-    [[nodiscard]] double& of(KernelLaw& law) const { return law.**std::get_if<0>(&member); }
-    [[nodiscard]] double of(const KernelLaw& law) const { return law.**std::get_if<0>(&member); }
+    [[nodiscard]] double& of(KernelModel& model) const { return model.**std::get_if<0>(&member); }
+    [[nodiscard]] double of(const KernelModel& model) const { return model.**std::get_if<0>(&member); }
     /// Units of the file per unit of the model.
     [[nodiscard]] double per_unit() const {
         return kind == ConstantKind::us ? 1e6 : kind == ConstantKind::ns ? 1e9 : kind == ConstantKind::GBps ? 1e-9 : 1;
@@ -106,31 +106,31 @@ struct KernelConstant {
 /// In the order of files.
 inline constexpr auto kernel_constants = [] {
     using enum ConstantKind;
-    using Law = KernelLaw;
-    constexpr auto always = [](const Law&) { return true; };
-    constexpr auto warm = [](const Law& law) { return law.warm > 0; };
-    constexpr auto shared = [](const Law& law) { return law.share > 0; };
-    constexpr auto tiled = [](const Law& law) { return law.tiled; };
+    using Parameters = KernelModel;
+    constexpr auto always = [](const Parameters&) { return true; };
+    constexpr auto warm = [](const Parameters& model) { return model.warm > 0; };
+    constexpr auto shared = [](const Parameters& model) { return model.share > 0; };
+    constexpr auto tiled = [](const Parameters& model) { return model.tiled; };
     return std::to_array<KernelConstant>({
-        {"fixed_us", us, &Law::fixed_s, always, fixed_slope, "fixed_s"},
-        {"ramp_ns", ns, &Law::ramp_s, always, ramp_slope, "ramp_s"},
-        {"row_us", us, &Law::row_s, always, row_slope},
-        {"math", fraction, &Law::math, always, math_slope, "math"},
-        {"vector", fraction, &Law::vector, always, vector_slope, "vector"},
-        {"memory", fraction, &Law::memory, always, read_slope, "memory"},
-        {"write", fraction, &Law::write, always, write_slope},
-        {"warm", number, &Law::warm, always},
-        {"cache", multiple, &Law::cache, warm, cache_slope, "", fastest_cache},
-        {"share", multiple, &Law::share, always},
-        {"reread", multiple, &Law::reread, shared, reread_slope},
-        {"tiles", flag, &Law::tiled, always},
-        {"by_rows", flag, &Law::by_rows, tiled},
-        {"split_us", us, &Law::split_s, tiled, split_slope},
-        {"wave_us", us, &Law::wave_s, tiled, wave_slope},
-        {"waves_hidden", flag, &Law::hidden, tiled},
-        {"partial", multiple, &Law::partial, tiled, partial_slope},
-        {"core_GBps", GBps, &Law::core_Bps, tiled},
-        {"p", exponent, &Law::p, always, no_slope, "p"},
+        {"fixed_us", us, &Parameters::fixed_s, always, fixed_slope, "fixed_s"},
+        {"ramp_ns", ns, &Parameters::ramp_s, always, ramp_slope, "ramp_s"},
+        {"row_us", us, &Parameters::row_s, always, row_slope},
+        {"math", fraction, &Parameters::math, always, math_slope, "math"},
+        {"vector", fraction, &Parameters::vector, always, vector_slope, "vector"},
+        {"memory", fraction, &Parameters::memory, always, read_slope, "memory"},
+        {"write", fraction, &Parameters::write, always, write_slope},
+        {"warm", number, &Parameters::warm, always},
+        {"cache", multiple, &Parameters::cache, warm, cache_slope, "", fastest_cache},
+        {"share", multiple, &Parameters::share, always},
+        {"reread", multiple, &Parameters::reread, shared, reread_slope},
+        {"tiles", flag, &Parameters::tiled, always},
+        {"by_rows", flag, &Parameters::by_rows, tiled},
+        {"split_us", us, &Parameters::split_s, tiled, split_slope},
+        {"wave_us", us, &Parameters::wave_s, tiled, wave_slope},
+        {"waves_hidden", flag, &Parameters::hidden, tiled},
+        {"partial", multiple, &Parameters::partial, tiled, partial_slope},
+        {"core_GBps", GBps, &Parameters::core_Bps, tiled},
+        {"p", exponent, &Parameters::p, always, no_slope, "p"},
     });
 }();
 

@@ -84,21 +84,21 @@ KernelPoint point_for(const KernelFit& fit, KernelPoint point) {
     if (fit.whole && point.cache > 0) point.depth = point.cache;
     const double deepest = fit.ranges[depth_size].most;
     if (!(deepest > 0 && point.depth > deepest && point.batch > 0)) return point;
-    const KernelLaw& law = law_for(fit, point).law;
-    if (!law.tiled || law.by_rows) return point;
+    const KernelModel& model = model_for(fit, point).model;
+    if (!model.tiled || model.by_rows) return point;
     const KernelPoint cut = in_parts(point, deepest);
-    return seconds_of(law, cut) < seconds_of(law, point) ? cut : point;
+    return seconds_of(model, cut) < seconds_of(model, point) ? cut : point;
 }
 
-AppliedLaw law_for(const KernelFit& fit, const KernelPoint& point) {
+AppliedModel model_for(const KernelFit& fit, const KernelPoint& point) {
     const double size = band_size(fit.by, point);
-    if (fit.bands.empty() || !(size > 0)) return {fit.law, fit.factors};
+    if (fit.bands.empty() || !(size > 0)) return {fit.model, fit.factors};
     double least = 1;
-    for (const BandLaw& band : fit.bands) {
-        if (size <= band.most) return {band.sized.law, band.sized.factors, least, band.most};
+    for (const BandModel& band : fit.bands) {
+        if (size <= band.most) return {band.sized.model, band.sized.factors, least, band.most};
         least = band.most + 1;
     }
-    return {fit.law, fit.factors, least};
+    return {fit.model, fit.factors, least};
 }
 
 double blend_end(BandsBy by, double most, double next_most) {
@@ -106,36 +106,36 @@ double blend_end(BandsBy by, double most, double next_most) {
     return std::min(width * most, next_most);
 }
 
-std::optional<BlendedLaw> blended_law(const KernelFit& fit, const KernelPoint& point) {
+std::optional<BlendedModel> blended_model(const KernelFit& fit, const KernelPoint& point) {
     if (fit.bands.empty()) return std::nullopt;
     const double size = band_size(fit.by, point);
     double least = 1;
     for (std::size_t i = 0; i < fit.bands.size(); ++i) {
-        const BandLaw& band = fit.bands[i];
+        const BandModel& band = fit.bands[i];
         if (size <= band.most) return std::nullopt;
-        const double next = i + 1 < fit.bands.size() ? fit.bands[i + 1].most : AppliedLaw::unlimited;
+        const double next = i + 1 < fit.bands.size() ? fit.bands[i + 1].most : AppliedModel::unlimited;
         const double end = blend_end(fit.by, band.most, next);
         if (size < end) {
             const double share = std::log(end / size) / std::log(end / band.most);
-            return BlendedLaw{{band.sized.law, band.sized.factors, least, band.most}, share};
+            return BlendedModel{{band.sized.model, band.sized.factors, least, band.most}, share};
         }
         least = band.most + 1;
     }
     return std::nullopt;
 }
 
-double seconds_of(const AppliedLaw& used, const KernelPoint& point) {
-    const double seconds = seconds_of(used.law, point);
+double seconds_of(const AppliedModel& used, const KernelPoint& point) {
+    const double seconds = seconds_of(used.model, point);
     if (used.factors.logs.empty()) return seconds;
-    return std::max(seconds * factor_of(used.factors, point), std::min(seconds, bound_of(used.law, point)));
+    return std::max(seconds * factor_of(used.factors, point), std::min(seconds, bound_of(used.model, point)));
 }
 
 namespace {
 
 double seconds_within(const KernelFit& fit, const KernelPoint& point) {
     const KernelPoint taken = point_for(fit, point);
-    const double seconds = seconds_of(law_for(fit, taken), taken);
-    const auto fading = blended_law(fit, taken);
+    const double seconds = seconds_of(model_for(fit, taken), taken);
+    const auto fading = blended_model(fit, taken);
     if (!fading || !(seconds > 0)) return seconds;
     return seconds * std::pow(seconds_of(fading->used, taken) / seconds, fading->share);
 }
@@ -145,9 +145,9 @@ double seconds_within(const KernelFit& fit, const KernelPoint& point) {
 double seconds_of(const KernelFit& fit, const KernelPoint& point) {
     const double seconds = seconds_within(fit, point);
     const double deepest = fit.ranges[depth_size].most;
-    const KernelLaw& law = law_for(fit, point).law;
+    const KernelModel& model = model_for(fit, point).model;
     const bool of_vector = (point.m == 1 || point.n == 1) && point.batch == 1;
-    if (!(of_vector && deepest > 0 && point.depth > deepest) || !law.tiled || law.by_rows) return seconds;
+    if (!(of_vector && deepest > 0 && point.depth > deepest) || !model.tiled || model.by_rows) return seconds;
     // Matrix-vector products use kernels without tiles, whose time is that of their reads. Beyond the largest measured
     // depth the time therefore grows with the bound, while in tiles of 64 columns 63 would be computed in vain.
     KernelPoint measured = point;
@@ -157,7 +157,7 @@ double seconds_of(const KernelFit& fit, const KernelPoint& point) {
                                        &KernelPoint::other_s, &KernelPoint::fill})
         measured.*part *= share;
     measured.write_s = std::min(measured.write_s, measured.memory_s);
-    const double more_s = std::max(bound_of(point) - bound_of(measured), 0.0) / law.memory;
+    const double more_s = std::max(bound_of(point) - bound_of(measured), 0.0) / model.memory;
     return std::max(std::min(seconds, seconds_within(fit, measured) + more_s), std::min(seconds, bound_of(point)));
 }
 
@@ -208,15 +208,15 @@ std::vector<SizedDeviation> deviations_from(const KernelFit& fit, const TimedKer
     return deviations;
 }
 
-KernelLaw rounded(KernelLaw law) {
+KernelModel rounded(KernelModel model) {
     for (const KernelConstant& each : kernel_constants) {
         if (each.kind == ConstantKind::flag) continue;
-        double& value = each.of(law);
+        double& value = each.of(model);
         // a time that cannot be measured is 0
         const double least = each.kind == ConstantKind::us ? 1e-10 : each.kind == ConstantKind::ns ? 1e-15 : 0;
         value = value < least ? 0 : four_digits(value * each.per_unit()) / each.per_unit();
     }
-    return law;
+    return model;
 }
 
 }  // namespace roofline::core

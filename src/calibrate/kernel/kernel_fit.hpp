@@ -15,11 +15,11 @@
 namespace roofline::core {
 
 /// A model with shape corrections.
-struct SizedLaw {
-    KernelLaw law;          ///< rounded to four digits, as calibration_text() writes it
+struct SizedModel {
+    KernelModel model;      ///< rounded to four digits, as calibration_text() writes it
     SizeFactors factors{};  ///< empty if they do not reduce the held-out error
 
-    bool operator==(const SizedLaw&) const = default;
+    bool operator==(const SizedModel&) const = default;
 };
 
 /// The quantity by which the models of one class may differ. Libraries use different kernels for a single row, for as
@@ -37,11 +37,11 @@ inline constexpr std::array<BandsBy, 3> all_bands{BandsBy::heads, BandsBy::n, Ba
 /// Returns the size of a kernel by which bands differ; 0 if it is unknown.
 [[nodiscard]] double band_size(BandsBy by, const KernelPoint& point);
 /// A model for sizes up to `most`.
-struct BandLaw {
+struct BandModel {
     double most = 0;
-    SizedLaw sized;
+    SizedModel sized;
 
-    bool operator==(const BandLaw&) const = default;
+    bool operator==(const BandModel&) const = default;
 };
 
 /// Range of a size among the kernels that a model was fitted to; 0 if it is unknown.
@@ -53,13 +53,13 @@ struct SizeRange {
 };
 
 struct KernelFit {
-    KernelLaw law;                     ///< for all kernels outside of the bands
-    std::optional<KernelLaw> first{};  ///< of kernels that precede the others in the same measured times
+    KernelModel model;                   ///< for all kernels outside of the bands
+    std::optional<KernelModel> first{};  ///< of kernels that precede the others in the same measured times
     SizeFactors factors{};
     BandsBy by = BandsBy::heads;
     /// Windowed attention processes the whole KV cache: its depth is the length of the cache.
     bool whole = false;
-    std::vector<BandLaw> bands{};  ///< ascending; empty if they do not reduce the held-out error
+    std::vector<BandModel> bands{};  ///< ascending; empty if they do not reduce the held-out error
     std::int64_t rows = 0;
     /// Measurements that must be wrong: faster than half their bound, or off by a factor of 30 from the model of
     /// the others.
@@ -88,15 +88,15 @@ void widen_range(SizeRange& range, const SizeRange& other);
 [[nodiscard]] KernelPoint point_for(const KernelFit& fit, KernelPoint point);
 
 /// The model and the shape corrections that apply to a kernel's heads, columns or rows.
-struct AppliedLaw {
-    const KernelLaw& law;
+struct AppliedModel {
+    const KernelModel& model;
     const SizeFactors& factors;
     double least = 0;         ///< smallest size that it applies to; 0: any
     double most = unlimited;  ///< largest size that it applies to
 
     static constexpr double unlimited = std::numeric_limits<double>::infinity();
 };
-[[nodiscard]] AppliedLaw law_for(const KernelFit& fit, const KernelPoint& point);
+[[nodiscard]] AppliedModel model_for(const KernelFit& fit, const KernelPoint& point);
 
 /// Returns the size at which the model of a band has no more influence. Above the largest size of a band its model is
 /// blended into the next one, so that the time is continuous although the two were fitted to different kernels: over a
@@ -104,15 +104,15 @@ struct AppliedLaw {
 /// The blending ends at the largest size of the next band at the latest.
 [[nodiscard]] double blend_end(BandsBy by, double most, double next_most);
 /// The model of the band below that still influences a kernel.
-struct BlendedLaw {
-    AppliedLaw used;
+struct BlendedModel {
+    AppliedModel used;
     double share = 0;  ///< weight in the logarithm of the time: 1 at the largest size of its band, 0 at blend_end()
 };
-[[nodiscard]] std::optional<BlendedLaw> blended_law(const KernelFit& fit, const KernelPoint& point);
+[[nodiscard]] std::optional<BlendedModel> blended_model(const KernelFit& fit, const KernelPoint& point);
 
 /// Returns the seconds of a kernel, as returned by point_for(), by one model: its time with the shape correction, but
 /// not below its bound.
-[[nodiscard]] double seconds_of(const AppliedLaw& used, const KernelPoint& point);
+[[nodiscard]] double seconds_of(const AppliedModel& used, const KernelPoint& point);
 
 /// Returns the seconds of a kernel by its model and by the one that is blended with it.
 [[nodiscard]] double seconds_of(const KernelFit& fit, const KernelPoint& point);
@@ -134,6 +134,6 @@ void describe(KernelFit& fit, const TimedKernels& kernels);
 [[nodiscard]] std::vector<SizedDeviation> deviations_from(const KernelFit& fit, const TimedKernels& kernels);
 
 /// Rounds the parameters to the four digits of calibration files.
-[[nodiscard]] KernelLaw rounded(KernelLaw law);
+[[nodiscard]] KernelModel rounded(KernelModel model);
 
 }  // namespace roofline::core

@@ -9,9 +9,9 @@ namespace roofline::core {
 namespace {
 
 /// Models with a constant time of `us` microseconds.
-SizedLaw taking(double us) {
-    SizedLaw sized;
-    sized.law.fixed_s = us * 1e-6;
+SizedModel taking(double us) {
+    SizedModel sized;
+    sized.model.fixed_s = us * 1e-6;
     return sized;
 }
 
@@ -19,7 +19,7 @@ KernelFit fit_by(BandsBy by) {
     KernelFit fit;
     fit.by = by;
     fit.bands = {{8, taking(10)}, {32, taking(40)}};
-    fit.law = taking(90).law;
+    fit.model = taking(90).model;
     return fit;
 }
 

@@ -72,8 +72,8 @@ const std::vector<std::string>& Calibrations::most_similar_machines(const Machin
 TransferredKernel transferred_kernel(Calibrations& calibrations, const Machine& machine, const KernelKey& key,
                                      const std::string& software) {
     for (const std::string& id : calibrations.most_similar_machines(machine)) {
-        const CalibratedKernel* law = choose_kernel(calibrations, id, key, software);
-        if (law != nullptr && !launched_by_host(law->key)) return {law, id};
+        const CalibratedKernel* model = choose_kernel(calibrations, id, key, software);
+        if (model != nullptr && !launched_by_host(model->key)) return {model, id};
     }
     return {};
 }
@@ -96,10 +96,10 @@ void measure_transfer_errors(std::vector<Calibration>& all, const std::vector<Ke
             }
         }
         const Calibration* own = calibrations.find(sample.machine);
-        if (each.kernel.law == nullptr || own == nullptr) continue;
+        if (each.kernel.model == nullptr || own == nullptr) continue;
         TimedKernel timed = sample.timed;
         timed.known_s = seconds_before(sample, own);
-        const double error = error_of(each.kernel.law->fit, timed);
+        const double error = error_of(each.kernel.model->fit, timed);
         if (error > 30) continue;  // a wrong unit; the fit excludes it, too
         each.sum += error;
         each.rows += 1;

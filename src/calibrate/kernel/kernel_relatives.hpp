@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "calibrate/collective/expected_collective.hpp"
-#include "calibrate/kernel/fit_kernel_laws.hpp"
+#include "calibrate/kernel/fit_kernel_models.hpp"
 #include "machine/machine.hpp"
 
 namespace roofline::core {
@@ -17,8 +17,8 @@ namespace roofline::core {
 
 /// A model and the machine that it was fitted on.
 struct TransferredKernel {
-    const CalibratedKernel* law = nullptr;  ///< null if no other machine has one
-    std::string machine;                    ///< id of the machine
+    const CalibratedKernel* model = nullptr;  ///< null if no other machine has one
+    std::string machine;                      ///< id of the machine
 };
 
 /// Returns the model for such kernels, with the same dtype or for any dtype, of the nearest other machine of the

@@ -11,16 +11,16 @@ namespace roofline::core {
 
 namespace {
 
-double loss_of(const KernelLaw& law, TiledKernels kernels) {
+double loss_of(const KernelModel& model, TiledKernels kernels) {
     double loss = 0;
     for (const TiledKernel& kernel : kernels) {
-        loss += std::abs(std::log(seconds_behind(law, *kernel.timed) / kernel.timed->time_s));
+        loss += std::abs(std::log(seconds_behind(model, *kernel.timed) / kernel.timed->time_s));
     }
     return loss;
 }
 
-struct LawSearch {
-    KernelLaw law;
+struct ModelSearch {
+    KernelModel model;
     double loss = infinity;
 };
 
@@ -37,25 +37,25 @@ constexpr double remaining_gain_factor = 8;
 
 /// Returns the best model with the terms and p of the start. Stops early if further steps cannot reduce the loss below
 /// `below`.
-LawSearch settled(KernelLaw law, TiledKernels kernels, StepLimits steps = {}, double below = infinity) {
-    LawSearch best;
+ModelSearch settled(KernelModel model, TiledKernels kernels, StepLimits steps = {}, double below = infinity) {
+    ModelSearch best;
     double previous = infinity;
     for (int i = 0; i <= steps.most; ++i) {
-        const LawStep step = step_from(law, kernels);
-        if (step.loss < best.loss) best = {law, step.loss};
+        const SearchStep step = step_from(model, kernels);
+        if (step.loss < best.loss) best = {model, step.loss};
         if (i >= steps.least && step.loss > previous * 0.9995) break;
         const double gain = std::max(previous - step.loss, 0.0);
         if (best.loss - remaining_gain_factor * gain > below) break;
         previous = std::min(previous, step.loss);
-        law = step.next;
+        model = step.next;
     }
     return best;
 }
 
-double inverse_of(const KernelLaw& law) { return std::isinf(law.p) ? 0 : 1 / law.p; }
+double inverse_of(const KernelModel& model) { return std::isinf(model.p) ? 0 : 1 / model.p; }
 
 /// The search uses 1/p: 0 is the maximum, 1 the sum.
-LawSearch settled_at(double inverse, KernelLaw start, TiledKernels kernels, StepLimits steps, double below) {
+ModelSearch settled_at(double inverse, KernelModel start, TiledKernels kernels, StepLimits steps, double below) {
     start.p = inverse > 0 ? 1 / inverse : infinity;
     return settled(start, kernels, steps, below);
 }
@@ -63,13 +63,13 @@ LawSearch settled_at(double inverse, KernelLaw start, TiledKernels kernels, Step
 /// Smallest relevant change of the loss: a hundredth of a percent per measurement.
 double noticeable_loss(TiledKernels kernels) { return 1e-4 * static_cast<double>(kernels.size()); }
 
-void refine_p(LawSearch& best, TiledKernels kernels, double first_step) {
+void refine_p(ModelSearch& best, TiledKernels kernels, double first_step) {
     for (double step = first_step; step > 0.02; step /= 2) {
-        const double middle = inverse_of(best.law);
+        const double middle = inverse_of(best.model);
         for (const double inverse : {std::abs(middle - step) < 1e-9 ? 0 : middle - step, middle + step}) {
             if (inverse < 0 || inverse > 1) continue;
             const double below = best.loss - noticeable_loss(kernels);
-            const LawSearch next = settled_at(inverse, best.law, kernels, from_near, below);
+            const ModelSearch next = settled_at(inverse, best.model, kernels, from_near, below);
             if (next.loss < below) {
                 best = next;
                 break;  // the loss is unimodal in p, so the other direction leads upwards
@@ -84,30 +84,30 @@ constexpr double quick_loss_margin = 1.5;
 constexpr double settled_loss_margin = 1.25;
 
 /// Returns the best model from a start, with less effort if its loss cannot fall below `below`.
-LawSearch search_from(const KernelLaw& start, TiledKernels kernels, double below = infinity) {
-    LawSearch best;
+ModelSearch search_from(const KernelModel& start, TiledKernels kernels, double below = infinity) {
+    ModelSearch best;
     for (int tenth = 0; tenth <= 10; tenth += 2) {
         const double better = best.loss - noticeable_loss(kernels);
-        const LawSearch next =
+        const ModelSearch next =
             settled_at(tenth / 10.0, start, kernels, few, std::min(better, quick_loss_margin * below));
         if (next.loss < better) best = next;
     }
     if (best.loss > quick_loss_margin * below) return best;
-    best = settled(best.law, kernels, {}, settled_loss_margin * below);
+    best = settled(best.model, kernels, {}, settled_loss_margin * below);
     if (best.loss < settled_loss_margin * below) refine_p(best, kernels, 0.1);
     return best;
 }
 
 /// Returns the loss below which a term is accepted that must gain `per_mille` per mille per measurement.
-double worth_below(const LawSearch& best, TiledKernels kernels, double per_mille = 1) {
+double worth_below(const ModelSearch& best, TiledKernels kernels, double per_mille = 1) {
     return best.loss - 10 * per_mille * noticeable_loss(kernels);
 }
 
-void take_if_worth(LawSearch& best, const LawSearch& next, TiledKernels kernels, double per_mille = 1) {
+void take_if_worth(ModelSearch& best, const ModelSearch& next, TiledKernels kernels, double per_mille = 1) {
     if (next.loss < worth_below(best, kernels, per_mille)) best = next;
 }
 
-void search_if_worth(LawSearch& best, const KernelLaw& start, TiledKernels kernels, double per_mille = 1) {
+void search_if_worth(ModelSearch& best, const KernelModel& start, TiledKernels kernels, double per_mille = 1) {
     take_if_worth(best, search_from(start, kernels, worth_below(best, kernels, per_mille)), kernels, per_mille);
 }
 
@@ -120,13 +120,13 @@ bool any_of(TiledKernels kernels, double KernelPoint::* part, double above) {
 
 /// Returns the best of some values of a parameter that least squares do not determine, or the given model if none is
 /// better.
-LawSearch best_value(const LawSearch& from, double KernelLaw::* constant, const std::vector<double>& values,
-                     TiledKernels kernels) {
-    LawSearch best = from;
+ModelSearch best_value(const ModelSearch& from, double KernelModel::* constant, const std::vector<double>& values,
+                       TiledKernels kernels) {
+    ModelSearch best = from;
     for (const double value : values) {
-        KernelLaw law = from.law;
-        law.*constant = value;
-        const LawSearch next = settled(law, kernels, {}, best.loss);
+        KernelModel model = from.model;
+        model.*constant = value;
+        const ModelSearch next = settled(model, kernels, {}, best.loss);
         if (next.loss < best.loss) best = next;
     }
     return best;
@@ -134,9 +134,9 @@ LawSearch best_value(const LawSearch& from, double KernelLaw::* constant, const 
 
 /// Replaces the best model by the best of some values of a parameter, with p refined, if that is a sufficient
 /// improvement.
-void take_value_if_worth(LawSearch& best, const LawSearch& from, double KernelLaw::* constant,
+void take_value_if_worth(ModelSearch& best, const ModelSearch& from, double KernelModel::* constant,
                          const std::vector<double>& values, TiledKernels kernels) {
-    LawSearch next = best_value(from, constant, values, kernels);
+    ModelSearch next = best_value(from, constant, values, kernels);
     if (!(next.loss < from.loss)) return;
     refine_p(next, kernels, 0.05);
     take_if_worth(best, next, kernels);
@@ -159,69 +159,69 @@ std::vector<double> core_rates(TiledKernels kernels) {
 
 /// Searches for tiles, the number of heads that share keys, and the dependence of the memory rate on the number of
 /// tiles. Each search starts anew, because the parameters of a model without the term are not a good start.
-LawSearch search_tiles(const KernelLaw& uncut, TiledKernels kernels) {
-    LawSearch best;
-    KernelLaw start = uncut;
+ModelSearch search_tiles(const KernelModel& uncut, TiledKernels kernels) {
+    ModelSearch best;
+    KernelModel start = uncut;
     start.tiled = true;
     start.ramp_s = 0.3e-9;
     start.split_s = 2e-6;
     start.wave_s = 0.3e-6;
     start.partial = 4;
-    LawSearch tiled = search_from(start, kernels);
+    ModelSearch tiled = search_from(start, kernels);
     best = tiled;
     const double as_good = best.loss + 10 * noticeable_loss(kernels);
-    const LawSearch whole = search_from(uncut, kernels, as_good);
+    const ModelSearch whole = search_from(uncut, kernels, as_good);
     if (whole.loss < as_good) best = whole;
     if (any_of(kernels, &KernelPoint::heads, 1)) {
-        tiled.law.reread = 4;
-        const LawSearch shared = best_value(tiled, &KernelLaw::share, {1, 2, 4, 8, 16, 32, 64}, kernels);
-        start.share = shared.law.share;
+        tiled.model.reread = 4;
+        const ModelSearch shared = best_value(tiled, &KernelModel::share, {1, 2, 4, 8, 16, 32, 64}, kernels);
+        start.share = shared.model.share;
         start.reread = 4;
         if (start.share > 0) search_if_worth(best, start, kernels, half_per_cent);
-        start.share = best.law.share;
+        start.share = best.model.share;
     }
     if (std::vector<double> rates = core_rates(kernels); !rates.empty()) {
         start.core_Bps = rates.front();
         rates.erase(rates.begin());
-        take_if_worth(best, best_value(search_from(start, kernels), &KernelLaw::core_Bps, rates, kernels), kernels);
+        take_if_worth(best, best_value(search_from(start, kernels), &KernelModel::core_Bps, rates, kernels), kernels);
     }
     if (any_of(kernels, &KernelPoint::heads, 0)) {
         // reading a KV cache takes long enough to overlap with the start of a wave's tiles; in other matmuls a wave is
         // additional matmul time
-        KernelLaw hidden = best.law;
+        KernelModel hidden = best.model;
         hidden.hidden = true;
         hidden.wave_s = 3e-6;
         if (hidden.tiled) search_if_worth(best, hidden, kernels, half_per_cent);
     }
-    KernelLaw rows = start;
+    KernelModel rows = start;
     rows.by_rows = true;
-    rows.core_Bps = best.law.core_Bps;
+    rows.core_Bps = best.model.core_Bps;
     if (rows.share == 0) search_if_worth(best, rows, kernels, half_per_cent);
     return best;
 }
 
-KernelLaw search_law(TiledKernels kernels) {
-    const KernelLaw start{1e-6, 0, 0.8, 0.8, 0.8, 2};
-    LawSearch best = any_of(kernels, &KernelPoint::m, 0) ? search_tiles(start, kernels) : search_from(start, kernels);
+KernelModel search_model(TiledKernels kernels) {
+    const KernelModel start{1e-6, 0, 0.8, 0.8, 0.8, 2};
+    ModelSearch best = any_of(kernels, &KernelPoint::m, 0) ? search_tiles(start, kernels) : search_from(start, kernels);
     if (any_of(kernels, &KernelPoint::rows, 1)) {
-        take_value_if_worth(best, best, &KernelLaw::row_s, {0.1e-6}, kernels);
+        take_value_if_worth(best, best, &KernelModel::row_s, {0.1e-6}, kernels);
     }
-    take_value_if_worth(best, best, &KernelLaw::write, {best.law.memory}, kernels);
-    LawSearch warm = best;
-    warm.law.cache = 1.5;
-    take_value_if_worth(best, warm, &KernelLaw::warm, {0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.2}, kernels);
+    take_value_if_worth(best, best, &KernelModel::write, {best.model.memory}, kernels);
+    ModelSearch warm = best;
+    warm.model.cache = 1.5;
+    take_value_if_worth(best, warm, &KernelModel::warm, {0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.2}, kernels);
     for (int again = 0; again < 4; ++again) {  // the parameters of the last terms have been refined least
-        const LawSearch next = settled(best.law, kernels);
+        const ModelSearch next = settled(best.model, kernels);
         if (!(next.loss < best.loss)) break;
         best = next;
     }
-    return best.law;
+    return best.model;
 }
 
-KernelLaw near(const KernelLaw& law, TiledKernels kernels) {
-    LawSearch best = settled(law, kernels, from_near);
+KernelModel near(const KernelModel& model, TiledKernels kernels) {
+    ModelSearch best = settled(model, kernels, from_near);
     refine_p(best, kernels, 0.025);
-    return best.law;
+    return best.model;
 }
 
 /// Two kernels in each time, fitted alternately: each to what the other's model leaves of the time.
@@ -240,12 +240,12 @@ public:
     AlternatingTimes(const AlternatingTimes&) = delete;
     AlternatingTimes& operator=(const AlternatingTimes&) = delete;
 
-    TiledKernels lasts(const KernelLaw& first) {
+    TiledKernels lasts(const KernelModel& first) {
         for (std::size_t i = 0; i < lasts_.size(); ++i) lasts_[i].known_s = seconds_of(first, firsts_[i].point);
         return cut_lasts_;
     }
 
-    TiledKernels firsts(const KernelLaw& last) {
+    TiledKernels firsts(const KernelModel& last) {
         for (std::size_t i = 0; i < firsts_.size(); ++i) {
             lasts_[i].known_s = 0;
             firsts_[i].known_s = seconds_behind(last, lasts_[i]);
@@ -266,43 +266,43 @@ private:
     std::vector<TiledKernel> cut_lasts_;
 };
 
-KernelLaws in_turns(KernelLaws laws, AlternatingTimes& turns) {
+KernelModels in_turns(KernelModels models, AlternatingTimes& turns) {
     constexpr int max_iterations = 8;
     double previous = infinity;
     for (int turn = 0; turn < max_iterations; ++turn) {
-        laws.first = near(laws.first, turns.firsts(laws.law));
-        const TiledKernels lasts = turns.lasts(laws.first);
-        laws.law = near(laws.law, lasts);
-        const double loss = loss_of(laws.law, lasts);
+        models.first = near(models.first, turns.firsts(models.model));
+        const TiledKernels lasts = turns.lasts(models.first);
+        models.model = near(models.model, lasts);
+        const double loss = loss_of(models.model, lasts);
         if (loss > previous - noticeable_loss(lasts)) break;
         previous = loss;
     }
-    return laws;
+    return models;
 }
 
 bool has_first(const TimedKernels& kernels) { return !kernels.empty() && kernels.front()->first; }
 
 }  // namespace
 
-double seconds_of(const KernelLaws& laws, const TimedKernel& kernel) {
-    return seconds_behind(laws.law, kernel) + (kernel.first ? seconds_of(laws.first, *kernel.first) : 0);
+double seconds_of(const KernelModels& models, const TimedKernel& kernel) {
+    return seconds_behind(models.model, kernel) + (kernel.first ? seconds_of(models.first, *kernel.first) : 0);
 }
 
-KernelLaws search_laws(const TimedKernels& kernels) {
-    if (!has_first(kernels)) return {search_law(tile_all(kernels)), {}};
+KernelModels search_models(const TimedKernels& kernels) {
+    if (!has_first(kernels)) return {search_model(tile_all(kernels)), {}};
     AlternatingTimes turns(kernels);
-    KernelLaws laws;
-    laws.first.fixed_s = 1e-6;
-    laws.first.row_s = 0.3e-6;
-    laws.first.memory = 0.8;
-    laws.law = search_law(turns.lasts(laws.first));
-    return in_turns(laws, turns);
+    KernelModels models;
+    models.first.fixed_s = 1e-6;
+    models.first.row_s = 0.3e-6;
+    models.first.memory = 0.8;
+    models.model = search_model(turns.lasts(models.first));
+    return in_turns(models, turns);
 }
 
-KernelLaws search_near(const KernelLaws& laws, const TimedKernels& kernels) {
-    if (!has_first(kernels)) return {near(laws.law, tile_all(kernels)), {}};
+KernelModels search_near(const KernelModels& models, const TimedKernels& kernels) {
+    if (!has_first(kernels)) return {near(models.model, tile_all(kernels)), {}};
     AlternatingTimes turns(kernels);
-    return in_turns(laws, turns);
+    return in_turns(models, turns);
 }
 
 }  // namespace roofline::core

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "calibrate/kernel/kernel_law.hpp"
+#include "calibrate/kernel/kernel_model.hpp"
 
 namespace roofline::core {
 
@@ -21,30 +21,30 @@ struct TimedKernel {
 using TimedKernels = std::vector<const TimedKernel*>;
 
 /// The models of timed kernels, and of kernels that precede them in the same times.
-struct KernelLaws {
-    KernelLaw law{};
-    KernelLaw first{};
+struct KernelModels {
+    KernelModel model{};
+    KernelModel first{};
 };
 
 /// Returns the seconds of a time without its first kernel: the known part, and the prediction of a model, or of another
 /// type with seconds_of(), for the rest.
-template <class Law>
-[[nodiscard]] double seconds_behind(const Law& law, const TimedKernel& kernel) {
-    double seconds = kernel.known_s + seconds_of(law, kernel.point);
-    for (const KernelPoint& point : kernel.more) seconds += seconds_of(law, point);
+template <class Parameters>
+[[nodiscard]] double seconds_behind(const Parameters& model, const TimedKernel& kernel) {
+    double seconds = kernel.known_s + seconds_of(model, kernel.point);
+    for (const KernelPoint& point : kernel.more) seconds += seconds_of(model, point);
     return seconds;
 }
 
 /// Returns the seconds of the whole time: the known part and the predictions of the models.
-[[nodiscard]] double seconds_of(const KernelLaws& laws, const TimedKernel& kernel);
+[[nodiscard]] double seconds_of(const KernelModels& models, const TimedKernel& kernel);
 
 /// Returns the models with the smallest sum of absolute relative deviations. Optional terms (tiles, heads that do not
 /// share keys, rows, a separate write rate, and cached data) are only included if they reduce the deviations by a tenth
 /// of a percent.
-[[nodiscard]] KernelLaws search_laws(const TimedKernels& kernels);
+[[nodiscard]] KernelModels search_models(const TimedKernels& kernels);
 
-/// As search_laws(), starting from models that are close to the solution: their terms stay, parameters and p are
+/// As search_models(), starting from models that are close to the solution: their terms stay, parameters and p are
 /// refined.
-[[nodiscard]] KernelLaws search_near(const KernelLaws& laws, const TimedKernels& kernels);
+[[nodiscard]] KernelModels search_near(const KernelModels& models, const TimedKernels& kernels);
 
 }  // namespace roofline::core

@@ -14,10 +14,10 @@ using KernelConstants = KernelLeastSquares::Constants;
 
 /// Returns the model with these parameters, and the terms and p of another. Resources are not faster than published, so
 /// that an expected time is never below the bound; only caches may be.
-KernelLaw law_of(const KernelConstants& constants, KernelLaw law) {
+KernelModel model_of(const KernelConstants& constants, KernelModel model) {
     for (const KernelConstant& each : kernel_constants) {
-        if (each.slope == no_slope || !each.used(law)) continue;
-        double& value = each.of(law);
+        if (each.slope == no_slope || !each.used(model)) continue;
+        double& value = each.of(model);
         const double found = constants[each.slope];
         if (each.slope < first_slowdown) {
             value = found;
@@ -27,7 +27,7 @@ KernelLaw law_of(const KernelConstants& constants, KernelLaw law) {
             value = found > 1 ? 1 / found : 1;
         }
     }
-    return law;
+    return model;
 }
 
 /// Removes tilings that no model selects: another one has as many splits, at most as many waves and matmul time, and at
@@ -55,8 +55,8 @@ struct Linear {
     double seconds = 0;  ///< of the model itself
 };
 
-void add_linear(Linear& linear, const KernelLaw& law, const TiledPoint& whole) {
-    const auto [point, tiling, time] = whole.by(law);
+void add_linear(Linear& linear, const KernelModel& model, const TiledPoint& whole) {
+    const auto [point, tiling, time] = whole.by(model);
     const auto slopes = slopes_of(time.norm, time.parts);
     KernelConstants& features = linear.features;
     features[fixed_slope] += 1;
@@ -64,30 +64,30 @@ void add_linear(Linear& linear, const KernelLaw& law, const TiledPoint& whole) {
     features[math_slope] += math_of(point, tiling) * slopes[0];
     features[vector_slope] += point.vector_s * slopes[1];
     const double memory = slopes[2];
-    const double drawn = memory * stretch_of(law, point, tiling);
-    const double cached = cached_share(law, point);
-    features[law.write > 0 ? write_slope : read_slope] += (1 - cached) * point.write_s * drawn;
+    const double drawn = memory * stretch_of(model, point, tiling);
+    const double cached = cached_share(model, point);
+    features[model.write > 0 ? write_slope : read_slope] += (1 - cached) * point.write_s * drawn;
     features[read_slope] += (1 - cached) * (point.memory_s - point.write_s) * drawn;
     features[cache_slope] += cached * point.memory_s * drawn;
     if (tiling.splits > 1) {
         features[split_slope] += 1;
         features[partial_slope] += tiling.splits * point.partial_sums_s * memory;
     }
-    if (law.hidden) {
+    if (model.hidden) {
         features[wave_slope] += tiling.waves * slopes[3];
     } else if (tiling.waves > 1) {
         features[wave_slope] += tiling.waves - 1;
     }
-    if (law.row_s > 0) features[row_slope] += rows_of_core(point);
+    if (model.row_s > 0) features[row_slope] += rows_of_core(point);
     features[reread_slope] += point.reread_s * memory;
     linear.rest += point.other_s * slopes[3];
     linear.seconds += time.seconds();
 }
 
 /// The linearized sum over all kernels in a time.
-Linear linear_at(const KernelLaw& law, const TiledKernel& kernel) {
+Linear linear_at(const KernelModel& model, const TiledKernel& kernel) {
     Linear sum;
-    for (const TiledPoint& point : kernel.points) add_linear(sum, law, point);
+    for (const TiledPoint& point : kernel.points) add_linear(sum, model, point);
     return sum;
 }
 
@@ -96,10 +96,10 @@ Linear linear_at(const KernelLaw& law, const TiledKernel& kernel) {
 TiledPoint::TilingChoices::TilingChoices(const KernelPoint& of)
     : point(of), by_rows(tiling_by_rows(of)), tilings(kept(of)) {}
 
-TiledPoint::Cut TiledPoint::TilingChoices::by(const KernelLaw& law) {
-    if (!law.tiled || tilings.empty()) return {point, uncut, cheapest(law, point, {&uncut, 1})};
-    if (law.by_rows) return {point, by_rows, cheapest(law, point, {&by_rows, 1})};
-    const TilingTime time = cheapest(law, point, tilings, last);
+TiledPoint::Cut TiledPoint::TilingChoices::by(const KernelModel& model) {
+    if (!model.tiled || tilings.empty()) return {point, uncut, cheapest(model, point, {&uncut, 1})};
+    if (model.by_rows) return {point, by_rows, cheapest(model, point, {&by_rows, 1})};
+    const TilingTime time = cheapest(model, point, tilings, last);
     last = time.index;
     return {point, tilings[last], time};
 }
@@ -108,8 +108,8 @@ TiledPoint::TiledPoint(const KernelPoint& point) : whole_(point) {
     if (point.heads > 1) each_.emplace(separate_heads(point));
 }
 
-TiledPoint::Cut TiledPoint::by(const KernelLaw& law) const {
-    return needs_separate_heads(law, whole_.point) ? each_->by(law) : whole_.by(law);
+TiledPoint::Cut TiledPoint::by(const KernelModel& model) const {
+    return needs_separate_heads(model, whole_.point) ? each_->by(model) : whole_.by(model);
 }
 
 std::vector<TiledKernel> tile_all(const TimedKernels& kernels) {
@@ -119,9 +119,9 @@ std::vector<TiledKernel> tile_all(const TimedKernels& kernels) {
     return all;
 }
 
-LawStep step_from(const KernelLaw& law, TiledKernels kernels) {
+SearchStep step_from(const KernelModel& model, TiledKernels kernels) {
     constexpr double floor = 0.02;  // smaller deviations are noise and are weighted equally
-    LawStep step;
+    SearchStep step;
     KernelLeastSquares sums;
     double off = 1;  // product of the ratios, because a single logarithm of the product is cheaper
     const auto add_loss = [&] {
@@ -130,7 +130,7 @@ LawStep step_from(const KernelLaw& law, TiledKernels kernels) {
     };
     for (const TiledKernel& kernel : kernels) {
         const TimedKernel& timed = *kernel.timed;
-        Linear linear = linear_at(law, kernel);
+        Linear linear = linear_at(model, kernel);
         const double ratio = (timed.known_s + linear.seconds) / timed.time_s;
         off *= ratio > 1 ? ratio : 1 / ratio;
         if (off > 1e100) add_loss();
@@ -149,7 +149,7 @@ LawStep step_from(const KernelLaw& law, TiledKernels kernels) {
         published[i] = 1;
         sums.add(published, hint);
     }
-    step.next = law_of(sums.solve(), law);
+    step.next = model_of(sums.solve(), model);
     return step;
 }
 

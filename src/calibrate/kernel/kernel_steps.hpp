@@ -22,7 +22,7 @@ public:
         TilingTime time;
     };
     /// Returns the point as the model processes it, with the cheapest tiling. Not thread-safe.
-    [[nodiscard]] Cut by(const KernelLaw& law) const;
+    [[nodiscard]] Cut by(const KernelModel& model) const;
 
 private:
     /// A point with all tilings that models choose from.
@@ -34,7 +34,7 @@ private:
         std::size_t last = 0;  ///< tiling of the previous model, which is mostly also that of the next one
 
         explicit TilingChoices(const KernelPoint& of);
-        [[nodiscard]] Cut by(const KernelLaw& law);
+        [[nodiscard]] Cut by(const KernelModel& model);
     };
     mutable TilingChoices whole_;
     mutable std::optional<TilingChoices> each_;
@@ -57,12 +57,12 @@ using TiledKernels = std::span<const TiledKernel>;
 [[nodiscard]] std::vector<TiledKernel> tile_all(const TimedKernels& kernels);
 
 /// A model, its loss, and the model that least squares of its linearization give.
-struct LawStep {
+struct SearchStep {
     double loss = 0;
-    KernelLaw next;
+    KernelModel next;
 };
 
 /// Makes one step. Weights turn squared into absolute deviations. The next model has the terms and the p of this one.
-[[nodiscard]] LawStep step_from(const KernelLaw& law, TiledKernels kernels);
+[[nodiscard]] SearchStep step_from(const KernelModel& model, TiledKernels kernels);
 
 }  // namespace roofline::core

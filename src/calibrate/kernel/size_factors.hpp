@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "calibrate/kernel/kernel_law.hpp"
+#include "calibrate/kernel/kernel_model.hpp"
 
 namespace roofline::core {
 

@@ -87,7 +87,7 @@ TEST_CASE("of a time with several products each has its share of the factors") {
 
 TEST_CASE("a factor never puts a kernel below its bound") {
     KernelFit fit;
-    fit.law.math = 0.5;
+    fit.model.math = 0.5;
     fit.factors.powers = {};
     fit.factors.logs = {log_of(100)};
     KernelPoint point = sized(1, 1);
@@ -99,9 +99,9 @@ TEST_CASE("a factor never puts a kernel below its bound") {
 
 TEST_CASE("of data that the law finds in a cache the bound is the cache's") {
     KernelFit fit;
-    fit.law.warm = 0.5;
-    fit.law.cache = 4;
-    fit.law.fixed_s = 3e-6;
+    fit.model.warm = 0.5;
+    fit.model.cache = 4;
+    fit.model.fixed_s = 3e-6;
     fit.factors.powers = {};
     fit.factors.logs = {log_of(500)};
     KernelPoint point = sized(1, 1);

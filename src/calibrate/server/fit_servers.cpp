@@ -20,29 +20,29 @@ std::string library_of(const std::string& software) { return software.substr(0, 
 
 using Rows = std::vector<const ServerSample*>;
 
-double deviation(const ServerLaw& law, const ServerSample& row) {
-    return std::abs(token_seconds(law, row) / row.measured_s - 1);
+double deviation(const ServerModel& costs, const ServerSample& row) {
+    return std::abs(token_seconds(costs, row) / row.measured_s - 1);
 }
 
-double total_deviation(const ServerLaw& law, const Rows& rows) {
+double total_deviation(const ServerModel& costs, const Rows& rows) {
     double sum = 0;
-    for (const ServerSample* row : rows) sum += deviation(law, *row);
+    for (const ServerSample* row : rows) sum += deviation(costs, *row);
     return sum;
 }
 
 /// Fits the three host parameters for a given factor of the kernels' times, by coordinate descent with decreasing
 /// steps.
-ServerLaw host_of(double kernels, const Rows& rows) {
-    ServerLaw law;
-    law.kernels = kernels;
-    double least = total_deviation(law, rows);
-    const auto improve = [&](double ServerLaw::* constant, double by) {
-        ServerLaw other = law;
-        other.*constant = std::max(0.0, law.*constant + by);
+ServerModel host_of(double kernels, const Rows& rows) {
+    ServerModel costs;
+    costs.kernels = kernels;
+    double least = total_deviation(costs, rows);
+    const auto improve = [&](double ServerModel::* constant, double by) {
+        ServerModel other = costs;
+        other.*constant = std::max(0.0, costs.*constant + by);
         const double sum = total_deviation(other, rows);
         if (sum >= least) return false;
         least = sum;
-        law = other;
+        costs = other;
         return true;
     };
     // initial steps are a few milliseconds per step and tens of microseconds per sequence and launch; the last ones are
@@ -52,38 +52,38 @@ ServerLaw host_of(double kernels, const Rows& rows) {
         for (int turn = 0; better && turn < 20; ++turn) {
             better = false;
             for (const auto& [constant, by] :
-                 {std::pair{&ServerLaw::step_s, 4e-3}, std::pair{&ServerLaw::sequence_s, 64e-6},
-                  std::pair{&ServerLaw::launch_s, 64e-6}}) {
+                 {std::pair{&ServerModel::step_s, 4e-3}, std::pair{&ServerModel::sequence_s, 64e-6},
+                  std::pair{&ServerModel::launch_s, 64e-6}}) {
                 better = improve(constant, by * scale) || better;
                 better = improve(constant, -by * scale) || better;
             }
         }
     }
-    for (double* const constant : {&law.step_s, &law.sequence_s, &law.launch_s})
+    for (double* const constant : {&costs.step_s, &costs.sequence_s, &costs.launch_s})
         *constant = four_digits(*constant * 1e6) / 1e6;
-    return law;
+    return costs;
 }
 
-using Laws = std::map<std::string, ServerLaw>;
+using Models = std::map<std::string, ServerModel>;
 
 /// Returns the models with the common factor that fits all libraries best, to a hundredth.
-Laws laws_of(const std::map<std::string, Rows>& by_library) {
-    Laws best;
+Models models_of(const std::map<std::string, Rows>& by_library) {
+    Models best;
     double least = -1;
     constexpr int percent_from = 50;
     constexpr int percent_to = 120;
     constexpr int coarse = 5;
     int centre = 0;
     const auto attempt = [&](int percent) {
-        Laws laws;
+        Models server_models;
         double sum = 0;
         for (const auto& [library, rows] : by_library) {
-            laws[library] = host_of(percent / 100.0, rows);
-            sum += total_deviation(laws[library], rows);
+            server_models[library] = host_of(percent / 100.0, rows);
+            sum += total_deviation(server_models[library], rows);
         }
         if (least >= 0 && sum >= least) return;
         least = sum;
-        best = std::move(laws);
+        best = std::move(server_models);
         centre = percent;
     };
     for (int percent = percent_from; percent <= percent_to; percent += coarse) attempt(percent);
@@ -102,12 +102,12 @@ std::map<std::string, Rows> libraries(const std::vector<ServerSample>& samples, 
 
 }  // namespace
 
-double token_seconds(const ServerLaw& law, const ServerSample& sample) {
-    return step_seconds(law, sample.kernels_s, sample.sequences) +
-           sample.sequences / sample.output * prompt_seconds(law, sample.prompt_s, sample.launches);
+double token_seconds(const ServerModel& costs, const ServerSample& sample) {
+    return step_seconds(costs, sample.kernels_s, sample.sequences) +
+           sample.sequences / sample.output * prompt_seconds(costs, sample.prompt_s, sample.launches);
 }
 
-ServerLaws fit_servers(std::vector<ServerSample> samples) {
+ServerModels fit_servers(std::vector<ServerSample> samples) {
     std::map<std::string, std::size_t> counts;
     for (const ServerSample& sample : samples) ++counts[library_of(sample.software)];
     std::erase_if(samples, [&](const ServerSample& sample) {
@@ -119,27 +119,27 @@ ServerLaws fit_servers(std::vector<ServerSample> samples) {
     };
     std::sort(samples.begin(), samples.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
     const auto all = libraries(samples, "");
-    const Laws laws = laws_of(all);
+    const Models server_models = models_of(all);
     std::map<std::string, double> held_out;
     std::set<std::string> models;
     for (const ServerSample& sample : samples) models.insert(sample.model);
     for (const std::string& model : models) {
-        const Laws others = laws_of(libraries(samples, model));
+        const Models others = models_of(libraries(samples, model));
         for (const auto& [library, rows] : all) {
-            const auto law = others.find(library);
+            const auto costs = others.find(library);
             for (const ServerSample* row : rows) {
                 if (row->model == model)
-                    held_out[library] += law == others.end() ? untested_error : deviation(law->second, *row);
+                    held_out[library] += costs == others.end() ? untested_error : deviation(costs->second, *row);
             }
         }
     }
-    ServerLaws result;
+    ServerModels result;
     for (const auto& [library, rows] : all) {
         const auto count = static_cast<double>(rows.size());
-        result.servers.push_back({library, laws.at(library), static_cast<std::int64_t>(rows.size()),
+        result.servers.push_back({library, server_models.at(library), static_cast<std::int64_t>(rows.size()),
                                   distinct(rows, &ServerSample::model), distinct(rows, &ServerSample::machine),
                                   distinct(rows, &ServerSample::source),
-                                  total_deviation(laws.at(library), rows) / count, held_out[library] / count});
+                                  total_deviation(server_models.at(library), rows) / count, held_out[library] / count});
     }
     return result;
 }

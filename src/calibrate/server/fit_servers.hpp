@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/server/server_law.hpp"
+#include "calibrate/server/server_model.hpp"
 
 namespace roofline::core {
 
@@ -23,15 +23,15 @@ struct ServerSample {
     double measured_s = 0;  ///< measured time per output token
 };
 
-/// Returns the time per output token in seconds, including the prefill of other requests. By Little's law sequences /
+/// Returns the time per output token in seconds, including the prefill of other requests. By Little's model sequences /
 /// output prompts are processed per decode step.
-[[nodiscard]] double token_seconds(const ServerLaw& law, const ServerSample& sample);
+[[nodiscard]] double token_seconds(const ServerModel& costs, const ServerSample& sample);
 
 /// Returns server models by library, in alphabetical order. The factor of the kernels' times is common to all
 /// libraries, while the host parameters belong to each. The fit minimizes absolute relative deviations, so that single
 /// outliers have little influence. The held-out error leaves out one model at a time; a library with a single model has
 /// not been tested on another, and its error is set to 40 %. Libraries with fewer than eight measurements have no
 /// model. The result is deterministic and independent of the order of samples.
-[[nodiscard]] ServerLaws fit_servers(std::vector<ServerSample> samples);
+[[nodiscard]] ServerModels fit_servers(std::vector<ServerSample> samples);
 
 }  // namespace roofline::core

@@ -10,7 +10,7 @@ using namespace roofline::core;
 namespace {
 
 /// Measurements of a server with known parameters: eight loads for each of two models.
-std::vector<ServerSample> rows_of(const char* software, const ServerLaw& law) {
+std::vector<ServerSample> rows_of(const char* software, const ServerModel& costs) {
     std::vector<ServerSample> rows;
     for (const double sequences : {1.0, 8.0, 64.0, 256.0}) {
         for (const double size : {1.0, 4.0}) {
@@ -25,7 +25,7 @@ std::vector<ServerSample> rows_of(const char* software, const ServerLaw& law) {
                 row.kernels_s = size * (4e-3 + 30e-6 * sequences);
                 row.prompt_s = size * 20e-3;
                 row.launches = 400;
-                row.measured_s = token_seconds(law, row);
+                row.measured_s = token_seconds(costs, row);
                 rows.push_back(row);
             }
         }
@@ -48,18 +48,18 @@ TEST_CASE("a token waits for its step and for the prompts that go in meanwhile")
 }
 
 TEST_CASE("constants that made the rows are found, odd rows or not") {
-    const ServerLaw law{0.8, 1e-3, 20e-6, 0};
-    auto rows = rows_of("one 1.0", law);
+    const ServerModel costs{0.8, 1e-3, 20e-6, 0};
+    auto rows = rows_of("one 1.0", costs);
     rows[3].measured_s *= 5;
-    const ServerLaws fitted = fit_servers(rows);
+    const ServerModels fitted = fit_servers(rows);
     REQUIRE(fitted.servers.size() == 1);
     const CalibratedServer& server = fitted.servers.front();
     CHECK(server.software == "one");
     CHECK(server.rows == 16);
     CHECK(server.models == std::vector<std::string>{"large", "small"});
-    CHECK(server.law.kernels == approx(0.8).epsilon(0.03));
-    CHECK(server.law.step_s == approx(1e-3).epsilon(0.1));
-    CHECK(server.law.sequence_s == approx(20e-6).epsilon(0.1));
+    CHECK(server.costs.kernels == approx(0.8).epsilon(0.03));
+    CHECK(server.costs.step_s == approx(1e-3).epsilon(0.1));
+    CHECK(server.costs.sequence_s == approx(20e-6).epsilon(0.1));
     CHECK(server.error_fitted < 0.07);  // 0.8 / 16 of it is due to the outlier
     CHECK(server.error_fitted > 0.049);
 }
@@ -67,18 +67,18 @@ TEST_CASE("constants that made the rows are found, odd rows or not") {
 TEST_CASE("the order of rows does not matter") {
     auto rows = rows_of("one", {0.9, 1e-3, 0, 60e-6});
     for (ServerSample& row : rows_of("two", {0.9, 3e-3, 10e-6, 0})) rows.push_back(row);
-    const ServerLaws fitted = fit_servers(rows);
+    const ServerModels fitted = fit_servers(rows);
     REQUIRE(fitted.servers.size() == 2);
     std::reverse(rows.begin(), rows.end());
     CHECK(fit_servers(rows) == fitted);
     // launching 400 kernels takes longer than the small model's 20 ms
-    CHECK(fitted.servers[0].law.launch_s == approx(60e-6).epsilon(0.05));
+    CHECK(fitted.servers[0].costs.launch_s == approx(60e-6).epsilon(0.05));
 }
 
 TEST_CASE("what was never tried on another model says so") {
     auto rows = rows_of("one", {0.8, 1e-3, 20e-6, 0});
     std::erase_if(rows, [](const ServerSample& row) { return row.model == "small"; });
-    const ServerLaws fitted = fit_servers(rows);
+    const ServerModels fitted = fit_servers(rows);
     REQUIRE(fitted.servers.size() == 1);
     CHECK(fitted.servers.front().error_held_out == approx(0.4));
     rows.resize(7);

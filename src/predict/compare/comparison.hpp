@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "calibrate/step/step_law.hpp"
+#include "calibrate/step/step_model.hpp"
 
 namespace roofline::core {
 

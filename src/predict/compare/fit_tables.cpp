@@ -143,7 +143,7 @@ Result<TablesFit> fit_tables(const FitQuestion& question) {
     report.fit = fit_collectives(std::move(samples.collectives));
     report.exchanges = fit_exchanges(samples.exchanges);
     measure_exchange_transfer_errors(report.exchanges.calibrations, samples.exchanges);
-    report.kernels = fit_kernel_laws(samples.kernels);
+    report.kernels = fit_kernel_models(samples.kernels);
     measure_transfer_errors(report.kernels.calibrations, samples.kernels);
     merge(std::move(report.exchanges.calibrations), report.fit.calibrations);
     merge(std::move(report.kernels.calibrations), report.fit.calibrations);
@@ -171,8 +171,8 @@ Result<ServersFit> fit_serving_tables(const FitQuestion& question) {
         ROOFLINE_CHECK(collect_servings(file, question.strict, servings, samples, skipped));
     }
     ServersFit report;
-    report.laws = fit_servers(std::move(samples));
-    report.laws.fitted = question.date;
+    report.models = fit_servers(std::move(samples));
+    report.models.fitted = question.date;
     report.skipped = most_first(skipped);
     return report;
 }

@@ -10,8 +10,8 @@
 #include "base/result.hpp"
 #include "calibrate/collective/fit_collectives.hpp"
 #include "calibrate/exchange/fit_exchanges.hpp"
-#include "calibrate/kernel/fit_kernel_laws.hpp"
-#include "calibrate/server/server_law.hpp"
+#include "calibrate/kernel/fit_kernel_models.hpp"
+#include "calibrate/server/server_model.hpp"
 #include "import/nccl_tests.hpp"
 #include "predict/compare/measured_systems.hpp"
 
@@ -34,9 +34,9 @@ struct FitQuestion {
 
 /// Models fitted to kernels, collectives, and expert dispatch and combine.
 struct TablesFit {
-    CollectiveFit fit;      ///< its calibrations contain all models
-    ExchangeFit exchanges;  ///< counts only; its calibrations are in `fit`
-    KernelLawsFit kernels;  ///< counts only; its calibrations are in `fit`
+    CollectiveFit fit;        ///< its calibrations contain all models
+    ExchangeFit exchanges;    ///< counts only; its calibrations are in `fit`
+    KernelModelsFit kernels;  ///< counts only; its calibrations are in `fit`
     /// Rows with missing data, by reason, the most frequent first.
     std::vector<std::pair<std::string, std::int64_t>> skipped;
     std::vector<std::string> files;  ///< names of the files to be written
@@ -48,7 +48,7 @@ struct TablesFit {
 
 /// Server models fitted to measurements of served models.
 struct ServersFit {
-    ServerLaws laws;
+    ServerModels models;
     /// Rows with insufficient data, by reason, the most frequent first.
     std::vector<std::pair<std::string, std::int64_t>> skipped;
     std::string file;  ///< name of the file to be written; "" for none

@@ -83,9 +83,10 @@ Result<std::unique_ptr<MeasuredKernels::Compiled>> MeasuredKernels::compile(cons
         if (level.bandwidth.value) result->caches.back().bytes_per_s = level.bandwidth.value->value;
     }
     std::reverse(result->caches.begin(), result->caches.end());
-    result->laws = kernel_laws(calibrations_, machine, result->program, result->analysis, row.software, row.variant);
-    if (result->laws.missing.empty()) {
-        result->expected.emplace(result->program, result->analysis, result->system, result->laws, dims);
+    result->models =
+        kernel_models(calibrations_, machine, result->program, result->analysis, row.software, row.variant);
+    if (result->models.missing.empty()) {
+        result->expected.emplace(result->program, result->analysis, result->system, result->models, dims);
         result->scratch.resize(result->expected->places());
     }
     const std::vector<KernelWork>& kernels = result->analysis.work.kernels;
@@ -97,8 +98,8 @@ Result<std::unique_ptr<MeasuredKernels::Compiled>> MeasuredKernels::compile(cons
         if (kernels.size() > 1 && kernels[i].matmuls.empty()) continue;
         result->timed.push_back(i);
     }
-    const auto other_law = [&](std::size_t i) { return result->keys[i] != result->keys[result->timed.front()]; };
-    if (std::any_of(result->timed.begin(), result->timed.end(), other_law)) result->timed.clear();
+    const auto other_model = [&](std::size_t i) { return result->keys[i] != result->keys[result->timed.front()]; };
+    if (std::any_of(result->timed.begin(), result->timed.end(), other_model)) result->timed.clear();
     return result;
 }
 

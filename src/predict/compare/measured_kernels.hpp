@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "calibrate/expected_program.hpp"
-#include "calibrate/kernel/fit_kernel_laws.hpp"
+#include "calibrate/kernel/fit_kernel_models.hpp"
 #include "import/kernel_table.hpp"
 #include "predict/compare/comparison.hpp"
 #include "predict/compare/measured_systems.hpp"
@@ -51,7 +51,7 @@ private:
         std::optional<std::size_t> memory;  ///< index of the main memory among the resources
         double memory_rate = 0;
         std::vector<Cache> caches;  ///< innermost first
-        ProgramLaws laws;
+        ProgramModels models;
         std::optional<CompiledExpected> expected;
         CompiledSums traffic;  ///< of the whole program
         std::vector<CompiledKernel> kernels;

@@ -191,9 +191,10 @@ Result<TrainSetup> setup_of(const MeasuredTraining& row, const TrainerHabits& ha
 
 Result<MeasuredTrainingRuns> MeasuredTrainingRuns::make(MeasuredSystems systems, Calibrations calibrations) {
     ROOFLINE_TRY(auto models, TrainedModels::built_in());
-    ROOFLINE_TRY(const auto law, built_in_step_law());
-    return MeasuredTrainingRuns(std::move(systems), std::move(models),
-                                {std::make_shared<Calibrations>(std::move(calibrations)), "", false, false, law});
+    ROOFLINE_TRY(const auto step_model, built_in_step_model());
+    return MeasuredTrainingRuns(
+        std::move(systems), std::move(models),
+        {std::make_shared<Calibrations>(std::move(calibrations)), "", false, false, step_model});
 }
 
 Result<Model> MeasuredTrainingRuns::build(const MeasuredTraining& row) const {
@@ -288,7 +289,7 @@ Result<Comparison> MeasuredTrainingRuns::compare(const MeasuredTraining& row) {
     setup.options.stored_casts = habits.loss == "eager";
     priced = price(row, *model, setup, *system);
     if (!priced) return fail(priced.error());
-    comparison.memory = memory_of(row, habits, priced->memory, pricing_.law.reserved);
+    comparison.memory = memory_of(row, habits, priced->memory, pricing_.step_model.reserved);
     return comparison;
 }
 

@@ -156,9 +156,9 @@ TEST_CASE("what a row does not say is what its publisher means") {
     row.memory_what = "reserved";
     const auto reserved = trainings().compare(row);
     REQUIRE(reserved);
-    const auto law = built_in_step_law();
-    REQUIRE(law);
-    CHECK(reserved->memory->predicted == approx(plain->memory->predicted * law->reserved));
+    const auto step_model = built_in_step_model();
+    REQUIRE(step_model);
+    CHECK(reserved->memory->predicted == approx(plain->memory->predicted * step_model->reserved));
     row.source = "pytorch/torchtitan";
     CHECK(setup_of(row, {"alternate", "reserved"})->options.remat == Remat::alternate);
     row.memory_what.clear();
@@ -169,7 +169,7 @@ TEST_CASE("what a row does not say is what its publisher means") {
     // output, each with 8192 tokens of 1024, are recomputed, and the result of down is not used. The scores of 16 heads
     // are never stored. The gradient of the logits is stored in f32 instead of bf16, and the logits in bf16 leave a
     // block that no f32 tensor reuses.
-    const double loss = 2.0 * 8192 * 50304 * (law->reserved + 1);
+    const double loss = 2.0 * 8192 * 50304 * (step_model->reserved + 1);
     CHECK(reserved->memory->predicted + loss - titan->memory->predicted >= 2 * 2.0 * 2 * 8192 * 1024);
     row.table = "runs_202506.md";  // compiled: no log-probabilities and no gradient in f32
     CHECK(trainings().compare(row)->memory->predicted < titan->memory->predicted - loss);

@@ -115,7 +115,7 @@ Result<ServingTimes> ServedUnderLoad::times(const MeasuredServing& row, Measured
     const double most = room(served, row);
     const double requests = row.concurrency ? *row.concurrency / static_cast<double>(row.decode_workers) : most;
     const ServingLoad load = serving_load(size, requests, most);
-    return serving_times(load, serving_costs(*served.passes, server->law, size, load.requests));
+    return serving_times(load, serving_costs(*served.passes, server->costs, size, load.requests));
 }
 
 Result<ServerSample> ServedUnderLoad::sample(const MeasuredServing& row, MeasuredSystems& systems,

@@ -29,7 +29,7 @@ Result<ExpectedServing> ExpectedServing::make(const ServingSetup& setup, const P
 Result<ExpectedServing::Pass> ExpectedServing::compile(const Prediction& pass, const Model& model, bool decoding) {
     if (!pass.expected_s) {
         return fail("not_calibrated",
-                    fmt::format("nothing is calibrated for {} on {}", pass.laws.missing, pass.machine.name));
+                    fmt::format("nothing is calibrated for {} on {}", pass.models.missing, pass.machine.name));
     }
     std::vector<std::string> dims{"B", "S"};
     std::vector<double> windows{0, 0};
@@ -41,7 +41,7 @@ Result<ExpectedServing::Pass> ExpectedServing::compile(const Prediction& pass, c
         dims.push_back(window);
         windows.push_back(static_cast<double>(size));
     }
-    return Pass{CompiledExpected(pass.program, pass.analysis, pass.system, pass.laws, dims), dims, windows};
+    return Pass{CompiledExpected(pass.program, pass.analysis, pass.system, pass.models, dims), dims, windows};
 }
 
 double ExpectedServing::seconds(const Pass& pass, double batch, double context) {
@@ -59,24 +59,24 @@ double ExpectedServing::decode_s(double sequences, double context) const {
 
 double ExpectedServing::prompts_s(double prompts, double tokens) const { return seconds(prefill_, prompts, tokens); }
 
-ServingCosts serving_costs(const ExpectedServing& passes, const ServerLaw& law, const RequestSize& size,
+ServingCosts serving_costs(const ExpectedServing& passes, const ServerModel& server, const RequestSize& size,
                            std::int64_t max_sequences) {
     std::vector<double> kernels_s;
     for (std::int64_t sequences = 1; kernels_s.empty() || sequences / 2 < max_sequences; sequences *= 2) {
         kernels_s.push_back(passes.decode_s(static_cast<double>(sequences), size.context()));
     }
-    const auto step = [law, kernels_s](double sequences) {
+    const auto step = [server, kernels_s](double sequences) {
         const auto lower = static_cast<std::size_t>(std::log2(std::max(1.0, sequences)));
         const std::size_t at = std::min(lower, kernels_s.size() - 1);
         const double from = std::exp2(static_cast<double>(at));
         double kernels = kernels_s[at];
         if (at + 1 < kernels_s.size()) kernels += (kernels_s[at + 1] - kernels) * (sequences - from) / from;
-        return step_seconds(law, kernels, sequences);
+        return step_seconds(server, kernels, sequences);
     };
     const double prompt_s = passes.prompts_s(1, size.prompt);
     const double launches = passes.launches();
-    const auto prompts = [law, prompt_s, launches](double count) {
-        return prompt_seconds(law, count * prompt_s, launches);
+    const auto prompts = [server, prompt_s, launches](double count) {
+        return prompt_seconds(server, count * prompt_s, launches);
     };
     return {step, prompts};
 }

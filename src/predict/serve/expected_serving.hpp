@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/server/server_law.hpp"
+#include "calibrate/server/server_model.hpp"
 #include "plan/serving_queue.hpp"
 #include "predict/serve/serving_slices.hpp"
 
@@ -39,8 +39,11 @@ private:
         std::vector<double> windows;    ///< per dimension: the size of an attention window, or 0
     };
 
-    ExpectedServing(Pass decode, Pass prefill, double launches, std::shared_ptr<Calibrations> laws)
-        : decode_(std::move(decode)), prefill_(std::move(prefill)), launches_(launches), laws_(std::move(laws)) {}
+    ExpectedServing(Pass decode, Pass prefill, double launches, std::shared_ptr<Calibrations> calibrations)
+        : decode_(std::move(decode)),
+          prefill_(std::move(prefill)),
+          launches_(launches),
+          calibrations_(std::move(calibrations)) {}
 
     [[nodiscard]] static Result<Pass> compile(const Prediction& pass, const Model& model, bool decoding);
     [[nodiscard]] static double seconds(const Pass& pass, double batch, double context);
@@ -48,7 +51,7 @@ private:
     Pass decode_;
     Pass prefill_;
     double launches_ = 0;
-    std::shared_ptr<Calibrations> laws_;  ///< keeps what the compiled passes point to alive
+    std::shared_ptr<Calibrations> calibrations_;  ///< keeps what the compiled passes point to alive
 };
 
 /// Tokens of a request; all requests have the same size.
@@ -62,8 +65,8 @@ struct RequestSize {
 
 /// Returns the costs of a server's iterations as serving_times() takes them. They refer to `passes`. Costs for numbers
 /// of sequences between two powers of two are interpolated.
-[[nodiscard]] ServingCosts serving_costs(const ExpectedServing& passes, const ServerLaw& law, const RequestSize& size,
-                                         std::int64_t max_sequences);
+[[nodiscard]] ServingCosts serving_costs(const ExpectedServing& passes, const ServerModel& server,
+                                         const RequestSize& size, std::int64_t max_sequences);
 
 /// Returns a load of `requests` concurrent requests. An iteration processes at most 8192 prompt tokens, the default of
 /// vLLM, SGLang and TensorRT-LLM. As in server benchmarks, each request is followed by nine more, and their numbers of

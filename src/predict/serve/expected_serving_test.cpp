@@ -78,9 +78,9 @@ TEST_CASE("costs of steps are the server's, interpolated between powers of two")
     const Setup one("1");
     const auto passes = ExpectedServing::make(one.setup(), {}, {32, 1, 1024});
     REQUIRE(passes);
-    const ServerLaw law{0.5, 1e-3, 10e-6, 1};
+    const ServerModel server{0.5, 1e-3, 10e-6, 1};
     const RequestSize size{1000, 48};
-    const ServingCosts costs = serving_costs(*passes, law, size, 32);
+    const ServingCosts costs = serving_costs(*passes, server, size, 32);
     CHECK(costs.iteration_s(8) == approx(0.5 * passes->decode_s(8, 1024) + 1e-3 + 80e-6));
     CHECK(costs.iteration_s(12) == approx((costs.iteration_s(8) + costs.iteration_s(16)) / 2));
     CHECK(costs.iteration_s(33) > costs.iteration_s(32));

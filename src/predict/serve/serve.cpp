@@ -208,7 +208,7 @@ private:
     // Adds the expected times under load, with `batch` concurrent requests, if the server is known and every part of a
     // pass is calibrated.
     void load() {
-        const ServerLaws& servers = calibrations_->servers();
+        const ServerModels& servers = calibrations_->servers();
         const CalibratedServer* server = servers.find(question_.software);
         if (server == nullptr) server = servers.find("");
         if (server == nullptr || answer_.disaggregated || !answer_.fits || !calibrated(answer_)) return;
@@ -219,7 +219,7 @@ private:
             answer_.capacity ? static_cast<double>(answer_.max_batch) : static_cast<double>(answer_.batch);
         const ServingLoad load = serving_load(size, static_cast<double>(answer_.batch), room);
         if (load.requests < answer_.batch) return;
-        const ServingTimes times = serving_times(load, serving_costs(*passes, server->law, size, load.requests));
+        const ServingTimes times = serving_times(load, serving_costs(*passes, server->costs, size, load.requests));
         answer_.under_load =
             ServedLoad{server->software,   std::hypot(server->error_held_out, additional_error(answer_.decode)),
                        times.later_ttft_s, times.tpot_s,

@@ -75,15 +75,15 @@ bool add_exchange(const Prediction& step, const CollectiveBucket& each, const Sy
     const auto lower = load ? time_of(*load, system, each.bytes) : std::nullopt;
     const bool bucket = is_over_replicas(message);
     const bool hideable = bucket || is_overlapped(message, overlapped);
-    const bool known = each.message < step.laws.messages.size() && step.laws.messages[each.message];
+    const bool known = each.message < step.models.messages.size() && step.models.messages[each.message];
     if (!known) {
         if (lower) (hideable ? parts.hideable_wire_s : parts.exchanged_wire_s) += lower->lower_s * each.times;
         return lower.has_value();
     }
-    const ExpectedTime& law = *step.laws.messages[each.message];
-    double seconds = law.seconds;
+    const ExpectedTime& model = *step.models.messages[each.message];
+    double seconds = model.seconds;
     const auto point = bucket && load ? collective_point(*load, system, each.bytes) : std::nullopt;
-    if (point) seconds = std::max(seconds_of(law, *point), lower ? lower->lower_s : 0);
+    if (point) seconds = std::max(seconds_of(model, *point), lower ? lower->lower_s : 0);
     (hideable ? parts.hideable_s : parts.exchanged_s) += seconds * each.times;
     return true;
 }
@@ -98,14 +98,15 @@ std::optional<StepParts> step_parts(const Prediction& step, const std::vector<st
     const auto runs =
         step.runs.empty() ? kernel_runs(step.program, step.analysis, chip_traits(step.machine)) : step.runs;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        const CalibratedKernel* law = step.laws.kernels[i];
+        const CalibratedKernel* model = step.models.kernels[i];
         const Work& work = step.analysis.work.kernels[i].work;
-        if (law == nullptr && !(work.compute.empty() && work.memory.empty())) return std::nullopt;
-        if (law == nullptr) continue;
-        const bool stands_in = i < step.laws.instead.size() && step.laws.instead[i] == KernelKind::grouped_contraction;
-        parts.experts = parts.experts || stands_in || law->key.kind == KernelKind::grouped_contraction;
+        if (model == nullptr && !(work.compute.empty() && work.memory.empty())) return std::nullopt;
+        if (model == nullptr) continue;
+        const bool stands_in =
+            i < step.models.instead.size() && step.models.instead[i] == KernelKind::grouped_contraction;
+        parts.experts = parts.experts || stands_in || model->key.kind == KernelKind::grouped_contraction;
         parts.launches += runs[i].count;
-        parts.*step_part_of(law->key, step.machine) += runs[i].count * seconds_of(law->fit, runs[i].point);
+        parts.*step_part_of(model->key, step.machine) += runs[i].count * seconds_of(model->fit, runs[i].point);
     }
     if (!(parts.kernels_s + parts.narrow_s + parts.promoted_s > 0)) return std::nullopt;
     const auto exchanges = exchanges_of(step);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/step/step_law.hpp"
+#include "calibrate/step/step_model.hpp"
 #include "predict/prediction.hpp"
 
 namespace roofline::core {

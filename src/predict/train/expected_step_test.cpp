@@ -26,8 +26,8 @@ Comparison priced(std::int64_t data, std::int64_t tensor, const std::string& sha
 }  // namespace
 
 TEST_CASE("the parts of a step, and its expected time by the law of steps") {
-    const auto law = built_in_step_law();
-    REQUIRE(law);
+    const auto model = built_in_step_model();
+    REQUIRE(model);
     const Comparison alone = priced(1, 1, "none");
     REQUIRE(alone.parts);
     CHECK(alone.parts->kernels_s > 0);
@@ -41,13 +41,13 @@ TEST_CASE("the parts of a step, and its expected time by the law of steps") {
     // an H100 has 989 TFLOP/s at 700 W
     CHECK(alone.parts->flops_per_joule == approx(989.4e12 / 700).epsilon(1e-3));
     CHECK(!alone.parts->pytorch);
-    const double device = std::cbrt(989.4 / 700) * law->compute * alone.parts->kernels_s;
-    const double host = law->launch_s * alone.parts->launches;
+    const double device = std::cbrt(989.4 / 700) * model->compute * alone.parts->kernels_s;
+    const double host = model->launch_s * alone.parts->launches;
     CHECK(*alone.prediction.expected_s ==
-          approx(std::pow(std::pow(device, law->overlap) + std::pow(host, law->overlap), 1 / law->overlap)));
+          approx(std::pow(std::pow(device, model->overlap) + std::pow(host, model->overlap), 1 / model->overlap)));
     // a dense model in 16 bits has the error of its class, and a larger one if kernels are extrapolated
-    CHECK(alone.prediction.expected_error >= class_of(*law, *alone.parts).error);
-    CHECK(class_of(*law, *alone.parts).error == 0.0819);
+    CHECK(alone.prediction.expected_error >= class_of(*model, *alone.parts).error);
+    CHECK(class_of(*model, *alone.parts).error == 0.0819);
     CHECK(*alone.prediction.expected_s > alone.prediction.lower_s);
 }
 

@@ -18,8 +18,8 @@ Status predict_step(TrainAnswer& answer, const TrainQuestion& question,
     const TrainSetup& setup = question.setup;
     const Plan& plan = setup.plan;
     const BatchShards shards{plan.data * plan.fsdp * plan.expert, plan.sequence * plan.context};
-    ROOFLINE_TRY(const auto law, built_in_step_law());
-    const StepPricing pricing{calibrations, question.software, question.textbook, question.explained, law};
+    ROOFLINE_TRY(const auto step_model, built_in_step_model());
+    const StepPricing pricing{calibrations, question.software, question.textbook, question.explained, step_model};
     auto step = check_batch(setup.batch, shards).and_then([&]() -> Result<TrainStep> {
         return train_step(answer.model, setup, answer.slice, pricing, answer.notes);
     });

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/step/step_law.hpp"
+#include "calibrate/step/step_model.hpp"
 #include "model/account.hpp"
 #include "model/model.hpp"
 #include "network/slice.hpp"
@@ -29,7 +29,7 @@ struct StepTimes {
     /// Held-out mean error, on published runs of publishers that were left out of the fit.
     std::optional<double> expected_error;
     std::optional<StepParts> parts;  ///< from which the expected time was computed
-    StepLaw law{};                   ///< model that combined them
+    StepModel step_model{};          ///< model that combined them
     double bubble = 0;               ///< fraction of the no-overlap time that the slowest stage of a pipeline is idle
 };
 

@@ -152,7 +152,7 @@ StepTimes times_of(const PipelineTimes& pipeline, std::size_t& stage) {
 
 // Computes the expected time if all stages have parts: that of the slowest stage including its idle time. No stage
 // waits for collectives that overlap.
-void expect_step(const PipelineTimes& pipeline, const StepLaw& law, StepTimes& times) {
+void expect_step(const PipelineTimes& pipeline, const StepModel& step_model, StepTimes& times) {
     StepParts waited_for;
     for (const PricedStage& each : pipeline.stages) {
         if (!each.parts) return;
@@ -170,7 +170,7 @@ void expect_step(const PipelineTimes& pipeline, const StepLaw& law, StepTimes& t
         parts *= pipeline.schedule.fill;
         parts += *each.parts;
         parts.exchanged_wire_s += pipeline.sends;
-        const double seconds = seconds_of(law, parts);
+        const double seconds = seconds_of(step_model, parts);
         if (times.expected && *times.expected >= seconds) continue;
         times.expected = seconds;
         times.parts = parts;
@@ -179,8 +179,8 @@ void expect_step(const PipelineTimes& pipeline, const StepLaw& law, StepTimes& t
     times.expected = std::max(*times.expected, times.lower);
     double beyond = 0;
     for (const PricedStage& each : pipeline.stages) beyond = std::max(beyond, additional_error(each.answer));
-    times.expected_error = std::hypot(class_of(law, *times.parts).error, beyond);
-    times.law = law;
+    times.expected_error = std::hypot(class_of(step_model, *times.parts).error, beyond);
+    times.step_model = step_model;
 }
 
 std::string stage_text(const PipelineStage& stage, std::int64_t stages) {
@@ -275,7 +275,7 @@ Result<TrainStep> train_step(const Model& model, const TrainSetup& setup, const 
     std::size_t longest = 0;
     const PipelineTimes pipeline_times{stages, schedule, sends};
     step.times = times_of(pipeline_times, longest);
-    expect_step(pipeline_times, pricing.law, step.times);
+    expect_step(pipeline_times, pricing.step_model, step.times);
     const auto fullest = std::max_element(stages.begin(), stages.end(), [](const PricedStage& a, const PricedStage& b) {
         return a.memory.total() < b.memory.total();
     });

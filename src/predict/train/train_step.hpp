@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "calibrate/collective/expected_collective.hpp"
-#include "calibrate/step/step_law.hpp"
+#include "calibrate/step/step_model.hpp"
 #include "model/model.hpp"
 #include "plan/framework_memory.hpp"
 #include "plan/pipeline.hpp"
@@ -44,7 +44,7 @@ struct StepPricing {
     std::string software;    ///< software whose calibration is used, "nccl-2.29"; "": the newest
     bool textbook = false;   ///< approximate collectives as textbooks do
     bool explained = false;  ///< also compute the error of each collective
-    StepLaw law{};           ///< combines kernels and collectives into a step
+    StepModel step_model{};  ///< combines kernels and collectives into a step
 };
 
 /// Returns the step of a model with this set-up on a slice. Errors: an operation without a derivative; a plan that does

@@ -9,7 +9,7 @@
 
 namespace roofline::core {
 
-Table exchange_laws(const std::vector<Calibration>& calibrations, bool raw) {
+Table exchange_models(const std::vector<Calibration>& calibrations, bool raw) {
     Table table;
     if (raw) {
         table.head = {"machine",     "system",       "over",          "step",          "software",
@@ -50,7 +50,7 @@ Table exchange_laws(const std::vector<Calibration>& calibrations, bool raw) {
 nlohmann::ordered_json exchanges_json(const std::vector<Calibration>& calibrations) {
     using Json = nlohmann::ordered_json;
     const auto optional = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
-    Json laws = Json::array();
+    Json models = Json::array();
     for (const Calibration& calibration : calibrations) {
         for (const CalibratedExchange& exchange : calibration.exchanges) {
             Json each;
@@ -68,10 +68,10 @@ nlohmann::ordered_json exchanges_json(const std::vector<Calibration>& calibratio
                              {"shapes", optional(exchange.errors.shapes)},
                              {"members", optional(exchange.errors.members)},
                              {"relative", optional(exchange.errors.relative)}};
-            laws.push_back(std::move(each));
+            models.push_back(std::move(each));
         }
     }
-    return laws;
+    return models;
 }
 
 }  // namespace roofline::core

@@ -10,7 +10,7 @@
 namespace roofline::core {
 
 /// Returns a table with one row per model. Numbers are in SI base units if `raw`, else formatted for people.
-[[nodiscard]] Table exchange_laws(const std::vector<Calibration>& calibrations, bool raw);
+[[nodiscard]] Table exchange_models(const std::vector<Calibration>& calibrations, bool raw);
 
 [[nodiscard]] nlohmann::ordered_json exchanges_json(const std::vector<Calibration>& calibrations);
 

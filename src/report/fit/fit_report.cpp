@@ -29,7 +29,7 @@ struct Means {
         }
         [[nodiscard]] std::string text() const { return rows > 0 ? percent_text(sum / rows) : "-"; }
     };
-    std::int64_t laws = 0;
+    std::int64_t models = 0;
     std::int64_t rows = 0;
     Mean fitted;
     Mean sizes;
@@ -37,15 +37,15 @@ struct Means {
     Mean relative;
     Mean far;
 
-    void add(const CalibratedLaw& law) {
-        const auto weight = static_cast<double>(law.rows);
-        ++laws;
-        rows += law.rows;
-        fitted.add(law.errors.fitted, weight);
-        sizes.add(law.errors.sizes, weight);
-        if (law.errors.members) members.add(*law.errors.members, weight);
-        if (law.errors.relative) relative.add(*law.errors.relative, weight);
-        if (law.errors.far) far.add(*law.errors.far, weight);
+    void add(const CalibratedCollective& model) {
+        const auto weight = static_cast<double>(model.rows);
+        ++models;
+        rows += model.rows;
+        fitted.add(model.errors.fitted, weight);
+        sizes.add(model.errors.sizes, weight);
+        if (model.errors.members) members.add(*model.errors.members, weight);
+        if (model.errors.relative) relative.add(*model.errors.relative, weight);
+        if (model.errors.far) far.add(*model.errors.far, weight);
     }
 };
 
@@ -57,22 +57,22 @@ void add_means(std::vector<std::string>& cells, const Means& means) {
     }
 }
 
-std::string kernels(const CalibratedLaw& law) { return law.key.variant.empty() ? "" : law.key.variant; }
+std::string kernels(const CalibratedCollective& model) { return model.key.variant.empty() ? "" : model.key.variant; }
 
 /// One row per operation; kernels of libraries are kept separate from kernels of frameworks.
 Table by_operation(const CollectiveFit& fit) {
     std::map<std::pair<bool, std::string>, Means> groups;
     for (const Calibration& calibration : fit.calibrations) {
-        for (const CalibratedLaw& law : calibration.laws) {
-            std::string name(collective_name(law.key.kind, true));
-            const bool custom = !law.key.variant.empty();
-            groups[{custom, custom ? name + ", other kernels" : name}].add(law);
+        for (const CalibratedCollective& model : calibration.models) {
+            std::string name(collective_name(model.key.kind, true));
+            const bool custom = !model.key.variant.empty();
+            groups[{custom, custom ? name + ", other kernels" : name}].add(model);
         }
     }
     Table table{{"operation", "laws", "rows"}, {}, {false, true, true, true, true, true, true, true}};
     table.head.insert(table.head.end(), error_heads.begin(), error_heads.end());
     for (const auto& [key, means] : groups) {
-        table.rows.push_back({key.second, std::to_string(means.laws), grouped(means.rows)});
+        table.rows.push_back({key.second, std::to_string(means.models), grouped(means.rows)});
         add_means(table.rows.back(), means);
     }
     return table;
@@ -81,8 +81,8 @@ Table by_operation(const CollectiveFit& fit) {
 Table by_machine(const CollectiveFit& fit) {
     std::map<std::tuple<std::string, std::string, bool>, std::map<CollectiveKind, Means>> groups;
     for (const Calibration& calibration : fit.calibrations) {
-        for (const CalibratedLaw& law : calibration.laws) {
-            groups[{calibration.machine, law.key.tiers, !law.key.variant.empty()}][law.key.kind].add(law);
+        for (const CalibratedCollective& model : calibration.models) {
+            groups[{calibration.machine, model.key.tiers, !model.key.variant.empty()}][model.key.kind].add(model);
         }
     }
     Table table{{"machine", "over"}, {}, {false, false, true, true, true, true, true}};
@@ -102,7 +102,7 @@ Table by_machine(const CollectiveFit& fit) {
     return table;
 }
 
-Table all_laws(const CollectiveFit& fit) {
+Table all_models(const CollectiveFit& fit) {
     Table table{{"machine", "system", "over", "operation", "software", "variant", "dtypes", "rows"}, {}, {}};
     table.head.insert(table.head.end(),
                       {"error_fitted", "error_sizes", "error_members", "error_relative", "error_far"});
@@ -110,12 +110,12 @@ Table all_laws(const CollectiveFit& fit) {
     std::fill_n(table.right.begin(), 7, false);
     const auto number = [](const std::optional<double>& value) { return value ? fmt::format("{:.4g}", *value) : ""; };
     for (const Calibration& calibration : fit.calibrations) {
-        for (const CalibratedLaw& law : calibration.laws) {
-            table.rows.push_back({calibration.machine, law.key.system, law.key.tiers,
-                                  std::string(collective_name(law.key.kind)), law.key.software, kernels(law),
-                                  law.key.dtypes, std::to_string(law.rows), number(law.errors.fitted),
-                                  number(law.errors.sizes), number(law.errors.members), number(law.errors.relative),
-                                  number(law.errors.far)});
+        for (const CalibratedCollective& model : calibration.models) {
+            table.rows.push_back({calibration.machine, model.key.system, model.key.tiers,
+                                  std::string(collective_name(model.key.kind)), model.key.software, kernels(model),
+                                  model.key.dtypes, std::to_string(model.rows), number(model.errors.fitted),
+                                  number(model.errors.sizes), number(model.errors.members),
+                                  number(model.errors.relative), number(model.errors.far)});
         }
     }
     return table;
@@ -123,11 +123,11 @@ Table all_laws(const CollectiveFit& fit) {
 
 /// Returns the parameters of a kernel model and the number of its shape corrections, in SI base units if `raw`, else
 /// formatted for people.
-std::vector<std::string> constant_cells(const KernelLaw& law, const SizeFactors& factors, bool raw) {
+std::vector<std::string> constant_cells(const KernelModel& model, const SizeFactors& factors, bool raw) {
     std::vector<std::string> cells;
     for (const KernelConstant& each : kernel_constants) {
         if (each.name.empty()) continue;
-        const double value = each.of(law);
+        const double value = each.of(model);
         const bool cost = each.per_unit() != 1;
         if (std::isinf(value)) {
             cells.emplace_back(raw ? "inf" : "max");
@@ -151,7 +151,7 @@ void append(std::vector<std::string>& cells, std::vector<std::string> more) {
 std::string limits_of(const KernelFit& fit, BandsBy by) {
     std::vector<std::string> limits;
     if (fit.by != by) return "";
-    for (const BandLaw& band : fit.bands) limits.push_back(number_text(band.most));
+    for (const BandModel& band : fit.bands) limits.push_back(number_text(band.most));
     return fmt::format("{}", fmt::join(limits, " "));
 }
 
@@ -165,17 +165,17 @@ std::string band_name(BandsBy by, double most) {
 
 /// Adds one row per band of heads, head sizes or rows, with the parameters of its model.
 void add_bands(Table& table, const KernelFit& fit, std::size_t errors) {
-    for (const BandLaw& band : fit.bands) {
+    for (const BandModel& band : fit.bands) {
         std::string name = "  " + band_name(fit.by, band.most);
         std::vector<std::string> cells{"", std::move(name), "", "", ""};
-        append(cells, constant_cells(band.sized.law, band.sized.factors, false));
+        append(cells, constant_cells(band.sized.model, band.sized.factors, false));
         cells.resize(cells.size() + errors);
         table.rows.push_back(std::move(cells));
     }
 }
 
 /// Returns a table of all kernel models.
-Table kernel_laws(const CollectiveFit& fit, bool raw) {
+Table kernel_models(const CollectiveFit& fit, bool raw) {
     Table table;
     if (raw) {
         table.head = {"machine", "kind", "dtype", "software", "variant", "rows", "left_out"};
@@ -201,7 +201,7 @@ Table kernel_laws(const CollectiveFit& fit, bool raw) {
             if (raw) cells.push_back(key.variant);
             cells.push_back(raw ? std::to_string(each.rows) : grouped(each.rows));
             if (raw) cells.push_back(std::to_string(each.left_out));
-            append(cells, constant_cells(each.law, each.factors, raw));
+            append(cells, constant_cells(each.model, each.factors, raw));
             for (const BandsBy by : all_bands) {
                 if (raw) cells.push_back(limits_of(each, by));
             }
@@ -215,18 +215,18 @@ Table kernel_laws(const CollectiveFit& fit, bool raw) {
     return table;
 }
 
-Json constants_json(const KernelLaw& law, const SizeFactors& factors) {
+Json constants_json(const KernelModel& model, const SizeFactors& factors) {
     Json json;
     for (const KernelConstant& each : kernel_constants) {
         if (each.name.empty()) continue;
-        json[std::string(each.name)] = std::isinf(each.of(law)) ? Json(nullptr) : Json(each.of(law));
+        json[std::string(each.name)] = std::isinf(each.of(model)) ? Json(nullptr) : Json(each.of(model));
     }
     json["factors"] = factors.logs.size();
     return json;
 }
 
 Json kernels_json(const CollectiveFit& fit) {
-    Json laws = Json::array();
+    Json models = Json::array();
     for (const Calibration& calibration : fit.calibrations) {
         for (const CalibratedKernel& kernel : calibration.kernels) {
             const KernelFit& each_fit = kernel.fit;
@@ -239,20 +239,20 @@ Json kernels_json(const CollectiveFit& fit) {
             each["rows"] = each_fit.rows;
             each["left_out"] = each_fit.left_out;
             each["like"] = kernel.like;
-            each.update(constants_json(each_fit.law, each_fit.factors));
+            each.update(constants_json(each_fit.model, each_fit.factors));
             for (const BandsBy by : all_bands) each[bands_name(by)] = Json::array();
-            for (const BandLaw& band : each_fit.bands) {
-                Json of_band = constants_json(band.sized.law, band.sized.factors);
+            for (const BandModel& band : each_fit.bands) {
+                Json of_band = constants_json(band.sized.model, band.sized.factors);
                 of_band["most"] = band.most;
                 each[bands_name(each_fit.by)].push_back(std::move(of_band));
             }
             each["error"] = {{"bound", each_fit.error_of_bound},
                              {"fitted", each_fit.error_fitted},
                              {"held_out", each_fit.error_held_out}};
-            laws.push_back(std::move(each));
+            models.push_back(std::move(each));
         }
     }
-    return laws;
+    return models;
 }
 
 Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
@@ -267,29 +267,29 @@ std::string fit_json(const TablesFit& report) {
     Json skipped = Json::array();
     for (const auto& [reason, rows] : report.skipped) skipped.push_back({{"reason", reason}, {"rows", rows}});
     json["skipped"] = std::move(skipped);
-    Json laws = Json::array();
+    Json models = Json::array();
     for (const Calibration& calibration : report.fit.calibrations) {
-        for (const CalibratedLaw& law : calibration.laws) {
+        for (const CalibratedCollective& model : calibration.models) {
             Json each;
             each["machine"] = calibration.machine;
-            each["system"] = law.key.system;
-            each["tiers"] = law.key.tiers;
-            each["operation"] = collective_name(law.key.kind);
-            each["software"] = law.key.software;
-            each["variant"] = law.key.variant;
-            each["dtypes"] = law.key.dtypes;
-            each["members"] = law.members;
-            each["rows"] = law.rows;
-            each["left_out"] = law.left_out;
-            each["error"] = {{"fitted", law.errors.fitted},
-                             {"sizes", law.errors.sizes},
-                             {"members", optional_json(law.errors.members)},
-                             {"relative", optional_json(law.errors.relative)},
-                             {"far", optional_json(law.errors.far)}};
-            laws.push_back(std::move(each));
+            each["system"] = model.key.system;
+            each["tiers"] = model.key.tiers;
+            each["operation"] = collective_name(model.key.kind);
+            each["software"] = model.key.software;
+            each["variant"] = model.key.variant;
+            each["dtypes"] = model.key.dtypes;
+            each["members"] = model.members;
+            each["rows"] = model.rows;
+            each["left_out"] = model.left_out;
+            each["error"] = {{"fitted", model.errors.fitted},
+                             {"sizes", model.errors.sizes},
+                             {"members", optional_json(model.errors.members)},
+                             {"relative", optional_json(model.errors.relative)},
+                             {"far", optional_json(model.errors.far)}};
+            models.push_back(std::move(each));
         }
     }
-    json["laws"] = std::move(laws);
+    json["laws"] = std::move(models);
     json["exchanges"] = exchanges_json(report.fit.calibrations);
     json["kernels"] = kernels_json(report.fit);
     json["files"] = report.files;
@@ -302,15 +302,15 @@ std::string plural(std::int64_t count, std::string_view what) {
 }
 
 std::string fit_text(const TablesFit& report) {
-    std::int64_t laws = 0;
+    std::int64_t models = 0;
     std::int64_t exchanges = 0;
     std::int64_t kernels = 0;
     for (const Calibration& calibration : report.fit.calibrations) {
-        laws += static_cast<std::int64_t>(calibration.laws.size());
+        models += static_cast<std::int64_t>(calibration.models.size());
         exchanges += static_cast<std::int64_t>(calibration.exchanges.size());
         kernels += static_cast<std::int64_t>(calibration.kernels.size());
     }
-    std::string text = fmt::format("{} for {}, fitted to {}\n", plural(laws + exchanges + kernels, "law"),
+    std::string text = fmt::format("{} for {}, fitted to {}\n", plural(models + exchanges + kernels, "law"),
                                    plural(static_cast<std::int64_t>(report.fit.calibrations.size()), "machine"),
                                    plural(report.fit.rows + report.exchanges.rows + report.kernels.rows, "row"));
     const auto aside = [&](std::int64_t count, std::string_view why) {
@@ -323,7 +323,7 @@ std::string fit_text(const TablesFit& report) {
     aside(report.kernels.left_out, "twice as fast as their bound, 30 times off the others, or out of range");
     aside(report.fit.too_few + report.exchanges.too_few + report.kernels.too_few, "series of fewer than eight");
     for (const auto& [reason, rows] : report.skipped) aside(rows, reason);
-    if (laws > 0) {
+    if (models > 0) {
         text +=
             "\nMean error in per cent: of the rows fitted to, of sizes held out, of numbers of members held out, from\n"
             "machines with the same link rate alone, and from machines with other rates alone\n\n";
@@ -335,7 +335,7 @@ std::string fit_text(const TablesFit& report) {
             "\nExchanges with experts: mean error in per cent of the rows fitted to, of numbers of tokens held out, "
             "of\n"
             "shapes held out, of the law of another number of members, and of the nearest relative's law\n\n";
-        text += table_text(exchange_laws(report.fit.calibrations, false), 2);
+        text += table_text(exchange_models(report.fit.calibrations, false), 2);
     }
     if (kernels > 0) {
         text +=
@@ -343,11 +343,11 @@ std::string fit_text(const TablesFit& report) {
             "per\n"
             "cent of the lower bound, which needs no fit, of the law on rows fitted to, and on every fifth row, held\n"
             "out in turn\n\n";
-        text += table_text(kernel_laws(report.fit, false), 2);
+        text += table_text(kernel_models(report.fit, false), 2);
     }
     text += "\n";
     for (const std::string& file : report.files) text += fmt::format("{}\n", file);
-    if (report.files.empty() && laws + exchanges + kernels > 0)
+    if (report.files.empty() && models + exchanges + kernels > 0)
         text += "Nothing is written; -o DIR writes a file for each machine.\n";
     return text;
 }
@@ -362,14 +362,14 @@ std::string fit_report(const TablesFit& report, Format format) {
         case Format::json:
             return fit_json(report);
         case Format::csv:
-            return table_csv(collectives ? all_laws(report.fit)
-                             : exchanges ? exchange_laws(report.fit.calibrations, true)
-                                         : kernel_laws(report.fit, true));
+            return table_csv(collectives ? all_models(report.fit)
+                             : exchanges ? exchange_models(report.fit.calibrations, true)
+                                         : kernel_models(report.fit, true));
         case Format::markdown: {
-            std::string text = collectives ? table_markdown(all_laws(report.fit)) : "";
+            std::string text = collectives ? table_markdown(all_models(report.fit)) : "";
             if (exchanges)
-                text += (text.empty() ? "" : "\n") + table_markdown(exchange_laws(report.fit.calibrations, false));
-            if (kernels) text += (text.empty() ? "" : "\n") + table_markdown(kernel_laws(report.fit, false));
+                text += (text.empty() ? "" : "\n") + table_markdown(exchange_models(report.fit.calibrations, false));
+            if (kernels) text += (text.empty() ? "" : "\n") + table_markdown(kernel_models(report.fit, false));
             return text;
         }
         case Format::text:

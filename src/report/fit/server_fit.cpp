@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Times are in adaptive units for people (`spoken`) and in seconds for programs.
-Table table_of(const ServerLaws& laws, bool spoken) {
+Table table_of(const ServerModels& server_models, bool spoken) {
     Table table;
     table.head = spoken ? std::vector<std::string>{"software", "rows",   "models", "kernels",       "step",
                                                    "sequence", "launch", "fitted", "model held out"}
@@ -24,10 +24,10 @@ Table table_of(const ServerLaws& laws, bool spoken) {
     table.right = {false, true, true, true, true, true, true, true, true};
     const auto seconds = [&](double s) { return spoken ? to_text(Seconds{s}) : fmt::format("{:.4g}", s); };
     const auto error = [&](double e) { return spoken ? percent_text(e) : fmt::format("{:.3g}", e); };
-    for (const CalibratedServer& each : laws.servers) {
+    for (const CalibratedServer& each : server_models.servers) {
         table.rows.push_back({each.software, fmt::format("{}", each.rows), fmt::format("{}", each.models.size()),
-                              fmt::format("{:.4g}", each.law.kernels), seconds(each.law.step_s),
-                              seconds(each.law.sequence_s), seconds(each.law.launch_s), error(each.error_fitted),
+                              fmt::format("{:.4g}", each.costs.kernels), seconds(each.costs.step_s),
+                              seconds(each.costs.sequence_s), seconds(each.costs.launch_s), error(each.error_fitted),
                               error(each.error_held_out)});
     }
     return table;
@@ -35,15 +35,15 @@ Table table_of(const ServerLaws& laws, bool spoken) {
 
 std::string json_of(const ServersFit& report) {
     Json servers = Json::array();
-    for (const CalibratedServer& each : report.laws.servers) {
+    for (const CalibratedServer& each : report.models.servers) {
         servers.push_back({{"software", each.software},
                            {"rows", each.rows},
                            {"models", each.models},
                            {"machines", each.machines},
-                           {"kernels", each.law.kernels},
-                           {"step_s", each.law.step_s},
-                           {"sequence_s", each.law.sequence_s},
-                           {"launch_s", each.law.launch_s},
+                           {"kernels", each.costs.kernels},
+                           {"step_s", each.costs.step_s},
+                           {"sequence_s", each.costs.sequence_s},
+                           {"launch_s", each.costs.launch_s},
                            {"error_fitted", each.error_fitted},
                            {"error_held_out", each.error_held_out}});
     }
@@ -54,11 +54,12 @@ std::string json_of(const ServersFit& report) {
 
 std::string text_of(const ServersFit& report) {
     std::string text;
-    for (const CalibratedServer& each : report.laws.servers) {
+    for (const CalibratedServer& each : report.models.servers) {
         text += fmt::format("{}: {} rows of {}\n", each.software, each.rows, fmt::join(each.models, ", "));
     }
-    if (report.laws.servers.empty()) text += "no law: a library needs eight rows of models that have expected times\n";
-    if (!report.laws.servers.empty()) text += "\n" + table_text(table_of(report.laws, true), 2);
+    if (report.models.servers.empty())
+        text += "no law: a library needs eight rows of models that have expected times\n";
+    if (!report.models.servers.empty()) text += "\n" + table_text(table_of(report.models, true), 2);
     if (!report.skipped.empty()) text += "\n  left out\n";
     for (const auto& [reason, rows] : report.skipped) {
         text += fmt::format("  - {} row{}: {}\n", rows, rows == 1 ? "" : "s", reason);
@@ -74,9 +75,9 @@ std::string server_fit_report(const ServersFit& report, Format format) {
         case Format::json:
             return json_of(report);
         case Format::csv:
-            return table_csv(table_of(report.laws, false));
+            return table_csv(table_of(report.models, false));
         case Format::markdown:
-            return table_markdown(table_of(report.laws, true));
+            return table_markdown(table_of(report.models, true));
         case Format::text:
             break;
     }

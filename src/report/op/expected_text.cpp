@@ -17,7 +17,7 @@ namespace {
 std::string us(double seconds) { return to_text(Seconds{seconds}); }
 
 /// Returns "14 us + 6 steps x 0.82 us + 373 us of wire / 0.74".
-std::string segment_text(const LawSegment& segment, StepCount steps, const CollectivePoint& point) {
+std::string segment_text(const CurveSegment& segment, StepCount steps, const CollectivePoint& point) {
     const auto n = static_cast<double>(point.members);
     const double more = steps == StepCount::linear ? n - 2 : std::log2(n) - 1;
     std::vector<std::string> terms;
@@ -34,12 +34,12 @@ std::string segment_text(const LawSegment& segment, StepCount steps, const Colle
     return fmt::format("{}", fmt::join(terms, " + "));
 }
 
-std::string law_text(const CalibratedLaw& law, const std::string& machine) {
+std::string model_text(const CalibratedCollective& model, const std::string& machine) {
     return fmt::format("{}{} on {}, {} rows of {} ({} members, buffers of {} to {})",
-                       law.key.software.empty() ? "unnamed software" : law.key.software,
-                       law.key.variant.empty() ? "" : " " + law.key.variant, machine, grouped(law.rows),
-                       fmt::join(law.sources, ", "), fmt::join(law.members, ", "), to_text(Bytes{law.least_bytes}),
-                       to_text(Bytes{law.most_bytes}));
+                       model.key.software.empty() ? "unnamed software" : model.key.software,
+                       model.key.variant.empty() ? "" : " " + model.key.variant, machine, grouped(model.rows),
+                       fmt::join(model.sources, ", "), fmt::join(model.members, ", "),
+                       to_text(Bytes{model.least_bytes}), to_text(Bytes{model.most_bytes}));
 }
 
 /// Returns "10 us of math / 0.8", or "" for a time of zero.
@@ -57,22 +57,22 @@ std::string sum_text(std::vector<std::string> terms) {
 
 /// Returns the terms of the main memory (named `memory`), of the cache, and of a second kernel that adds partial
 /// results.
-std::string memory_text(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling,
+std::string memory_text(const KernelModel& model, const KernelPoint& point, const Tiling& tiling,
                         const std::string& memory) {
-    const bool apart = law.write > 0;
-    const double stretch = stretch_of(law, point, tiling);
-    double cached = cached_share(law, point);
+    const bool apart = model.write > 0;
+    const double stretch = stretch_of(model, point, tiling);
+    double cached = cached_share(model, point);
     if (cached < 0.001) cached = 0;  // below the precision of the printed sum
     if (cached > 0.999) cached = 1;
     std::vector<std::string> terms;
     terms.push_back(part_text(stretch * (1 - cached) * (point.memory_s - (apart ? point.write_s : 0)),
-                              apart ? memory + " reads" : memory, law.memory));
-    if (apart) terms.push_back(part_text(stretch * (1 - cached) * point.write_s, memory + " writes", law.write));
-    terms.push_back(part_text(stretch * cached * point.memory_s, memory + ", but from the cache", law.cache));
+                              apart ? memory + " reads" : memory, model.memory));
+    if (apart) terms.push_back(part_text(stretch * (1 - cached) * point.write_s, memory + " writes", model.write));
+    terms.push_back(part_text(stretch * cached * point.memory_s, memory + ", but from the cache", model.cache));
     if (tiling.splits > 1) {
-        terms.push_back(part_text(tiling.splits * point.partial_sums_s, memory + " for partial sums", law.partial));
+        terms.push_back(part_text(tiling.splits * point.partial_sums_s, memory + " for partial sums", model.partial));
     }
-    terms.push_back(part_text(point.reread_s, "keys and values read again by further heads", law.reread));
+    terms.push_back(part_text(point.reread_s, "keys and values read again by further heads", model.reread));
     if (stretch > 1 && !terms.front().empty()) {
         terms.front() += fmt::format(" (longer by {}: few cores draw on it)", number_text(stretch));
     }
@@ -80,44 +80,45 @@ std::string memory_text(const KernelLaw& law, const KernelPoint& point, const Ti
 }
 
 /// Returns "38 waves x 6.4 us".
-std::string others_text(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
+std::string others_text(const KernelModel& model, const KernelPoint& point, const Tiling& tiling) {
     std::vector<std::string> terms{part_text(point.other_s, "other levels", 1)};
-    if (law.hidden && tiling.waves > 0) {
-        terms.push_back(fmt::format("{} waves x {}", number_text(tiling.waves), us(law.wave_s)));
+    if (model.hidden && tiling.waves > 0) {
+        terms.push_back(fmt::format("{} waves x {}", number_text(tiling.waves), us(model.wave_s)));
     }
     return sum_text(std::move(terms));
 }
 
 /// Returns "((10 us of math / 0.8)^3.5 + (9 us of HBM / 0.9)^3.5)^(1/3.5)".
-std::string norm_text(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling, const std::string& memory) {
+std::string norm_text(const KernelModel& model, const KernelPoint& point, const Tiling& tiling,
+                      const std::string& memory) {
     std::vector<std::string> terms{
-        part_text(math_of(point, tiling), tiling.waves > 0 ? "math in whole waves" : "math", law.math),
-        part_text(point.vector_s, "vector", law.vector), memory_text(law, point, tiling, memory),
-        others_text(law, point, tiling)};
+        part_text(math_of(point, tiling), tiling.waves > 0 ? "math in whole waves" : "math", model.math),
+        part_text(point.vector_s, "vector", model.vector), memory_text(model, point, tiling, memory),
+        others_text(model, point, tiling)};
     std::erase(terms, "");
     if (terms.size() < 2) return terms.empty() ? "" : terms.front();
-    if (std::isinf(law.p)) return fmt::format("the longer of {}", fmt::join(terms, " and "));
-    if (law.p == 1) return sum_text(std::move(terms));
-    const std::string p = number_text(law.p);
+    if (std::isinf(model.p)) return fmt::format("the longer of {}", fmt::join(terms, " and "));
+    if (model.p == 1) return sum_text(std::move(terms));
+    const std::string p = number_text(model.p);
     for (std::string& term : terms) term = fmt::format("({})^{}", term, p);
     return fmt::format("({})^(1/{})", fmt::join(terms, " + "), p);
 }
 
-std::string kernel_text(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling,
+std::string kernel_text(const KernelModel& model, const KernelPoint& point, const Tiling& tiling,
                         const std::string& memory) {
     std::vector<std::string> terms;
-    if (law.fixed_s > 0) terms.push_back(us(law.fixed_s));
-    if (law.ramp_s > 0 && point.depth > 0) {
-        terms.push_back(fmt::format("{} x {}", number_text(point.depth * tiling.part), us(law.ramp_s)));
+    if (model.fixed_s > 0) terms.push_back(us(model.fixed_s));
+    if (model.ramp_s > 0 && point.depth > 0) {
+        terms.push_back(fmt::format("{} x {}", number_text(point.depth * tiling.part), us(model.ramp_s)));
     }
-    if (tiling.splits > 1 && law.split_s > 0) terms.push_back(fmt::format("{} for splits", us(law.split_s)));
-    if (tiling.waves > 1 && law.wave_s > 0 && !law.hidden) {
-        terms.push_back(fmt::format("{} x {}", number_text(tiling.waves - 1), us(law.wave_s)));
+    if (tiling.splits > 1 && model.split_s > 0) terms.push_back(fmt::format("{} for splits", us(model.split_s)));
+    if (tiling.waves > 1 && model.wave_s > 0 && !model.hidden) {
+        terms.push_back(fmt::format("{} x {}", number_text(tiling.waves - 1), us(model.wave_s)));
     }
-    if (law.row_s > 0 && point.rows > 0) {
-        terms.push_back(fmt::format("{} rows of a core x {}", number_text(rows_of_core(point)), us(law.row_s)));
+    if (model.row_s > 0 && point.rows > 0) {
+        terms.push_back(fmt::format("{} rows of a core x {}", number_text(rows_of_core(point)), us(model.row_s)));
     }
-    if (std::string norm = norm_text(law, point, tiling, memory); !norm.empty()) terms.push_back(std::move(norm));
+    if (std::string norm = norm_text(model, point, tiling, memory); !norm.empty()) terms.push_back(std::move(norm));
     return fmt::format("{}", fmt::join(terms, " + "));
 }
 
@@ -132,54 +133,54 @@ std::string tiling_text(const Tiling& tiling) {
 
 /// Returns the band of a model, if the kernel has several: " of 2 to 32 heads to the same keys", " with heads of 65 to
 /// 128", " of 9 to 64 rows".
-std::string band_text(BandsBy by, const AppliedLaw& used) {
+std::string band_text(BandsBy by, const AppliedModel& used) {
     if (used.least == 0) return "";
     const bool heads = by == BandsBy::heads;
     if (used.most == 1 && by != BandsBy::n) return heads ? " of one head to its keys" : " of one row";
     const std::string least = number_text(used.least);
     if (by == BandsBy::n) {
-        if (used.most == AppliedLaw::unlimited) return fmt::format(" with heads of {} and more", least);
+        if (used.most == AppliedModel::unlimited) return fmt::format(" with heads of {} and more", least);
         return fmt::format(" with heads of {} to {}", least, number_text(used.most));
     }
     const std::string_view what = heads ? "heads to the same keys" : "rows";
-    if (used.most == AppliedLaw::unlimited) return fmt::format(" of {} and more {}", least, what);
+    if (used.most == AppliedModel::unlimited) return fmt::format(" of {} and more {}", least, what);
     return fmt::format(" of {} to {} {}", least, number_text(used.most), what);
 }
 
 /// Returns the shape correction: "; x 1.08 for what the library chooses at such sizes".
-std::string factor_text(double seconds, double by_law, bool beyond) {
-    if (seconds == by_law) return "";
+std::string factor_text(double seconds, double by_model, bool beyond) {
+    if (seconds == by_model) return "";
     return fmt::format(
-        "; x {} {}", number_text(seconds / by_law),
+        "; x {} {}", number_text(seconds / by_model),
         beyond ? "at sizes beyond those that were measured" : "for what the library chooses at such sizes");
 }
 
 /// Returns a kernel model with its numbers, its time, its tiles, and the shape correction that turns its time into
 /// `seconds`.
-std::string law_text(const AppliedLaw& used, const KernelPoint& taken, const std::string& memory, double seconds,
-                     bool beyond) {
-    const KernelPoint point = apart(used.law, taken);
-    const Tiling tiling = tiling_of(used.law, point);
-    const double by_law = seconds_of(used.law, point, tiling);
-    return fmt::format("{} = {}{}{}", kernel_text(used.law, point, tiling, memory), us(by_law), tiling_text(tiling),
-                       factor_text(seconds, by_law, beyond));
+std::string model_text(const AppliedModel& used, const KernelPoint& taken, const std::string& memory, double seconds,
+                       bool beyond) {
+    const KernelPoint point = separate_heads(used.model, taken);
+    const Tiling tiling = tiling_of(used.model, point);
+    const double by_model = seconds_of(used.model, point, tiling);
+    return fmt::format("{} = {}{}{}", kernel_text(used.model, point, tiling, memory), us(by_model), tiling_text(tiling),
+                       factor_text(seconds, by_model, beyond));
 }
 
-/// Returns the weights near the border of two bands: "; to the power of 0.4, and to that of 0.6 the law of 65 to 512
+/// Returns the weights near the border of two bands: "; to the power of 0.4, and to that of 0.6 the model of 65 to 512
 /// rows, which ends here: ...".
-std::string fading_text(const std::optional<BlendedLaw>& fading, BandsBy by, const KernelPoint& taken,
+std::string fading_text(const std::optional<BlendedModel>& fading, BandsBy by, const KernelPoint& taken,
                         const std::string& memory) {
     if (!fading) return "";
     return fmt::format("; that to the power of {}, times to that of {} the law{}, which fades out here: {}",
                        number_text(1 - fading->share), number_text(fading->share), band_text(by, fading->used),
-                       law_text(fading->used, taken, memory, seconds_of(fading->used, taken), false));
+                       model_text(fading->used, taken, memory, seconds_of(fading->used, taken), false));
 }
 
-std::string errors_text(const CalibratedLaw& law) {
-    std::string text = fmt::format("off by {} % where fitted, {} % at sizes held out", percent_text(law.errors.fitted),
-                                   percent_text(law.errors.sizes));
-    if (law.errors.members)
-        text += fmt::format(", {} % at numbers of members held out", percent_text(*law.errors.members));
+std::string errors_text(const CalibratedCollective& model) {
+    std::string text = fmt::format("off by {} % where fitted, {} % at sizes held out",
+                                   percent_text(model.errors.fitted), percent_text(model.errors.sizes));
+    if (model.errors.members)
+        text += fmt::format(", {} % at numbers of members held out", percent_text(*model.errors.members));
     return text;
 }
 
@@ -196,9 +197,9 @@ CollectiveBandwidth collective_bandwidth(CollectiveKind kind, std::int64_t membe
 
 std::string calibration_name(const ExpectedTime& expected) {
     const std::string& software =
-        expected.exchange ? expected.exchange->law->key.software : expected.laws.front()->key.software;
+        expected.exchange ? expected.exchange->model->key.software : expected.models.front()->key.software;
     const std::string& variant =
-        expected.exchange ? expected.exchange->law->key.variant : expected.laws.front()->key.variant;
+        expected.exchange ? expected.exchange->model->key.variant : expected.models.front()->key.variant;
     std::string name = software.empty() ? "measured" : software;
     if (!variant.empty()) name += " " + variant;
     if (expected.instead) name += fmt::format(", by its {}", collective_name(*expected.instead, true));
@@ -207,76 +208,77 @@ std::string calibration_name(const ExpectedTime& expected) {
 }
 
 std::vector<std::string> kernel_derivation(const Prediction& answer, std::size_t kernel) {
-    if (kernel >= answer.runs.size() || answer.laws.kernels[kernel] == nullptr) return {};
-    const CalibratedKernel& law = *answer.laws.kernels[kernel];
-    const KernelFit& fit = law.fit;
-    const AppliedLaw used = law_for(fit, answer.runs[kernel].point);
+    if (kernel >= answer.runs.size() || answer.models.kernels[kernel] == nullptr) return {};
+    const CalibratedKernel& model = *answer.models.kernels[kernel];
+    const KernelFit& fit = model.fit;
+    const AppliedModel used = model_for(fit, answer.runs[kernel].point);
     const KernelPoint taken = point_for(fit, answer.runs[kernel].point);
-    const auto fading = blended_law(fit, taken);
+    const auto fading = blended_model(fit, taken);
     const double seconds = seconds_of(fit, answer.runs[kernel].point);
     const bool beyond = !sizes_out_of_range(fit, answer.runs[kernel].point).empty();
     const std::string memory = level_label(answer.machine, "hbm");
-    std::string of = std::string(name(law.key.kind)) + band_text(fit.by, used);
-    if (!law.key.dtype.empty()) of += " in " + law.key.dtype;
-    if (!law.key.software.empty()) of += " with " + law.key.software;
-    if (!law.key.variant.empty()) of += " " + law.key.variant;
-    if (const auto& kind = answer.laws.instead[kernel]) of += fmt::format(", in place of one for {}", name(*kind));
-    const std::string& carried = answer.laws.carried[kernel];
-    return {
-        fmt::format("expected {} with an error of {} %", us(seconds),
-                    percent_text(answer.laws.error_of(kernel, answer.runs[kernel].point))),
-        fmt::format("{} on {}{}, {} rows of {} ({} to {})", of,
-                    carried.empty() ? answer.machine.name : carried + ", transferred",
-                    law.like.empty() ? "" : fmt::format(", by the constants of {} and factors of its own", law.like),
-                    grouped(fit.rows),
-                    law.sources.empty() ? "unnamed sources" : fmt::format("{}", fmt::join(law.sources, ", ")),
-                    us(fit.least_s), us(fit.most_s)),
-        fmt::format("{}{}; off by {} % where fitted, {} % on rows held out; their lower bound by {} %",
-                    law_text(used, taken, memory, fading ? seconds_of(used, taken) : seconds, beyond),
-                    fading_text(fading, fit.by, taken, memory), percent_text(fit.error_fitted),
-                    percent_text(fit.error_held_out), percent_text(fit.error_of_bound))};
+    std::string of = std::string(name(model.key.kind)) + band_text(fit.by, used);
+    if (!model.key.dtype.empty()) of += " in " + model.key.dtype;
+    if (!model.key.software.empty()) of += " with " + model.key.software;
+    if (!model.key.variant.empty()) of += " " + model.key.variant;
+    if (const auto& kind = answer.models.instead[kernel]) of += fmt::format(", in place of one for {}", name(*kind));
+    const std::string& carried = answer.models.carried[kernel];
+    return {fmt::format("expected {} with an error of {} %", us(seconds),
+                        percent_text(answer.models.error_of(kernel, answer.runs[kernel].point))),
+            fmt::format(
+                "{} on {}{}, {} rows of {} ({} to {})", of,
+                carried.empty() ? answer.machine.name : carried + ", transferred",
+                model.like.empty() ? "" : fmt::format(", by the constants of {} and factors of its own", model.like),
+                grouped(fit.rows),
+                model.sources.empty() ? "unnamed sources" : fmt::format("{}", fmt::join(model.sources, ", ")),
+                us(fit.least_s), us(fit.most_s)),
+            fmt::format("{}{}; off by {} % where fitted, {} % on rows held out; their lower bound by {} %",
+                        model_text(used, taken, memory, fading ? seconds_of(used, taken) : seconds, beyond),
+                        fading_text(fading, fit.by, taken, memory), percent_text(fit.error_fitted),
+                        percent_text(fit.error_held_out), percent_text(fit.error_of_bound))};
 }
 
 namespace {
 
 /// Returns "17 us + 256 experts x 22 ns + 40 us of wire / 0.8 + 3 us of wire on one of 20 cores / 0.05 + 51 rows of a
 /// core x 1.3 us".
-std::string exchange_text(const ExchangeLaw& law, const ExchangePoint& point) {
-    const ExchangeConstants features = exchange_features(law, point);
+std::string exchange_text(const ExchangeModel& model, const ExchangePoint& point) {
+    const ExchangeConstants features = exchange_features(model, point);
     std::vector<std::string> terms;
-    if (law.base_s > 0) terms.push_back(us(law.base_s));
-    if (law.expert_s > 0) terms.push_back(fmt::format("{} experts x {}", number_text(features[1]), us(law.expert_s)));
-    terms.push_back(law.row > 0 ? part_text(features[2], "one row", law.row) : "");
-    terms.push_back(law.link > 0 ? part_text(features[3], "wire", law.link) : "");
-    const std::string core = fmt::format(" on each of {} cores", number_text(cores_of(law, point)));
-    terms.push_back(law.core > 0 ? part_text(features[4], "wire" + core, law.core) : "");
-    if (law.copy_s > 0)
-        terms.push_back(fmt::format("{} rows of a core x {}", number_text(features[5]), us(law.copy_s)));
-    terms.push_back(law.read > 0 ? part_text(features[6], "tokens" + core, law.read) : "");
+    if (model.base_s > 0) terms.push_back(us(model.base_s));
+    if (model.expert_s > 0)
+        terms.push_back(fmt::format("{} experts x {}", number_text(features[1]), us(model.expert_s)));
+    terms.push_back(model.row > 0 ? part_text(features[2], "one row", model.row) : "");
+    terms.push_back(model.link > 0 ? part_text(features[3], "wire", model.link) : "");
+    const std::string core = fmt::format(" on each of {} cores", number_text(cores_of(model, point)));
+    terms.push_back(model.core > 0 ? part_text(features[4], "wire" + core, model.core) : "");
+    if (model.copy_s > 0)
+        terms.push_back(fmt::format("{} rows of a core x {}", number_text(features[5]), us(model.copy_s)));
+    terms.push_back(model.read > 0 ? part_text(features[6], "tokens" + core, model.read) : "");
     return sum_text(std::move(terms));
 }
 
 std::vector<std::string> exchange_derivation(const ExpectedExchange& expected, const ExchangePoint& point) {
-    const CalibratedExchange& exchange = *expected.law;
+    const CalibratedExchange& exchange = *expected.model;
     const ExchangeKey& key = exchange.key;
     std::string errors = fmt::format("off by {} % where fitted, {} % at sizes held out",
                                      percent_text(exchange.errors.fitted), percent_text(exchange.errors.sizes));
     if (exchange.errors.shapes)
         errors += fmt::format(", {} % at shapes held out", percent_text(*exchange.errors.shapes));
-    return {
-        fmt::format("{} with {} {} on {}, {} rows of {} ({} members, {} to {} tokens of each); a token goes {}",
-                    exchange_name(key.step), key.software, key.variant, expected.machine, grouped(exchange.rows),
-                    fmt::join(exchange.sources, ", "), key.members, number_text(exchange.least_tokens),
-                    number_text(exchange.most_tokens),
-                    exchange.law.once ? "once to each chip" : "once for each of its experts"),
-        fmt::format("{} = {}; {}", exchange_text(exchange.law, point), us(seconds_of(exchange.law, point)), errors)};
+    return {fmt::format("{} with {} {} on {}, {} rows of {} ({} members, {} to {} tokens of each); a token goes {}",
+                        exchange_name(key.step), key.software, key.variant, expected.machine, grouped(exchange.rows),
+                        fmt::join(exchange.sources, ", "), key.members, number_text(exchange.least_tokens),
+                        number_text(exchange.most_tokens),
+                        exchange.model.once ? "once to each chip" : "once for each of its experts"),
+            fmt::format("{} = {}; {}", exchange_text(exchange.model, point), us(seconds_of(exchange.model, point)),
+                        errors)};
 }
 
 }  // namespace
 
 std::vector<std::string> expected_derivation(const Prediction& answer, std::size_t message) {
     std::vector<std::string> lines;
-    const auto& expected = answer.laws.messages[message];
+    const auto& expected = answer.models.messages[message];
     if (!expected) return lines;
     System system = answer.system;
     system.collectives = {};
@@ -292,16 +294,16 @@ std::vector<std::string> expected_derivation(const Prediction& answer, std::size
         lines.insert(lines.end(), more.begin(), more.end());
         return lines;
     }
-    for (std::size_t i = 0; i < expected->laws.size(); ++i) {
-        const CalibratedLaw& law = *expected->laws[i];
-        const LawCurve& curve = curve_for(law.law, point->members);
-        const CollectivePoint at = point_for(*expected, law, *point);
-        lines.push_back(law_text(law, expected->machines[i]));
+    for (std::size_t i = 0; i < expected->models.size(); ++i) {
+        const CalibratedCollective& model = *expected->models[i];
+        const TimeCurve& curve = curve_for(model.model, point->members);
+        const CollectivePoint at = point_for(*expected, model, *point);
+        lines.push_back(model_text(model, expected->machines[i]));
         lines.push_back(fmt::format("{} = {}; {}", segment_text(cheapest(curve, at), curve.steps, at),
-                                    us(seconds_of(law.law, at)), errors_text(law)));
+                                    us(seconds_of(model.model, at)), errors_text(model)));
     }
     if (expected->instead) lines.push_back(stand_in_text(*expected, asked.kind));
-    if (expected->laws.size() > 1) {
+    if (expected->models.size() > 1) {
         lines.emplace_back("the geometric mean of these, one vote for each link rate");
     }
     if (!expected->fabric.empty()) {
@@ -310,11 +312,11 @@ std::vector<std::string> expected_derivation(const Prediction& answer, std::size
     }
     if (inside_decides(*expected, *point)) {
         const ExpectedTime& inside = expected->inside.front();
-        const CalibratedLaw& law = *inside.laws.front();
+        const CalibratedCollective& model = *inside.models.front();
         lines.push_back(
             fmt::format("more chips are not faster: the {} of them over {} alone take {} by {}{}", inside.point.members,
-                        inside.buffer_rate ? "its inner links" : law.key.tiers, us(inside.seconds),
-                        law.key.software.empty() ? "measured times" : law.key.software,
+                        inside.buffer_rate ? "its inner links" : model.key.tiers, us(inside.seconds),
+                        model.key.software.empty() ? "measured times" : model.key.software,
                         inside.instead ? fmt::format("'s {}", collective_name(*inside.instead, true)) : ""));
     }
     return lines;

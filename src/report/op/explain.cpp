@@ -148,7 +148,7 @@ private:
         const auto found =
             std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.message == message; });
         const auto i = static_cast<std::size_t>(found - all.begin());
-        if (i >= answer_.laws.messages.size()) return;
+        if (i >= answer_.models.messages.size()) return;
         for (const std::string& line : expected_derivation(answer_, i)) say(line, 8);
     }
 

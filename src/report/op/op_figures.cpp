@@ -101,18 +101,18 @@ Json expected_layout(const OpPart& part) {
     return &best == &part.answer ? Json(nullptr) : Json(communication_text(best));
 }
 
-/// The laws of kernels that the expected time is made of.
+/// The models of kernels that the expected time is made of.
 Json expected_by(const OpPart& part) {
     Json list = Json::array();
-    for (const LawBasis& each : law_bases(fastest(part.answer))) {
-        const KernelKey& key = each.law->key;
+    for (const ModelBasis& each : model_bases(fastest(part.answer))) {
+        const KernelKey& key = each.model->key;
         list.push_back({{"kind", name(key.kind)},
                         {"dtype", key.dtype},
                         {"software", key.software},
                         {"variant", key.variant},
                         {"machine", each.machine},
                         {"carried", each.carried},
-                        {"measurements", each.law->fit.rows},
+                        {"measurements", each.model->fit.rows},
                         {"error", each.error}});
     }
     return list;

@@ -128,7 +128,7 @@ private:
     void add_expected(Json& json, std::size_t i, const std::optional<CollectiveTime>& time) const {
         const Message& message = answer_.analysis.total.work.messages[i].message;
         const ExpectedTime* expected =
-            i < answer_.laws.messages.size() && answer_.laws.messages[i] ? &*answer_.laws.messages[i] : nullptr;
+            i < answer_.models.messages.size() && answer_.models.messages[i] ? &*answer_.models.messages[i] : nullptr;
         const auto load = load_of(message, answer_.system);
         const auto bytes = count(program_, message.bytes);
         const double seconds = expected != nullptr ? expected->seconds : time ? time->lower_s : 0;

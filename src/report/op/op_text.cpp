@@ -153,8 +153,8 @@ private:
 
     // Prints expected times, with bandwidths as nccl-tests define them, if there is a calibration.
     void expected_collective(std::size_t i, const std::optional<Rational>& bytes) {
-        if (i >= answer_.laws.messages.size() || !answer_.laws.messages[i] || !bytes) return;
-        const ExpectedTime& expected = *answer_.laws.messages[i];
+        if (i >= answer_.models.messages.size() || !answer_.models.messages[i] || !bytes) return;
+        const ExpectedTime& expected = *answer_.models.messages[i];
         const Message& message = total_.work.messages[i].message;
         const auto load = load_of(message, answer_.system);
         if (!load) return;

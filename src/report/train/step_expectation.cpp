@@ -33,7 +33,7 @@ std::string class_text(const StepClass& of) {
 
 std::string launches_text(const StepTimes& times) {
     return fmt::format("{} launches of {}", grouped(std::llround(times.parts->launches)),
-                       to_text(Seconds{times.law.launch_s}));
+                       to_text(Seconds{times.step_model.launch_s}));
 }
 
 }  // namespace
@@ -41,50 +41,52 @@ std::string launches_text(const StepTimes& times) {
 std::string step_derivation(const StepTimes& times) {
     if (!times.expected || !times.parts) return "";
     const StepParts& parts = *times.parts;
-    const StepLaw& law = times.law;
+    const StepModel& step_model = times.step_model;
     std::string text = "What is expected of a step\n";
     const auto say = [&](const std::string& sentence) { text += "  " + wrapped(sentence, 2, 6, page_width) + "\n"; };
     constexpr double tera = 1e12;
-    const double slow = kernel_slowdown(law, parts);
+    const double slow = kernel_slowdown(step_model, parts);
     const std::vector<std::string> device{
-        part(slow * law.compute, parts.kernels_s, "kernels by themselves"),
-        part(slow * law.narrow, parts.narrow_s, "kernels that multiply in fewer than 16 bits"),
-        part(slow * law.promoted, parts.promoted_s, "such kernels, with sums in f32 outside of the matrix units"),
+        part(slow * step_model.compute, parts.kernels_s, "kernels by themselves"),
+        part(slow * step_model.narrow, parts.narrow_s, "kernels that multiply in fewer than 16 bits"),
+        part(slow * step_model.promoted, parts.promoted_s,
+             "such kernels, with sums in f32 outside of the matrix units"),
         part(1, parts.exchanged_s, "collectives that are waited for"),
-        part(1 / law.wires, parts.exchanged_wire_s, "those that were not measured")};
-    say(fmt::format("the device: {} = {}", sum_of(device), to_text(Seconds{device_seconds(law, parts)})));
+        part(1 / step_model.wires, parts.exchanged_wire_s, "those that were not measured")};
+    say(fmt::format("the device: {} = {}", sum_of(device), to_text(Seconds{device_seconds(step_model, parts)})));
     if (parts.flops_per_joule > 0) {
         say(fmt::format(
             "of the factors {} is the cube root of the chip's {} TFLOP/s per watt, which keep its clock down",
             number_text(power_slowdown(parts)), number_text(parts.flops_per_joule / tera)));
     }
     say(fmt::format("the host: {} = {}; both together their norm of order {}", launches_text(times),
-                    to_text(Seconds{host_seconds(law, parts)}), number_text(law.overlap)));
-    const double beside = parts.hideable_s + parts.hideable_wire_s / law.wires;
-    const bool outlasts = exposed_seconds(law, parts) > exposed_share(law, parts) * beside;
-    const double share = outlasts ? 1 : exposed_share(law, parts);
+                    to_text(Seconds{host_seconds(step_model, parts)}), number_text(step_model.overlap)));
+    const double beside = parts.hideable_s + parts.hideable_wire_s / step_model.wires;
+    const bool outlasts = exposed_seconds(step_model, parts) > exposed_share(step_model, parts) * beside;
+    const double share = outlasts ? 1 : exposed_share(step_model, parts);
     const std::vector<std::string> exposed{
         part(share, parts.hideable_s, "collectives beside kernels"),
-        part(share / law.wires, parts.hideable_wire_s, "those of them that were not measured")};
+        part(share / step_model.wires, parts.hideable_wire_s, "those of them that were not measured")};
     std::string hidden = sum_of(exposed);
     if (outlasts)
         hidden += fmt::format(" - {} of device and host, which they outlast",
-                              to_text(Seconds{beside - exposed_seconds(law, parts)}));
+                              to_text(Seconds{beside - exposed_seconds(step_model, parts)}));
     if (!hidden.empty()) {
-        say(fmt::format("what does not hide: {} = {}", hidden, to_text(Seconds{exposed_seconds(law, parts)})));
+        say(fmt::format("what does not hide: {} = {}", hidden, to_text(Seconds{exposed_seconds(step_model, parts)})));
     }
     say(
         fmt::format("together {}, and never below the lower bound; factors fitted to {} published runs of {} "
                     "publishers; mean error "
                     "of those of publishers that were left out {} %, of {} {} %",
-                    to_text(Seconds{*times.expected}), grouped(law.rows), law.publishers, percent_text(law.error),
-                    class_text(class_of(law, parts)), percent_text(class_of(law, parts).error)));
+                    to_text(Seconds{*times.expected}), grouped(step_model.rows), step_model.publishers,
+                    percent_text(step_model.error), class_text(class_of(step_model, parts)),
+                    percent_text(class_of(step_model, parts).error)));
     return text;
 }
 
 std::string error_text(const StepTimes& times) {
     if (!times.expected || !times.parts) return "";
-    const StepClass of = class_of(times.law, *times.parts);
+    const StepClass of = class_of(times.step_model, *times.parts);
     const double error = times.expected_error.value_or(of.error);
     std::string text = fmt::format("mean error {} %: {}, {} runs of {} publisher{}, each left out of the fit in turn",
                                    percent_text(error), class_text(of), grouped(of.rows), of.publishers,
@@ -99,8 +101,8 @@ std::string error_text(const StepTimes& times) {
 
 std::string host_text(const StepTimes& times) {
     if (!times.expected || !times.parts) return "";
-    const double host = host_seconds(times.law, *times.parts);
-    if (host <= device_seconds(times.law, *times.parts)) return "";
+    const double host = host_seconds(times.step_model, *times.parts);
+    if (host <= device_seconds(times.step_model, *times.parts)) return "";
     return fmt::format(
         "The host decides what is expected: {} take {}, longer than what they launch; graphs or larger "
         "microbatches shorten that.",

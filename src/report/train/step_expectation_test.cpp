@@ -11,8 +11,8 @@ namespace {
 StepTimes step_with(double launches) {
     StepTimes times;
     times.parts = StepParts{1, 0, 0, launches, 0.4, 0.1, 0, 0, 8e12};
-    times.law = StepLaw{1.5, 1, 1, 50e-6, 4, 1.2, 0.25, 0.5, 0.14, 1234, 7};
-    times.expected = seconds_of(times.law, *times.parts);
+    times.step_model = StepModel{1.5, 1, 1, 50e-6, 4, 1.2, 0.25, 0.5, 0.14, 1234, 7};
+    times.expected = seconds_of(times.step_model, *times.parts);
     return times;
 }
 

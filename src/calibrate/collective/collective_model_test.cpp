@@ -1,4 +1,4 @@
-#include "calibrate/collective/collective_law.hpp"
+#include "calibrate/collective/collective_model.hpp"
 
 #include <doctest/doctest.h>
 
@@ -48,22 +48,22 @@ TEST_CASE("a point has the bytes on the wire as time at the published rate") {
 
 TEST_CASE("a segment adds a base, steps and bytes at fractions of the rate") {
     CollectivePoint point{8, 450e6, 0.8e-3, 1e-3};
-    const LawSegment ring{10e-6, 2e-6, 0.8, 0, 0};
+    const CurveSegment ring{10e-6, 2e-6, 0.8, 0, 0};
     CHECK(seconds_of(ring, StepCount::linear, point) == approx(10e-6 + 6 * 2e-6 + 1e-3));
     CHECK(seconds_of(ring, StepCount::logarithmic, point) == approx(10e-6 + 2 * 2e-6 + 1e-3));
-    const LawSegment kernel{3e-6, 0, 0, 2, 0.5};
+    const CurveSegment kernel{3e-6, 0, 0, 2, 0.5};
     CHECK(seconds_of(kernel, StepCount::linear, point) == approx(3e-6 + 0.5e-3 + 7 * 2e-3));
 }
 
 TEST_CASE("the cheapest segment counts, below and above a limit apart") {
-    LawCurve curve;
+    TimeCurve curve;
     curve.segments = {{5e-6, 0, 0.1, 0, 0}, {20e-6, 0, 1, 0, 0}};
     CollectivePoint small{2, 1e3, 1e-6, 2e-6};
     CollectivePoint large{2, 1e6, 100e-6, 200e-6};
     CHECK(seconds_of(curve, small) == approx(15e-6));   // 5 + 1/0.1 instead of 20 + 1
     CHECK(seconds_of(curve, large) == approx(120e-6));  // 20 + 100
     CHECK(cheapest(curve, large) == curve.segments[1]);
-    curve.limit = LawLimit{1e6, false};
+    curve.limit = CurveLimit{1e6, false};
     curve.beyond = {{90e-6, 0, 0.5, 0, 0}};
     CHECK(seconds_of(curve, large) == approx(120e-6));  // at the limit
     large.buffer_bytes = 1.01e6;
@@ -73,18 +73,18 @@ TEST_CASE("the cheapest segment counts, below and above a limit apart") {
 }
 
 TEST_CASE("counts with curves of their own follow them, others the shared one") {
-    CollectiveLaw law;
-    law.shared.segments = {{10e-6, 1e-6, 0, 0, 0}};
-    law.counted = {{2, {StepCount::linear, {{30e-6, 0, 0, 0, 0}}, {}, {}}},
-                   {8, {StepCount::linear, {{40e-6, 0, 0, 0, 0}}, {}, {}}}};
+    CollectiveModel model;
+    model.shared.segments = {{10e-6, 1e-6, 0, 0, 0}};
+    model.counted = {{2, {StepCount::linear, {{30e-6, 0, 0, 0, 0}}, {}, {}}},
+                     {8, {StepCount::linear, {{40e-6, 0, 0, 0, 0}}, {}, {}}}};
     CollectivePoint point{2, 1e3, 0, 0};
-    CHECK(seconds_of(law, point) == approx(30e-6));
+    CHECK(seconds_of(model, point) == approx(30e-6));
     point.members = 8;
-    CHECK(seconds_of(law, point) == approx(40e-6));
+    CHECK(seconds_of(model, point) == approx(40e-6));
     point.members = 4;
-    CHECK(seconds_of(law, point) == approx(12e-6));
-    CHECK(curve_for(law, 8) == law.counted[1].curve);
-    CHECK(curve_for(law, 16) == law.shared);
+    CHECK(seconds_of(model, point) == approx(12e-6));
+    CHECK(curve_for(model, 8) == model.counted[1].curve);
+    CHECK(curve_for(model, 16) == model.shared);
 }
 
 TEST_CASE("a group of one has no point") {

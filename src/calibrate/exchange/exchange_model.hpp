@@ -33,7 +33,7 @@ struct ExchangePoint {
 
 /// base + expert * E + row_s / row + wire_s / link + (wire_s / core + copies * copy + tokens * row_s / read) / cores.
 /// `row`, `link`, `core` and `read` are fractions of the link's rate; 0 omits the term.
-struct ExchangeLaw {
+struct ExchangeModel {
     double base_s = 0;
     double expert_s = 0;  ///< per expert: members announce the number of rows to it
     double row = 0;       ///< rate of a single row, however few rows there are
@@ -46,20 +46,20 @@ struct ExchangeLaw {
     /// so that they do not exceed the chip's cores.
     double cores = 0;
 
-    bool operator==(const ExchangeLaw&) const = default;
+    bool operator==(const ExchangeModel&) const = default;
 };
 
-[[nodiscard]] double seconds_of(const ExchangeLaw& law, const ExchangePoint& point);
+[[nodiscard]] double seconds_of(const ExchangeModel& model, const ExchangePoint& point);
 
 /// Returns the number of cores that the exchange uses; at least one.
-[[nodiscard]] double cores_of(const ExchangeLaw& law, const ExchangePoint& point);
+[[nodiscard]] double cores_of(const ExchangeModel& model, const ExchangePoint& point);
 
 inline constexpr std::size_t exchange_constant_count = 7;
 using ExchangeConstants = ConstantsOf<exchange_constant_count>;
 /// Returns the factors of base, expert, 1/row, 1/link, 1/core, copy and 1/read at a point, for a model with these
 /// `once` and `cores`.
-[[nodiscard]] ExchangeConstants exchange_features(const ExchangeLaw& law, const ExchangePoint& point);
-[[nodiscard]] ExchangeConstants constants_of(const ExchangeLaw& law);
-void set_constants(ExchangeLaw& law, const ExchangeConstants& constants);
+[[nodiscard]] ExchangeConstants exchange_features(const ExchangeModel& model, const ExchangePoint& point);
+[[nodiscard]] ExchangeConstants constants_of(const ExchangeModel& model);
+void set_constants(ExchangeModel& model, const ExchangeConstants& constants);
 
 }  // namespace roofline::core

@@ -27,7 +27,7 @@ struct KernelSample {
     std::vector<OtherKernel> others{};  ///< kernels in the same measured time
 };
 
-struct KernelLawsFit {
+struct KernelModelsFit {
     std::vector<Calibration> calibrations;  ///< by machine, without collective models
     std::int64_t rows = 0;                  ///< number of measurements that models were fitted to
     std::int64_t duplicates = 0;            ///< measurements that were given twice
@@ -44,6 +44,6 @@ struct KernelLawsFit {
 /// its library has no model of it, this model is fitted to the same measurements. For matmuls with few measurements,
 /// the model of another library or machine with additional shape corrections (fit_like()) is used if its held-out error
 /// is smaller. The order of the samples does not matter.
-[[nodiscard]] KernelLawsFit fit_kernel_laws(std::vector<KernelSample> samples);
+[[nodiscard]] KernelModelsFit fit_kernel_models(std::vector<KernelSample> samples);
 
 }  // namespace roofline::core

@@ -13,26 +13,26 @@
 namespace roofline::core {
 
 /// A subset of a machine's models.
-struct LawGroup {
-    std::string_view list;  ///< the list of tables that contains them: "law", "kernel" or "exchange"
+struct ModelGroup {
+    std::string_view list;  ///< the list of tables that contains them: "model", "kernel" or "exchange"
     std::string_view key;   ///< key whose value `text` they share; "" for the whole list
     std::string text;
 
-    auto operator<=>(const LawGroup&) const = default;
+    auto operator<=>(const ModelGroup&) const = default;
 
     /// Returns whether a model of the list belongs to the group.
-    [[nodiscard]] bool holds(TomlNode law) const;
+    [[nodiscard]] bool holds(TomlNode model) const;
 };
 
-[[nodiscard]] LawGroup laws_of(CollectiveKind kind);
-[[nodiscard]] LawGroup laws_of_kernels(KernelKind kind);
-[[nodiscard]] LawGroup laws_of_exchanges();
+[[nodiscard]] ModelGroup models_of(CollectiveKind kind);
+[[nodiscard]] ModelGroup models_of_kernels(KernelKind kind);
+[[nodiscard]] ModelGroup models_of_exchanges();
 
 /// Returns the models of the group in the order of the file, which may be empty.
-[[nodiscard]] std::vector<TomlNode> laws_in(TomlNode file, const LawGroup& group);
+[[nodiscard]] std::vector<TomlNode> models_in(TomlNode file, const ModelGroup& group);
 
 /// Returns the text of a key of a model, "" if it is absent.
-[[nodiscard]] std::string_view text_in(TomlNode law, std::string_view key);
+[[nodiscard]] std::string_view text_in(TomlNode model, std::string_view key);
 
 /// Returns the name of the innermost tier. Measurements of one kind of fabric do not transfer to another.
 [[nodiscard]] inline std::string_view innermost(std::string_view tiers) { return tiers.substr(0, tiers.find('+')); }

@@ -1,4 +1,4 @@
-#include "calibrate/kernel/kernel_law.hpp"
+#include "calibrate/kernel/kernel_model.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -128,7 +128,7 @@ private:
 
 /// What all tilings of a point have in common.
 struct TilingInvariants {
-    const KernelLaw& law;
+    const KernelModel& model;
     const KernelPoint& point;
     double ramp_s = 0;  ///< of the depth in one split
     double rows_s = 0;
@@ -137,16 +137,16 @@ struct TilingInvariants {
     double drawn_memory_s = 0;  ///< memory time that is stretched if there are few tiles
     Parts parts{};
 
-    TilingInvariants(const KernelLaw& by, const KernelPoint& of) : law(by), point(of) {
-        const double write = law.write > 0 ? law.write : law.memory;
-        const double cached = cached_share(law, point);
-        ramp_s = law.ramp_s * point.depth;
-        rows_s = law.row_s * rows_of_core(point);
-        wave_s = law.hidden ? 0 : law.wave_s;
-        slowdown = 1 / law.math;
-        drawn_memory_s = (1 - cached) * ((point.memory_s - point.write_s) / law.memory + point.write_s / write) +
-                         cached * point.memory_s / law.cache;
-        parts = {point.math_s * slowdown, point.vector_s / law.vector, drawn_memory_s + point.reread_s / law.reread,
+    TilingInvariants(const KernelModel& by, const KernelPoint& of) : model(by), point(of) {
+        const double write = model.write > 0 ? model.write : model.memory;
+        const double cached = cached_share(model, point);
+        ramp_s = model.ramp_s * point.depth;
+        rows_s = model.row_s * rows_of_core(point);
+        wave_s = model.hidden ? 0 : model.wave_s;
+        slowdown = 1 / model.math;
+        drawn_memory_s = (1 - cached) * ((point.memory_s - point.write_s) / model.memory + point.write_s / write) +
+                         cached * point.memory_s / model.cache;
+        parts = {point.math_s * slowdown, point.vector_s / model.vector, drawn_memory_s + point.reread_s / model.reread,
                  point.other_s};
     }
 
@@ -154,7 +154,7 @@ struct TilingInvariants {
         // without branches, which would dominate the time of evaluating many tilings
         const double split = std::min(tiling.splits - 1, 1.0);  // the number of splits is an integer
         const double waves = std::max(tiling.waves - 1, 0.0);
-        return law.fixed_s + ramp_s * tiling.part + rows_s + law.split_s * split + wave_s * waves;
+        return model.fixed_s + ramp_s * tiling.part + rows_s + model.split_s * split + wave_s * waves;
     }
 
     [[nodiscard]] double math(const Tiling& tiling) const { return math_of(point, tiling) * slowdown; }
@@ -162,23 +162,23 @@ struct TilingInvariants {
     [[nodiscard]] Parts cut(const Tiling& tiling) const {
         Parts cut = parts;
         cut[0] = math(tiling);
-        cut[2] += drawn_memory_s * (stretch_of(law, point, tiling) - 1);
-        if (tiling.splits > 1) cut[2] += tiling.splits * point.partial_sums_s / law.partial;
-        if (law.hidden) cut[3] += law.wave_s * tiling.waves;
+        cut[2] += drawn_memory_s * (stretch_of(model, point, tiling) - 1);
+        if (tiling.splits > 1) cut[2] += tiling.splits * point.partial_sums_s / model.partial;
+        if (model.hidden) cut[3] += model.wave_s * tiling.waves;
         return cut;
     }
 };
 
 /// The heads of the point are already separate.
-double seconds_at(const KernelLaw& law, const KernelPoint& point) {
-    if (!law.tiled || law.by_rows || !can_tile(point)) return seconds_of(law, point, tiling_of(law, point));
-    return cheapest(law, point, tilings_of(point)).seconds();
+double seconds_at(const KernelModel& model, const KernelPoint& point) {
+    if (!model.tiled || model.by_rows || !can_tile(point)) return seconds_of(model, point, tiling_of(model, point));
+    return cheapest(model, point, tilings_of(point)).seconds();
 }
 
 }  // namespace
 
-bool needs_separate_heads(const KernelLaw& law, const KernelPoint& point) {
-    return law.share > 0 && point.heads > law.share && point.shared_read_s > 0;
+bool needs_separate_heads(const KernelModel& model, const KernelPoint& point) {
+    return model.share > 0 && point.heads > model.share && point.shared_read_s > 0;
 }
 
 KernelPoint separate_heads(const KernelPoint& point) {
@@ -190,24 +190,24 @@ KernelPoint separate_heads(const KernelPoint& point) {
     return each;
 }
 
-KernelPoint separate_heads(const KernelLaw& law, const KernelPoint& point) {
-    return needs_separate_heads(law, point) ? separate_heads(point) : point;
+KernelPoint separate_heads(const KernelModel& model, const KernelPoint& point) {
+    return needs_separate_heads(model, point) ? separate_heads(point) : point;
 }
 
-double cached_share(const KernelLaw& law, const KernelPoint& point) {
-    if (!(law.warm > 0 && point.fill > 0)) return 0;
-    const double over = point.fill / law.warm;
+double cached_share(const KernelModel& model, const KernelPoint& point) {
+    if (!(model.warm > 0 && point.fill > 0)) return 0;
+    const double over = point.fill / model.warm;
     // steep, because a cache keeps either all or nothing of data that is used cyclically
     const double cube = over * over * over;
     return 1 / (1 + cube * cube);
 }
 
-double overhead_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
-    return TilingInvariants(law, point).overhead(tiling);
+double overhead_of(const KernelModel& model, const KernelPoint& point, const Tiling& tiling) {
+    return TilingInvariants(model, point).overhead(tiling);
 }
 
-Parts parts_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
-    return TilingInvariants(law, point).cut(tiling);
+Parts parts_of(const KernelModel& model, const KernelPoint& point, const Tiling& tiling) {
+    return TilingInvariants(model, point).cut(tiling);
 }
 
 double norm_of(const Parts& parts, double p) { return norm_from(parts, longest_of(parts), p).norm; }
@@ -216,9 +216,9 @@ double bound_of(const KernelPoint& point) {
     return std::max({point.math_s, point.vector_s, point.memory_s, point.other_s});
 }
 
-double bound_of(const KernelLaw& law, const KernelPoint& point) {
+double bound_of(const KernelModel& model, const KernelPoint& point) {
     KernelPoint cached = point;
-    cached.memory_s *= 1 - cached_share(law, point) * (1 - 1 / std::max(law.cache, 1.0));
+    cached.memory_s *= 1 - cached_share(model, point) * (1 - 1 / std::max(model.cache, 1.0));
     return bound_of(cached);
 }
 
@@ -237,8 +237,8 @@ Parts slopes_of(const Norm& norm, const Parts& parts) {
     return slopes;
 }
 
-double seconds_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
-    return cheapest(law, point, {&tiling, 1}).seconds();
+double seconds_of(const KernelModel& model, const KernelPoint& point, const Tiling& tiling) {
+    return cheapest(model, point, {&tiling, 1}).seconds();
 }
 
 Tilings tilings_of(const KernelPoint& point) {
@@ -254,10 +254,11 @@ Tilings tilings_of(const KernelPoint& point) {
     return tilings;
 }
 
-TilingTime cheapest(const KernelLaw& law, const KernelPoint& point, std::span<const Tiling> tilings, std::size_t near) {
-    const TilingInvariants uncut(law, point);
+TilingTime cheapest(const KernelModel& model, const KernelPoint& point, std::span<const Tiling> tilings,
+                    std::size_t near) {
+    const TilingInvariants uncut(model, point);
     const auto time_of = [&](std::size_t index, const Parts& parts) -> TilingTime {
-        return {index, uncut.overhead(tilings[index]), parts, norm_from(parts, longest_of(parts), law.p)};
+        return {index, uncut.overhead(tilings[index]), parts, norm_from(parts, longest_of(parts), model.p)};
     };
     TilingTime best = time_of(near, uncut.cut(tilings[near]));
     if (tilings.size() == 1) return best;
@@ -266,7 +267,7 @@ TilingTime cheapest(const KernelLaw& law, const KernelPoint& point, std::span<co
     for (std::size_t i = 0; i < tilings.size(); ++i) at_least[i] = uncut.overhead(tilings[i]) + uncut.math(tilings[i]);
     at_least[near] = std::numeric_limits<double>::infinity();
     double least = best.seconds();
-    const QuickNorm quick(law.p);
+    const QuickNorm quick(model.p);
     for (std::size_t i = 0; i < tilings.size(); ++i) {
         if (at_least[i] > least) continue;
         const Parts parts = uncut.cut(tilings[i]);
@@ -282,15 +283,15 @@ TilingTime cheapest(const KernelLaw& law, const KernelPoint& point, std::span<co
 
 Tiling tiling_by_rows(const KernelPoint& point) { return can_tile(point) ? cut_by_rows(point) : Tiling{}; }
 
-Tiling tiling_of(const KernelLaw& law, const KernelPoint& point) {
-    if (!law.tiled || !can_tile(point)) return {};
-    if (law.by_rows) return cut_by_rows(point);
+Tiling tiling_of(const KernelModel& model, const KernelPoint& point) {
+    if (!model.tiled || !can_tile(point)) return {};
+    if (model.by_rows) return cut_by_rows(point);
     const Tilings tilings = tilings_of(point);
-    return tilings.each[cheapest(law, point, tilings).index];
+    return tilings.each[cheapest(model, point, tilings).index];
 }
 
-double seconds_of(const KernelLaw& law, const KernelPoint& point) {
-    return needs_separate_heads(law, point) ? seconds_at(law, separate_heads(point)) : seconds_at(law, point);
+double seconds_of(const KernelModel& model, const KernelPoint& point) {
+    return needs_separate_heads(model, point) ? seconds_at(model, separate_heads(point)) : seconds_at(model, point);
 }
 
 }  // namespace roofline::core

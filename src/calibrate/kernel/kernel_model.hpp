@@ -58,14 +58,14 @@ struct Tiling {
 
 /// Returns whether more heads have the same keys and values than share one read of them in the model. False in a
 /// backward pass, because the bytes of keys and values are not known there.
-[[nodiscard]] bool needs_separate_heads(const KernelLaw& law, const KernelPoint& point);
+[[nodiscard]] bool needs_separate_heads(const KernelModel& model, const KernelPoint& point);
 
 /// Returns the point with each head as a separate matmul that reads keys and values again.
 [[nodiscard]] KernelPoint separate_heads(const KernelPoint& point);
 
 /// Returns the point as the model processes it, with heads separate or together. The functions below that take a tiling
 /// require such a point.
-[[nodiscard]] KernelPoint separate_heads(const KernelLaw& law, const KernelPoint& point);
+[[nodiscard]] KernelPoint separate_heads(const KernelModel& model, const KernelPoint& point);
 
 /// Returns all tilings of a matmul; none for other kernels. They do not depend on the model's parameters.
 inline constexpr std::size_t max_tilings = 27;
@@ -78,14 +78,14 @@ struct Tilings {
 [[nodiscard]] Tilings tilings_of(const KernelPoint& point);
 
 /// Returns the seconds with the cheapest tiling, or with a given one.
-[[nodiscard]] double seconds_of(const KernelLaw& law, const KernelPoint& point);
-[[nodiscard]] double seconds_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling);
+[[nodiscard]] double seconds_of(const KernelModel& model, const KernelPoint& point);
+[[nodiscard]] double seconds_of(const KernelModel& model, const KernelPoint& point, const Tiling& tiling);
 
 /// Returns the tiling that the number of a matmul's rows determines.
 [[nodiscard]] Tiling tiling_by_rows(const KernelPoint& point);
 
 /// Returns the cheapest tiling; not tiled if the model has no tiles or the kernel is not a matmul.
-[[nodiscard]] Tiling tiling_of(const KernelLaw& law, const KernelPoint& point);
+[[nodiscard]] Tiling tiling_of(const KernelModel& model, const KernelPoint& point);
 
 /// Returns the rows per core; all rows if the number of cores is unknown.
 [[nodiscard]] inline double rows_of_core(const KernelPoint& point) {
@@ -99,21 +99,21 @@ struct Tilings {
 
 /// Returns the fraction of its traffic that a kernel finds in the cache: one half if the program fills the fraction
 /// `warm` of the cache.
-[[nodiscard]] double cached_share(const KernelLaw& law, const KernelPoint& point);
+[[nodiscard]] double cached_share(const KernelModel& model, const KernelPoint& point);
 
 /// Returns the factor by which too few tiles increase the memory time, because each core reads no faster than core_Bps;
 /// at least 1.
-[[nodiscard]] inline double stretch_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
-    const bool limited = law.core_Bps > 0 && tiling.tiles > 0;
-    return limited ? std::max(1.0, point.memory_Bps / (law.core_Bps * tiling.tiles)) : 1;
+[[nodiscard]] inline double stretch_of(const KernelModel& model, const KernelPoint& point, const Tiling& tiling) {
+    const bool limited = model.core_Bps > 0 && tiling.tiles > 0;
+    return limited ? std::max(1.0, point.memory_Bps / (model.core_Bps * tiling.tiles)) : 1;
 }
 
 /// Returns the terms outside of the norm: fixed cost, ramp, splits, waves and rows.
-[[nodiscard]] double overhead_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling);
+[[nodiscard]] double overhead_of(const KernelModel& model, const KernelPoint& point, const Tiling& tiling);
 
 /// Returns the parts of the norm at the achieved rates: math, vector, memory, other (with the waves if they overlap).
 inline constexpr std::size_t kernel_parts = 4;
-[[nodiscard]] std::array<double, kernel_parts> parts_of(const KernelLaw& law, const KernelPoint& point,
+[[nodiscard]] std::array<double, kernel_parts> parts_of(const KernelModel& model, const KernelPoint& point,
                                                         const Tiling& tiling);
 
 /// Returns (sum of parts^p)^(1/p) of non-negative numbers without overflow.
@@ -122,7 +122,7 @@ inline constexpr std::size_t kernel_parts = 4;
 /// Returns the lower bound: the longest part at the machine's rates.
 [[nodiscard]] double bound_of(const KernelPoint& point);
 /// As above, with the data that the model finds in the cache at the cache's rate.
-[[nodiscard]] double bound_of(const KernelLaw& law, const KernelPoint& point);
+[[nodiscard]] double bound_of(const KernelModel& model, const KernelPoint& point);
 /// Returns the lower bound of a kernel that finds all of its data in a cache if it fits; otherwise the lower bound.
 [[nodiscard]] double resident_bound_of(const KernelPoint& point);
 
@@ -146,7 +146,7 @@ struct TilingTime {
 };
 /// Returns the cheapest of some tilings of tilings_of(point), and the first of equal ones. A list with a single tiling
 /// is allowed. The search is faster if the time of tiling `near` is close to that of the cheapest.
-[[nodiscard]] TilingTime cheapest(const KernelLaw& law, const KernelPoint& point, std::span<const Tiling> tilings,
+[[nodiscard]] TilingTime cheapest(const KernelModel& model, const KernelPoint& point, std::span<const Tiling> tilings,
                                   std::size_t near = 0);
 
 }  // namespace roofline::core

@@ -1,4 +1,4 @@
-#include "calibrate/kernel/fit_kernel_laws.hpp"
+#include "calibrate/kernel/fit_kernel_models.hpp"
 
 #include <algorithm>
 #include <map>
@@ -67,8 +67,8 @@ FitTurn turn_of(const KernelSample& sample) {
 bool has_model_of_first(const KernelSample& sample, const Calibration* known) {
     if (known == nullptr) return false;
     const KernelKey& first = sample.others.front().key;
-    const CalibratedKernel* law = choose_kernel(*known, first, sample.key.software);
-    return law != nullptr && law->key.kind == first.kind && same_library(law->key.software, sample.key.software);
+    const CalibratedKernel* model = choose_kernel(*known, first, sample.key.software);
+    return model != nullptr && model->key.kind == first.kind && same_library(model->key.software, sample.key.software);
 }
 
 /// Returns the key of the first kernel in a sample's time, with the sample's library.
@@ -82,7 +82,7 @@ KernelKey first_key(const KernelSample& sample) {
 /// Returns the model of the first kernels, as fitted to the times of both together.
 CalibratedKernel first_of(const KernelSample& sample, KernelFit& fit, const std::set<std::string>& sources) {
     CalibratedKernel first{first_key(sample), fit, {sources.begin(), sources.end()}};
-    first.fit.law = *fit.first;
+    first.fit.model = *fit.first;
     first.fit.first.reset();
     first.fit.factors = {};
     first.fit.bands.clear();
@@ -91,14 +91,14 @@ CalibratedKernel first_of(const KernelSample& sample, KernelFit& fit, const std:
 }
 
 /// Fits models to the samples of this turn.
-void fit_turn(const Samples& samples, FitTurn turn, KernelLawsFit& all, Folded& folded) {
+void fit_turn(const Samples& samples, FitTurn turn, KernelModelsFit& all, Folded& folded) {
     std::vector<std::pair<std::string, CalibratedKernel>> found;
     for (std::size_t begin = 0; begin < samples.size();) {
         const std::size_t end = end_of_key(samples, begin);
         const KernelSample& first = samples[begin];
         const auto known = std::find_if(all.calibrations.begin(), all.calibrations.end(),
                                         [&](const Calibration& each) { return each.machine == first.machine; });
-        const Calibration* const laws = known == all.calibrations.end() ? nullptr : &*known;
+        const Calibration* const models = known == all.calibrations.end() ? nullptr : &*known;
         const KernelSample* behind = nullptr;  // a sample whose preceding kernel needs a model from the same times
         std::vector<TimedKernel> kernels;
         std::vector<TimedKernel> firsts;  // the same kernels, with the preceding kernel and its own model
@@ -107,8 +107,8 @@ void fit_turn(const Samples& samples, FitTurn turn, KernelLawsFit& all, Folded& 
             const KernelSample& sample = samples[begin];
             if (turn_of(sample) != turn) continue;
             kernels.push_back(sample.timed);
-            kernels.back().known_s = seconds_before(sample, laws);
-            if (turn == FitTurn::quantised && !has_model_of_first(sample, laws)) {
+            kernels.back().known_s = seconds_before(sample, models);
+            if (turn == FitTurn::quantised && !has_model_of_first(sample, models)) {
                 behind = &sample;
                 firsts.push_back({sample.timed});
                 firsts.back().first = sample.others.front().point;
@@ -143,14 +143,14 @@ void fit_turn(const Samples& samples, FitTurn turn, KernelLawsFit& all, Folded& 
 
 /// Returns the kernels of one machine and key, whose samples are adjacent, for the correction of another model: those
 /// timed alone if there are any, otherwise those after a single quantization.
-std::vector<TimedKernel> kernels_of(std::span<const KernelSample> samples, const Calibration& laws) {
+std::vector<TimedKernel> kernels_of(std::span<const KernelSample> samples, const Calibration& models) {
     FitTurn first = FitTurn::together;
     for (const KernelSample& sample : samples) first = std::min(first, turn_of(sample));
     std::vector<TimedKernel> kernels;
     for (const KernelSample& sample : samples) {
         if (turn_of(sample) != first) continue;
         kernels.push_back(sample.timed);
-        kernels.back().known_s = seconds_before(sample, &laws);
+        kernels.back().known_s = seconds_before(sample, &models);
     }
     return kernels;
 }
@@ -169,7 +169,7 @@ std::vector<Folded::key_type> similar_keys(Calibrations& known, const Calibratio
     const auto machine = find_machine(own.machine);
     if (!machine || machine->id != own.machine) return relatives;
     const TransferredKernel carried = transferred_kernel(known, *machine, kernel.key, kernel.key.software);
-    if (carried.law != nullptr) add(carried.machine, *carried.law);
+    if (carried.model != nullptr) add(carried.machine, *carried.model);
     return relatives;
 }
 
@@ -197,7 +197,7 @@ std::vector<CalibratedKernel>::iterator quantisation_of(std::span<const KernelSa
 
 /// Replaces models with few measurements by those of another library or machine with additional shape corrections, if
 /// this reduces the held-out error.
-void fit_like_similar(const Samples& samples, const Folded& folded, KernelLawsFit& all) {
+void fit_like_similar(const Samples& samples, const Folded& folded, KernelModelsFit& all) {
     Calibrations known{all.calibrations};
     for (std::size_t begin = 0; begin < samples.size();) {
         const std::size_t end = end_of_key(samples, begin);
@@ -268,15 +268,15 @@ void add_merged(const MergedKinds& joined, std::vector<Calibration>& calibration
 double seconds_before(const KernelSample& sample, const Calibration* known) {
     double seconds = 0;
     for (const OtherKernel& other : sample.others) {
-        const CalibratedKernel* law =
+        const CalibratedKernel* model =
             known == nullptr ? nullptr : choose_kernel(*known, other.key, sample.key.software);
-        seconds += other.count * seconds_of(law == nullptr ? KernelFit{} : law->fit, other.point);
+        seconds += other.count * seconds_of(model == nullptr ? KernelFit{} : model->fit, other.point);
     }
     return seconds;
 }
 
-KernelLawsFit fit_kernel_laws(std::vector<KernelSample> samples) {
-    KernelLawsFit all;
+KernelModelsFit fit_kernel_models(std::vector<KernelSample> samples) {
+    KernelModelsFit all;
     const MergedKinds joined = merge_small_kinds(samples);
     std::sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return order(a) < order(b); });
     const auto kept = std::unique(samples.begin(), samples.end(), same);

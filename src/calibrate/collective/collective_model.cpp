@@ -1,4 +1,4 @@
-#include "calibrate/collective/collective_law.hpp"
+#include "calibrate/collective/collective_model.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@ double extra_steps(StepCount steps, std::int64_t members) {
     return steps == StepCount::linear ? n - 2 : std::log2(n) - 1;
 }
 
-const std::vector<LawSegment>& regime(const LawCurve& curve, const CollectivePoint& point) {
+const std::vector<CurveSegment>& regime(const TimeCurve& curve, const CollectivePoint& point) {
     if (!curve.limit) return curve.segments;
     const double size =
         curve.limit->of_piece ? point.buffer_bytes / static_cast<double>(point.members) : point.buffer_bytes;
@@ -37,7 +37,7 @@ std::optional<CollectivePoint> collective_point(const CollectiveLoad& load, cons
     return point;
 }
 
-double seconds_of(const LawSegment& segment, StepCount steps, const CollectivePoint& point) {
+double seconds_of(const CurveSegment& segment, StepCount steps, const CollectivePoint& point) {
     double seconds = segment.base_s + segment.step_s * extra_steps(steps, point.members);
     if (segment.link > 0) seconds += point.wire_s / segment.link;
     if (segment.buffer > 0) seconds += point.buffer_s / segment.buffer;
@@ -47,25 +47,25 @@ double seconds_of(const LawSegment& segment, StepCount steps, const CollectivePo
     return seconds;
 }
 
-const LawSegment& cheapest(const LawCurve& curve, const CollectivePoint& point) {
-    const std::vector<LawSegment>& segments = regime(curve, point);
-    return *std::min_element(segments.begin(), segments.end(), [&](const LawSegment& a, const LawSegment& b) {
+const CurveSegment& cheapest(const TimeCurve& curve, const CollectivePoint& point) {
+    const std::vector<CurveSegment>& segments = regime(curve, point);
+    return *std::min_element(segments.begin(), segments.end(), [&](const CurveSegment& a, const CurveSegment& b) {
         return seconds_of(a, curve.steps, point) < seconds_of(b, curve.steps, point);
     });
 }
 
-double seconds_of(const LawCurve& curve, const CollectivePoint& point) {
+double seconds_of(const TimeCurve& curve, const CollectivePoint& point) {
     return seconds_of(cheapest(curve, point), curve.steps, point);
 }
 
-double seconds_of(const CollectiveLaw& law, const CollectivePoint& point) {
-    return seconds_of(curve_for(law, point.members), point);
+double seconds_of(const CollectiveModel& model, const CollectivePoint& point) {
+    return seconds_of(curve_for(model, point.members), point);
 }
 
-const LawCurve& curve_for(const CollectiveLaw& law, std::int64_t members) {
-    const auto own = std::find_if(law.counted.begin(), law.counted.end(),
+const TimeCurve& curve_for(const CollectiveModel& model, std::int64_t members) {
+    const auto own = std::find_if(model.counted.begin(), model.counted.end(),
                                   [&](const CountedCurve& counted) { return counted.members == members; });
-    return own == law.counted.end() ? law.shared : own->curve;
+    return own == model.counted.end() ? model.shared : own->curve;
 }
 
 }  // namespace roofline::core

@@ -34,56 +34,56 @@ enum class StepCount { linear, logarithmic };
 /// are fractions of the link's rate; 0 omits the term. The `buffer` term describes data that is read and written once
 /// regardless of n (copies, local sums), the `one_shot` term a kernel in which every member reads the whole buffers of
 /// all others.
-struct LawSegment {
+struct CurveSegment {
     double base_s = 0;
     double step_s = 0;
     double link = 0;
     double buffer = 0;
     double one_shot = 0;
 
-    bool operator==(const LawSegment&) const = default;
+    bool operator==(const CurveSegment&) const = default;
 };
 
 /// A size above which other segments apply: a threshold of the library at which the time is discontinuous.
-struct LawLimit {
+struct CurveLimit {
     double bytes = 0;
     bool of_piece = false;  ///< compare the buffer over n, which is the piece of one member, instead of the buffer
 
-    bool operator==(const LawLimit&) const = default;
+    bool operator==(const CurveLimit&) const = default;
 };
 
-struct LawCurve {
+struct TimeCurve {
     StepCount steps = StepCount::linear;
-    std::vector<LawSegment> segments;  ///< the cheapest one applies
-    std::optional<LawLimit> limit;
-    std::vector<LawSegment> beyond;  ///< segments above the limit
+    std::vector<CurveSegment> segments;  ///< the cheapest one applies
+    std::optional<CurveLimit> limit;
+    std::vector<CurveSegment> beyond;  ///< segments above the limit
 
-    bool operator==(const LawCurve&) const = default;
+    bool operator==(const TimeCurve&) const = default;
 };
 
 /// The curve for one measured group size, if the shared curve does not fit it.
 struct CountedCurve {
     std::int64_t members = 0;
-    LawCurve curve;
+    TimeCurve curve;
 
     bool operator==(const CountedCurve&) const = default;
 };
 
-struct CollectiveLaw {
-    LawCurve shared;
+struct CollectiveModel {
+    TimeCurve shared;
     std::vector<CountedCurve> counted;  ///< by members, ascending; `shared` applies to all other sizes
 
-    bool operator==(const CollectiveLaw&) const = default;
+    bool operator==(const CollectiveModel&) const = default;
 };
 
 /// Returns the cheapest segment. The curve must have segments.
-[[nodiscard]] const LawSegment& cheapest(const LawCurve& curve, const CollectivePoint& point);
-[[nodiscard]] double seconds_of(const LawSegment& segment, StepCount steps, const CollectivePoint& point);
-[[nodiscard]] double seconds_of(const LawCurve& curve, const CollectivePoint& point);
+[[nodiscard]] const CurveSegment& cheapest(const TimeCurve& curve, const CollectivePoint& point);
+[[nodiscard]] double seconds_of(const CurveSegment& segment, StepCount steps, const CollectivePoint& point);
+[[nodiscard]] double seconds_of(const TimeCurve& curve, const CollectivePoint& point);
 
-[[nodiscard]] double seconds_of(const CollectiveLaw& law, const CollectivePoint& point);
+[[nodiscard]] double seconds_of(const CollectiveModel& model, const CollectivePoint& point);
 
 /// Returns the curve for this number of members; the shared one if it has none of its own.
-[[nodiscard]] const LawCurve& curve_for(const CollectiveLaw& law, std::int64_t members);
+[[nodiscard]] const TimeCurve& curve_for(const CollectiveModel& model, std::int64_t members);
 
 }  // namespace roofline::core

@@ -1,4 +1,4 @@
-#include "calibrate/step/step_law.hpp"
+#include "calibrate/step/step_model.hpp"
 #include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
@@ -19,98 +19,98 @@ constexpr std::string_view factors =
 }  // namespace
 
 TEST_CASE("a step is kernels as they run there, or their launches, and what does not hide of collectives") {
-    const auto law = parse_step_law(factors, "steps.toml");
-    REQUIRE_MESSAGE(law, to_text(law.error()));
+    const auto model = parse_step_model(factors, "steps.toml");
+    REQUIRE_MESSAGE(model, to_text(model.error()));
     // 1.5 s of kernels, 0.8 * 2 s of narrow and 1.2 * 0.5 s of promoted ones; a quarter of 1 s and of 2 s at half the
     // rate; and all of 0.3 s and of 0.1 s at half the rate. This is longer than a thousand launches of 20 us.
     const StepParts parts{1, 2, 0.5, 1000, 4, 0.3, 2, 0.1};
     StepParts short_collectives = parts;
     short_collectives.hideable_s = 1;
-    CHECK(seconds_of(*law, short_collectives) == approx(1.5 + 1.6 + 0.6 + 0.25 * (1 + 4) + 0.3 + 0.2));
+    CHECK(seconds_of(*model, short_collectives) == approx(1.5 + 1.6 + 0.6 + 0.25 * (1 + 4) + 0.3 + 0.2));
     // 4 s and 4 s of collectives exceed the 4.2 s that they can overlap with
-    CHECK(seconds_of(*law, parts) == approx(8));
+    CHECK(seconds_of(*model, parts) == approx(8));
     // a million launches take longer than the 4.2 s of the device
-    CHECK(seconds_of(*law, {1, 2, 0.5, 1e6, 4, 0.3, 2, 0.1}) == approx(20 + 0.25 * (4 + 4)));
+    CHECK(seconds_of(*model, {1, 2, 0.5, 1e6, 4, 0.3, 2, 0.1}) == approx(20 + 0.25 * (4 + 4)));
     // on a chip of 8 TFLOP/s per watt kernels take twice as long, and PyTorch's own a quarter more; collectives do not
     StepParts slow = parts;
     slow.flops_per_joule = 8e12;
-    CHECK(seconds_of(*law, slow) == approx(2 * (1.5 + 1.6 + 0.6) + 0.25 * (4 + 4) + 0.3 + 0.2));
+    CHECK(seconds_of(*model, slow) == approx(2 * (1.5 + 1.6 + 0.6) + 0.25 * (4 + 4) + 0.3 + 0.2));
     slow.pytorch = true;
-    CHECK(seconds_of(*law, slow) == approx(2.5 * (1.5 + 1.6 + 0.6) + 0.25 * (4 + 4) + 0.3 + 0.2));
+    CHECK(seconds_of(*model, slow) == approx(2.5 * (1.5 + 1.6 + 0.6) + 0.25 * (4 + 4) + 0.3 + 0.2));
     StepParts turns = parts;
     turns.in_turn = true;
-    CHECK(seconds_of(*law, turns) == approx(1.5 + 1.6 + 0.6 + 4 + 4 + 0.3 + 0.2));
+    CHECK(seconds_of(*model, turns) == approx(1.5 + 1.6 + 0.6 + 4 + 4 + 0.3 + 0.2));
     // if host and device take equally long, the 2-norm is longer than either by a factor of sqrt(2)
-    StepLaw even = *law;
+    StepModel even = *model;
     even.overlap = 2;
     CHECK(seconds_of(even, {2, 0, 0, 3 / 20e-6}) == approx(3 * std::sqrt(2.0)));
     CHECK(seconds_of(even, {}) == 0);
     StepParts twice = parts;
     twice *= 2;
     twice += parts;
-    CHECK(seconds_of(*law, twice) == approx(3 * seconds_of(*law, parts)));
+    CHECK(seconds_of(*model, twice) == approx(3 * seconds_of(*model, parts)));
     slow += parts;
     CHECK(slow.flops_per_joule == 8e12);
     CHECK(slow.pytorch);
     slow += turns;
     CHECK(slow.in_turn);
-    CHECK(law->rows == 100);
-    CHECK(law->publishers == 5);
-    CHECK(law->reserved == 1.05);
-    CHECK(law->reserved_rows == 17);
+    CHECK(model->rows == 100);
+    CHECK(model->publishers == 5);
+    CHECK(model->reserved == 1.05);
+    CHECK(model->reserved_rows == 17);
 }
 
 TEST_CASE("a step's error is that of its class, and of all rows where none of its class was published") {
     const std::string text = std::string(factors) +
                              "[[class]]\nexperts = \"yes\"\nnarrow = \"no\"\nerror = 0.4\nrows = 12\npublishers = 2\n";
-    const auto law = parse_step_law(text, "steps.toml");
-    REQUIRE_MESSAGE(law, to_text(law.error()));
+    const auto model = parse_step_model(text, "steps.toml");
+    REQUIRE_MESSAGE(model, to_text(model.error()));
     StepParts parts{1};
-    CHECK(class_of(*law, parts).error == 0.1);
-    CHECK(class_of(*law, parts).rows == 100);
+    CHECK(class_of(*model, parts).error == 0.1);
+    CHECK(class_of(*model, parts).rows == 100);
     parts.experts = true;
-    CHECK(class_of(*law, parts).error == 0.4);
-    CHECK(class_of(*law, parts).publishers == 2);
+    CHECK(class_of(*model, parts).error == 0.4);
+    CHECK(class_of(*model, parts).publishers == 2);
     parts.narrow_s = 1;
-    CHECK(class_of(*law, parts).error == 0.1);
+    CHECK(class_of(*model, parts).error == 0.1);
 }
 
 TEST_CASE("a file of factors is read strictly") {
     std::string text(factors);
-    CHECK(!parse_step_law(text + "extra = 1\n", "steps.toml"));
+    CHECK(!parse_step_model(text + "extra = 1\n", "steps.toml"));
     text.replace(text.find("exposed = 0.25"), 14, "exposed = 1.25");
-    const auto law = parse_step_law(text, "steps.toml");
-    REQUIRE(!law);
-    CHECK(law.error().message.find("exposed") != std::string::npos);
+    const auto model = parse_step_model(text, "steps.toml");
+    REQUIRE(!model);
+    CHECK(model.error().message.find("exposed") != std::string::npos);
     text = factors;
     // an allocator reserves at least the memory of its tensors
     text.replace(text.find("reserved = 1.05"), 15, "reserved = 0.95");
-    CHECK(!parse_step_law(text, "steps.toml"));
-    CHECK(!parse_step_law("compute = 1\n", "steps.toml"));
+    CHECK(!parse_step_model(text, "steps.toml"));
+    CHECK(!parse_step_model("compute = 1\n", "steps.toml"));
 }
 
 TEST_CASE("the program's own factors") {
-    const auto law = built_in_step_law();
-    REQUIRE_MESSAGE(law, to_text(law.error()));
+    const auto model = built_in_step_model();
+    REQUIRE_MESSAGE(model, to_text(model.error()));
     // no kernel is faster inside a step than alone, and overlapped collectives are not slower than exposed ones
-    CHECK(law->compute >= 1);
-    CHECK(law->pytorch >= 1);
-    CHECK(law->exposed <= 1);
-    CHECK(law->error < 0.5);
+    CHECK(model->compute >= 1);
+    CHECK(model->pytorch >= 1);
+    CHECK(model->exposed <= 1);
+    CHECK(model->error < 0.5);
 }
 
 TEST_CASE("collectives hide behind what the device does, and no longer") {
-    StepLaw law;
-    law.exposed = 0.05;
+    StepModel model;
+    model.exposed = 0.05;
     StepParts parts;
     parts.kernels_s = 2;
     parts.hideable_s = 1;
-    CHECK(exposed_seconds(law, parts) == approx(0.05));
-    CHECK(seconds_of(law, parts) == approx(2.05));
+    CHECK(exposed_seconds(model, parts) == approx(0.05));
+    CHECK(seconds_of(model, parts) == approx(2.05));
     // 5 s of collectives beside 2 s of kernels: 3 s remain when the kernels have ended
     parts.hideable_s = 5;
-    CHECK(exposed_seconds(law, parts) == approx(3));
-    CHECK(seconds_of(law, parts) == approx(5));
+    CHECK(exposed_seconds(model, parts) == approx(3));
+    CHECK(seconds_of(model, parts) == approx(5));
     parts.in_turn = true;
-    CHECK(seconds_of(law, parts) == approx(7));
+    CHECK(seconds_of(model, parts) == approx(7));
 }

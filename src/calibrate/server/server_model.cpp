@@ -1,4 +1,4 @@
-#include "calibrate/server/server_law.hpp"
+#include "calibrate/server/server_model.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -37,10 +37,10 @@ CalibratedServer read_server(Reader& table) {
     if (!table.has("error_held_out")) {
         table.fault("error_held_out", "missing_key", fmt::format("{} is missing", table.of("error_held_out")));
     }
-    server.law.kernels = number(table, "kernels", 1);
-    server.law.step_s = number(table, "step_us", 0) / 1e6;
-    server.law.sequence_s = number(table, "sequence_us", 0) / 1e6;
-    server.law.launch_s = number(table, "launch_us", 0) / 1e6;
+    server.costs.kernels = number(table, "kernels", 1);
+    server.costs.step_s = number(table, "step_us", 0) / 1e6;
+    server.costs.sequence_s = number(table, "sequence_us", 0) / 1e6;
+    server.costs.launch_s = number(table, "launch_us", 0) / 1e6;
     table.finish();
     return server;
 }
@@ -62,24 +62,24 @@ std::string server_text(const CalibratedServer& server) {
     const auto add = [&](std::string_view key, double value) {
         if (value > 0) text += fmt::format("{} = {:.4g}\n", key, value);
     };
-    add("kernels", server.law.kernels);
-    add("step_us", server.law.step_s * 1e6);
-    add("sequence_us", server.law.sequence_s * 1e6);
-    add("launch_us", server.law.launch_s * 1e6);
+    add("kernels", server.costs.kernels);
+    add("step_us", server.costs.step_s * 1e6);
+    add("sequence_us", server.costs.sequence_s * 1e6);
+    add("launch_us", server.costs.launch_s * 1e6);
     return text;
 }
 
 }  // namespace
 
-double step_seconds(const ServerLaw& law, double kernels_s, double sequences) {
-    return law.kernels * kernels_s + law.step_s + law.sequence_s * sequences;
+double step_seconds(const ServerModel& costs, double kernels_s, double sequences) {
+    return costs.kernels * kernels_s + costs.step_s + costs.sequence_s * sequences;
 }
 
-double prompt_seconds(const ServerLaw& law, double kernels_s, double launches) {
-    return std::max(kernels_s, law.launch_s * launches);
+double prompt_seconds(const ServerModel& costs, double kernels_s, double launches) {
+    return std::max(kernels_s, costs.launch_s * launches);
 }
 
-const CalibratedServer* ServerLaws::find(std::string_view software) const {
+const CalibratedServer* ServerModels::find(std::string_view software) const {
     const CalibratedServer* best = nullptr;
     for (const CalibratedServer& each : servers) {
         if (!software.empty() && !same_library(each.software, software)) continue;
@@ -88,39 +88,39 @@ const CalibratedServer* ServerLaws::find(std::string_view software) const {
     return best;
 }
 
-Result<ServerLaws> parse_server_laws(const TomlInput& toml, std::string_view origin) {
+Result<ServerModels> parse_server_models(const TomlInput& toml, std::string_view origin) {
     TomlFile text(toml, origin);
     Reader file = text.root();
-    ServerLaws laws;
-    laws.fitted = file.text("fitted");
-    for (Reader& table : file.each("server")) laws.servers.push_back(read_server(table));
+    ServerModels server_models;
+    server_models.fitted = file.text("fitted");
+    for (Reader& table : file.each("server")) server_models.servers.push_back(read_server(table));
     file.finish();
     ROOFLINE_CHECK(text.status());
-    return laws;
+    return server_models;
 }
 
-bool holds_server_laws(std::string_view toml) {
+bool holds_server_models(std::string_view toml) {
     constexpr std::string_view table = "[[server]]";
     return toml.starts_with(table) || toml.find(fmt::format("\n{}", table)) != std::string_view::npos;
 }
 
-std::string server_laws_text(const ServerLaws& laws) {
+std::string server_models_text(const ServerModels& server_models) {
     std::string text =
         "# What servers add to the kernels of their passes: docs/method/serving.md. `roofline fit` makes this file of "
         "tables of served\n"
         "# models.\n";
-    if (!laws.fitted.empty()) text += fmt::format("fitted = {}\n", toml_string(laws.fitted));
-    for (const CalibratedServer& server : laws.servers) text += server_text(server);
+    if (!server_models.fitted.empty()) text += fmt::format("fitted = {}\n", toml_string(server_models.fitted));
+    for (const CalibratedServer& server : server_models.servers) text += server_text(server);
     return text;
 }
 
-const ServerLaws& built_in_servers() {
+const ServerModels& built_in_servers() {
     // a test reads this file; if it were invalid, servers would have no expected times
-    static const ServerLaws laws = [] {
-        auto read = parse_server_laws(embedded_servers(), "servers.toml");
-        return read ? std::move(*read) : ServerLaws{};
+    static const ServerModels server_models = [] {
+        auto read = parse_server_models(embedded_servers(), "servers.toml");
+        return read ? std::move(*read) : ServerModels{};
     }();
-    return laws;
+    return server_models;
 }
 
 }  // namespace roofline::core

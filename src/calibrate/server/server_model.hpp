@@ -14,7 +14,7 @@ namespace roofline::core {
 
 /// A decode step takes `kernels` times the sum of its kernels' times, plus a constant and a time per sequence for the
 /// host. Prefill takes the time of its kernels, but at least the time to launch them, because it does not use graphs.
-struct ServerLaw {
+struct ServerModel {
     /// Factor of the kernels' and collectives' own times; below 1 if a server fuses operations that tables time
     /// separately.
     double kernels = 1;
@@ -22,18 +22,18 @@ struct ServerLaw {
     double sequence_s = 0;  ///< host time per sequence of a step
     double launch_s = 0;    ///< host time per kernel outside of graphs
 
-    bool operator==(const ServerLaw&) const = default;
+    bool operator==(const ServerModel&) const = default;
 };
 
 /// Returns the seconds of a decode step of `sequences` sequences whose kernels' times add up to `kernels_s`.
-[[nodiscard]] double step_seconds(const ServerLaw& law, double kernels_s, double sequences);
+[[nodiscard]] double step_seconds(const ServerModel& costs, double kernels_s, double sequences);
 
 /// Returns the seconds of the prefill of prompts whose `launches` kernels' times add up to `kernels_s`.
-[[nodiscard]] double prompt_seconds(const ServerLaw& law, double kernels_s, double launches);
+[[nodiscard]] double prompt_seconds(const ServerModel& costs, double kernels_s, double launches);
 
 struct CalibratedServer {
     std::string software;  ///< "vllm", or with a version that has its own parameters
-    ServerLaw law;
+    ServerModel costs;
     std::int64_t rows = 0;               ///< number of measurements that it was fitted to
     std::vector<std::string> models;     ///< models that were served
     std::vector<std::string> machines;   ///< machines that they ran on
@@ -46,11 +46,11 @@ struct CalibratedServer {
     bool operator==(const CalibratedServer&) const = default;
 };
 
-struct ServerLaws {
+struct ServerModels {
     std::string fitted;  ///< date of the fit
     std::vector<CalibratedServer> servers;
 
-    bool operator==(const ServerLaws&) const = default;
+    bool operator==(const ServerModels&) const = default;
 
     /// Returns the model of the named software, or if the name is empty the one with the most measurements. Null if the
     /// software has none.
@@ -58,15 +58,15 @@ struct ServerLaws {
 };
 
 /// Reads data/servers.toml or a file of the same format strictly. Errors carry the line and the column.
-[[nodiscard]] Result<ServerLaws> parse_server_laws(const TomlInput& toml, std::string_view origin);
+[[nodiscard]] Result<ServerModels> parse_server_models(const TomlInput& toml, std::string_view origin);
 
 /// Returns the text of such a file, with parameters rounded to four digits.
-[[nodiscard]] std::string server_laws_text(const ServerLaws& laws);
+[[nodiscard]] std::string server_models_text(const ServerModels& server_models);
 
 /// Returns whether a file contains server models instead of a machine's calibration.
-[[nodiscard]] bool holds_server_laws(std::string_view toml);
+[[nodiscard]] bool holds_server_models(std::string_view toml);
 
 /// Returns the built-in server models.
-[[nodiscard]] const ServerLaws& built_in_servers();
+[[nodiscard]] const ServerModels& built_in_servers();
 
 }  // namespace roofline::core

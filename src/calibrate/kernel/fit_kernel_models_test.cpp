@@ -1,4 +1,4 @@
-#include "calibrate/kernel/fit_kernel_laws.hpp"
+#include "calibrate/kernel/fit_kernel_models.hpp"
 #include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
@@ -29,14 +29,14 @@ std::vector<KernelSample> quantised_products() {
 }  // namespace
 
 TEST_CASE("kernels that were timed together are told apart by the law of those timed alone") {
-    const KernelLawsFit fit = fit_kernel_laws(quantised_products());
+    const KernelModelsFit fit = fit_kernel_models(quantised_products());
     REQUIRE(fit.calibrations.size() == 1);
     REQUIRE(fit.calibrations.front().kernels.size() == 2);
     const CalibratedKernel& of_product = fit.calibrations.front().kernels.front();
     CHECK(of_product.key == product);
-    CHECK(of_product.fit.law.fixed_s == approx(2e-6).epsilon(0.01));
+    CHECK(of_product.fit.model.fixed_s == approx(2e-6).epsilon(0.01));
     CHECK(of_product.fit.error_fitted < 0.005);
-    CHECK(fit.calibrations.front().kernels.back().fit.law.fixed_s == approx(1e-6).epsilon(0.01));
+    CHECK(fit.calibrations.front().kernels.back().fit.model.fixed_s == approx(1e-6).epsilon(0.01));
     CHECK(fit.rows == 22);
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("too few kernels of a kind count as those of the broader one") {
             samples.push_back({"one", {kind, "", "", ""}, {reads(size), (2 + size) * 1e-6}, "a table"});
         }
     }
-    const KernelLawsFit fit = fit_kernel_laws(samples);
+    const KernelModelsFit fit = fit_kernel_models(samples);
     const std::vector<CalibratedKernel>& kernels = fit.calibrations.front().kernels;
     REQUIRE(kernels.size() == 5);
     std::vector<KernelKind> kinds;
@@ -61,7 +61,7 @@ TEST_CASE("too few kernels of a kind count as those of the broader one") {
     // a shared model of four kinds is that of each
     CHECK(kinds == std::vector<KernelKind>{KernelKind::activation, KernelKind::elementwise, KernelKind::normalisation,
                                            KernelKind::rotation, KernelKind::softmax});
-    CHECK(kernels[0].fit.law == kernels[4].fit.law);
+    CHECK(kernels[0].fit.model == kernels[4].fit.model);
     CHECK(fit.rows == 21);
     CHECK(fit.too_few == 0);
 }
@@ -70,9 +70,9 @@ TEST_CASE("a quantisation that was never timed alone is told apart from its prod
     // the operand M x K takes 1 us, half a microsecond for each of a core's rows, and 3 bytes per element at 0.75 of 1
     // TB/s; matmuls have N = 64 and 2048
     const KernelKey quantisation{KernelKind::quantisation, "fp8", "", ""};
-    KernelLaw first{1e-6, 0, 1, 1, 0.75};
+    KernelModel first{1e-6, 0, 1, 1, 0.75};
     first.row_s = 0.5e-6;
-    KernelLaw law{2e-6, 0, 0.8, 1, 0.75, 2};
+    KernelModel model{2e-6, 0, 0.8, 1, 0.75, 2};
     std::vector<KernelSample> samples;
     for (double m = 1; m <= 16384; m *= 2) {
         for (double k = 128; k <= 8192; k *= 2) {
@@ -81,23 +81,23 @@ TEST_CASE("a quantisation that was never timed alone is told apart from its prod
                 rows.rows = m;
                 rows.cores = 100;
                 const KernelPoint point{2 * m * n * k / 100e12, 0, (m * k + n * k + 2 * m * n) / 1e12, 0, k};
-                KernelSample sample{"one", product, {point, seconds_of(law, point) + seconds_of(first, rows)}, "a"};
+                KernelSample sample{"one", product, {point, seconds_of(model, point) + seconds_of(first, rows)}, "a"};
                 sample.key.software = "some 1.0";
                 sample.others.push_back({quantisation, rows});
                 samples.push_back(sample);
             }
         }
     }
-    const KernelLawsFit fit = fit_kernel_laws(samples);
+    const KernelModelsFit fit = fit_kernel_models(samples);
     REQUIRE(fit.calibrations.size() == 1);
     REQUIRE(fit.calibrations.front().kernels.size() == 2);
     const CalibratedKernel& of_product = fit.calibrations.front().kernels.front();
     const CalibratedKernel& of_first = fit.calibrations.front().kernels.back();
     CHECK(of_product.key == KernelKey{KernelKind::contraction, "fp8", "some 1.0", ""});
     CHECK(of_first.key == KernelKey{KernelKind::quantisation, "fp8", "some 1.0", ""});
-    CHECK(of_first.fit.law.row_s == approx(0.5e-6).epsilon(0.05));
-    CHECK(of_product.fit.law.math == approx(0.8).epsilon(0.05));
-    CHECK(of_product.fit.law.fixed_s + of_first.fit.law.fixed_s == approx(3e-6).epsilon(0.05));
+    CHECK(of_first.fit.model.row_s == approx(0.5e-6).epsilon(0.05));
+    CHECK(of_product.fit.model.math == approx(0.8).epsilon(0.05));
+    CHECK(of_product.fit.model.fixed_s + of_first.fit.model.fixed_s == approx(3e-6).epsilon(0.05));
     CHECK(of_product.fit.error_held_out < 0.02);
     // if the library's quantization was timed alone, its model is fitted to that
     for (double m = 1; m <= 4096; m *= 2) {
@@ -108,16 +108,16 @@ TEST_CASE("a quantisation that was never timed alone is told apart from its prod
         alone.key.software = "some 1.0";
         samples.push_back(alone);
     }
-    const KernelLawsFit known = fit_kernel_laws(samples);
+    const KernelModelsFit known = fit_kernel_models(samples);
     REQUIRE(known.calibrations.front().kernels.size() == 2);
     CHECK(known.calibrations.front().kernels.back().sources == std::vector<std::string>{"b"});
-    CHECK(known.calibrations.front().kernels.back().fit.law.fixed_s == approx(1e-6).epsilon(0.05));
+    CHECK(known.calibrations.front().kernels.back().fit.model.fixed_s == approx(1e-6).epsilon(0.05));
 }
 
 TEST_CASE("without a law the others count with their bound") {
     std::vector<KernelSample> samples = quantised_products();
     std::erase_if(samples, [](const KernelSample& each) { return each.others.empty(); });
-    const KernelLawsFit fit = fit_kernel_laws(samples);
+    const KernelModelsFit fit = fit_kernel_models(samples);
     REQUIRE(fit.calibrations.size() == 1);
-    CHECK(fit.calibrations.front().kernels.front().fit.law.fixed_s == approx(4e-6).epsilon(0.01));
+    CHECK(fit.calibrations.front().kernels.front().fit.model.fixed_s == approx(4e-6).epsilon(0.01));
 }

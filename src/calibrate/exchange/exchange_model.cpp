@@ -1,4 +1,4 @@
-#include "calibrate/exchange/exchange_law.hpp"
+#include "calibrate/exchange/exchange_model.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -27,16 +27,16 @@ ExchangePoint exchange_point(const RoutedTokens& tokens, const ExchangeWires& wi
 
 // The low-latency kernels of DeepEP (csrc/kernels/internode_ll.cu) assign to each thread block the smallest number of
 // experts with which the number of blocks does not exceed the number of cores.
-double cores_of(const ExchangeLaw& law, const ExchangePoint& point) {
+double cores_of(const ExchangeModel& model, const ExchangePoint& point) {
     if (point.cores > 0) return point.cores;
-    if (law.cores > 0) return law.cores;
+    if (model.cores > 0) return model.cores;
     const double each = std::ceil(point.experts / std::max(1.0, point.chip_cores));
     return std::max(1.0, std::ceil(point.experts / std::max(1.0, each)));
 }
 
-ExchangeConstants exchange_features(const ExchangeLaw& law, const ExchangePoint& point) {
-    const RoutedRows& routed = law.once ? point.by_chip : point.by_choice;
-    const double cores = cores_of(law, point);
+ExchangeConstants exchange_features(const ExchangeModel& model, const ExchangePoint& point) {
+    const RoutedRows& routed = model.once ? point.by_chip : point.by_choice;
+    const double cores = cores_of(model, point);
     return {1,
             point.experts,
             point.row_s,
@@ -46,23 +46,23 @@ ExchangeConstants exchange_features(const ExchangeLaw& law, const ExchangePoint&
             point.tokens * point.row_s / cores};
 }
 
-ExchangeConstants constants_of(const ExchangeLaw& law) {
-    return {law.base_s,        law.expert_s, inverse(law.row), inverse(law.link),
-            inverse(law.core), law.copy_s,   inverse(law.read)};
+ExchangeConstants constants_of(const ExchangeModel& model) {
+    return {model.base_s,        model.expert_s, inverse(model.row), inverse(model.link),
+            inverse(model.core), model.copy_s,   inverse(model.read)};
 }
 
-void set_constants(ExchangeLaw& law, const ExchangeConstants& constants) {
-    law.base_s = constants[0];
-    law.expert_s = constants[1];
-    law.row = inverse(constants[2]);
-    law.link = inverse(constants[3]);
-    law.core = inverse(constants[4]);
-    law.copy_s = constants[5];
-    law.read = inverse(constants[6]);
+void set_constants(ExchangeModel& model, const ExchangeConstants& constants) {
+    model.base_s = constants[0];
+    model.expert_s = constants[1];
+    model.row = inverse(constants[2]);
+    model.link = inverse(constants[3]);
+    model.core = inverse(constants[4]);
+    model.copy_s = constants[5];
+    model.read = inverse(constants[6]);
 }
 
-double seconds_of(const ExchangeLaw& law, const ExchangePoint& point) {
-    return dot(constants_of(law), exchange_features(law, point));
+double seconds_of(const ExchangeModel& model, const ExchangePoint& point) {
+    return dot(constants_of(model), exchange_features(model, point));
 }
 
 }  // namespace roofline::core

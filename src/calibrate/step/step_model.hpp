@@ -59,7 +59,7 @@ struct StepClass {
 /// proportional to C V^2 f, and the voltage rises with the frequency, so the frequency is proportional to the cube root
 /// of the power. `slow` is therefore the cube root of the chip's peak in bf16 over its power, in TFLOP/s per watt (1 if
 /// it is unknown), times `pytorch` for PyTorch's own kernels.
-struct StepLaw {
+struct StepModel {
     double compute =
         1;  ///< time of a kernel inside a step over its time alone, on a chip of 1 TFLOP/s per watt; caches are cold
     /// the same for matmuls in fewer than 16 bits, whose measured times include the conversion of their operands.
@@ -81,25 +81,25 @@ struct StepLaw {
     double reserved_error = 0;  ///< held-out mean, on set-ups that were left out of the fit
     std::int64_t reserved_rows = 0;
 
-    bool operator==(const StepLaw&) const = default;
+    bool operator==(const StepModel&) const = default;
 };
 
-[[nodiscard]] double seconds_of(const StepLaw& law, const StepParts& parts);
+[[nodiscard]] double seconds_of(const StepModel& model, const StepParts& parts);
 /// Returns the class of a step, or the values of all rows if there is no such class.
-[[nodiscard]] StepClass class_of(const StepLaw& law, const StepParts& parts);
+[[nodiscard]] StepClass class_of(const StepModel& model, const StepParts& parts);
 /// Returns, in this order: the slowdown of kernels due to the power limit, and that including the framework; the
 /// exposed fraction of collectives over replicas; the seconds of the device without overlapped collectives, of the host
 /// for launches, and of exposed collectives over replicas.
 [[nodiscard]] double power_slowdown(const StepParts& parts);
-[[nodiscard]] double kernel_slowdown(const StepLaw& law, const StepParts& parts);
-[[nodiscard]] double exposed_share(const StepLaw& law, const StepParts& parts);
-[[nodiscard]] double device_seconds(const StepLaw& law, const StepParts& parts);
-[[nodiscard]] double host_seconds(const StepLaw& law, const StepParts& parts);
-[[nodiscard]] double exposed_seconds(const StepLaw& law, const StepParts& parts);
+[[nodiscard]] double kernel_slowdown(const StepModel& model, const StepParts& parts);
+[[nodiscard]] double exposed_share(const StepModel& model, const StepParts& parts);
+[[nodiscard]] double device_seconds(const StepModel& model, const StepParts& parts);
+[[nodiscard]] double host_seconds(const StepModel& model, const StepParts& parts);
+[[nodiscard]] double exposed_seconds(const StepModel& model, const StepParts& parts);
 
 /// Reads a step model; data/training_steps.toml explains its keys. Errors, with line and column: a key is missing or
 /// unknown; a factor is out of range.
-[[nodiscard]] Result<StepLaw> parse_step_law(const TomlInput& toml, std::string_view origin);
-[[nodiscard]] Result<StepLaw> built_in_step_law();
+[[nodiscard]] Result<StepModel> parse_step_model(const TomlInput& toml, std::string_view origin);
+[[nodiscard]] Result<StepModel> built_in_step_model();
 
 }  // namespace roofline::core

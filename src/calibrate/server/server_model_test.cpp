@@ -1,4 +1,4 @@
-#include "calibrate/server/server_law.hpp"
+#include "calibrate/server/server_model.hpp"
 #include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
@@ -35,40 +35,40 @@ error_held_out = 0.1
 }  // namespace
 
 TEST_CASE("a step is a share of its kernels and the host's part") {
-    const ServerLaw law{0.8, 500e-6, 20e-6, 40e-6};
-    CHECK(step_seconds(law, 10e-3, 32) == approx(8e-3 + 0.5e-3 + 0.64e-3));
+    const ServerModel costs{0.8, 500e-6, 20e-6, 40e-6};
+    CHECK(step_seconds(costs, 10e-3, 32) == approx(8e-3 + 0.5e-3 + 0.64e-3));
     CHECK(step_seconds({}, 10e-3, 32) == approx(10e-3));
     // prefill takes the longer of its kernels and their launches
-    CHECK(prompt_seconds(law, 10e-3, 100) == approx(10e-3));
-    CHECK(prompt_seconds(law, 10e-3, 1000) == approx(40e-3));
+    CHECK(prompt_seconds(costs, 10e-3, 100) == approx(10e-3));
+    CHECK(prompt_seconds(costs, 10e-3, 1000) == approx(40e-3));
 }
 
 TEST_CASE("a file of servers is read as it is written") {
-    const auto laws = parse_server_laws(file, "servers.toml");
-    REQUIRE_MESSAGE(laws, laws.error().message);
-    CHECK(laws->fitted == "2026-01-31");
-    REQUIRE(laws->servers.size() == 2);
-    CHECK(laws->servers[0].law == ServerLaw{0.8, 500e-6, 20e-6, 40e-6});
-    CHECK(laws->servers[1].law == ServerLaw{});
-    const auto again = parse_server_laws(server_laws_text(*laws), "servers.toml");
+    const auto server_models = parse_server_models(file, "servers.toml");
+    REQUIRE_MESSAGE(server_models, server_models.error().message);
+    CHECK(server_models->fitted == "2026-01-31");
+    REQUIRE(server_models->servers.size() == 2);
+    CHECK(server_models->servers[0].costs == ServerModel{0.8, 500e-6, 20e-6, 40e-6});
+    CHECK(server_models->servers[1].costs == ServerModel{});
+    const auto again = parse_server_models(server_models_text(*server_models), "servers.toml");
     REQUIRE_MESSAGE(again, again.error().message);
-    CHECK(*again == *laws);
+    CHECK(*again == *server_models);
 }
 
 TEST_CASE("servers are found by their library, or the one with the most rows") {
-    const auto laws = parse_server_laws(file, "servers.toml");
-    REQUIRE(laws);
-    CHECK(laws->find("one 0.9")->software == "one");
-    CHECK(laws->find("two-1.2")->software == "two 1.2");
-    CHECK(laws->find("")->software == "two 1.2");
-    CHECK(laws->find("three") == nullptr);
-    CHECK(ServerLaws{}.find("") == nullptr);
+    const auto server_models = parse_server_models(file, "servers.toml");
+    REQUIRE(server_models);
+    CHECK(server_models->find("one 0.9")->software == "one");
+    CHECK(server_models->find("two-1.2")->software == "two 1.2");
+    CHECK(server_models->find("")->software == "two 1.2");
+    CHECK(server_models->find("three") == nullptr);
+    CHECK(ServerModels{}.find("") == nullptr);
 }
 
 TEST_CASE("files of servers are read strictly") {
     const auto error = [](std::string_view toml) {
-        const auto laws = parse_server_laws(toml, "servers.toml");
-        return laws ? "" : laws.error().message;
+        const auto server_models = parse_server_models(toml, "servers.toml");
+        return server_models ? "" : server_models.error().message;
     };
     CHECK(error("").empty());
     CHECK(error("[[server]]\nsoftware = \"one\"\n").find("error_held_out") != std::string::npos);
@@ -86,7 +86,7 @@ TEST_CASE("the servers that come with the program are read, and say how far off 
         INFO(each.software);
         CHECK(each.rows >= 8);
         CHECK(each.error_held_out > 0);
-        CHECK(each.law.kernels > 0);
+        CHECK(each.costs.kernels > 0);
     }
     CHECK(built_in_servers().find("vllm 0.14") != nullptr);
 }

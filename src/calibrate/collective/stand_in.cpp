@@ -1,4 +1,4 @@
-#include "calibrate/collective/kindred.hpp"
+#include "calibrate/collective/stand_in.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,23 +7,23 @@ namespace roofline::core {
 
 namespace {
 
-bool comparable(const CalibratedLaw& a, const CalibratedLaw& b) {
+bool comparable(const CalibratedCollective& a, const CalibratedCollective& b) {
     return a.key.system == b.key.system && a.key.tiers == b.key.tiers && a.key.software == b.key.software &&
            a.key.variant == b.key.variant;
 }
 
 /// A buffer of chips that a switch connects.
-CollectivePoint switched(CollectiveKind kind, const CalibratedLaw& law, std::int64_t members, double bytes) {
+CollectivePoint switched(CollectiveKind kind, const CalibratedCollective& model, std::int64_t members, double bytes) {
     const auto n = static_cast<double>(members);
     CollectivePoint point;
     point.members = members;
     point.buffer_bytes = bytes;
-    point.buffer_s = bytes / law.link.bytes_per_s;
+    point.buffer_s = bytes / model.link.bytes_per_s;
     point.wire_s = point.buffer_s * info(kind).bus_factor(n);
     return point;
 }
 
-Deviation deviation_of(const CalibratedLaw& asked, const CalibratedLaw& other, double part) {
+Deviation deviation_of(const CalibratedCollective& asked, const CalibratedCollective& other, double part) {
     constexpr double step = 4;
     Deviation deviation;
     const double least = std::max(asked.least_bytes, other.least_bytes);
@@ -32,8 +32,8 @@ Deviation deviation_of(const CalibratedLaw& asked, const CalibratedLaw& other, d
     for (const std::int64_t members : asked.members) {
         if (!std::binary_search(other.members.begin(), other.members.end(), members)) continue;
         for (double bytes = least; bytes <= most; bytes *= step) {
-            const double fitted = seconds_of(asked.law, switched(asked.key.kind, asked, members, bytes));
-            const double predicted = part * seconds_of(other.law, switched(other.key.kind, other, members, bytes));
+            const double fitted = seconds_of(asked.model, switched(asked.key.kind, asked, members, bytes));
+            const double predicted = part * seconds_of(other.model, switched(other.key.kind, other, members, bytes));
             if (!(fitted > 0)) continue;
             deviation.add({std::abs(predicted - fitted) / fitted, 1});
         }
@@ -46,12 +46,12 @@ Deviation deviation_of(const CalibratedLaw& asked, const CalibratedLaw& other, d
 Deviation stand_in_deviation(const Calibration& with_asked, const Calibration& with_instead, CollectiveKind asked,
                              CollectiveKind instead, double part) {
     Deviation deviation;
-    for (const CalibratedLaw& law : with_asked.laws) {
-        if (law.key.kind != asked || law.link.topology != compared_topology ||
-            law.key.tiers.find('+') != std::string::npos)
+    for (const CalibratedCollective& model : with_asked.models) {
+        if (model.key.kind != asked || model.link.topology != compared_topology ||
+            model.key.tiers.find('+') != std::string::npos)
             continue;
-        for (const CalibratedLaw& other : with_instead.laws) {
-            if (other.key.kind == instead && comparable(law, other)) deviation.add(deviation_of(law, other, part));
+        for (const CalibratedCollective& other : with_instead.models) {
+            if (other.key.kind == instead && comparable(model, other)) deviation.add(deviation_of(model, other, part));
         }
     }
     return deviation;

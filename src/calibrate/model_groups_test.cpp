@@ -1,4 +1,4 @@
-#include "calibrate/law_groups.hpp"
+#include "calibrate/model_groups.hpp"
 
 #include <doctest/doctest.h>
 
@@ -22,13 +22,13 @@ TEST_CASE("laws of a file of constants are found by their group") {
     const auto document = TomlDocument::parse(Source(two_groups, "m.toml"));
     REQUIRE(document);
     const TomlNode file = document->root();
-    const auto sends = laws_in(file, laws_of(CollectiveKind::send));
+    const auto sends = models_in(file, models_of(CollectiveKind::send));
     REQUIRE(sends.size() == 1);
     CHECK(text_in(sends.front(), "tiers") == "a+b");
     CHECK(text_in(sends.front(), "system").empty());
-    CHECK(laws_in(file, laws_of_kernels(KernelKind::gather)).size() == 1);
-    CHECK(laws_in(file, laws_of_exchanges()).empty());
-    CHECK(laws_in(TomlNode(), laws_of_exchanges()).empty());
+    CHECK(models_in(file, models_of_kernels(KernelKind::gather)).size() == 1);
+    CHECK(models_in(file, models_of_exchanges()).empty());
+    CHECK(models_in(TomlNode(), models_of_exchanges()).empty());
 }
 
 // Reading a built-in file group by group must give the same models as reading it as a whole.
@@ -37,32 +37,32 @@ TEST_CASE("the groups of a built-in file together are the file") {
         CAPTURE(file.machine);
         const auto whole = parse_calibration(file.file, file.machine);
         REQUIRE(whole);
-        const auto group = [&](const LawGroup& asked) {
+        const auto group = [&](const ModelGroup& asked) {
             const auto read = parse_calibration(file.file, file.machine, &asked);
             REQUIRE_MESSAGE(read, (read ? "" : read.error().message));
             return *read;
         };
         std::set<CollectiveKind> kinds;
-        for (const CalibratedLaw& law : whole->laws) kinds.insert(law.key.kind);
+        for (const CalibratedCollective& model : whole->models) kinds.insert(model.key.kind);
         for (const CollectiveKind kind : kinds) {
             Calibration alone = *whole;
             alone.exchanges.clear();
             alone.kernels.clear();
-            std::erase_if(alone.laws, [&](const CalibratedLaw& law) { return law.key.kind != kind; });
-            CHECK(group(laws_of(kind)) == alone);
+            std::erase_if(alone.models, [&](const CalibratedCollective& model) { return model.key.kind != kind; });
+            CHECK(group(models_of(kind)) == alone);
         }
         std::set<KernelKind> kernels;
         for (const CalibratedKernel& kernel : whole->kernels) kernels.insert(kernel.key.kind);
         for (const KernelKind kind : kernels) {
             Calibration alone = *whole;
-            alone.laws.clear();
+            alone.models.clear();
             alone.exchanges.clear();
             std::erase_if(alone.kernels, [&](const CalibratedKernel& kernel) { return kernel.key.kind != kind; });
-            CHECK(group(laws_of_kernels(kind)) == alone);
+            CHECK(group(models_of_kernels(kind)) == alone);
         }
         Calibration exchanges = *whole;
-        exchanges.laws.clear();
+        exchanges.models.clear();
         exchanges.kernels.clear();
-        CHECK(group(laws_of_exchanges()) == exchanges);
+        CHECK(group(models_of_exchanges()) == exchanges);
     }
 }
