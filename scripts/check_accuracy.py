@@ -37,31 +37,31 @@ EXCHANGE_HEAD = "| kernels, operation | chips | "
 
 
 def laws_of(folder):
-    """Returns {(kind, dtype): {machine: [law, ...]}} of all calibration files."""
+    """Returns {(kind, dtype): {machine: [model, ...]}} of all calibration files."""
     table = {}
     for path in sorted(folder.glob("*.toml")):
         calibration = tomllib.loads(path.read_text(encoding="utf-8"))
-        for law in calibration.get("kernel", []):
-            by_host = law.get("variant") in LAUNCHED_BY_HOST
-            key = law["kind"], law.get("dtype", "") + (", launched by a host" if by_host else "")
-            table.setdefault(key, {}).setdefault(calibration["machine"], []).append(law)
+        for model in calibration.get("kernel", []):
+            by_host = model.get("variant") in LAUNCHED_BY_HOST
+            key = model["kind"], model.get("dtype", "") + (", launched by a host" if by_host else "")
+            table.setdefault(key, {}).setdefault(calibration["machine"], []).append(model)
     return table
 
 
-def mean(laws, key):
-    """Returns the mean over the laws that have the key, weighted by measurements; a dash if none has it."""
-    known = [law for law in laws if key in law]
-    rows = sum(law["rows"] for law in known)
+def mean(models, key):
+    """Returns the mean over the models that have the key, weighted by measurements; a dash if none has it."""
+    known = [model for model in models if key in model]
+    rows = sum(model["rows"] for model in known)
     if rows == 0:
         return "-"
-    per_cent = 100 * sum(law["rows"] * law[key] for law in known) / rows
+    per_cent = 100 * sum(model["rows"] * model[key] for model in known) / rows
     return f"{per_cent:.1f}" if per_cent < 9.95 else f"{per_cent:.0f}"
 
 
-def cell(laws):
-    if not laws:
+def cell(models):
+    if not models:
         return ""
-    return f"{mean(laws, 'error_fitted')}/{mean(laws, 'error_held_out')} ({mean(laws, 'error_carried')})"
+    return f"{mean(models, 'error_fitted')}/{mean(models, 'error_held_out')} ({mean(models, 'error_carried')})"
 
 
 def table_lines(folder):
@@ -79,17 +79,17 @@ def exchange_lines(folder):
     table = {}
     for path in sorted(folder.glob("*.toml")):
         calibration = tomllib.loads(path.read_text(encoding="utf-8"))
-        for law in calibration.get("exchange", []):
-            key = law.get("variant", ""), law["step"], law["members"]
-            table.setdefault(key, {}).setdefault(calibration["machine"], []).append(law)
+        for model in calibration.get("exchange", []):
+            key = model.get("variant", ""), model["step"], model["members"]
+            table.setdefault(key, {}).setdefault(calibration["machine"], []).append(model)
     machines = sorted({machine for row in table.values() for machine in row})
     lines = [EXCHANGE_HEAD + " | ".join(machines) + " |", "|---" * (len(machines) + 2) + "|"] if table else []
     for key in sorted(table):
         cells = []
         for machine in machines:
-            laws = table[key].get(machine)
-            errors = [mean(laws, f"error_{name}") for name in ("fitted", "sizes", "shapes", "relative")] if laws else []
-            cells.append("{}/{}/{} ({})".format(*errors) if laws else "")
+            models = table[key].get(machine)
+            errors = [mean(models, f"error_{name}") for name in ("fitted", "sizes", "shapes", "relative")] if models else []
+            cells.append("{}/{}/{} ({})".format(*errors) if models else "")
         lines.append(f"| {key[0]}, {key[1]} | {key[2]} | " + " | ".join(cells) + " |")
     return lines
 

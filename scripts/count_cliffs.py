@@ -2,7 +2,7 @@
 """Counts cliffs in expected times over fine sweeps of one size.
 
 A cliff is a jump of the time by more than 30 % (and by more than the size, which grows by 100 % from 1 to 2), or a fall
-by more than 7 %, although no wave of tiles begins there. Every law of data/calibration that a user can ask for is swept:
+by more than 7 %, although no wave of tiles begins there. Every model of data/calibration that a user can ask for is swept:
 matmuls along M, N and K, layers of experts along the rows of an expert, attention along queries, keys, batch and heads,
 kernels without matmuls along their rows and columns. Sizes go up one by one while they are small, then by 2 %, and
 include both neighbours of every power of two and of three times it.
@@ -15,7 +15,7 @@ as whole waves of the larger tile do. Libraries have other kernels for a matrix 
 jump from 1 row to 2 is counted separately.
 
 usage: count_cliffs.py [--root DIR] [--program FILE] [--machine ID] [--few] [--list] [--most PER_CENT]
---few: two sweeps per law, for a test. --most: exit 1 if more than this percentage of sweeps have a cliff.
+--few: two sweeps per model, for a test. --most: exit 1 if more than this percentage of sweeps have a cliff.
 """
 
 import argparse
@@ -159,12 +159,12 @@ def tasks_of(kind, dtype):
 
 
 class Sweep:
-    """A sweep of one law along one size."""
+    """A sweep of one model along one size."""
 
-    def __init__(self, machine, cores, law, program, text, name, least, most, fixed):
+    def __init__(self, machine, cores, model, program, text, name, least, most, fixed):
         self.machine, self.cores, self.program, self.text, self.name = machine, cores, program, text, name
-        self.kind, self.dtype, self.software = law["kind"], law.get("dtype", ""), law.get("software", "")
-        self.by_rows = law["by_rows"]
+        self.kind, self.dtype, self.software = model["kind"], model.get("dtype", ""), model.get("software", "")
+        self.by_rows = model["by_rows"]
         self.points = sizes(least, most)
         self.fixed = dims_of(fixed)
 
@@ -263,11 +263,11 @@ class Sweep:
         return self, cliffs, waves, vectors, all(time > 0 for time in times)
 
 
-def kernel_laws(path):
-    """Yields the description of each kernel law, without parsing its parameters, which are thousands of numbers."""
-    for law in path.read_text(encoding="utf-8").split("[[kernel]]\n")[1:]:
-        keys = re.findall(r'^(?:kind|dtype|software|variant) = ".*"$', law, re.MULTILINE)
-        yield tomllib.loads("\n".join(keys)) | {"by_rows": "\nby_rows = true\n" in law}
+def kernel_models(path):
+    """Yields the description of each kernel model, without parsing its parameters, which are thousands of numbers."""
+    for model in path.read_text(encoding="utf-8").split("[[kernel]]\n")[1:]:
+        keys = re.findall(r'^(?:kind|dtype|software|variant) = ".*"$', model, re.MULTILINE)
+        yield tomllib.loads("\n".join(keys)) | {"by_rows": "\nby_rows = true\n" in model}
 
 
 def all_sweeps(options):
@@ -278,15 +278,15 @@ def all_sweeps(options):
         described = (options.root / "data" / "machines" / f"{machine}.toml").read_text(encoding="utf-8")
         cores = tomllib.loads(described).get("cores", 1)
         seen = set()
-        for law in kernel_laws(path):
-            key = law["kind"], law.get("dtype"), law.get("software", "").split(" ")[0]
-            task = tasks_of(law["kind"], law.get("dtype", ""))
-            if task is None or law.get("variant") in BY_HOST or key in seen:
+        for model in kernel_models(path):
+            key = model["kind"], model.get("dtype"), model.get("software", "").split(" ")[0]
+            task = tasks_of(model["kind"], model.get("dtype", ""))
+            if task is None or model.get("variant") in BY_HOST or key in seen:
                 continue
             seen.add(key)
             text, sweeps = task
             for sweep in itertools.islice(sweeps, 2 if options.few else None):
-                yield Sweep(machine, cores, law, options.program, text, *sweep)
+                yield Sweep(machine, cores, model, options.program, text, *sweep)
 
 
 def main(arguments):

@@ -29,7 +29,7 @@ Result<std::vector<NamedText>> files_of(const std::vector<Calibration>& calibrat
     if (output.empty() || calibrations.empty()) return files;
     const bool one = output.ends_with(".toml");
     if (one && calibrations.size() != 1) {
-        return fail("bad_request", fmt::format("laws for {} machines do not go into one file", calibrations.size()),
+        return fail("bad_request", fmt::format("models for {} machines do not go into one file", calibrations.size()),
                     "name a directory: -o calibration");
     }
     for (const Calibration& calibration : calibrations) {
@@ -41,7 +41,7 @@ Result<std::vector<NamedText>> files_of(const std::vector<Calibration>& calibrat
 
 Result<Response> fit_servers(const FitRequest& request, const FitQuestion& question, Format format) {
     if (!request.output.empty() && !request.output.ends_with(".toml")) {
-        return fail("bad_request", "laws of servers go into one file", "name it: -o servers.toml");
+        return fail("bad_request", "server models go into one file", "name it: -o servers.toml");
     }
     ROOFLINE_TRY(auto fit, fit_serving_tables(question));
     Response response;
@@ -63,7 +63,7 @@ Result<Response> handle(const FitRequest& request, Format format) {
     ROOFLINE_TRY(auto fit, fit_tables(question));
     if (format == Format::csv && fit.kinds > 1) {
         return fail("bad_request",
-                    "laws of collectives, of exchanges with experts and of kernels do not fit one table of "
+                    "models of collectives, of exchanges with experts and of kernels do not fit one table of "
                     "comma-separated values",
                     "fit the tables one after the other, or answer with --json");
     }

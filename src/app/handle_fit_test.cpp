@@ -191,7 +191,7 @@ std::string timed_products() {
 
 }  // namespace
 
-TEST_CASE("a table of products gives a law of kernels that op and validate use") {
+TEST_CASE("a table of products gives a model of kernels that op and validate use") {
     const Response response = fit(timed_products(), Format::json, "out");
     const json answer = parsed(response);
     CHECK(answer["rows"] == 21);
@@ -227,7 +227,7 @@ TEST_CASE("a table of products gives a law of kernels that op and validate use")
     CHECK(swept["sweep"][0]["expected_s"].get<double>() > swept["sweep"][0]["lower_s"].get<double>());
 }
 
-TEST_CASE("one row makes no law, and a file of kernels leaves the collectives their constants") {
+TEST_CASE("one row makes no model, and a file of kernels leaves the collectives their constants") {
     const Response response = fit(timed_products() + "x,h100_sxm,fp8,bf16,64,64,64,1e-5\n", Format::json, "out");
     const json answer = parsed(response);
     CHECK(answer["rows"] == 21);

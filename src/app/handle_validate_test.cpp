@@ -175,7 +175,7 @@ TEST_CASE("constants in the machine's file predict the table's rows") {
     CHECK(of_others["error_of"] == "lower");
 }
 
-TEST_CASE("a kernel whose law finds its data in the cache is expected to be as fast as that") {
+TEST_CASE("a kernel whose model finds its data in the cache is expected to be as fast as that") {
     const std::string calibrated =
         std::string(slow_toy) +
         "[calibration]\n[[calibration.kernel]]\nkind = \"contraction\"\ndtype = \"bf16\"\n"

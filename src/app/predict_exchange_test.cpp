@@ -88,7 +88,7 @@ TEST_CASE("chips of a node are known where a table counts nodes alone, trays too
     CHECK(group_of(row, *systems).error().code == "missing");
 }
 
-TEST_CASE("rows have the expected time of the law") {
+TEST_CASE("rows have the expected time of the model") {
     // 12 us + 1024 * 8 * 7/8 rows of 4096 B at 225 GB/s.
     const double expected = 12e-6 + 1024.0 * 7 * 4096 / 225e9;
     const json rows =
@@ -97,7 +97,7 @@ TEST_CASE("rows have the expected time of the law") {
     CHECK(rows["error"]["mean"].get<double>() < 1e-6);
 }
 
-TEST_CASE("what a program sends to experts has the law of an exchange") {
+TEST_CASE("what a program sends to experts has the model of an exchange") {
     OpRequest op = layer_of_experts();
     const json answer = parsed_json(handle({op, Format::json, false}));
     // Each chip has 1024 tokens with 8 choices each, 7/8 of which go to other chips, and 4096 B per row.

@@ -151,7 +151,7 @@ CalibratedExchange read_exchange(Reader& table) {
     model.copy_s = number(table, "copy_us") / 1e6;
     model.read = number(table, "read");
     if (model == ExchangeModel{})
-        table.fault("base_us", "missing_key", "a law needs one of base_us, expert_ns, link ...");
+        table.fault("base_us", "missing_key", "a model needs one of base_us, expert_ns, link ...");
     model.once = table.flag("once");
     model.cores = static_cast<double>(table.whole("cores", 1, 1'000'000, 0));
     table.finish();
@@ -281,7 +281,7 @@ std::vector<BandModel> read_bands(Reader& kernel, BandsBy by) {
         if (!table.has("most")) table.fault("most", "missing_key", fmt::format("{} is missing", table.of("most")));
         if (!all.empty() && most <= all.back().most) {
             table.fault("most", "out_of_range",
-                        fmt::format("{} is more than that of the law before", table.of("most")));
+                        fmt::format("{} is more than that of the model before", table.of("most")));
         }
         all.push_back({most, read_sized_model(table)});
         table.finish();
@@ -298,15 +298,15 @@ void read_bands(Reader& table, const KernelKindInfo& kind, KernelFit& fit) {
         const std::string key(bands_name(by));
         if (by != BandsBy::m && !attention) {
             table.fault(key, "out_of_place", fmt::format("{} has no heads", in_ticks(kind.name)),
-                        fmt::format("laws by {} are for kinds of attention", key));
+                        fmt::format("models by {} are for kinds of attention", key));
         }
         if (by == BandsBy::m && !attention && kind.family != KernelFamily::contraction) {
             table.fault("m", "out_of_place", fmt::format("{} has no product, and no rows of one", in_ticks(kind.name)),
-                        "laws by m are for kinds of contraction and attention");
+                        "models by m are for kinds of contraction and attention");
         }
         if (!fit.bands.empty()) {
             table.fault(key, "out_of_place",
-                        fmt::format("laws are by {} or by {}, not by both", bands_name(fit.by), key),
+                        fmt::format("models are by {} or by {}, not by both", bands_name(fit.by), key),
                         "leave out those of one");
         }
         fit.by = by;
@@ -383,14 +383,14 @@ void read_models(Reader& table, const ModelGroup* group, Calibration& calibratio
         CalibratedExchange exchange = read_exchange(entry);
         const bool twice = std::any_of(calibration.exchanges.begin(), calibration.exchanges.end(),
                                        [&](const CalibratedExchange& other) { return other.key == exchange.key; });
-        if (twice) entry.fault("step", "duplicate", "there are two laws for the same exchanges");
+        if (twice) entry.fault("step", "duplicate", "there are two models for the same exchanges");
         calibration.exchanges.push_back(std::move(exchange));
     }
     for (Reader& entry : wanted(table, "kernel", group)) {
         CalibratedKernel kernel = read_kernel(entry);
         const bool twice = std::any_of(calibration.kernels.begin(), calibration.kernels.end(),
                                        [&](const CalibratedKernel& other) { return other.key == kernel.key; });
-        if (twice) entry.fault("kind", "duplicate", "there are two laws for the same kernels");
+        if (twice) entry.fault("kind", "duplicate", "there are two models for the same kernels");
         calibration.kernels.push_back(std::move(kernel));
     }
     table.finish();

@@ -136,7 +136,7 @@ TEST_CASE("a calibration file is read strictly") {
     CHECK(error(with(small, "[512, 1000000]", "[512]")) == "12 wrong_type");
 }
 
-TEST_CASE("laws of kernels are read, strictly, and written as they were") {
+TEST_CASE("models of kernels are read, strictly, and written as they were") {
     const auto read = parse_calibration(kernels, "m.toml");
     REQUIRE_MESSAGE(read, read.error().message);
     REQUIRE(read->kernels.size() == 2);

@@ -227,7 +227,7 @@ std::string calibration_text(const Calibration& calibration) {
     const std::string_view of = !kernels ? "collectives" : exchanges ? "collectives and kernels" : "kernels";
     return fmt::format(
                "# Expected times of {}, fitted to measurements. Written by `roofline fit`; docs/method/accuracy.md has "
-               "the law,\n"
+               "the models,\n"
                "# the keys and the command that makes this file again.\n"
                "machine = {}\n",
                of, toml_string(calibration.machine)) +
@@ -235,7 +235,7 @@ std::string calibration_text(const Calibration& calibration) {
 }
 
 std::string machine_calibration_text(const Calibration& calibration) {
-    return "\n# Expected times, fitted to measurements; docs/method/accuracy.md has the law and the keys."
+    return "\n# Expected times, fitted to measurements; docs/method/accuracy.md has the models and the keys."
            "\n[calibration]\n" +
            models_text(calibration, "calibration.");
 }

@@ -212,7 +212,7 @@ TEST_CASE("products side by side are one that is as wide as both") {
     CHECK(kernel_runs(chain.program, chain.analysis, {}).front().point.n == 0);
 }
 
-TEST_CASE("the law that fits best speaks for a kernel") {
+TEST_CASE("the model that fits best speaks for a kernel") {
     Calibration calibration;
     calibration.kernels = {
         model_of(Kind::contraction, "bf16", "vllm 0.9", {}), model_of(Kind::contraction, "bf16", "vllm 0.14", {}),
@@ -232,7 +232,7 @@ TEST_CASE("the law that fits best speaks for a kernel") {
     CHECK(choose_kernel(calibration, {Kind::attention, "bf16", "", ""}, "") == nullptr);
 }
 
-TEST_CASE("a product that quantises an operand on its way has the law of its arithmetic") {
+TEST_CASE("a product that quantises an operand on its way has the model of its arithmetic") {
     Calibration calibration;
     calibration.kernels = {model_of(Kind::contraction, "bf16", "", {}), model_of(Kind::contraction, "fp8", "", {}),
                            model_of(Kind::contraction, "bf16 x int8", "", {})};
@@ -286,7 +286,7 @@ TEST_CASE("a mask that leaves nothing out makes no causal kernel, and products s
     CHECK(kernel_runs(chained.program, chained.analysis, chip).front().point.m == 0);
 }
 
-TEST_CASE("a kind without a law of its own takes the broader one's") {
+TEST_CASE("a kind without a model of its own takes the broader one's") {
     Calibration calibration;
     calibration.kernels = {model_of(Kind::attention, "bf16", "", {}), model_of(Kind::elementwise, "", "", {})};
     CHECK(choose_kernel(calibration, {Kind::causal_attention, "bf16", "", ""}, "") == calibration.kernels.data());
@@ -307,7 +307,7 @@ TEST_CASE("a kind without a law of its own takes the broader one's") {
     CHECK(choose_kernel(calibration, {Kind::contraction, "bf16", "", ""}, "") == nullptr);
 }
 
-TEST_CASE("a law of a broader kind is off by what such laws were") {
+TEST_CASE("a model of a broader kind is off by what such models were") {
     ProgramModels models;
     const CalibratedKernel model = model_of(Kind::elementwise, "", "", {});
     models.kernels = {&model, &model};
@@ -317,7 +317,7 @@ TEST_CASE("a law of a broader kind is off by what such laws were") {
     CHECK(models.error_of(1) == approx(0.49));
 }
 
-TEST_CASE("experts take the law of products, and kernels that of their variant first") {
+TEST_CASE("experts take the model of products, and kernels that of their variant first") {
     Calibration calibration;
     calibration.kernels = {model_of(Kind::contraction, "fp8", "", {}), model_of(Kind::contraction, "fp8", "", {}, 500)};
     calibration.kernels.back().key.variant = "block scales";
@@ -375,7 +375,7 @@ TEST_CASE("of layers of experts that library speaks whose GEMMs the program has"
     CHECK(software(Kind::grouped_contraction, "") == "two 2.0");
 }
 
-TEST_CASE("what a kernel's law sees") {
+TEST_CASE("what a kernel's model sees") {
     // 2 * 100 * 1000 * 200 FLOPs at 100 TFLOP/s; 2 * (100*1000 + 1000*200 + 100*200) bytes at 1 TB/s; three runs
     const AnalysedProgram one =
         analysed("X: bf16[B=100, D=1000]\nW: bf16[D, F=200]\nrepeat 3 {\n Y : bf16[B, F] = X * W\n}");

@@ -18,7 +18,7 @@ const std::string_view two_groups =
 
 }  // namespace
 
-TEST_CASE("laws of a file of constants are found by their group") {
+TEST_CASE("models of a file of constants are found by their group") {
     const auto document = TomlDocument::parse(Source(two_groups, "m.toml"));
     REQUIRE(document);
     const TomlNode file = document->root();

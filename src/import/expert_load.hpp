@@ -30,7 +30,7 @@ struct ExpertLoad {
 /// and there are at most 65536 experts and 2^32 tokens.
 [[nodiscard]] ExpertLoad balanced_load(const Routing& routing);
 
-/// Load of power-model routing: experts are chosen in proportion to numbers drawn from a density x^-alpha between 1 and
+/// Load of power-law routing: experts are chosen in proportion to numbers drawn from a density x^-alpha between 1 and
 /// 0.8 tokens (0.01 and 2 if tokens have fewer choices than there are experts), rounded, and no token chooses an expert
 /// twice. The result is that of the busiest rank, averaged over several draws with a fixed seed. The remainder of
 /// rounding is assigned to the ranks in turn or, without `in_turn`, to the first experts. Returns zeros as above, and

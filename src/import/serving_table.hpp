@@ -50,7 +50,7 @@ struct MeasuredServing {
     /// The parallelism as text: "tp8 ep8", "tp8 pp2", "disagg tp1 dp32 ep32".
     [[nodiscard]] std::string strategy() const;
 
-    /// Mean number of concurrently decoded sequences in the whole deployment by Little's model: output tokens per second
+    /// Mean number of concurrently decoded sequences in the whole deployment by Little's law: output tokens per second
     /// times TPOT; else the number of requests times the fraction of its time that a request spends in decode. None if
     /// neither is known.
     [[nodiscard]] std::optional<double> decoding() const;

@@ -59,8 +59,8 @@ struct Prediction {
     std::shared_ptr<Calibrations> calibrations;  ///< keeps what `models` points to alive
 };
 
-/// Returns the prediction with the shortest expected time among this one and those of `alternative_predictions` with the same
-/// formulas.
+/// Returns the prediction with the shortest expected time among this one and those of `alternative_predictions` with
+/// the same formulas.
 [[nodiscard]] const Prediction& fastest(const Prediction& answer);
 
 /// Returns the collectives of the chosen layout: "all-reduce C over X", or "".

@@ -115,7 +115,7 @@ TEST_CASE("errors are those of sizes held out, of counts held out where the coun
     CHECK(all.expected(gather)->error == 0.4);  // nothing to estimate it from
 }
 
-TEST_CASE("a machine without laws takes those of its nearest relatives") {
+TEST_CASE("a machine without models takes those of its nearest relatives") {
     Calibrations all({{"twin", {}, {}, {model("nccl 2.29.2", 2)}},
                       {"large", {}, {}, {at(model("nccl 2.29.2", 100), 400e9, 72)}},
                       {"old", {}, {}, {at(model("nccl 2.29.2", 8), 200e9)}},
@@ -168,7 +168,7 @@ TEST_CASE("constants of links scale with the rate, those of steps do not") {
     CHECK(us(all, fast) == approx(10 + 2000));
 }
 
-TEST_CASE("laws of collectives that move the same bytes stand in for those that were not measured") {
+TEST_CASE("models of collectives that move the same bytes stand in for those that were not measured") {
     CalibratedCollective all_reduce = model("nccl 2.29.2", 10);
     all_reduce.key.tiers = "nvlink+ib";
     all_reduce.model.shared.segments = {{10e-6, 0, 0.5, 0, 0}};
@@ -211,7 +211,7 @@ TEST_CASE("laws of collectives that move the same bytes stand in for those that 
     CHECK_FALSE(alone.expected(one_way));
 }
 
-TEST_CASE("groups of one chip a node take the laws of groups of whole nodes") {
+TEST_CASE("groups of one chip a node take the models of groups of whole nodes") {
     CalibratedCollective whole = model("nccl 2.29.2", 10);
     whole.key.tiers = "nvlink+ib";
     whole.model.shared.segments = {{10e-6, 0, 0.5, 0.25, 0}};

@@ -38,7 +38,7 @@ void append(std::vector<CollectiveSample>& samples, std::vector<CollectiveSample
 
 }  // namespace
 
-TEST_CASE("rows that follow the law are fitted and held out without error") {
+TEST_CASE("rows that follow the model are fitted and held out without error") {
     const CollectiveFit fit = fit_collectives(table("m"));
     REQUIRE(fit.calibrations.size() == 1);
     CHECK(fit.calibrations.front().machine == "m");
@@ -92,7 +92,7 @@ TEST_CASE("a wrong unit is found among sparse sizes too") {
     CHECK(fit.calibrations.front().models.front().errors.fitted < 0.001);
 }
 
-TEST_CASE("short series have no law; nothing has none at all") {
+TEST_CASE("short series have no model; nothing has none at all") {
     std::vector<CollectiveSample> samples = table("m");
     samples.resize(7);
     const CollectiveFit fit = fit_collectives(samples);
@@ -101,7 +101,7 @@ TEST_CASE("short series have no law; nothing has none at all") {
     CHECK(fit_collectives({}).calibrations.empty());
 }
 
-TEST_CASE("machines, software and variants have laws of their own") {
+TEST_CASE("machines, software and variants have models of their own") {
     std::vector<CollectiveSample> samples = table("b");
     append(samples, table("a"));
     for (CollectiveSample& each : table("a")) {

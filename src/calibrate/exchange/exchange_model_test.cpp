@@ -37,7 +37,7 @@ TEST_CASE("the terms of an exchange add up") {
     CHECK(1e6 * seconds_of(model, point()) == approx((10 + 5.12 + 1 + 9.2 + (46 + 460 + 50) / 20.0)));
 }
 
-TEST_CASE("cores are those that are said, else the law's, else one for each few experts") {
+TEST_CASE("cores are those that are said, else the model's, else one for each few experts") {
     ExchangeModel model;
     ExchangePoint at = point();
     CHECK(cores_of(model, at) == 128);  // two experts for each of 128 cores, because one each would require 256 of 132

@@ -56,7 +56,7 @@ ExchangeModel some_model() {
 
 }  // namespace
 
-TEST_CASE("a fit finds the law that times were made with") {
+TEST_CASE("a fit finds the model that times were made with") {
     const ExchangeFit fit = fit_exchanges(samples_of(some_model()));
     REQUIRE(fit.calibrations.size() == 1);
     REQUIRE(fit.calibrations.front().exchanges.size() == 1);
@@ -92,7 +92,7 @@ TEST_CASE("a fit finds that tokens go once to each chip, and how many cores nobo
     CHECK(found.errors.fitted < 0.002);
 }
 
-TEST_CASE("the same rows in any order give the same law; repeats, wrong units and impossible rows are left out") {
+TEST_CASE("the same rows in any order give the same model; repeats, wrong units and impossible rows are left out") {
     std::vector<ExchangeSample> samples = samples_of(some_model());
     samples.push_back(samples.front());
     samples.push_back(samples.back());
@@ -108,7 +108,7 @@ TEST_CASE("the same rows in any order give the same law; repeats, wrong units an
     CHECK(fit_exchanges({samples.begin(), samples.begin() + 5}).calibrations.empty());
 }
 
-TEST_CASE("an exchange takes the law of its step and number of members, of one library's kernels the faster") {
+TEST_CASE("an exchange takes the model of its step and number of members, of one library's kernels the faster") {
     ExchangeModel slow = some_model();
     slow.base_s *= 3;
     std::vector<ExchangeSample> samples = samples_of(some_model());

@@ -46,7 +46,7 @@ double worst(const TimeCurve& curve) {
 
 }  // namespace
 
-TEST_CASE("a law is found again from its times, at other sizes and counts too") {
+TEST_CASE("a model is found again from its times, at other sizes and counts too") {
     const CurveFit fit = fit_curve(measured(), 2, {});
     REQUIRE(fit.curve.segments.size() == 2);
     CHECK(fit.loss < 1e-3);

@@ -28,7 +28,7 @@ std::vector<KernelSample> quantised_products() {
 
 }  // namespace
 
-TEST_CASE("kernels that were timed together are told apart by the law of those timed alone") {
+TEST_CASE("kernels that were timed together are told apart by the model of those timed alone") {
     const KernelModelsFit fit = fit_kernel_models(quantised_products());
     REQUIRE(fit.calibrations.size() == 1);
     REQUIRE(fit.calibrations.front().kernels.size() == 2);
@@ -114,7 +114,7 @@ TEST_CASE("a quantisation that was never timed alone is told apart from its prod
     CHECK(known.calibrations.front().kernels.back().fit.model.fixed_s == approx(1e-6).epsilon(0.05));
 }
 
-TEST_CASE("without a law the others count with their bound") {
+TEST_CASE("without a model the others count with their bound") {
     std::vector<KernelSample> samples = quantised_products();
     std::erase_if(samples, [](const KernelSample& each) { return each.others.empty(); });
     const KernelModelsFit fit = fit_kernel_models(samples);

@@ -139,7 +139,7 @@ TEST_CASE("a fit finds how many heads share keys, and how fast the others read t
     CHECK(fit->error_held_out < 0.01);
 }
 
-TEST_CASE("attention has laws by heads where held out rows are nearer with them") {
+TEST_CASE("attention has models by heads where held out rows are nearer with them") {
     const KernelModel of_many{9e-6, 2e-9, 0.8, 1, 0.75, 2};
     KernelModel of_one = of_many;
     of_one.fixed_s = 3e-6;
@@ -178,7 +178,7 @@ TEST_CASE("attention has laws by heads where held out rows are nearer with them"
     CHECK(model_for(*apart, unsaid).least == 2);
 }
 
-TEST_CASE("attention has laws by the size of heads where held out rows are nearer with them") {
+TEST_CASE("attention has models by the size of heads where held out rows are nearer with them") {
     const KernelModel of_usual{9e-6, 2e-9, 0.8, 1, 0.75, 2};
     KernelModel of_wide = of_usual;
     of_wide.memory = 0.2;
@@ -237,7 +237,7 @@ TEST_CASE("attention behind windows is worked off by all of the cache") {
     CHECK_FALSE(fit_kernels(kernels)->whole);
 }
 
-TEST_CASE("products have laws by rows where held out rows are nearer with them") {
+TEST_CASE("products have models by rows where held out rows are nearer with them") {
     const KernelModel of_tiles{9e-6, 2e-9, 0.7, 1, 0.75, 2};
     KernelModel of_vectors = of_tiles;  // a kernel without tiles: it starts sooner, and adds in parallel
     of_vectors.fixed_s = 3e-6;
@@ -395,7 +395,7 @@ TEST_CASE("a fit finds what rows cost, and keeps to tiles by rows") {
     CHECK(by_rows->error_held_out < 0.01);
 }
 
-TEST_CASE("the time of kernels before is not the law's") {
+TEST_CASE("the time of kernels before is not the model's") {
     const KernelModel model{3e-6, 2e-9, 0.9, 1, 0.7, 2};
     std::vector<TimedKernel> kernels = made_by(model);
     for (TimedKernel& kernel : kernels) {
@@ -423,7 +423,7 @@ TEST_CASE("rows of one shape are held out too") {
     CHECK(fit->error_held_out > 0.01);
 }
 
-TEST_CASE("a time may be that of several kernels of one law") {
+TEST_CASE("a time may be that of several kernels of one model") {
     const KernelModel model{3e-6, 2e-9, 0.9, 1, 0.7, 2};
     std::vector<TimedKernel> kernels = made_by(model);
     for (std::size_t i = 1; i < kernels.size(); i += 2) {
@@ -461,7 +461,7 @@ TEST_CASE("noise stays noise, in any order, and a fraction of math that nothing 
     CHECK(fit_kernels(kernels)->model == fit->model);
 }
 
-TEST_CASE("rows that cannot be right are left out, and wild ones do not bend the law") {
+TEST_CASE("rows that cannot be right are left out, and wild ones do not bend the model") {
     const KernelModel model{3e-6, 0, 0.9, 1, 0.7, 2};
     std::vector<TimedKernel> kernels = made_by(model);
     kernels[3].time_s *= 1e6;    // microseconds instead of seconds
@@ -492,7 +492,7 @@ TEST_CASE("the same kernel timed again is not what an error held out is measured
     CHECK(fit->error_held_out > fit->error_fitted);
 }
 
-TEST_CASE("too few kernels make no law") {
+TEST_CASE("too few kernels make no model") {
     std::vector<TimedKernel> kernels = made_by({3e-6, 0, 0.9, 1, 0.7, 2});
     kernels.resize(min_kernels - 1);
     CHECK_FALSE(fit_kernels(kernels));

@@ -91,7 +91,7 @@ TEST_CASE("on a grid each fold holds out about a fifth of every size") {
     CHECK(without_fold(single, 1).size() == 2);
 }
 
-TEST_CASE("few rows have the laws of a relative that chooses alike, with what they take longer") {
+TEST_CASE("few rows have the models of a relative that chooses alike, with what they take longer") {
     const auto relative = fit_kernels_in_folds(timed_products(1, 1, choice));
     const auto few = timed_products(7, 1.2, choice);
     const auto own = fit_kernels(few);
@@ -146,7 +146,7 @@ TEST_CASE("a shape that is held out is so among the relative's rows as well") {
     CHECK(like->error_held_out == approx(0.5).epsilon(0.01));
 }
 
-TEST_CASE("laws of few rows are a relative's where that is nearer, and say whose") {
+TEST_CASE("models of few rows are a relative's where that is nearer, and say whose") {
     std::vector<KernelSample> samples;
     const auto add = [&](const std::string& machine, const std::string& software, const auto& kernels) {
         for (const TimedKernel& kernel : kernels) {

@@ -34,7 +34,7 @@ double us_of(const KernelFit& fit, double size) {
 
 }  // namespace
 
-TEST_CASE("laws by rows meet: one fades out while the rows double") {
+TEST_CASE("models by rows meet: one fades out while the rows double") {
     const KernelFit fit = fit_by(BandsBy::m);
     const auto us = [&](double rows) { return doctest::Approx(us_of(fit, rows)).epsilon(1e-9); };
     CHECK(10 == us(1));
@@ -52,7 +52,7 @@ TEST_CASE("laws by rows meet: one fades out while the rows double") {
     }
 }
 
-TEST_CASE("laws by heads fade out over a quarter more") {
+TEST_CASE("models by heads fade out over a quarter more") {
     for (const BandsBy by : {BandsBy::heads, BandsBy::n}) {
         const KernelFit fit = fit_by(by);
         const auto us = [&](double size) { return doctest::Approx(us_of(fit, size)).epsilon(1e-9); };
@@ -64,7 +64,7 @@ TEST_CASE("laws by heads fade out over a quarter more") {
     }
 }
 
-TEST_CASE("a law fades out at the latest where the next one ends") {
+TEST_CASE("a model fades out at the latest where the next one ends") {
     KernelFit fit = fit_by(BandsBy::m);
     fit.bands[1].most = 12;
     CHECK(us_of(fit, 12) == doctest::Approx(40));

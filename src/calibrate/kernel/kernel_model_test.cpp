@@ -20,7 +20,7 @@ Shape shape(const Tiling& tiling) { return {tiling.rows, tiling.columns, tiling.
 
 }  // namespace
 
-TEST_CASE("the law of a kernel is the lower bound at p = infinity and the upper bound at p = 1") {
+TEST_CASE("the model of a kernel is the lower bound at p = infinity and the upper bound at p = 1") {
     const KernelPoint point{3e-6, 0, 4e-6, 0, 4096};
     KernelModel model;
     CHECK(seconds_of(model, point) == approx(4e-6));
@@ -30,7 +30,7 @@ TEST_CASE("the law of a kernel is the lower bound at p = infinity and the upper 
     CHECK(seconds_of(model, point) == approx(5e-6));
 }
 
-TEST_CASE("fractions, fixed cost and ramp of a kernel's law") {
+TEST_CASE("fractions, fixed cost and ramp of a kernel's model") {
     KernelModel model;
     model.fixed_s = 2e-6;
     model.ramp_s = 1e-9;

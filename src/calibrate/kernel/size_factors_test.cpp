@@ -97,7 +97,7 @@ TEST_CASE("a factor never puts a kernel below its bound") {
     CHECK(seconds_of(fit, point) == approx(4.5e-6));
 }
 
-TEST_CASE("of data that the law finds in a cache the bound is the cache's") {
+TEST_CASE("of data that the model finds in a cache the bound is the cache's") {
     KernelFit fit;
     fit.model.warm = 0.5;
     fit.model.cache = 4;

@@ -23,7 +23,7 @@ struct ServerSample {
     double measured_s = 0;  ///< measured time per output token
 };
 
-/// Returns the time per output token in seconds, including the prefill of other requests. By Little's model sequences /
+/// Returns the time per output token in seconds, including the prefill of other requests. By Little's law sequences /
 /// output prompts are processed per decode step.
 [[nodiscard]] double token_seconds(const ServerModel& costs, const ServerSample& sample);
 

@@ -25,7 +25,7 @@ Comparison priced(std::int64_t data, std::int64_t tensor, const std::string& sha
 
 }  // namespace
 
-TEST_CASE("the parts of a step, and its expected time by the law of steps") {
+TEST_CASE("the parts of a step, and its expected time by the model of steps") {
     const auto model = built_in_step_model();
     REQUIRE(model);
     const Comparison alone = priced(1, 1, "none");

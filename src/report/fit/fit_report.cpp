@@ -69,7 +69,7 @@ Table by_operation(const CollectiveFit& fit) {
             groups[{custom, custom ? name + ", other kernels" : name}].add(model);
         }
     }
-    Table table{{"operation", "laws", "rows"}, {}, {false, true, true, true, true, true, true, true}};
+    Table table{{"operation", "models", "rows"}, {}, {false, true, true, true, true, true, true, true}};
     table.head.insert(table.head.end(), error_heads.begin(), error_heads.end());
     for (const auto& [key, means] : groups) {
         table.rows.push_back({key.second, std::to_string(means.models), grouped(means.rows)});
@@ -310,7 +310,7 @@ std::string fit_text(const TablesFit& report) {
         exchanges += static_cast<std::int64_t>(calibration.exchanges.size());
         kernels += static_cast<std::int64_t>(calibration.kernels.size());
     }
-    std::string text = fmt::format("{} for {}, fitted to {}\n", plural(models + exchanges + kernels, "law"),
+    std::string text = fmt::format("{} for {}, fitted to {}\n", plural(models + exchanges + kernels, "model"),
                                    plural(static_cast<std::int64_t>(report.fit.calibrations.size()), "machine"),
                                    plural(report.fit.rows + report.exchanges.rows + report.kernels.rows, "row"));
     const auto aside = [&](std::int64_t count, std::string_view why) {
@@ -334,14 +334,15 @@ std::string fit_text(const TablesFit& report) {
         text +=
             "\nExchanges with experts: mean error in per cent of the rows fitted to, of numbers of tokens held out, "
             "of\n"
-            "shapes held out, of the law of another number of members, and of the nearest relative's law\n\n";
+            "shapes held out, of the model of another number of members, and of the nearest relative's model\n\n";
         text += table_text(exchange_models(report.fit.calibrations, false), 2);
     }
     if (kernels > 0) {
         text +=
             "\nKernels: fixed costs, achieved fractions of the rates, p of the norm, factors by size; mean error in "
             "per\n"
-            "cent of the lower bound, which needs no fit, of the law on rows fitted to, and on every fifth row, held\n"
+            "cent of the lower bound, which needs no fit, of the model on rows fitted to, and on every fifth row, "
+            "held\n"
             "out in turn\n\n";
         text += table_text(kernel_models(report.fit, false), 2);
     }

@@ -171,7 +171,7 @@ std::string model_text(const AppliedModel& used, const KernelPoint& taken, const
 std::string fading_text(const std::optional<BlendedModel>& fading, BandsBy by, const KernelPoint& taken,
                         const std::string& memory) {
     if (!fading) return "";
-    return fmt::format("; that to the power of {}, times to that of {} the law{}, which fades out here: {}",
+    return fmt::format("; that to the power of {}, times to that of {} the model{}, which fades out here: {}",
                        number_text(1 - fading->share), number_text(fading->share), band_text(by, fading->used),
                        model_text(fading->used, taken, memory, seconds_of(fading->used, taken), false));
 }
