@@ -37,6 +37,7 @@ struct ComputeBoundBatch {
 struct SmallestSlice {
     std::string name;  ///< "tpu-v5e:2x4"
     std::int64_t chips = 0;
+    Plan plan;  ///< a plan with which it does
 };
 
 /// Expected behaviour of a server with a constant number of concurrent requests (closed loop).

@@ -236,7 +236,8 @@ Result<std::optional<SmallestSlice>> smallest_slice(const ServingSetup& setup, c
             if (!activations) continue;
             auto needed = memory_of(here, plan, decode->caches, last, *activations, decode->pass);
             if (needed && needed->total() <= capacity->value) {
-                return std::optional<SmallestSlice>{{fmt::format("{}:{}", machine, slice.shape_text()), slice.chips()}};
+                return std::optional<SmallestSlice>{
+                    {fmt::format("{}:{}", machine, slice.shape_text()), slice.chips(), plan}};
             }
         }
     }

@@ -243,6 +243,8 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
     {"smallest_slice", "", none, [](Answer answer) { return answer.smallest ? Json(answer.smallest->name) : Json(); }},
     {"smallest_slice_chips", "", in_whole,
      [](Answer answer) { return answer.smallest ? Json(answer.smallest->chips) : Json(); }},
+    {"smallest_slice_plan", "", none,
+     [](Answer answer) { return answer.smallest ? Json(plan_text(answer.smallest->plan)) : Json(); }},
     {"notes", "", none, [](Answer answer) -> Json { return serve_notes(answer); }},
     {"sources", "", none, sources_json},
 };

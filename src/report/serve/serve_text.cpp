@@ -75,7 +75,9 @@ private:
             if (answer_.smallest) {
                 line("smallest slice",
                      fmt::format("{} chip{}", answer_.smallest->chips, answer_.smallest->chips == 1 ? "" : "s"),
-                     answer_.smallest->name + " holds it");
+                     answer_.smallest->chips == 1 ? answer_.smallest->name + " holds it"
+                                                  : fmt::format("{} holds it with {}", answer_.smallest->name,
+                                                                plan_text(answer_.smallest->plan)));
             } else {
                 line("smallest slice", "none", "no slice of that machine that is tried holds it");
             }
