@@ -208,7 +208,8 @@ TEST_CASE("a plan that does not fit has no utilisation, days or dollars") {
         CHECK(json[key].is_null());
     }
     CHECK(json["step"]["lower_s"].get<double>() > 0);
-    CHECK(trained(request, Format::text).out.find("the plan does not fit, so there is no utilisation") != std::string::npos);
+    CHECK(trained(request, Format::text).out.find("the plan does not fit, so there is no utilisation") !=
+          std::string::npos);
     request.mesh = {"fsdp=8"};
     CHECK(json_of(request)["mfu"].get<double>() > 0);
 }
