@@ -38,7 +38,7 @@ struct CollectiveLink {
     bool operator==(const CollectiveLink&) const = default;
 };
 
-/// Mean of |predicted - measured| / measured.
+/// The error of a collective model: mean of |predicted - measured| / measured.
 struct FitErrors {
     double fitted = 0;              ///< on the measurements it was fitted to
     double sizes = 0;               ///< held-out: one fifth of the sizes at a time
@@ -50,6 +50,7 @@ struct FitErrors {
     bool operator==(const FitErrors&) const = default;
 };
 
+/// A collective model with the measurements that it was fitted to and its errors.
 struct CalibratedCollective {
     CollectiveKey key;
     CollectiveLink link;
@@ -81,6 +82,7 @@ struct KernelKey {
     return key.variant == "eager" || key.variant == "wall clock";
 }
 
+/// A kernel model with its key and the publishers of its measurements.
 struct CalibratedKernel {
     KernelKey key;
     KernelFit fit;
@@ -103,7 +105,7 @@ struct ExchangeKey {
     auto operator<=>(const ExchangeKey&) const = default;
 };
 
-/// Mean of |predicted - measured| / measured.
+/// The error of an exchange model: mean of |predicted - measured| / measured.
 struct ExchangeErrors {
     double fitted = 0;  ///< on the measurements it was fitted to
     double sizes = 0;   ///< held-out: one fifth of the numbers of tokens at a time
@@ -116,6 +118,7 @@ struct ExchangeErrors {
     bool operator==(const ExchangeErrors&) const = default;
 };
 
+/// An exchange model with the measurements that it was fitted to and its errors.
 struct CalibratedExchange {
     ExchangeKey key;
     CollectiveLink link;
@@ -130,6 +133,7 @@ struct CalibratedExchange {
     bool operator==(const CalibratedExchange&) const = default;
 };
 
+/// All models of one machine.
 struct Calibration {
     std::string machine;  ///< id of the catalogue, or of the machine file that contains the calibration
     std::string fitted;   ///< date of the fit, "2026-01-31"; "" if not given

@@ -52,8 +52,8 @@ const CalibratedKernel* choose_kernel(const Calibration& calibration, const Kern
     };
     const auto rank = [&](const CalibratedKernel& model) {
         const bool asked = !software.empty() && same_library(model.key.software, software);
-        const bool last =
-            launched_by_host(model.key) && !launched_by_host(key) && !asked;  // the measurement depends on the host
+        // A time that includes the launches of one host says little about another host.
+        const bool last = launched_by_host(model.key) && !launched_by_host(key) && !asked;
         return std::tuple(!last, -breadth(model), model.key.dtype == key.dtype, model.key.dtype == quantised, asked,
                           asked && is_version(model.key.software, software), model.key.variant == key.variant,
                           model.key.variant.empty(), model.key.variant != "wall clock");
@@ -183,8 +183,8 @@ std::vector<std::string> keys_of(const KernelWork& kernel, const MatmulShape& sc
 }  // namespace
 
 void CompiledKernel::add_products(const KernelWork& kernel, std::vector<WeightedSum>& sums) {
-    constexpr std::size_t max_forward_matmuls =
-        3;  // number of matmuls in a forward pass: scores, possibly in two parts, and values; a backward pass has more
+    // A forward pass has matmuls for scores, possibly in two parts, and values; a backward pass has more.
+    constexpr std::size_t max_forward_matmuls = 3;
     const bool attention = info(kernel_kind(kernel)).family == KernelFamily::attention;
     std::vector<const MatmulShape*> products;
     for (const MatmulShape& shape : kernel.matmuls) {

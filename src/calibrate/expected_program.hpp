@@ -16,13 +16,14 @@
 
 namespace roofline::core {
 
+/// Orders libraries: of two models that match a request equally well, the one with the lower rank is selected.
+using LibraryRank = std::function<std::size_t(const KernelKey&)>;
 /// Selects the model of a calibration for a kernel; null if there is none. The criteria are, in this order: the kind,
 /// or else a broader kind (attention for causal, latent and windowed attention, elementwise for reductions and
 /// quantizations); the dtype, or else the narrow dtype that operands are quantized to, or else a model for any dtype;
 /// the requested `software` and its version; the variant, or else the default variant. Among versions of one library
 /// the newest is selected, among libraries the one with the lowest `rank`, then with the lowest held-out error. Models
 /// of kernels that a host launched one by one come last, unless they are requested.
-using LibraryRank = std::function<std::size_t(const KernelKey&)>;
 [[nodiscard]] const CalibratedKernel* choose_kernel(const Calibration& calibration, const KernelKey& key,
                                                     const std::string& software, const LibraryRank& rank = {});
 /// As above for all models of a machine; only those that may apply are read. Libraries are ranked by
@@ -35,6 +36,7 @@ struct ChipTraits {
     double cores = 0;        ///< number of cores that tiles of a result are distributed over
     double cache_bytes = 0;  ///< capacity of its largest cache
 };
+/// Returns these properties of a machine's chip. Its main memory does not count as a cache.
 [[nodiscard]] ChipTraits chip_traits(const Machine& machine);
 
 /// Returns the main-memory traffic of a program in bytes, summed over all kernels, as a single sum. Kernel models

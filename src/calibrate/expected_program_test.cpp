@@ -358,8 +358,8 @@ TEST_CASE("of layers of experts that library speaks whose GEMMs the program has"
     calibration.kernels[0].fit.error_held_out = 0.04;
     calibration.kernels[1].fit.error_held_out = 0.05;
     calibration.kernels[2].fit.error_held_out = 0.19;
-    calibration.kernels[3].fit.error_held_out =
-        0.10;  // has the lower error on its own expert layers, but is not the library of the matmuls
+    // This library has the lower error on its own expert layers, but its GEMMs are not the selected ones.
+    calibration.kernels[3].fit.error_held_out = 0.10;
     const auto software = [&](KernelKind kind, const std::string& asked) {
         Calibrations calibrations({calibration});
         const CalibratedKernel* model = choose_kernel(calibrations, "toy", {kind, "bf16", "", ""}, asked);

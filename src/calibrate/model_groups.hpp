@@ -14,7 +14,7 @@ namespace roofline::core {
 
 /// A subset of a machine's models.
 struct ModelGroup {
-    std::string_view list;  ///< the list of tables that contains them: "model", "kernel" or "exchange"
+    std::string_view list;  ///< the list of tables that contains them: "law" (collectives), "kernel" or "exchange"
     std::string_view key;   ///< key whose value `text` they share; "" for the whole list
     std::string text;
 
@@ -24,8 +24,11 @@ struct ModelGroup {
     [[nodiscard]] bool holds(TomlNode model) const;
 };
 
+/// Returns the group of the models of one collective.
 [[nodiscard]] ModelGroup models_of(CollectiveKind kind);
+/// Returns the group of the models of one kind of kernels.
 [[nodiscard]] ModelGroup models_of_kernels(KernelKind kind);
+/// Returns the group of all exchange models.
 [[nodiscard]] ModelGroup models_of_exchanges();
 
 /// Returns the models of the group in the order of the file, which may be empty.

@@ -30,10 +30,10 @@ struct CollectivePoint {
 /// direct exchange), or log2(n) - 1 more (trees, reduction in the network).
 enum class StepCount { linear, logarithmic };
 
-/// base + step * steps(n) + wire_s / link + buffer_s / buffer + (n-1) * buffer_s / one_shot. The last three parameters
-/// are fractions of the link's rate; 0 omits the term. The `buffer` term describes data that is read and written once
-/// regardless of n (copies, local sums), the `one_shot` term a kernel in which every member reads the whole buffers of
-/// all others.
+/// One segment of a curve, in seconds for n members: base + step * steps(n) + wire_s / link + buffer_s / buffer + (n-1)
+/// * buffer_s / one_shot. The last three parameters are fractions of the link's rate; 0 omits the term. The `buffer`
+/// term describes data that is read and written once regardless of n (copies, local sums), the `one_shot` term a kernel
+/// in which every member reads the whole buffers of all others.
 struct CurveSegment {
     double base_s = 0;
     double step_s = 0;
@@ -52,6 +52,7 @@ struct CurveLimit {
     bool operator==(const CurveLimit&) const = default;
 };
 
+/// The time as a function of the size: the minimum over segments, with other segments above the limit if there is one.
 struct TimeCurve {
     StepCount steps = StepCount::linear;
     std::vector<CurveSegment> segments;  ///< the cheapest one applies
@@ -69,6 +70,7 @@ struct CountedCurve {
     bool operator==(const CountedCurve&) const = default;
 };
 
+/// The parameters of a collective: one curve for all group sizes, and curves of their own for some sizes.
 struct CollectiveModel {
     TimeCurve shared;
     std::vector<CountedCurve> counted;  ///< by members, ascending; `shared` applies to all other sizes
@@ -78,9 +80,12 @@ struct CollectiveModel {
 
 /// Returns the cheapest segment. The curve must have segments.
 [[nodiscard]] const CurveSegment& cheapest(const TimeCurve& curve, const CollectivePoint& point);
+/// Returns the seconds of one segment at a point.
 [[nodiscard]] double seconds_of(const CurveSegment& segment, StepCount steps, const CollectivePoint& point);
+/// Returns the seconds of the cheapest segment at a point.
 [[nodiscard]] double seconds_of(const TimeCurve& curve, const CollectivePoint& point);
 
+/// Returns the seconds of a collective by the curve for its number of members.
 [[nodiscard]] double seconds_of(const CollectiveModel& model, const CollectivePoint& point);
 
 /// Returns the curve for this number of members; the shared one if it has none of its own.

@@ -51,17 +51,19 @@ struct ExchangeRequest {
     ExchangePoint point;
 };
 
+/// The expected time of an expert dispatch or combine, with the model that predicts it.
 struct ExpectedExchange {
     const CalibratedExchange* model = nullptr;
     std::string machine;   ///< machine that the model was fitted on
     bool carried = false;  ///< transferred from another machine
     bool counted = true;   ///< this number of members was measured
     ExchangePoint point;   ///< point of the request
-    ExpertRows rows;       ///< of a program's message, for other sizes of it
+    ExpertRows rows;       ///< rows of a program's message, to evaluate the message at other sizes
     double seconds = 0;
     double error = 0;  ///< held-out error of the model
 };
 
+/// The expected time of a collective, with the models that predict it and how they were found.
 struct ExpectedTime {
     double seconds = 0;
     double error = 0;  ///< held-out error of the models
@@ -180,12 +182,15 @@ public:
 private:
     Calibrations() = default;
 
-    /// Without the inner group.
+    /// Returns the expected time regardless of the part of the group inside its outermost tier.
     [[nodiscard]] std::optional<ExpectedTime> over_all_tiers(const CollectiveRequest& request);
-    /// By the machine's own models of the requested collective, over the same tiers or, if `wider`, over additional
-    /// inner tiers.
+    /// Returns the time by the machine's own models of the requested collective, over the same tiers or, if `wider`,
+    /// over additional inner tiers.
     [[nodiscard]] std::optional<ExpectedTime> own(const CollectiveRequest& request, bool wider);
+    /// Returns the time by models that are transferred from other machines.
     [[nodiscard]] std::optional<ExpectedTime> carried(const CollectiveRequest& request);
+    /// Returns the time by models of another collective that moves the same bytes, or of groups that span additional
+    /// inner tiers.
     [[nodiscard]] std::optional<ExpectedTime> stand_in(const CollectiveRequest& request);
     /// Returns the error of using models of one collective for another: the mean over all pairs that were measured with
     /// the same software on the same system. It is computed once.
@@ -197,10 +202,12 @@ private:
         std::vector<std::string_view> fabrics;  ///< innermost of their tiers
         std::optional<Calibration> read;        ///< set on the first request
     };
+    /// A machine's calibration, as far as it has been read.
     struct File {
         std::optional<Calibration> whole;  ///< a given calibration, or a built-in one if all of it was requested
         std::map<ModelGroup, Part> parts;  ///< requested parts of a built-in file
     };
+    /// Returns the models of a group in a built-in file, without parsing them. The result is cached in `file`.
     [[nodiscard]] static Part& part(File& file, std::string_view machine, const ModelGroup& group);
     /// Returns whether a machine can have models of the group for the innermost of these tiers. Otherwise it need not
     /// be read.
@@ -221,9 +228,9 @@ private:
     ServerModels servers_;
 };
 
-/// Given names like "nccl 2.29.2" and "nccl-2.29", returns whether the libraries are the same, and whether the first
-/// has the second's version.
+/// Returns whether two software names, such as "nccl 2.29.2" and "nccl-2.29", denote the same library.
 [[nodiscard]] bool same_library(std::string_view software, std::string_view wanted);
+/// Returns whether `software` is of the version that `wanted` specifies: "nccl 2.29.2" is for "nccl-2.29".
 [[nodiscard]] bool is_version(std::string_view software, std::string_view wanted);
 
 /// Compares the numbers in version names: "2.9.1" is older than "2.29", and "2.29" than "2.29.2".

@@ -20,11 +20,12 @@ struct CollectiveSample {
     std::string source;
 };
 
+/// The fitted collective models, and how the measurements were used.
 struct CollectiveFit {
     std::vector<Calibration> calibrations;  ///< by machine; all errors are set except those of transferred models
     std::int64_t rows = 0;                  ///< number of measurements that models were fitted to
     std::int64_t duplicates = 0;            ///< measurements that were published twice
-    /// Deviate from neighbours in size by more than a factor of 30, or are faster than the links.
+    /// Measurements that deviate from those of similar size by more than a factor of 30, or are faster than the links.
     std::int64_t left_out = 0;
     std::int64_t too_few = 0;  ///< measurements of series that are too short for a model
 };

@@ -8,6 +8,7 @@
 
 namespace roofline::core {
 
+/// The two exchanges of an expert layer.
 enum class ExchangeStep {
     dispatch,  ///< tokens are sent to the experts
     combine,   ///< results are sent back
@@ -29,10 +30,12 @@ struct ExchangePoint {
     double chip_cores = 0;  ///< cores of the chip
 };
 
+/// Returns the input of the model for tokens that are exchanged over these links.
 [[nodiscard]] ExchangePoint exchange_point(const RoutedTokens& tokens, const ExchangeWires& wires);
 
-/// base + expert * E + row_s / row + wire_s / link + (wire_s / core + copies * copy + tokens * row_s / read) / cores.
-/// `row`, `link`, `core` and `read` are fractions of the link's rate; 0 omits the term.
+/// The parameters of an exchange of E experts. The time in seconds is base + expert * E + row_s / row + wire_s / link +
+/// (wire_s / core + copies * copy + tokens * row_s / read) / cores. `row`, `link`, `core` and `read` are fractions of
+/// the link's rate; 0 omits the term.
 struct ExchangeModel {
     double base_s = 0;
     double expert_s = 0;  ///< per expert: members announce the number of rows to it
@@ -49,17 +52,21 @@ struct ExchangeModel {
     bool operator==(const ExchangeModel&) const = default;
 };
 
+/// Returns the seconds of an exchange.
 [[nodiscard]] double seconds_of(const ExchangeModel& model, const ExchangePoint& point);
 
 /// Returns the number of cores that the exchange uses; at least one.
 [[nodiscard]] double cores_of(const ExchangeModel& model, const ExchangePoint& point);
 
+/// The parameters in the order in which least squares determine them; fractions of rates enter as their reciprocals.
 inline constexpr std::size_t exchange_constant_count = 7;
 using ExchangeConstants = ConstantsOf<exchange_constant_count>;
 /// Returns the factors of base, expert, 1/row, 1/link, 1/core, copy and 1/read at a point, for a model with these
 /// `once` and `cores`.
 [[nodiscard]] ExchangeConstants exchange_features(const ExchangeModel& model, const ExchangePoint& point);
+/// Returns the parameters of a model in this order.
 [[nodiscard]] ExchangeConstants constants_of(const ExchangeModel& model);
+/// Sets the parameters of a model from this order.
 void set_constants(ExchangeModel& model, const ExchangeConstants& constants);
 
 }  // namespace roofline::core

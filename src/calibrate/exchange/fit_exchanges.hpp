@@ -21,11 +21,13 @@ struct ExchangeSample {
     std::string source;
 };
 
+/// The fitted exchange models, and how the measurements were used.
 struct ExchangeFit {
     std::vector<Calibration> calibrations;  ///< by machine; all errors are set except those of transferred models
     std::int64_t rows = 0;                  ///< number of measurements that models were fitted to
     std::int64_t duplicates = 0;
-    /// Deviate from the model of the others by more than a factor of 30, or are faster than half their bound.
+    /// Measurements that deviate from the model of the others by more than a factor of 30, or are faster than half of
+    /// their bound.
     std::int64_t left_out = 0;
     std::int64_t too_few = 0;  ///< measurements of series that are too short for a model
 };

@@ -8,6 +8,7 @@
 
 namespace roofline::core {
 
+/// A collective and its measured time in seconds.
 struct TimedPoint {
     CollectivePoint point;
     double time_s = 0;
@@ -22,6 +23,7 @@ struct CurveTerms {
     bool one_shot = false;
 };
 
+/// A fitted curve and its loss.
 struct CurveFit {
     TimeCurve curve;
     double loss = 0;  ///< sum over the points of |ln(fitted / measured)|

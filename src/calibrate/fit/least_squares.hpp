@@ -9,9 +9,11 @@
 
 namespace roofline::core {
 
+/// The N constants of a linear model.
 template <std::size_t N>
 using ConstantsOf = std::array<double, N>;
 
+/// Returns the scalar product of two vectors.
 template <std::size_t N>
 [[nodiscard]] double dot(const std::array<double, N>& a, const std::array<double, N>& b) {
     double sum = 0;
@@ -19,12 +21,14 @@ template <std::size_t N>
     return sum;
 }
 
-/// Collects equations: the scalar product of their features with the N constants should be 1.
+/// A least-squares problem with N non-negative constants. Each equation requires the scalar product of its features and
+/// the constants to be 1.
 template <std::size_t N>
 class LeastSquaresOf {
 public:
     using Constants = ConstantsOf<N>;
 
+    /// Adds an equation with a weight.
     void add(const Constants& features, double weight) {
         for (std::size_t i = 0; i < N; ++i) {
             if (features[i] == 0) continue;  // most are 0 in a model with few terms

@@ -19,6 +19,7 @@ struct SizeGrowth {
 
     bool operator==(const SizeGrowth&) const = default;
 };
+/// The growth of errors per size, in the order of size_names.
 using Growths = std::array<SizeGrowth, size_count>;
 
 /// Growth of errors for the classes of kernels in data/extrapolation.toml. A size without sufficient measurements has
@@ -36,6 +37,7 @@ struct Extrapolation {
 
 /// Reads data/extrapolation.toml or a file of the same format strictly. Errors carry the line and the column.
 [[nodiscard]] Result<Extrapolation> parse_extrapolation(const TomlInput& toml, std::string_view origin);
+/// Returns the built-in data/extrapolation.toml.
 [[nodiscard]] const Extrapolation& built_in_extrapolation();
 
 /// A size outside the range that a model was fitted to.

@@ -27,6 +27,7 @@ struct KernelSample {
     std::vector<OtherKernel> others{};  ///< kernels in the same measured time
 };
 
+/// The fitted kernel models, and how the measurements were used.
 struct KernelModelsFit {
     std::vector<Calibration> calibrations;  ///< by machine, without collective models
     std::int64_t rows = 0;                  ///< number of measurements that models were fitted to

@@ -31,6 +31,7 @@ struct FoldedFit {
 /// 3 %, of two. The same applies to separate models of attention by heads or head size, and of other matmuls by rows,
 /// if each has enough measurements. Empty if fewer than min_kernels measurements are valid.
 [[nodiscard]] std::optional<FoldedFit> fit_kernels_in_folds(std::vector<TimedKernel> kernels);
+/// As above, without the fits for each fold.
 [[nodiscard]] std::optional<KernelFit> fit_kernels(std::vector<TimedKernel> kernels);
 
 /// Fits shape corrections that adapt another model to these kernels: of another library on the same machine, or of the

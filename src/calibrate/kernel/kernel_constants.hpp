@@ -9,9 +9,10 @@
 
 namespace roofline::core {
 
-/// fixed + ramp * depth + ((math_s/math)^p + (vector_s/vector)^p + (memory_s/memory)^p + other_s^p)^(1/p). With fixed
-/// and ramp 0 and fractions of 1 it is the lower bound for p = infinity (perfect overlap) and the no-overlap time for p
-/// = 1. Reads and writes may have separate fractions, and data that fits into a cache may have another.
+/// The kernel model: its parameters, and the terms that it has. The expected time in seconds is
+///     fixed + ramp * depth + ((math_s/math)^p + (vector_s/vector)^p + (memory_s/memory)^p + other_s^p)^(1/p).
+/// With fixed and ramp 0 and fractions of 1 it is the lower bound for p = infinity (perfect overlap) and the no-overlap
+/// time for p = 1. Reads and writes may have separate fractions, and data that fits into a cache may have another.
 ///
 /// With `tiled`, the result of a matmul is divided into tiles and its depth into splits, which the cores compute in
 /// whole waves: the matmul time is that of full waves, the ramp is that of one split, and further waves and the
@@ -69,17 +70,21 @@ enum KernelSlope : std::size_t {
     /// Also the index of parameters that least squares do not determine: the search tries some values.
     kernel_constant_count,
 };
+/// The index from which on parameters are slowdowns.
 inline constexpr KernelSlope first_slowdown = math_slope;
+/// The index of parameters that least squares do not determine.
 inline constexpr KernelSlope no_slope = kernel_constant_count;
 
+/// The unit and the valid range of a parameter.
 enum class ConstantKind {
     us,  ///< a time in seconds; microseconds in files
     ns,
     GBps,  ///< a rate in B/s; GB/s in files
     number,
-    /// Of a rate that cannot be exceeded: at most 1, because otherwise expected times could be below their bound.
+    /// A fraction of a rate that cannot be exceeded: at most 1, because otherwise expected times could be below their
+    /// bound.
     fraction,
-    multiple,  ///< of main memory's rate, which caches exceed, or of another quantity: above 0
+    multiple,  ///< a multiple of main memory's rate, which caches exceed, or of another quantity: above 0
     exponent,  ///< at least 1
     flag,
 };
@@ -103,7 +108,7 @@ struct KernelConstant {
     }
 };
 
-/// In the order of files.
+/// The table of all parameters, in the order of files.
 inline constexpr auto kernel_constants = [] {
     using enum ConstantKind;
     using Parameters = KernelModel;

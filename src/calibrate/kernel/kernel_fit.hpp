@@ -30,7 +30,7 @@ enum class BandsBy : std::uint8_t {
     m,      ///< rows of a matmul's result
 };
 inline constexpr std::array<BandsBy, 3> all_bands{BandsBy::heads, BandsBy::n, BandsBy::m};
-/// Returns the name in calibration files and answers.
+/// Returns the name of this quantity in calibration files and answers.
 [[nodiscard]] constexpr std::string_view bands_name(BandsBy by) {
     return by == BandsBy::heads ? "heads" : by == BandsBy::n ? "n" : "m";
 }
@@ -52,9 +52,10 @@ struct SizeRange {
     bool operator==(const SizeRange&) const = default;
 };
 
+/// A fitted kernel model: parameters for each band of sizes, the measurements that they were fitted to, and the errors.
 struct KernelFit {
     KernelModel model;                   ///< for all kernels outside of the bands
-    std::optional<KernelModel> first{};  ///< of kernels that precede the others in the same measured times
+    std::optional<KernelModel> first{};  ///< model of kernels that precede the others in the same measured times
     SizeFactors factors{};
     BandsBy by = BandsBy::heads;
     /// Windowed attention processes the whole KV cache: its depth is the length of the cache.
@@ -96,6 +97,7 @@ struct AppliedModel {
 
     static constexpr double unlimited = std::numeric_limits<double>::infinity();
 };
+/// Returns the model and the shape corrections that apply to a kernel.
 [[nodiscard]] AppliedModel model_for(const KernelFit& fit, const KernelPoint& point);
 
 /// Returns the size at which the model of a band has no more influence. Above the largest size of a band its model is
@@ -108,6 +110,7 @@ struct BlendedModel {
     AppliedModel used;
     double share = 0;  ///< weight in the logarithm of the time: 1 at the largest size of its band, 0 at blend_end()
 };
+/// Returns the model of the band below if it still influences the kernel; otherwise empty.
 [[nodiscard]] std::optional<BlendedModel> blended_model(const KernelFit& fit, const KernelPoint& point);
 
 /// Returns the seconds of a kernel, as returned by point_for(), by one model: its time with the shape correction, but
@@ -120,8 +123,9 @@ struct BlendedModel {
 /// Returns the seconds of all kernels that were timed together.
 [[nodiscard]] double seconds_of(const KernelFit& fit, const TimedKernel& kernel);
 
-/// predicted - measured| / measured of the whole time.
+/// Returns |predicted - measured| / measured of the whole measured time.
 [[nodiscard]] double error_of(const KernelFit& fit, const TimedKernel& kernel);
+/// Returns the sum of error_of() over the kernels.
 [[nodiscard]] double sum_of_errors(const KernelFit& fit, const TimedKernels& kernels);
 
 /// Returns the lower bound of all kernels that were timed together, without `known_s`.

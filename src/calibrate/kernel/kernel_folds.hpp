@@ -11,10 +11,11 @@
 
 namespace roofline::core {
 
+/// The number of folds: each measurement is predicted once by a fit to the four other folds.
 inline constexpr std::size_t kernel_folds = 5;
 
-/// For a matmul n, depth and batch, for any m; for layers of several matmuls n and depth; for other kernels the lower
-/// bound, the matmul time and the depth.
+/// The sizes that distinguish shapes: for a matmul n, depth and batch, for any m; for layers of several matmuls n and
+/// depth; for other kernels the lower bound, the matmul time and the depth.
 using KernelShape = std::tuple<double, double, double>;
 
 /// The fold of every shape.

@@ -27,9 +27,9 @@ namespace roofline::core {
 [[nodiscard]] bool has_latents(const KernelWork& kernel);
 
 /// Returns the dimensions of a matmul's rows that are query heads with the same keys: all except the tokens. A causal
-/// mask runs along the tokens; without a mask they are the last row dimension of the softmax's result. No dimensions
-/// for a matmul without the mask's tokens; empty if there is one row dimension and no mask, so that it may be tokens or
-/// heads.
+/// mask runs along the tokens; without a mask they are the last row dimension of the softmax's result. The list is
+/// empty for a matmul without the mask's tokens. The result is std::nullopt if there is one row dimension and no mask,
+/// because the dimension may be tokens or heads.
 [[nodiscard]] std::optional<std::vector<std::string>> head_dims(const KernelWork& kernel, const MatmulShape& scores);
 
 /// Returns the dimension of a KV cache from which the kernel gathers an operand of a matmul: keys in a window.
@@ -45,6 +45,7 @@ struct KernelRows {
     Polynomial rows;
     Polynomial columns;
 };
+/// Returns the rows and columns of a kernel without matmuls.
 [[nodiscard]] KernelRows rows_of(const KernelWork& kernel);
 
 }  // namespace roofline::core

@@ -9,7 +9,7 @@
 
 namespace roofline::core {
 
-/// In alphabetical order, in which files list the models.
+/// The kinds of kernels in alphabetical order, which is also the order of models in files.
 enum class KernelKind : std::uint8_t {
     activation,           ///< a transcendental function of each element
     attention,            ///< at least two matmuls with a softmax in between
@@ -27,9 +27,10 @@ enum class KernelKind : std::uint8_t {
     windowed_attention,  ///< the keys are a part of a longer KV cache
 };
 
-/// Determines the meaning of a kernel's sizes and the criteria by which its models differ.
+/// A group of kinds whose sizes have the same meaning and whose models differ by the same criteria.
 enum class KernelFamily : std::uint8_t { contraction, attention, rows };
 
+/// A kind of kernels with its name and its relation to other kinds.
 struct KernelKindInfo {
     KernelKind kind;
     std::string_view name;  ///< in files and answers
@@ -37,6 +38,7 @@ struct KernelKindInfo {
     std::optional<KernelKind> broader{};  ///< the kind whose model is used if there is none of this kind
 };
 
+/// The table of all kinds.
 inline constexpr auto kernel_kinds = [] {
     using enum KernelKind;
     using Family = KernelFamily;
@@ -58,9 +60,11 @@ inline constexpr auto kernel_kinds = [] {
     });
 }();
 
+/// Returns the entry of a kind in the table.
 [[nodiscard]] constexpr const KernelKindInfo& info(KernelKind kind) {
     return *std::find_if(kernel_kinds.begin(), kernel_kinds.end(), [&](const auto& each) { return each.kind == kind; });
 }
+/// Returns the name of a kind.
 [[nodiscard]] constexpr std::string_view name(KernelKind kind) { return info(kind).name; }
 
 }  // namespace roofline::core

@@ -21,17 +21,18 @@ struct KernelPoint {
     double depth = 0;     ///< elements that are added for one result of the deepest matmul: K
     double write_s = 0;   ///< part of memory_s for writes
     double fill = 0;      ///< traffic of the whole program over the capacity of the largest cache; 0: no cache is known
-    // of the only matmul, or in attention of the last one, of probabilities and values; 0 if there is none
+    // The following four members describe the only matmul or, in attention, the last one, of probabilities and values.
+    // They are 0 if there is none.
     double m = 0;      ///< rows of the result
     double n = 0;      ///< columns of the result
     double batch = 0;  ///< number of matmuls of this size
-    double partial_sums_s =
-        0;             ///< time to write and read one set of partial results with 4 bytes per element in main memory
-    double cores = 0;  ///< number of cores that tiles are distributed over; 0: unknown
+    /// Time to write and read one set of partial results with 4 bytes per element in main memory.
+    double partial_sums_s = 0;
+    double cores = 0;       ///< number of cores that tiles are distributed over; 0: unknown
     double memory_Bps = 0;  ///< rate of main memory; 0: unknown
     double rows = 0;        ///< of a kernel without matmuls: all dimensions but the last of its tensor
     double columns = 0;     ///< the last dimension
-    // of attention
+    // The following members describe attention.
     bool whole_rows = false;   ///< a core computes whole rows of the result, with any number of columns
     double heads = 0;          ///< query heads with the same keys and values, a factor of m; 0: unknown
     double shared_read_s = 0;  ///< part of memory_s for these keys and values
@@ -67,18 +68,21 @@ struct Tiling {
 /// require such a point.
 [[nodiscard]] KernelPoint separate_heads(const KernelModel& model, const KernelPoint& point);
 
-/// Returns all tilings of a matmul; none for other kernels. They do not depend on the model's parameters.
+/// The maximum number of tilings of a matmul.
 inline constexpr std::size_t max_tilings = 27;
+/// A list of tilings, without allocation.
 struct Tilings {
     std::array<Tiling, max_tilings> each;
     std::size_t count = 0;
 
     [[nodiscard]] operator std::span<const Tiling>() const { return {each.data(), count}; }
 };
+/// Returns all tilings of a matmul; none for other kernels. They do not depend on the model's parameters.
 [[nodiscard]] Tilings tilings_of(const KernelPoint& point);
 
-/// Returns the seconds with the cheapest tiling, or with a given one.
+/// Returns the seconds of a kernel with its cheapest tiling.
 [[nodiscard]] double seconds_of(const KernelModel& model, const KernelPoint& point);
+/// Returns the seconds of a kernel with the given tiling.
 [[nodiscard]] double seconds_of(const KernelModel& model, const KernelPoint& point, const Tiling& tiling);
 
 /// Returns the tiling that the number of a matmul's rows determines.
@@ -113,8 +117,10 @@ struct Tilings {
 /// Returns the terms outside of the norm: fixed cost, ramp, splits, waves and rows.
 [[nodiscard]] double overhead_of(const KernelModel& model, const KernelPoint& point, const Tiling& tiling);
 
-/// Returns the parts of the norm at the achieved rates: math, vector, memory, other (with the waves if they overlap).
+/// The number of terms in the norm.
 inline constexpr std::size_t kernel_parts = 4;
+/// Returns the terms of the norm in seconds at the achieved rates: math, vector, memory, other (with the waves if they
+/// overlap).
 [[nodiscard]] std::array<double, kernel_parts> parts_of(const KernelModel& model, const KernelPoint& point,
                                                         const Tiling& tiling);
 

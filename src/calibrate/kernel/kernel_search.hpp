@@ -8,6 +8,7 @@
 
 namespace roofline::core {
 
+/// A measured time and the kernels that ran in it.
 struct TimedKernel {
     KernelPoint point;
     double time_s = 0;
@@ -18,6 +19,7 @@ struct TimedKernel {
     std::optional<KernelPoint> first{};
 };
 
+/// Some of the timed kernels, which live elsewhere.
 using TimedKernels = std::vector<const TimedKernel*>;
 
 /// The models of timed kernels, and of kernels that precede them in the same times.

@@ -52,8 +52,10 @@ struct TiledKernel {
     }
 };
 
+/// Some of the timed kernels with their tilings.
 using TiledKernels = std::span<const TiledKernel>;
 
+/// Computes the tilings of all kernels.
 [[nodiscard]] std::vector<TiledKernel> tile_all(const TimedKernels& kernels);
 
 /// A model, its loss, and the model that least squares of its linearization give.

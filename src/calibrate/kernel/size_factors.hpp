@@ -12,16 +12,20 @@
 
 namespace roofline::core {
 
-/// The sizes of a matmul by which a library chooses its kernel: m, n and batch as in KernelPoint, and the depth.
+/// The number of sizes by which a library chooses its kernel: m, n, depth and batch of a matmul, with m, n and batch as
+/// in KernelPoint.
 inline constexpr std::size_t size_count = 4;
 inline constexpr std::size_t columns_size = 1;  ///< index of n
 inline constexpr std::size_t depth_size = 2;    ///< index of the depth
+/// The sizes of one kernel, in the order of size_names.
 using ProductSizes = std::array<double, size_count>;
-/// Their names in calibration files.
+/// The names of the sizes in calibration files.
 inline constexpr std::array<std::string_view, size_count> size_names{"m", "n", "depth", "batch"};
+/// Returns the sizes of a kernel: m, n, depth and batch of a matmul; rows and columns, followed by ones, of a kernel
+/// without matmuls.
 [[nodiscard]] ProductSizes sizes_of(const KernelPoint& point);
 
-/// The grid points from (2^doublings)^first to (2^doublings)^last.
+/// A range of grid points along one size, from (2^doublings)^first to (2^doublings)^last.
 struct Powers {
     int first = 0;
     int last = 0;
@@ -33,16 +37,18 @@ struct Powers {
 /// Doublings between grid points, which are powers of four or of two.
 inline constexpr int coarse = 2;
 inline constexpr int fine = 1;
-/// 2^30 is about 1e9. A file has a line for each m and n, and a list may have at most 256.
+/// Sizes are clamped to 2^30, about 1e9, so that a coarse grid has at most 16 x 16 lines in a file, one for each m and
+/// n; a list in a file may have at most 256.
 inline constexpr int max_doublings = 30;
+/// Returns the size at a grid point: (2^doublings)^power.
 [[nodiscard]] double size_at(int power, int doublings);
 /// Returns the range of powers that covers sizes from `least` to `greatest`. Sizes are clamped to the range from 1 to
 /// 2^max_doublings.
 [[nodiscard]] Powers powers_between(double least, double greatest, int doublings);
 
-/// Factors on the times of a model. The model is smooth, but libraries choose among kernels by size, and some choices
-/// are better than others. There is a factor at every point of a grid of sizes, and the logarithms are interpolated
-/// linearly in between. Sizes outside of the grid are clamped to its boundary.
+/// Shape corrections: factors on the times of a model. The model is smooth, but libraries choose among kernels by size,
+/// and some choices are better than others. There is a factor at every point of a grid of sizes, and the logarithms are
+/// interpolated linearly in between. Sizes outside of the grid are clamped to its boundary.
 struct SizeFactors {
     int doublings = coarse;
     std::array<Powers, size_count> powers{};
@@ -52,12 +58,14 @@ struct SizeFactors {
     bool operator==(const SizeFactors&) const = default;
 };
 
-/// Factors in thousandths, from 1 to max_thousandths, and their logarithms.
+/// The upper limit of a factor in thousandths; the lower limit is 1.
 inline constexpr std::int64_t max_thousandths = 100'000;
+/// Returns a factor in thousandths, given its logarithm.
 [[nodiscard]] std::int64_t thousandths(double log);
+/// Returns the logarithm of a factor, given in thousandths.
 [[nodiscard]] double log_of(std::int64_t thousandths);
 
-/// Returns 1 if there are no factors, and for kernels without matmuls.
+/// Returns the factor for a kernel: 1 if there are no corrections, and for kernels without sizes.
 [[nodiscard]] double factor_of(const SizeFactors& factors, const KernelPoint& point);
 
 /// Returns the product of both on a grid that covers the sizes of either, for m in the given range.
@@ -75,8 +83,9 @@ struct SizedDeviation {
     double deviation = 0;
 };
 
+/// The value of FactorGrain::corners_per_row that allows any grid.
 inline constexpr double any_grid = std::numeric_limits<double>::infinity();
-/// How factors are fitted to deviations. The weight of a measurement is 1.
+/// The resolution of a grid and the weights of its regularization. The weight of a measurement is 1.
 struct FactorGrain {
     int doublings = coarse;
     double smoothness = 0;  ///< weight of the difference between neighbours
@@ -85,9 +94,11 @@ struct FactorGrain {
     /// interpolated.
     double corners_per_row = any_grid;
 };
-/// For the factors of a model, and for those that correct a transferred model, which are smoother. The values minimize
-/// the held-out error of published tables; for the former, 0.03 and 0.1 hardly differ.
+/// The settings for shape corrections of a model. They minimize the held-out error of published tables; smoothness 0.03
+/// and 0.1 hardly differ.
 inline constexpr std::array<FactorGrain, 2> factor_grains{{{coarse, 0.03, 0.03, any_grid}, {fine, 0.03, 0.03, 4}}};
+/// The settings for corrections of another library's or machine's model, which are smoother. They minimize the same
+/// error.
 inline constexpr std::array<FactorGrain, 2> correction_grains{{{coarse, 0.1, 0.01, any_grid}, {fine, 0.1, 0.01, 4}}};
 
 /// Fits the factors to deviations. They are smooth: a grid point near few measurements has almost the factor of its

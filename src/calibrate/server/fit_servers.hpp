@@ -29,9 +29,9 @@ struct ServerSample {
 
 /// Returns server models by library, in alphabetical order. The factor of the kernels' times is common to all
 /// libraries, while the host parameters belong to each. The fit minimizes absolute relative deviations, so that single
-/// outliers have little influence. The held-out error leaves out one model at a time; a library with a single model has
-/// not been tested on another, and its error is set to 40 %. Libraries with fewer than eight measurements have no
-/// model. The result is deterministic and independent of the order of samples.
+/// outliers have little influence. The held-out error leaves out one served model at a time; a library that was
+/// measured with a single one has not been tested on another, and its error is set to 40 %. Libraries with fewer than
+/// eight measurements have no server model. The result is deterministic and independent of the order of samples.
 [[nodiscard]] ServerModels fit_servers(std::vector<ServerSample> samples);
 
 }  // namespace roofline::core

@@ -12,8 +12,9 @@
 
 namespace roofline::core {
 
-/// A decode step takes `kernels` times the sum of its kernels' times, plus a constant and a time per sequence for the
-/// host. Prefill takes the time of its kernels, but at least the time to launch them, because it does not use graphs.
+/// The parameters of a server. A decode step takes `kernels` times the sum of its kernels' times, plus a constant and a
+/// time per sequence for the host. Prefill takes the time of its kernels, but at least the time to launch them, because
+/// it does not use graphs.
 struct ServerModel {
     /// Factor of the kernels' and collectives' own times; below 1 if a server fuses operations that tables time
     /// separately.
@@ -31,6 +32,7 @@ struct ServerModel {
 /// Returns the seconds of the prefill of prompts whose `launches` kernels' times add up to `kernels_s`.
 [[nodiscard]] double prompt_seconds(const ServerModel& costs, double kernels_s, double launches);
 
+/// A server model with the measurements that it was fitted to and its errors.
 struct CalibratedServer {
     std::string software;  ///< "vllm", or with a version that has its own parameters
     ServerModel costs;
@@ -46,6 +48,7 @@ struct CalibratedServer {
     bool operator==(const CalibratedServer&) const = default;
 };
 
+/// The server models of all software.
 struct ServerModels {
     std::string fitted;  ///< date of the fit
     std::vector<CalibratedServer> servers;

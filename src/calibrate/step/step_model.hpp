@@ -12,11 +12,12 @@
 namespace roofline::core {
 
 /// The work of a chip in a training step, as sums of kernel and collective times that were measured separately. In a
-/// pipeline this includes what the stage waits for other stages.
+/// pipeline they include the time for which the stage waits for other stages.
 struct StepParts {
     double kernels_s = 0;
     double narrow_s = 0;  ///< matmuls in fewer than 16 bits; not part of kernels_s
-    /// Those of them whose matrix units accumulate in fewer than 32 bits; part of neither of the above.
+    /// Matmuls in fewer than 16 bits whose matrix units accumulate in fewer than 32 bits; part of neither kernels_s nor
+    /// narrow_s.
     double promoted_s = 0;
     double launches = 0;  ///< number of kernels
     /// Collectives over replicas, of gradients and sharded weights, which can overlap with kernels.
@@ -49,23 +50,25 @@ struct StepClass {
     bool operator==(const StepClass&) const = default;
 };
 
-/// The device takes slow * (compute * kernels + narrow * narrow kernels + promoted * promoted kernels) + exchanged +
-/// exchanged_wire / wires. The host takes launch * launches. The two are combined by their p-norm of order `overlap`:
-/// the result is the longer one if they differ much, and more if they alternate in waiting for each other. To this the
-/// exposed part of the other collectives is added: exposed * (hideable + hideable_wire / wires), or the part that
-/// exceeds the time of device and host if that is longer, or all of it if collectives and kernels do not overlap.
+/// The parameters of a training step. The device takes slow * (compute * kernels + narrow * narrow kernels + promoted *
+/// promoted kernels) + exchanged + exchanged_wire / wires. The host takes launch * launches. The two are combined by
+/// their p-norm of order `overlap`: the result is close to the longer one if they differ much, and longer than both if
+/// they alternate in waiting for each other. The exposed part of the other collectives is added: exposed * (hideable +
+/// hideable_wire / wires), or the part that exceeds the time of device and host if that is longer, or all of it if
+/// collectives and kernels do not overlap.
 ///
 /// A chip that computes for a long time runs at the clock frequency that its power limit permits. Dynamic power is
 /// proportional to C V^2 f, and the voltage rises with the frequency, so the frequency is proportional to the cube root
 /// of the power. `slow` is therefore the cube root of the chip's peak in bf16 over its power, in TFLOP/s per watt (1 if
 /// it is unknown), times `pytorch` for PyTorch's own kernels.
 struct StepModel {
-    double compute =
-        1;  ///< time of a kernel inside a step over its time alone, on a chip of 1 TFLOP/s per watt; caches are cold
-    /// the same for matmuls in fewer than 16 bits, whose measured times include the conversion of their operands.
+    /// Time of a kernel inside a step, where caches are cold, over its time alone, on a chip of 1 TFLOP/s per watt.
+    double compute = 1;
+    /// The same factor for matmuls in fewer than 16 bits, whose measured times include the conversion of their
+    /// operands.
     double narrow = 1;
-    /// the same if the matrix units accumulate in fewer than 32 bits: training accumulates in f32 outside of them,
-    /// and changes the layout of operands.
+    /// The same factor if the matrix units accumulate in fewer than 32 bits: training accumulates in f32 outside of the
+    /// matrix units, and changes the layout of operands.
     double promoted = 1;
     double launch_s = 0;   ///< host time per kernel launch, including small kernels that frameworks add around it
     double overlap = 1e3;  ///< order of the p-norm of device and host
@@ -84,22 +87,27 @@ struct StepModel {
     bool operator==(const StepModel&) const = default;
 };
 
+/// Returns the expected time of a step in seconds.
 [[nodiscard]] double seconds_of(const StepModel& model, const StepParts& parts);
-/// Returns the class of a step, or the values of all rows if there is no such class.
+/// Returns the class of a step with its error; the errors of all steps if its class was not measured.
 [[nodiscard]] StepClass class_of(const StepModel& model, const StepParts& parts);
-/// Returns, in this order: the slowdown of kernels due to the power limit, and that including the framework; the
-/// exposed fraction of collectives over replicas; the seconds of the device without overlapped collectives, of the host
-/// for launches, and of exposed collectives over replicas.
+/// Returns the slowdown of kernels due to the power limit.
 [[nodiscard]] double power_slowdown(const StepParts& parts);
+/// Returns the slowdown of kernels due to the power limit and the framework.
 [[nodiscard]] double kernel_slowdown(const StepModel& model, const StepParts& parts);
+/// Returns the exposed fraction of collectives over replicas.
 [[nodiscard]] double exposed_share(const StepModel& model, const StepParts& parts);
+/// Returns the seconds of the device, without collectives over replicas.
 [[nodiscard]] double device_seconds(const StepModel& model, const StepParts& parts);
+/// Returns the seconds of the host, for launches.
 [[nodiscard]] double host_seconds(const StepModel& model, const StepParts& parts);
+/// Returns the seconds of exposed collectives over replicas.
 [[nodiscard]] double exposed_seconds(const StepModel& model, const StepParts& parts);
 
 /// Reads a step model; data/training_steps.toml explains its keys. Errors, with line and column: a key is missing or
 /// unknown; a factor is out of range.
 [[nodiscard]] Result<StepModel> parse_step_model(const TomlInput& toml, std::string_view origin);
+/// Returns the step model of the built-in data/training_steps.toml.
 [[nodiscard]] Result<StepModel> built_in_step_model();
 
 }  // namespace roofline::core
