@@ -37,6 +37,7 @@ struct ExtrapolatedSize {
     double error = 0;  ///< relative error of the kernel, and its error inside the measured range
     double error_inside = 0;
 };
+/// Returns the extrapolated sizes of a prediction's kernels.
 [[nodiscard]] std::vector<ExtrapolatedSize> extrapolated(const Prediction& answer);
 
 /// Returns the note on an extrapolated size: "extrapolated: K = 10,000,000 is 153 times the largest that was measured

@@ -31,7 +31,7 @@ struct MemoryComparison {
     double predicted = 0;
     std::string what;  ///< kind of memory, as the table specifies it: "allocated", "reserved"; "" if it does not
 
-    /// predicted - measured| / measured.
+    /// Returns |predicted - measured| / measured.
     [[nodiscard]] double error() const { return std::abs(predicted - measured) / measured; }
 };
 
@@ -61,7 +61,7 @@ struct Comparison {
     [[nodiscard]] bool timed() const { return measured_s > 0; }
     /// Returns the expected time, or the lower bound if the machine is not calibrated.
     [[nodiscard]] double predicted_s() const { return prediction.expected_s.value_or(prediction.lower_s); }
-    /// predicted - measured| / measured.
+    /// Returns |predicted - measured| / measured.
     [[nodiscard]] double error() const { return std::abs(predicted_s() - measured_s) / measured_s; }
     [[nodiscard]] double error_of_lower() const { return std::abs(prediction.lower_s - measured_s) / measured_s; }
     /// Returns whether the measured time is below the bound that allows for caches by more than rounding explains.

@@ -18,12 +18,13 @@ struct ErrorStats {
     double median = 0;
     double p90 = 0;  ///< nine tenths of the errors do not exceed this
 };
+/// Returns the statistics of some errors.
 [[nodiscard]] ErrorStats error_stats(std::vector<double> errors);
 
 /// Measurements with a common property.
 struct ErrorGroup {
-    /// "operation", "system", "source" and "strategy" (of runs), "dtype", "size", "devices", "software", "variant";
-    /// which of them occur depends on the kind of measurements.
+    /// The property: "operation", "system", "source" and "strategy" (of runs), "dtype", "size", "devices", "software"
+    /// or "variant", depending on the kind of measurements.
     std::string by;
     std::string name;  ///< "h100-sxm", "1 MB to 10 MB"
     /// For groups by system, size or number of devices: the only operation in the group; "" for all operations.
@@ -38,6 +39,7 @@ struct Repeats {
     double mean = 0;       ///< mean of |time - median of its repeats| / median
 };
 
+/// The errors of all measurements of a table.
 struct ErrorSummary {
     /// Whether `error` refers to expected times. If so, measurements without a calibrated model are not part of it or
     /// of the groups. Otherwise it is the error of the lower bounds.
@@ -56,6 +58,7 @@ struct ErrorSummary {
     std::vector<ErrorGroup> memory_groups;  ///< of these measurements, by "source" and by "what" was counted
 };
 
+/// Returns the errors of measurements with their groups.
 [[nodiscard]] ErrorSummary summarise(const std::vector<Comparison>& rows);
 
 /// Returns the decade of a size: "1 kB to 10 kB", or "below 1 kB", where only latency matters.

@@ -43,7 +43,8 @@ struct TablesFit {
     int kinds = 0;                   ///< number of kinds of measurements in the tables
 };
 
-/// Errors: the columns of a table match no known kind; the text is not a table, with line and column.
+/// Fits models to tables of measurements. Errors: the columns of a table match no known kind; the text is not a table,
+/// with line and column.
 [[nodiscard]] Result<TablesFit> fit_tables(const FitQuestion& question);
 
 /// Server models fitted to measurements of served models.
@@ -57,7 +58,7 @@ struct ServersFit {
 /// Returns whether all tables contain measurements of served models.
 [[nodiscard]] bool are_serving_tables(const std::vector<TableText>& tables);
 
-/// Errors: those of fit_tables().
+/// Fits server models to tables of served models. Errors: those of fit_tables().
 [[nodiscard]] Result<ServersFit> fit_serving_tables(const FitQuestion& question);
 
 }  // namespace roofline::core

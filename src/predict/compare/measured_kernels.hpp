@@ -17,9 +17,10 @@
 
 namespace roofline::core {
 
+/// Compares timed kernels with their predictions. It keeps compiled programs between rows.
 class MeasuredKernels {
 public:
-    /// The measurements were made on `systems`; their expected times come from `calibrations`.
+    /// Compares measurements made on `systems` with expected times by the models in `calibrations`.
     MeasuredKernels(MeasuredSystems systems, Calibrations calibrations)
         : systems_(std::move(systems)), calibrations_(std::move(calibrations)) {}
 

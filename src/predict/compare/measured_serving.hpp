@@ -26,8 +26,8 @@ namespace roofline::core {
 /// tables describe inconsistently.
 class MeasuredServingRuns {
 public:
-    /// The measurements were made on `systems`; their expected times come from `calibrations`. Errors: those of the
-    /// built-in data.
+    /// Makes a comparison of measurements on `systems` with expected times by the models in `calibrations`. Errors:
+    /// those of the built-in data.
     [[nodiscard]] static Result<MeasuredServingRuns> make(MeasuredSystems systems, Calibrations calibrations);
 
     /// Returns a row with its predictions, as far as it contains the measurements: `decode` (time per output token),

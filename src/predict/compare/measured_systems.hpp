@@ -39,10 +39,11 @@ struct MeasuredGroup {
     CollectiveLoad load;
 };
 
+/// The slices that the rows of a table name. Each is built once.
 class MeasuredSystems {
 public:
-    /// All rows were measured on `on`, or if it is empty on the system that they name. Errors: the machine does not
-    /// come in this shape.
+    /// Makes the slices of rows that were all measured on `on` or, if it is empty, on the systems that they name.
+    /// Errors: the machine does not come in this shape.
     [[nodiscard]] static Result<MeasuredSystems> make(std::optional<SystemOverride> on = {});
 
     /// Returns a single chip of the system that a table names: of data/systems.toml, or else of the catalogue; if

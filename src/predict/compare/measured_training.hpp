@@ -18,10 +18,11 @@
 
 namespace roofline::core {
 
+/// Compares training steps with their predictions. It keeps models and priced steps between rows.
 class MeasuredTrainingRuns {
 public:
-    /// The measurements were made on `systems`; their expected times come from `calibrations`. Errors: those of the
-    /// built-in data.
+    /// Makes a comparison of measurements on `systems` with expected times by the models in `calibrations`. Errors:
+    /// those of the built-in data.
     [[nodiscard]] static Result<MeasuredTrainingRuns> make(MeasuredSystems systems, Calibrations calibrations);
 
     /// Returns a row with its prediction. The message of the error is the reason why they cannot be compared.

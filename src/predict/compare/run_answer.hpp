@@ -43,6 +43,7 @@ struct RunPoint {
     [[nodiscard]] bool right() const { return of_bound <= 1; }
 };
 
+/// The answer of `roofline run`.
 struct RunAnswer {
     std::string title;   ///< the statement, or the program's name
     std::string sizes;   ///< sizes that are not swept: "D = 4096, F = 4096"

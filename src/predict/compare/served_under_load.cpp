@@ -14,11 +14,12 @@ namespace roofline::core {
 
 namespace {
 
-constexpr double share_for_caches =
-    0.9;  // fraction of a chip's memory for weights and KV cache: the default of servers
+// Fraction of a chip's memory for weights and KV cache: the default of servers.
+constexpr double share_for_caches = 0.9;
 constexpr std::int64_t most_tokens = 1'000'000'000;
 
-/// Empty for the dtype of the checkpoint. A table's fp4 has a scale per block of 16, because no server uses it without.
+/// Returns the dtype of the weights; empty for that of the checkpoint. A table's fp4 has a scale per block of 16,
+/// because no server uses it without.
 Result<std::optional<Dtype>> weights_of(const MeasuredServing& row) {
     if (row.dtype.empty() || row.dtype == "?") return std::optional<Dtype>{};
     auto dtype = find_dtype(row.dtype);

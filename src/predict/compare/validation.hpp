@@ -24,6 +24,7 @@ struct SkippedRows {
     int first_line = 0;
 };
 
+/// The comparison of a table with its predictions.
 struct Validation {
     std::string table;  ///< name of the file
     std::string kind;   ///< kind of its rows: "collective"

@@ -22,6 +22,7 @@ struct ConfiguredCheckpoint {
     std::string scheme;                    ///< storage format of the weights according to the configuration
 };
 
+/// The contents of weight files, with a comparison if there is a configuration.
 struct CheckpointAnswer {
     Checkpoint checkpoint;
     CheckpointSums sums;

@@ -15,6 +15,7 @@
 
 namespace roofline::core {
 
+/// A question for the size and cost of a model.
 struct ModelQuestion {
     Config config;
     std::optional<std::int64_t> sequence{};      ///< tokens; empty: the context length of the configuration
@@ -23,6 +24,7 @@ struct ModelQuestion {
     std::optional<Quantisation> quantisation{};  ///< of the checkpoint; empty: not quantized
 };
 
+/// The parameters, FLOPs and bytes of a model.
 struct ModelAnswer {
     Model model;
     ModelCounts counts;
@@ -34,7 +36,7 @@ struct ModelAnswer {
 /// Returns the bytes of `elements` elements of the KV cache in the answer's dtype.
 [[nodiscard]] Rational kv_bytes(const ModelAnswer& answer, const Rational& elements);
 
-/// Errors: those of build_model(), count_model() and weight_bytes().
+/// Counts the parameters, FLOPs and bytes of a model. Errors: those of build_model(), count_model() and weight_bytes().
 [[nodiscard]] Result<ModelAnswer> account_of(const ModelQuestion& question);
 
 }  // namespace roofline::core

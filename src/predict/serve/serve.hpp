@@ -24,6 +24,7 @@ inline constexpr std::int64_t max_serving_size = std::int64_t{1} << 24;
 /// (chunked_prefill_size).
 inline constexpr std::int64_t prefill_chunk = 8192;
 
+/// A question for the serving of a model on a slice.
 struct ServeQuestion {
     Config config;                    ///< of the model
     std::optional<Dtype> weights{};   ///< of all parameters; empty: as in the checkpoint
@@ -41,8 +42,8 @@ struct ServeQuestion {
     std::vector<std::string> notes{};    ///< notes of the caller, which precede those of the answer
 };
 
-/// Errors: sizes out of range or beyond the model's context; a plan that does not suit the model or the slice; work
-/// that the machine has no rate for.
+/// Predicts the serving of a model. Errors: sizes out of range or larger than the model's context; a plan that does not
+/// suit the model or the slice; work that the machine has no rate for.
 [[nodiscard]] Result<ServeAnswer> predict_serving(ServeQuestion question, std::shared_ptr<Calibrations> calibrations);
 
 }  // namespace roofline::core

@@ -50,6 +50,7 @@ struct ServedLoad {
     double tokens_per_s = 0;  ///< of the whole slice
 };
 
+/// The predicted serving of a model on a slice.
 struct ServeAnswer {
     Model model;
     WeightBytes weights;

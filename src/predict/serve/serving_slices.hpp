@@ -21,7 +21,8 @@ struct ServedModel {
     ServingDtypes stored;
 };
 
-/// For `decoding` see build_model(), for `all` and `quantisation` weight_bytes(). Errors: those of these two functions.
+/// Builds a model for passes of one kind. For `decoding` see build_model(), for `all` and `quantisation`
+/// weight_bytes(). Errors: those of build_model() and weight_bytes().
 [[nodiscard]] Result<ServedModel> served_model(const Config& config, bool decoding, std::optional<Dtype> all,
                                                const std::optional<Quantisation>& quantisation, Dtype kv);
 
@@ -68,6 +69,7 @@ struct SplitPass {
     CacheSplit caches = CacheSplit::heads;
     Prediction pass;
 };
+/// Predicts a pass with the KV cache split that makes it fastest. Errors: those of priced_pass().
 [[nodiscard]] Result<SplitPass> best_split(const ServingSetup& setup, const Plan& plan, const ServingPass& pass);
 
 /// Returns the memory of one chip: weights, KV cache at the end of `last`, and the larger of the activations of prefill

@@ -26,6 +26,7 @@ inline constexpr std::int64_t training_sequence = 8192;
 /// training_sequence. Errors: those of build_model().
 [[nodiscard]] Result<Model> training_model(const Config& config, std::optional<std::int64_t> sequence);
 
+/// A question for the training of a model on a slice.
 struct TrainQuestion {
     Model model;  ///< built for the length of the training sequences
     Slice slice;
@@ -42,8 +43,8 @@ struct TrainQuestion {
     std::vector<std::string> notes{};      ///< notes of the caller, which precede those of the answer
 };
 
-/// Errors: a batch that is missing or not divisible; a plan that does not suit the model or the slice; an operation
-/// without a derivative; work that the machine has no rate for.
+/// Predicts the training of a model. Errors: a batch that is missing or not divisible; a plan that does not suit the
+/// model or the slice; an operation without a derivative; work that the machine has no rate for.
 [[nodiscard]] Result<TrainAnswer> predict_training(TrainQuestion question,
                                                    const std::shared_ptr<Calibrations>& calibrations);
 

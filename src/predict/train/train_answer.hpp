@@ -43,6 +43,7 @@ struct TrainStep {
     std::int64_t passes = 0;  ///< passes over layers in the slowest stage; 0 without a pipeline
 };
 
+/// The predicted training of a model on a slice.
 struct TrainAnswer {
     Model model;
     ModelCounts counts;
@@ -69,13 +70,14 @@ struct TrainAnswer {
     std::vector<std::string> notes;
 };
 
+/// Returns the tokens per second and chip. Empty if no step time is known.
 [[nodiscard]] std::optional<double> tokens_per_s_per_chip(const TrainAnswer& answer);
 
 /// Returns the id of a slice: "tpu-v5p:8x8x16".
 [[nodiscard]] std::string slice_id(const Slice& slice);
 
-/// The collectives of a step of one kind over the same axes: their number, total bytes and total time.
-/// step_collectives() returns those of the slowest stage, the longest first.
+/// The collectives of a step of one kind over the same axes: their number, total bytes and total time at the lower
+/// bound.
 struct StepCollective {
     CollectiveKind kind = CollectiveKind::all_gather;
     std::vector<std::string> axes;
@@ -83,6 +85,7 @@ struct StepCollective {
     double bytes = 0;
     double seconds = 0;
 };
+/// Returns the collectives of a step, of the slowest stage in a pipeline, those with the longest total time first.
 [[nodiscard]] std::vector<StepCollective> step_collectives(const TrainStep& whole);
 
 }  // namespace roofline::core
