@@ -12,7 +12,7 @@ bool comparable(const CalibratedCollective& a, const CalibratedCollective& b) {
            a.key.variant == b.key.variant;
 }
 
-/// A buffer of chips that a switch connects.
+/// Returns the point of a collective among chips that one switch connects.
 CollectivePoint switched(CollectiveKind kind, const CalibratedCollective& model, std::int64_t members, double bytes) {
     const auto n = static_cast<double>(members);
     CollectivePoint point;

@@ -44,7 +44,8 @@ bool in_range(const TimedKernel& kernel) {
     return kernel.time_s > 0 && kernel.time_s < 1e3 && kernel.time_s >= least_s / 2 && kernel.known_s < kernel.time_s;
 }
 
-/// Returns whether a time has a wrong unit or a misplaced decimal point.
+/// Returns whether a prediction is off by more than a factor of 30, so that the measurement must have a wrong unit or a
+/// misplaced decimal point.
 bool far_off(double seconds, const TimedKernel& kernel) {
     return std::abs(std::log(seconds / kernel.time_s)) > std::log(30.0);
 }
@@ -93,7 +94,8 @@ Grains hold_out(const KernelModels& fitted, const Kernels& kernels, const FoldsO
     return all;
 }
 
-/// Returns the index of the model whose additional parameters are worth having; each has more than those before it.
+/// Returns the index of the fit to use. Each fit has more parameters than those before it, and must have a sufficiently
+/// smaller held-out error to be preferred.
 template <class HeldOuts>
 std::size_t worth_having(const HeldOuts& held_out) {
     std::size_t best = 0;

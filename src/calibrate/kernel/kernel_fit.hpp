@@ -102,8 +102,8 @@ struct AppliedModel {
 
 /// Returns the size at which the model of a band has no more influence. Above the largest size of a band its model is
 /// blended into the next one, so that the time is continuous although the two were fitted to different kernels: over a
-/// factor of 2 for rows, and of 1.25 for heads and columns, since kernels are compiled for particular numbers of these.
-/// The blending ends at the largest size of the next band at the latest.
+/// factor of 2 for rows, and of 1.25 for heads and columns, because libraries compile kernels for particular numbers of
+/// heads and columns. The blending ends at the largest size of the next band at the latest.
 [[nodiscard]] double blend_end(BandsBy by, double most, double next_most);
 /// The model of the band below that still influences a kernel.
 struct BlendedModel {

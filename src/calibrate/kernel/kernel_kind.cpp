@@ -39,7 +39,8 @@ bool masks(const Program& local, const KernelWork& kernel) {
     });
 }
 
-/// The number of groups may be sharded after the rows were dispatched: `dim` is the dimension without its shard.
+/// Returns whether an operation dispatches rows to groups that `dim` numbers. The groups may be sharded after the
+/// dispatch, so `dim` is given without its shard.
 bool groups_by(const Op& op, const std::string& dim) {
     const FunctionInfo* function = op.kind == OpKind::apply ? find_function(op.function) : nullptr;
     return function != nullptr && function->kind == FunctionKind::dispatch && !op.along.empty() &&
@@ -88,7 +89,8 @@ bool multiplies(const Block& block, ValueId value) {
     });
 }
 
-/// A library that quantizes for a matmul also computes the scales; in a conversion alone they are given.
+/// Returns whether a matmul reads a result of the kernel. A library that quantizes for a matmul also computes the
+/// scales, while a conversion alone is given them.
 bool feeds_matmul(const Program& local, const KernelWork& kernel) {
     return std::any_of(kernel.statements.begin(), kernel.statements.end(), [&](const Statement* statement) {
         return std::any_of(statement->ops.begin(), statement->ops.end(),

@@ -40,9 +40,10 @@ template <class Parameters>
 /// Returns the seconds of the whole time: the known part and the predictions of the models.
 [[nodiscard]] double seconds_of(const KernelModels& models, const TimedKernel& kernel);
 
-/// Returns the models with the smallest sum of absolute relative deviations. Optional terms (tiles, heads that do not
-/// share keys, rows, a separate write rate, and cached data) are only included if they reduce the deviations by a tenth
-/// of a percent.
+/// Returns the models with the smallest sum of absolute relative deviations. Optional terms are only included if they
+/// reduce the mean deviation by 0.1 percentage points (tiles, the memory rate of one core, rows, a separate write rate,
+/// and cached data), or by 0.5 if they change how kernels work (heads that do not share keys, overlapping waves, tiles
+/// by rows).
 [[nodiscard]] KernelModels search_models(const TimedKernels& kernels);
 
 /// As search_models(), starting from models that are close to the solution: their terms stay, parameters and p are
