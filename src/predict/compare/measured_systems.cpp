@@ -131,7 +131,7 @@ Result<MeasuredSystem> MeasuredSystems::even_slice(const std::string& name, std:
         if (chips % nodes != 0) continue;
         found = wire({name, "", chips, nodes});
         if (found) return found;
-        // if the nodes of a system are trays of one NVLink domain: several of these domains
+        // The nodes of a system may be trays of one NVLink domain; the slice then consists of several such domains.
         const std::string shape = on_ ? "" : node_shape(node_of(machine), chips, nodes);
         if (shape.empty()) continue;
         auto system = one_group(machine, shape);

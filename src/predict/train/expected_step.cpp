@@ -31,11 +31,11 @@ double flops_per_joule(const Machine& machine) {
     return peak->rate.value->value / machine.power.value->value;
 }
 
-/// Collectives of a step over the same axes. Those of replicas are combined per kind, because frameworks fill buckets
-/// with gradients and weights.
+/// Collectives of a step that run as one exchange: those over replicas with the same kind and axes, because frameworks
+/// fill buckets with gradients and weights; any other collective by itself.
 struct CollectiveBucket {
-    std::size_t message = 0;  ///< index of the first of them
-    double bytes = 0;         ///< of one of them
+    std::size_t message = 0;  ///< index of the first message of the bucket
+    double bytes = 0;         ///< total of a bucket over replicas; otherwise of one execution
     double times = 0;
 };
 
@@ -67,7 +67,7 @@ std::optional<std::vector<CollectiveBucket>> exchanges_of(const Prediction& step
     return all;
 }
 
-// Returns whether the exchange has a known time.
+// Adds the time of an exchange to the parts of the step. Returns whether its time is known.
 bool add_exchange(const Prediction& step, const CollectiveBucket& each, const System& system,
                   const std::vector<std::string>& overlapped, StepParts& parts) {
     const Message& message = step.analysis.total.work.messages[each.message].message;
