@@ -114,6 +114,27 @@ TEST_CASE("a fit finds tiles, waves, splits and a warm cache") {
     CHECK(fit->error_held_out < 0.01);
 }
 
+TEST_CASE("a cache is not found to be slower than the memory behind it") {
+    // programs that fill less than a fifth of the cache are timed at half of the memory's rate, the others at 0.9 of it
+    std::vector<TimedKernel> kernels;
+    for (double m = 1; m <= 4096; m *= 2) {
+        for (double n = 128; n <= 8192; n *= 2) {
+            for (double k = 128; k <= 16384; k *= 4) {
+                KernelPoint point = product_point(m, n, k, 20);
+                point.write_s = 2 * m * n / 1e12;
+                point.fill = 2 * (m * k + k * n + m * n) / 20e6;  // of a cache of 20 MB
+                kernels.push_back({point, 3e-6 + point.memory_s / (point.fill < 0.2 ? 0.5 : 0.9)});
+            }
+        }
+    }
+    const auto fit = fit_kernels(kernels);
+    REQUIRE(fit);
+    const bool in_the_cache = fit->model.warm > 0;
+    CHECK((!in_the_cache || fit->model.cache >= fit->model.memory));
+    for (const BandModel& band : fit->bands)
+        CHECK((!(band.sized.model.warm > 0) || band.sized.model.cache >= band.sized.model.memory));
+}
+
 TEST_CASE("a fit finds how many heads share keys, and how fast the others read them again") {
     KernelModel model{9e-6, 2e-9, 0.8, 1, 0.75, 2};
     model.tiled = true;

@@ -102,10 +102,12 @@ struct Tilings {
 [[nodiscard]] double cached_share(const KernelModel& model, const KernelPoint& point);
 
 /// Returns the factor by which too few tiles increase the memory time, because each core reads no faster than core_Bps;
-/// at least 1.
+/// at least 1. All cores together achieve the full memory rate of any machine, also of one whose memory is faster than
+/// the measured one.
 [[nodiscard]] inline double stretch_of(const KernelModel& model, const KernelPoint& point, const Tiling& tiling) {
-    const bool limited = model.core_Bps > 0 && tiling.tiles > 0;
-    return limited ? std::max(1.0, point.memory_Bps / (model.core_Bps * tiling.tiles)) : 1;
+    if (!(model.core_Bps > 0 && tiling.tiles > 0)) return 1;
+    const double needed_cores = std::min(point.memory_Bps / model.core_Bps, point.cores);
+    return std::max(1.0, needed_cores / tiling.tiles);
 }
 
 /// Returns the terms outside of the norm: fixed cost, ramp, splits, waves and rows.

@@ -182,6 +182,13 @@ TEST_CASE("few tiles do not draw the memory's full rate") {
     point.memory_Bps = 600e9;
     point.batch = 7;
     CHECK(seconds_of(model, point) == approx(10e-6));
+    // at four times the memory's rate 24 of such cores would be needed, but all twelve achieve it: twelve tiles take
+    // the time of the memory, three tiles four times as long
+    point.memory_Bps = 2400e9;
+    point.batch = 12;
+    CHECK(seconds_of(model, point) == approx(10e-6));
+    point.batch = 3;
+    CHECK(seconds_of(model, point) == approx(40e-6));
 }
 
 TEST_CASE("heads beyond those that share keys read them again, each in tiles of its own") {

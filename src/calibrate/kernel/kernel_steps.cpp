@@ -13,7 +13,8 @@ using KernelLeastSquares = LeastSquaresOf<kernel_constant_count>;
 using KernelConstants = KernelLeastSquares::Constants;
 
 /// Returns the model with these parameters, and the terms and p of another. Resources are not faster than published, so
-/// that an expected time is never below the bound; only caches may be.
+/// that an expected time is never below the bound; only caches may be. A cache is no slower than the main memory behind
+/// it: otherwise a machine with a larger cache would be expected to be slower.
 KernelModel model_of(const KernelConstants& constants, KernelModel model) {
     for (const KernelConstant& each : kernel_constants) {
         if (each.slope == no_slope || !each.used(model)) continue;
@@ -27,6 +28,7 @@ KernelModel model_of(const KernelConstants& constants, KernelModel model) {
             value = found > 1 ? 1 / found : 1;
         }
     }
+    if (model.warm > 0) model.cache = std::max(model.cache, model.memory);
     return model;
 }
 
