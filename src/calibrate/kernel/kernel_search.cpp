@@ -266,6 +266,14 @@ private:
     std::vector<TiledKernel> cut_lasts_;
 };
 
+/// Gives both kernels half of the fixed cost. The times determine only the sum of the two, because each is added once to
+/// every time, and both kernels are launched alike.
+void share_fixed_cost(KernelModels& models) {
+    const double half = (models.first.fixed_s + models.model.fixed_s) / 2;
+    models.first.fixed_s = half;
+    models.model.fixed_s = half;
+}
+
 KernelModels in_turns(KernelModels models, AlternatingTimes& turns) {
     constexpr int max_iterations = 8;
     double previous = infinity;
@@ -277,6 +285,7 @@ KernelModels in_turns(KernelModels models, AlternatingTimes& turns) {
         if (loss > previous - noticeable_loss(lasts)) break;
         previous = loss;
     }
+    share_fixed_cost(models);
     return models;
 }
 
