@@ -266,8 +266,8 @@ private:
     std::vector<TiledKernel> cut_lasts_;
 };
 
-/// Gives both kernels half of the fixed cost. The times determine only the sum of the two, because each is added once to
-/// every time, and both kernels are launched alike.
+/// Gives both kernels half of the fixed cost. The times determine only the sum of the two, because each is added once
+/// to every time, and both kernels are launched alike.
 void share_fixed_cost(KernelModels& models) {
     const double half = (models.first.fixed_s + models.model.fixed_s) / 2;
     models.first.fixed_s = half;
