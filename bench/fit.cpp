@@ -18,7 +18,7 @@ std::vector<TimedKernel> timed_products(std::int64_t count) {
     model.split_s = 2e-6;
     model.wave_s = 0.5e-6;
     model.partial = 2;
-    model.busy = 0.5;
+    model.core_Bps = 3e12 / 66;
     const auto between = [](double turns, double least, double most) {
         return std::round(least * std::pow(most / least, turns - std::floor(turns)));
     };
@@ -36,6 +36,7 @@ std::vector<TimedKernel> timed_products(std::int64_t count) {
         point.n = n;
         point.batch = 1;
         point.cores = 132;
+        point.memory_Bps = 3e12;
         kernels.push_back({point, seconds_of(model, point) * (1 + 0.15 * std::sin(turn * turn))});
     }
     return kernels;

@@ -19,7 +19,7 @@ LISTS = ("Positionals:", "Options:", "Subcommands:")
 def help_of(program, path):
     """The help of a command as text, whatever the terminal and its width."""
     return subprocess.run(
-        [program, *path, "--help"], check=True, capture_output=True, text=True, env={"NO_COLOR": "1", "COLUMNS": "100"}
+        [program, *path, "--help"], check=True, capture_output=True, text=True, env={"NO_COLOR": "1", "COLUMNS": "1000"}
     ).stdout
 
 

@@ -34,7 +34,7 @@ Result<core::Plan> plan_for(const TrainingOptions& options, std::int64_t chips) 
     ROOFLINE_CHECK(core::check_plan(plan, chips));
     if (plan.zero < 0 || plan.zero > 3) {
         return core::fail("bad_plan", fmt::format("zero = {}: there is no such stage of ZeRO", plan.zero),
-                          "1 shares out the optimizer's states, 2 gradients too, 3 parameters too");
+                          "1 shards optimizer states, 2 also gradients, 3 also parameters");
     }
     if (plan.zero > 0 && plan.replicas() == 1) {
         return core::fail("bad_plan", "zero says what the members of `data` share out, and the plan has one member",
@@ -113,8 +113,9 @@ Result<core::Pipeline> schedule_for(const TrainingOptions& options, const core::
 
 Status check_narrow(const std::optional<Dtype>& dtype, std::string_view what) {
     if (!dtype || core::narrow_float(*dtype)) return {};
-    return core::fail("bad_dtype", fmt::format("{}: {} is no float of fewer than 16 bits", what, name(*dtype)),
-                      "fp8, mxfp8, nvfp4 are meant; without it bf16 stays as it is");
+    return core::fail("bad_dtype",
+                      fmt::format("{}: {} is not a floating-point format below 16 bits", what, name(*dtype)),
+                      "use for example fp8, mxfp8 or nvfp4; without the option it is bf16");
 }
 
 constexpr std::array axis_names{"data", "fsdp", "tensor", "sequence", "context", "expert", "pipeline"};
@@ -139,7 +140,7 @@ Status check_numbers(const TrainingOptions& options) {
         return core::fail("bad_mfu", "an assumed utilisation is above 0 and not above 1", "0.4 is 40 %");
     }
     if (!options.batch_tokens && !options.assumed_mfu) {
-        return core::fail("no_batch", "neither the batch of a step nor a utilisation is given",
+        return core::fail("no_batch", "neither a batch size nor a utilisation is given",
                           "give batch_tokens, or assume a utilisation: assumed_mfu = 0.4");
     }
     for (const std::int64_t count :

@@ -84,7 +84,6 @@ constexpr Phrase phrases[] = {
     {"`roofline machine` lists the tiers", "the machine's file lists the tiers"},
     {"--local-dir .`, and name that file", "--local-dir .`, and give its text to Model::from_config()"},
     {"--on tpu-v5e:4x4 --mesh", "--on tpu-v5e:4x4 and --mesh"},
-    {"--mesh names another", "ServingSetup::plan names another"},
     {"--weights DTYPE counts", "a dtype for the weights counts"},
     {"--kv-dtype fp8 counts", "Dtype::fp8 counts"},
     {"shorten --seq", "shorten the sequence"},

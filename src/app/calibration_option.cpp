@@ -31,7 +31,8 @@ Result<Calibrations> resolve_calibrations(const CalibrationRef& reference, const
 Status without_servers(const CalibrationRef& reference) {
     for (const NamedText& file : reference.files) {
         if (!holds_server_models(file.text)) continue;
-        return fail("bad_request", fmt::format("{} has constants of servers, and no model is served here", file.name),
+        return fail("bad_request",
+                    fmt::format("{} contains server models, but this command serves no model", file.name),
                     "leave it out; `roofline serve` and `roofline validate` use it");
     }
     return {};

@@ -50,7 +50,7 @@ TEST_CASE(
     CHECK(best.analysis.total.bounds.lower >= answer.analysis.total.bounds.lower);
     bool said = false;
     for (const std::string& note : answer.notes)
-        said = said || note.find("expected is the time of one that is faster: " + communication_text(best)) !=
+        said = said || note.find("the expected time is that of a faster layout: " + communication_text(best)) !=
                            std::string::npos;
     CHECK(said);
 }

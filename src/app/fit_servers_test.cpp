@@ -88,7 +88,7 @@ TEST_CASE("a file of servers takes the place of the constants that come with the
     op.calibration = serve.calibration;
     const auto refused = op_answers(op, {});
     REQUIRE_FALSE(refused);
-    CHECK(refused.error().message == "servers.toml has constants of servers, and no model is served here");
+    CHECK(refused.error().message == "servers.toml contains server models, but this command serves no model");
 }
 
 TEST_CASE("what a fit of servers cannot use it says") {

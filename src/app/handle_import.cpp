@@ -29,7 +29,7 @@ std::string id_of(const std::string& output, const std::optional<Machine>& base)
 Result<std::optional<Machine>> base_of(const ImportRequest& request) {
     if (!request.base) return std::nullopt;
     if (names_slice(*request.base)) {
-        return fail("bad_request", "--base names a machine, not a slice", "leave out what stands behind the colon");
+        return fail("bad_request", "--base names a machine, not a slice", "remove the part after the colon");
     }
     ROOFLINE_TRY(auto machine, resolve_machine(*request.base, {}));
     return machine;

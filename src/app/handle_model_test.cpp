@@ -97,7 +97,7 @@ TEST_CASE("tables and the picture") {
     CHECK(csv.svg.find("experts") != std::string::npos);
     request.layers = true;
     CHECK(handle({request, Format::markdown, false}).out.find("| 0-2 ") != std::string::npos);
-    CHECK(handle({request, Format::text, false}).out.find("note: active parameters count the embedding") !=
+    CHECK(handle({request, Format::text, false}).out.find("note: active parameters: embedding, head") !=
           std::string::npos);
     ModelRequest list;
     list.list = true;

@@ -26,13 +26,14 @@ std::string answer_text(const std::vector<Prediction>& answers, const std::vecto
 
 Result<Response> handle(const OpRequest& request, Format format, bool color) {
     if (request.machines.empty()) {
-        return fail("no_machine", "no machine is named", "say which: --on tpu-v5e; `roofline machine` lists them");
+        return fail("no_machine", "no machine is given",
+                    "for example --on tpu-v5e; `roofline machine` lists all machines");
     }
     ROOFLINE_TRY(auto swept, sweep_axes(request));
     const std::vector<SweepAxis>& axes = swept;
     if (request.explain && (!axes.empty() || request.machines.size() > 1 || format != Format::text)) {
-        return fail("bad_request", "--explain derives one answer in words: one machine, no sweep, text",
-                    "leave the others out; JSON has formulas and sources of its own");
+        return fail("bad_request", "--explain needs text output for one machine, without a sweep",
+                    "remove the other options; JSON always has formulas and sources");
     }
     ROOFLINE_TRY(auto answers, op_answers(request, axes));
     Response response;

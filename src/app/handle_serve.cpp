@@ -42,12 +42,12 @@ Result<Response> compared(const ServeRequest& request, Format format) {
 
 Result<Response> handle(const ServeRequest& request, Format format) {
     if (request.machines.empty()) {
-        return fail("no_machine", "no machine is named",
-                    "say which, with its slice: --on tpu-v5e:4x4; `roofline machine` lists them");
+        return fail("no_machine", "no machine is given",
+                    "for example --on tpu-v5e:4x4; `roofline machine` lists all machines");
     }
     if (request.explain && (format != Format::text || request.machines.size() > 1)) {
-        return fail("bad_request", "--explain derives one answer in words: one slice, text",
-                    "leave --json, --csv or --md out, and name one slice");
+        return fail("bad_request", "--explain needs text output for one slice",
+                    "remove --json, --csv and --md, and give one slice");
     }
     if (request.machines.size() > 1) return compared(request, format);
     ROOFLINE_TRY(auto answer, serve_answer_of(request));

@@ -113,14 +113,14 @@ TEST_CASE("a size may be an expression of others") {
         return handle({op, Format::text, false}).error->message;
     };
     CHECK(refused("D=B/3,F=1") == "--dims: `D=B/3`: `B/3` leaves a remainder: 8 is not a multiple of 3");
-    CHECK(refused("D=F*2,F=D*2") == "--dims: `D=F*2`: `F` has no size that is known here");
+    CHECK(refused("D=F*2,F=D*2") == "--dims: `D=F*2`: the size of `F` is unknown");
     CHECK(refused("D=B*2,F=1,D=3") == "--dims: `D` is given twice");
     CHECK(refused("D=B*2,F=1,D=B*2") == "--dims: `D` is given twice");
-    CHECK(refused("D=B-8,F=1") == "--dims: `D=B-8`: it is 0: a size is at least 1");
+    CHECK(refused("D=B-8,F=1") == "--dims: `D=B-8`: its value is 0, but a size is at least 1");
     op.dims = {"B=8", "D=B,F=20-D"};
     CHECK(answer(op)["dims"]["D"] == 8);
     CHECK(answer(op)["dims"]["F"] == 12);
-    CHECK(refused("D=B*Q,F=1") == "--dims: `D=B*Q`: `Q` has no size that is known here");
+    CHECK(refused("D=B*Q,F=1") == "--dims: `D=B*Q`: the size of `Q` is unknown");
 }
 
 TEST_CASE("sizes that are expressions are evaluated at every point of a sweep") {

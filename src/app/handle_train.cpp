@@ -17,8 +17,8 @@ namespace {
 
 Result<std::string> text_of(const TrainRequest& request, const TrainAnswer& answer, Format format) {
     if ((request.program || request.explain) && !answer.step) {
-        return fail("bad_request", "there is no step to show: only its utilisation is given",
-                    "say what a step is: --batch-tokens 4Mi, and leave --mfu out");
+        return fail("bad_request", "there is no step to show, because only a utilisation is given",
+                    "give the batch, --batch-tokens 4Mi, instead of --mfu");
     }
     if (request.program) return print(answer.step->program.program);
     if (format == Format::json) return train_json(answer);
@@ -34,16 +34,16 @@ Result<std::string> text_of(const TrainRequest& request, const TrainAnswer& answ
 // Checks that the options for output fit the format and the number of machines.
 Status check_views(const TrainRequest& request, Format format) {
     if (request.machines.empty()) {
-        return fail("no_machine", "no slice is named",
-                    "say which: --on tpu-v5p:8x8x16; `roofline machine` lists machines");
+        return fail("no_machine", "no slice is given",
+                    "for example --on tpu-v5p:8x8x16; `roofline machine` lists machines");
     }
     if (request.explain && format != Format::text) {
-        return fail("bad_request", "--explain derives the step in words", "leave the format out");
+        return fail("bad_request", "--explain needs text output", "remove --json, --csv and --md");
     }
     if (request.machines.size() > 1 && (request.explain || request.program || request.plot)) {
         const char* view = request.explain ? "--explain derives" : request.program ? "--program is" : "the picture is";
-        return fail("bad_request", fmt::format("{} one step, and several slices are named", view),
-                    "name one slice, or leave it out");
+        return fail("bad_request", fmt::format("{} one step, but several slices are given", view),
+                    "give one slice, or remove the option");
     }
     return {};
 }
@@ -86,8 +86,8 @@ Result<Response> handle(const TrainRequest& request, Format format) {
     ROOFLINE_TRY(response.out, text_of(request, answer, format));
     if (request.plot) {
         if (!answer.step) {
-            return fail("bad_request", "there is no step to draw: only its utilisation is given",
-                        "say what a step is: --batch-tokens 4Mi, and leave --mfu out");
+            return fail("bad_request", "there is no step to plot, because only a utilisation is given",
+                        "give the batch, --batch-tokens 4Mi, instead of --mfu");
         }
         const StepTimes& times = answer.step->times;
         response.svg = op_timeline(answer.step->program, StepTotals{times.sequential, times.lower});

@@ -171,6 +171,23 @@ TEST_CASE("times by resource are those of lower, which has one of a token's copi
     CHECK(answer["step"]["lower_s"].get<double>() == approx(longest));
 }
 
+// Every chip of `context` has the gradient of an image's keys and values for its own tokens. What follows from it is
+// linear, so only the gradients of the weights are reduced, 2 bytes each, once they are sharded over fsdp.
+TEST_CASE("gradients of keys and values that all tokens read are not reduced over context") {
+    TrainRequest request = trained_llama({"h100-sxm:8x2"});
+    request.config = {"llama-3.2-11b-vision", ""};
+    request.mesh = {"fsdp=8,context=2"};
+    request.batch_tokens = "1Mi";
+    request.sequence = "8Ki";
+    const auto answer = json_of(request);
+    double bytes = 0;
+    for (const auto& each : answer["collectives"]) {
+        if (each["kind"] == "all_reduce" && each["axes"] == nlohmann::json{"context"})
+            bytes += each["bytes"].get<double>();
+    }
+    CHECK(bytes == approx(2 * answer["params"].get<double>() / 8).epsilon(1e-5));
+}
+
 TEST_CASE("a stage cannot have more chunks of layers than layers") {
     TrainRequest request = trained_llama({"h100-sxm:8"});
     request.mesh = {"pipeline=8"};
@@ -208,7 +225,8 @@ TEST_CASE("a plan that does not fit has no utilisation, days or dollars") {
         CHECK(json[key].is_null());
     }
     CHECK(json["step"]["lower_s"].get<double>() > 0);
-    CHECK(trained(request, Format::text).out.find("the plan does not fit: no utilisation") != std::string::npos);
+    CHECK(trained(request, Format::text).out.find("the plan does not fit, so there is no utilisation") !=
+          std::string::npos);
     request.mesh = {"fsdp=8"};
     CHECK(json_of(request)["mfu"].get<double>() > 0);
 }

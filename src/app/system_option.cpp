@@ -44,11 +44,11 @@ Result<Slice> resolve_slice(const MachineRef& reference, const std::vector<std::
 Result<std::optional<SystemOverride>> measured_on(const std::vector<MachineRef>& machines,
                                                   const std::vector<std::string>& sets) {
     if (machines.size() > 1) {
-        return fail("bad_request", "a table was measured on one machine, and --on names several", "name one");
+        return fail("bad_request", "a table was measured on one machine, but several are given", "name one");
     }
     if (machines.empty()) {
         if (sets.empty()) return std::nullopt;
-        return fail("bad_request", "--set changes a machine, and none is named", "say which: --on h100-sxm");
+        return fail("bad_request", "--set changes a machine, but none is given", "for example --on h100-sxm");
     }
     MachineRef reference = machines.front();
     const std::size_t colon = reference.toml ? std::string::npos : reference.name.find(':');

@@ -43,9 +43,9 @@ Status read_part(const std::string& word, TrainingOptions& options) {
         ROOFLINE_TRY(auto dtype, dtype_option(word.substr(8), "--optimizer"));
         options.moments = dtype.value_or(Dtype::f32);
     } else {
-        return fail("unknown_optimizer", fmt::format("--optimizer: `{}` is nothing that it has", word.substr(0, 40)),
+        return fail("unknown_optimizer", fmt::format("--optimizer: unknown option `{}`", word.substr(0, 40)),
                     did_you_mean(word, {"moments=bf16", "master", "unfused", "gradients=f32"},
-                                 "adam takes moments=DTYPE, master and unfused, both take gradients=f32"));
+                                 "adam has moments=DTYPE, master and unfused; adam and sgd have gradients=f32"));
     }
     return {};
 }
@@ -57,8 +57,9 @@ Status read_optimizer(const std::string& word, TrainingOptions& options) {
     if (parts.front() == "sgd") {
         options.optimizer = Optimizer::sgd;
     } else if (parts.front() != "adam") {
-        return fail("unknown_optimizer", fmt::format("--optimizer: none is called `{}`", parts.front().substr(0, 40)),
-                    did_you_mean(parts.front(), {"adam", "sgd"}, "there are adam and sgd"));
+        return fail("unknown_optimizer",
+                    fmt::format("--optimizer: there is no optimizer `{}`", parts.front().substr(0, 40)),
+                    did_you_mean(parts.front(), {"adam", "sgd"}, "use adam or sgd"));
     }
     for (std::size_t i = 1; i < parts.size(); ++i) {
         ROOFLINE_CHECK(read_part(parts[i], options));
@@ -79,8 +80,8 @@ Result<std::optional<Dtype>> narrow_dtype(const std::string& word, std::string_v
     auto dtype = dtype_option(word, option);
     if (!dtype || !*dtype) return dtype;
     if (narrow_float(**dtype)) return dtype;
-    return fail("bad_dtype", fmt::format("{}: {} is no float of fewer than 16 bits", option, name(**dtype)),
-                "fp8, mxfp8, nvfp4 are meant; without it bf16 stays as it is");
+    return fail("bad_dtype", fmt::format("{}: {} is not a floating-point format below 16 bits", option, name(**dtype)),
+                "use for example fp8, mxfp8 or nvfp4; without the option it is bf16");
 }
 
 Result<std::vector<std::string>> overlapped_axes(const std::string& words, const Plan& plan) {
@@ -97,8 +98,8 @@ Result<std::vector<std::string>> overlapped_axes(const std::string& words, const
         const auto all = plan_axes(plan);
         const auto axis = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.first == word; });
         if (axis->second == 1) {
-            return fail("bad_request", fmt::format("--overlap {}: the plan has one member there", word),
-                        fmt::format("leave it out, or add the axis to --mesh: {}=8", word));
+            return fail("bad_request", fmt::format("--overlap {}: the plan does not use that axis", word),
+                        fmt::format("remove the option, or add the axis to --mesh: {}=8", word));
         }
         if (!has(axes, word)) axes.push_back(word);
     }

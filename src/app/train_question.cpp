@@ -36,12 +36,12 @@ Result<Plan> with_zero(Plan plan, const std::string& stage) {
     if (stage.empty()) return plan;
     if (stage.size() != 1 || stage.front() < '0' || stage.front() > '3') {
         return fail("bad_plan", fmt::format("--zero: there is no stage `{}`", stage.substr(0, 40)),
-                    "1 shares out the optimizer's states, 2 gradients too, 3 parameters too");
+                    "1 shards optimizer states, 2 also gradients, 3 also parameters");
     }
     plan.zero = stage.front() - '0';
     if (plan.zero > 0 && plan.replicas() == 1) {
-        return fail("bad_plan", "--zero says what the members of `data` share out, and the plan has one member",
-                    "give --mesh the axis: data=8; over `fsdp` everything is shared out");
+        return fail("bad_plan", "--zero shards over the axis `data`, which the plan does not use",
+                    "add the axis to --mesh: data=8; the axis `fsdp` shards everything");
     }
     return plan;
 }
@@ -56,10 +56,8 @@ Result<Plan> plan_of(const TrainRequest& request, std::int64_t chips, std::vecto
     Plan plan;
     plan.fsdp = chips;
     if (chips > 1) {
-        notes.push_back(
-            fmt::format("--mesh is not given: fsdp={}, everything shared out over all chips; other plans are "
-                        "not searched",
-                        chips));
+        notes.push_back(fmt::format(
+            "--mesh is not given: fsdp={} shards everything over all chips; other plans are not searched", chips));
     }
     return plan;
 }
@@ -67,7 +65,8 @@ Result<Plan> plan_of(const TrainRequest& request, std::int64_t chips, std::vecto
 // Rejects combinations of options that cannot be answered.
 Status check_request(const TrainRequest& request) {
     if (request.mfu && *request.mfu > 1) {
-        return fail("bad_mfu", "--mfu: nothing reaches more than its peak", "write a share of it: --mfu 0.4 or 40%");
+        return fail("bad_mfu", "--mfu: a utilisation cannot exceed 100 %",
+                    "give a fraction of the peak: --mfu 0.4 or 40%");
     }
     return {};
 }
@@ -75,8 +74,8 @@ Status check_request(const TrainRequest& request) {
 // Requires that a schedule is given only for a plan with pipeline stages.
 Result<Pipeline> schedule_of(const TrainRequest& request, const Plan& plan) {
     if (plan.pipeline == 1 && !request.schedule.empty()) {
-        return fail("bad_request", "--schedule is of a pipeline, and the plan has none",
-                    "leave it out, or add stages to --mesh: pipeline=4");
+        return fail("bad_request", "--schedule needs a pipeline, but the plan has none",
+                    "remove the option, or add stages to --mesh: pipeline=4");
     }
     return request.schedule.empty() ? Pipeline{} : parse_schedule(request.schedule);
 }
@@ -86,8 +85,8 @@ Result<std::optional<TrainingBatch>> batch_of(const TrainRequest& request, std::
     ROOFLINE_TRY(auto parts, size_option(request.microbatches, "--microbatches"));
     if (tokens) return TrainingBatch{*tokens, sequence, parts.value_or(1)};
     if (!request.mfu) {
-        return fail("no_batch", "the batch of a step is not given",
-                    "say how many tokens it has: --batch-tokens 4Mi; or assume a utilisation: --mfu 0.4");
+        return fail("no_batch", "the batch size is not given",
+                    "give its tokens, --batch-tokens 4Mi, or assume a utilisation, --mfu 0.4");
     }
     return std::nullopt;
 }
@@ -104,16 +103,16 @@ Result<TrainQuestion> train_question(const TrainRequest& request) {
     ROOFLINE_TRY(question.model, model_of(request, question.notes));
     question.sequence_given = !request.sequence.empty() || question.model.context <= training_sequence;
     if (!question.sequence_given) {
-        question.notes.push_back(fmt::format(
-            "--seq is not given: sequences of {} tokens are taken, as models are trained before their context is "
-            "extended; --seq {} is the whole context",
-            training_sequence, question.model.context));
+        question.notes.push_back(
+            fmt::format("--seq is not given: sequences of {} tokens are assumed, the usual length before a model's "
+                        "context is extended; --seq {} is the whole context",
+                        training_sequence, question.model.context));
     }
     question.plan_given = !request.mesh.empty();
     ROOFLINE_TRY(setup.plan, plan_of(request, question.slice.chips(), question.notes));
     ROOFLINE_TRY(setup.schedule, schedule_of(request, setup.plan));
     if (setup.plan.pipeline > 1 && request.microbatches.empty()) {
-        question.notes.emplace_back("--microbatches is not given: the batch is not cut, and all stages but one wait");
+        question.notes.emplace_back("--microbatches is not given: with one microbatch, all stages but one are idle");
     }
     ROOFLINE_TRY(const auto batch, batch_of(request, question.model.sequence));
     question.batch_given = batch.has_value();
@@ -121,8 +120,7 @@ Result<TrainQuestion> train_question(const TrainRequest& request) {
     ROOFLINE_TRY(setup.products, narrow_dtype(request.products, "--products"));
     ROOFLINE_TRY(setup.dispatch, narrow_dtype(request.dispatch, "--dispatch"));
     if (setup.dispatch && routed_experts(question.model.program).empty()) {
-        return fail("bad_request", "--dispatch is of tokens that go to experts, and the model has none",
-                    "leave it out");
+        return fail("bad_request", "--dispatch needs a model with experts", "leave it out");
     }
     ROOFLINE_TRY(setup.overlapped, overlapped_axes(request.overlap, setup.plan));
     question.mfu = request.mfu;

@@ -46,11 +46,11 @@ Result<std::int64_t> derived_size(const std::string& name, const std::string& te
         if (unknown.empty()) unknown = word;
         return NoValue{std::string(word)};
     });
-    if (!unknown.empty()) return wrong(fmt::format("{} has no size that is known here", in_ticks(unknown)));
+    if (!unknown.empty()) return wrong(fmt::format("the size of {} is unknown", in_ticks(unknown)));
     if (!value) return wrong(value.error().message);
     const auto* whole = std::get_if<std::int64_t>(&*value);
-    if (whole == nullptr) return wrong("it is no whole number");
-    if (*whole < 1) return wrong(fmt::format("it is {}: a size is at least 1", *whole));
+    if (whole == nullptr) return wrong("its value is not a whole number");
+    if (*whole < 1) return wrong(fmt::format("its value is {}, but a size is at least 1", *whole));
     return *whole;
 }
 
@@ -132,8 +132,7 @@ Status check_not_swept(const SizeList& list, const std::vector<SweepAxis>& grid)
     for (const DerivedSize& each : list.derived) dims.push_back(each.dim);
     for (const std::string& dim : dims) {
         if (!is_swept(grid, dim)) continue;
-        return fail("bad_request", fmt::format("`{}` has a size in --dims and is swept", dim),
-                    "leave it out of one of them");
+        return fail("bad_request", fmt::format("`{}` is in --dims and in --sweep", dim), "remove it from one of them");
     }
     return {};
 }

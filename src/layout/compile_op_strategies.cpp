@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 #include <ranges>
+#include <set>
 
 #include "bound/pricing.hpp"
 #include "layout/op_strategies.hpp"
@@ -80,6 +81,8 @@ std::vector<std::uint32_t> linear_in(const Op& op) {
     const FunctionKind kind = find_function(op.function)->kind;
     const bool first = kind == FunctionKind::combine || kind == FunctionKind::match || op.function == "neg" ||
                        op.function == "sum" || op.function == "mean";
+    // A norm's derivative is linear in the gradient that it propagates.
+    if (op.function == "dnorm" || op.function == "dlayernorm") return {2};
     if (first || (op.function == "div" && (op.constants.empty() || op.constants.front().position > 0))) return {1};
     if (op.function == "mul") return each;
     if ((op.function != "add" && op.function != "sub") || !op.constants.empty()) return {};
@@ -98,21 +101,25 @@ bool adds_up(const Op& op) {
 }  // namespace
 
 bool stays_open(const Statement& statement, std::size_t op) {
-    ValueId value = statement.ops[op].output.value;
-    for (std::size_t i = op + 1; i < statement.ops.size(); ++i) {
+    return op + 1 < statement.ops.size() && stays_open(statement, op + 1, statement.ops[op].output.value);
+}
+
+bool stays_open(const Statement& statement, std::size_t first, ValueId value) {
+    std::set<ValueId> open{value};
+    for (std::size_t i = first; i < statement.ops.size(); ++i) {
         const Op& next = statement.ops[i];
         std::uint32_t places = 0;
         for (std::size_t input = 0; input < next.inputs.size() && input < 32; ++input) {
-            if (next.inputs[input].value == value) places |= std::uint32_t{1} << input;
+            if (open.contains(next.inputs[input].value)) places |= std::uint32_t{1} << input;
         }
         if (places == 0) continue;
         const std::vector<std::uint32_t> sets = linear_in(next);
         const bool linear =
             std::any_of(sets.begin(), sets.end(), [&](std::uint32_t set) { return (places & ~set) == 0; });
         if (!linear) return false;
-        value = next.output.value;
+        open.insert(next.output.value);
     }
-    return value == statement.result && op + 1 < statement.ops.size();
+    return open.contains(statement.result);
 }
 
 Program op_shape(const Program& program, const Op& op, const Stored& stored) {

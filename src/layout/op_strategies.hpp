@@ -88,6 +88,8 @@ struct Stored {
 /// Whether the sums of an intermediate may stay unreduced up to the result of its statement, because no later operation
 /// needs them complete.
 [[nodiscard]] bool stays_open(const Statement& statement, std::size_t op);
+/// The same for a value that the statement reads, or makes, before the operation `first`.
+[[nodiscard]] bool stays_open(const Statement& statement, std::size_t first, ValueId value);
 
 /// An operation, compiled because thousands of its layouts are examined.
 ///

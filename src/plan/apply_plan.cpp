@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "layout/op_strategies.hpp"
 #include "program/functions.hpp"
 
 namespace roofline::core {
@@ -43,6 +44,7 @@ public:
         result_.program.mesh = mesh();
         note_outside(result_.program.body);
         const std::set<ValueId> partial = partial_values();
+        const std::set<ValueId> summed = summed_over_tokens();
         for (ValueId id = 0; id < result_.program.values.size(); ++id) {
             Value& value = result_.program.values[id];
             if (value.intermediate || value.type_follows) continue;
@@ -58,6 +60,7 @@ public:
             } else {
                 place_activation(value, !outside_.contains(id));
                 if (partial.contains(id)) leave_partial(value);
+                if (summed.contains(id)) append(value.type.unreduced, present({"context"}));
             }
         }
         return std::move(result_);
@@ -142,6 +145,52 @@ private:
             if (completed) partial.insert(made);
         }
         return partial;
+    }
+
+    // Gradients of activations that all tokens read, such as the keys and values of an image: each chip of `context`
+    // has the sum over its own tokens. The gradients of weights that follow from them are linear in them and are
+    // reduced in the end, so these sums need not be completed.
+    [[nodiscard]] std::set<ValueId> summed_over_tokens() const {
+        std::vector<const Statement*> statements;
+        collect(result_.program.body, statements);
+        std::map<ValueId, std::vector<const Statement*>> readers;
+        for (const Statement* statement : statements) {
+            for (const Op& op : statement->ops) {
+                for (const Operand& input : op.inputs) readers[input.value].push_back(statement);
+            }
+        }
+        std::set<ValueId> summed;
+        for (const Statement* statement : statements) {
+            std::set<ValueId> chain;
+            if (sums_tokens(*statement) && may_stay_partial(statement->result, readers, chain)) summed.merge(chain);
+        }
+        return summed;
+    }
+
+    [[nodiscard]] bool sums_tokens(const Statement& statement) const {
+        for (std::size_t i = 0; i < statement.ops.size(); ++i) {
+            const Op& op = statement.ops[i];
+            const bool sums = op.kind == OpKind::contract &&
+                              std::any_of(op.along.begin(), op.along.end(),
+                                          [&](const std::string& dim) { return role_of(roles_, dim) == "tokens"; });
+            if (sums && stays_open(statement, i + 1, op.output.value)) return true;
+        }
+        return false;
+    }
+
+    // Whether all that is computed from a value is linear in it and ends in gradients of weights. Adds the value and
+    // the activations between them to `chain`.
+    [[nodiscard]] bool may_stay_partial(ValueId id, const std::map<ValueId, std::vector<const Statement*>>& readers,
+                                        std::set<ValueId>& chain) const {
+        const Value& value = result_.program.values[id];
+        if (kind_of(value) == StepRole::gradient) return true;
+        if (weight(value) || has_role(value, "tokens") || has_role(value, "context") || has_role(value, "rows"))
+            return false;
+        if (!chain.insert(id).second) return true;
+        const auto read = readers.find(id);
+        return read != readers.end() && std::all_of(read->second.begin(), read->second.end(), [&](const auto* reader) {
+                   return stays_open(*reader, 0, id) && may_stay_partial(reader->result, readers, chain);
+               });
     }
 
     static void collect(const Block& block, std::vector<const Statement*>& statements) {

@@ -100,7 +100,7 @@ Status check_software(const Prediction& answer, const std::string& software) {
     const std::vector<std::string> known = known_software(answer);
     if (known.empty()) {
         return fail("bad_request",
-                    fmt::format("--software chooses between constants, and {} has none for this program that name one",
+                    fmt::format("--software selects a calibration, but {} has none with a library for this program",
                                 answer.machine.name),
                     "leave it out");
     }
@@ -111,7 +111,7 @@ Status check_software(const Prediction& answer, const std::string& software) {
     for (const std::string& name : known) libraries.push_back(name.substr(0, name.find(' ')));
     std::sort(libraries.begin(), libraries.end());
     libraries.erase(std::unique(libraries.begin(), libraries.end()), libraries.end());
-    return fail("unknown_software", fmt::format("no table has measured {}", in_ticks(software)),
+    return fail("unknown_software", fmt::format("there are no measurements of {}", in_ticks(software)),
                 did_you_mean(software, libraries, fmt::format("known are {}", fmt::join(libraries, ", "))));
 }
 
@@ -141,11 +141,11 @@ std::string why_not(const Prediction& answer) {
     if (fitted_models.missing.empty()) return "";
     const Calibration* own = answer.calibrations->find(answer.machine.id);
     if (own != nullptr && !own->kernels.empty()) {
-        return fmt::format("nothing is calibrated for {} on {}", fitted_models.missing, answer.machine.name);
+        return fmt::format("no calibration for {} on {}", fitted_models.missing, answer.machine.name);
     }
     const bool any = std::any_of(fitted_models.messages.begin(), fitted_models.messages.end(),
                                  [](const auto& each) { return each.has_value(); });
-    return any ? "computation is not calibrated there, collectives alone are" : "";
+    return any ? "only collectives are calibrated on that machine, not computation" : "";
 }
 
 void add_total(Prediction& answer) {
@@ -173,8 +173,8 @@ void note_quantised(const Prediction& answer, std::vector<std::string>& notes) {
         const CalibratedKernel* with = answer.models.quantised[i];
         if (fitted == nullptr || with == nullptr || !(answer.runs[i].count > 0)) continue;
         notes.push_back(
-            fmt::format("{} was measured with the quantisation of activations to {} in the same time; a fit takes it "
-                        "out, its launch and rows by {} here, and as much again may be left: that is in the error",
+            fmt::format("measurements of {} include the quantisation of activations to {}; the fit subtracts its "
+                        "launch and rows, {} here; as much again may remain and is included in the error",
                         fitted->key.software, fitted->key.dtype,
                         to_text(Seconds{quantisation_s(with->fit, answer.runs[i].point)})));
     }
@@ -190,9 +190,9 @@ void note_extrapolation(const Prediction& answer, std::vector<std::string>& note
             continue;
         const double seconds = seconds_of(fitted->fit, answer.runs[i].point);
         if (seconds >= fitted->fit.least_s / 2 && seconds <= fitted->fit.most_s * 2) continue;
-        notes.push_back(fmt::format("expected times of {} were fitted to kernels of {} to {}: this is beyond them",
-                                    spoken(fitted->key), to_text(Seconds{fitted->fit.least_s}),
-                                    to_text(Seconds{fitted->fit.most_s})));
+        notes.push_back(fmt::format(
+            "expected times of {} were fitted to kernels of {} to {}: this one is outside of that range",
+            spoken(fitted->key), to_text(Seconds{fitted->fit.least_s}), to_text(Seconds{fitted->fit.most_s})));
     }
 }
 
@@ -215,13 +215,12 @@ void add_notes(Prediction& answer, const std::string& software) {
                 fmt::format("{} has not been measured there: expected times are those of {}", software, measured));
         }
         if (expected->carried) {
-            notes.push_back(fmt::format("{} is not calibrated for that: expected times are transferred from {}",
+            notes.push_back(fmt::format("{} is not calibrated for this: expected times are transferred from {}",
                                         answer.machine.name, fmt::join(expected->machines, ", ")));
         }
         if (!expected->fabric.empty()) {
             notes.push_back(fmt::format(
-                "collectives between nodes were measured on the network of {}: on another they may well take longer or "
-                "shorter, which their error says",
+                "collectives between nodes were measured on the network of {}; the error covers other networks",
                 expected->fabric));
         }
         if (expected->buffer_rate) {

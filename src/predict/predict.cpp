@@ -124,8 +124,8 @@ Status lay_out_answer(Prediction& answer, const PredictOptions& options) {
     if (!answer.program.sharded())
         return options.axes.empty() ? Status{} : lay_out_points(answer, options.axes, options.freedom);
     if (!options.tiles.empty()) {
-        return fail("unsupported", "a program that is split over a mesh takes no tiles yet",
-                    "price what one chip does as a program of its own");
+        return fail("unsupported", "tiles are not supported for programs that are sharded over a mesh",
+                    "write the work of one chip as a separate program");
     }
     if (options.axes.empty()) {
         ROOFLINE_TRY(auto laid, lay_out(answer.program, answer.system, options.stay, options.freedom));
@@ -168,7 +168,7 @@ void note_fastest(Prediction& answer, const std::vector<SweepAxis>& axes) {
     if (&best == &answer || !axes.empty()) return;
     const std::string exchanged = communication_text(best);
     answer.notes.push_back(fmt::format(
-        "the layout with the least bound is expected to take {}; expected is the time of one that is faster: {}",
+        "the layout with the lowest bound is expected to take {}; the expected time is that of a faster layout: {}",
         to_text(Seconds{*answer.expected_s}), exchanged.empty() ? "no communication" : exchanged));
 }
 
@@ -231,8 +231,8 @@ Result<System> make_system(Slice slice, const std::vector<MeshAxis>& given, cons
             fmt::format("mesh {} from the command line; the text says {}", mesh_text(given), mesh_text(program.mesh)));
     }
     if (mesh.empty() && program.sharded()) {
-        return fail("no_mesh", "the program is split over a mesh, and there is none",
-                    "name a slice and its mesh: --on tpu-v5e:4x4 --mesh X=4,Y=4");
+        return fail("no_mesh", "the program is sharded over a mesh, but no mesh is given",
+                    "give a slice and its mesh: --on tpu-v5e:4x4 --mesh X=4,Y=4");
     }
     if (!mesh.empty()) {
         ROOFLINE_TRY(system.mesh, place_mesh(system.slice, mesh));

@@ -96,7 +96,7 @@ TEST_CASE("the order of many operands changes neither the FLOPs of the cheapest 
     CHECK(rc::check([] {
         const RandomProgram program = random_program(5);
         // A product without summed dimensions is computed from left to right, as written.
-        if (std::any_of(program.steps.begin(), program.steps.end(), is_elementwise_product)) return;
+        if (std::any_of(program.statements.begin(), program.statements.end(), is_elementwise_product)) return;
         const Program forward = parsed(program);
         const Program backward = parsed(program, {true, true, {}});
         const Work ours = derive_work(forward)->total;

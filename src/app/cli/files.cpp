@@ -125,7 +125,7 @@ Result<FileHead> FileHead::open(const std::string& path) {
         ::close(file);
         if (S_ISDIR(facts.st_mode)) return failed("read", path, EISDIR);
         return fail("file", fmt::format("cannot read {}: it is a FIFO or device", path),
-                    "weights are read from a file");
+                    "weights must be in a regular file");
     }
     remember(facts);
     return FileHead(path, file, static_cast<std::uint64_t>(facts.st_size));
@@ -187,7 +187,8 @@ Status write_file(const std::string& path, std::string_view content) {
     const bool exists = ::stat(target.c_str(), &existing) == 0;
     if (exists && S_ISDIR(existing.st_mode)) return failed("write", path, EISDIR);
     if (exists && is_input(existing)) {
-        return fail("file", fmt::format("{} is a file that this command has read or written: it is not replaced", path),
+        return fail("file",
+                    fmt::format("{} is also an input or another output of this command, so it is not replaced", path),
                     "name another file");
     }
     // A device or a pipe cannot be replaced by renaming.

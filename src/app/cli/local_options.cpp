@@ -29,7 +29,8 @@ constexpr const char* run_examples = R"(examples:
 )";
 
 void add_rank_timeout(CLI::App& app, double& seconds) {
-    app.add_option("--rank-timeout", seconds, "seconds of one exchange between ranks after which the job is ended; 300")
+    app.add_option("--rank-timeout", seconds,
+                   "end the job if one exchange between ranks takes longer than this; default 300")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.1, 1e6));
 }
@@ -37,15 +38,14 @@ void add_rank_timeout(CLI::App& app, double& seconds) {
 void add_measure(CLI::App& app, Line& line) {
     Words& words = line.words;
     MeasureRequest& measure = line.request<MeasureRequest>();
-    app.add_option("part", words.part, "cpu (the default), network (under mpirun) or gpu")
+    app.add_option("part", words.part, "what to measure: cpu (default), network (under mpirun) or gpu")
         ->type_name("cpu|network|gpu")
         ->check(CLI::IsMember({"cpu", "network", "gpu"}));
     app.add_flag("--quick", words.quick, "about ten seconds instead of a minute");
     app.add_flag("--thorough", words.thorough, "more samples and sizes: some minutes");
-    app.add_flag("--replace", measure.replace, "with --quick: also where the file holds a full measurement");
+    app.add_flag("--replace", measure.replace, "with --quick: replace the file even if it contains a full measurement");
     add_rank_timeout(app, measure.rank_timeout_s);
-    app.add_option("-o,--output", measure.output,
-                   "the machine file to write, in the place of the one `--on this` reads")
+    app.add_option("-o,--output", measure.output, "machine file to write instead of the one that `--on this` reads")
         ->type_name("FILE.toml");
     add_formats(app, words);
 }
@@ -57,20 +57,19 @@ void add_run(CLI::App& app, Line& line) {
         ->type_name("PROGRAM|FILE.roof")
         ->required();
     OpRequest& op = run.op;
-    repeated(app, "--dims", op.dims, "sizes of dimensions; they win over those in the text; k is 1000, Ki 1024",
+    repeated(app, "--dims", op.dims, "sizes of dimensions; they override those in the text; k is 1000, Ki 1024",
              "B=256,D=8k");
-    repeated(app, "--sweep", op.sweeps, "sizes to go through; given twice, a grid; D=F=... keeps sizes equal",
-             "B=1..512*2");
+    repeated(app, "--sweep", op.sweeps, "sizes to sweep; given twice, a grid; D=F=... keeps sizes equal", "B=1..512*2");
     repeated(app, "--mesh", op.mesh,
-             "axes of the mesh that the program is split over, one rank a chip: start it with mpirun", "X=2,Y=2");
+             "mesh axes that the program is sharded over, one rank per chip; start it with mpirun", "X=2,Y=2");
     repeated(app, "--on", words.on,
-             "the machine whose prediction stands beside; without it this one, as `roofline measure` found it. `gpu` "
-             "runs on the GPU instead of the processor",
+             "machine to predict for; default: this one as `roofline measure` found it. `gpu` runs on the GPU instead "
+             "of the CPU",
              "MACHINE|gpu");
-    repeated(app, "--set", op.sets, "what if: another figure of that machine, absolute or relative",
+    repeated(app, "--set", op.sets, "what if: replace a figure of that machine, absolute or relative",
              "hbm.bandwidth=40GB/s|*2");
     add_calibration(app, words);
-    app.add_option("--threads", run.threads, "threads, each on a core of its own; all cores if it is not given")
+    app.add_option("--threads", run.threads, "number of threads, each on its own core; default: all cores")
         ->type_name("N")
         ->check(CLI::Range(1, 4096));
     add_rank_timeout(app, run.rank_timeout_s);
@@ -85,7 +84,7 @@ void add_run(CLI::App& app, Line& line) {
 }
 
 Result<Effort> effort_of(const Words& words) {
-    if (words.quick && words.thorough) return fail("usage", "--quick and --thorough exclude one another", "keep one");
+    if (words.quick && words.thorough) return fail("usage", "--quick and --thorough cannot be combined", "keep one");
     return words.quick ? Effort::quick : words.thorough ? Effort::thorough : Effort::normal;
 }
 
@@ -113,7 +112,8 @@ Result<What> run_request(Line& line) {
     if (!line.plots.svg.empty() || !line.plots.png.empty()) {
         ROOFLINE_TRY(auto kind, plot_kind(words.plot));
         if (kind != PlotKind::roofline && kind != PlotKind::sweep) {
-            return fail("usage", "a run is drawn on a roofline or along a sweep", "--plot roofline, or --plot sweep");
+            return fail("usage", "a run can be plotted on a roofline or along a sweep",
+                        "--plot roofline, or --plot sweep");
         }
         run.plot = kind;
     }
@@ -132,9 +132,9 @@ Result<What> run_request(Line& line) {
 
 }  // namespace
 
-const Command measure_command{"measure", "this machine's own rooflines, written as a machine file", measure_examples,
-                              add_measure, measure_request};
-const Command run_command{"run", "execute a program here, beside what was predicted", run_examples, add_run,
-                          run_request};
+const Command measure_command{"measure", "measure the rooflines of this machine and write a machine file",
+                              measure_examples, add_measure, measure_request};
+const Command run_command{"run", "run a program on this machine and compare it with the prediction", run_examples,
+                          add_run, run_request};
 
 }  // namespace roofline::core::cli

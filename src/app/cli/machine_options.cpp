@@ -17,8 +17,10 @@ constexpr const char* machine_examples = R"(examples:
 
 void add_machine(CLI::App& app, Line& line) {
     MachineRequest& machine = line.request<MachineRequest>();
-    app.add_option("names", line.words.names, "names or machine files; none lists all")->type_name("NAME");
-    repeated(app, "--set", machine.sets, "what if: another figure, absolute or relative", "hbm.bandwidth=3TB/s|*2");
+    app.add_option("names", line.words.names, "names or machine files; without any, all machines are listed")
+        ->type_name("NAME");
+    repeated(app, "--set", machine.sets, "what if: replace a figure of the machine, absolute or relative",
+             "hbm.bandwidth=3TB/s|*2");
     app.add_option("--ert", machine.ert, "write the one machine as the Empirical Roofline Tool's roofline.json")
         ->type_name("FILE");
     app.add_option("--rocprof", machine.rocprof, "write the one machine as rocprof-compute's roofline.csv")
@@ -30,7 +32,7 @@ Result<What> machine_request(Line& line) {
     MachineRequest& machine = line.request<MachineRequest>();
     ROOFLINE_TRY(machine.machines, load_machines(line.words.names));
     if (machine.ert == "-" || machine.rocprof == "-") {
-        return fail("usage", "a machine goes to a file; standard output says what is in it",
+        return fail("usage", "the machine is written to a file; standard output describes it",
                     "name one: --ert roofline.json");
     }
     return std::move(machine);
@@ -38,7 +40,7 @@ Result<What> machine_request(Line& line) {
 
 }  // namespace
 
-const Command machine_command{"machine", "list, show and compare machines, every figure with its source",
+const Command machine_command{"machine", "list, show and compare machines; every figure has its source",
                               machine_examples, add_machine, machine_request};
 
 }  // namespace roofline::core::cli

@@ -68,7 +68,7 @@ int out_of_memory(bool json) {
         } catch (const std::bad_alloc&) {
             ::_exit(out_of_memory(false));
         } catch (...) {
-            cli::complain("error: the program is at fault\n");  // a core dump may tell more
+            cli::complain("error: internal error; please report it\n");  // a core dump may tell more
         }
     }
     std::abort();

@@ -57,7 +57,7 @@ Status load_checkpoint(const std::string& path, ModelRequest& model) {
         auto head = load_head(name);
         if (!head) {
             Error error = head.error();
-            if (names.size() > 1) error.hint = "the index names it: sizes by dtype are in the headers of all its files";
+            if (names.size() > 1) error.hint = "the index names it, and the headers of all files are needed";
             return fail(std::move(error));
         }
         model.checkpoint.push_back(std::move(*head));
@@ -77,25 +77,22 @@ void add_model(CLI::App& app, Line& line) {
                    ".safetensors, their\n"
                    ".index.json, .gguf")
         ->type_name("CONFIG.json|NAME|WEIGHTS");
-    app.add_option("--seq", model.sequence, "tokens of a sequence; the configuration's context if it is not given")
+    app.add_option("--seq", model.sequence, "sequence length in tokens; default: the context of the configuration")
         ->type_name("TOKENS");
-    app.add_option("--kv-dtype", model.kv_dtype, "the dtype of the KV cache; bf16 if it is not given")
+    app.add_option("--kv-dtype", model.kv_dtype, "dtype of the KV cache; default bf16")->type_name("DTYPE");
+    app.add_option("--weights", model.weights, "dtype of all parameters; default: as stored in the checkpoint")
         ->type_name("DTYPE");
-    app.add_option("--weights", model.weights,
-                   "the dtype of every parameter; as the checkpoint has them if it is not given")
-        ->type_name("DTYPE");
-    app.add_option("--quantisation", line.words.quantisation, "what is quantised, where a file of its own says it")
+    app.add_option("--quantisation", line.words.quantisation, "quantization configuration, if it is in a separate file")
         ->type_name("hf_quant_config.json");
-    app.add_flag("--layers", model.layers, "with --csv or --md: a line for each kind of layers, not for each part");
-    app.add_flag("--program", model.program, "print the sized program in the notation, and nothing else");
+    app.add_flag("--layers", model.layers, "with --csv or --md: one row per kind of layer instead of one per part");
+    app.add_flag("--program", model.program, "print only the sized program in the notation");
     app.add_flag("--training", model.training, "with --program: a training step: forward, backward and Adam");
     app.add_option(
            "--remat", model.remat,
-           "with --training: what the forward pass keeps: none is computed again (if it is not given), selective "
-           "(results of products are kept), alternate (every second of them), full (what goes from layer to layer), or "
-           "names of tensors")
+           "with --training: recomputation: none (default), selective (matmul results are kept), alternate (every "
+           "second one is kept), full (only the inputs of layers are kept), or names of tensors that are kept")
         ->option_text("POLICY");
-    app.add_flag("--list", model.list, "print the names and model types that are known, and nothing else");
+    app.add_flag("--list", model.list, "print only the known names and model types");
     add_plots(app, line.plots, "where parameters and FLOPs go");
     add_formats(app, line.words);
 }
@@ -107,12 +104,12 @@ Result<What> model_request(Line& line) {
     model.plot = !line.plots.svg.empty() || !line.plots.png.empty();
     if (model.list) return What(std::move(model));
     if (model.training && !model.program) {
-        return fail("usage", "--training says which program is printed", "add --program");
+        return fail("usage", "--training requires --program", "add --program");
     }
     if (!model.remat.empty() && !model.training) {
-        return fail("usage", "--remat is what a training step keeps", "add --program --training");
+        return fail("usage", "--remat requires --training", "add --program --training");
     }
-    if (word.empty()) return fail("usage", "no model is named", "name its config.json; see roofline model --help");
+    if (word.empty()) return fail("usage", "no model is given", "name its config.json; see roofline model --help");
     model.config.name = word;
     if (is_weight_file(word) || is_weight_index(word)) {
         ROOFLINE_CHECK(load_checkpoint(word, model));

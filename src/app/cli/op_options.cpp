@@ -22,31 +22,34 @@ void add_op(CLI::App& app, Line& line) {
         ->type_name("PROGRAM|FILE.roof")
         ->required();
     repeated(app, "--on", words.on,
-             "the machine: a name (see `roofline machine`), a slice such as tpu-v5e:4x4 or h100-sxm:8x4, or a\nmachine "
-             "file; given again, columns",
+             "machine: a name (see `roofline machine`), a slice such as tpu-v5e:4x4 or h100-sxm:8x4, or a\nmachine "
+             "file; repeat for one column per machine",
              "MACHINE");
-    repeated(app, "--dims", op.dims, "sizes of dimensions; they win over those in the text; k is 1000, Ki 1024",
+    repeated(app, "--dims", op.dims, "sizes of dimensions; they override those in the text; k is 1000, Ki 1024",
              "B=256,D=8k");
     repeated(app, "--mesh", op.mesh,
-             "sizes of mesh axes, which multiply to the chips of the slice; `X=4 on ici.1` says where", "X=4,Y=4");
-    repeated(app, "--set", op.sets, "what if: another figure, absolute or relative", "hbm.bandwidth=3TB/s|*2");
-    repeated(app, "--sweep", op.sweeps, "sizes to go through; given twice, a grid; D=F=... keeps sizes equal",
+             "sizes of mesh axes; their product is the number of chips of the slice. `X=4 on ici.1` places an axis",
+             "X=4,Y=4");
+    repeated(app, "--set", op.sets, "what if: replace a figure of the machine, absolute or relative",
+             "hbm.bandwidth=3TB/s|*2");
+    repeated(app, "--sweep", op.sweeps, "sizes to sweep; given twice, a grid; D=F=... keeps sizes equal",
              "B=1..4096*2");
-    repeated(app, "--tile", op.tiles, "tile sizes, held in the level next to main memory or the one named; or best",
+    repeated(app, "--tile", op.tiles,
+             "tile sizes in the on-chip level next to main memory, or in the named level; best: search for them",
              "[LEVEL:]B=128,F=256|best");
     app.add_option("--expert-groups", op.expert_groups,
-                   "groups of experts that each token is limited to, of how many (node-limited routing)")
+                   "node-limited routing: number of expert groups per token / number of groups")
         ->type_name("4/8");
     app.add_option(
            "--software", op.software,
-           "the library whose measured times collectives are expected to take, and its version; the newest\nif it "
-           "is not named")
+           "library, with or without version, whose measurements expected times are based on; default: the newest")
         ->type_name("nccl-2.29");
     add_calibration(app, words);
-    app.add_flag("--textbook", op.textbook,
-                 "collectives as approximated by hand: every torus axis a wrapped ring, no (n-1)/n");
-    app.add_flag("--explain", op.explain, "the derivation: formulas, sizes put in, constants with sources");
-    app.add_flag("--exact-flops", op.exact_flops, "count BF(2D-1) for a sum of D products instead of 2BDF");
+    app.add_flag(
+        "--textbook", op.textbook,
+        "textbook approximation of collectives: every torus axis is a wrapped ring, without the factor (n-1)/n");
+    app.add_flag("--explain", op.explain, "show the derivation: formulas, substituted sizes, constants with sources");
+    app.add_flag("--exact-flops", op.exact_flops, "count BF(2D-1) instead of 2BDF FLOPs for a sum of D products");
     add_plots(app, line.plots, "a plot");
     app.add_option(
            "--plot", words.plot,
@@ -54,7 +57,7 @@ void add_op(CLI::App& app, Line& line) {
            "mesh (which chip holds what), or timeline (one step, a lane for each resource)")
         ->type_name("KIND");
     app.add_flag("--all-roofs", op.all_roofs,
-                 "a roofline with all roofs of the machine, also those that nothing here uses");
+                 "plot all roofs of the machine, including those that this program does not use");
     add_formats(app, words);
 }
 
@@ -73,6 +76,7 @@ Result<What> op_request(Line& line) {
 
 }  // namespace
 
-const Command op_command{"op", "cost and bounds of an operation or program", op_examples, add_op, op_request};
+const Command op_command{"op", "work, bounds and expected time of an operation or program", op_examples, add_op,
+                         op_request};
 
 }  // namespace roofline::core::cli

@@ -23,37 +23,35 @@ void add_serve(CLI::App& app, Line& line) {
         ->type_name("CONFIG.json|NAME")
         ->required();
     repeated(app, "--on", words.on,
-             "the slice: a machine with its chips, tpu-v5e:4x4 or h100-sxm:8; given several times, a\ncolumn for each",
-             "SLICE");
-    app.add_option("--prompt", serve.prompt, "tokens of a request that go in; 1024 if it is not given")
-        ->type_name("TOKENS");
-    app.add_option("--output", serve.output, "tokens that come out; 256 if it is not given")->type_name("TOKENS");
-    app.add_option("--batch", serve.batch, "sequences that are decoded together; 1 if it is not given")
+             "slice of a machine, such as tpu-v5e:4x4 or h100-sxm:8; repeat for one column per\nslice", "SLICE");
+    app.add_option("--prompt", serve.prompt, "prompt tokens per request; default 1024")->type_name("TOKENS");
+    app.add_option("--output", serve.output, "output tokens per request; default 256")->type_name("TOKENS");
+    app.add_option("--batch", serve.batch, "number of sequences that are decoded together; default 1")
         ->type_name("SEQUENCES");
     app.add_option(
            "--chunk", serve.chunk,
-           "tokens of a long prompt that are taken in together (chunked prefill), which its activations are those "
-           "of; 8192 if it is not given")
+           "tokens per chunk of a long prompt (chunked prefill); activations are those of one chunk; default 8192")
         ->type_name("TOKENS");
-    app.add_option("--weights", serve.weights,
-                   "the dtype of every parameter; as the checkpoint has them if it is not given")
+    app.add_option("--weights", serve.weights, "dtype of all parameters; default: as stored in the checkpoint")
         ->type_name("DTYPE");
     app.add_option("--kv-dtype", serve.kv_dtype,
-                   "the dtype of the KV cache; bf16 if neither this nor the checkpoint says")
+                   "dtype of the KV cache; default: as stated in the checkpoint, else bf16")
         ->type_name("DTYPE");
-    repeated(app, "--mesh", serve.mesh,
-             "how many chips each strategy splits over; the best of a few if it is not given", "data=2,tensor=8");
-    app.add_flag("--disaggregated", serve.disaggregated, "prompts are taken in by slices of their own");
+    repeated(app, "--mesh", serve.mesh, "degree of each kind of parallelism; default: the best of a few plans",
+             "data=2,tensor=8");
+    app.add_flag("--disaggregated", serve.disaggregated, "prefill on separate slices");
     app.add_option("--price", serve.price, "USD per chip-hour")->type_name("USD");
-    repeated(app, "--set", serve.sets, "what if: another figure, absolute or relative", "hbm.bandwidth=3TB/s|*2");
+    repeated(app, "--set", serve.sets, "what if: replace a figure of the machine, absolute or relative",
+             "hbm.bandwidth=3TB/s|*2");
     app.add_option("--software", serve.software,
-                   "the library whose measured times collectives are expected to take, and its version")
+                   "library, with or without version, whose measurements expected times are based on")
         ->type_name("nccl-2.29");
     add_calibration(app, words);
-    app.add_flag("--textbook", serve.textbook,
-                 "collectives as approximated by hand: every torus axis a wrapped ring, no (n-1)/n");
+    app.add_flag(
+        "--textbook", serve.textbook,
+        "textbook approximation of collectives: every torus axis is a wrapped ring, without the factor (n-1)/n");
     app.add_flag("--explain", serve.explain,
-                 "the derivation of a decode step: formulas, sizes, constants with sources");
+                 "show the derivation of a decode step: formulas, sizes, constants with sources");
     add_plots(app, line.plots, "tokens/s against TPOT");
     add_formats(app, words);
 }

@@ -27,7 +27,7 @@ constexpr const char* fit_examples = R"(examples:
 )";
 
 void add_collective(CLI::App& app, std::string& collective) {
-    app.add_option("--collective", collective, "what nccl-tests timed, where their output does not say")
+    app.add_option("--collective", collective, "the collective that nccl-tests timed, if their output does not name it")
         ->type_name("all-gather");
 }
 
@@ -40,14 +40,14 @@ void add_validate(CLI::App& app, Line& line) {
         ->type_name("FILE.csv")
         ->required();
     repeated(app, "--on", words.on,
-             "the machine, slice or machine file that all rows were measured on, whatever they say", "MACHINE");
-    repeated(app, "--set", validate.sets, "what if: another figure of that machine, absolute or relative",
+             "machine, slice or machine file that all rows were measured on; overrides the table", "MACHINE");
+    repeated(app, "--set", validate.sets, "what if: replace a figure of that machine, absolute or relative",
              "nvlink.bandwidth=400GB/s|*2");
     add_collective(app, validate.collective);
     app.add_flag("--strict", validate.strict,
-                 "a cell that is no number is an error; else its row is left out, and counted");
+                 "treat a cell that is not a number as an error; default: skip and count its row");
     add_calibration(app, words);
-    app.add_option("--max-error", words.max_error, "the mean error that is still good: 10% or 0.1")->type_name("ERROR");
+    app.add_option("--max-error", words.max_error, "maximum acceptable mean error: 10% or 0.1")->type_name("ERROR");
     add_plots(app, line.plots, "predicted against measured");
     add_formats(app, words);
 }
@@ -60,14 +60,16 @@ void add_fit(CLI::App& app, Line& line) {
         ->type_name("FILE.csv")
         ->required();
     repeated(app, "--on", words.on,
-             "the machine, slice or machine file that all rows were measured on, whatever they say", "MACHINE");
-    repeated(app, "--set", fit.sets, "what if: another figure of that machine, absolute or relative",
+             "machine, slice or machine file that all rows were measured on; overrides the table", "MACHINE");
+    repeated(app, "--set", fit.sets, "what if: replace a figure of that machine, absolute or relative",
              "nvlink.bandwidth=400GB/s|*2");
     add_collective(app, fit.collective);
-    app.add_flag("--strict", fit.strict, "a cell that is no number is an error; else its row is left out, and counted");
-    app.add_option("-o,--output", fit.output, "a directory for a file a machine, or a .toml file for the only one")
+    app.add_flag("--strict", fit.strict,
+                 "treat a cell that is not a number as an error; default: skip and count its row");
+    app.add_option("-o,--output", fit.output,
+                   "directory for one file per machine, or a .toml file for a single machine")
         ->type_name("DIR|FILE.toml");
-    app.add_option("--date", fit.date, "the day of the fit that the files name; today if it is not given")
+    app.add_option("--date", fit.date, "date of the fit to write into the files; default: today")
         ->type_name("YYYY-MM-DD");
     add_formats(app, words);
 }
@@ -98,15 +100,16 @@ Result<What> fit_request(Line& line) {
         fit.tables.push_back({path == "-" ? "standard input" : path, std::move(text)});
     }
     ROOFLINE_TRY(fit.machines, load_machines(words.on));
-    if (fit.output == "-") return fail("usage", "constants go to files; standard output has the answer", "-o DIR");
+    if (fit.output == "-")
+        return fail("usage", "models are written to files; standard output has the answer", "-o DIR");
     if (fit.date.empty()) fit.date = today();
     return std::move(fit);
 }
 
 }  // namespace
 
-const Command validate_command{"validate", "predictions against measurements: errors, worst rows, plot",
+const Command validate_command{"validate", "compare predictions with measurements: errors, worst rows, plot",
                                validate_examples, add_validate, validate_request};
-const Command fit_command{"fit", "constants of expected times from measurements", fit_examples, add_fit, fit_request};
+const Command fit_command{"fit", "fit models of expected times to measurements", fit_examples, add_fit, fit_request};
 
 }  // namespace roofline::core::cli

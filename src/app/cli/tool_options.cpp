@@ -32,13 +32,13 @@ void add_import(CLI::App& app, Line& line) {
         ->type_name("FILE")
         ->required();
     app.add_option("--base", words.base,
-                   "the machine whose other figures are kept; without it there are only those of the files")
+                   "machine whose remaining figures are kept; default: only the figures of the files")
         ->type_name("MACHINE");
     repeated(app, "--level", import.levels,
-             "the level that a tool's name means (L1=l2), or that of runs that name none (l2)", "[NAME=]LEVEL");
+             "memory level that a name of the tool stands for (L1=l2), or that of runs without a name (l2)",
+             "[NAME=]LEVEL");
     app.add_option("-o,--output", import.output, "the machine file to write")->type_name("FILE.toml");
-    app.add_option("--date", import.date, "the day that the file names; today if it is not given")
-        ->type_name("YYYY-MM-DD");
+    app.add_option("--date", import.date, "date to write into the file; default: today")->type_name("YYYY-MM-DD");
     add_formats(app, words);
 }
 
@@ -54,7 +54,8 @@ Result<What> import_request(Line& line) {
         import.base = std::move(machines.front());
     }
     if (import.output == "-") {
-        return fail("usage", "the machine goes to a file; standard output has the answer", "name one: -o my.toml");
+        return fail("usage", "the machine is written to a file; standard output has the answer",
+                    "name one: -o my.toml");
     }
     if (import.date.empty()) import.date = today();
     return std::move(import);
@@ -68,8 +69,8 @@ void add_trace(CLI::App& app, Line& line) {
            "what `ncu --page raw --csv` wrote, or a table with the columns name, flops, bytes and measured_s; or -")
         ->type_name("FILE.csv")
         ->required();
-    repeated(app, "--on", words.on, "the machine that it was taken on: a name or a machine file", "MACHINE");
-    repeated(app, "--set", trace.sets, "what if: another figure of that machine, absolute or relative",
+    repeated(app, "--on", words.on, "machine that the profile was recorded on: a name or a machine file", "MACHINE");
+    repeated(app, "--set", trace.sets, "what if: replace a figure of that machine, absolute or relative",
              "hbm.bandwidth=3TB/s|*2");
     add_plots(app, line.plots, "the roofline with the kernels on it");
     add_formats(app, words);
@@ -89,9 +90,9 @@ Result<What> trace_request(Line& line) {
 
 }  // namespace
 
-const Command trace_command{"trace", "every kernel of a recorded profile against its roofline", trace_examples,
+const Command trace_command{"trace", "compare every kernel of a recorded profile with its roofline", trace_examples,
                             add_trace, trace_request};
-const Command import_command{"measure import", "figures that other tools measured, as a machine file", import_examples,
+const Command import_command{"measure import", "convert measurements of other tools to a machine file", import_examples,
                              add_import, import_request};
 
 }  // namespace roofline::core::cli

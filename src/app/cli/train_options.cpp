@@ -15,44 +15,40 @@ constexpr const char* train_examples = R"(examples:
 )";
 
 void add_training_plan(CLI::App& app, TrainRequest& train) {
-    app.add_option("--batch-tokens", train.batch_tokens, "tokens of one step, all chips together; k is 1000, Ki 1024")
+    app.add_option("--batch-tokens", train.batch_tokens, "tokens per step of all chips together; k is 1000, Ki 1024")
         ->type_name("TOKENS");
-    app.add_option("--seq", train.sequence, "tokens of a sequence; the configuration's context if it is not given")
+    app.add_option("--seq", train.sequence, "sequence length in tokens; default: the context of the configuration")
         ->type_name("TOKENS");
-    repeated(
-        app, "--mesh", train.mesh,
-        "how many ways what is divided; they multiply to the chips of the slice. Of data, fsdp, tensor,\nsequence, "
-        "context, expert, pipeline; fsdp over all chips if it is not given",
-        "fsdp=16,tensor=8");
+    repeated(app, "--mesh", train.mesh,
+             "degrees of parallelism; their product is the number of chips of the slice. Axes: data, fsdp, "
+             "tensor,\nsequence, context, expert, pipeline; default: fsdp over all chips",
+             "fsdp=16,tensor=8");
     app.add_option("--zero", train.zero,
-                   "what the members of the mesh's axis data share out: 1 the optimizer's states, 2 gradients too, 3 "
-                   "parameters\ntoo, as fsdp does")
+                   "ZeRO stage over the data axis: 1 shards optimizer states, 2 also gradients, 3 also parameters,\nas "
+                   "fsdp does")
         ->type_name("1|2|3");
-    app.add_option("--microbatches", train.microbatches, "parts of a step's batch, one after the other")
-        ->type_name("N");
+    app.add_option("--microbatches", train.microbatches, "number of microbatches per step")->type_name("N");
     app.add_option("--schedule", train.schedule,
-                   "of a pipeline: 1f1b, gpipe, interleaved (or interleaved:4, chunks a stage) or zero-bubble")
+                   "pipeline schedule: 1f1b, gpipe, interleaved (interleaved:4 for 4 chunks per stage) or zero-bubble")
         ->type_name("SCHEDULE");
     app.add_option("--remat", train.remat,
-                   "recomputation in the backward pass: none, selective (all but matmul results), alternate\n"
-                   "(every second of these, too), full (each layer), or all but tensors by name")
+                   "recomputation in the backward pass: none, selective (all but matmul results), alternate\n(also "
+                   "every second matmul result), full (whole layers), or names of tensors that are kept")
         ->type_name("none|selective|alternate|full|Hm,O");
     app.add_option(
            "--optimizer", train.optimizer,
-           "adam with moments in f32 or another dtype and, where it says so, an f32 copy of the parameters, unfused "
-           "with\nwhat plain tensor operations make in between; or sgd; gradients=f32 for either")
+           "adam with moments in f32 or another dtype and, if given, an f32 master copy of the parameters; unfused "
+           "adds\nthe intermediate results of unfused tensor operations; or sgd; gradients=f32 for either")
         ->type_name("adam[,moments=DTYPE][,master][,unfused]|sgd");
     app.add_option("--products", train.products,
-                   "the dtype of fewer than 16 bits that products with parameters are computed in, forward and "
-                   "backward; tensors\nare stored in bf16")
+                   "dtype below 16 bits for matmuls with parameters, forward and backward; tensors are\nstored in bf16")
         ->type_name("fp8|mxfp8|nvfp4");
     app.add_option("--dispatch", train.dispatch,
-                   "the dtype of fewer than 16 bits that tokens are sent to experts in, and their gradients in the "
-                   "backward pass")
+                   "dtype below 16 bits in which tokens, and their gradients in the backward pass, are sent to experts")
         ->type_name("fp8|mxfp8|nvfp4");
     app.add_option("--overlap", train.overlap,
-                   "axes of the plan whose collectives run beside products of other microbatches or layers (DualPipe: "
-                   "expert);\nthose over data and fsdp do anyway")
+                   "axes whose collectives overlap with matmuls of other microbatches or layers (DualPipe: "
+                   "expert);\nthose over data and fsdp always do")
         ->type_name("expert,tensor");
 }
 
@@ -63,24 +59,26 @@ void add_train(CLI::App& app, Line& line) {
         ->type_name("CONFIG.json|NAME")
         ->required();
     repeated(app, "--on", line.words.on,
-             "the slice: tpu-v5p:8x8x16, h100-sxm:8x16, my.toml:4x4; several stand beside each other", "SLICE");
+             "slice: tpu-v5p:8x8x16, h100-sxm:8x16, my.toml:4x4; repeat for one column per slice", "SLICE");
     add_training_plan(app, train);
-    app.add_option("--tokens", train.tokens, "tokens of the whole training: how long it takes and what it costs")
+    app.add_option("--tokens", train.tokens, "tokens of the whole training run, for its duration and cost")
         ->type_name("15T");
-    app.add_option("--mfu", line.words.mfu,
-                   "the share of peak FLOP/s that is reached, assumed and not predicted: 0.4 or 40%")
+    app.add_option("--mfu", line.words.mfu, "assumed fraction of peak FLOP/s instead of a prediction: 0.4 or 40%")
         ->type_name("FRACTION");
-    app.add_option("--price", train.price, "of one chip, USD an hour; the machine's list price if it is not given")
+    app.add_option("--price", train.price, "price of a chip in USD per hour; default: list price of the machine")
         ->type_name("USD");
-    repeated(app, "--set", train.sets, "what if: another figure, absolute or relative", "hbm.bandwidth=3TB/s|*2");
+    repeated(app, "--set", train.sets, "what if: replace a figure of the machine, absolute or relative",
+             "hbm.bandwidth=3TB/s|*2");
     app.add_option("--software", train.software,
-                   "the library whose measured times collectives are expected to take, and its version")
+                   "library, with or without version, whose measurements expected times are based on")
         ->type_name("nccl-2.29");
     add_calibration(app, line.words);
-    app.add_flag("--textbook", train.textbook,
-                 "collectives as approximated by hand: every torus axis a wrapped ring, no (n-1)/n");
-    app.add_flag("--explain", train.explain, "the step's derivation: formulas, sizes put in, constants with sources");
-    app.add_flag("--program", train.program, "print the program of a step in the notation, and nothing else");
+    app.add_flag(
+        "--textbook", train.textbook,
+        "textbook approximation of collectives: every torus axis is a wrapped ring, without the factor (n-1)/n");
+    app.add_flag("--explain", train.explain,
+                 "show the derivation of the step: formulas, substituted sizes, constants with sources");
+    app.add_flag("--program", train.program, "print only the program of a step in the notation");
     add_plots(app, line.plots, "the time line of a step");
     add_formats(app, line.words);
 }

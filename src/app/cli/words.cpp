@@ -25,17 +25,16 @@ void add_formats(CLI::App& app, Words& words) {
     app.add_flag("--json", words.json, "JSON, in SI base units (docs/reference/json.md)");
     app.add_flag("--csv", words.csv, "comma-separated values, in SI base units");
     app.add_flag("--md", words.markdown, "a Markdown table");
-    app.add_option("--color", words.color, "when to colour: auto, always, never (NO_COLOR is heeded)")
+    app.add_option("--color", words.color, "when to use color: auto, always or never (NO_COLOR is respected)")
         ->type_name("WHEN")
         ->check(CLI::IsMember({"auto", "always", "never"}));
 }
 
 void add_calibration(CLI::App& app, Words& words) {
-    repeated(
-        app, "--calibration", words.calibrations,
-        "constants of expected times that `roofline fit` wrote, in the place of those built in for that\nmachine, or "
-        "for all servers; none: no expected times",
-        "FILE.toml|none");
+    repeated(app, "--calibration", words.calibrations,
+             "file of `roofline fit` with models of expected times that replace the built-in ones of its\nmachine, or "
+             "of all servers; none: no expected times",
+             "FILE.toml|none");
 }
 
 void add_plots(CLI::App& app, PlotFiles& plots, const std::string& what) {
@@ -54,7 +53,7 @@ Result<CalibrationRef> load_calibrations(const std::vector<std::string>& names) 
         reference.files.push_back({name, std::move(text)});
     }
     if (reference.none && !reference.files.empty()) {
-        return fail("usage", "--calibration none leaves all constants out, and a file of them is named", "keep one");
+        return fail("usage", "--calibration none cannot be combined with a calibration file", "keep one");
     }
     return reference;
 }

@@ -168,7 +168,7 @@ TEST_CASE("constants of links scale with the rate, those of steps do not") {
     CHECK(us(all, fast) == approx(10 + 2000));
 }
 
-TEST_CASE("models of collectives that move the same bytes stand in for those that were not measured") {
+TEST_CASE("models of collectives that move the same bytes stand in for those without measurements") {
     CalibratedCollective all_reduce = model("nccl 2.29.2", 10);
     all_reduce.key.tiers = "nvlink+ib";
     all_reduce.model.shared.segments = {{10e-6, 0, 0.5, 0, 0}};

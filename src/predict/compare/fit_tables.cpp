@@ -82,7 +82,7 @@ Status collect(const TableText& file, bool strict, const NcclHints& hints, Measu
     }
     if (is_exchange_table(reader.header())) return collect_exchanges(reader, systems, samples, skipped);
     if (is_kernel_table(reader.header())) return collect_kernels(reader, kernels, samples, skipped);
-    return reader.fail_at(0, "unknown_table", "the columns are those of no table that constants can be fitted to",
+    return reader.fail_at(0, "unknown_table", "no kind of table that models can be fitted to has these columns",
                           "collectives have op, system or accelerator, n_devices, bytes and time_s, time_us or "
                           "busbw_GBs; products have m, n, k, dtype_in, dtype_out, accelerator and time_s; "
                           "docs/reference/tables.md has all");

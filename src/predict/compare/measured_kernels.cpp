@@ -157,7 +157,7 @@ Result<KernelSample> MeasuredKernels::sample_of(const MeasuredKernel& row) {
     ROOFLINE_TRY(auto found, compiled(row));
     Compiled& program = *found;
     if (program.timed.empty())
-        return fail("several_kernels", "several kernels in one time, which nobody can tell apart");
+        return fail("several_kernels", "the time covers several kernels that cannot be separated");
     KernelSample sample;
     sample.machine = program.system.machine().id;
     sample.key = program.keys[program.timed.front()];

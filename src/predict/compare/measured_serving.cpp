@@ -218,7 +218,7 @@ bool MeasuredServingRuns::prompts_computed(const Served& served, const MeasuredS
 Result<ServerSample> MeasuredServingRuns::sample(const MeasuredServing& row) {
     ROOFLINE_TRY(auto found, served(row));
     if (!prompts_computed(*found, row))
-        return fail("cached", "prompts came out of a cache: no chip computes them so fast");
+        return fail("cached", "prompts came from a prefix cache, because no chip can process them this fast");
     return under_load_.sample(row, systems_, names_);
 }
 
@@ -270,7 +270,7 @@ Result<std::vector<Comparison>> MeasuredServingRuns::compare(const MeasuredServi
         add("throughput", 1 / *row.tokens_per_s, seconds,
             expected ? 1 / (expected->requests_per_s * row.output * workers) : 0);
     }
-    if (all.empty()) return fail("nothing", "nothing says on how many chips its prompts went in");
+    if (all.empty()) return fail("nothing", "the number of chips for prefill is unknown");
     return all;
 }
 

@@ -88,7 +88,7 @@ TEST_CASE("a prompt takes two FLOPs for each weight and token, and attention its
     const double attention = 2.0 * 2 * 32 * 4096 * 2048 * 2048 / 2;
     CHECK(found[0].prediction.lower_s == approx((products + attention) / 312e12).epsilon(0.002));
     row.prefill_chips = 0;
-    CHECK(error_of(row) == "nothing says on how many chips its prompts went in");
+    CHECK(error_of(row) == "the number of chips for prefill is unknown");
 }
 
 TEST_CASE("tokens a second are bound by what a request asks of all chips together") {

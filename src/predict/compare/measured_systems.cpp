@@ -123,7 +123,7 @@ Result<MeasuredSystem> MeasuredSystems::even_slice(const std::string& name, std:
             ROOFLINE_TRY(auto system, one_group(machine, slice.shape_text()));
             return MeasuredSystem{machine.id, std::move(system), {}};
         }
-        return fail("no_shape", fmt::format("no slice of {} with {} chips comes to mind", machine.name, chips));
+        return fail("no_shape", fmt::format("no usual slice of {} has {} chips", machine.name, chips));
     }
     Result<MeasuredSystem> found = fail("bad_system", "");
     constexpr std::int64_t max_nodes = 100'000;
@@ -225,9 +225,8 @@ const Result<Machine>& MeasuredSystems::machine(const std::string& name, const s
 Result<std::string> MeasuredSystems::shape_on(const Machine& machine, const Place& place) const {
     if (const auto named = names_.find(machine.id, "", place.members, place.nodes)) return named->shape;
     if (!machine.network.empty() && has_axes(machine.network.front())) {
-        return fail("no_shape",
-                    fmt::format("{} is a torus, and the table does not say how its chips lie", machine.name),
-                    fmt::format("name the slice: --on {}:4x4", machine.id));
+        return fail("no_shape", fmt::format("{} is a torus, but the table does not give its shape", machine.name),
+                    fmt::format("give the slice: --on {}:4x4", machine.id));
     }
     const auto shape = node_shape(node_of(machine), place.members, place.nodes);
     if (shape.empty()) {

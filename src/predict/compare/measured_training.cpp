@@ -21,12 +21,11 @@ bool holds(std::string_view text, std::string_view word) { return text.find(word
 /// Reads how the replicas of a row shard parameters, gradients and optimizer states.
 Status read_sharding(const MeasuredTraining& row, std::int64_t replicas, Plan& plan) {
     if (holds(row.sharding, "hsdp")) {
-        return fail("no_plan",
-                    "parameters are shared out over a part of the replicas, and the table does not say which");
+        return fail("no_plan", "parameters are sharded over some of the replicas, but the table does not say which");
     }
     const bool whole = holds(row.sharding, "fsdp") || holds(row.sharding, "zero3");
     if (holds(row.sharding, "across slices")) {
-        return fail("no_plan", "fsdp within slices, and the table does not say how many there are");
+        return fail("no_plan", "fsdp within slices, but the table does not give the number of slices");
     }
     // In a pipeline FSDP keeps the gathered weights for all micro-batches and reduce-scatters gradients at the end of
     // the step.
@@ -45,7 +44,7 @@ Result<Plan> plan_of(const MeasuredTraining& row, const TrainerHabits& habits) {
     if (row.data == 0 && row.tensor == 0 && row.pipeline == 0 && row.sharding == "fsdp") {
         replicas = row.chips;
     } else if (row.data == 0 || row.tensor == 0 || row.pipeline == 0) {
-        return fail("no_plan", "the plan is not said: dp, tp or pp is empty");
+        return fail("no_plan", "the plan is incomplete: dp, tp or pp is empty");
     }
     plan.tensor = or_one(row.tensor);
     plan.pipeline = or_one(row.pipeline);
@@ -53,7 +52,7 @@ Result<Plan> plan_of(const MeasuredTraining& row, const TrainerHabits& habits) {
     plan.expert = or_one(row.expert);
     plan.tensor_tokens = !row.whole_tokens && !habits.whole_tokens;
     if (replicas % plan.expert != 0) {
-        return fail("no_plan", "experts over more than the replicas, which no plan says");
+        return fail("no_plan", "experts are spread over more chips than there are replicas, which no plan can express");
     }
     ROOFLINE_CHECK(read_sharding(row, replicas / plan.expert, plan));
     if (plan.chips() != row.chips) {
@@ -75,7 +74,7 @@ Result<TrainingBatch> batch_of(const MeasuredTraining& row, const Plan& plan) {
     if (batch.microbatches == 0 && split) {
         batch.microbatches = sequences / (replicas * row.micro_batch);
         if (batch.microbatches * replicas * row.micro_batch != sequences) {
-            return fail("bad_batch", "the batch is no multiple of dp and micro_batch");
+            return fail("bad_batch", "the batch is not a multiple of dp and micro_batch");
         }
     }
     if (batch.microbatches == 0 && row.local_batch) {
@@ -205,7 +204,7 @@ Result<Model> MeasuredTrainingRuns::build(const MeasuredTraining& row) const {
     const double params = counts.total.params.to_double();
     constexpr double rounded = 0.06;  // tables round 7.3 G to 7, and some count MTP layers
     if (std::abs(params - row.params) > rounded * params) {
-        return fail("other_size", fmt::format("the sizes of `{}` make {:.4g} G parameters, and the row says {:.4g} G",
+        return fail("other_size", fmt::format("the sizes of `{}` give {:.4g} G parameters, but the row says {:.4g} G",
                                               row.model.substr(0, 60), params / 1e9, row.params / 1e9));
     }
     return model;
@@ -246,7 +245,7 @@ std::string MeasuredTrainingRuns::why_memory_skipped(const MeasuredTraining& row
     if (!(row.memory_bytes > 0)) return "";
     const std::vector<std::string> unsaid = models_.habits(row.source, row.table, row.notes).unsaid;
     if (std::find(unsaid.begin(), unsaid.end(), row.recompute) == unsaid.end()) return "";
-    return fmt::format("what {} keeps with recompute `{}` is not published", row.source.substr(0, 60),
+    return fmt::format("it is not published what {} keeps with recompute `{}`", row.source.substr(0, 60),
                        row.recompute.substr(0, 40));
 }
 
@@ -254,7 +253,7 @@ Result<Comparison> MeasuredTrainingRuns::compare(const MeasuredTraining& row) {
     const Result<Model>& model = this->model(row);
     if (!model) return fail(model.error());
     if (row.expert == 0 && has_experts(*model)) {
-        return fail("no_plan", "the model has experts, and the table does not say how they are spread: ep is empty");
+        return fail("no_plan", "the model has experts, but ep is empty");
     }
     const TrainerHabits habits = models_.habits(row.source, row.table, row.notes);
     ROOFLINE_TRY(auto setup, setup_of(row, habits));

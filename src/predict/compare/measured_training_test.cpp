@@ -123,7 +123,7 @@ TEST_CASE("a model with experts needs to say how they are spread") {
     row.model = "mixtral-8x7b";
     row.layers = row.hidden = row.ffn = row.heads = row.vocab = 0;
     row.expert = 0;
-    CHECK(reason(row) == "the model has experts, and the table does not say how they are spread: ep is empty");
+    CHECK(reason(row) == "the model has experts, but ep is empty");
 }
 
 TEST_CASE("what is held is compared where the row says it, with a time or without one") {
@@ -244,7 +244,7 @@ TEST_CASE("the memory of a row whose words say too little is not compared, its t
     CHECK(priced.compare(row)->memory);
     row.recompute = "selective";
     CHECK(priced.why_memory_skipped(row) ==
-          "what PrimeIntellect-ai/prime-rl keeps with recompute `selective` is not published");
+          "it is not published what PrimeIntellect-ai/prime-rl keeps with recompute `selective`");
     CHECK(!priced.compare(row)->memory);
     CHECK(priced.compare(row)->timed());
     row.memory_bytes = 0;
@@ -256,22 +256,22 @@ TEST_CASE("a row that cannot be priced says why") {
     row.data = 4;
     CHECK(reason(row) == "dp, tp, pp and cp do not multiply to n_accel");
     row.data = 0;
-    CHECK(reason(row) == "the plan is not said: dp, tp or pp is empty");
+    CHECK(reason(row) == "the plan is incomplete: dp, tp or pp is empty");
     row = two_layers(8);
     row.sharding = "hsdp";
-    CHECK(reason(row) == "parameters are shared out over a part of the replicas, and the table does not say which");
+    CHECK(reason(row) == "parameters are sharded over some of the replicas, but the table does not say which");
     row = two_layers(8);
     row.expert = 3;
-    CHECK(reason(row) == "experts over more than the replicas, which no plan says");
+    CHECK(reason(row) == "experts are spread over more chips than there are replicas, which no plan can express");
     row = two_layers(8);
     row.sequences = 60;
-    CHECK(reason(row) == "the batch is no multiple of dp and micro_batch");
+    CHECK(reason(row) == "the batch is not a multiple of dp and micro_batch");
     row = two_layers(8);
     row.system = "abacus";
     CHECK(reason(row) == "the system `abacus` is not known");
     row = two_layers(8);
     row.params = 1e9;
-    CHECK(reason(row) == "the sizes of `gpt-toy` make 0.07775 G parameters, and the row says 1 G");
+    CHECK(reason(row) == "the sizes of `gpt-toy` give 0.07775 G parameters, but the row says 1 G");
     row = two_layers(8);
     row.data = 2;
     row.pipeline = 4;

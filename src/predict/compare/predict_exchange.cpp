@@ -50,11 +50,10 @@ Result<MeasuredGroup> group_of(const MeasuredExchange& row, MeasuredSystems& sys
     all.nodes = row.nodes;
     all.members = row.members > 0 ? row.members : row.nodes * systems.chips_of_node(row.system);
     if (all.members == 0) {
-        return fail(
-            "missing",
-            fmt::format("the row does not say how many chips exchange, nor is it known how many a node of {} has",
-                        in_ticks(row.system)),
-            "a column ep_size says it");
+        return fail("missing",
+                    fmt::format("the row does not give the number of chips, and the number per node of {} is unknown",
+                                in_ticks(row.system)),
+                    "add a column ep_size");
     }
     if (all.members == 1) return fail("one_chip", "one chip has all experts: nothing is exchanged");
     return systems.group(all);

@@ -200,7 +200,7 @@ Status compare_table(const ValidateQuestion& question, Validation& validation) {
     const auto kind = std::find_if(std::begin(kinds), std::end(kinds),
                                    [&](const TableKind& each) { return each.is(reader.header()); });
     if (kind == std::end(kinds)) {
-        return reader.fail_at(0, "unknown_table", "the columns are those of no table that can be compared",
+        return reader.fail_at(0, "unknown_table", "no known kind of table has these columns",
                               "collectives have op, system or accelerator, n_devices, bytes and time_s, time_us or "
                               "busbw_GBs; products have m, n, k, dtype_in, dtype_out, accelerator and time_s; "
                               "docs/reference/tables.md has all");
@@ -210,9 +210,9 @@ Status compare_table(const ValidateQuestion& question, Validation& validation) {
 
 void add_notes(Validation& validation) {
     if (!validation.summary.of_expected && !validation.rows.empty()) {
-        validation.notes.emplace_back("nothing is calibrated for these rows: errors are those of the lower bound");
+        validation.notes.emplace_back("no calibration covers these rows: errors are those of the lower bound");
     } else if (validation.summary.error.rows < validation.rows.size()) {
-        validation.notes.push_back(fmt::format("nothing is calibrated for {} of the rows: they are not in the errors",
+        validation.notes.push_back(fmt::format("no calibration covers {} of the rows: they are not in the errors",
                                                validation.rows.size() - validation.summary.error.rows));
     }
     for (const auto& [system, rate] : validation.rates) {

@@ -41,7 +41,7 @@ Result<ConfiguredCheckpoint> configured_of(const CheckpointAnswer& answer, const
 
 CheckpointAnswer account_of(Checkpoint checkpoint) {
     CheckpointAnswer answer = sums_in(std::move(checkpoint));
-    answer.notes.emplace_back("no config.json lies beside the file, so there is nothing to compare with");
+    answer.notes.emplace_back("there is no config.json beside the file to compare with");
     return answer;
 }
 

@@ -10,7 +10,7 @@ Result<ModelAnswer> account_of(const ModelQuestion& question) {
     ROOFLINE_TRY(answer.counts, count_model(answer.model));
     const std::optional<Quantisation>& quantisation = question.quantisation;
     if (!question.weights && quantisation && quantisation->kv_is_fp8 && !question.kv_dtype) {
-        answer.notes.emplace_back("the checkpoint asks for an fp8 KV cache: --kv-dtype fp8 counts it so");
+        answer.notes.emplace_back("the checkpoint declares an fp8 KV cache: --kv-dtype fp8 counts it as such");
     }
     ROOFLINE_TRY(answer.weights,
                  weight_bytes(answer.model, question.weights, question.weights ? std::nullopt : quantisation));

@@ -11,7 +11,8 @@ namespace roofline::core {
 
 Result<ExpectedServing> ExpectedServing::make(const ServingSetup& setup, const Plan& plan, const ServingPass& typical) {
     if (plan.pipeline > 1 || !routed_experts(setup.decode.model.program).empty()) {
-        return fail("unsupported", "expected times under load are those of models without experts and pipelines");
+        return fail("unsupported",
+                    "expected times under load are not available for models with experts and for pipelines");
     }
     ROOFLINE_TRY(auto split, best_split(setup, plan, typical));
     ROOFLINE_TRY(auto prefill, priced_pass(setup, plan, CacheSplit::heads, prefill_pass(plan, typical.context)));
@@ -29,7 +30,7 @@ Result<ExpectedServing> ExpectedServing::make(const ServingSetup& setup, const P
 Result<ExpectedServing::Pass> ExpectedServing::compile(const Prediction& pass, const Model& model, bool decoding) {
     if (!pass.expected_s) {
         return fail("not_calibrated",
-                    fmt::format("nothing is calibrated for {} on {}", pass.models.missing, pass.machine.name));
+                    fmt::format("no calibration for {} on {}", pass.models.missing, pass.machine.name));
     }
     std::vector<std::string> dims{"B", "S"};
     std::vector<double> windows{0, 0};

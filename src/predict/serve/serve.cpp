@@ -76,8 +76,8 @@ private:
         const std::int64_t tokens = answer_.prompt + answer_.output;
         if (answer_.model.context > 0 && tokens > answer_.model.context) {
             return fail("bad_request",
-                        fmt::format("{} tokens in and {} out are {}, beyond the model's context of {}", answer_.prompt,
-                                    answer_.output, tokens, answer_.model.context),
+                        fmt::format("{} prompt and {} output tokens are {}, more than the context of {}",
+                                    answer_.prompt, answer_.output, tokens, answer_.model.context),
                         "shorten the prompt or the output, or change the context in the configuration");
         }
         return {};
@@ -150,7 +150,7 @@ private:
             prefill_activations_ = activations;
             take(plan, std::move(*found), std::move(*prefill), memory);
         }
-        if (!any) return fail(error.value_or(Error{"unsupported", "no plan for this slice", "name one", {}}));
+        if (!any) return fail(error.value_or(Error{"unsupported", "no plan fits this slice", "name one", {}}));
         return {};
     }
 

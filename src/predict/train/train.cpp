@@ -33,7 +33,7 @@ Status predict_step(TrainAnswer& answer, const TrainQuestion& question,
             training_thresholds(step->program.program, step->program.analysis.total, step->program.system, plan, each);
         answer.step = std::move(*step);
         if (!answer.step->stage.empty()) {
-            answer.notes.push_back(fmt::format("shown is {}, which takes longest: it has {} of {} layers",
+            answer.notes.push_back(fmt::format("the slowest stage is shown, {}, with {} of {} layers",
                                                answer.step->stage, answer.step->passes, answer.model.layer_count));
         }
         return {};
@@ -56,10 +56,10 @@ void add_rates(TrainAnswer& answer) {
         seconds = times.expected.value_or(times.lower);
         answer.mfu = demand.utilisation(tokens, seconds);
         if (!times.expected && (!answer.step->memory.capacity || answer.step->memory.fits())) {
-            answer.notes.push_back(fmt::format(
-                "MFU, tokens per second and cost are those of the lower bound, which no run can beat: nothing "
-                "that covers this step is calibrated for {}",
-                answer.slice.machine.name));
+            answer.notes.push_back(
+                fmt::format("MFU, tokens per second and cost are those of the lower bound, which no run can beat, "
+                            "because no calibration covers this step on {}",
+                            answer.slice.machine.name));
         }
     }
     const bool fits = answer.assumed_mfu || !answer.step->memory.capacity || answer.step->memory.fits();
@@ -82,8 +82,8 @@ Result<Model> training_model(const Config& config, std::optional<std::int64_t> s
 
 Result<TrainAnswer> predict_training(TrainQuestion question, const std::shared_ptr<Calibrations>& calibrations) {
     if (!question.batch_given && !question.mfu) {
-        return fail("no_batch", "neither the batch of a step nor a utilisation is given",
-                    "a step has a number of tokens, or a utilisation is assumed");
+        return fail("no_batch", "neither a batch size nor a utilisation is given",
+                    "give the tokens per step, or assume a utilisation");
     }
     const TrainSetup& setup = question.setup;
     TrainAnswer answer;
@@ -95,8 +95,8 @@ Result<TrainAnswer> predict_training(TrainQuestion question, const std::shared_p
     if (answer.plan.pipeline > answer.model.layer_count) {
         return fail(
             "bad_plan",
-            fmt::format("pipeline={}, and the model has {} layers", answer.plan.pipeline, answer.model.layer_count),
-            "give each stage a layer at least");
+            fmt::format("pipeline={}, but the model has {} layers", answer.plan.pipeline, answer.model.layer_count),
+            "each stage needs at least one layer");
     }
     ROOFLINE_TRY(answer.counts, count_model(answer.model));
     ROOFLINE_TRY(answer.demand, training_demand(answer.counts, answer.slice.machine, answer.slice.chips()));

@@ -203,9 +203,9 @@ Result<Pipeline> pipeline_of(const Model& model, const TrainSetup& setup) {
     const std::int64_t most = (layers + 2) / pipeline.stages;  // the embedding and the head may be chunks of their own
     if (pipeline.chunks > 1 && most >= 1 && pipeline.chunks > most) {
         return fail("bad_plan",
-                    fmt::format("a stage has {} chunks of layers, and {} layers on {} stages make {} at most",
+                    fmt::format("a stage has {} chunks of layers, but {} layers on {} stages allow at most {}",
                                 pipeline.chunks, layers, pipeline.stages, most),
-                    most > 1 ? fmt::format("at most interleaved:{}", most) : std::string("take the schedule 1f1b"));
+                    most > 1 ? fmt::format("at most interleaved:{}", most) : std::string("use the schedule 1f1b"));
     }
     return pipeline;
 }

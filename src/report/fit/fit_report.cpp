@@ -319,7 +319,7 @@ std::string fit_text(const TablesFit& report) {
     aside(report.fit.duplicates + report.exchanges.duplicates + report.kernels.duplicates,
           "the same measurement, published twice");
     aside(report.fit.left_out + report.exchanges.left_out,
-          "30 times off their neighbours, twice as fast as the wires, or out of range");
+          "30 times off their neighbours, twice as fast as the links, or out of range");
     aside(report.kernels.left_out, "twice as fast as their bound, 30 times off the others, or out of range");
     aside(report.fit.too_few + report.exchanges.too_few + report.kernels.too_few, "series of fewer than eight");
     for (const auto& [reason, rows] : report.skipped) aside(rows, reason);
@@ -332,18 +332,14 @@ std::string fit_text(const TablesFit& report) {
     }
     if (exchanges > 0) {
         text +=
-            "\nExchanges with experts: mean error in per cent of the rows fitted to, of numbers of tokens held out, "
-            "of\n"
-            "shapes held out, of the model of another number of members, and of the nearest relative's model\n\n";
+            "\nExpert dispatch and combine: mean error in per cent: fitted, numbers of tokens held out, shapes held "
+            "out, the model of\nanother group size, and the model of the nearest calibrated machine\n\n";
         text += table_text(exchange_models(report.fit.calibrations, false), 2);
     }
     if (kernels > 0) {
         text +=
-            "\nKernels: fixed costs, achieved fractions of the rates, p of the norm, factors by size; mean error in "
-            "per\n"
-            "cent of the lower bound, which needs no fit, of the model on rows fitted to, and on every fifth row, "
-            "held\n"
-            "out in turn\n\n";
+            "\nKernels: fixed costs, achieved fractions of the rates, p of the norm, shape corrections; mean error in "
+            "per cent: of the\nlower bound, which needs no fit, fitted, and with every fifth row held out in turn\n\n";
         text += table_text(kernel_models(report.fit, false), 2);
     }
     text += "\n";

@@ -55,7 +55,7 @@ private:
         const Rational active = active_params(model_, counts_);
         if (!(active == counts_.total.params)) line("active", short_count(active), exact_count(active));
         if (!counts_.mtp.params.is_zero()) {
-            line("further", short_count(counts_.mtp.params), "layers that predict further tokens, not counted here");
+            line("further", short_count(counts_.mtp.params), "multi-token prediction layers, not counted here");
         }
         out_ += "\n";
         const double all = counts_.total.params.to_double();
@@ -83,9 +83,9 @@ private:
                          model_.sequence));
         if (counts_.attention_overtakes) {
             line("", fmt::format("{:.0f}", std::ceil(*counts_.attention_overtakes)),
-                 "tokens: the sequence from which attention is more work than MLP and experts");
+                 "tokens: sequence length from which attention exceeds MLP and experts");
         } else {
-            line("", "never", "is attention more work than MLP and experts, however long the sequence");
+            line("", "never", "attention exceeds MLP and experts at any sequence length");
         }
         out_ += "\n";
     }
@@ -106,7 +106,7 @@ private:
         }
         line("", bytes_text(kv_bytes(answer_, cache.sequence)), fmt::format("a sequence of {}", model_.sequence));
         if (!cache.state_bytes.is_zero())
-            line("state", bytes_text(cache.state_bytes), "a sequence, however long: recurrences");
+            line("state", bytes_text(cache.state_bytes), "a sequence of any length: recurrent state");
         const ActivationCount& kept = counts_.activations;
         line("activations", bytes_text(kept.none), "per token in training, without recomputation");
         line("", bytes_text(kept.products), "matmul results kept, the rest recomputed");

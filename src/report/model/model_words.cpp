@@ -37,25 +37,21 @@ std::vector<std::string> model_notes(const ModelAnswer& answer) {
     notes.insert(notes.end(), answer.notes.begin(), answer.notes.end());
     const PartCounts& parts = answer.counts.parts;
     if (part_of(parts, "experts").params.is_zero()) {
-        notes.emplace_back("active parameters are all of them: no part of the model is left out for any token");
+        notes.emplace_back("all parameters are active: every token uses the whole model");
     } else if (answer.model.embedding_is_active) {
-        notes.emplace_back(
-            "active parameters count the embedding and the head once each, and the experts that one token is sent to");
+        notes.emplace_back("active parameters: embedding, head, and the experts that one token is sent to");
     } else {
         notes.emplace_back(
-            "active parameters leave the input embedding out, as the publisher counts them; of the experts those that "
-            "one "
+            "active parameters: without the input embedding, as the publisher counts; of the experts those that one "
             "token is sent to");
     }
     notes.emplace_back(
-        "FLOPs: 2 forward and 6 in training for every parameter that a token is multiplied with, look-ups, scales and "
-        "biases "
-        "left out; attention apart, forward, averaged over the sequence, causal masks counted half");
+        "FLOPs: 2 forward and 6 in training for every parameter that a token is multiplied with, without look-ups, "
+        "scales and biases; attention separately, forward, averaged over the sequence, causal masks counted half");
     if (!answer.counts.mtp.params.is_zero()) {
-        notes.push_back(
-            fmt::format("layers that predict further tokens are not in these numbers; the checkpoint holds {} "
-                        "parameters more for them",
-                        answer.counts.mtp.params.to_text()));
+        notes.push_back(fmt::format(
+            "multi-token prediction layers are not in these numbers; the checkpoint has {} more parameters for them",
+            answer.counts.mtp.params.to_text()));
     }
     return notes;
 }

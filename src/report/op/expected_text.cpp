@@ -72,9 +72,9 @@ std::string memory_text(const KernelModel& model, const KernelPoint& point, cons
     if (tiling.splits > 1) {
         terms.push_back(part_text(tiling.splits * point.partial_sums_s, memory + " for partial sums", model.partial));
     }
-    terms.push_back(part_text(point.reread_s, "keys and values read again by further heads", model.reread));
+    terms.push_back(part_text(point.reread_s, "repeated reads of keys and values by further heads", model.reread));
     if (stretch > 1 && !terms.front().empty()) {
-        terms.front() += fmt::format(" (longer by {}: few cores draw on it)", number_text(stretch));
+        terms.front() += fmt::format(" (longer by {}: few cores read it)", number_text(stretch));
     }
     return sum_text(std::move(terms));
 }
@@ -116,7 +116,7 @@ std::string kernel_text(const KernelModel& model, const KernelPoint& point, cons
         terms.push_back(fmt::format("{} x {}", number_text(tiling.waves - 1), us(model.wave_s)));
     }
     if (model.row_s > 0 && point.rows > 0) {
-        terms.push_back(fmt::format("{} rows of a core x {}", number_text(rows_of_core(point)), us(model.row_s)));
+        terms.push_back(fmt::format("{} rows per core x {}", number_text(rows_of_core(point)), us(model.row_s)));
     }
     if (std::string norm = norm_text(model, point, tiling, memory); !norm.empty()) terms.push_back(std::move(norm));
     return fmt::format("{}", fmt::join(terms, " + "));
@@ -253,7 +253,7 @@ std::string exchange_text(const ExchangeModel& model, const ExchangePoint& point
     const std::string core = fmt::format(" on each of {} cores", number_text(cores_of(model, point)));
     terms.push_back(model.core > 0 ? part_text(features[4], "wire" + core, model.core) : "");
     if (model.copy_s > 0)
-        terms.push_back(fmt::format("{} rows of a core x {}", number_text(features[5]), us(model.copy_s)));
+        terms.push_back(fmt::format("{} rows per core x {}", number_text(features[5]), us(model.copy_s)));
     terms.push_back(model.read > 0 ? part_text(features[6], "tokens" + core, model.read) : "");
     return sum_text(std::move(terms));
 }

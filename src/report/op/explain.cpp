@@ -25,7 +25,7 @@ public:
         : answer_(answer), program_(answer.program), total_(answer.analysis.total) {}
 
     std::string run() {
-        heading("What is asked for");
+        heading("Question");
         const auto& kernels = answer_.analysis.work.kernels;
         for (std::size_t i = 0; i < std::min(kernels.size(), most_statements); ++i) kernel(kernels[i]);
         if (kernels.size() > most_statements)
@@ -103,8 +103,7 @@ private:
             say(statement_text(program_, *statement, Types::none));
             for (const Op& op : statement->ops) operation(op);
         }
-        if (kernel.statements.size() > 1)
-            say("the statements are fused: what is made and used up inside is not stored", 4);
+        if (kernel.statements.size() > 1) say("the statements are fused: intermediate results are not stored", 4);
         for (const Transfer& transfer : kernel.transfers) {
             say(fmt::format("{} {} {} {}", level_label(answer_.machine, transfer.level), transfer.write ? "<-" : "->",
                             value_name(program_, transfer.value), derived(transfer.bytes, "B")),
@@ -133,12 +132,12 @@ private:
             const NetworkTier& network = answer_.system.slice.network(answer_.system.slice.tiers[tier.tier]);
             std::string text =
                 fmt::format("{}: {} V over {}", name_of(tier, answer_.system).label, tier.link_bytes.to_text(),
-                            !tier.links.empty() ? "the wires of the narrowest place together"
+                            !tier.links.empty() ? "all links of the narrowest cut"
                             : has_axes(network) ? "the busiest link"
                                                 : "the busiest port");
             const std::string hops = load->hops > 0 ? fmt::format("{} hops", load->hops) : "hops";
             if (tier.latency_s > 0)
-                text += fmt::format("; its {} take {} at the least", hops, to_text(Seconds{tier.latency_s}));
+                text += fmt::format("; its {} take at least {}", hops, to_text(Seconds{tier.latency_s}));
             say(text, 8);
         }
     }
@@ -229,8 +228,9 @@ private:
         if (resource.terms.size() < 2 && !hops) return;
         std::string text = fmt::format("T_{}{}: {}", resource.label, resource.terms.size() > 1 ? " together" : "",
                                        to_text(Seconds{seconds}));
-        if (hops) text += ", for hops take longer than transfers";
-        if (resource.cuts() > 1 && resource.terms.size() > 1) text += ", what is on different wires at once";
+        if (hops) text += ", because hops take longer than transfers";
+        if (resource.cuts() > 1 && resource.terms.size() > 1)
+            text += ", for collectives that use different links at the same time";
         say(text);
     }
 
@@ -283,7 +283,7 @@ private:
         if (total_.peak_fraction)
             say(fmt::format("fraction of peak = compute time / lower = {:.1f} %", *total_.peak_fraction * 100));
         if (total_.padding) {
-            say(fmt::format("padding to whole {0} x {0} arrays ({1}): {2} FLOP are done for {3} asked for",
+            say(fmt::format("padding to whole {0} x {0} arrays ({1}): {2} FLOPs are computed for {3} useful ones",
                             answer_.machine.matrix_unit ? answer_.machine.matrix_unit->side : 0,
                             fmt::join(total_.padding->sides, ", "), number_text(total_.padding->padded_flops, 6),
                             number_text(total_.padding->useful_flops, 6)));

@@ -239,7 +239,7 @@ private:
 Result<MeshPicture> mesh_picture(const Prediction& answer) {
     if (answer.system.mesh.empty()) {
         return fail("no_mesh", "there is no mesh to draw",
-                    "name a slice and its mesh: --on tpu-v5e:4x4 --mesh X=4,Y=4");
+                    "give a slice and its mesh: --on tpu-v5e:4x4 --mesh X=4,Y=4");
     }
     return Picturing(answer).run();
 }

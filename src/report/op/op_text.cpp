@@ -136,7 +136,7 @@ private:
     void network() {
         std::string_view label = "network";
         if (total_.work.messages.empty() && !answer_.layouts.empty() && !total_.pricing.resources.empty())
-            line(label, "-", "no collective: each chip has what its part needs", "");
+            line(label, "-", "no collective: each chip has the operands of its share", "");
         for (std::size_t i = 0; i < total_.work.messages.size(); ++i) {
             const Message& message = total_.work.messages[i].message;
             const auto bytes = count(program_, message.bytes);
@@ -254,8 +254,7 @@ private:
                  hand(traffic.total()));
             label = "";
         }
-        if (total_.pricing.resources.empty())
-            out_ += "  nothing is computed or moved: the result is the operand as it stands\n";
+        if (total_.pricing.resources.empty()) out_ += "  nothing is computed or moved: the result is the operand\n";
     }
 
     [[nodiscard]] static std::string number_with_prefix(double value) {
@@ -350,10 +349,10 @@ private:
         }
         const bool computes = total_.pricing.compute() != nullptr || !answer_.analysis.kernels.empty();
         if (total_.exposed && computes) {
-            figure("exposed_s", "if collectives wait for the work beside them");
+            figure("exposed_s", "if collectives do not overlap with the work beside them");
         }
         expected();
-        figure("upper_s", "nothing runs beside anything else, at published rates");
+        figure("upper_s", "without any overlap, at published rates");
         if (total_.padding) {
             const double lost = 1 - total_.padding->useful_flops / total_.padding->padded_flops;
             out_ += fmt::format("  {:<10}  {:>13}  {:.1f} % of the matrix units' FLOPs are padding: {}\n", "padded",
@@ -372,7 +371,7 @@ private:
             const bool above = *best.expected_s > total_.bounds.upper;
             figure("expected_s",
                    fmt::format("{}, mean error {} %{}", expected_basis(best), percent_text(*best.expected_error),
-                               above ? "; longer than without overlap, which is at published rates" : ""));
+                               above ? "; longer than no overlap, which is at published rates" : ""));
             return;
         }
         const std::string why = answer_.why_not_expected.empty()
@@ -411,7 +410,7 @@ private:
         const bool routed =
             std::any_of(resources.begin(), resources.end(), [](const Resource& each) { return each.unsure(); });
         if (routed && !text.empty()) {
-            text.insert(text.size() - 1, ", by `lower`, which has one copy of a token go to its experts");
+            text.insert(text.size() - 1, ", by `lower`, in which one copy of each token goes to its experts");
         }
         const std::string critical = critical_text();
         if (!critical.empty()) text += (text.empty() ? "" : " ") + critical;

@@ -27,7 +27,7 @@ std::string check_text(const RunPoint& point) {
     if (point.checked == 0) return "not checked: the reference would take too long for a single element";
     const std::string elements = fmt::format("{} element{}", point.checked, point.checked == 1 ? "" : "s");
     if (!point.right()) return fmt::format("WRONG: {} ({} looked at)", point.worst, elements);
-    return fmt::format("{} right, the worst off by {} of the largest", elements,
+    return fmt::format("{} right; largest deviation {} of the largest element", elements,
                        point.max_rel_error > 0 ? fmt::format("{:.1e}", point.max_rel_error) : "0");
 }
 
@@ -79,7 +79,7 @@ private:
         line("", "",
              fmt::format("from memory: {} set{} of {} in turn", point_.sets, point_.sets == 1 ? "" : "s",
                          to_text(Bytes{point_.set_bytes})));
-        line("hot", to_text(Seconds{point_.hot.median}), "the same memory every time, in caches where it fits");
+        line("hot", to_text(Seconds{point_.hot.median}), "same memory in every run, in caches if it fits");
     }
 
     void predicted() {
@@ -106,9 +106,9 @@ private:
                      ? fmt::format("no calibration for {}", point_.answer->machine.name)
                      : point_.answer->why_not_expected);
         }
-        line("no overlap", to_text(Seconds{total.bounds.upper}), "if nothing runs beside anything else");
+        line("no overlap", to_text(Seconds{total.bounds.upper}), "without any overlap");
         if (point_.cold.median < lower && !point_.cold.disturbed) {
-            line("", "", "measured is below the lower bound: what is read may still be in a cache, or a roof of the");
+            line("", "", "measured is below the lower bound: inputs may still be in a cache, or a roof of the");
             line("", "", "machine file is too low");
         }
         out_ += '\n';
@@ -120,7 +120,7 @@ private:
         if (point_.flops > 0) line("reached", to_text(FlopRate{point_.flops / seconds}), "");
         if (point_.bytes > 0) {
             line(point_.flops > 0 ? "" : "reached", to_text(Bandwidth{point_.bytes / seconds}),
-                 fmt::format("of {} that inputs and results have", to_text(Bytes{point_.bytes})));
+                 fmt::format("of the {} of inputs and results", to_text(Bytes{point_.bytes})));
         }
     }
 

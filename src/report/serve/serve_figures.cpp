@@ -318,7 +318,7 @@ std::string serve_compare_text(const std::vector<ServeAnswer>& answers) {
     const ServeAnswer& front = answers.front();
     std::vector<std::vector<std::string>> notes;
     for (const ServeAnswer& answer : answers) notes.push_back(serve_notes(answer));
-    return fmt::format("{}: {} sequence{}, {} tokens in, {} out\n\n{}\n{}", front.model.name, front.batch,
+    return fmt::format("{}: {} sequence{}, {} prompt and {} output tokens\n\n{}\n{}", front.model.name, front.batch,
                        front.batch == 1 ? "" : "s", front.prompt, front.output,
                        table_text(comparison_table(all, lines, answers, slice_name), 2), notes_once(notes));
 }

@@ -35,7 +35,7 @@ PlotCurve frontier_curve(const ServeAnswer& answer) {
 std::string serve_picture(const std::vector<ServeAnswer>& answers) {
     const ServeAnswer& front = answers.front();
     SweepPlot plot;
-    plot.title = fmt::format("{}, {} tokens in, {} out", front.model.name, front.prompt, front.output);
+    plot.title = fmt::format("{}, {} prompt and {} output tokens", front.model.name, front.prompt, front.output);
     plot.subtitle = fmt::format("{}, {} chip{}, {}", front.slice.machine.name, front.slice.chips(),
                                 front.slice.chips() == 1 ? "" : "s", split_text(front));
     plot.x_label = "TPOT (ms)";

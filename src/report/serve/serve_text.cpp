@@ -59,7 +59,7 @@ private:
     }
 
     void head() {
-        out_ = fmt::format("{} on {}, {}: {} sequence{}, {} tokens in, {} out\n", answer_.model.name,
+        out_ = fmt::format("{} on {}, {}: {} sequence{}, {} prompt and {} output tokens\n", answer_.model.name,
                            answer_.slice.machine.name, chips_text(answer_), answer_.batch,
                            answer_.batch == 1 ? "" : "s", answer_.prompt, answer_.output);
         out_ += "  " + wrapped(split_text(answer_), 2, 2, page_width) + "\n\n";
@@ -79,7 +79,7 @@ private:
                                                   : fmt::format("{} holds it with {}", answer_.smallest->name,
                                                                 plan_text(answer_.smallest->plan)));
             } else {
-                line("smallest slice", "none", "no slice of that machine that is tried holds it");
+                line("smallest slice", "none", "no slice of this machine that was tried holds it");
             }
         } else {
             figure("fits", "the machine's file does not say how much memory a chip has");
@@ -89,7 +89,7 @@ private:
         figure("ttft_s", "time to first token of one prompt with the slice to itself");
         const double tokens = decode_tokens_per_s(answer_);
         figure("tokens_per_s",
-               fmt::format("while decoding, {} per chip{}", rate_text(tokens / chips), price(chips, tokens)));
+               fmt::format("during decode, {} per chip{}", rate_text(tokens / chips), price(chips, tokens)));
         served(chips);
         if (answer_.under_load) under_load(*answer_.under_load, chips);
         out_ += "\n";
@@ -118,11 +118,11 @@ private:
         const double ratio = prefill_ratio(answer_);
         if (answer_.disaggregated) {
             line("prefill:decode", fmt::format("{:.2f} : 1", ratio),
-                 fmt::format("slices that prefill for each that decodes, so that neither waits: {} per chip{}",
+                 fmt::format("prefill slices per decode slice, so that neither waits: {} per chip{}",
                              rate_text(tokens / serving_chips(answer_)), price(serving_chips(answer_), tokens)));
         } else {
             line("with prefill", rate_text(tokens),
-                 fmt::format("tokens/s where the same chips take the prompts in, {:.0f} % of their time{}",
+                 fmt::format("tokens/s if the same chips also prefill, in {:.0f} % of their time{}",
                              100 * ratio / (1 + ratio), price(chips, tokens)));
         }
     }
@@ -142,8 +142,8 @@ private:
                         answer_.batch, answer_.batch == 1 ? "" : "s"));
         row("activations", "activations",
             answer_.prompt > answer_.chunk
-                ? fmt::format("the most that lies between two kernels, prompts taken in by {} tokens", answer_.chunk)
-                : "the most that lies between two kernels");
+                ? fmt::format("maximum between two kernels, with prompts in chunks of {} tokens", answer_.chunk)
+                : "maximum between two kernels");
         row("total", "total", "");
         out_ += "\n";
     }
@@ -214,8 +214,8 @@ private:
 
     void bounds() {
         const ComputeBoundBatch& from = answer_.compute_bound;
-        std::string text = fmt::format("{}-bound{}: ", bound_label(answer_.decode),
-                                       answer_.experts() ? " where tokens choose experts uniformly" : "");
+        std::string text =
+            fmt::format("{}-bound{}: ", bound_label(answer_.decode), answer_.experts() ? " with uniform routing" : "");
         if (answer_.compute_bound_known) {
             text += from.step ? fmt::format("a decode step is compute-bound from batch {:.0f}", std::ceil(*from.step))
                               : "no batch makes a decode step compute-bound, because the KV cache grows with it";

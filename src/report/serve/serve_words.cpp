@@ -30,27 +30,23 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
     notes.insert(notes.end(), answer.model.notes.begin(), answer.model.notes.end());
     if (!calibrated(answer)) {
         notes.push_back(fmt::format(
-            "{} is not calibrated for all of this{}: TPOT and TTFT are the sequential times of the kernels, each at "
-            "its own "
-            "bound from the datasheet; no real system is that fast",
+            "no calibration of {} covers all of this{}: TPOT and TTFT are sequential times, each kernel at its own "
+            "datasheet bound; no real system is that fast",
             answer.slice.machine.name,
             answer.decode.why_not_expected.empty() ? "" : fmt::format(" ({})", answer.decode.why_not_expected)));
     }
     if (answer.decode.system.collectives.textbook && !answer.decode.analysis.total.work.messages.empty()) {
-        notes.emplace_back(
-            "--textbook: collectives as approximated by hand, so lower and upper are estimates, not bounds");
+        notes.emplace_back("--textbook: collectives are approximated, so lower and upper are estimates, not bounds");
     }
     if (answer.plan.pipeline > 1) {
         notes.push_back(
-            fmt::format("each of {} groups of sequences is in another stage: a step of {} of them goes through all "
-                        "stages one after another",
+            fmt::format("each of {} groups of sequences is in another stage: an iteration of {} sequences goes through "
+                        "all stages one after another",
                         answer.plan.pipeline, sequences_at_once(answer.plan, answer.batch)));
     }
-    if (answer.plan_chosen) notes.emplace_back("no plan is named: this is the best of a few; --mesh names another");
+    if (answer.plan_chosen) notes.emplace_back("--mesh is not given: this is the best of a few plans");
     if (!answer.under_load) {
-        notes.emplace_back(
-            "TTFT is that of one prompt with the slice to itself; requests that wait for others are "
-            "not modelled");
+        notes.emplace_back("TTFT is that of one prompt with the slice to itself, without queueing");
     }
     for (const Prediction* pass : {&answer.prefill, &answer.decode}) {
         for (const std::string& note : pass->analysis.total.pricing.notes) {

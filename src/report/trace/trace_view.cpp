@@ -75,14 +75,14 @@ std::vector<std::string> remarks(const ProfileComparison& view) {
     std::vector<std::string> all;
     const double lower = lower_total(view);
     if (lower > 0) {
-        all.push_back(fmt::format("at its roofs all of it would take {}, {} % of the time that it took",
+        all.push_back(fmt::format("at its roofs everything would take {}, {} % of the measured time",
                                   to_text(Seconds{lower}), percent_text(lower / measured_total(view))));
     }
     if (view.kernels.size() > most_lines) {
         double rest = 0;
         for (std::size_t i = most_lines; i < view.kernels.size(); ++i) rest += view.kernels[i].measured_s;
-        all.push_back(fmt::format("{} more kernels took {} together: --csv has them", view.kernels.size() - most_lines,
-                                  to_text(Seconds{rest})));
+        all.push_back(fmt::format("{} more kernels took {} together (all of them with --csv)",
+                                  view.kernels.size() - most_lines, to_text(Seconds{rest})));
     }
     std::vector<std::string> faster;
     for (const TracedKernel& kernel : view.kernels) {

@@ -42,17 +42,17 @@ std::string step_derivation(const StepTimes& times) {
     if (!times.expected || !times.parts) return "";
     const StepParts& parts = *times.parts;
     const StepModel& step_model = times.step_model;
-    std::string text = "What is expected of a step\n";
+    std::string text = "Expected time of a step\n";
     const auto say = [&](const std::string& sentence) { text += "  " + wrapped(sentence, 2, 6, page_width) + "\n"; };
     constexpr double tera = 1e12;
     const double slow = kernel_slowdown(step_model, parts);
     const std::vector<std::string> device{
         part(slow * step_model.compute, parts.kernels_s, "kernels by themselves"),
-        part(slow * step_model.narrow, parts.narrow_s, "kernels that multiply in fewer than 16 bits"),
+        part(slow * step_model.narrow, parts.narrow_s, "kernels that multiply in less than 16 bits"),
         part(slow * step_model.promoted, parts.promoted_s,
              "such kernels, with sums in f32 outside of the matrix units"),
-        part(1, parts.exchanged_s, "collectives that are waited for"),
-        part(1 / step_model.wires, parts.exchanged_wire_s, "those that were not measured")};
+        part(1, parts.exchanged_s, "exposed collectives"),
+        part(1 / step_model.wires, parts.exchanged_wire_s, "those without measurements")};
     say(fmt::format("the device: {} = {}", sum_of(device), to_text(Seconds{device_seconds(step_model, parts)})));
     if (parts.flops_per_joule > 0) {
         say(fmt::format(
@@ -66,13 +66,13 @@ std::string step_derivation(const StepTimes& times) {
     const double share = outlasts ? 1 : exposed_share(step_model, parts);
     const std::vector<std::string> exposed{
         part(share, parts.hideable_s, "collectives beside kernels"),
-        part(share / step_model.wires, parts.hideable_wire_s, "those of them that were not measured")};
+        part(share / step_model.wires, parts.hideable_wire_s, "those without measurements")};
     std::string hidden = sum_of(exposed);
     if (outlasts)
         hidden += fmt::format(" - {} of device and host, which they outlast",
                               to_text(Seconds{beside - exposed_seconds(step_model, parts)}));
     if (!hidden.empty()) {
-        say(fmt::format("what does not hide: {} = {}", hidden, to_text(Seconds{exposed_seconds(step_model, parts)})));
+        say(fmt::format("exposed: {} = {}", hidden, to_text(Seconds{exposed_seconds(step_model, parts)})));
     }
     say(
         fmt::format("together {}, and never below the lower bound; factors fitted to {} published runs of {} "
@@ -95,7 +95,7 @@ std::string error_text(const StepTimes& times) {
     if (error > of.error + shown)
         text += fmt::format(", {} % off, with kernels on machines or at sizes that were not measured",
                             percent_text(of.error));
-    if (*times.expected > times.upper) text += "; longer than without overlap, which is at published rates";
+    if (*times.expected > times.upper) text += "; longer than no overlap, which is at published rates";
     return text;
 }
 

@@ -115,7 +115,7 @@ private:
                              least < seconds ? fmt::format("   {} of it in lower", to_text(Seconds{least})) : ""));
         }
         if (times.bubble > 0) {
-            figure("step.bubble", fmt::format("of the step {} idles, waiting for other stages, if nothing overlaps",
+            figure("step.bubble", fmt::format("of the step {} is idle, waiting for other stages, without any overlap",
                                               answer_.step->stage));
         }
         figure("step.lower_s", "if everything overlaps");
@@ -124,7 +124,7 @@ private:
         figure("step.expected_s", times.expected ? error_text(times)
                                   : why.empty()  ? fmt::format("no calibration for {}", answer_.slice.machine.name)
                                                  : why);
-        figure("step.upper_s", "nothing runs beside anything else, at published rates");
+        figure("step.upper_s", "without any overlap, at published rates");
         out_ += "\n";
     }
 
@@ -152,7 +152,7 @@ private:
                             : answer_.step && answer_.step->times.expected ? "by the expected step"
                                                                            : "by the lower bound of the step";
         if (!answer_.mfu || !answer_.tokens_per_s) {
-            figure("mfu", "the plan does not fit: no utilisation, days or dollars");
+            figure("mfu", "the plan does not fit, so there is no utilisation, duration or cost");
             return;
         }
         figure("mfu", fmt::format("{}: {} per token, {} per chip", basis, to_text(Flops{demand.flops_per_token}),

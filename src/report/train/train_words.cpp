@@ -55,12 +55,11 @@ std::string spoken(const StepCollective& each) {
 }
 
 std::string network_limit(const TrainStep& step, const Resource& bound, double math_share) {
-    std::string text = fmt::format(
-        "{}-bound: communication outlasts everything else, and the matrix units are busy {} % of the step "
-        "at most",
-        bound.label, percent_text(math_share));
+    std::string text =
+        fmt::format("{}-bound: communication takes longest, and the matrix units are busy for at most {} % of the step",
+                    bound.label, percent_text(math_share));
     const std::vector<StepCollective> collectives = step_collectives(step);
-    if (!collectives.empty()) text += fmt::format("; the most of it is {}", spoken(collectives.front()));
+    if (!collectives.empty()) text += fmt::format("; mostly {}", spoken(collectives.front()));
     return text + ".";
 }
 
@@ -72,15 +71,13 @@ std::string binding_limit(const TrainAnswer& answer) {
     const Analysis& total = step.analysis.total;
     const Resource* bound = total.bound_resource();
     if (bound == nullptr) return "";
-    if (bound->id == "math") return "Compute-bound: what the matrix units compute outlasts memory and network.";
-    if (bound->id == "vector") return "Bound by the vector units: elementwise work outlasts the matmuls.";
+    if (bound->id == "math") return "Compute-bound: the matrix units take longer than memory and network.";
+    if (bound->id == "vector") return "Bound by the vector units: elementwise work takes longer than the matmuls.";
     const double share = total.peak_fraction.value_or(0);
     if (step.machine.level(bound->id) == nullptr && bound->id != "pcie")
         return network_limit(*answer.step, *bound, share);
-    return fmt::format(
-        "{}-bound: reading and writing takes longer than computing, and the matrix units are busy {} % of "
-        "the step at most.",
-        bound->label, percent_text(share));
+    return fmt::format("{}-bound: memory takes longest, and the matrix units are busy for at most {} % of the step.",
+                       bound->label, percent_text(share));
 }
 
 }  // namespace roofline::core
