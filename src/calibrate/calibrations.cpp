@@ -106,14 +106,14 @@ const Calibration* Calibrations::find(std::string_view machine, const ModelGroup
     return &*part.read;
 }
 
-bool Calibrations::mentions(std::string_view machine, const ModelGroup& group, std::string_view tiers) {
+bool Calibrations::may_have_fabric(std::string_view machine, const ModelGroup& group, std::string_view tiers) {
     const auto found = by_machine_.find(machine);
     if (found == by_machine_.end() || found->second.whole) return true;
     const Part& part = Calibrations::part(found->second, machine, group);
     return std::find(part.fabrics.begin(), part.fabrics.end(), innermost(tiers)) != part.fabrics.end();
 }
 
-bool Calibrations::switched(std::string_view machine, const ModelGroup& group) {
+bool Calibrations::may_have_switch_models(std::string_view machine, const ModelGroup& group) {
     const auto found = by_machine_.find(machine);
     if (found == by_machine_.end() || found->second.whole) return true;
     const Part& part = Calibrations::part(found->second, machine, group);

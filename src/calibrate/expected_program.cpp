@@ -164,7 +164,7 @@ CompiledKernel::CompiledKernel(const ProgramAnalysis& analysis, std::size_t inde
     sums[runs_of] = {{kernel.count, 1.0}};
     if (memory_rate_ > 0 && traffic != kernel.work.memory.end())
         sums[write_s] = {{traffic->second.write, 1 / memory_rate_}};
-    add_products(kernel, sums);
+    add_matmuls(kernel, sums);
     counts_ = CompiledSums(sums, swept, fixed);
     for (const Resource& resource : pricing.resources) parts_.push_back(part_of(resource, kernel));
 }
@@ -182,7 +182,7 @@ std::vector<std::string> keys_of(const KernelWork& kernel, const MatmulShape& sc
 
 }  // namespace
 
-void CompiledKernel::add_products(const KernelWork& kernel, std::vector<WeightedSum>& sums) {
+void CompiledKernel::add_matmuls(const KernelWork& kernel, std::vector<WeightedSum>& sums) {
     // A forward pass has matmuls for scores, possibly in two parts, and values; a backward pass has more.
     constexpr std::size_t max_forward_matmuls = 3;
     const bool attention = info(kernel_kind(kernel)).family == KernelFamily::attention;
@@ -356,7 +356,7 @@ CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis
         if (!models.messages[i]->exchange) continue;
         const ExpertRows& routed = models.messages[i]->exchange->rows;
         MessageModel& model = message_models_.back();
-        model.wires = exchange_wires(*load, axes_of(each.message, wires), wires.slice);
+        model.wires = exchange_links(*load, axes_of(each.message, wires), wires.slice);
         model.choices = routed.choices;
         sums[first + row_bytes_place] = {{routed.row_bytes, 1.0}};
         sums[first + experts_place] = {{routed.experts, 1.0}};

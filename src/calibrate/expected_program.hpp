@@ -64,7 +64,7 @@ public:
 private:
     [[nodiscard]] static double KernelPoint::* part_of(const Resource& resource, const KernelWork& kernel);
     /// Adds the counts of the matmul that is tiled, and the depths of all matmuls with and without heads.
-    void add_products(const KernelWork& kernel, std::vector<WeightedSum>& sums);
+    void add_matmuls(const KernelWork& kernel, std::vector<WeightedSum>& sums);
 
     CompiledTimes times_;
     CompiledSums counts_;  ///< the values that Count names, followed by the depths of all matmuls
@@ -134,7 +134,7 @@ private:
         CollectivePoint point_per_byte;
         double lower_s_per_byte = 0;
         double latency_s = 0;                  ///< lower bound for zero bytes
-        std::optional<ExchangeWires> wires{};  ///< of an expert dispatch or combine
+        std::optional<ExchangeLinks> wires{};  ///< of an expert dispatch or combine
         double choices = 1;                    ///< number of experts per token
     };
     /// Offsets into `messages_`: four values per message.

@@ -145,12 +145,12 @@ TEST_CASE("of attention it is known how many heads read the same keys, of other 
         " O : bf16[K, T, S] = softmax[S](causal[T, S](A *_H V))\n}");
     CHECK(kernel_runs(other.program, other.analysis, {}).front().point.heads == 1);
     // without a mask, rows may be heads or tokens
-    const AnalysedProgram unsaid = analysed(
+    const AnalysedProgram no_mask = analysed(
         "Q: bf16[K=3, G=4, H=8]\nA: bf16[K, S=16, H]\nV: bf16[K, S, H]\nfuse {\n"
         " P : bf16[K, G, S] = softmax[S](Q * A)\n O : bf16[K, G, H] = P * V\n}");
-    CHECK(kernel_runs(unsaid.program, unsaid.analysis, {}).front().point.heads == 0);
+    CHECK(kernel_runs(no_mask.program, no_mask.analysis, {}).front().point.heads == 0);
     const AnalysedProgram norm = analysed("softmax[D](bf16[B=6, C=7, D=8]) -> bf16[B, C, D]");
-    CHECK(kernel_runs(unsaid.program, unsaid.analysis, {}).front().point.whole_rows);
+    CHECK(kernel_runs(no_mask.program, no_mask.analysis, {}).front().point.whole_rows);
     // a backward pass also computes gradients of keys and values, which have different rows
     const AnalysedProgram backward = analysed(
         "Q: bf16[T=8, H=8]\nA: bf16[S=16, H]\nV: bf16[S, H]\ndO: bf16[T, H]\nfuse {\n"

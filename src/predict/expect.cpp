@@ -7,7 +7,7 @@
 
 #include "base/ascii.hpp"
 #include "calibrate/kernel/extrapolation.hpp"
-#include "calibrate/kernel/kernel_relatives.hpp"
+#include "calibrate/kernel/kernel_transfer.hpp"
 #include "predict/expected_basis.hpp"
 #include "units/text.hpp"
 
@@ -35,7 +35,7 @@ std::optional<ExpectedTime> expected_exchange(const Prediction& answer, const Sy
     const auto experts = rows->experts.evaluate(answer.program.sizes);
     const auto row_bytes = rows->row_bytes.evaluate(answer.program.sizes);
     if (!load || !experts || !row_bytes) return {};
-    const auto wires = exchange_wires(*load, axes_of(message, system), system.slice);
+    const auto wires = exchange_links(*load, axes_of(message, system), system.slice);
     if (!wires) return {};
     ExchangeRequest request;
     request.key.step = rows->back ? ExchangeStep::combine : ExchangeStep::dispatch;
@@ -248,8 +248,8 @@ namespace {
 
 /// Returns the model of the quantization that is included in a matmul's measurements. The two belong together if the
 /// library has no other measurements of either.
-const CalibratedKernel* quantised_with(Calibrations& calibrations, const std::string& machine,
-                                       const CalibratedKernel* fitted, const KernelKey& asked) {
+const CalibratedKernel* included_quantisation(Calibrations& calibrations, const std::string& machine,
+                                              const CalibratedKernel* fitted, const KernelKey& asked) {
     if (fitted == nullptr || fitted->key.kind != KernelKind::contraction || fitted->key.dtype != asked.dtype)
         return nullptr;
     const Calibration* all = calibrations.find(machine, models_of_kernels(KernelKind::quantisation));
@@ -289,7 +289,7 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
         const CalibratedKernel* const fitted = fitted_models.kernels.back();
         const std::string& measured_on =
             fitted_models.carried.back().empty() ? machine.id : fitted_models.carried.back();
-        fitted_models.quantised.push_back(quantised_with(calibrations, measured_on, fitted, key));
+        fitted_models.quantised.push_back(included_quantisation(calibrations, measured_on, fitted, key));
         if (fitted != nullptr && fitted->key.kind != key.kind) fitted_models.instead.back() = key.kind;
         if (fitted == nullptr && fitted_models.missing.empty()) fitted_models.missing = spoken(key);
     }

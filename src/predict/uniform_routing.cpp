@@ -19,10 +19,10 @@ std::optional<double> share_sent(const Program& local, const Message& message, c
     const auto load = load_of(message, system);
     if (!rows || !(rows->choices > 1) || !load) return std::nullopt;
     const auto experts = rows->experts.evaluate(sizes);
-    const auto wires = exchange_wires(*load, axes_of(message, system), system.slice);
+    const auto wires = exchange_links(*load, axes_of(message, system), system.slice);
     if (!experts || !wires) return std::nullopt;
     double inside = 1;
-    for (const ExchangeWires::Tier& tier : wires->tiers) inside = std::max(inside, tier.inside);
+    for (const ExchangeLinks::Tier& tier : wires->tiers) inside = std::max(inside, tier.inside);
     const double parts = wires->members / inside;
     return parts_reached(experts->to_double(), rows->choices, parts, local.expert_groups) / rows->choices;
 }

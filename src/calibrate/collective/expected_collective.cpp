@@ -370,7 +370,7 @@ double Calibrations::stand_in_error(CollectiveKind asked, CollectiveKind instead
     if (known != stand_in_errors_.end()) return known->second;
     Deviation deviation;
     for (const std::string& machine : machines()) {
-        if (!switched(machine, models_of(asked))) continue;
+        if (!may_have_switch_models(machine, models_of(asked))) continue;
         const Calibration& with_asked = *find(machine, models_of(asked));
         const Calibration& with_instead = *find(machine, models_of(instead));
         deviation.add(stand_in_deviation(with_asked, with_instead, asked, instead, part));
@@ -384,7 +384,7 @@ std::vector<TransferCandidate> Calibrations::transfer_candidates(const Collectiv
     std::vector<TransferCandidate> found;
     const ModelGroup group = models_of(request.kind);
     for (const std::string& machine : machines()) {
-        if (machine == request.machine || !mentions(machine, group, request.tiers)) continue;
+        if (machine == request.machine || !may_have_fabric(machine, group, request.tiers)) continue;
         const CalibratedCollective* model =
             choose(*find(machine, group), request, [&](const CalibratedCollective& each) {
                 const int distance = distance_to(each, request);

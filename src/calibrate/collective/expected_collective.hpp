@@ -211,14 +211,14 @@ private:
     [[nodiscard]] static Part& part(File& file, std::string_view machine, const ModelGroup& group);
     /// Returns whether a machine can have models of the group for the innermost of these tiers. Otherwise it need not
     /// be read.
-    [[nodiscard]] bool mentions(std::string_view machine, const ModelGroup& group, std::string_view tiers);
+    [[nodiscard]] bool may_have_fabric(std::string_view machine, const ModelGroup& group, std::string_view tiers);
 
     /// Returns the keys of a machine's kernel models of a kind, and possibly others. Built-in files need not be parsed
     /// for this.
     [[nodiscard]] std::vector<KernelKey> kernel_keys(std::string_view machine, KernelKind kind);
 
     /// Returns whether the machine can have models of the group that stand_in_deviation() compares.
-    [[nodiscard]] bool switched(std::string_view machine, const ModelGroup& group);
+    [[nodiscard]] bool may_have_switch_models(std::string_view machine, const ModelGroup& group);
 
     std::map<std::string, File, std::less<>> by_machine_;
     std::map<std::string, std::vector<std::string>, std::less<>> most_similar_machines_;

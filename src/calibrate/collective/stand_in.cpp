@@ -13,7 +13,8 @@ bool comparable(const CalibratedCollective& a, const CalibratedCollective& b) {
 }
 
 /// Returns the point of a collective among chips that one switch connects.
-CollectivePoint switched(CollectiveKind kind, const CalibratedCollective& model, std::int64_t members, double bytes) {
+CollectivePoint point_on_switch(CollectiveKind kind, const CalibratedCollective& model, std::int64_t members,
+                                double bytes) {
     const auto n = static_cast<double>(members);
     CollectivePoint point;
     point.members = members;
@@ -32,8 +33,9 @@ Deviation deviation_of(const CalibratedCollective& asked, const CalibratedCollec
     for (const std::int64_t members : asked.members) {
         if (!std::binary_search(other.members.begin(), other.members.end(), members)) continue;
         for (double bytes = least; bytes <= most; bytes *= step) {
-            const double fitted = seconds_of(asked.model, switched(asked.key.kind, asked, members, bytes));
-            const double predicted = part * seconds_of(other.model, switched(other.key.kind, other, members, bytes));
+            const double fitted = seconds_of(asked.model, point_on_switch(asked.key.kind, asked, members, bytes));
+            const double predicted =
+                part * seconds_of(other.model, point_on_switch(other.key.kind, other, members, bytes));
             if (!(fitted > 0)) continue;
             deviation.add({std::abs(predicted - fitted) / fitted, 1});
         }

@@ -13,7 +13,7 @@ double inverse(double value) { return value > 0 ? 1 / value : 0; }
 
 std::string_view exchange_name(ExchangeStep step) { return step == ExchangeStep::dispatch ? "dispatch" : "combine"; }
 
-ExchangePoint exchange_point(const RoutedTokens& tokens, const ExchangeWires& wires) {
+ExchangePoint exchange_point(const RoutedTokens& tokens, const ExchangeLinks& wires) {
     ExchangePoint point;
     point.members = wires.members;
     point.experts = tokens.experts;

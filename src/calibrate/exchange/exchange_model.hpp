@@ -31,7 +31,7 @@ struct ExchangePoint {
 };
 
 /// Returns the input of the model for tokens that are exchanged over these links.
-[[nodiscard]] ExchangePoint exchange_point(const RoutedTokens& tokens, const ExchangeWires& wires);
+[[nodiscard]] ExchangePoint exchange_point(const RoutedTokens& tokens, const ExchangeLinks& wires);
 
 /// The parameters of an exchange of E experts. The time in seconds is base + expert * E + row_s / row + wire_s / link +
 /// (wire_s / core + copies * copy + tokens * row_s / read) / cores. `row`, `link`, `core` and `read` are fractions of

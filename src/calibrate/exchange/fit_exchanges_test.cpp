@@ -12,8 +12,8 @@ using namespace roofline::core;
 
 namespace {
 
-ExchangeWires node_of_eight() {
-    ExchangeWires wires;
+ExchangeLinks node_of_eight() {
+    ExchangeLinks wires;
     wires.members = 8;
     wires.link_rate = 450e9;
     wires.chip_cores = 132;

@@ -131,10 +131,10 @@ double parts_reached(double experts, double choices, double parts, ExpertGroups 
     return reached * parts / counted;
 }
 
-std::optional<ExchangeWires> exchange_wires(const CollectiveLoad& load, const std::vector<const PlacedAxis*>& axes,
+std::optional<ExchangeLinks> exchange_links(const CollectiveLoad& load, const std::vector<const PlacedAxis*>& axes,
                                             const Slice& slice) {
     if (load.members < 2 || load.tiers.empty()) return std::nullopt;
-    ExchangeWires wires;
+    ExchangeLinks wires;
     wires.members = static_cast<double>(load.members);
     wires.chip_cores = static_cast<double>(slice.machine.cores);
     double inside = 1;
@@ -157,21 +157,21 @@ std::vector<const PlacedAxis*> axes_of(const Message& message, const System& sys
     return axes;
 }
 
-RoutedTokens routed_tokens(double bytes, double choices, double experts, double row_bytes, const ExchangeWires& wires) {
+RoutedTokens routed_tokens(double bytes, double choices, double experts, double row_bytes, const ExchangeLinks& wires) {
     const double rows = row_bytes > 0 ? bytes / row_bytes : 0;
     return {rows / (choices * wires.members), choices, experts, row_bytes};
 }
 
-RoutedRows routed_rows(const RoutedTokens& tokens, const ExchangeWires& wires, bool once) {
+RoutedRows routed_rows(const RoutedTokens& tokens, const ExchangeLinks& wires, bool once) {
     const double n = wires.members;
     const auto reached = [&](double parts) { return parts_reached(tokens.experts, tokens.choices, parts); };
     RoutedRows routed;
     routed.rows = tokens.tokens * (once ? reached(n) : tokens.choices) * (n - 1) / n;
     const double bytes = tokens.tokens * tokens.choices * tokens.row_bytes * n;
-    for (const ExchangeWires::Tier& tier : wires.tiers) {
+    for (const ExchangeLinks::Tier& tier : wires.tiers) {
         // an inner tier also forwards what arrives at the node for its other chips
         const double share = once ? reached(n / tier.inside) / tokens.choices * (n / tier.through) : 1;
-        routed.wire_s = std::max(routed.wire_s, bytes * tier.byte_s * share);
+        routed.wire_s = std::max(routed.wire_s, bytes * tier.s_per_byte * share);
     }
     return routed;
 }

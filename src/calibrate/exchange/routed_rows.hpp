@@ -36,11 +36,11 @@ struct RoutedTokens {
 };
 
 /// The links between the members of such a group.
-struct ExchangeWires {
+struct ExchangeLinks {
     struct Tier {
-        double byte_s = 0;   ///< time of its busiest link per byte of all members together
-        double inside = 1;   ///< members behind one member of the tier
-        double through = 1;  ///< members behind all members of the tier
+        double s_per_byte = 0;  ///< time of its busiest link per byte of all members together
+        double inside = 1;      ///< members behind one member of the tier
+        double through = 1;     ///< members behind all members of the tier
     };
     double members = 1;
     double link_rate = 0;   ///< rate of the innermost tier in bytes/s
@@ -50,7 +50,7 @@ struct ExchangeWires {
 
 /// Returns the links of a group. `load` is that of an all-to-all over the axes. Empty for one member, and if a tier has
 /// no published rate.
-[[nodiscard]] std::optional<ExchangeWires> exchange_wires(const CollectiveLoad& load,
+[[nodiscard]] std::optional<ExchangeLinks> exchange_links(const CollectiveLoad& load,
                                                           const std::vector<const PlacedAxis*>& axes,
                                                           const Slice& slice);
 
@@ -59,7 +59,7 @@ struct ExchangeWires {
 
 /// Returns the tokens of an exchange in which the rows for all choices of all members' tokens have `bytes` bytes.
 [[nodiscard]] RoutedTokens routed_tokens(double bytes, double choices, double experts, double row_bytes,
-                                         const ExchangeWires& wires);
+                                         const ExchangeLinks& wires);
 
 /// The traffic of an exchange.
 struct RoutedRows {
@@ -69,6 +69,6 @@ struct RoutedRows {
 
 /// Returns the traffic if every choice is sent separately, or, if `once`, a token is sent once to each chip that has
 /// one of its experts, and between two nodes once for all chips there, which forward it inside the node.
-[[nodiscard]] RoutedRows routed_rows(const RoutedTokens& tokens, const ExchangeWires& wires, bool once);
+[[nodiscard]] RoutedRows routed_rows(const RoutedTokens& tokens, const ExchangeLinks& wires, bool once);
 
 }  // namespace roofline::core

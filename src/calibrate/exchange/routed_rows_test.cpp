@@ -65,7 +65,7 @@ namespace {
 
 struct Wired {
     System system;
-    ExchangeWires wires;
+    ExchangeLinks wires;
 };
 
 Wired wired(const char* shape) {
@@ -73,7 +73,7 @@ Wired wired(const char* shape) {
     wired.system.slice = *make_slice(*find_machine("h100-sxm5"), shape);
     wired.system.mesh = *place_mesh(wired.system.slice, {{"all", wired.system.slice.chips()}});
     const auto load = collective_load(wired.system.slice, CollectiveKind::all_to_all, {&wired.system.mesh.front()});
-    wired.wires = *exchange_wires(*load, {&wired.system.mesh.front()}, wired.system.slice);
+    wired.wires = *exchange_links(*load, {&wired.system.mesh.front()}, wired.system.slice);
     return wired;
 }
 

@@ -10,7 +10,7 @@
 #include "calibrate/expected_program.hpp"
 #include "calibrate/kernel/fit_kernels.hpp"
 #include "calibrate/kernel/kernel_kind.hpp"
-#include "calibrate/kernel/kernel_relatives.hpp"
+#include "calibrate/kernel/kernel_transfer.hpp"
 #include "machine/catalogue.hpp"
 
 namespace roofline::core {
@@ -107,7 +107,7 @@ void fit_turn(const Samples& samples, FitTurn turn, KernelModelsFit& all, Folded
             const KernelSample& sample = samples[begin];
             if (turn_of(sample) != turn) continue;
             kernels.push_back(sample.timed);
-            kernels.back().known_s = seconds_before(sample, models);
+            kernels.back().known_s = seconds_of_others(sample, models);
             if (turn == FitTurn::quantised && !has_model_of_first(sample, models)) {
                 behind = &sample;
                 firsts.push_back({sample.timed});
@@ -150,7 +150,7 @@ std::vector<TimedKernel> kernels_of(std::span<const KernelSample> samples, const
     for (const KernelSample& sample : samples) {
         if (turn_of(sample) != first) continue;
         kernels.push_back(sample.timed);
-        kernels.back().known_s = seconds_before(sample, &models);
+        kernels.back().known_s = seconds_of_others(sample, &models);
     }
     return kernels;
 }
@@ -214,7 +214,7 @@ void fit_like_similar(const Samples& samples, const Folded& folded, KernelModels
             const auto with_folds = folded.find(relative);
             if (with_folds == folded.end()) continue;  // a model of kernels that precede others
             const auto fit = fit_like(with_folds->second, kernels_of(rows, *own));
-            if (!fit || !(fit->error_held_out < worth * kernel->fit.error_held_out)) continue;
+            if (!fit || !(fit->error_held_out < max_error_ratio * kernel->fit.error_held_out)) continue;
             if (const auto before = quantisation_of(rows, *kernel, kernels); before != kernels.end()) {
                 before->fit.error_fitted = fit->error_fitted;
                 before->fit.error_held_out = fit->error_held_out;
@@ -265,7 +265,7 @@ void add_merged(const MergedKinds& joined, std::vector<Calibration>& calibration
 
 }  // namespace
 
-double seconds_before(const KernelSample& sample, const Calibration* known) {
+double seconds_of_others(const KernelSample& sample, const Calibration* known) {
     double seconds = 0;
     for (const OtherKernel& other : sample.others) {
         const CalibratedKernel* model =

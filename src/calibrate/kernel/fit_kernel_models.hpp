@@ -38,7 +38,7 @@ struct KernelModelsFit {
 
 /// Returns the time of the other kernels in a sample by the models of a machine, or by their lower bounds if it has
 /// none.
-[[nodiscard]] double seconds_before(const KernelSample& sample, const Calibration* known);
+[[nodiscard]] double seconds_of_others(const KernelSample& sample, const Calibration* known);
 
 /// Fits a model per machine and key with fit_kernels(). The other kernels in a measured time take the time of the
 /// models of kernels that were timed alone, or else their lower bound. If a single quantization precedes a matmul and

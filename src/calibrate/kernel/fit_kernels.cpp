@@ -13,8 +13,8 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::size_t plenty = 2'000;  // more measurements do not change the parameters
-constexpr std::size_t enough = 500;    // to determine the terms of a model
+constexpr std::size_t max_parameter_rows = 2'000;  // more measurements do not change the parameters
+constexpr std::size_t max_term_rows = 500;         // to determine the terms of a model
 
 using Kernels = TimedKernels;
 
@@ -46,7 +46,7 @@ bool in_range(const TimedKernel& kernel) {
 
 /// Returns whether a prediction is off by more than a factor of 30, so that the measurement must have a wrong unit or a
 /// misplaced decimal point.
-bool far_off(double seconds, const TimedKernel& kernel) {
+bool is_far_off(double seconds, const TimedKernel& kernel) {
     return std::abs(std::log(seconds / kernel.time_s)) > std::log(30.0);
 }
 
@@ -83,7 +83,7 @@ Grains hold_out(const KernelModels& fitted, const Kernels& kernels, const FoldsO
     const auto folds = in_folds(kernels, shapes);
     for (std::size_t held = 0; held < kernel_folds; ++held) {
         const Kernels kept = without_fold(folds, held);
-        const KernelFit plain = fit_of(search_near(fitted, thinned(kept, plenty)), kept);
+        const KernelFit plain = fit_of(search_near(fitted, thinned(kept, max_parameter_rows)), kept);
         const std::vector<SizedDeviation> deviations = deviations_from(plain, kept);
         for (std::size_t grain = 0; grain < all.size(); ++grain) {
             KernelFit& fit = all[grain].without[held] = plain;
@@ -100,7 +100,7 @@ template <class HeldOuts>
 std::size_t worth_having(const HeldOuts& held_out) {
     std::size_t best = 0;
     for (std::size_t i = 1; i < held_out.size(); ++i) {
-        if (held_out[i].error < worth * held_out[best].error) best = i;
+        if (held_out[i].error < max_error_ratio * held_out[best].error) best = i;
     }
     return best;
 }
@@ -126,14 +126,14 @@ struct SingleFit {
 std::optional<SingleFit> fit_single(std::vector<TimedKernel> kernels, const FoldsOfShapes& folds = {}) {
     std::size_t left_out = leave_out(kernels);
     if (kernels.size() < min_kernels) return std::nullopt;
-    const KernelModels terms = search_models(thinned(all_of(kernels), enough));
+    const KernelModels terms = search_models(thinned(all_of(kernels), max_term_rows));
     const std::size_t far =
-        std::erase_if(kernels, [&](const auto& each) { return far_off(seconds_of(terms, each), each); });
+        std::erase_if(kernels, [&](const auto& each) { return is_far_off(seconds_of(terms, each), each); });
     left_out += far;
     if (kernels.size() < min_kernels) return std::nullopt;
     const Kernels taken = all_of(kernels);
-    const bool done = far == 0 && taken.size() <= enough;
-    const KernelModels models = rounded(done ? terms : search_near(terms, thinned(taken, plenty)));
+    const bool done = far == 0 && taken.size() <= max_term_rows;
+    const KernelModels models = rounded(done ? terms : search_near(terms, thinned(taken, max_parameter_rows)));
     FoldedFit all{fit_of(models, taken), folds_of(taken, folds), {}};
     Grains held_out = hold_out(models, taken, all.folds);
     const std::size_t grain = worth_having(held_out);
@@ -265,16 +265,16 @@ std::optional<FoldedFit> fit_separately(std::vector<TimedKernel> kernels, BandsB
         kernel.known_s += seconds_of(*alike->folded.fit.first, *kernel.first);
         kernel.first.reset();
     }
-    auto apart = fit_bands(kernels, by);
-    if (!apart || !alike) return apart;
-    apart->fit.first = alike->folded.fit.first;
-    for (std::size_t i = 0; i < kernel_folds; ++i) apart->without[i].first = alike->folded.without[i].first;
-    return apart;
+    auto by_band = fit_bands(kernels, by);
+    if (!by_band || !alike) return by_band;
+    by_band->fit.first = alike->folded.fit.first;
+    for (std::size_t i = 0; i < kernel_folds; ++i) by_band->without[i].first = alike->folded.without[i].first;
+    return by_band;
 }
 
 /// Sets the depth of windowed attention to the length of the KV cache if all measurements have one; returns whether it
 /// did.
-bool takes_whole_cache(std::vector<TimedKernel>& kernels) {
+bool set_depth_to_cache(std::vector<TimedKernel>& kernels) {
     const bool whole = !kernels.empty() && std::all_of(kernels.begin(), kernels.end(), [](const TimedKernel& each) {
         return each.point.cache > 0 && each.more.empty() && !each.first;
     });
@@ -307,18 +307,19 @@ KernelFit corrected(const KernelFit& relative, const std::vector<SizedDeviation>
 }  // namespace
 
 std::optional<FoldedFit> fit_kernels_in_folds(std::vector<TimedKernel> kernels) {
-    const bool whole = takes_whole_cache(kernels);
+    const bool whole = set_depth_to_cache(kernels);
     const std::optional<SingleFit> alike = fit_single(kernels);
     std::optional<FoldedFit> best;
     if (alike) best = alike->folded;
     for (const BandsBy by : bands_by(kernels)) {
-        std::optional<FoldedFit> apart = fit_separately(kernels, by, alike);
-        if (!apart) continue;
+        std::optional<FoldedFit> by_band = fit_separately(kernels, by, alike);
+        if (!by_band) continue;
         // repeated measurements of published kernels deviate from their median by 4 to 6 %; the mean over the rows is
         // more accurate by the square root of their number
-        const double noise = 0.05 / std::sqrt(static_cast<double>(apart->fit.rows));
-        const bool nearer = !alike || apart->fit.error_held_out < worth * alike->folded.fit.error_held_out - noise;
-        if (nearer && (!best || apart->fit.error_held_out < best->fit.error_held_out)) best = std::move(apart);
+        const double noise = 0.05 / std::sqrt(static_cast<double>(by_band->fit.rows));
+        const bool nearer =
+            !alike || by_band->fit.error_held_out < max_error_ratio * alike->folded.fit.error_held_out - noise;
+        if (nearer && (!best || by_band->fit.error_held_out < best->fit.error_held_out)) best = std::move(by_band);
     }
     if (!best) return best;
     best->fit.whole = whole;
@@ -332,9 +333,10 @@ std::optional<KernelFit> fit_kernels(std::vector<TimedKernel> kernels) {
 }
 
 std::optional<KernelFit> fit_like(const FoldedFit& relative, std::vector<TimedKernel> kernels) {
-    if (takes_whole_cache(kernels) != relative.fit.whole) return std::nullopt;
+    if (set_depth_to_cache(kernels) != relative.fit.whole) return std::nullopt;
     std::size_t left_out = leave_out(kernels);
-    left_out += std::erase_if(kernels, [&](const auto& each) { return far_off(seconds_of(relative.fit, each), each); });
+    left_out +=
+        std::erase_if(kernels, [&](const auto& each) { return is_far_off(seconds_of(relative.fit, each), each); });
     const bool products =
         std::all_of(kernels.begin(), kernels.end(), [](const auto& each) { return each.point.n > 0; });
     if (kernels.size() < min_kernels || !products) return std::nullopt;

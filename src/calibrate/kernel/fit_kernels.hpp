@@ -14,7 +14,7 @@ namespace roofline::core {
 inline constexpr std::size_t min_kernels = 8;
 
 /// Factor by which additional parameters must reduce the held-out error to be accepted.
-inline constexpr double worth = 0.97;
+inline constexpr double max_error_ratio = 0.97;
 
 /// A fit, and the fits without the kernels of each fold.
 struct FoldedFit {

@@ -178,25 +178,25 @@ TEST_CASE("attention has models by heads where held out rows are nearer with the
         return fit_kernels(kernels);
     };
     CHECK(fit_to(of_many, {1, 2, 4, 8})->bands.empty());
-    const auto apart = fit_to(of_one, {1, 2, 4, 8});
-    REQUIRE(apart);
-    REQUIRE(apart->bands.size() == 1);
-    CHECK(apart->bands.front().most == 1);
-    CHECK(apart->bands.front().sized.model.memory == approx(0.4).epsilon(0.02));
-    CHECK(apart->bands.front().sized.model.fixed_s == approx(3e-6).epsilon(0.05));
-    CHECK(apart->model.memory == approx(0.75).epsilon(0.02));
-    CHECK(apart->error_held_out < 0.01);
-    CHECK(apart->rows == 200);
+    const auto by_band = fit_to(of_one, {1, 2, 4, 8});
+    REQUIRE(by_band);
+    REQUIRE(by_band->bands.size() == 1);
+    CHECK(by_band->bands.front().most == 1);
+    CHECK(by_band->bands.front().sized.model.memory == approx(0.4).epsilon(0.02));
+    CHECK(by_band->bands.front().sized.model.fixed_s == approx(3e-6).epsilon(0.05));
+    CHECK(by_band->model.memory == approx(0.75).epsilon(0.02));
+    CHECK(by_band->error_held_out < 0.01);
+    CHECK(by_band->rows == 200);
     const KernelPoint one = decode_point(8, 1024, 1);
-    CHECK(seconds_of(*apart, one) == approx(seconds_of(of_one, one)).epsilon(0.02));
-    CHECK(model_for(*apart, one).most == 1);
+    CHECK(seconds_of(*by_band, one) == approx(seconds_of(of_one, one)).epsilon(0.02));
+    CHECK(model_for(*by_band, one).most == 1);
     const KernelPoint more = decode_point(8, 1024, 16);
-    CHECK(seconds_of(*apart, more) == approx(seconds_of(of_many, more)).epsilon(0.02));
-    CHECK(model_for(*apart, more).least == 2);
+    CHECK(seconds_of(*by_band, more) == approx(seconds_of(of_many, more)).epsilon(0.02));
+    CHECK(model_for(*by_band, more).least == 2);
     // in a matmul without token dimension the rows are heads
-    KernelPoint unsaid = more;
-    unsaid.heads = 0;
-    CHECK(model_for(*apart, unsaid).least == 2);
+    KernelPoint unknown_heads = more;
+    unknown_heads.heads = 0;
+    CHECK(model_for(*by_band, unknown_heads).least == 2);
 }
 
 TEST_CASE("attention has models by the size of heads where held out rows are nearer with them") {
@@ -282,19 +282,19 @@ TEST_CASE("products have models by rows where held out rows are nearer with them
         return kernels;
     };
     CHECK(fit_kernels(timed(0, false))->bands.empty());
-    const auto apart = fit_kernels(timed(8, false));
-    REQUIRE(apart);
-    CHECK(apart->by == BandsBy::m);
-    REQUIRE(apart->bands.size() == 4);
-    CHECK(apart->bands[1].most == 8);
-    CHECK(apart->bands[1].sized.model.fixed_s == approx(3e-6).epsilon(0.02));
-    CHECK(apart->bands[1].sized.model.ramp_s < 0.05e-9);
-    CHECK(apart->bands[2].sized.model.fixed_s == approx(9e-6).epsilon(0.02));
-    CHECK(apart->model.math == approx(0.7).epsilon(0.02));
-    CHECK(apart->error_held_out < 0.01);
-    CHECK(apart->rows == 13 * 7 * 3);
+    const auto by_band = fit_kernels(timed(8, false));
+    REQUIRE(by_band);
+    CHECK(by_band->by == BandsBy::m);
+    REQUIRE(by_band->bands.size() == 4);
+    CHECK(by_band->bands[1].most == 8);
+    CHECK(by_band->bands[1].sized.model.fixed_s == approx(3e-6).epsilon(0.02));
+    CHECK(by_band->bands[1].sized.model.ramp_s < 0.05e-9);
+    CHECK(by_band->bands[2].sized.model.fixed_s == approx(9e-6).epsilon(0.02));
+    CHECK(by_band->model.math == approx(0.7).epsilon(0.02));
+    CHECK(by_band->error_held_out < 0.01);
+    CHECK(by_band->rows == 13 * 7 * 3);
     const auto rows_of_model = [&](double m) {
-        const AppliedModel used = model_for(*apart, product_point(m, 1024, 1024, 0));
+        const AppliedModel used = model_for(*by_band, product_point(m, 1024, 1024, 0));
         return std::pair(used.least, used.most);
     };
     CHECK(rows_of_model(1) == std::pair(1.0, 1.0));

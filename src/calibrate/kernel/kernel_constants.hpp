@@ -54,7 +54,7 @@ inline constexpr double fastest_cache = 16;
 
 /// Index of a parameter among those that least squares determine: first the times in seconds, then the slowdowns, which
 /// are reciprocals of rates.
-enum KernelSlope : std::size_t {
+enum LeastSquaresIndex : std::size_t {
     fixed_slope,
     ramp_slope,
     split_slope,
@@ -71,9 +71,9 @@ enum KernelSlope : std::size_t {
     kernel_constant_count,
 };
 /// The index from which on parameters are slowdowns.
-inline constexpr KernelSlope first_slowdown = math_slope;
+inline constexpr LeastSquaresIndex first_slowdown = math_slope;
 /// The index of parameters that least squares do not determine.
-inline constexpr KernelSlope no_slope = kernel_constant_count;
+inline constexpr LeastSquaresIndex not_in_least_squares = kernel_constant_count;
 
 /// The unit and the valid range of a parameter.
 enum class ConstantKind {
@@ -95,7 +95,7 @@ struct KernelConstant {
     ConstantKind kind;
     std::variant<double KernelModel::*, bool KernelModel::*> member;
     bool (*used)(const KernelModel&);  ///< whether a model with these terms has the parameter
-    KernelSlope slope = no_slope;
+    LeastSquaresIndex slope = not_in_least_squares;
     std::string_view name{};  ///< in the output of `roofline fit`; "": omitted
     double most = 64;         ///< upper limit of a multiple in least squares
 
@@ -135,7 +135,7 @@ inline constexpr auto kernel_constants = [] {
         {"waves_hidden", flag, &Parameters::hidden, tiled},
         {"partial", multiple, &Parameters::partial, tiled, partial_slope},
         {"core_GBps", GBps, &Parameters::core_Bps, tiled},
-        {"p", exponent, &Parameters::p, always, no_slope, "p"},
+        {"p", exponent, &Parameters::p, always, not_in_least_squares, "p"},
     });
 }();
 

@@ -163,7 +163,7 @@ double seconds_of(const KernelFit& fit, const KernelPoint& point) {
 
 double seconds_of(const KernelFit& fit, const TimedKernel& kernel) {
     const double first_s = kernel.first && fit.first ? seconds_of(*fit.first, *kernel.first) : 0;
-    return seconds_behind(fit, kernel) + first_s;
+    return seconds_without_first(fit, kernel) + first_s;
 }
 
 double error_of(const KernelFit& fit, const TimedKernel& kernel) {

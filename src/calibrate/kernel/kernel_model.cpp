@@ -132,9 +132,9 @@ struct TilingInvariants {
     const KernelPoint& point;
     double ramp_s = 0;  ///< of the depth in one split
     double rows_s = 0;
-    double wave_s = 0;          ///< waves that do not overlap
-    double slowdown = 1;        ///< of the matmul time
-    double drawn_memory_s = 0;  ///< memory time that is stretched if there are few tiles
+    double wave_s = 0;                 ///< waves that do not overlap
+    double slowdown = 1;               ///< of the matmul time
+    double tile_limited_memory_s = 0;  ///< memory time that is stretched if there are few tiles
     Parts parts{};
 
     TilingInvariants(const KernelModel& by, const KernelPoint& of) : model(by), point(of) {
@@ -144,10 +144,11 @@ struct TilingInvariants {
         rows_s = model.row_s * rows_of_core(point);
         wave_s = model.hidden ? 0 : model.wave_s;
         slowdown = 1 / model.math;
-        drawn_memory_s = (1 - cached) * ((point.memory_s - point.write_s) / model.memory + point.write_s / write) +
-                         cached * point.memory_s / model.cache;
-        parts = {point.math_s * slowdown, point.vector_s / model.vector, drawn_memory_s + point.reread_s / model.reread,
-                 point.other_s};
+        tile_limited_memory_s =
+            (1 - cached) * ((point.memory_s - point.write_s) / model.memory + point.write_s / write) +
+            cached * point.memory_s / model.cache;
+        parts = {point.math_s * slowdown, point.vector_s / model.vector,
+                 tile_limited_memory_s + point.reread_s / model.reread, point.other_s};
     }
 
     [[nodiscard]] double overhead(const Tiling& tiling) const {
@@ -162,7 +163,7 @@ struct TilingInvariants {
     [[nodiscard]] Parts cut(const Tiling& tiling) const {
         Parts cut = parts;
         cut[0] = math(tiling);
-        cut[2] += drawn_memory_s * (stretch_of(model, point, tiling) - 1);
+        cut[2] += tile_limited_memory_s * (stretch_of(model, point, tiling) - 1);
         if (tiling.splits > 1) cut[2] += tiling.splits * point.partial_sums_s / model.partial;
         if (model.hidden) cut[3] += model.wave_s * tiling.waves;
         return cut;

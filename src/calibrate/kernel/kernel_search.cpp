@@ -14,7 +14,7 @@ namespace {
 double loss_of(const KernelModel& model, TiledKernels kernels) {
     double loss = 0;
     for (const TiledKernel& kernel : kernels) {
-        loss += std::abs(std::log(seconds_behind(model, *kernel.timed) / kernel.timed->time_s));
+        loss += std::abs(std::log(seconds_without_first(model, *kernel.timed) / kernel.timed->time_s));
     }
     return loss;
 }
@@ -29,7 +29,7 @@ struct StepLimits {
     int least = 5;
     int most = 12;
 };
-constexpr StepLimits from_near{2, 12};
+constexpr StepLimits refinement_steps{2, 12};
 constexpr StepLimits few{5, 5};  // sufficient to compare values of p
 
 /// The steps converge: all remaining ones together reduce the loss by at most this factor times the last reduction.
@@ -69,7 +69,7 @@ void refine_p(ModelSearch& best, TiledKernels kernels, double first_step) {
         for (const double inverse : {std::abs(middle - step) < 1e-9 ? 0 : middle - step, middle + step}) {
             if (inverse < 0 || inverse > 1) continue;
             const double below = best.loss - noticeable_loss(kernels);
-            const ModelSearch next = settled_at(inverse, best.model, kernels, from_near, below);
+            const ModelSearch next = settled_at(inverse, best.model, kernels, refinement_steps, below);
             if (next.loss < below) {
                 best = next;
                 break;  // the loss is unimodal in p, so the other direction leads upwards
@@ -219,7 +219,7 @@ KernelModel search_model(TiledKernels kernels) {
 }
 
 KernelModel near(const KernelModel& model, TiledKernels kernels) {
-    ModelSearch best = settled(model, kernels, from_near);
+    ModelSearch best = settled(model, kernels, refinement_steps);
     refine_p(best, kernels, 0.025);
     return best.model;
 }
@@ -248,7 +248,7 @@ public:
     TiledKernels firsts(const KernelModel& last) {
         for (std::size_t i = 0; i < firsts_.size(); ++i) {
             lasts_[i].known_s = 0;
-            firsts_[i].known_s = seconds_behind(last, lasts_[i]);
+            firsts_[i].known_s = seconds_without_first(last, lasts_[i]);
         }
         return cut_firsts_;
     }
@@ -266,7 +266,15 @@ private:
     std::vector<TiledKernel> cut_lasts_;
 };
 
-KernelModels in_turns(KernelModels models, AlternatingTimes& turns) {
+/// Gives both kernels half of the fixed cost. The times determine only the sum of the two, because each is added once
+/// to every time, and both kernels are launched alike.
+void share_fixed_cost(KernelModels& models) {
+    const double half = (models.first.fixed_s + models.model.fixed_s) / 2;
+    models.first.fixed_s = half;
+    models.model.fixed_s = half;
+}
+
+KernelModels fit_alternately(KernelModels models, AlternatingTimes& turns) {
     constexpr int max_iterations = 8;
     double previous = infinity;
     for (int turn = 0; turn < max_iterations; ++turn) {
@@ -277,6 +285,7 @@ KernelModels in_turns(KernelModels models, AlternatingTimes& turns) {
         if (loss > previous - noticeable_loss(lasts)) break;
         previous = loss;
     }
+    share_fixed_cost(models);
     return models;
 }
 
@@ -285,7 +294,7 @@ bool has_first(const TimedKernels& kernels) { return !kernels.empty() && kernels
 }  // namespace
 
 double seconds_of(const KernelModels& models, const TimedKernel& kernel) {
-    return seconds_behind(models.model, kernel) + (kernel.first ? seconds_of(models.first, *kernel.first) : 0);
+    return seconds_without_first(models.model, kernel) + (kernel.first ? seconds_of(models.first, *kernel.first) : 0);
 }
 
 KernelModels search_models(const TimedKernels& kernels) {
@@ -296,13 +305,13 @@ KernelModels search_models(const TimedKernels& kernels) {
     models.first.row_s = 0.3e-6;
     models.first.memory = 0.8;
     models.model = search_model(turns.lasts(models.first));
-    return in_turns(models, turns);
+    return fit_alternately(models, turns);
 }
 
 KernelModels search_near(const KernelModels& models, const TimedKernels& kernels) {
     if (!has_first(kernels)) return {near(models.model, tile_all(kernels)), {}};
     AlternatingTimes turns(kernels);
-    return in_turns(models, turns);
+    return fit_alternately(models, turns);
 }
 
 }  // namespace roofline::core

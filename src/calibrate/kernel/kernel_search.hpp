@@ -31,7 +31,7 @@ struct KernelModels {
 /// Returns the seconds of a time without its first kernel: the known part, and the prediction of a model, or of another
 /// type with seconds_of(), for the rest.
 template <class Parameters>
-[[nodiscard]] double seconds_behind(const Parameters& model, const TimedKernel& kernel) {
+[[nodiscard]] double seconds_without_first(const Parameters& model, const TimedKernel& kernel) {
     double seconds = kernel.known_s + seconds_of(model, kernel.point);
     for (const KernelPoint& point : kernel.more) seconds += seconds_of(model, point);
     return seconds;

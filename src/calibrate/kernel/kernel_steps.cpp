@@ -17,7 +17,7 @@ using KernelConstants = KernelLeastSquares::Constants;
 /// it: otherwise a machine with a larger cache would be expected to be slower.
 KernelModel model_of(const KernelConstants& constants, KernelModel model) {
     for (const KernelConstant& each : kernel_constants) {
-        if (each.slope == no_slope || !each.used(model)) continue;
+        if (each.slope == not_in_least_squares || !each.used(model)) continue;
         double& value = each.of(model);
         const double found = constants[each.slope];
         if (each.slope < first_slowdown) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "calibrate/kernel/kernel_relatives.hpp"
+#include "calibrate/kernel/kernel_transfer.hpp"
 #include "import/collective_table.hpp"
 #include "import/exchange_table.hpp"
 #include "import/serving_table.hpp"

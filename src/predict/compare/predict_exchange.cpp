@@ -29,7 +29,7 @@ double sure_bytes(const MeasuredExchange& row, const MeasuredGroup& group) {
 
 std::optional<ExchangeRequest> request_of(const MeasuredExchange& row, const MeasuredGroup& group) {
     const System& system = group.on->system;
-    const auto wires = exchange_wires(group.load, {&system.mesh.front()}, system.slice);
+    const auto wires = exchange_links(group.load, {&system.mesh.front()}, system.slice);
     const auto collective = request_for(group.load, system, sure_bytes(row, group));
     if (!wires || !collective) return std::nullopt;
     ExchangeRequest request;

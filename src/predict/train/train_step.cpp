@@ -31,7 +31,8 @@ struct PricedStage {
 };
 
 // Returns the names to keep that exist in a stage. Names that exist in no stage remain, so that they are rejected.
-std::vector<std::string> kept_in(const Program& stage, const Program& whole, const std::vector<std::string>& kept) {
+std::vector<std::string> names_in_stage(const Program& stage, const Program& whole,
+                                        const std::vector<std::string>& kept) {
     const auto has_value = [](const Program& program, const std::string& name) {
         return std::any_of(program.values.begin(), program.values.end(),
                            [&](const Value& value) { return value.name == name; });
@@ -54,7 +55,7 @@ Result<TrainingProgram> stage_program(const Program& forward, const TrainSetup& 
     auto part = pipeline_stage(forward, setup.plan.pipeline, stage);
     if (part && stage.place == StagePlace::last) part = with_loss(*part, options.f32_logits);
     if (!part) return fail(part.error());
-    options.kept = kept_in(*part, forward, options.kept);
+    options.kept = names_in_stage(*part, forward, options.kept);
     options.input_gradients = stage.place != StagePlace::first;
     return training_step(*part, options);
 }

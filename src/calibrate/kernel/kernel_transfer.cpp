@@ -1,4 +1,4 @@
-#include "calibrate/kernel/kernel_relatives.hpp"
+#include "calibrate/kernel/kernel_transfer.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -98,7 +98,7 @@ void measure_transfer_errors(std::vector<Calibration>& all, const std::vector<Ke
         const Calibration* own = calibrations.find(sample.machine);
         if (each.kernel.model == nullptr || own == nullptr) continue;
         TimedKernel timed = sample.timed;
-        timed.known_s = seconds_before(sample, own);
+        timed.known_s = seconds_of_others(sample, own);
         const double error = error_of(each.kernel.model->fit, timed);
         if (error > 30) continue;  // a wrong unit; the fit excludes it, too
         each.sum += error;

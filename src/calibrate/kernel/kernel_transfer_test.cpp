@@ -1,4 +1,4 @@
-#include "calibrate/kernel/kernel_relatives.hpp"
+#include "calibrate/kernel/kernel_transfer.hpp"
 
 #include <doctest/doctest.h>
 
