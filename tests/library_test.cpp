@@ -234,7 +234,7 @@ TEST_CASE("a model's figures are those of its configuration") {
     CHECK(model.active_parameters() == parameters);
     CHECK(model.weight_bytes()->value == 2.0 * static_cast<double>(parameters));
     CHECK(model.weight_bytes(Dtype::int8)->value == static_cast<double>(parameters));
-    // keys and values of 8 heads of 128 in 32 layers
+    // Keys and values of 8 heads of 128 in 32 layers.
     CHECK(model.kv_bytes_per_token().value == 2.0 * 2 * 32 * 8 * 128);
     CHECK(model.with_sequence(100)->kv_bytes(Dtype::fp8).value == 100.0 * 2 * 32 * 8 * 128);
     CHECK(model.layers() == 32);
@@ -341,7 +341,7 @@ TEST_CASE("what is said beside answers is said in terms of the library") {
 // Whoever writes a message that names an option teaches the library to say it otherwise.
 TEST_CASE("every option that a message of the core names has words in the library") {
     const std::filesystem::path source = std::filesystem::path(ROOFLINE_SOURCE_FOLDER) / "src";
-    // answered to the command line alone: plots, measurements, files of other tools, a plan in words
+    // Answered to the command line alone: plots, measurements, files of other tools, a plan in words.
     const std::vector<std::string> others{
         "app", "api", "measure", "report", "import", "predict/compare", "plan/plan.cpp", "notation/parse_plan"};
     const std::regex literal(R"re("((?:[^"\\\n]|\\.)*(?:\B--[a-z]|`roofline )(?:[^"\\\n]|\\.)*)")re");

@@ -84,7 +84,7 @@ struct TrainingOptions {
     /// as stored.
     std::optional<Dtype> products{};
     std::optional<Dtype> dispatch{};  ///< dtype in which tokens are dispatched to experts, likewise
-    /// axes whose collectives overlap with matmuls, in addition to `data` and `fsdp`
+    /// Axes whose collectives overlap with matmuls, in addition to `data` and `fsdp`.
     std::vector<PlanAxis> overlapped{};
     std::optional<double> assumed_mfu{};         ///< MFU, 0 < MFU <= 1, that replaces the predicted step time
     std::optional<std::int64_t> total_tokens{};  ///< of the whole run: for its duration and cost

@@ -160,7 +160,7 @@ Result<std::vector<SweepAxis>> computed_axes(const OpRequest& request, const std
     std::erase_if(known, [&](const auto& size) { return is_swept(grid, size.first); });
     for (SizeList& list : lists) {
         ROOFLINE_CHECK(check_not_swept(list, grid));
-        // expressions that do not depend on swept sizes have the same value at every point
+        // Expressions that do not depend on swept sizes have the same value at every point.
         Sizes sizes = list.plain;
         (void)evaluate_sizes(list.derived, sizes, known);
         for (const auto& [dim, size] : sizes) known[dim] = size;

@@ -244,7 +244,7 @@ double run_kernel(const std::string& name, double threads, void** a) {
     if (name == "copy_memory") return 32 * static_cast<double>(argument<std::uint64_t>(a, 2)) / 0.9e12;
     if (name == "triad_memory") return 48 * static_cast<double>(argument<std::uint64_t>(a, 3)) / 0.95e12;
     if (name == "read_l2") {
-        // half as fast when the working set is more than a quarter of the 4 MiB
+        // Half as fast when the working set is more than a quarter of the 4 MiB.
         const double bytes = 16 * (static_cast<double>(argument<std::uint64_t>(a, 1)) + 1);
         return threads * argument<int>(a, 2) * 16 * 16 / (bytes > (1 << 20) ? 2.5e12 : 5e12);
     }

@@ -60,7 +60,7 @@ int main() {
     std::vector<std::thread> running;
     for (std::size_t thread = 0; thread < threads; ++thread) {
         running.emplace_back([&, thread] {
-            // each begins with another question
+            // Each begins with another question.
             for (std::size_t i = 0; i < all.size(); ++i) {
                 const std::size_t which = (i + thread) % all.size();
                 together[thread][which] = all[which]();
