@@ -80,8 +80,8 @@ struct TrainingOptions {
     Recomputation recomputation = Recomputation::none;
     std::vector<std::string> kept{};  ///< for Recomputation::named: tensors of the forward pass
     Optimizer optimizer{};
-    /// Dtype in which matmuls with parameters are computed: a floating-point format of fewer than 16 bits. Empty:
-    /// as stored.
+    /// Dtype in which matmuls with parameters are computed: a floating-point format of fewer than 16 bits. Empty: as
+    /// stored.
     std::optional<Dtype> products{};
     std::optional<Dtype> dispatch{};  ///< dtype in which tokens are dispatched to experts, likewise
     /// Axes whose collectives overlap with matmuls, in addition to `data` and `fsdp`.

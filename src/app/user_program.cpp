@@ -101,9 +101,9 @@ Result<SizeList> parse_size_list(const std::string& text) {
     return list;
 }
 
-/// Evaluates expressions and moves their values from `derived` to `sizes`. Expressions stay that cannot be evaluated,
-/// because a size in them is not known, depends on the expression itself, or the value is not a whole number; the
-/// error is that of the first of them.
+/// Evaluates expressions and moves their values from `derived` to `sizes`. An expression that cannot be evaluated
+/// remains: a size in it is unknown or depends on the expression itself, or its value is not an integer. Returns the
+/// error of the first of these.
 std::optional<Error> evaluate_sizes(std::vector<DerivedSize>& derived, Sizes& sizes, const Sizes& known) {
     // Each pass resolves at least one size, or none can be resolved any more.
     while (!derived.empty()) {
@@ -144,8 +144,8 @@ std::string point_text(const std::vector<SweepAxis>& axes, std::span<const std::
     return fmt::format("{}", fmt::join(sizes, ", "));
 }
 
-/// The values of expressions of --dims at each point of a sweep: one computed axis per expression that depends on a
-/// swept dimension. Errors: those of read_program(); an expression that cannot be evaluated at a point.
+/// Returns the values of the expressions of --dims at each point of a sweep, as one computed axis per expression that
+/// depends on a swept dimension. Errors: those of read_program(); an expression that cannot be evaluated at a point.
 Result<std::vector<SweepAxis>> computed_axes(const OpRequest& request, const std::vector<SweepAxis>& grid) {
     std::vector<SweepAxis> computed;
     std::vector<SizeList> lists;
