@@ -137,7 +137,7 @@ Status check_not_swept(const SizeList& list, const std::vector<SweepAxis>& grid)
     return {};
 }
 
-/// A point of a sweep for a message: "B = 4, D = F = 8".
+/// Formats a point of a sweep for a message: "B = 4, D = F = 8".
 std::string point_text(const std::vector<SweepAxis>& axes, std::span<const std::int64_t> at) {
     std::vector<std::string> sizes;
     for (std::size_t i = 0; i < axes.size(); ++i) sizes.push_back(fmt::format("{} = {}", axes[i].name(), at[i]));
