@@ -45,7 +45,7 @@ struct Figures {
     std::optional<Bytes> bytes{};  ///< read from and written to the main memory
     std::vector<Traffic> traffic{};
     std::optional<Intensity> intensity{};  ///< flops / bytes
-    /// Busy time of each; the minimum where the work depends on how tokens are routed.
+    /// Busy time of each resource; the minimum if the work depends on how tokens are routed.
     std::vector<ResourceTime> resources{};
     /// The lower bound: the longest busy time of any resource, assuming that all of them overlap perfectly.
     std::optional<Seconds> lower{};

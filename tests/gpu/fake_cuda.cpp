@@ -73,7 +73,7 @@ struct World {
     std::map<const unsigned char*, std::size_t> memory;
     std::size_t used = 0;
     std::vector<Product> products;
-    /// of a, b, c and d; applies to the next choice of an algorithm
+    /// Alignment in bytes of a, b, c and d, which the next choice of an algorithm may assume.
     std::uint32_t alignment[4] = {256, 256, 256, 256};
     int objects = 0;  ///< created and not yet destroyed
 };
