@@ -1,4 +1,4 @@
-// Benchmarks from a program to its work, times and bounds.
+// Benchmarks of the analysis of a program: its work, its times and its bounds.
 #include <array>
 #include <utility>
 #include <vector>
@@ -32,7 +32,7 @@ void analyse_on_a_machine(benchmark::State& state, const std::string& text) {
     for (auto _ : state) benchmark::DoNotOptimize(analyse(*program, *machine, {}));
 }
 
-// Sizes in, bounds out; with a different batch every time.
+// Prices a compiled program, with a different batch in every iteration.
 void price_once_compiled(benchmark::State& state, const std::string& text) {
     const auto program = parse_program(text);
     const auto machine = find_machine("tpu-v5e");
@@ -49,7 +49,7 @@ void price_once_compiled(benchmark::State& state, const std::string& text) {
     state.SetItemsProcessed(state.iterations());
 }
 
-// The expected time of the same program by its kernel model, with the calibration that comes with the program.
+// Computes the expected time of the same program by its kernel model, with the built-in calibration.
 void expect_once_compiled(benchmark::State& state) {
     const auto program = parse_program("B=64, D=8192, F=8192\nbf16[B, D] * bf16[D, F] -> bf16[B, F]");
     auto machine = find_machine("h100-sxm5");

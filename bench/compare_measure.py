@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compares peaks and bandwidths of `roofline measure cpu` with those of likwid-bench, measured alternately on one machine.
+"""Compares peaks and bandwidths of `roofline measure cpu` with those of likwid-bench, measured alternately.
 
     bench/compare_measure.py [--program build/roofline] [--effort=--quick] [--rounds 3]
 
-likwid-bench counts the bytes that a kernel loads and stores, as roofline does. The best of all rounds is taken of both,
-because disturbances only make a machine slower. Needs likwid (Debian: likwid).
+likwid-bench counts the bytes that a kernel loads and stores, as roofline does. The best round of each is used, because
+disturbances only make a machine slower. Needs likwid (Debian: likwid).
 """
 import argparse
 import json
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-# roofline's kernel: likwid's, by the widest registers that both have
+# kernels of roofline, and the corresponding ones of likwid by the widest registers that both support
 KERNELS = {
     "read": {"avx512": "load_avx512", "avx": "load_avx", "sse": "load_sse"},
     "write": {"avx512": "store_avx512", "avx": "store_avx", "sse": "store_sse"},
@@ -76,7 +76,7 @@ def take_theirs(answer, keys, width, theirs):
         if what == "peak":
             better(theirs, key, likwid(PEAKS[kernel][width], 16 * threads, threads, "MFlops/s"))
             continue
-        # Half of the threads' part of the level; for memory four times the last cache.
+        # The working set is half of the threads' share of the level; for memory it is four times the last-level cache.
         instances = min(threads, shared[what])
         size = 4 * last if what == "DRAM" else sizes[what] / 2 * instances
         better(theirs, key, likwid(KERNELS[kernel][width], int(size / 1024), int(threads), "MByte/s"))

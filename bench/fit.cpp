@@ -10,8 +10,8 @@ namespace {
 
 using namespace roofline::core;
 
-/// Generates `count` matmuls with 1 to 32 k rows and 32 to 64 k columns and depth, in irregular order, on 1 PFLOP/s, 3
-/// TB/s and 132 cores. Their times follow a kernel model with tiles, with deviations of up to 15 %.
+/// Generates `count` matmuls with 1 to 32 k rows and 32 to 64 k columns and depth, in irregular order, for a machine
+/// with 1 PFLOP/s, 3 TB/s and 132 cores. Their times follow a kernel model with tiles, with deviations of up to 15 %.
 std::vector<TimedKernel> timed_products(std::int64_t count) {
     KernelModel model{3e-6, 0.3e-9, 0.75, 1, 0.85, 3};
     model.tiled = true;

@@ -21,7 +21,7 @@ constexpr const char* block =
     "U = gelu(A *_D Win)\n"
     "Out : bf16[B_X, D_Z] = U * Wout\n";
 
-// Three MLPs one after the other.
+// Three MLPs, one after another.
 constexpr const char* chain =
     "mesh X=4, Y=4, Z=4\n"
     "B=16384, D=8192, F=28672\n"
@@ -51,7 +51,7 @@ Result<Set> made(const char* text) {
     return set;
 }
 
-// Sizes in, layout and its bounds out; with a different batch every time.
+// Chooses a layout and computes its bounds, with a different batch in every iteration.
 void choose_layout(benchmark::State& state, const char* text) {
     auto set = made(text);
     if (bench::skipped(state, set)) return;

@@ -1,4 +1,4 @@
-// Benchmarks from text to Program and back.
+// Benchmarks of parsing programs and of printing them.
 #include "notation/lower.hpp"
 #include "notation/parser.hpp"
 #include "programs.hpp"

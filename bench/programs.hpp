@@ -1,4 +1,4 @@
-// The programs of the benchmarks, and code that several benchmarks share.
+// Programs of the benchmarks, and code that several benchmarks share.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -15,7 +15,7 @@ namespace roofline::core::bench {
 inline const std::string one_liner = "bf16[B, D] * int8[D, F] -> bf16[B, F]";
 inline const std::string sized_one_liner = "B=64, D=8192, F=8192\n" + one_liner;
 
-/// A chain of gated MLPs: 25 layers of 4 statements each, and the declarations they need.
+/// Returns a chain of 25 gated MLPs: 100 statements, and the declarations that they need.
 inline std::string hundred_statements() {
     std::string text = "B=4096, D=8192, F=28672\nX0 : bf16[B, D]\n";
     for (int i = 0; i < 25; ++i) {
@@ -30,7 +30,7 @@ inline std::string hundred_statements() {
     return text;
 }
 
-/// Makes a benchmark that cannot run report an error and fail, instead of measuring the error path.
+/// Lets a benchmark whose setup failed report the error and fail, so that it does not measure the error path.
 template <class T>
 bool skipped(benchmark::State& state, const T& result) {
     if (result) return false;
@@ -38,7 +38,7 @@ bool skipped(benchmark::State& state, const T& result) {
     return true;
 }
 
-/// Answers a request repeatedly. Returns the bytes of the answer; 0 if there is none.
+/// Answers a request repeatedly. Returns the number of bytes of the answer, 0 if the request failed.
 inline std::size_t answered(benchmark::State& state, const Request& request) {
     const Response first = handle(request);
     if (first.error) {

@@ -1,4 +1,4 @@
-// Benchmarks from request to answer: in this process, and as the program that a user starts.
+// Benchmarks of a whole request: within this process, and by starting the program as a user does.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -45,7 +45,7 @@ BENCHMARK_CAPTURE(answer, explain, with_explanation(), Format::text)->Unit(bench
 BENCHMARK_CAPTURE(answer, sweep_100000_json, sweep_of_100000(), Format::json)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(answer, sweep_100000_csv, sweep_of_100000(), Format::csv)->Unit(benchmark::kMillisecond);
 
-// Starts the program with its output discarded and waits for it. Returns true when it succeeded.
+// Starts the program with its output discarded and waits for it. Returns whether it succeeded.
 bool run_program(const std::vector<const char*>& words) {
     std::vector<char*> arguments;
     for (const char* word : words) arguments.push_back(const_cast<char*>(word));

@@ -1,4 +1,4 @@
-// Benchmarks of servers under load, and of a served model from its name to the answer.
+// Benchmarks of servers under load, and of `roofline serve` from the name of the model to the answer.
 #include "app/request.hpp"
 #include "plan/serving_queue.hpp"
 #include "programs.hpp"
@@ -7,7 +7,7 @@ namespace {
 
 using namespace roofline::core;
 
-// A concurrency of 256 with 2560 requests in all, whose iterations take next to no time to price.
+// A concurrency of 256 and 2560 requests in total; pricing an iteration takes almost no time.
 void requests_played(benchmark::State& state) {
     const ServingCosts costs{[](double sequences) { return 5e-3 + 20e-6 * sequences; },
                              [](double prompts) { return 20e-3 * prompts; }};

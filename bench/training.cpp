@@ -1,5 +1,5 @@
-// Benchmarks of a training step of 126 layers under a plan: from its configuration to the answer, and repeated pricing
-// once it is compiled.
+// Benchmarks of a training step with 126 layers under a plan: from its configuration to the answer, and repeated
+// pricing of the compiled step.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace roofline::core;
 
-// Llama 3.1 405B, with the sizes that its authors publish.
+// Llama 3.1 405B with its published sizes.
 const std::string config_text = R"({"model_type": "llama", "hidden_size": 16384, "intermediate_size": 53248,
     "num_hidden_layers": 126, "num_attention_heads": 128, "num_key_value_heads": 8, "vocab_size": 128256,
     "max_position_embeddings": 131072, "tie_word_embeddings": false, "torch_dtype": "bfloat16"})";
@@ -51,7 +51,7 @@ Result<TrainStep> step() {
     return train_step(*model, setup, *slice, pricing, notes);
 }
 
-// Every resource's time and the bounds, with a different batch each time.
+// Computes the times of all resources and the bounds, with a different batch in every iteration.
 void step_priced(benchmark::State& state) {
     const auto made = step();
     if (bench::skipped(state, made)) return;
@@ -64,7 +64,7 @@ void step_priced(benchmark::State& state) {
     }
 }
 
-// Each kernel and each collective by its model.
+// Computes the expected time of each kernel and each collective.
 void step_expected(benchmark::State& state) {
     const auto made = step();
     if (bench::skipped(state, made)) return;

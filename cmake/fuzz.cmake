@@ -21,7 +21,7 @@ foreach(file IN LISTS roofline_fuzzers)
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   add_dependencies(fuzzers fuzz_${name})
   if(ROOFLINE_TESTS)
-    # Runs the seeds once each; they include what fuzzing found earlier.
+    # Runs each seed once; the seeds include earlier findings of the fuzzers.
     add_test(NAME seeds.${name} COMMAND fuzz_${name} -runs=0 ${corpus})
     set_tests_properties(seeds.${name} PROPERTIES LABELS unit TIMEOUT 300)
   endif()

@@ -1,6 +1,6 @@
-# Tests of the GPU code without a GPU: all of it runs against a stand-in for the vendor's libraries, and, if a CUDA
-# toolkit is installed, src/measure/gpu/cuda_api.hpp is compared with its headers. (Unit tests check that the kernels
-# compile, with NVRTC if it is installed.)
+# Tests of the GPU code without a GPU. All of it runs with a stand-in for NVIDIA's libraries; if a CUDA toolkit is
+# installed, src/measure/gpu/cuda_api.hpp is compared with its headers. (Unit tests check that the kernels compile, with
+# NVRTC if it is installed.)
 
 if(TARGET roofline_tests)
   # One library under all names, because they share the imaginary device.
@@ -23,7 +23,7 @@ find_path(ROOFLINE_CUDA_INCLUDE cublasLt.h HINTS /usr/local/cuda/include ENV CUD
 mark_as_advanced(ROOFLINE_CUDA_INCLUDE)
 if(ROOFLINE_CUDA_INCLUDE)
   add_test(NAME cuda_headers
-           COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only -I${PROJECT_SOURCE_DIR}/src -isystem ${ROOFLINE_CUDA_INCLUDE}
-                   ${PROJECT_SOURCE_DIR}/tests/gpu/vendor_headers.cpp)
+           COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only -I${PROJECT_SOURCE_DIR}/src
+                   -isystem ${ROOFLINE_CUDA_INCLUDE} ${PROJECT_SOURCE_DIR}/tests/gpu/vendor_headers.cpp)
   set_tests_properties(cuda_headers PROPERTIES LABELS source)
 endif()

@@ -1,9 +1,9 @@
-# cmake --install: the program with its manual page and completions, the library with its public headers, and what
-# find_package(roofline) and pkg-config read. `cpack` makes Debian packages of the same.
+# cmake --install installs the program with its manual page and completions, the library with its public headers, and
+# the files for find_package(roofline) and pkg-config. `cpack` makes Debian packages with the same files.
 
 include(CMakePackageConfigHelpers)
 
-# The manual page and the completions are what the program says of itself: made when it has been built.
+# The manual page and the completions are generated from output of the program after it has been built.
 set(roofline_shell_files ${PROJECT_BINARY_DIR}/share)
 if(NOT CMAKE_CROSSCOMPILING)
   find_package(Python3 COMPONENTS Interpreter QUIET)
@@ -33,7 +33,7 @@ if(NOT CMAKE_CROSSCOMPILING)
     roofline_miss(python3 "no manual page")
   endif()
   add_custom_target(roofline_shell ALL DEPENDS ${roofline_made})
-  # each where its shell looks for what packages bring
+  # Each shell looks for completions of packages in its own folder.
   install(FILES ${roofline_shell_files}/roofline.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
           RENAME roofline COMPONENT program)
   install(FILES ${roofline_shell_files}/roofline.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions

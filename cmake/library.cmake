@@ -1,13 +1,14 @@
-# The library: everything in src/ except tests, the command line and code that touches the machine it runs on. It is
-# built without exceptions, because the same code runs as WebAssembly.
+# The library: everything in src/ except tests, the command line, and code that accesses the machine it runs on. It is
+# built without exceptions because the same code runs as WebAssembly.
 
 file(GLOB_RECURSE roofline_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp)
 list(FILTER roofline_sources EXCLUDE REGEX "_test\\.cpp$")
 list(FILTER roofline_sources EXCLUDE REGEX "/src/(measure|app/local|app/cli)/")
 
-# The data files, as constants of one generated source. The program that writes it runs on the machine that builds: for
-# another machine, name one that was built for this one (the target embed_data).
-set(ROOFLINE_EMBED_DATA "" CACHE FILEPATH "When cross-compiling: the program embed_data, built for the machine that builds")
+# The data files as constants in one generated source. The program that generates it runs on the build machine, so
+# cross-compiling requires a build of that program (the target embed_data) for the build machine.
+set(ROOFLINE_EMBED_DATA "" CACHE FILEPATH
+    "When cross-compiling: the program embed_data, built for the machine that builds")
 set(roofline_embed_data ${ROOFLINE_EMBED_DATA})
 if(NOT roofline_embed_data)
   if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
@@ -45,7 +46,7 @@ roofline_compile_by_folder(roofline_core)
 target_compile_features(roofline_core PUBLIC cxx_std_20)
 target_compile_options(roofline_core PRIVATE -fno-exceptions)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # Its functions are not replaced one by one, so calls between them may be inlined, as clang does anyway.
+  # Nobody interposes single functions of the library, so calls between them may be inlined, as clang does anyway.
   target_compile_options(roofline_core PRIVATE -fno-semantic-interposition)
 endif()
 target_compile_definitions(roofline_core PRIVATE ROOFLINE_VERSION="${PROJECT_VERSION}")
@@ -53,7 +54,7 @@ target_include_directories(roofline_core PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_include_directories(roofline_core SYSTEM PRIVATE ${ROOFLINE_TOMLPLUSPLUS_INCLUDE})
-# The public headers need <tl/expected.hpp> alone; fmt is for the linker.
+# The public headers need only <tl/expected.hpp>; fmt is needed for linking.
 target_link_libraries(roofline_core
   PUBLIC tl::expected $<BUILD_INTERFACE:fmt::fmt> $<INSTALL_INTERFACE:$<LINK_ONLY:fmt::fmt>>
   PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> ${CMAKE_DL_LIBS})

@@ -1,5 +1,5 @@
-# Code that touches the machine it runs on: src/measure and src/app/local. Parts that need a library which may be absent
-# are modules: src/measure/NAME/*.cpp becomes modules/roofline-NAME.so, which is loaded at run time
+# Code that accesses the machine it runs on: src/measure and src/app/local. Parts that need a library which may be
+# absent are modules: src/measure/NAME/*.cpp becomes modules/roofline-NAME.so, which is loaded at run time
 # (measure/module.hpp).
 
 set(roofline_modules dnnl hwloc mpi)
@@ -34,16 +34,16 @@ function(roofline_module name)
   set_target_properties(roofline_${name} PROPERTIES PREFIX "" OUTPUT_NAME roofline-${name}
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/modules CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON
-    # The path of libraries is the final one from the start. CMake would fill a path that is replaced at installation
-    # with `:`, for which the loader looks in the folder where the program was started.
+    # The run path is final from the start. CMake would pad a run path that is replaced at installation with `:`, which
+    # the loader takes for the current folder.
     BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
   roofline_own_code(roofline_${name})
   roofline_harden(roofline_${name})
   target_link_libraries(roofline_${name} PRIVATE roofline_local ${ARGN})
-  # Calls of the program to its own functions must not be answered by the module's copy.
+  # The program's calls of its own functions must not be bound to the module's copies of them.
   target_link_options(roofline_${name} PRIVATE -Wl,--exclude-libs,ALL)
   set_property(GLOBAL APPEND PROPERTY roofline_built_modules roofline_${name})
-  # the program looks for them beside its own folder, whatever the system's name for libraries of an architecture
+  # The program looks for modules relative to its own folder, whatever the system's library folder for an architecture.
   install(TARGETS roofline_${name} LIBRARY DESTINATION lib/roofline COMPONENT modules)
 endfunction()
 

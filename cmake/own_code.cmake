@@ -1,10 +1,10 @@
-# Settings for every target of our own code, but for no third-party headers.
+# Settings for all targets with code of this project; they do not apply to third-party headers.
 
 # Precompiled headers are off by default and for clang-tidy, which checks that every source includes what it uses.
 function(roofline_precompile target)
   if(ROOFLINE_PCH)
-    target_precompile_headers(${target} PRIVATE ${ARGN} <algorithm> <cstdint> <functional> <map> <optional> <set> <string>
-      <string_view> <utility> <variant> <vector> <fmt/format.h> <tl/expected.hpp>)
+    target_precompile_headers(${target} PRIVATE ${ARGN} <algorithm> <cstdint> <functional> <map> <optional> <set>
+      <string> <string_view> <utility> <variant> <vector> <fmt/format.h> <tl/expected.hpp>)
   endif()
 endfunction()
 
@@ -22,17 +22,17 @@ function(roofline_own_code target)
     # clang reports code inside std::stable_sort of libstdc++ 12.
     target_compile_options(${target} PRIVATE -Wno-deprecated-declarations)
   endif()
-  # One mode for all targets, also where exceptions are on: the inline functions of these headers must be the same
-  # everywhere.
+  # All targets use the same mode, even if they enable exceptions, because the inline functions of these headers must
+  # be the same everywhere.
   target_compile_definitions(${target} PRIVATE TOML_EXCEPTIONS=0 TOML_HEADER_ONLY=1 JSON_NOEXCEPTION)
-  # Users of the library may have a JSON of their own that throws: the linker must not take one for the other.
+  # Users of the library may have another copy of nlohmann_json, which throws; the linker must not mix up both.
   target_compile_definitions(${target} PRIVATE NLOHMANN_JSON_NAMESPACE=nlohmann::roofline_json
     "NLOHMANN_JSON_NAMESPACE_BEGIN=namespace nlohmann { inline namespace roofline_json {"
     "NLOHMANN_JSON_NAMESPACE_END=} }")
 endfunction()
 
 # Released binaries are hardened: calls that know the size of a buffer check it, and stack overwrites are detected.
-# Sanitizers do more of that themselves, and without optimization there are no such checks.
+# Sanitizers have stricter checks of their own, and without optimization these checks do not exist.
 function(roofline_harden target)
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
     return()
@@ -63,7 +63,7 @@ function(roofline_compile_by_folder target)
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  # A local name may equal a name in another file of the unit; clang-tidy reports names that hide others of the same
+  # A local name may equal a name in another file of the unit. clang-tidy reports names that shadow others in the same
   # file.
   target_compile_options(${target} PRIVATE -Wno-shadow)
 endfunction()

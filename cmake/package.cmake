@@ -1,5 +1,5 @@
-# `cpack` in the build folder: Debian packages. The program alone needs little; the modules need what they are modules
-# for (MPI, oneDNN, hwloc), so that they are a package of their own, as the library for developers is.
+# `cpack` in the build folder makes Debian packages. The program has few dependencies. The modules depend on MPI, oneDNN
+# and hwloc, so they are a separate package, and so is the library for developers.
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "The roofline developers")
@@ -18,7 +18,7 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME roofline)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "roofline-modules (= ${PROJECT_VERSION})")
-# loaded where a picture is asked for as PNG
+# loaded when a PNG is requested
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "librsvg2-2")
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "The program `roofline`, its manual page and completions for shells.")
 

@@ -1,7 +1,7 @@
 # Labels: `unit` (tests inside our own binaries), `program` (tests that run the built program), `source` (tests that
 # read the sources or compile against them, independent of how the program was built).
 
-# It contains doctest itself, which a preceding doctest.h would hide.
+# This source contains the implementation of doctest, which an earlier include of doctest.h would suppress.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/main.cpp PROPERTIES
   SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
 
@@ -25,8 +25,8 @@ if(doctest_FOUND)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/docs_test.cpp ${PROJECT_SOURCE_DIR}/tests/library_test.cpp
                               ${PROJECT_SOURCE_DIR}/tests/embedded_test.cpp
                               PROPERTIES COMPILE_DEFINITIONS ROOFLINE_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
-  # The tests of each source are a test of CTest, so that they run in processes side by side. doctest counts the tests
-  # of other sources as skipped, so it must not print those, and it passes where nothing matches.
+  # The tests of each source form a test of CTest, so that they run in parallel processes. doctest counts the tests of
+  # other sources as skipped, so it must not print these, and it passes if nothing matches.
   foreach(file IN LISTS roofline_unit_tests roofline_tests_own)
     cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE name)
     if(NOT name STREQUAL "tests/main.cpp")
@@ -34,7 +34,7 @@ if(doctest_FOUND)
                WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
       set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 900 FAIL_REGULAR_EXPRESSION "test cases: +0 ")
     endif()
-    # What takes longest starts first.
+    # The longest tests start first.
     if(name MATCHES "^src/(app|measure)/")
       set_tests_properties(unit.${name} PROPERTIES COST 100)
     endif()
@@ -59,8 +59,8 @@ if(Python3_Interpreter_FOUND)
   roofline_script_test(cases program scripts/check_cases.py --program $<TARGET_FILE:roofline>)
   set_tests_properties(cases PROPERTIES COST 300)
   set_tests_properties(transcripts PROPERTIES COST 200)
-  # Hundreds of runs of the program over code that unit tests cover as well; with sanitizers they would take a quarter
-  # of an hour.
+  # These tests run the program hundreds of times on code that unit tests also cover; with sanitizers they would take a
+  # quarter of an hour.
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Sanitize")
     roofline_script_test(plans program scripts/check_plans.py --program $<TARGET_FILE:roofline> --jobs 1)
     roofline_script_test(cliffs program scripts/count_cliffs.py --program $<TARGET_FILE:roofline> --few --most 1)
@@ -73,7 +73,7 @@ if(Python3_Interpreter_FOUND)
   roofline_script_test(scripts source tests/scripts/run.py)
 endif()
 
-# Makes one allocation and one write after another fail. Sanitizers have their own `operator new`.
+# Lets single allocations and writes fail. Sanitizers have their own `operator new`.
 if(Python3_Interpreter_FOUND AND NOT CMAKE_BUILD_TYPE STREQUAL "Sanitize")
   add_library(roofline_faults MODULE ${PROJECT_SOURCE_DIR}/tests/faults/faults.cpp)
   roofline_own_code(roofline_faults)
@@ -81,7 +81,7 @@ if(Python3_Interpreter_FOUND AND NOT CMAKE_BUILD_TYPE STREQUAL "Sanitize")
                        --faults $<TARGET_FILE:roofline_faults>)
 endif()
 
-# Tests between ranks. An MPI leaks memory, which the sanitizers would report as ours.
+# Tests with several ranks. MPI libraries leak memory, which sanitizers would report.
 if(Python3_Interpreter_FOUND AND MPI_CXX_FOUND AND MPIEXEC_EXECUTABLE AND NOT CMAKE_BUILD_TYPE STREQUAL "Sanitize")
   roofline_script_test(ranks program tests/ranks/check_ranks.py --program $<TARGET_FILE:roofline>
                        --mpirun ${MPIEXEC_EXECUTABLE})
@@ -93,19 +93,19 @@ file(GLOB roofline_refused CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/must_no
 foreach(file IN LISTS roofline_refused)
   cmake_path(GET file STEM name)
   add_test(NAME must_not_compile.${name}
-           COMMAND ${CMAKE_COMMAND} -DCOMPILER=${CMAKE_CXX_COMPILER} -DINCLUDE=${PROJECT_SOURCE_DIR}/include -DFILE=${file}
-                   -P ${PROJECT_SOURCE_DIR}/tests/must_not_compile/check.cmake)
+           COMMAND ${CMAKE_COMMAND} -DCOMPILER=${CMAKE_CXX_COMPILER} -DINCLUDE=${PROJECT_SOURCE_DIR}/include
+                   -DFILE=${file} -P ${PROJECT_SOURCE_DIR}/tests/must_not_compile/check.cmake)
   set_tests_properties(must_not_compile.${name} PROPERTIES LABELS source)
 endforeach()
 
-# Many threads at once. The preset `threads` builds it with ThreadSanitizer, library and all.
+# Many concurrent calls. The preset `threads` builds this test and the library with ThreadSanitizer.
 add_executable(roofline_threads ${PROJECT_SOURCE_DIR}/tests/threads/threads.cpp)
 roofline_own_code(roofline_threads)
 target_link_libraries(roofline_threads PRIVATE roofline_core Threads::Threads)
 add_test(NAME threads COMMAND roofline_threads)
 set_tests_properties(threads PROPERTIES LABELS unit TIMEOUT 600)
 
-# The installed package, as a stranger's project meets it, and the Debian packages.
+# The installed package as an independent project uses it, and the Debian packages.
 if(Python3_Interpreter_FOUND)
   roofline_script_test(install source tests/install/check_install.py --build ${PROJECT_BINARY_DIR}
                        --compiler ${CMAKE_CXX_COMPILER} --generator ${CMAKE_GENERATOR} --config $<CONFIG>

@@ -1,5 +1,5 @@
-// Fuzzer for calibration files: any bytes are read or refused, and what is read is the same after it is written and
-// read again.
+// Fuzzer for calibration files: any bytes are read or refused, and a calibration that was read is the same after it is
+// written and read again.
 #include <cstdlib>
 #include <string_view>
 

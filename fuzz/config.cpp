@@ -1,4 +1,5 @@
-// Fuzzer for configurations of models: a text that is read is counted and printed, and its memory is computed.
+// Fuzzer for model configurations: the parameters of any configuration that can be read are counted and printed, and
+// its memory is computed.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Fuzzer for machine files; the lines after a line of three dashes are what-ifs.
+// Fuzzer for machine files. Lines after one with three dashes are what-ifs.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const std::size_t end = sets.find('\n');
         const std::size_t changes = machine->changes.size();
         const auto status = set_figure(*machine, sets.substr(0, end));
-        // A changed clock also changes the rates that depend on it.
+        // A changed clock also changes the rates that depend on it, so one what-if may add several changes.
         require(status ? machine->changes.size() > changes : machine->changes.size() == changes);
         require_sane(*machine);
         if (end == std::string_view::npos) break;

@@ -54,7 +54,7 @@ Polynomial with_numbers(const Program& program, const Polynomial& polynomial) {
     return polynomial.bind(numbers);
 }
 
-// The work must be the same, whatever names the bare numbers have in either program.
+// Requires that both programs have the same work, even if they name unnamed dimensions differently.
 void require_same_work(const Program& a, const Program& b) {
     const auto ours = derive_work(a);
     const auto theirs = derive_work(b);

@@ -1,5 +1,5 @@
-// Fuzzer for whole requests: each line is an option ("dims B=64"), and the program follows from the first other line
-// on.
+// Fuzzer for whole requests. Each line is an option ("dims B=64") up to the first line that is not; the program begins
+// there.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +37,7 @@ level = "reg"
 capacity = { value = 1e5, source = "s" }
 )";
 
-// Returns whether the line was an option.
+// Parses a line as an option. Returns whether it is one.
 bool option(Request& request, OpRequest& op, std::string_view line) {
     const std::size_t blank = line.find(' ');
     const std::string_view key = line.substr(0, blank);
@@ -75,7 +75,7 @@ bool option(Request& request, OpRequest& op, std::string_view line) {
     return true;
 }
 
-// Long sweeps are slow, not wrong.
+// Long sweeps are slow, but not wrong, so they are skipped.
 bool too_long(const OpRequest& op) {
     double points = 1;
     for (const std::string& text : op.sweeps) {
@@ -102,7 +102,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     request.what = std::move(op);
     const Response response = handle(request);
     require(response.exit_code >= 0 && response.exit_code <= 2);
-    // Of several machines some may be answered, and the errors of the others come with the answer.
+    // Of several machines some may be answered; the errors of the others accompany the answer.
     const bool wrong = response.error.has_value() || !response.beside.empty();
     require(wrong == (response.exit_code != 0));
     if (response.error) {

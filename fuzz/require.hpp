@@ -1,4 +1,4 @@
-// Conditions that must hold for any input of a fuzzer.
+// Conditions that must hold for every input of a fuzzer.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Fuzzer for measurement tables: a text is read as each kind of table; if it is short it is compared with its
+// Fuzzer for measurement tables: a text is read as each kind of table. A short table is also compared with its
 // predictions and printed, in a format that depends on its length.
 #include <algorithm>
 #include <cstddef>
@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     read(text, read_kernel_table);
     read(text, read_serving_table);
     read(text, read_training_table);
-    // A row of a training table prices a whole step, which takes seconds in an unoptimized build with sanitizers.
+    // Each row of a training table prices a whole step, which takes seconds in an unoptimized build with sanitizers.
     constexpr std::ptrdiff_t most_lines = 2;
     if (std::count(text.begin(), text.end(), '\n') > most_lines) return 0;
     constexpr Format formats[] = {Format::text, Format::json, Format::csv, Format::markdown};

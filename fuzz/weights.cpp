@@ -1,5 +1,5 @@
-// Fuzzer for headers of files of weights, and for indices of several. The first byte is the number of bytes that follow
-// the header.
+// Fuzzer for headers of weight files and for indices of several. The first byte is the number of bytes that follow the
+// header.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Says what ./dev check has to do about changed files: the files given, or those that git says differ from HEAD.
+"""Lists what ./dev check has to do for changed files: the given files, or all that differ from HEAD.
 
 usage: changed.py [--root DIR] [FILE ...]
-Prints one line for each thing to do, as WORD and what it is about:
-    format FILE     a source whose format is to be checked
-    build TARGET    a target of the release build
-    test REGEX      tests of CTest by name
-    left FILE       a file of which only ./dev test can say more"""
+Prints one line per task, a word and its object:
+    format FILE     check the format of a source
+    build TARGET    build a target of the release build
+    test REGEX      run the tests of CTest whose names match
+    left FILE       only ./dev test covers this file"""
 
 import argparse
 import pathlib
@@ -15,9 +15,9 @@ import subprocess
 import sys
 
 PROGRAM, UNIT, PROPERTIES, BENCH = "roofline", "roofline_tests", "roofline_properties", "roofline_bench"
-DATA_FOLDERS = ("calibrate", "machine", "model")  # of src/, whose tests read data/
+DATA_FOLDERS = ("calibrate", "machine", "model")  # folders of src/ whose tests read data/
 
-# By the path of a file: targets, and names of tests. The first pattern that matches counts.
+# Pattern of a path, targets, and names of tests. The first match counts.
 RULES = [
     (r"tests/property/.*\.[ch]pp", [PROPERTIES], ["properties"]),
     (r"tests/[^/]*_test\.cpp", [UNIT], [r"unit\.tests/[^/]*"]),
@@ -32,7 +32,7 @@ RULES = [
 
 
 def folder_with_tests(root, path):
-    """The folder of a source, or the nearest one around it with tests; None where there is none."""
+    """Returns the innermost folder that contains the source and has tests; None if there is none."""
     for folder in pathlib.PurePosixPath(path).parents:
         if folder.parts[:1] == ("src",) and list((root / folder).glob("*_test.cpp")):
             return folder.as_posix()
@@ -40,7 +40,7 @@ def folder_with_tests(root, path):
 
 
 def rule_for(root, path):
-    """The targets and tests of a file, or None where ./dev check has none."""
+    """Returns the targets and tests of a file; None if ./dev check does not cover it."""
     if re.fullmatch(r"src/.*\.[ch]pp", path):
         folder = folder_with_tests(root, path)
         return [PROGRAM, UNIT], [rf"unit\.{re.escape(folder)}/[^/]*"] if folder else []
@@ -51,7 +51,7 @@ def rule_for(root, path):
 
 
 def to_do(root, paths):
-    """What there is to do, as (word, what), each once."""
+    """Returns all tasks as (word, object), each once."""
     found = [("test", "layers"), ("test", "lines")]
     for path in paths:
         if re.fullmatch(r"(src|tests|bench|fuzz)/.*\.[ch]pp", path) and (root / path).is_file():
@@ -66,7 +66,7 @@ def to_do(root, paths):
 
 
 def changed_files(root):
-    """What differs from HEAD, and what git neither knows nor ignores."""
+    """Returns the files that differ from HEAD, and files that are neither tracked nor ignored."""
     found = []
     for words in (["diff", "--name-only", "-z", "HEAD"], ["ls-files", "--others", "--exclude-standard", "-z"]):
         done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Compares the tables of kernels and of expert exchanges in docs/method/accuracy.md with the errors in
-data/calibration/*.toml, or writes them anew.
+data/calibration/*.toml, or rewrites them.
 
-Per kind, dtype and machine: the mean error in per cent of fitted and of held-out measurements, and in brackets that of
-all measurements with the parameters of the nearest calibrated machine; over all software and variants, weighted by their
-numbers of measurements. A dash where there is none. Per exchange: the errors of fitted measurements, of held-out numbers
-of tokens and of held-out shapes, and in brackets with the nearest calibrated machine.
+The table of kernels has, per kind, dtype and machine, the mean error in per cent of fitted measurements, of held-out
+measurements, and in parentheses of all measurements if the parameters are transferred from the nearest calibrated
+machine. Means are over all software and variants, weighted by their numbers of measurements; a dash means that there is
+none. The table of exchanges has the mean errors of fitted measurements, of held-out numbers of tokens, of held-out
+shapes, and in parentheses of transferred parameters.
 
 usage: check_accuracy.py [--root DIR] [--update]     DIR holds data/ and docs/
 Prints one line per difference, then 'N passed, N failed' counting lines of the tables; exit 1 when one differs."""
@@ -88,7 +89,8 @@ def exchange_lines(folder):
         cells = []
         for machine in machines:
             models = table[key].get(machine)
-            errors = [mean(models, f"error_{name}") for name in ("fitted", "sizes", "shapes", "relative")] if models else []
+            names = ("fitted", "sizes", "shapes", "relative") if models else ()
+            errors = [mean(models, f"error_{name}") for name in names]
             cells.append("{}/{}/{} ({})".format(*errors) if models else "")
         lines.append(f"| {key[0]}, {key[1]} | {key[2]} | " + " | ".join(cells) + " |")
     return lines

@@ -2,18 +2,18 @@
 """Runs the rows of tests/cases/*.tsv and compares numbers in the program's JSON with values derived independently.
 
 A row has six fields, separated by tabs:
-    id          names the case; rows of one case share it
-    arguments   the arguments of `roofline`, quoted as for a shell; --json is added
+    id          name of the case; all rows of a case share it
+    arguments   arguments of `roofline`, quoted as for a shell; --json is added
     path        place in the reply: a.b[0].c, critical[dim=B,level=hbm].exact, notes.length; `exit` is the exit status
-    expected    a number, null, true, false, `number` (any finite one) or a text
-    tolerance   relative; 0 means exactly (for numbers)
-    derivation  a sentence: how the expected value follows without this program. Required.
-Lines that are empty or start with # do not count. A reply counts only when the program exits with 0 or 1, unless the row asks
-about the error or the exit status. Commands run side by side in a temporary folder with copies of tests/cases/files/* and
+    expected    a number, null, true, false, `number` (any finite number) or a text
+    tolerance   relative tolerance of a number; 0 means exact
+    derivation  a sentence that derives the expected value without this program; required
+Empty lines and lines that start with # are ignored. The exit status must be 0 or 1, unless the row is about the error
+or the exit status. Commands run in parallel in a temporary folder with copies of tests/cases/files/* and
 docs/examples/*, so none may write there.
 
 usage: check_cases.py [--program FILE] [--root DIR] [--jobs N] [FILE.tsv ...]
-Prints each row that differs, then 'N passed, N failed'; exit 1 when a row failed."""
+Prints each row that differs, then 'N passed, N failed'; exits with 1 if a row failed."""
 
 import argparse
 import concurrent.futures
@@ -43,7 +43,7 @@ class Row(typing.NamedTuple):
 
 
 class Reply(typing.NamedTuple):
-    """A reply: status is None when the program did not end; value is None when it printed no JSON."""
+    """A reply: status is None if the program did not end; value is None if it printed no JSON."""
 
     status: typing.Optional[int]
     value: typing.Any
@@ -51,11 +51,11 @@ class Reply(typing.NamedTuple):
 
 
 class NotThere(Exception):
-    """The reply has nothing at the path."""
+    """Raised if the reply has nothing at the path."""
 
 
 def parse_row(line):
-    """Returns the row. Raises ValueError with what is wrong with it."""
+    """Returns the row. Raises ValueError if it is malformed."""
     fields = line.split("\t")
     if len(fields) != len(Row._fields):
         raise ValueError(f"{len(fields)} fields, not {len(Row._fields)}: {', '.join(Row._fields)}")
@@ -100,7 +100,8 @@ def look_up(value, path):
         if isinstance(step, dict):
             if not isinstance(value, list):
                 raise NotThere(f"{where} is not a list")
-            hits = [v for v in value if isinstance(v, dict) and all(k in v and as_text(v[k]) == w for k, w in step.items())]
+            hits = [v for v in value if isinstance(v, dict)
+                    and all(k in v and as_text(v[k]) == w for k, w in step.items())]
             if len(hits) != 1:
                 raise NotThere(f"{where} has {len(hits)} elements with {step}")
             value = hits[0]
@@ -153,7 +154,7 @@ def run(arguments, program, folder):
 
 
 def difference(row, reply):
-    """Returns the difference in words; None when the row holds."""
+    """Returns a description of the difference; None if the row holds."""
     if row.path == "exit":
         got = reply.status
     else:
@@ -171,7 +172,7 @@ def difference(row, reply):
 
 
 def rows_of(file):
-    """The rows of a file with their places, as (place, row), and what is wrong with its other lines."""
+    """Returns the rows of a file as (place, row), and the problems of its malformed lines."""
     rows, problems = [], []
     for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), start=1):
         line = line.rstrip("\r")
@@ -185,7 +186,7 @@ def rows_of(file):
 
 
 def check_file(file, reply_to):
-    """How many rows hold, and what is wrong with the others; reply_to gives the reply to a row's arguments."""
+    """Returns the number of rows that hold, and the problems of all others. reply_to maps arguments to a reply."""
     rows, problems = rows_of(file)
     passed = 0
     for place, row in rows:
@@ -193,7 +194,8 @@ def check_file(file, reply_to):
         if wrong is None:
             passed += 1
         else:
-            problems.append(f"{place}: {row.name}: {row.path}: {wrong}\n    roofline {row.arguments}\n    {row.derivation}")
+            problems.append(f"{place}: {row.name}: {row.path}: {wrong}\n"
+                            f"    roofline {row.arguments}\n    {row.derivation}")
     return passed, problems
 
 
@@ -201,7 +203,8 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description="Compares numbers in the program's replies with derived ones.")
     parser.add_argument("files", nargs="*", type=pathlib.Path, metavar="FILE.tsv")
     parser.add_argument("--program", type=pathlib.Path, metavar="FILE")
-    parser.add_argument("--root", default=pathlib.Path(__file__).resolve().parent.parent, type=pathlib.Path, metavar="DIR")
+    parser.add_argument("--root", default=pathlib.Path(__file__).resolve().parent.parent, type=pathlib.Path,
+                        metavar="DIR")
     parser.add_argument("--jobs", default=os.cpu_count() or 1, type=int, metavar="N")
     options = parser.parse_args(arguments)
     program = (options.program or options.root / "build/roofline").resolve()

@@ -7,10 +7,10 @@ namespace, not even in anonymous ones, because two files that are linked togethe
 functions of one type. Library code, which is everything except measure, app/local and app/cli, does not print, exit,
 throw or read a clock (FORBIDDEN); its tests may.
 
-The public headers in include/roofline include each other, the standard library and tl::expected, nothing else.
+The public headers in include/roofline include only each other, the standard library and tl::expected.
 
 usage: check_layers.py [--root DIR]     DIR holds src/ and include/
-Prints one line a violation, then 'N passed, N failed' counting files; exit 1 when a file failed."""
+Prints one line per violation, then 'N passed, N failed' counting files; exits with 1 if a file failed."""
 
 import argparse
 import pathlib
@@ -18,12 +18,13 @@ import re
 import sys
 
 ORDER = (
-    "base text units algebra program notation work machine network bound layout calibrate model plan import predict measure report api app"
+    "base text units algebra program notation work machine network bound layout calibrate model plan import "
+    "predict measure report api app"
 ).split()
 STRANGERS = {"import", "measure", "report"}
-# What public headers may include of others: the standard library's names have no folders.
+# Third-party headers that public headers may include. Names of the standard library have no folder.
 PUBLIC_INCLUDE = re.compile(r"\w+|tl/expected\.hpp")
-# Public headers on which the code inside rests, too.
+# Public headers that the internal code uses, too.
 FOUNDATIONS = ("result.hpp", "units.hpp", "dtype.hpp", "collective.hpp")
 ONLY_IN = {
     "nlohmann/": ("text", "report", "app"),
@@ -34,22 +35,25 @@ FORBIDDEN = [
     (r"#\s*include\s*<(?:iostream|print|chrono|ctime|time\.h|cassert|assert\.h)>",
      "includes {0}: library code does not print, assert or read a clock"),
     (r"\bstd\s*::\s*(?:cout|cerr|clog|cin)\b", "uses {0}: library code does not print"),
-    (r"(?:\bstd::|(?<![\w.:>]))(?:v?f?printf|f?puts|f?putc|putchar|perror|fwrite)\s*\(", "calls {0}: library code does not print"),
+    (r"(?:\bstd::|(?<![\w.:>]))(?:v?f?printf|f?puts|f?putc|putchar|perror|fwrite)\s*\(",
+     "calls {0}: library code does not print"),
     (r"\bfmt\s*::\s*v?print(?:ln)?\b", "calls {0}: library code does not print"),
     (r"(?:\bstd::|(?<![\w.:>]))(?:exit|_Exit|_exit|quick_exit|abort|terminate)\s*\(", "calls {0}: errors are values"),
     (r"(?<![\w.:>])assert\s*\(", "calls {0}: errors are values"),
     (r"\bthrow\b", "says {0}: errors are values"),
-    (r"\b(?:system_clock|steady_clock|high_resolution_clock|utc_clock|file_clock)\b", "reads {0}: library code has no clock"),
-    # Without std:: only with the arguments that C's functions take, because `time` and `clock` are good names for our
-    # own.
-    (r"\bstd::(?:time|clock|timespec_get)\s*\(|(?<![\w.:>])(?:time\s*\(\s*(?:nullptr|NULL|0|&)|clock_gettime\s*\(|gettimeofday\s*\()",
+    (r"\b(?:system_clock|steady_clock|high_resolution_clock|utc_clock|file_clock)\b",
+     "reads {0}: library code has no clock"),
+    # Without std:: the arguments must be those of the C functions, because our own functions may be called `time` or
+    # `clock`.
+    (r"\bstd::(?:time|clock|timespec_get)\s*\("
+     r"|(?<![\w.:>])(?:time\s*\(\s*(?:nullptr|NULL|0|&)|clock_gettime\s*\(|gettimeofday\s*\()",
      "calls {0}: library code has no clock"),
 ]
 FORBIDDEN = [(re.compile(pattern), message) for pattern, message in FORBIDDEN]
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.M)
 NOT_CODE = re.compile(
-    r"//(?:\\\n|[^\n])*"  # a comment, which a backslash at its end carries on
+    r"//(?:\\\n|[^\n])*"  # a comment, which a backslash at the end of its line continues
     r"|/\*.*?\*/"
     r'|R"(?P<delimiter>[^()\\ \t\n]{0,16})\(.*?\)(?P=delimiter)"'
     r'|"(?:\\.|[^"\\\n])*"'
@@ -59,7 +63,7 @@ NOT_CODE = re.compile(
 
 
 def without_comments_and_strings(text):
-    """Returns only the code, with every line at its number. Names of included files stay, as <file>."""
+    """Returns only the code and keeps line numbers. Names of included files remain, as <file>."""
 
     def blank(match):
         found = match.group(0)
@@ -77,7 +81,7 @@ def inside(path, folders):
 
 
 def check_include(path, target, quoted):
-    """Returns what is wrong with this include of the file at path, or None."""
+    """Returns the violation of this include in the file at path, or None."""
     if not quoted:
         for prefix, folders in ONLY_IN.items():
             if target.startswith(prefix) and not inside(path, folders):
@@ -103,7 +107,7 @@ def check_include(path, target, quoted):
 
 
 def check_public(text):
-    """Violations of one public header as (line number, message)."""
+    """Returns the violations of one public header as (line number, message)."""
     code = without_comments_and_strings(text)
     found = []
     for match in INCLUDE.finditer(code):
@@ -137,17 +141,18 @@ def check_text(path, text):
 
 TYPE = re.compile(
     r"\bnamespace\b(?P<space>[^;{}()=]*)\{"
-    r"|\b(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+(?:\[\[[^\]]*\]\]\s*)?(?P<name>\w+)\s*(?:final\s*)?(?::(?!:)[^;{}()]*)?\{"
+    r"|\b(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+(?:\[\[[^\]]*\]\]\s*)?(?P<name>\w+)\s*"
+    r"(?:final\s*)?(?::(?!:)[^;{}()]*)?\{"
     r"|(?P<open>\{)|(?P<close>\})"
 )
 
 
 def types_in(text):
-    """Returns the types that a file defines outside of other types and functions, as (line number, name with its namespace).
-    Names in an anonymous namespace are given as if they were outside of it."""
+    """Returns the types that a file defines outside of other types and functions, as (line number, qualified name).
+    Anonymous namespaces are omitted from the names."""
     code = without_comments_and_strings(text)
     found = []
-    around = []  # names of the namespaces that are open; None for any other brace
+    around = []  # names of the open namespaces; None for any other open brace
     for match in TYPE.finditer(code):
         if match["close"]:
             if around:
@@ -171,7 +176,8 @@ def check_types(texts):
         first, *others = all_places
         for path, line in others:
             if path != first[0]:
-                violations.setdefault(path, []).append((line, f"defines {name}, as {first[0]}:{first[1]} does: rename one of them"))
+                message = f"defines {name}, as {first[0]}:{first[1]} does: rename one of them"
+                violations.setdefault(path, []).append((line, message))
     return violations
 
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Checks that no line of sources and documents is longer than 120 characters.
 
-Sources are C++ files in src/, include/, tests/, bench/ and fuzz/, and CMakeLists.txt; documents are Markdown files,
-README.md and those in docs/ among them. Three kinds of lines of a document may be longer because they cannot be broken:
-lines of a table, lines that hold a link, and what a program prints in a block of code (its commands and prose may not).
-A line of a source may be longer only where it holds an address (https://...) or a raw string, which cannot be broken.
+Sources are all files in C++, Python and CMake's language, and the shell script dev; documents are README.md and all
+other Markdown files in the root folder and in docs/. Three kinds of lines of a document may be longer because they
+cannot be broken: rows of tables, lines with a link, and output of a program in a block of code (but not its commands).
+A line of a source may be longer only if it contains an address (https://...) or, in C++, a part of a raw string.
 
-usage: check_lines.py [--root DIR] [--folders]     DIR holds the repository; --folders adds counts of long lines
-Prints one line per violation, then 'N passed, N failed' counting files; exit 1 when a file failed."""
+usage: check_lines.py [--root DIR] [--folders]     DIR is the repository; --folders adds counts of long lines
+Prints one line per violation, then 'N passed, N failed' counting files; exits with 1 if a file failed."""
 
 import argparse
 import collections
@@ -16,16 +16,17 @@ import re
 import sys
 
 LIMIT = 120
-FOLDERS = "src include tests bench fuzz".split()
-SOURCES = {".hpp", ".cpp", ".h", ".cc", ".cu"}
-SINGLE_SOURCES = ["CMakeLists.txt"]
+FOLDERS = "src include tests bench fuzz tools scripts cmake".split()
+CPP = {".hpp", ".cpp", ".h", ".cc", ".cu"}
+SOURCES = CPP | {".py", ".cmake", ".in"}
+SINGLE_SOURCES = ["CMakeLists.txt", "dev"]
 FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})\s*(\S*)")
 LINK = re.compile(r"\]\(|https?://")
 RAW_STRING = re.compile(r'R"(?P<delimiter>[^()\\ \t\n]{0,16})\(.*?\)(?P=delimiter)"', re.S)
 
 
 def files_of(root):
-    """Returns all files that are checked, sorted."""
+    """Returns all files to check, sorted."""
     found = [root / name for name in SINGLE_SOURCES]
     for folder in FOLDERS:
         found += [file for file in (root / folder).rglob("*") if file.suffix in SOURCES]
@@ -34,7 +35,7 @@ def files_of(root):
 
 
 def prose_of(lines):
-    """Yields (line number, line) of a document without tables, links and printed output in blocks of code."""
+    """Yields (line number, line) of a document without tables, links and output in blocks of code."""
     fence, console = "", False
     for number, line in enumerate(lines, 1):
         match = FENCE.match(line)
@@ -53,7 +54,7 @@ def prose_of(lines):
 
 
 def lines_of_raw_strings(text):
-    """Returns the numbers of all lines that hold a part of a raw string."""
+    """Returns the numbers of all lines that contain a part of a C++ raw string."""
     numbers = set()
     for match in RAW_STRING.finditer(text):
         first = text.count("\n", 0, match.start()) + 1
@@ -67,8 +68,9 @@ def long_lines(path, text):
     if path.endswith(".md"):
         checked = prose_of(lines)
     else:
-        raw = lines_of_raw_strings(text)
-        checked = ((number, line) for number, line in enumerate(lines, 1) if number not in raw and "https://" not in line)
+        exempt = lines_of_raw_strings(text) if pathlib.PurePath(path).suffix in CPP else set()
+        exempt |= {number for number, line in enumerate(lines, 1) if "https://" in line}
+        checked = ((number, line) for number, line in enumerate(lines, 1) if number not in exempt)
     return [(number, len(line)) for number, line in checked if len(line) > LIMIT]
 
 

@@ -24,9 +24,9 @@ import sys
 AXES = ["data", "fsdp", "tensor", "sequence", "context", "expert", "pipeline"]
 SLICES = ["h100-sxm:8", "tpu-v5e:2x4"]
 CHIPS = 8
-STRIDE = 17  # of the sample: prime to the number of plans, so that all of them meet all models somewhere
+STRIDE = 17  # of the sample: coprime to the number of plans, so that every plan is tried with some models
 
-# Questions that were once refused although frameworks run them are always asked.
+# Questions that were once refused although frameworks support them are always asked.
 ALWAYS = [
     ("train", "gpt-oss-20b", SLICES[0], "tensor=8"),
     ("serve", "gpt-oss-20b", SLICES[0], "tensor=8"),
@@ -40,7 +40,7 @@ ALWAYS = [
 
 
 def plans(both_ways):
-    """Returns axes with their degrees: one axis over all chips, and pairs with degrees of two and four."""
+    """Returns plans as axes with degrees: one axis over all chips, and pairs of axes with degrees of two and four."""
     for axis in AXES:
         yield f"{axis}={CHIPS}"
     for a, b in itertools.permutations(AXES, 2) if both_ways else itertools.combinations(AXES, 2):
@@ -92,7 +92,7 @@ def legitimate(error, keys):
 
 
 def words(kind, model, slice_, mesh):
-    """Returns the command for a question. Sequences are short enough for every model's context, and divisible by all degrees."""
+    """Returns the command for a question. Sequences fit the context of every model and are divisible by all degrees."""
     command = [kind, model, "--on", slice_, "--mesh", mesh]
     if kind == "train":
         return [*command, "--batch-tokens", "16Ki", "--seq", "512"]
@@ -132,7 +132,8 @@ def main():
         print(f"{len(found)} times {error['code']}: {error['message']}\n    roofline {' '.join(words(*question))}")
         print(f"    {', '.join(sorted({each[0][1] for each in found}))}")
     wrong = sum(map(len, refused.values()))
-    print(f"{len(questions)} plans: {answered} answered, {len(questions) - answered - wrong} rightly refused, {wrong} not")
+    right = len(questions) - answered - wrong
+    print(f"{len(questions)} plans: {answered} answered, {right} rightly refused, {wrong} not")
     return 1 if wrong or not questions else 0
 
 

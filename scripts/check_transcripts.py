@@ -8,15 +8,15 @@ Transcripts are the ```console blocks of README.md and docs/**/*.md and the whol
     standard output and standard error together, exactly
     [exit 2]
 
-A line '$ command' (carried on by a backslash at its end) is followed by what it prints, up to the next such line or the end;
-blank lines at the end do not count, and what stands before the first command is prose. `[exit N]` as the last line asserts
-that exit status; without it the command must succeed. Commands that do not start with `roofline` are shown, not run. The
-commands of one file run in their order and share a temporary folder that holds copies of tests/golden/files/* and
-docs/examples/*; files are checked side by side.
+A line '$ command' (which a backslash at its end continues) is followed by its output, up to the next such line or the
+end. Trailing blank lines are ignored, and text before the first command is prose. `[exit N]` as the last line asserts
+that exit status; without it the command must succeed. Commands that do not start with `roofline` are not run. The
+commands of one file run in order and share a temporary folder with copies of tests/golden/files/* and docs/examples/*;
+files are checked in parallel.
 
 usage: check_transcripts.py [--program FILE] [--root DIR] [--jobs N] [--update] [FILE ...]
---update writes what the program prints now into the files: read the difference before you commit it.
-Prints a diff for each failure, then 'N passed, N failed'; exit 1 when something failed."""
+--update writes the current output of the program into the files: review the difference before you commit it.
+Prints a diff for each failure, then 'N passed, N failed'; exits with 1 if something failed."""
 
 import argparse
 import concurrent.futures
@@ -31,12 +31,12 @@ import sys
 import tempfile
 
 TIMEOUT_S = 60
-CRASHED = 128  # a shell's status for 'killed by a signal' starts here
+CRASHED = 128  # the exit status that a shell reports for a signal is at least this
 
 
 @dataclasses.dataclass
 class Step:
-    """A command and its expected output: lines [begin, end) of the file hold the output."""
+    """A command and its expected output, which is in lines [begin, end) of the file."""
 
     command: str
     line: int
@@ -69,7 +69,7 @@ def blocks_of(lines, markdown):
 
 
 def steps_of(lines, markdown):
-    """Returns the commands of a transcript, in order."""
+    """Returns the commands of a transcript in order."""
     steps = []
     for begin, end in blocks_of(lines, markdown):
         number, in_block = begin, []
@@ -97,8 +97,10 @@ def without_blank_end(lines):
 
 
 def run(command, program, folder):
-    """Returns the output of the command as lines, with its exit status as the last one if it is not 0, and whether it crashed."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("ROOFLINE_", "XDG_", "COLUMNS"))}
+    """Returns the output of the command as lines, the last of which is its exit status if that is not 0; and whether it
+    crashed."""
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.startswith(("ROOFLINE_", "XDG_", "COLUMNS"))}
     environment.update(NO_COLOR="1", LC_ALL="C.UTF-8", HOME=folder,
                        PATH=f"{pathlib.Path(program).parent}{os.pathsep}{os.environ.get('PATH', '')}")
     try:
@@ -107,7 +109,7 @@ def run(command, program, folder):
     except subprocess.TimeoutExpired:
         return [f"[not done after {TIMEOUT_S} s]"], True
     text = done.stdout.decode("utf-8", errors="backslashreplace")
-    # Only newlines end a line here, because other separators that Python knows belong to the output.
+    # Only newlines separate lines; the other separators of str.splitlines() belong to the output.
     lines = without_blank_end(text.split("\n"))
     status = done.returncode if done.returncode >= 0 else CRASHED - done.returncode
     if status:
@@ -116,7 +118,7 @@ def run(command, program, folder):
 
 
 def prepare(root, folder, program):
-    """Fills the folder in which commands run; returns the path of the program, which is called `roofline` there."""
+    """Fills the folder in which commands run. Returns the path of the program there, which is named `roofline`."""
     for source in (root / "tests/golden/files", root / "docs/examples"):
         if source.is_dir():
             shutil.copytree(source, folder / "work", dirs_exist_ok=True)
@@ -134,7 +136,7 @@ class Outcome:
 
 
 def check_file(file, root, program, update):
-    """Runs a transcript; with update, rewrites it. A crash fails in both cases and is never written into the file."""
+    """Runs a transcript; with `update`, rewrites it. A crash always fails and is never written to the file."""
     text = file.read_text(encoding="utf-8")
     lines = text.split("\n")
     outcome, replaced = Outcome(), []
@@ -166,7 +168,8 @@ def check_file(file, root, program, update):
 
 def transcripts(root):
     documents = sorted(root.glob("docs/**/*.md"))
-    return [file for file in [root / "README.md", *documents, *sorted(root.glob("tests/golden/*.txt"))] if file.is_file()]
+    golden = sorted(root.glob("tests/golden/*.txt"))
+    return [file for file in [root / "README.md", *documents, *golden] if file.is_file()]
 
 
 def main(arguments=None):

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
 """Counts cliffs in expected times over fine sweeps of one size.
 
-A cliff is a jump of the time by more than 30 % (and by more than the size, which grows by 100 % from 1 to 2), or a fall
-by more than 7 %, although no wave of tiles begins there. Every model of data/calibration that a user can ask for is swept:
-matmuls along M, N and K, layers of experts along the rows of an expert, attention along queries, keys, batch and heads,
-kernels without matmuls along their rows and columns. Sizes go up one by one while they are small, then by 2 %, and
-include both neighbours of every power of two and of three times it.
+A cliff is an increase of the time by more than 30 % (and by more than that of the size, which doubles from 1 to 2), or
+a decrease by more than 7 %, where no wave of tiles begins. Every kernel model in data/calibration that a user can
+select is swept: matmuls along M, N and K; expert layers along the rows per expert; attention along queries, keys, batch
+and heads; kernels without matmuls along their rows and columns. Sizes increase by one while they are small and then by
+2 %, and include both neighbours of every power of two and of three times it.
 
-A jump that whole tiles explain is not a cliff. At a jump the tiling that `--explain` names is applied again here: rows
-over tile rows times columns over tile columns times matmuls times splits, in waves of as many tiles as the chip has
-cores. The time may grow in proportion to the waves of the tiles before the jump. If there are fewer tiles than cores, it
-may fall as their number grows, because more cores read from memory. If the rows alone determine the tile, it may grow
-as whole waves of the larger tile do. Libraries have other kernels for a matrix times a vector than for two rows, so a
-jump from 1 row to 2 is counted separately.
+A jump that whole tiles explain is not a cliff. At a jump the tiling that `--explain` names is applied here again: the
+number of tiles is rows over tile rows times columns over tile columns times matmuls times splits, and a wave has as
+many tiles as the chip has cores. The time may grow in proportion to the waves of the tiles before the jump. If there
+are fewer tiles than cores, it may decrease as their number grows, because more cores read from memory. If the rows
+alone determine the tile, it may grow in proportion to whole waves of the larger tile. Libraries have different kernels
+for one row and for two, so jumps from 1 row to 2 are counted separately.
 
 usage: count_cliffs.py [--root DIR] [--program FILE] [--machine ID] [--few] [--list] [--most PER_CENT]
---few: two sweeps per model, for a test. --most: exit 1 if more than this percentage of sweeps have a cliff.
+--few: two sweeps per model, for a test. --most: exits with 1 if more than this percentage of sweeps has a cliff.
 """
 
 import argparse
@@ -65,7 +65,7 @@ Y : bf16[E, C, F] = Xe *_D W
 
 
 def sizes(least, most):
-    """Returns sizes one by one, then in increments of 2 %, and both neighbours of every power of two and three times it."""
+    """Returns sizes in steps of one, then of 2 %, and both neighbours of every power of two and of three times it."""
     points = {2**i * j + k for i in range(30) for j in (1, 3) for k in (0, 1)}
     at = least
     while at <= most:
@@ -78,7 +78,7 @@ def dims_of(text):
     return {name: int(size) for name, size in (each.split("=") for each in text.split(","))}
 
 
-# Per kind: the program, and its sweeps: the swept size, from, to, the other sizes; those for --few come first.
+# The sweeps of each kind of kernel: the swept size, its range, and all other sizes. Those for --few come first.
 def products():
     yield "M", 1, 8192, "N=7168,K=4096"
     yield "M", 1, 8192, "N=4096,K=4096"
@@ -140,7 +140,8 @@ WITHOUT_PRODUCTS = {
 
 
 def tasks_of(kind, dtype):
-    """Returns the program text and its sweeps; None for kinds that are not swept: table look-ups, conversions, windowed attention."""
+    """Returns the program text and its sweeps; None for kinds that are not swept (table look-ups, conversions, windowed
+    attention)."""
     if kind in WITHOUT_PRODUCTS:
         return WITHOUT_PRODUCTS[kind], rows()
     first, _, second = dtype.partition(" x ")
@@ -159,7 +160,7 @@ def tasks_of(kind, dtype):
 
 
 class Sweep:
-    """A sweep of one model along one size."""
+    """A sweep of one kernel model along one size."""
 
     def __init__(self, machine, cores, model, program, text, name, least, most, fixed):
         self.machine, self.cores, self.program, self.text, self.name = machine, cores, program, text, name
@@ -199,7 +200,7 @@ class Sweep:
         return [float(row["expected_s"]) if row.get("expected_s") else math.nan for row in found]
 
     def products_at(self, dims):
-        """Returns rows, columns and number of the tiled matmuls; for attention with heads together and separately."""
+        """Returns rows, columns and number of the tiled matmuls; for attention with heads combined and separate."""
         if self.kind == "contraction":
             return [(dims["M"], dims["N"], 1)]
         if self.kind == "grouped contraction":
@@ -209,7 +210,8 @@ class Sweep:
         return [(queries * heads, dims["H"], groups), (queries, dims["H"], groups * heads)]
 
     def cut(self, tiling, point):
-        """Returns waves and tiles of a tiled result: tile rows and columns, splits, which matmul, orientation of the tile."""
+        """Returns the numbers of waves and tiles. A tiling has tile rows and columns, splits, the index of the matmul,
+        and whether the tile is transposed."""
         rows_of_tile, columns_of_tile, splits, product, flipped = tiling
         m, n, batch = self.products_at(self.dims_at(point))[product]
         across, along = (n, m) if flipped else (m, n)
@@ -217,7 +219,7 @@ class Sweep:
         return math.ceil(tiles / self.cores), tiles
 
     def tilings(self, point):
-        """Returns the tilings that --explain may mean, those with the number of waves that it names."""
+        """Returns the tilings that match the output of --explain, including its number of waves."""
         dims = self.dims_at(point)
         text = " ".join(self.ask(dims, "--explain").split())
         found = []
@@ -230,13 +232,13 @@ class Sweep:
         return found
 
     def explained(self, before, after, ratio):
-        """Returns whether whole tiles explain the jump. A library that keeps its tiles would take that many more waves; one that
-        tiled the smaller size as it tiles the larger would have that many fewer cores that read from memory."""
+        """Returns whether whole tiles explain the jump: with the same tiles the larger size takes proportionally more
+        waves, or with the tiles of the larger size the smaller one has proportionally fewer cores that read memory."""
         for tiling in self.tilings(before) if ratio > 1 else []:
             more_waves = self.cut(tiling, after)[0] / self.cut(tiling, before)[0]
             if more_waves > 1 and ratio <= 1.05 * more_waves:
                 return True
-        if self.by_rows and ratio > 1:  # no choice: the tile is another from 65 and from 129 rows on
+        if self.by_rows and ratio > 1:  # the tile changes at 65 and at 129 rows, whatever the other sizes
             for old, new in zip(self.tilings(before), self.tilings(after)):
                 area = self.cut(old, before)[0] * old[0] * old[1], self.cut(new, after)[0] * new[0] * new[1]
                 if old[:2] != new[:2] and ratio <= 1.05 * area[1] / area[0]:
@@ -248,7 +250,8 @@ class Sweep:
         return False
 
     def cliffs(self):
-        """Returns (size before, size after, time over time) of each cliff; explained jumps; jumps from one row to two."""
+        """Returns each cliff as (size before, size after, ratio of times), and the numbers of jumps that tiles explain
+        and of jumps from one row to two."""
         times = self.times()
         cliffs, waves, vectors = [], 0, 0
         for (a, before), (b, after) in itertools.pairwise(zip(self.points, times)):

@@ -5,9 +5,9 @@
         > data/extrapolation.toml
 
 Measurements are held out by range: of the rows of one machine, software and dtype, those whose size is at most the
-median are fitted and those above it are predicted by that fit; then the other way round. The result for a class of
-kernels and a size is the growth of the mean error per doubling of the distance from the fitted range, beyond the error
-of rows inside it; each group of rows counts alike. Needs only Python and the program. Deterministic.
+median are fitted and predict those above it, and vice versa. The result for a class of kernels and a size is the
+increase of the mean error per doubling of the distance from the fitted range, relative to the error of rows inside it.
+All groups of rows have the same weight. Needs only Python and the program, and is deterministic.
 """
 import argparse
 import collections
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-# Per table: the columns that identify a group, and its sizes with the columns whose product they are.
+# Per table: the columns that identify a group, and its sizes, each the product of some columns.
 TABLES = {
     "m": ("products", ("source", "accelerator", "dtype_in"), {"m": ("m",), "n": ("n",), "depth": ("k",)}),
     "kv_len": ("attention", ("source", "accelerator", "phase", "dtype", "kv_dtype"),
@@ -26,8 +26,8 @@ TABLES = {
     "topk": ("experts", ("source", "accelerator", "dtype"), {"m": ("tokens",), "n": ("inter",), "depth": ("hidden",)}),
     "shape": ("others", ("source", "accelerator", "op"), {"rows": (0, -1), "columns": (-1,)}),
 }
-FEWEST = 30  # rows on either side of the cut
-MOST = 600   # rows of a group: every n-th of more
+FEWEST = 30  # minimum number of rows on either side of the median
+MOST = 600   # maximum number of rows of a group; of more, every n-th is used
 
 
 def size_of(row, columns):
@@ -38,7 +38,7 @@ def size_of(row, columns):
 
 
 def errors_of(program, folder, header, fitted, tested):
-    """Returns |predicted - measured| / measured of the tested rows; None if there is no law."""
+    """Returns |predicted - measured| / measured of the tested rows; None if no model can be fitted."""
     paths = {}
     for name, rows in (("fitted", fitted), ("tested", tested)):
         paths[name] = os.path.join(folder, name + ".csv")
@@ -49,8 +49,8 @@ def errors_of(program, folder, header, fitted, tested):
     constants = os.path.join(folder, "constants.toml")
     if os.path.exists(constants):
         os.remove(constants)
-    subprocess.run([program, "fit", paths["fitted"], "-o", constants], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                   check=False)
+    subprocess.run([program, "fit", paths["fitted"], "-o", constants], stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, check=False)
     if not os.path.exists(constants):
         return None
     answer = subprocess.run([program, "validate", paths["tested"], "--calibration", constants, "--csv"],
@@ -63,7 +63,8 @@ def errors_of(program, folder, header, fitted, tested):
 
 
 def growths_of(program, folder, header, rows, columns):
-    """Returns the growth of the mean error per doubling, of laws fitted below the median and tested above, and the reverse."""
+    """Returns the increase of the mean error per doubling of models that are fitted below the median and tested above
+    it, and vice versa."""
     sizes = [size_of(row, columns) for row in rows]
     middle = sorted(sizes)[len(sizes) // 2]
     growths = {}
@@ -78,10 +79,11 @@ def growths_of(program, folder, header, rows, columns):
         if not known:
             continue
         within = sum(known) / len(known)
-        beyond = [(abs(math.log2(sizes[i] / middle)), min(error, 10)) for i, error in errors.items() if not inside(sizes[i])]
+        beyond = [(abs(math.log2(sizes[i] / middle)), min(error, 10))
+                  for i, error in errors.items() if not inside(sizes[i])]
         if len(beyond) < FEWEST:
             continue
-        # Least squares through the error inside the range; all distances count alike, for any number of rows.
+        # Least squares through the error inside the range; distances have equal weights, whatever their number of rows.
         bins = collections.defaultdict(list)
         for distance, error in beyond:
             bins[math.ceil(distance)].append((distance, error - within))
@@ -111,13 +113,15 @@ def main():
                     for side, growth in growths_of(options.program, folder, header, rows, columns).items():
                         growths[kind, size, side].append(growth)
                         print(f"# {' '.join(name)}, {side} the median {size}: {growth:.3f}", file=sys.stderr)
-    print("# Errors of kernel models outside the range of sizes that they were fitted to: the increase of the error per "
-          "doubling of\n# the distance. Written by scripts/fit_extrapolation.py from public tables, with held-out ranges;\n"
+    print("# Errors of kernel models outside the range of sizes that they were fitted to: the increase of the error "
+          "per doubling of\n"
+          "# the distance. Written by scripts/fit_extrapolation.py from public tables, with held-out ranges;\n"
           "# docs/method/accuracy.md explains the method.")
     for kind, size, side in sorted(growths):
         each = growths[kind, size, side]
         mean = max(sum(each) / len(each), 0)
-        print(f'\n[[growth]]\nkind = "{kind}"\nsize = "{size}"\nside = "{side}"\nper_doubling = {mean:.3g}\ngroups = {len(each)}')
+        print(f'\n[[growth]]\nkind = "{kind}"\nsize = "{size}"\nside = "{side}"\n'
+              f'per_doubling = {mean:.3g}\ngroups = {len(each)}')
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
 
     scripts/fit_reserved.py RUNS.csv [more.csv ...]
 
-Rows whose notes say "max allocated GiB, reserved 70.88 GiB" give both: memory_GB_per_accel is the former. Rows that give
-the same numbers are one set-up. The factor is the mean ratio; the error is that of set-ups that were held out of the
-fit, one after the other. Needs only Python.
+Rows whose notes say "max allocated GiB, reserved 70.88 GiB" have both: memory_GB_per_accel is the allocated memory.
+Rows with the same numbers count as one setup. The factor is the mean ratio; its error is the mean error of setups that
+are held out of the fit one at a time. Needs only Python.
 """
 import csv
 import re

@@ -4,21 +4,22 @@
     roofline validate RUNS.csv --csv > steps.csv
     scripts/fit_steps.py steps.csv [more.csv ...]
 
-A publisher has the square root of the number of its rows as weight; the fit minimizes the mean of
-|log(predicted / measured)|, so that single outliers do not dominate. The error is that of rows of held-out publishers, one
-after the other. The launch overhead, and how device and host overlap, are kept if too few steps of the other publishers
-wait for launches to determine them; for kernels of narrower dtypes, if the other publishers have too few such steps, the
-parameters of other kernels are used. Needs only Python. Deterministic.
+The fit minimizes the weighted mean of |log(predicted / measured)|, so that single outliers do not dominate; the weight
+of a publisher is the square root of its number of rows. The error is that of publishers that are held out one at a
+time. If too few steps of the other publishers wait for launches, the launch overhead and the overlap of device and host
+are kept from the fit to all publishers. If the other publishers have too few steps in narrower dtypes, kernels of these
+dtypes use the parameters of all other kernels. Needs only Python, and is deterministic.
 """
 import collections
 import csv
 import math
 import sys
 
-PARTS = ("kernels_s", "narrow_s", "promoted_s", "launches", "hideable_s", "exchanged_s", "hideable_wire_s", "exchanged_wire_s")
+PARTS = ("kernels_s", "narrow_s", "promoted_s", "launches", "hideable_s", "exchanged_s", "hideable_wire_s",
+         "exchanged_wire_s")
 FACTORS = ("compute", "narrow", "promoted", "launch_us", "exposed", "wires", "overlap", "pytorch")
-HOST = (3, 6)  # the factors that steps tell which wait for their launches
-OF_BITS = (1, 2)  # and those of kernels of fewer than 16 bits, the places of whose times among PARTS they share
+HOST = (3, 6)  # indices of the factors that only steps that wait for launches determine
+OF_BITS = (1, 2)  # indices of the factors for kernels of fewer than 16 bits, and of their times in PARTS
 FEWEST = 10
 LEAST, MOST = (0.8, 0.4, 0.4, 0.01, 0.05, 0.3, 1.0, 0.5), (3.0, 3.0, 3.0, 200.0, 1.0, 1.0, 20.0, 3.0)
 
@@ -38,12 +39,12 @@ def rows_of(paths):
 
 
 def times_of(law, row):
-    """Returns the time of the device, and of the host that launches its kernels."""
+    """Returns the times in seconds of the device and of the host that launches its kernels."""
     kernels, narrow_kernels, promoted_kernels, launches, _, exchanged, _, exchanged_wire = row[0]
     compute, narrow, promoted, launch_us, _, wires, _, pytorch = law
     slow = row[4] * (pytorch if row[5] else 1)
-    device = slow * (compute * kernels + narrow * narrow_kernels + promoted * promoted_kernels) + exchanged + exchanged_wire / wires
-    return device, launch_us * 1e-6 * launches
+    device = slow * (compute * kernels + narrow * narrow_kernels + promoted * promoted_kernels)
+    return device + exchanged + exchanged_wire / wires, launch_us * 1e-6 * launches
 
 
 def predicted(law, row):
@@ -62,15 +63,15 @@ def waits_for_launches(law, row):
 
 
 def fit(rows, kept=None):
-    """Returns the best fit of three starting points, because with few rows that wait for launches the start determines the
-    result. `kept` are factors that give those of HOST."""
+    """Returns the best fit from three starting points: if few rows wait for launches, the result depends on the start.
+    The factors at the indices HOST are fixed to those of `kept` if it is given."""
     beginnings = (10.0, 30.0, 100.0) if kept is None else (kept[HOST[0]],)
     return min(simplex(rows, (1.2, 1.0, 1.2, begin, 0.5, 0.6, 4.0, 1.1), kept) for begin in beginnings)[1]
 
 
 def simplex(rows, start, kept):
-    """Runs the Nelder-Mead method within the limits of each factor, with those of HOST fixed if they are given. Returns the
-    cost and the factors."""
+    """Minimizes the cost with the Nelder-Mead method within the limits of each factor. The factors at the indices HOST
+    are fixed to those of `kept` if it is given. Returns the cost and the factors."""
     counts = collections.Counter(row[2] for row in rows)
     untold = [i for i in OF_BITS if sum(row[0][i] > 0 for row in rows) < FEWEST]
 
@@ -117,19 +118,19 @@ def mean(numbers):
 
 
 def class_of(row):
-    """Returns whether a step has experts, and matmuls in fewer than 16 bits: properties on which its accuracy depends."""
+    """Returns whether a step has experts, and matmuls in fewer than 16 bits: the accuracy depends on both."""
     return row[7], row[0][1] + row[0][2] > 0
 
 
 def print_classes(held_out):
-    """Prints the mean error of each class on rows of held-out publishers, each weighted by the root of its number of rows."""
+    """Prints the mean error of each class on held-out publishers, each weighted by the root of its number of rows."""
     for experts, narrow in sorted({class_of(row) for row, _ in held_out}):
         its = [(row[2], off) for row, off in held_out if class_of(row) == (experts, narrow)]
         counts = collections.Counter(publisher for publisher, _ in its)
         weights = sum(math.sqrt(count) for count in counts.values())
         off = sum(error / math.sqrt(counts[publisher]) for publisher, error in its) / weights
-        print(f"\n[[class]]\nexperts = \"{'yes' if experts else 'no'}\"\nnarrow = \"{'yes' if narrow else 'no'}\"\nerror = {off:.3g}\n"
-              f"rows = {len(its)}\npublishers = {len(counts)}")
+        print(f"\n[[class]]\nexperts = \"{'yes' if experts else 'no'}\"\nnarrow = \"{'yes' if narrow else 'no'}\"\n"
+              f"error = {off:.3g}\nrows = {len(its)}\npublishers = {len(counts)}")
 
 
 def main():
@@ -146,7 +147,8 @@ def main():
         its = [row for row in rows if row[2] == publisher]
         errors = [error(others, row) for row in its]
         held_out += zip(its, errors)
-        print(f"# {publisher}: {len(its)} rows, in {mean(error(law, r) for r in its):.3f}, held out {mean(errors):.3f}, "
+        print(f"# {publisher}: {len(its)} rows, in {mean(error(law, r) for r in its):.3f}, "
+              f"held out {mean(errors):.3f}, "
               f"predicted/measured {mean(predicted(others, r) / r[1] for r in its):.2f}", file=sys.stderr)
     for name, value in zip(FACTORS, law):
         print(f"{name} = {value:.3g}")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes full grids of timed matmuls as tables that `roofline fit` reads.
+"""Converts full grids of timed matmuls to tables that `roofline fit` reads.
 
-A grid has the columns m, n, k and time_s, and its name gives the rest: gemm_ACCELERATOR_DTYPE_LIBRARY-VERSION.csv.gz.
-Rows that a table already contains, with fewer digits, are left out.
+A grid has the columns m, n, k and time_s; all else is in its name: gemm_ACCELERATOR_DTYPE_LIBRARY-VERSION.csv.gz.
+Rows that a table already contains, with fewer digits, are omitted.
 """
 
 import argparse

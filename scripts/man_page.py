@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the manual page roofline(1) from what the program prints: `roofline --help` and the help of every command.
+"""Generates the manual page roofline(1) from the output of `roofline --help` and the help of every command.
 
 usage: man_page.py --program build/roofline [--output roofline.1.gz]
-Without --output the page goes to standard output. A name that ends in .gz is compressed, without a time stamp: the
-same program makes the same bytes."""
+Without --output the page is written to standard output. A file whose name ends in .gz is compressed without a time
+stamp, so that its bytes depend only on the program."""
 
 import argparse
 import gzip
@@ -12,25 +12,25 @@ import re
 import subprocess
 import sys
 
-COLUMN = 34  # where the descriptions of options stand in a help text
+COLUMN = 34  # where the descriptions of options begin in a help text
 LISTS = ("Positionals:", "Options:", "Subcommands:")
 
 
 def help_of(program, path):
-    """The help of a command as text, whatever the terminal and its width."""
+    """Returns the help of a command as text, independent of the terminal and its width."""
     return subprocess.run(
         [program, *path, "--help"], check=True, capture_output=True, text=True, env={"NO_COLOR": "1", "COLUMNS": "1000"}
     ).stdout
 
 
 def escaped(text):
-    """Text as roff takes it: nothing in it is a request or an escape."""
+    """Escapes text so that roff finds no requests or escapes in it."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return "\\&" + text if text.startswith((".", "'")) else text
 
 
 def parts_of(text):
-    """A help text as (examples, description, usage, {list: [(head, description)]}, epilogue)."""
+    """Parses a help text to (examples, description, usage, {list: [(head, description)]}, epilogue)."""
     examples, before, epilogue, lists = [], [], [], {}
     usage, current = "", None
     lines = text.splitlines()
@@ -54,7 +54,7 @@ def parts_of(text):
 
 
 def entry_of(line, following):
-    """The head of an entry and the beginning of its description; a head that is too long has a line of its own."""
+    """Returns the head of an entry and the beginning of its description. A long head has a line of its own."""
     one_space = line[COLUMN - 1 : COLUMN] == " " and line[COLUMN - 2 : COLUMN - 1] != " "
     whole = line[COLUMN - 1 : COLUMN] != " " or (one_space and following.startswith(" " * COLUMN))
     return (line.strip(), []) if whole else (line[:COLUMN].strip(), [line[COLUMN:].strip()])
@@ -76,7 +76,7 @@ def command_names(items):
 
 
 def command_page(program, path):
-    """A command, and those below it."""
+    """Returns the section of a command and of its subcommands."""
     examples, description, usage, lists, _ = parts_of(help_of(program, path))
     sentence = description[:1].upper() + description[1:] + "."
     out = [f".SS {escaped('roofline ' + ' '.join(path))}", escaped(sentence), ".PP", f".B {escaped(usage)}"]

@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
 """Counts the tests of a CTest run. usage: tally.py FILE.xml, as ctest --output-junit writes it.
 
-A test that counts for itself is taken at its word: a doctest binary by its line `test cases: ...`, a script by its last line
-`N passed, N failed`. Any other test counts as one. A test that failed and yet reports no failure (a crash, a sanitizer's
-report, a time limit) adds one failure.
-Tests that are called `GROUP/NAME` are counted together, as the tests of the sources of a folder are.
-Prints one line a test or group, then 'N passed, N failed, N skipped'; exit 1 when something failed or nothing ran."""
+If a test reports counts, these are used: a doctest binary prints a line `test cases: ...`, a script ends with a line
+`N passed, N failed`. Any other test counts as one. A test that failed without reporting a failure (a crash, a report of
+a sanitizer, a timeout) adds one failure.
+Tests named `GROUP/NAME`, such as those of the sources of a folder, are counted together.
+Prints one line per test or group, then 'N passed, N failed, N skipped'; exits with 1 if something failed or nothing
+ran."""
 
 import re
 import sys
 import xml.etree.ElementTree
 
-DOCTEST = re.compile(r"^\[doctest\] test cases:\s*\d+ \|\s*(\d+) passed \|\s*(\d+) failed \|(?:\s*(\d+) skipped)?", re.M)
+DOCTEST = re.compile(r"^\[doctest\] test cases:\s*\d+ \|\s*(\d+) passed \|\s*(\d+) failed \|(?:\s*(\d+) skipped)?",
+                     re.M)
 SCRIPT = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 
 
 def count(status, output):
-    """Returns (passed, failed, skipped) of one test; status as in JUnit: run, fail, notrun, disabled."""
+    """Returns (passed, failed, skipped) of one test. The status is that of JUnit: run, fail, notrun, disabled."""
     if status in ("notrun", "disabled"):
         return (0, 0, 1)
     counts = [match.groups(default="0") for pattern in (DOCTEST, SCRIPT) for match in pattern.finditer(output)]

@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy on those sources of src/ (tests aside) that no earlier run found clean as they stand now.
+"""Runs clang-tidy on all sources of src/ except tests that no earlier run has found clean in their current state.
 
-What clang-tidy says of a source depends on the source, on the headers of src/ that it includes, directly or through
-others, and on .clang-tidy. scripts/tidy_record.txt, which is committed, holds one digest over these for every source
-that was found clean, and the day of the last run over all sources; so a fresh clone knows what has changed since.
-build/tidy/passed holds the digests that this clone has found clean and the record does not have.
+The result for a source depends on the source, on the headers of src/ that it includes directly or indirectly, and on
+.clang-tidy. scripts/tidy_record.txt, which is committed, has a digest of these for every source that was found clean,
+and the day of the last run over all sources, so that a fresh clone knows what has changed since. build/tidy/passed has
+further digests that were found clean in this clone.
 
-A source is looked at alone, so it must include what it uses. When more than ALONE_AT_MOST sources have to be looked
-at, as after a change of a header that most include, --units looks at the sources of a folder together, at a third of
-the cost; where a unit is not clean, each of its sources is looked at alone, and that decides.
+Each source is checked alone, so it must include what it uses. If more than ALONE_AT_MOST sources have to be checked, as
+after a change of a common header, --units checks the sources of a folder together, at a third of the cost. If such a
+unit is not clean, its sources are checked one by one, and those results count.
 
 usage: tidy.py [--root DIR] [--commands DIR] [--units] [--all] [--write-record] [FILE ...]
 --commands DIR    holds compile_commands.json (build/tidy/commands)
---all             looks at every source, alone, whatever was found clean before
---write-record    writes what is clean into the record, and with --all the day
-Prints what clang-tidy says, what was looked at, and 'N passed, N failed' counting sources; exit 1 when one failed."""
+--all             checks every source, alone, whatever was found clean before
+--write-record    adds all clean sources to the record, and with --all the day
+Prints the output of clang-tidy, the checked sources, and 'N passed, N failed' counting sources; exits with 1 if one
+failed."""
 
 import argparse
 import collections
@@ -31,22 +32,22 @@ import sys
 import typing
 
 ALONE_AT_MOST = 60
-UNIT_AT_LEAST, UNIT_AT_MOST = 3, 16  # sources of a unit: fewer are as quick alone, more keep one core busy at the end
+UNIT_AT_LEAST, UNIT_AT_MOST = 3, 16  # sources per unit: fewer gain nothing, more balance badly
 RECORD = "scripts/tidy_record.txt"
 PASSED = "build/tidy/passed"
-HEADERS_AND_SOURCES = r"/src/[a-z_/]+\.[ch]pp$"  # in a unit the sources are headers too
+HEADERS_AND_SOURCES = r"/src/[a-z_/]+\.[ch]pp$"  # in a unit the sources are included like headers
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.M)
 COMPLETE = re.compile(r"^# all sources, each alone: (\d{4}-\d\d-\d\d)", re.M)
 RECORD_HEAD = "# What clang-tidy found clean: a digest of each source with its headers (scripts/tidy.py).\n"
 
 
 class Digests:
-    """Digests of sources over all that clang-tidy reads of this repository."""
+    """Digests of sources, each over all files of this repository that clang-tidy reads for it."""
 
     def __init__(self, root):
         self.root = root
         self.configuration = (root / ".clang-tidy").read_bytes()
-        self.texts = {}  # of files by path, None where there is no such file
+        self.texts = {}  # of files by path; None if there is no such file
         self.includes = {}
 
     def text(self, path):
@@ -56,7 +57,7 @@ class Digests:
         return self.texts[path]
 
     def included(self, path):
-        """The headers of src/ that the file names itself."""
+        """Returns the headers of src/ that the file includes directly."""
         if path not in self.includes:
             names = INCLUDE.findall(self.text(path).decode("utf-8", errors="replace"))
             places = [place for name in names for place in (f"src/{name}", f"{os.path.dirname(path)}/{name}")]
@@ -64,7 +65,7 @@ class Digests:
         return self.includes[path]
 
     def closure(self, path):
-        """The file and all that it includes, directly or not."""
+        """Returns the file and all files that it includes directly or indirectly."""
         found, to_do = {path}, [path]
         while to_do:
             new = set(self.included(to_do.pop())) - found
@@ -81,7 +82,8 @@ class Digests:
 
 
 def read_record(file):
-    """The set of 'digest path' and the day of the last complete run, or None. A merge may leave two of a source."""
+    """Returns the set of 'digest path', and the day of the last complete run or None. After a merge a source may have
+    two digests."""
     text = file.read_text(encoding="utf-8") if file.is_file() else ""
     lines = {line for line in text.splitlines() if line and not line.startswith("#")}
     return lines, max(COMPLETE.findall(text), default=None)
@@ -94,24 +96,24 @@ def write_record(file, lines, day):
 
 
 class Unit(typing.NamedTuple):
-    """What one run of clang-tidy looks at: sources of one folder that are compiled alike."""
+    """The sources that one run of clang-tidy checks: sources of one folder with the same compiler options."""
 
     sources: tuple
-    command: str = ""  # of the first source; none where it is alone
+    command: str = ""  # of the first source; "" if there is only one
 
     def cost(self, digests):
         return sum(len(digests.text(source)) for source in self.sources)
 
 
 def options_of(entry):
-    """The compile command without the names of its source and its object file."""
+    """Returns the compile command without the names of its source and its object file."""
     words = shlex.split(entry["command"])
     names = ("-o", "-c")
     return tuple(word for before, word in zip(["", *words], words) if before not in names and word not in names)
 
 
 def units_of(sources, entries):
-    """Puts sources of one folder and with the same options together; one without a compile command stays alone."""
+    """Groups sources of a folder with the same options. A source without a compile command stays alone."""
     groups = collections.defaultdict(list)
     for source in sources:
         entry = entries.get(source)
@@ -132,7 +134,7 @@ class Tidy:
         self.units_folder = root / "build/tidy/units"
 
     def run(self, file, commands, *more):
-        """What clang-tidy says of the file; empty where that is clean."""
+        """Returns the output of clang-tidy for a file; empty if the file is clean."""
         options = ["-quiet", "-p", str(commands), "--extra-arg=-Wno-unknown-warning-option", *more]
         done = subprocess.run(["clang-tidy-19", *options, str(file)], cwd=self.root, capture_output=True, text=True,
                               errors="replace", check=False)
@@ -142,7 +144,7 @@ class Tidy:
         return self.run(source, self.commands)
 
     def together(self, unit):
-        """Whether clang-tidy has nothing to say of the sources of the unit as one."""
+        """Returns whether the sources of the unit are clean when they are checked together."""
         first = self.root / unit.sources[0]
         folder = self.units_folder / str(first.relative_to(self.root)).replace("/", "_")
         folder.mkdir(parents=True, exist_ok=True)
@@ -156,7 +158,7 @@ class Tidy:
         return not self.run(file, folder, f"--header-filter={HEADERS_AND_SOURCES}")
 
     def look_at(self, unit):
-        """What is said of each source of the unit, as (source, text)."""
+        """Returns the output for each source of the unit, as (source, text)."""
         if unit.command and self.together(unit):
             return [(source, "") for source in unit.sources]
         return [(source, self.alone(source)) for source in unit.sources]

@@ -1,4 +1,5 @@
-// Tests that the manual agrees with the code's own tables, and that its pictures are those that the program draws.
+// Tests that the documentation agrees with the tables in the code, and that its pictures are those that the program
+// draws.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -29,14 +30,14 @@ std::string content_of(const std::filesystem::path& file) {
     return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// Returns the rows of the table under this header line, as lines.
+// Returns the rows of the table with this header line, one string per row.
 std::vector<std::string> rows_below(const std::string& text, const std::string& header) {
     std::istringstream lines(text);
     std::vector<std::string> rows;
     bool inside = false;
     for (std::string line; std::getline(lines, line);) {
         if (line == header) {
-            std::getline(lines, line);  // |---|
+            std::getline(lines, line);  // skips |---|
             inside = true;
         } else if (inside && line.starts_with('|')) {
             rows.push_back(line);
@@ -88,7 +89,7 @@ std::string bits_text(Dtype dtype) {
     return fmt::format("{}", static_cast<double>(bits.numerator) / bits.denominator);
 }
 
-// Returns texts between backquotes.
+// Returns all texts in backquotes.
 std::vector<std::string> quoted_in(const std::string& text) {
     std::vector<std::string> found;
     for (std::size_t open = text.find('`'); open != std::string::npos; open = text.find('`', open)) {
@@ -100,8 +101,8 @@ std::vector<std::string> quoted_in(const std::string& text) {
     return found;
 }
 
-// Keys below these are names of dimensions, levels, resources, dtypes: they are data, not part of the format. A
-// machine's ridge points are keyed by dtype, then by level.
+// Returns how many levels of keys below this key are names of dimensions, levels, resources or dtypes, which are data
+// and not part of the format. Ridge points of a machine are keyed by dtype and then by level.
 int data_levels(std::string_view key) {
     static const std::set<std::string_view> keyed_by_data{
         "dims",   "flops_by", "bytes",    "traffic_bytes",    "intensity",

@@ -1,4 +1,4 @@
-// The files of data/ that the build parsed and wrote into the program are what the readers make of the files' texts.
+// Tests that the data which the build compiled into the program equals what the readers make of the files in data/.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -27,7 +27,7 @@ std::size_t files_in(const std::string& folder) {
     return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-/// The first value in which they differ, by its key or its number; "" where there is none.
+/// Returns the path of the first value in which both trees differ; "" if they are equal.
 std::string difference(TomlNode a, TomlNode b) {
     if (a.kind() != b.kind() || a.size() != b.size() || a.place() != b.place()) return "kind, size or place";
     if (a.text() != b.text() || a.bits() != b.bits()) return "value";
@@ -43,7 +43,7 @@ std::string difference(TomlNode a, TomlNode b) {
     return "";
 }
 
-/// How a built-in file differs from the file of that name as it is parsed at run time.
+/// Returns the first difference between a built-in file and the file of that name parsed at run time.
 std::string difference(TomlNode built_in, const std::string& name) {
     const std::string text = text_of(data() / name);
     const auto document = TomlDocument::parse(Source(text, name));

@@ -1,4 +1,4 @@
-// Tests that files written for other tools are read back with the same figures.
+// Tests that files written for other tools are read back with the same values.
 #include <doctest/doctest.h>
 
 #include <string>

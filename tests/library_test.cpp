@@ -1,4 +1,4 @@
-// The public interface: what it answers is what the program answers, and what it says is said in its own terms.
+// Tests of the public interface: its answers equal those of the program, and its messages use its own terms.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ core::OpRequest op_request(const char* text, const char* machine, const char* di
     return request;
 }
 
-// Neither an option nor a command.
+// Checks that a text names neither an option nor a command.
 void check_words(const std::string& text) {
     CAPTURE(text);
     CHECK(text.find("--") == std::string::npos);
@@ -226,7 +226,7 @@ TEST_CASE("JSON of a prediction is what the program prints") {
 }
 
 TEST_CASE("a model's figures are those of its configuration") {
-    // Llama 3.1 8B: 128256 x 4096 twice, 32 layers of 4096 x (4096 + 2 x 1024 + 4096) and 3 x 4096 x 14336, and norms
+    // Llama 3.1 8B: 128256 x 4096 twice, 32 layers of 4096 x (4096 + 2 x 1024 + 4096) and 3 x 4096 x 14336, and norms.
     const Model model = Model::find("llama-3.1-8b").value();
     const std::int64_t layer = 4096LL * (4096 + 2 * 1024 + 4096) + 3LL * 4096 * 14336 + 2 * 4096;
     const std::int64_t parameters = 2LL * 128256 * 4096 + 32 * layer + 4096;
@@ -234,7 +234,7 @@ TEST_CASE("a model's figures are those of its configuration") {
     CHECK(model.active_parameters() == parameters);
     CHECK(model.weight_bytes()->value == 2.0 * static_cast<double>(parameters));
     CHECK(model.weight_bytes(Dtype::int8)->value == static_cast<double>(parameters));
-    // keys and values of 8 heads of 128 in 32 layers
+    // Keys and values of 8 heads of size 128 in 32 layers.
     CHECK(model.kv_bytes_per_token().value == 2.0 * 2 * 32 * 8 * 128);
     CHECK(model.with_sequence(100)->kv_bytes(Dtype::fp8).value == 100.0 * 2 * 32 * 8 * 128);
     CHECK(model.layers() == 32);
@@ -338,10 +338,11 @@ TEST_CASE("what is said beside answers is said in terms of the library") {
     for (const std::string& note : served.notes) check_words(note);
 }
 
-// Whoever writes a message that names an option teaches the library to say it otherwise.
+// Whoever adds a message that names an option must also add its translation for the library.
 TEST_CASE("every option that a message of the core names has words in the library") {
     const std::filesystem::path source = std::filesystem::path(ROOFLINE_SOURCE_FOLDER) / "src";
-    // answered to the command line alone: plots, measurements, files of other tools, a plan in words
+    // Messages of these sources appear on the command line only: plots, measurements, files of other tools, plans as
+    // text.
     const std::vector<std::string> others{
         "app", "api", "measure", "report", "import", "predict/compare", "plan/plan.cpp", "notation/parse_plan"};
     const std::regex literal(R"re("((?:[^"\\\n]|\\.)*(?:\B--[a-z]|`roofline )(?:[^"\\\n]|\\.)*)")re");
@@ -359,7 +360,7 @@ TEST_CASE("every option that a message of the core names has words in the librar
             const std::string said = core::in_library_words((*match)[1].str());
             CAPTURE(path);
             CAPTURE(said);
-            // `hf download` has an option of its own, and what fits constants is a command
+            // `hf download` has an option of its own, and calibrations are fitted by a command.
             const std::string own = std::regex_replace(said, std::regex("--local-dir|`roofline fit`"), "");
             CHECK(own.find("--") == std::string::npos);
             CHECK(own.find("`roofline ") == std::string::npos);

@@ -1,4 +1,4 @@
-// Tests that parse_machine() reads back every figure of every catalogue machine that machine_text() writes.
+// Tests that parse_machine() reads back every value that machine_text() writes, for every machine in the catalogue.
 #include "machine/machine_text.hpp"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ Machine read_back(const Machine& machine) {
     return *parsed;
 }
 
-/// Everything in a machine except the file that it came from.
+/// Returns everything about a machine except the file that it comes from.
 std::string all_of(Machine machine) {
     machine.origin = "";
     return machine_show(machine, Format::json);

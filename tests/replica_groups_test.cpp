@@ -1,5 +1,4 @@
-// Tests of groups of devices against the expansions that XLA's own tests assert, if that collection of cases is
-// available.
+// Tests of replica groups against the expansions that XLA's own tests assert, if that collection of cases is available.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -13,8 +12,8 @@ using namespace roofline::core;
 
 namespace {
 
-// The collection writes a mesh as `mesh[6,6] a:(1)3`, its axes named in order from a or from x; this returns the text
-// that XLA prints.
+// The collection writes a mesh as `mesh[6,6] a:(1)3`, with axes named in order from a or from x; this function returns
+// the text that XLA prints.
 std::string as_printed(const std::string& text) {
     if (!text.starts_with("mesh[")) return text;
     const std::size_t end = text.find(']');

@@ -1,7 +1,7 @@
-// Writes the C++ source that holds the files of data/ as constants: what src/machine/embedded.hpp declares. The build
-// runs it.
-//   embed_data DATA OUTPUT      the folder, and the source to write
-// Files of TOML are parsed here, so that the program need not: their values go into one array and their texts into
+// Writes the C++ source that holds the files of data/ as constants, as declared in src/machine/embedded.hpp. The build
+// runs it:
+//   embed_data DATA OUTPUT      the folder, and the source file to write
+// TOML files are parsed here so that the program does not need to: all values go into one array and all texts into
 // another.
 #include <algorithm>
 #include <cstdint>
@@ -37,7 +37,7 @@ std::string text_of(const fs::path& path) {
     return text;
 }
 
-/// The files of a folder by their names without the ending, in alphabetical order.
+/// Returns the files of a folder by their names without extension, in alphabetical order.
 std::map<std::string, fs::path> files_in(const fs::path& folder, std::string_view ending) {
     std::map<std::string, fs::path> files;
     for (const auto& entry : fs::directory_iterator(folder)) {
@@ -47,7 +47,7 @@ std::map<std::string, fs::path> files_in(const fs::path& folder, std::string_vie
     return files;
 }
 
-/// A C++ string literal, over several lines.
+/// Returns a C++ string literal that is split over several lines.
 std::string literal(std::string_view text) {
     constexpr std::size_t width = 100;
     std::string out = "\"";
@@ -75,7 +75,7 @@ std::string view(std::string_view text) { return literal(text) + "sv"; }
 /// The values and texts of all files.
 class Tables {
 public:
-    /// Returns the index of the file's own table.
+    /// Adds a file and returns the index of its root table.
     std::size_t add(TomlNode root) {
         const std::size_t at = values_.size();
         values_.emplace_back();
@@ -116,7 +116,7 @@ private:
         }
     }
 
-    /// Where the text stands; one that is there already is not added.
+    /// Returns the offset of the text in the array of all texts; adds it if it is new.
     std::uint32_t interned(std::string_view text) {
         const auto [known, added] = known_.try_emplace(std::string(text), static_cast<std::uint32_t>(texts_.size()));
         if (added) texts_ += text;
@@ -172,7 +172,7 @@ private:
         return *std::move(document);
     }
 
-    /// The expression for the file's own table.
+    /// Adds a file and returns the expression for its root table.
     std::string added(TomlNode root) { return "TomlNode(all, " + std::to_string(tables_.add(root)) + ")"; }
     std::string added(const fs::path& path, const std::string& text) { return added(parsed(path, text).root()); }
 
@@ -190,7 +190,7 @@ private:
         return lines;
     }
 
-    /// An array of `type` with a row for each file, and the function that gives it out.
+    /// Adds an array of `type` with one row per file, and the function that returns it.
     void add_array(const std::string& type, const std::string& name, std::size_t count, const std::string& rows) {
         arrays_ +=
             "\nconstexpr std::array<" + type + ", " + std::to_string(count) + "> " + name + "{{\n" + rows + "}};\n";

@@ -45,7 +45,7 @@ struct Figures {
     std::optional<Bytes> bytes{};  ///< read from and written to the main memory
     std::vector<Traffic> traffic{};
     std::optional<Intensity> intensity{};  ///< flops / bytes
-    /// busy time of each; the minimum where the work depends on how tokens are routed
+    /// Busy time of each resource; the minimum if the work depends on how tokens are routed.
     std::vector<ResourceTime> resources{};
     /// The lower bound: the longest busy time of any resource, assuming that all of them overlap perfectly.
     std::optional<Seconds> lower{};
@@ -68,7 +68,7 @@ struct Collective {
     CollectiveKind kind = CollectiveKind::all_gather;
     std::vector<std::string> axes{};  ///< axes of the mesh over which it runs as one collective
     std::string tensor{};
-    /// size of the whole array that one group of chips holds together, as nccl-tests count it
+    /// Size of the whole array that one group of chips holds together, as nccl-tests count it.
     std::optional<Bytes> bytes{};
     std::optional<double> count{};  ///< number of executions
     /// Time of one execution: the longer of transfer and latency at published rates. Empty if a tier has no published

@@ -80,11 +80,11 @@ struct TrainingOptions {
     Recomputation recomputation = Recomputation::none;
     std::vector<std::string> kept{};  ///< for Recomputation::named: tensors of the forward pass
     Optimizer optimizer{};
-    /// Dtype in which matmuls with parameters are computed: a floating-point format of fewer than 16 bits. Empty:
-    /// as stored.
+    /// Dtype in which matmuls with parameters are computed: a floating-point format of fewer than 16 bits. Empty: as
+    /// stored.
     std::optional<Dtype> products{};
     std::optional<Dtype> dispatch{};  ///< dtype in which tokens are dispatched to experts, likewise
-    /// axes whose collectives overlap with matmuls, in addition to `data` and `fsdp`
+    /// Axes whose collectives overlap with matmuls, in addition to `data` and `fsdp`.
     std::vector<PlanAxis> overlapped{};
     std::optional<double> assumed_mfu{};         ///< MFU, 0 < MFU <= 1, that replaces the predicted step time
     std::optional<std::int64_t> total_tokens{};  ///< of the whole run: for its duration and cost

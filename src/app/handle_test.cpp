@@ -156,7 +156,7 @@ TEST_CASE("machines: listed, shown, compared") {
     REQUIRE(others.beside.size() == 1);
     CHECK(others.beside.front().code == "unknown_machine");
     CHECK(others.exit_code == 2);
-    // JSON has one object: the machines as a list, although one is left, and the errors of the others
+    // JSON output is one object: the machines as a list, although only one is left, and the errors of the others.
     const Response in_json = handle({request, Format::json, false});
     CHECK(in_json.beside.empty());
     CHECK(in_json.exit_code == 2);

@@ -17,7 +17,7 @@ namespace roofline::core {
 struct MachineRef {
     std::string name;  ///< "tpu-v5e", or the name of the file for messages
     std::optional<std::string> toml;
-    /// slice of a machine from a file, "4x4"; for a built-in machine it is part of `name`, after a colon
+    /// Slice of a machine from a file, "4x4"; for a built-in machine it is part of `name`, after a colon.
     std::string slice{};
     std::optional<Error> unreadable{};  ///< why the file cannot be read
 };
@@ -70,7 +70,7 @@ struct MachineRequest {
 struct ValidateRequest {
     std::string table;       ///< contents of a CSV file, or output of nccl-tests
     std::string table_name;  ///< for messages and the heading
-    /// empty, or the machine that the table was measured on, whatever the table says
+    /// Empty, or the machine that the table was measured on, whatever the table says.
     std::vector<MachineRef> machines;
     std::vector<std::string> sets;  ///< what-ifs on that machine
     CalibrationRef calibration{};
@@ -94,10 +94,9 @@ struct FitRequest {
 /// A request of `roofline model`.
 struct ModelRequest {
     NamedText config;  ///< config.json; or without text the name of a model that the program knows
-    std::vector<WeightFile>
-        /// ^Weight files. If there are any, the request is about them, and `config` is the configuration next to them
-        /// or empty.
-        checkpoint{};
+    /// Weight files. If there are any, the request is about them, and `config` is the configuration next to them or
+    /// empty.
+    std::vector<WeightFile> checkpoint{};
     NamedText checkpoint_index{};  ///< index of several weight files: model.safetensors.index.json
     NamedText quantisation{};      ///< hf_quant_config.json; without text the configuration is used
     std::string sequence;          ///< "8k"; "": the configuration's context

@@ -101,9 +101,9 @@ Result<SizeList> parse_size_list(const std::string& text) {
     return list;
 }
 
-/// Evaluates expressions and moves their values from `derived` to `sizes`. Expressions stay that cannot be evaluated,
-/// because a size in them is not known, depends on the expression itself, or the value is not a whole number; the
-/// error is that of the first of them.
+/// Evaluates expressions and moves their values from `derived` to `sizes`. An expression that cannot be evaluated
+/// remains: a size in it is unknown or depends on the expression itself, or its value is not an integer. Returns the
+/// error of the first of these.
 std::optional<Error> evaluate_sizes(std::vector<DerivedSize>& derived, Sizes& sizes, const Sizes& known) {
     // Each pass resolves at least one size, or none can be resolved any more.
     while (!derived.empty()) {
@@ -137,15 +137,15 @@ Status check_not_swept(const SizeList& list, const std::vector<SweepAxis>& grid)
     return {};
 }
 
-/// A point of a sweep for a message: "B = 4, D = F = 8".
+/// Formats a point of a sweep for a message: "B = 4, D = F = 8".
 std::string point_text(const std::vector<SweepAxis>& axes, std::span<const std::int64_t> at) {
     std::vector<std::string> sizes;
     for (std::size_t i = 0; i < axes.size(); ++i) sizes.push_back(fmt::format("{} = {}", axes[i].name(), at[i]));
     return fmt::format("{}", fmt::join(sizes, ", "));
 }
 
-/// The values of expressions of --dims at each point of a sweep: one computed axis per expression that depends on a
-/// swept dimension. Errors: those of read_program(); an expression that cannot be evaluated at a point.
+/// Returns the values of the expressions of --dims at each point of a sweep, as one computed axis per expression that
+/// depends on a swept dimension. Errors: those of read_program(); an expression that cannot be evaluated at a point.
 Result<std::vector<SweepAxis>> computed_axes(const OpRequest& request, const std::vector<SweepAxis>& grid) {
     std::vector<SweepAxis> computed;
     std::vector<SizeList> lists;
@@ -160,7 +160,7 @@ Result<std::vector<SweepAxis>> computed_axes(const OpRequest& request, const std
     std::erase_if(known, [&](const auto& size) { return is_swept(grid, size.first); });
     for (SizeList& list : lists) {
         ROOFLINE_CHECK(check_not_swept(list, grid));
-        // expressions that do not depend on swept sizes have the same value at every point
+        // Expressions that do not depend on swept sizes have the same value at every point.
         Sizes sizes = list.plain;
         (void)evaluate_sizes(list.derived, sizes, known);
         for (const auto& [dim, size] : sizes) known[dim] = size;

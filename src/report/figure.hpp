@@ -31,7 +31,7 @@ struct AnswerFigure {
     NumberText unit;         ///< null for strings, booleans and structures
     /// Null if the key only names a member of a structure, whose value comes from the structure.
     FigureValue (*value)(const Answer& answer);
-    /// replaces the value in human-readable forms; it returns "-" if there is nothing to print
+    /// Replaces the value in human-readable forms; it returns "-" if there is nothing to print.
     std::string (*words)(const Answer& answer) = nullptr;
 };
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs commands in which one allocation after another fails, and one writing call after another (faults.cpp).
 
-For every fault the program either answers as it does without the fault, or says that it is out of memory or cannot
-write, with exit status 1; no signal ends it; a file that it should write is complete or unchanged, without leftovers.
+For every fault the program either answers as it does without the fault, or exits with status 1 and the error that it
+is out of memory or cannot write. No signal ends it, and its output file is either complete or unchanged, without
+leftovers.
 
 usage: check_faults.py --program FILE --faults LIBRARY [--most N]
---most: at most this many allocations of a command, spread over all of them (the first 100 are all tried).
-Prints what went wrong, then 'N passed, N failed'; exit 1 when something failed.
+--most: at most this many allocations of a command fail, spread over all of them, including the first 100.
+Prints all failures, then 'N passed, N failed'; exits with 1 if something failed.
 """
 
 import argparse
@@ -65,11 +66,12 @@ class Faults:
             for on in (0, 1):
                 got = self.run(words, FAULTY_NEW=number, FAULTS_ON=on)
                 same = (got.returncode, got.stdout, got.stderr) == (whole.returncode, whole.stdout, whole.stderr)
-                # Before it has parsed its arguments it does not know that it should answer in JSON.
+                # Before the program has parsed its arguments, it does not know that it should answer in JSON.
                 said = got.returncode == 1 and b"error: out of memory" in got.stderr and not got.stdout
                 if "--json" in words and not said:
                     said = got.returncode == 1 and json.loads(got.stdout)["error"]["code"] == "out_of_memory"
-                self.judge(same or said, f"allocation {number}, on={on}, of {words}: {got.returncode} {got.stderr[-300:]}")
+                self.judge(same or said,
+                           f"allocation {number}, on={on}, of {words}: {got.returncode} {got.stderr[-300:]}")
 
     def writes(self, words, before):
         plot = pathlib.Path(self.folder) / "plot.svg"
@@ -86,27 +88,29 @@ class Faults:
                 alone = sorted(os.listdir(self.folder)) == (["plot.svg"] if left is not None else [])
                 told = got.returncode == 1 or got.stdout == whole.stdout
                 self.judge(kept and alone and told and got.returncode in (0, 1),
-                           f"call {number}, on={on}, of {words}: {got.returncode} {os.listdir(self.folder)} {got.stderr}")
+                           f"call {number}, on={on}, of {words}: {got.returncode} "
+                           f"{os.listdir(self.folder)} {got.stderr}")
         plot.unlink(missing_ok=True)
 
     def closed(self):
-        """Checks standard streams that are closed or full."""
+        """Tests standard streams that are closed or full."""
         wrong = f"'{self.program}' op 'bf16[B' --on h100-sxm"
         right = f"'{self.program}' machine tpu-v5e"
-        for command, status in ((f"{wrong} 2>&-", 2), (f"{wrong} 2>/dev/full", 2), (f"{right} >&-", 1), (f"{right} >/dev/full", 1),
-                                (f"{right} <&- >/dev/null", 0), (f"{right} <&- >&- 2>&-", 1)):
+        for command, status in ((f"{wrong} 2>&-", 2), (f"{wrong} 2>/dev/full", 2), (f"{right} >&-", 1),
+                                (f"{right} >/dev/full", 1), (f"{right} <&- >/dev/null", 0),
+                                (f"{right} <&- >&- 2>&-", 1)):
             got = subprocess.run(["/bin/sh", "-c", command], cwd=self.folder, capture_output=True)
             self.judge(got.returncode == status, f"{command}: {got.returncode} instead of {status}")
 
     def limited(self):
-        """Checks that a file that may not grow is a failed write, not a signal."""
+        """Tests that exceeding the file size limit is a failed write, not a signal."""
         got = subprocess.run(["/bin/sh", "-c", f"ulimit -f 1; '{self.program}' op '{PROGRAM}' --dims B=64,D=64,F=64 "
                               "--on h100-sxm --svg plot.svg"], cwd=self.folder, capture_output=True)
         self.judge(got.returncode == 1 and b"plot.svg" in got.stderr and not os.listdir(self.folder),
                    f"ulimit -f: {got.returncode} {got.stderr} {os.listdir(self.folder)}")
 
     def interrupted(self):
-        """Checks that a signal at any time ends a run that would take long."""
+        """Tests that a signal at any time ends a long run."""
         words = ["run", "f32[B, D] * f32[D, F] -> f32[B, F]", "--dims", "B=4k,D=4k,F=4k", "--on", "h100-sxm"]
         for wait in (0.02, 0.3, 1.0):
             for name in (signal.SIGINT, signal.SIGTERM):
@@ -116,12 +120,12 @@ class Faults:
                 process.send_signal(name)
                 status = process.wait(timeout=60)
                 errors = process.communicate()[1]
-                # Before the program handles it, the signal has its default effect.
+                # Before the program has installed its handler, the signal has its default effect.
                 begun = status == 130 and b"interrupted" in errors
                 self.judge(begun or (wait < 1 and status == -name), f"{name} after {wait} s: {status} {errors}")
 
     def overwritten(self):
-        """Checks that modes and links are kept, inputs are not replaced, and FIFOs of weights are not waited for."""
+        """Tests that modes and links are kept, inputs are not replaced, and FIFOs are refused as weight files."""
         folder = pathlib.Path(self.folder)
         (folder / "real.svg").write_text("old")
         (folder / "real.svg").chmod(0o640)
@@ -141,7 +145,8 @@ class Faults:
                    f"a FIFO of weights: {got.returncode} {got.stderr}")
 
     def loaded(self):
-        """Checks that modules load only from folders that others cannot write to, and libraries never from the current folder."""
+        """Tests that modules are loaded only from folders that others cannot write to, and libraries never from the
+        current folder."""
         modules = pathlib.Path(self.program).parent / "modules"
         if not (modules / "roofline-dnnl.so").exists():
             return
@@ -155,7 +160,7 @@ class Faults:
             (folder / "modules").chmod(mode)
             got = subprocess.run(run, cwd=self.folder, capture_output=True, timeout=120)
             self.judge((said in got.stdout + got.stderr) == heard, f"modules in a folder of mode {oct(mode)}: {got}")
-        if os.geteuid() == 0:  # only root can give a folder to a group that it is not in
+        if os.geteuid() == 0:  # only root can assign a folder to a group that it is not a member of
             os.chown(folder / "modules", -1, 12345)
             (folder / "modules").chmod(0o775)
             got = subprocess.run(run, cwd=self.folder, capture_output=True, timeout=120)

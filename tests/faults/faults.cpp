@@ -1,6 +1,6 @@
 // A library for LD_PRELOAD that makes one allocation or one system call of a program fail, and with FAULTS_ON=1 all
-// later ones too: FAULTY_NEW=12 the twelfth `operator new`, FAULTY_CALL=3 the third of the calls that write. FAULTS_LOG
-// names a file that receives both counts when the program ends.
+// later ones, too. FAULTY_NEW=12 selects the twelfth `operator new`, FAULTY_CALL=3 the third of the calls that write.
+// FAULTS_LOG names a file that receives both counts when the program ends.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ long number(const char* name) {
     return text == nullptr ? 0 : std::strtol(text, nullptr, 10);
 }
 
-/// Counts events that may fail; tells whether this one does.
+/// Counts events that may fail and decides which of them do.
 class Fault {
 public:
     explicit Fault(const char* name) : name_(name) {}
@@ -38,7 +38,7 @@ private:
     long count_ = 0;
 };
 
-// No constructors, because allocations happen before those of this library run.
+// Static constructors are avoided because the first allocations happen before those of this library run.
 Fault& allocations() {
     static Fault fault("FAULTY_NEW");
     return fault;

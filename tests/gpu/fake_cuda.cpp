@@ -1,9 +1,9 @@
 // A stand-in for NVIDIA's driver, cuBLASLt, NVRTC and NVML in one shared library, for tests on machines without a GPU.
-// It has an imaginary device with a clock of its own: every launch and copy advances that clock as the device's rates
-// say, and nothing is timed. Matmuls are really computed, one element at a time when it is read. Of the measurement
-// kernels only `fill` is run; generated kernels (src/measure/gpu/gpu_steps.hpp) are compiled for the processor, with
-// fibers for threads, and run. ROOFLINE_FAKE_CUDA, a list of words, makes it fail: no_device, stub, old, no_memory,
-// no_fp8, wrong, slow, fast_shared, new_device.
+// Its imaginary device has a clock of its own: every launch and copy advances that clock by a time that follows from
+// the device's rates, and nothing is measured. Matmuls are computed, each element when it is read. Of the measurement
+// kernels only `fill` is executed. Generated kernels (src/measure/gpu/gpu_steps.hpp) are compiled for the processor and
+// executed with fibers as threads. ROOFLINE_FAKE_CUDA, a list of words, makes the library fail: no_device, stub, old,
+// no_memory, no_fp8, wrong, slow, fast_shared, new_device.
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -41,7 +41,7 @@ struct Kernel {
 struct Module {
     std::string source;
     std::map<std::string, Kernel> kernels;
-    void* library = nullptr;  ///< of a generated kernel, compiled for the processor
+    void* library = nullptr;  ///< handle of a generated kernel that was compiled for the processor
 };
 struct Matmul {
     int compute = 0;
@@ -73,8 +73,9 @@ struct World {
     std::map<const unsigned char*, std::size_t> memory;
     std::size_t used = 0;
     std::vector<Product> products;
-    std::uint32_t alignment[4] = {256, 256, 256, 256};  ///< of a, b, c and d, for the next choice of an algorithm
-    int objects = 0;                                    ///< created and not yet destroyed
+    /// Alignment in bytes of a, b, c and d, which the next choice of an algorithm may assume.
+    std::uint32_t alignment[4] = {256, 256, 256, 256};
+    int objects = 0;  ///< created and not yet destroyed
 };
 World world;
 
@@ -135,7 +136,7 @@ static void wait_for_all();
 #define __syncthreads wait_for_all
 )";
 
-// Fibers alternate at every barrier; either all fibers of a block reach it, or none does.
+// All fibers of a block reach each barrier, or none does, so they are resumed in turn there.
 const char* const host_end = R"(
 static ucontext_t scheduler;
 struct Fiber { ucontext_t context; char* stack; bool done; };
@@ -188,7 +189,7 @@ extern "C" void run_on_host(unsigned blocks, unsigned threads, const void* array
 
 const char* const step_signature = "void roofline_step(Arrays A)";
 
-/// Compiles a generated kernel for the processor; null when the compiler refuses it.
+/// Compiles a generated kernel for the processor; returns null if the compiler rejects it.
 void* host_library(const std::string& source) {
     char folder[] = "/tmp/fake_cuda_XXXXXX";
     if (::mkdtemp(folder) == nullptr) return nullptr;
@@ -199,7 +200,7 @@ void* host_library(const std::string& source) {
         file << host_begin << source << "#define BARRIERS " << (body.find("shared") != std::string::npos) << "\n"
              << host_end;
     }
-    // A GPU refuses a load or store whose address is not a multiple of its width, so this device does, too.
+    // A GPU faults on a load or store whose address is not a multiple of its width, so this device does, too.
     const std::string command =
         ROOFLINE_FAKE_COMPILER
         " -std=c++17 -O0 -w -fsanitize=alignment -fsanitize-undefined-trap-on-error -shared -fPIC -o " +
@@ -211,7 +212,7 @@ void* host_library(const std::string& source) {
     return library;
 }
 
-/// Returns the seconds that the imaginary device takes for a kernel; some kernels write results that callers check.
+/// Returns the seconds that the imaginary device takes for a kernel. Some kernels write results that callers check.
 double run_kernel(const std::string& name, double threads, void** a) {
     const double slower = asked_for("slow") ? 0.6 : 1;
     const auto fma_time = [&](double lanes, double numbers) {
@@ -244,7 +245,7 @@ double run_kernel(const std::string& name, double threads, void** a) {
     if (name == "copy_memory") return 32 * static_cast<double>(argument<std::uint64_t>(a, 2)) / 0.9e12;
     if (name == "triad_memory") return 48 * static_cast<double>(argument<std::uint64_t>(a, 3)) / 0.95e12;
     if (name == "read_l2") {
-        // half as fast when the working set is more than a quarter of the 4 MiB
+        // The rate is halved if the working set exceeds a quarter of the 4 MiB.
         const double bytes = 16 * (static_cast<double>(argument<std::uint64_t>(a, 1)) + 1);
         return threads * argument<int>(a, 2) * 16 * 16 / (bytes > (1 << 20) ? 2.5e12 : 5e12);
     }
@@ -297,7 +298,7 @@ void write_number(int type, unsigned char* at, double number) {
     }
 }
 
-/// Element (row, column) of op(A) or op(B), stored by columns.
+/// Returns element (row, column) of op(A) or op(B), which are stored by columns.
 double element(const Layout& layout, const unsigned char* matrix, bool transposed, std::uint64_t row,
                std::uint64_t column) {
     if (transposed) std::swap(row, column);
@@ -326,7 +327,7 @@ void compute(const Product& product, std::int32_t batch, std::uint64_t row, std:
     write_number(c.type, product.result + offset + at * static_cast<std::uint64_t>(type_bytes(c.type)), sum);
 }
 
-/// Computes those elements of a matmul that are in the range that is read.
+/// Computes the elements of a matmul that are in the given range of memory.
 void compute_what_is_read(const unsigned char* from, std::size_t bytes) {
     for (const Product& product : world.products) {
         const Layout& c = product.layouts[2];
@@ -376,7 +377,7 @@ void multiply(const Product& product, std::uint64_t way) {
     world.products.push_back(product);
 }
 
-/// Whether the source defines it, directly or by the macro of the peaks.
+/// Whether the source defines this kernel, directly or through the macro for peaks.
 bool defines(const std::string& source, const std::string& name) {
     return source.find("void " + name + "(") != std::string::npos ||
            source.find("PEAK(" + name + ",") != std::string::npos;
@@ -386,7 +387,7 @@ bool defines(const std::string& source, const std::string& name) {
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
-/// For tests: the number of objects and allocations that were not released.
+/// For tests: returns the number of objects and allocations that were not released.
 EXPORT int fake_cuda_left() { return world.objects + static_cast<int>(world.memory.size()); }
 
 EXPORT int cuInit(unsigned) { return asked_for("no_device") ? 100 : asked_for("stub") ? 34 : 0; }
@@ -454,7 +455,7 @@ EXPORT int cuMemAllocHost_v2(void** memory, std::size_t bytes) {
     return *memory != nullptr ? 0 : 2;
 }
 EXPORT int cuMemFreeHost(void* memory) { return std::free(memory), --world.objects, 0; }
-// A copy of more than a megabyte belongs to the measurement of the link, which does not check contents.
+// Only the measurement of the host link copies more than a megabyte, and it does not check contents.
 constexpr std::size_t really_copied = 1 << 20;
 EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t bytes, void*) {
     spend(static_cast<double>(bytes) / 25e9, 0);
@@ -632,7 +633,7 @@ EXPORT int nvrtcGetProgramLog(void* program, char* text) {
     const std::string& log = static_cast<Program*>(program)->log;
     return std::memcpy(text, log.c_str(), log.size() + 1), 0;
 }
-// The machine code of the imaginary device is the source.
+// The machine code of the imaginary device is the source code.
 EXPORT int nvrtcGetCUBINSize(void* program, std::size_t* bytes) {
     return *bytes = static_cast<Program*>(program)->source.size() + 1, 0;
 }
@@ -652,7 +653,7 @@ EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* 
 }
 EXPORT int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) { return *milliwatts = 350'000, 0; }
 
-// Each symbol has the type with which it is called.
+// Checks that each symbol has the type that its callers assume.
 #define ROOFLINE_SAME_TYPE(member, symbol, ...) static_assert(std::is_same_v<decltype(symbol), __VA_ARGS__>);
 namespace cuda = roofline::core::cuda;
 ROOFLINE_CUDA_DRIVER(ROOFLINE_SAME_TYPE)

@@ -1,5 +1,5 @@
-// Compares src/measure/gpu/cuda_api.hpp with the vendor's headers; compiled if a CUDA toolkit is installed. NVML's
-// header is in a separate package and is compared if it is there.
+// Compares src/measure/gpu/cuda_api.hpp with NVIDIA's headers. It is compiled if a CUDA toolkit is installed. NVML's
+// header is in a separate package and is compared if it is installed.
 #include <cublasLt.h>
 #include <cuda.h>
 #include <nvrtc.h>
@@ -13,8 +13,8 @@
 
 namespace {
 
-/// The properties of a type that a calling convention depends on: its size, and whether it is a pointer, a
-/// floating-point number or neither.
+/// Whether both types are passed alike by the calling convention: they have the same size, and both are pointers, both
+/// are floating-point numbers, or neither is.
 template <class A, class B>
 constexpr bool passed_alike = sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B> &&
                               std::is_floating_point_v<A> == std::is_floating_point_v<B>;
@@ -48,7 +48,7 @@ ROOFLINE_NVRTC(ROOFLINE_COMPARE)
 }  // namespace compiler
 #if __has_include(<nvml.h>)
 namespace management {
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // the name that drivers before 535 have too
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // the name from before driver 535 is declared, too
 using Functions = Nvml;
 ROOFLINE_NVML(ROOFLINE_COMPARE)
 }  // namespace management

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Installs the build into an empty prefix and uses it as strangers do, with the sources out of reach.
+"""Installs the build into an empty prefix and uses it as an independent project does, without access to the sources.
 
-- Every public header compiles alone, and brings in nothing but the standard library and tl::expected.
-- Every ```cpp block of docs/library.md is a program: it is built by find_package(roofline), run, and must print what
-  the ```text block behind it says. The first one is built with pkg-config as well.
-- The program says its version; its manual page and completions are where manuals and shells look.
+- Every public header compiles alone and includes only the standard library and tl::expected.
+- Every ```cpp block of docs/library.md is a program: it is built with find_package(roofline) and run, and its output
+  must equal the ```text block that follows. The first one is also built with pkg-config.
+- The program prints its version; its manual page and completions are installed where man and shells look for them.
 
 usage: check_install.py --build DIR [--compiler C++] [--generator NAME] [--config NAME] [--version N] [--update]
---update writes what the programs print now into docs/library.md: read the difference before you commit it.
-Prints what went wrong, then 'N passed, N failed'; exit 1 when something failed."""
+--update writes the current output of the programs into docs/library.md: review the difference before you commit it.
+Prints all failures, then 'N passed, N failed'; exits with 1 if something failed."""
 
 import argparse
 import difflib
@@ -35,7 +35,7 @@ endforeach()
 
 
 class Failed(Exception):
-    """What a check says when it fails."""
+    """The failure of a check, with its message."""
 
 
 def run(command, **more):
@@ -46,7 +46,7 @@ def run(command, **more):
 
 
 def examples_of(text):
-    """The programs of a document with what they print, as (code, output, span of the output)."""
+    """Returns the programs of a document and their output, as (code, output, span of the output)."""
     blocks = list(BLOCK.finditer(text))
     found = []
     for block, following in zip(blocks, blocks[1:] + [None]):
@@ -77,7 +77,7 @@ class Checks:
             print(f"{what}: {failure}")
 
     def libraries(self):
-        """Where the archive and the files of CMake and pkg-config lie."""
+        """Returns the folder of the archive and of the files for CMake and pkg-config."""
         return next(self.prefix.rglob("libroofline.a")).parent
 
     def install(self):
@@ -95,7 +95,7 @@ class Checks:
             raise Failed(f"installed are {sorted(installed)}")
 
     def header(self, header):
-        # as the first and only thing that a source includes
+        # The header must compile as the only include of a source.
         source = self.prefix / "alone.cpp"
         source.write_text(f'#include "roofline/{header.name}"\n', encoding="utf-8")
         used = self.prefix / "alone.d"
@@ -117,7 +117,7 @@ class Checks:
             f"-DCMAKE_CXX_COMPILER={self.given.compiler}",
             "-DCMAKE_BUILD_TYPE=Debug",
         ]
-        # a library with sanitizers needs users with them
+        # Users of a library that was built with sanitizers must be built with them, too.
         cache = (self.given.build / "CMakeCache.txt").read_text(encoding="utf-8")
         own = re.findall(r"^CMAKE_CXX_FLAGS(?:_SANITIZE)?:\w+=(.*-fsanitize=.*)$", cache, re.M)
         settings.append(f"-DCMAKE_CXX_FLAGS={' '.join(own)}")
@@ -142,7 +142,7 @@ class Checks:
             self.output(program, *self.examples[0][1:])
 
     def archive(self):
-        # what a user's own copy of a library might be confused with
+        # The linker could mix up these symbols with those of a user's own copy of the library.
         symbols = run(["nm", "--defined-only", self.libraries() / "libroofline.a"])
         if "roofline_json" not in symbols or re.search(r"nlohmann\d+json_abi", symbols):
             raise Failed("holds symbols of nlohmann_json that a user's own may be confused with")
@@ -181,7 +181,7 @@ class Checks:
         self.check("manual page", self.manual)
         self.check("completions", self.completions)
         self.check("find_package", self.build_with_cmake)
-        # from the last to the first, so that the places of earlier ones stay
+        # From the last to the first, so that an update does not move the spans of the remaining ones.
         for number, (_, expected, span) in reversed(list(enumerate(self.examples, 1))):
             program = self.work / "build" / f"example{number}"
             self.check(f"docs/library.md, program {number}", self.output, program, expected, span)

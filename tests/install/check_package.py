@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Makes the Debian packages with cpack and looks at what is in them; nothing is installed.
+"""Builds the Debian packages with cpack and checks their contents; nothing is installed.
 
 usage: check_package.py --build DIR
-Prints what is wrong, then 'N passed, N failed'; exit 1 when something failed."""
+Prints all problems, then 'N passed, N failed'; exits with 1 if something failed."""
 
 import argparse
 import pathlib
@@ -32,7 +32,7 @@ DEPENDS = {
     "roofline-modules": ["roofline (="],
     "libroofline-dev": ["libfmt-dev", "libexpected-dev"],
 }
-# What the program runs without: the modules bring it.
+# The program must not depend on these; the package of modules does.
 NOT_NEEDED = ("mpi", "dnnl", "hwloc")
 
 
@@ -41,7 +41,7 @@ def run(command, **more):
 
 
 def problems_of(package, name):
-    """What is wrong with a package."""
+    """Returns the problems of a package."""
     listed = run(["dpkg-deb", "--contents", package]).splitlines()
     files = [line.split()[5].removeprefix("./") for line in listed if line.startswith("-")]
     expected = CONTENTS[name]

@@ -1,6 +1,6 @@
 # cmake -DCOMPILER=... -DINCLUDE=src -DFILE=x.cpp -P check.cmake
-# Compiles FILE twice: unchanged (the corrected twin must compile) and with MUST_NOT_COMPILE (it must be refused for the
-# reason that a line `// refused: REGEX` in the file gives).
+# Compiles FILE twice: unchanged, which must succeed, and with MUST_NOT_COMPILE, which must fail with an error that
+# matches the line `// refused: REGEX` in the file.
 
 set(command ${COMPILER} -std=c++20 -fsyntax-only -I ${INCLUDE} ${FILE})
 

@@ -1,7 +1,7 @@
 // Tests that no program with hand-written reshardings is faster than the chosen layout, by brute force over everything
 // that the notation can express.
 //
-// ROOFLINE_LAYOUT_PROGRAMS=N tries N programs of each kind instead of a few; ROOFLINE_LAYOUT_SEED=N changes the random
+// ROOFLINE_LAYOUT_PROGRAMS=N tests N programs of each kind instead of a few; ROOFLINE_LAYOUT_SEED=N sets the random
 // seed.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ struct Place {
     std::vector<MeshAxis> mesh;
 };
 
-// Tori that are open and closed, NVLink, and nodes on a second tier; a mesh axis on one of each and over several.
+// Open and closed tori, NVLink, and nodes on a second tier; a mesh axis occupies one or several of their axes.
 const std::vector<Place> places{
     {"tpu-v5e", "4x4", {{"X", 4}, {"Y", 4}}},
     {"tpu-v5e", "16x16", {{"X", 16}, {"Y", 16}}},
@@ -53,7 +53,7 @@ const std::vector<Place> places{
 
 const Place three_axes{"tpu-v5p", "4x4x4", {{"X", 4}, {"Y", 4}, {"Z", 4}}};
 
-/// Mesh axes by dimension, in order, and those of partial sums.
+/// Mesh axes per dimension, in order, and mesh axes of partial sums.
 struct Split {
     std::vector<std::string> dims;
     std::string sums;
@@ -75,7 +75,7 @@ std::string type_of(const Tensor& tensor) {
     return text + "]" + (tensor.split.sums.empty() ? "" : "{U_" + tensor.split.sums + "}");
 }
 
-// Puts each axis on no dimension or on one, in any order there.
+// Assigns each axis to one dimension or to none, in random order.
 Split random_split(Random& random, std::size_t rank, std::string axes, bool sums = false) {
     Split split{std::vector<std::string>(rank), ""};
     std::shuffle(axes.begin(), axes.end(), random);
@@ -87,7 +87,7 @@ Split random_split(Random& random, std::size_t rank, std::string axes, bool sums
     return split;
 }
 
-// Enumerates all ways to put axes on dimensions or on none.
+// Enumerates all assignments of axes to dimensions or to none.
 void all_splits(std::size_t rank, const std::string& axes, std::size_t next, Split& split, std::vector<Split>& all) {
     if (next == axes.size()) {
         all.push_back(split);
@@ -104,12 +104,12 @@ void all_splits(std::size_t rank, const std::string& axes, std::size_t next, Spl
     }
 }
 
-/// A matmul, or two of which the second takes the result of the first.
+/// A matmul, or two matmuls where the second uses the result of the first.
 struct Question {
-    std::string head;  ///< mesh and sizes
-    std::string axes;  ///< that occur in types
+    std::string head;  ///< declarations of the mesh and the sizes
+    std::string axes;  ///< all axes that types may use
     Tensor a, w, v, o;
-    std::vector<std::string> inner;  ///< result of the first of two matmuls
+    std::vector<std::string> inner;  ///< dimensions of the result of the first of two matmuls
     bool two = false;
 };
 
@@ -123,8 +123,8 @@ std::string asked(const Question& q) {
     return declared(q) + fmt::format("H = A *_D W\nO : {} = H * V\n", type_of(q.o));
 }
 
-// The part of a split of all dimensions that applies to a tensor; axes of summed dimensions are partial sums of a
-// result.
+// Returns the part of a split of all dimensions that applies to one tensor; axes of summed dimensions become partial
+// sums of a result.
 Split part_of(const Split& whole, const std::vector<std::string>& all, const std::vector<std::string>& dims,
               bool result) {
     Split part{std::vector<std::string>(dims.size()), ""};
@@ -145,7 +145,7 @@ public:
         text_ = declared(question);
     }
 
-    // Reshards to another split, directly or via a random one.
+    // Reshards to another split, directly or through a random intermediate one.
     std::string resharded(const Tensor& tensor, const std::string& from, const Split& split, const std::string& last) {
         std::string name = from;
         if (below(random_, 3) == 0) {
@@ -235,7 +235,7 @@ Question random_question(Random& random, const Place& place, bool two) {
     return q;
 }
 
-// Returns the best program written by hand, over all splits of one matmul; for two matmuls over `tries` random ones.
+// Returns the best hand-written program, over all splits for one matmul and over `tries` random splits for two.
 std::pair<double, std::string> best_by_hand(const Question& q, const Place& place, Random& random, std::size_t tries) {
     std::vector<std::string> first = q.inner;
     first.insert(first.end() - 1, "D");

@@ -19,7 +19,7 @@ const T& one_of(const std::vector<T>& choices) {
     return choices[up_to(choices.size() - 1)];
 }
 
-// Returns some of the dimensions, each at most once, in any order.
+// Returns at least `least` and at most `most` distinct dimensions in random order.
 Dims some_of(Dims dims, std::size_t least, std::size_t most) {
     for (std::size_t i = dims.size(); i > 1; --i) std::swap(dims[i - 1], dims[up_to(i - 1)]);
     dims.resize(std::min(dims.size(), least + up_to(most - least)));
@@ -36,7 +36,7 @@ Dims together(const std::vector<Tensor>& tensors) {
     return all;
 }
 
-// No two of these have equal width and different kinds, so the arithmetic is never ambiguous.
+// No two of these have the same width and different kinds, so the dtype of the arithmetic is never ambiguous.
 const std::vector<std::string> dtypes{"f32", "bf16", "int8", "int4"};
 
 class Maker {
@@ -53,7 +53,7 @@ public:
     }
 
 private:
-    // An existing tensor, or a new input.
+    // Returns an existing tensor or a new input.
     Tensor operand() {
         if (!known_.empty() && up_to(1) == 0) return one_of(known_);
         Tensor input{fmt::format("T{}", made_.inputs.size()), one_of(dtypes), some_of(dims_, 1, 3),
@@ -67,7 +67,7 @@ private:
         RandomStatement statement;
         statement.result = {name, one_of(dtypes), {}, "hbm"};
         const std::size_t kind = up_to(5);
-        if (kind >= 2) {  // mostly products
+        if (kind >= 2) {  // products are the most frequent
             const std::size_t operands = 2 + up_to(most_operands_ - 2);
             for (std::size_t i = 0; i < operands; ++i) statement.operands.push_back(operand());
             const Dims all = together(statement.operands);
@@ -140,7 +140,7 @@ std::string text_of(const RandomProgram& program, const Writing& writing) {
     if (program.fused) text += "}\n";
     if (program.repeats > 1) text += "}\n";
     if (!writing.sized) return text;
-    Dims used = together(program.inputs);  // every dimension came from an input
+    Dims used = together(program.inputs);  // every dimension occurs in an input
     for (const std::string& dim : used) text += fmt::format("{}={}\n", writer.renamed(dim), program.sizes.at(dim));
     return text;
 }

@@ -1,4 +1,4 @@
-// Random programs that are valid by construction, and the machine on which they are priced.
+// Random programs that are valid by construction, and random machines to price them on.
 #pragma once
 
 #include <rapidcheck.h>
@@ -24,7 +24,7 @@ struct Tensor {
     std::string level;  ///< "hbm", "vmem", "host"
 };
 
-/// `result : type = function(operands[0] * operands[1] ...)`, or without the function.
+/// A statement `result : type = function(operands[0] * operands[1] ...)`, or the same without a function.
 struct RandomStatement {
     Tensor result;
     std::string function;
@@ -41,22 +41,22 @@ struct RandomProgram {
 
 /// Options for writing a RandomProgram as text.
 struct Writing {
-    bool sized = true;                             ///< with its sizes in the text
-    bool reversed = false;                         ///< operands of every product from right to left
-    std::map<std::string, std::string> new_names;  ///< of dimensions
+    bool sized = true;                             ///< the text contains the sizes
+    bool reversed = false;                         ///< the operands of every product are in reverse order
+    std::map<std::string, std::string> new_names;  ///< new names of dimensions
 };
 
-/// Returns one to four statements over up to six dimensions of sizes 1 to 64: products of at most `most_operands`,
-/// sums, maps.
+/// Returns a program of one to four statements over up to six dimensions with sizes of 1 to 64: products of at most
+/// `most_operands` operands, sums, and maps.
 [[nodiscard]] RandomProgram random_program(std::size_t most_operands = 3);
 
 [[nodiscard]] std::string text_of(const RandomProgram& program, const Writing& writing = {});
 
-/// Parses the program in this form; the property fails when it is refused.
+/// Parses the program in this form; the property fails if it is rejected.
 [[nodiscard]] Program parsed(const RandomProgram& program, const Writing& writing = {});
 
-/// A machine as TOML with random rates (HBM, VMEM, PCIe, matrix units for bf16 and int8, vector units), each times
-/// `factor`.
+/// A machine as TOML with random rates (HBM, VMEM, PCIe, matrix units for bf16 and int8, vector units), each multiplied
+/// by `factor`.
 struct RandomMachine {
     std::vector<std::int64_t> rates;  ///< in units of 1e9 per second
 
@@ -66,7 +66,7 @@ struct RandomMachine {
 
 [[nodiscard]] ProgramAnalysis analysed(const Program& program, const Machine& machine);
 
-/// Returns whether two numbers are equal up to the rounding of a few sums of doubles.
+/// Returns whether two numbers are equal up to the rounding errors of a few sums of doubles.
 [[nodiscard]] bool close(double a, double b);
 
 }  // namespace roofline::core::property

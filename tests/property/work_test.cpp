@@ -1,4 +1,4 @@
-// Tests of work against counting loops and against itself.
+// Tests of derived work against counting loops, and of its consistency.
 #include "work/work.hpp"
 
 #include <doctest/doctest.h>
@@ -29,7 +29,7 @@ Dims some_dims(const Dims& of) {
     return dims;
 }
 
-// The counts of a loop nest over all dimensions: FLOPs, and the elements of each tensor that it touches.
+// Counts of a loop nest over all dimensions: FLOPs, and the elements of each tensor that it touches.
 struct Counted {
     std::int64_t flops = 0;
     std::vector<std::set<std::vector<std::int64_t>>> touched;
@@ -59,7 +59,7 @@ std::string type(const std::string& dtype, const Dims& dims) {
     return fmt::format("{}[{}]", dtype, fmt::join(dims, ", "));
 }
 
-// Returns the fewest FLOPs of any pairwise order, by trying all of them.
+// Returns the minimum FLOPs over all pairwise orders by exhaustive search.
 std::int64_t fewest(std::vector<Dims> left, const Dims& result, const Sizes& sizes) {
     if (left.size() == 1) return 0;
     std::int64_t best = std::numeric_limits<std::int64_t>::max();
@@ -151,8 +151,8 @@ TEST_CASE("formulas at some sizes give the work of the program with these sizes"
         const Program symbolic = parsed(random, {false, false, {}});
         const Work numbers = derive_work(numeric)->total;
         const Work formulas = derive_work(symbolic)->total;
-        // Binding some sizes now and the rest later gives the same as binding all at once.
-        Sizes first = symbolic.sizes;  // a repeat's number
+        // Binding some sizes first and the rest later gives the same result as binding all at once.
+        Sizes first = symbolic.sizes;  // the size of a repeat is always known
         Sizes second;
         for (const auto& [dim, size] : random.sizes) (*rc::gen::arbitrary<bool>() ? first : second).emplace(dim, size);
         const auto same = [&](const Polynomial& formula, const Polynomial& number) {
@@ -177,7 +177,7 @@ TEST_CASE("a compiled program prices every point as an analysis of it does") {
         std::vector<double> sizes;
         for (const std::string& dim : program.dims) {
             sizes.push_back(static_cast<double>(program.sizes[dim]));
-            program.sizes[dim] += 1;  // compiled for other sizes
+            program.sizes[dim] += 1;  // compiled for other sizes than it is evaluated at
         }
         const CompiledProgram compiled(program, analysed(program, machine), program.dims);
         CompiledProgram::Point point = compiled.make_point();

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the program between ranks that mpirun starts, on tiny sizes.
+"""Runs the program with tiny sizes on ranks that mpirun starts.
 
-The tests cover every collective that a layout derives, the refusals, and `measure network` with the file that it writes.
+The tests cover every collective that a layout can derive, errors, and `measure network` with the file that it writes.
 
 usage: check_ranks.py --program build/roofline --mpirun mpirun
-Prints a line per failure, then 'N passed, N failed, N skipped'; exit 1 when something failed, 0 when there is no mpirun.
+Prints a line per failure, then 'N passed, N failed, N skipped'; exits with 1 if something failed, and with 0 if there
+is no mpirun.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-# Ranks, program, mesh, sizes, and words of the exchanges that must have happened.
+# Ranks, program, mesh, sizes, and words in the names of the exchanges that must take place.
 RUNS = [
     (2, "f32[B, D_X] * f32[D_X, F] -> f32[B, F]", "X=2", "B=32,D=64,F=48", ["over X"]),
     (2, "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "X=2", "B=32,D=64,F=48", ["over X"]),
@@ -34,17 +35,19 @@ RUNS = [
     (4, "f32[B, D] at X=1 -> f32[B, D]", "X=4", "B=32,D=64", ["broadcast"]),
     (4, "f32[B, D] at X=1 -> f32[B_X, D]", "X=4", "B=32,D=64", ["scatter"]),
     (4, "f32[B_X, D] -> f32[B, D] at X=3", "X=4", "B=32,D=64", ["gather"]),
-    # Statistics of split rows; also in bf16, whose maximum is computed in f32.
+    # Statistics of sharded rows; also in bf16, where the maximum is computed in f32.
     (2, "X : bf16[B, D_X]; Y : bf16[B, D_X] = softmax[D](X)", "X=2", "B=8,D=4096", ["statistics of X over X"]),
     (4, "X : f32[B, D_X]; Y : f32[B, D_X] = layernorm[D](X)", "X=4", "B=8,D=4096", ["statistics of X over X"]),
-    # Halo exchanges: of one hop and of three, of keys and values, and of gradients back.
-    (4, "Q : bf16[T_X, H]; K : bf16[S_X, H]; V : bf16[S_X, H]; O : bf16[T_X, H] = softmax[S](causal[T,S,W](Q *_H K)) *_S V",
+    # Halo exchanges: over one hop and over several, of keys and values, and of their gradients in the other direction.
+    (4, "Q : bf16[T_X, H]; K : bf16[S_X, H]; V : bf16[S_X, H]; "
+     "O : bf16[T_X, H] = softmax[S](causal[T,S,W](Q *_H K)) *_S V",
      "X=4", "T=64,S=64,H=16,W=9", ["permute K", "permute V"]),
     (4, "Q : f32[T_X, H]; K : f32[S_X, H]; P : f32[T_X, S] = causal[T,S,W](Q *_H K)", "X=4", "T=1024,S=1024,H=64,W=300",
      ["2 hops"]),
     (2, "Q : f32[T_X, H]; V : f32[S_X, H]; G : f32[T_X, H]; fuse { P : f32[T_X, S] = causal[T,S,W](G *_H V); "
      "K : f32[S_X, H] = P *_T Q }", "X=2", "T=64,S=64,H=16,W=9", ["permute V", "permute K"]),
-    (4, "X : f32[B, T_X, D]; C : f32[Q, D]; Y : f32[B, T_X, D] = conv[T](X, C)", "X=4", "B=8,T=64,D=8,Q=4", ["permute X"]),
+    (4, "X : f32[B, T_X, D]; C : f32[Q, D]; Y : f32[B, T_X, D] = conv[T](X, C)", "X=4", "B=8,T=64,D=8,Q=4",
+     ["permute X"]),
     (2, "X : f32[B, T_X, D]; Y : f32[B, T_X, D] = X + prior[T](X)", "X=2", "B=8,T=64,D=8", ["permute X"]),
     (2, "E : f32[V_X, D]; I : int32[B]; Y : f32[B, D] = gather[V](E, I)", "X=2", "B=8,V=4096,D=8", ["over X"]),
 ]
@@ -75,7 +78,8 @@ class Launcher:
     def __call__(self, ranks, *words):
         start = self.start + ["-n", str(ranks)] if ranks else []
         environment = dict(os.environ, ROOFLINE_THIS=str(self.this), OMPI_MCA_rmaps_base_oversubscribe="1")
-        return subprocess.run(start + [self.program, *words], capture_output=True, text=True, env=environment, timeout=100)
+        return subprocess.run(start + [self.program, *words], capture_output=True, text=True, env=environment,
+                              timeout=100)
 
 
 def check_runs(launch, checks):
@@ -96,9 +100,9 @@ def check_runs(launch, checks):
 
 
 def check_stuck(launch, checks):
-    """Checks that a rank that hangs ends the job."""
-    words = ["run", "f32[B, D_X] * f32[D_X, F] -> f32[B, F]", "--mesh", "X=2", "--dims", "B=512,D=4k,F=4k", "--thorough",
-             "--rank-timeout", "2"]
+    """Tests that a hanging rank ends the job."""
+    words = ["run", "f32[B, D_X] * f32[D_X, F] -> f32[B, F]", "--mesh", "X=2", "--dims", "B=512,D=4k,F=4k",
+             "--thorough", "--rank-timeout", "2"]
     environment = dict(os.environ, ROOFLINE_THIS=str(launch.this))
     job = subprocess.Popen(launch.start + ["-n", "2", launch.program, *words], stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, text=True, env=environment)
@@ -145,17 +149,20 @@ def check_sweep(launch, checks):
                         for point in points] for which in (False, True))
     checks.check("only the work grows", work[0] < work[2] and len(set(exchanges)) == 1, f"{work} {exchanges}")
     text = launch(2, *words).stdout
-    checks.check("a line a size", sum(line.split()[:1] in (["16"], ["32"], ["64"]) for line in text.splitlines()) == 3, text)
+    lines = sum(line.split()[:1] in (["16"], ["32"], ["64"]) for line in text.splitlines())
+    checks.check("a line a size", lines == 3, text)
     checks.check("what takes longer is said", "measured: " in text and "by lower bounds: " in text, text)
 
 
 def check_pictures(launch, checks):
     words = ["run", "f32[B, D_X] * f32[D_X, F] -> f32[B, F]", "--mesh", "X=2", "--quick"]
-    for kind, sizes in [("sweep", ["--dims", "B=8,F=16", "--sweep", "D=16..64*2"]), ("roofline", ["--dims", "B=8,D=16,F=16"])]:
+    for kind, sizes in [("sweep", ["--dims", "B=8,F=16", "--sweep", "D=16..64*2"]),
+                        ("roofline", ["--dims", "B=8,D=16,F=16"])]:
         picture = launch.this.with_name(f"{kind}.svg")
         done = launch(2, *words, *sizes, "--plot", kind, "--svg", str(picture))
         drawn = picture.read_text() if picture.exists() else ""
-        checks.check(f"a picture of ranks: {kind}", done.returncode == 0 and drawn.endswith("</svg>\n"), done.stderr + drawn[-200:])
+        checks.check(f"a picture of ranks: {kind}", done.returncode == 0 and drawn.endswith("</svg>\n"),
+                     done.stderr + drawn[-200:])
         checks.check(f"measured times stand on it: {kind}", "measured" in drawn, drawn[-2000:])
 
 
@@ -174,7 +181,8 @@ def check_refusals(launch, checks):
         done = launch(ranks, "run", program, *words)
         lines = [line for line in done.stderr.splitlines() if line.startswith("error")]
         checks.check(f"refused: {ranks} ranks, {words}", done.returncode != 0 and said in done.stderr, done.stderr)
-        checks.check(f"said once: {ranks} ranks, {words}", len(lines) == 1 and not done.stdout, done.stdout + done.stderr)
+        checks.check(f"said once: {ranks} ranks, {words}", len(lines) == 1 and not done.stdout,
+                     done.stdout + done.stderr)
     checks.check("no empty picture", not launch.this.with_name("run.svg").exists())
     alone = launch(None, "measure", "network")
     checks.check("measure network by itself", alone.returncode == 2 and "mpirun -n 2" in alone.stderr, alone.stderr)
@@ -193,7 +201,7 @@ def check_measure(launch, checks):
         members = {row["members"] for row in answer["rows"]}
         checks.check("every operation", kinds == wanted, str(kinds))
         checks.check("every size of group that divides", members == {n for n in (2, 4) if n <= ranks}, str(members))
-        # The measurement replaces the tier, so no measured time is below the bound that follows from it.
+        # The measurement replaces the tier, so no measured time is below the lower bound that follows from the tier.
         table = launch.this.with_name("this-network.csv")
         judged = launch(None, "validate", str(table), "--on", str(launch.this), "--json")
         verdict = json.loads(judged.stdout)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the tests of our own scripts: every test_*.py in this folder. Ends with 'N passed, N failed, N skipped'."""
+"""Runs the tests of all scripts, which are test_*.py in this folder. Ends with 'N passed, N failed, N skipped'."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""Code shared by the tests of scripts: a scratch tree, a script run in it, a program that stands in for roofline."""
+"""Code that the tests of scripts share: a scratch tree, running a script in it, and a stand-in for the program."""
 
 import contextlib
 import io
@@ -6,7 +6,7 @@ import pathlib
 import tempfile
 import unittest
 
-# Prints its arguments on both streams; the first words of FAKE select its behaviour.
+# Prints its arguments to both streams; the first words of FAKE select its behaviour.
 FAKE_PROGRAM = """#!/bin/sh
 case "$1" in
     say) shift; printf '%s\\n' "$@" ;;
@@ -39,7 +39,7 @@ class InScratchTree(unittest.TestCase):
         return (self.root / path).read_text(encoding="utf-8")
 
     def run_script(self, script, *arguments):
-        """Returns (exit status, output) of a script's main()."""
+        """Runs a script's main(). Returns (exit status, output)."""
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             status = script.main(["--root", str(self.root), *arguments])

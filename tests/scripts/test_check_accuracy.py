@@ -40,7 +40,7 @@ class Accuracy(InScratchTree):
     def check(self, *arguments):
         return self.run_script(check_accuracy, *arguments)
 
-    # 30 rows with 5 and 10 with 9 give 6; 30 with 6 and 10 with 14 give 8; only the first was transferred.
+    # 30 rows with 5 % and 10 with 9 % give 6 %; 30 with 6 % and 10 with 14 % give 8 %; only the first was transferred.
     right = "| kind, dtype | toy |\n|---|---|\n| contraction bf16 | 6.0/8.0 (20) |"
 
     def test_means_are_weighted_by_rows(self):
@@ -65,7 +65,8 @@ class Accuracy(InScratchTree):
         self.lay("no table")
         self.assertEqual(self.check()[0], 1)
 
-    exchanges = "| kernels, operation | chips | other |\n|---|---|---|\n| deepep normal, combine | 8 | 5.0/6.0/7.0 (20) |"
+    exchanges = ("| kernels, operation | chips | other |\n|---|---|---|\n"
+                 "| deepep normal, combine | 8 | 5.0/6.0/7.0 (20) |")
 
     def test_exchanges_have_a_table_of_their_own(self):
         self.lay(self.right + "\n\nand\n\n" + self.exchanges)

@@ -3,12 +3,14 @@ import math
 import check_cases
 from support import InScratchTree
 
-REPLY = '{"schema":1,"flops":8.0,"machine":"tpu-v5e","ok":true,"no":null,"critical":[{"dim":"B","level":"hbm","at":3},{"dim":"D","level":"hbm","at":null}]}'
+REPLY = ('{"schema":1,"flops":8.0,"machine":"tpu-v5e","ok":true,"no":null,'
+         '"critical":[{"dim":"B","level":"hbm","at":3},{"dim":"D","level":"hbm","at":null}]}')
 
 
 class Paths(InScratchTree):
     def test_keys_indices_conditions_and_lengths(self):
-        value = {"a": {"b": [{"dim": "B", "level": "hbm", "n": 1}, {"dim": "D", "level": "hbm", "n": 2, "c": [1, 2, 3]}]}}
+        value = {"a": {"b": [{"dim": "B", "level": "hbm", "n": 1},
+                             {"dim": "D", "level": "hbm", "n": 2, "c": [1, 2, 3]}]}}
         self.assertEqual(check_cases.look_up(value, "a.b[0].n"), 1)
         self.assertEqual(check_cases.look_up(value, "a.b[-1].n"), 2)
         self.assertEqual(check_cases.look_up(value, "a.b[dim=D,level=hbm].n"), 2)
@@ -56,7 +58,8 @@ class Values(InScratchTree):
 
 class Rows(InScratchTree):
     def cases(self, *rows):
-        self.write("tests/cases/x.tsv", "# id, arguments, path ...\n\n" + "\n".join("\t".join(row) for row in rows) + "\n")
+        lines = "\n".join("\t".join(row) for row in rows)
+        self.write("tests/cases/x.tsv", "# id, arguments, path ...\n\n" + lines + "\n")
         return self.run_script(check_cases)
 
     def row(self, path, expected, tolerance="1e-6", arguments=f"json '{REPLY}'", derivation="Two times four is eight."):
@@ -87,7 +90,8 @@ class Rows(InScratchTree):
 
     def test_rows_that_are_malformed(self):
         good = self.row("flops", "8")
-        for row in (good[:5], good + ("more",), self.row("flops", "8", derivation=""), self.row("flops", "8", derivation="obvious"),
+        for row in (good[:5], good + ("more",), self.row("flops", "8", derivation=""),
+                    self.row("flops", "8", derivation="obvious"),
                     self.row("flops", ""), self.row("flops", "8", "about"), self.row("flops", "8", "-1"),
                     self.row("flops", "8", "nan"), self.row("flops", "8", "1"), self.row("a..b", "8"),
                     self.row("flops", "8", arguments="say 'open")):

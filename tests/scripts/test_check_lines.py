@@ -25,6 +25,12 @@ class Lines(InScratchTree):
         text = f'auto x = R"({LONG}\n{LONG})";\n// {LONG}'
         self.assertEqual(self.numbers("src/x.cpp", text), [3])
 
+    def test_only_cpp_has_such_raw_strings(self):
+        text = f'x = r\'R"({LONG})"\''
+        self.assertEqual(self.numbers("src/x.cpp", text), [])
+        self.assertEqual(self.numbers("scripts/x.py", text), [1])
+        self.assertEqual(self.numbers("scripts/x.py", f"# https://example.org/{LONG}"), [])
+
     def test_tables_and_links_of_documents_may_be_long(self):
         self.assertEqual(self.numbers("docs/x.md", f"| {LONG} |\n[{LONG}](y.md)\n![{LONG}](y.svg)"), [])
         self.assertEqual(self.numbers("docs/x.md", f"{LONG}"), [1])
@@ -55,6 +61,14 @@ class Lines(InScratchTree):
                                   "CMakeLists.txt: 1 long lines\nREADME.md: 1 long lines\ndocs: 0 long lines\n"
                                   "src: 2 long lines\n"
                                   "1 passed, 3 failed\n")
+
+    def test_scripts_and_build_files_are_sources(self):
+        for path in ("dev", "scripts/x.py", "tests/scripts/x.py", "cmake/x.cmake", "cmake/x.pc.in", "tools/x.cpp"):
+            with self.subTest(path):
+                file = self.write(path, LONG)
+                self.assertEqual(self.run_script(check_lines), (1, f"{path}:1: 121 characters, at most 120\n"
+                                                                   "0 passed, 1 failed\n"))
+                file.unlink()
 
     def test_a_clean_tree_passes_and_an_empty_one_fails(self):
         self.assertEqual(self.run_script(check_lines)[0], 1)

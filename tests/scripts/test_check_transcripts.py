@@ -69,7 +69,8 @@ class Transcripts(InScratchTree):
         self.assertEqual(sorted(os.listdir(self.root / "tests/golden/files")), before)
 
     def test_console_blocks_of_markdown_alone(self):
-        self.write("README.md", "$ roofline say no\n\n```console\n$ roofline say a\na\n```\nprose\n\n```sh\n$ roofline say no\n```\n")
+        self.write("README.md", "$ roofline say no\n\n```console\n$ roofline say a\na\n```\nprose\n\n"
+                                "```sh\n$ roofline say no\n```\n")
         self.write("docs/guide/operation.md", "````console\n$ roofline say '```'\n```\n````\n")
         self.assertEqual(self.run_script(check_transcripts), (0, "2 passed, 0 failed\n"))
 
@@ -78,7 +79,8 @@ class Transcripts(InScratchTree):
         self.assertEqual(self.run_script(check_transcripts)[0], 1)
 
     def test_update_rewrites_what_differs_and_nothing_else(self):
-        self.write("README.md", "Text\n```console\n$ roofline say a b\nold\n\n$ roofline fail\n\n$ ls\nkept\n```\nMore\n")
+        self.write("README.md", "Text\n```console\n$ roofline say a b\nold\n\n$ roofline fail\n\n"
+                                "$ ls\nkept\n```\nMore\n")
         status, printed = self.run_script(check_transcripts, "--update")
         self.assertEqual((status, printed.splitlines()[-1]), (0, "2 passed, 0 failed"))
         self.assertEqual(self.read("README.md"), "Text\n```console\n$ roofline say a b\na\nb\n\n"

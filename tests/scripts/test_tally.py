@@ -36,16 +36,20 @@ class Tally(InScratchTree):
         return status, printed.getvalue().splitlines()[-1]
 
     def test_a_whole_report(self):
-        passing = '<testcase name="unit" time="0.5" status="run"><system-out>3 passed, 0 failed\n</system-out></testcase>'
-        failing = '<testcase name="install" time="1" status="fail"><failure message=""/><system-out>no</system-out></testcase>'
+        passing = ('<testcase name="unit" time="0.5" status="run">'
+                   '<system-out>3 passed, 0 failed\n</system-out></testcase>')
+        failing = ('<testcase name="install" time="1" status="fail">'
+                   '<failure message=""/><system-out>no</system-out></testcase>')
         self.assertEqual(self.report(passing), (0, "3 passed, 0 failed, 0 skipped"))
         self.assertEqual(self.report(passing + failing), (1, "3 passed, 1 failed, 0 skipped"))
         self.assertEqual(self.report(""), (1, "0 passed, 0 failed, 0 skipped"))
 
     def test_the_sources_of_a_folder_are_one_line(self):
-        case = '<testcase name="unit.src/{0}" time="0.5" status="{1}"><system-out>{2} passed, {3} failed\n</system-out></testcase>'
-        file = self.write("report.xml", '<?xml version="1.0"?><testsuite name="x">' + case.format("a/b_test.cpp", "run", 3, 0)
-                          + case.format("a/c_test.cpp", "fail", 1, 2) + case.format("d/e_test.cpp", "run", 4, 0) + "</testsuite>")
+        case = ('<testcase name="unit.src/{0}" time="0.5" status="{1}">'
+                '<system-out>{2} passed, {3} failed\n</system-out></testcase>')
+        file = self.write("report.xml", '<?xml version="1.0"?><testsuite name="x">'
+                          + case.format("a/b_test.cpp", "run", 3, 0) + case.format("a/c_test.cpp", "fail", 1, 2)
+                          + case.format("d/e_test.cpp", "run", 4, 0) + "</testsuite>")
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             self.assertEqual(tally.main([str(file)]), 1)

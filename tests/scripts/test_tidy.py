@@ -9,7 +9,7 @@ from support import InScratchTree
 
 
 class Fixture(InScratchTree):
-    """Instead of clang-tidy: a source is clean unless it says WRONG, a unit unless a source says UNSURE or WRONG."""
+    """Replaces clang-tidy: a source is clean unless it contains WRONG, a unit unless it contains UNSURE or WRONG."""
 
     def setUp(self):
         super().setUp()
@@ -38,7 +38,7 @@ class Fixture(InScratchTree):
         return Fake(root, commands)
 
     def tidy(self, *arguments):
-        """(exit status, last line) and what was looked at in self.runs."""
+        """Returns (exit status, last line), and stores the checked sources in self.runs."""
         self.runs.clear()
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
@@ -65,7 +65,7 @@ class Alone(Fixture):
         self.write(".clang-tidy", "Checks: y\n")
         self.tidy()
         self.assertEqual(self.runs, ["src/a/one.cpp", "src/a/two.cpp"])
-        self.write("src/b/a.hpp", "")  # included by nothing
+        self.write("src/b/a.hpp", "")  # no file includes it
         self.tidy()
         self.assertEqual(self.runs, [])
 

@@ -1,5 +1,5 @@
-// Many threads ask the library at once, sharing what they ask about: each must get the answers that one thread alone
-// gets. Built with ThreadSanitizer (the preset `threads`), which also sees what only might have gone wrong.
+// Calls the library from many threads that share its objects: each thread must get the answers that a single thread
+// gets. The preset `threads` builds it with ThreadSanitizer, which also detects races that did no harm in this run.
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -40,7 +40,7 @@ std::vector<Question> questions() {
         [=] { return answer(predict(sized, other)); },
         [=] { return answer(predict(matmul, chip)); },
         [=] { return answer(predict(sharded, meshed)); },
-        [=] { return answer(predict(sharded, chip)); },  // an error
+        [=] { return answer(predict(sharded, chip)); },  // fails with an error
         [=] { return shared.to_json(); },
         [=] { return Machine::find("b200-sxm").value().name() + Machine::find("h100-sxn").error().hint; },
         [=] { return Model::find("mixtral-8x7b").value().program().text(); },
@@ -60,7 +60,7 @@ int main() {
     std::vector<std::thread> running;
     for (std::size_t thread = 0; thread < threads; ++thread) {
         running.emplace_back([&, thread] {
-            // each begins with another question
+            // Each thread begins with another question.
             for (std::size_t i = 0; i < all.size(); ++i) {
                 const std::size_t which = (i + thread) % all.size();
                 together[thread][which] = all[which]();

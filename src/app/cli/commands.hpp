@@ -43,9 +43,8 @@ struct Command {
     const char* does;
     const char* examples;           ///< printed at the beginning of its help
     void (*add)(CLI::App&, Line&);  ///< adds its options to the parser
-    Result<What> (*request)(
-        /// Converts the parsed line to a request. Errors: unreadable files, options that exclude one another.
-        Line&);
+    /// Converts the parsed line to a request. Errors: unreadable files, options that exclude one another.
+    Result<What> (*request)(Line&);
 };
 
 /// Each command is defined next to its options, in `train_options.cpp` and so on.

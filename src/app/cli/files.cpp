@@ -193,7 +193,7 @@ Status write_file(const std::string& path, std::string_view content) {
     }
     // A device or a pipe cannot be replaced by renaming.
     if (exists && !S_ISREG(existing.st_mode)) return write_in_place(path, target, content);
-    // a signal ends the process only after the file is complete, so that no partial file remains
+    // A signal ends the process only after the file is complete, so that no partial file remains.
     const HeldSignals held;
     std::string part;
     const int file = open_beside(target, part);

@@ -107,7 +107,7 @@ std::string help_text(CLI::App& app, const std::vector<std::string>& arguments) 
     const std::string line = fmt::format("{} ", fmt::join(arguments, " "));
     const Command* wanted = nullptr;
     for (const Command* command : commands) {
-        // longer names come later in the table
+        // Longer names come later in the table.
         if (line.starts_with(std::string(command->name) + " ")) wanted = command;
     }
     if (wanted == nullptr) return fmt::format("{}\n{}{}", examples, app.help(), exits);

@@ -15,11 +15,11 @@ namespace roofline::core {
 [[nodiscard]] MeasureReport cpu_report(const CpuMeasurement& measurement, const Machine& machine,
                                        const std::string& date);
 
-/// Table of matmuls compared with the peaks. `device` names the device that ran them.
+/// Returns a table of matmuls compared with the peaks. `device` names the device that ran them.
 [[nodiscard]] MeasuredTable verification_table(const std::vector<PeakVerification>& verifications,
                                                const std::string& device);
 
-/// Table of the kernel models with their errors.
+/// Return a table of the kernel models with their errors, and one of the programs that they were fitted to.
 [[nodiscard]] MeasuredTable model_table(const Calibration& calibration);
 [[nodiscard]] MeasuredTable timed_table(const std::vector<TimedProgram>& programs);
 

@@ -66,7 +66,7 @@ std::vector<FitSubject> fit_subjects(Effort effort) {
         if (effort == Effort::thorough) all.push_back({program, "D=4096,F=4096", "B=1..512*2"});
         all.push_back({program, "D=256,F=256", "B=16..256*16"});
     }
-    // rows of one length would not separate the time per element from the time per row
+    // Rows of one length would not separate the time per element from the time per row.
     for (const char* program :
          {"A : f32[B, D]\nC : f32[B, D] = gelu(A)", "A : f32[B, D]\nE : f32[B, D]\nC : f32[B, D] = A + E"}) {
         all.push_back({program, "D=4096", "B=1..4096*8"});

@@ -17,8 +17,8 @@ struct FitSubject {
     std::string sweep;
 };
 
-/// Contractions in the dtypes that run everywhere, and elementwise operations with long and with short rows; each from
-/// small to large.
+/// Returns contractions in the dtypes that run on every machine, and elementwise operations with long and with short
+/// rows, each from small to large sizes.
 [[nodiscard]] std::vector<FitSubject> fit_subjects(Effort effort);
 
 /// A program that was timed, and its expected time from the kernel model that was fitted to it, among others.
@@ -43,8 +43,8 @@ struct MachineFit {
                                              Effort effort, const std::vector<FitSubject>& subjects,
                                              Progress& progress);
 
-/// The machine's file followed by its calibration. Tiers and models of collectives are taken over from `before`, the
-/// existing file; nothing else of `before` is kept.
+/// Returns the machine's file followed by its calibration. Tiers and models of collectives are taken over from
+/// `before`, the existing file; nothing else of `before` is kept.
 [[nodiscard]] std::string calibrated_file(Machine machine, Calibration calibration,
                                           const std::optional<NamedText>& before);
 

@@ -13,7 +13,8 @@ namespace roofline::core {
 
 namespace {
 
-/// Durations are about ten seconds, most of a minute, or several minutes; there are about thirty quantities to measure.
+/// Returns options for a measurement of about ten seconds, most of a minute, or several minutes; there are about thirty
+/// quantities to measure.
 GpuMeasureOptions gpu_options(Effort effort) {
     GpuMeasureOptions options;
     options.sampling.sample_s = 0.01;

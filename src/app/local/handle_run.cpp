@@ -12,7 +12,7 @@ namespace roofline::core {
 
 namespace {
 
-/// The predictions that the plot shows. Errors: there is nothing to draw, or the kind of plot does not fit.
+/// Returns the predictions that the plot shows. Errors: there is nothing to draw, or the kind of plot does not fit.
 Result<std::vector<Prediction>> predicted_plot(const RunRequest& request) {
     if (request.op.machines.empty()) {
         return fail("no_machine", "there is no roofline to plot: this machine has not been measured",

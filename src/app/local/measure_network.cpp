@@ -37,7 +37,7 @@ std::size_t max_bytes(RankGroup& ranks, std::size_t wanted) {
     return most;
 }
 
-// A machine about which only the network between its ranks is known.
+// Returns the machine of the existing file, or, if there is none, one of which nothing is known yet.
 Result<Machine> machine_before(const MeasureRequest& request) {
     if (request.before) return parse_machine(request.before->text, request.before->name);
     Machine machine;
@@ -47,7 +47,7 @@ Result<Machine> machine_before(const MeasureRequest& request) {
     return machine;
 }
 
-// Name of the table, e.g. "this.toml" -> "this-network.csv".
+// Returns the name of the table: "this-network.csv" for "this.toml".
 std::string table_name(const std::string& machine_file) {
     const bool toml = machine_file.ends_with(".toml");
     return machine_file.substr(0, machine_file.size() - (toml ? 5 : 0)) + "-network.csv";

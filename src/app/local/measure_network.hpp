@@ -11,7 +11,7 @@ namespace roofline::core {
 /// process that was started alone, interrupted.
 [[nodiscard]] Result<Response> measure_network(const MeasureRequest& request, Format format, Progress& progress);
 
-/// The same between existing ranks.
+/// Does the same between existing ranks.
 [[nodiscard]] Result<Response> measure_network(const MeasureRequest& request, Format format, Progress& progress,
                                                RankGroup& ranks);
 

@@ -26,7 +26,7 @@ std::size_t disturbed(const NetworkTiming& timing) {
                                                   [](const TimedExchange& each) { return each.spread.disturbed; }));
 }
 
-// The measurements of one operation over a number of ranks, sorted by size.
+// The rows of one operation over a number of ranks, sorted by size.
 struct RowsOfOperation {
     std::vector<std::size_t> rows;
 };

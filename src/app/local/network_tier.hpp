@@ -20,7 +20,7 @@ struct NetworkTiming {
     std::string date;
 };
 
-/// The library as tables name it: "openmpi 4.1.4" for "Open MPI 4.1.4".
+/// Returns the name of a library as tables spell it: "openmpi 4.1.4" for "Open MPI 4.1.4".
 [[nodiscard]] std::string software_name(const std::string& library);
 
 struct MeasuredNetwork {
@@ -36,8 +36,8 @@ struct MeasuredNetwork {
 /// that predictions cannot use.
 [[nodiscard]] Result<MeasuredNetwork> with_network(const Machine& machine, const NetworkTiming& timing);
 
-/// The machine's file with its calibration, which replaces that of the same tier in `before`, the text of the existing
-/// file.
+/// Returns the machine's file with its calibration, which replaces that of the same tier in `before`, the text of the
+/// existing file.
 [[nodiscard]] Result<std::string> machine_file(const MeasuredNetwork& network, const std::string& before,
                                                const std::string& name, const NetworkTiming& timing);
 

@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 Json or_null(std::optional<double> value) { return value ? Json(*value) : Json(); }
 
-// The ratio of a lower bound to a time, in percent.
+// Returns the ratio of a lower bound to a time, in percent.
 std::string share(std::optional<double> lower, double measured) {
     return lower && measured > 0 ? percent_text(*lower / measured) + " %" : "";
 }
@@ -114,7 +114,7 @@ std::string rank_json(const RankAnswer& answer) {
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// Computation alone, communication alone, and both together: sequential and overlapped.
+// Returns a table with the times of computation alone, of communication alone, and of both, sequential and overlapped.
 Table sweep_table(const RankAnswer& answer, bool exact) {
     Table table;
     for (const SweepAxis& axis : answer.axes) {
@@ -161,7 +161,7 @@ Table sweep_table(const RankAnswer& answer, bool exact) {
     return table;
 }
 
-// A text such as "exchanges take longer up to D = 512, the work from 1024 on".
+// Returns which of both takes longer: "communication takes longer up to D = 512, computation from 1024 on".
 std::string longer_text(const RankAnswer& answer, const std::function<bool(const RankRun&)>& work_is_longer) {
     const std::vector<RankRun>& runs = answer.runs;
     const auto first = std::find_if(runs.begin(), runs.end(), work_is_longer);
@@ -173,7 +173,8 @@ std::string longer_text(const RankAnswer& answer, const std::function<bool(const
                        std::prev(first)->at.front(), first->at.front());
 }
 
-// The size from which on communication no longer takes longest, as measured and as predicted.
+// Returns up to which size communication takes longer than computation, as measured and as predicted; "" unless exactly
+// one axis is swept and all times are known.
 std::string crossing_text(const RankAnswer& answer) {
     const bool all = std::all_of(answer.runs.begin(), answer.runs.end(), [](const RankRun& run) {
         return run.part(true).measured_s > 0 && run.part(true).lower_s && run.part(false).lower_s;

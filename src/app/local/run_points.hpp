@@ -12,10 +12,10 @@
 
 namespace roofline::core {
 
-/// Limits on the time for one point.
+/// Returns the limits on the measuring time of one point.
 [[nodiscard]] SamplingOptions sampling_of(Effort effort, int threads);
 
-/// A spread in the form that reports use.
+/// Converts a spread to the form that reports use.
 [[nodiscard]] TimedRun timed_run(const Spread& spread);
 
 /// Returns the sizes of the swept axes for each point; one point without sizes if nothing is swept. Errors: there are

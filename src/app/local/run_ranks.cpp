@@ -35,7 +35,7 @@ std::string line_for(std::int64_t ranks, const RunRequest& request) {
     return line + " ...";
 }
 
-// The request on as many chips as ranks: the ranks of this machine unless a slice is named.
+// Returns the request for as many chips as there are ranks: for the ranks of this machine unless a slice is named.
 OpRequest on_slice(OpRequest op, int ranks) {
     for (MachineRef& machine : op.machines) {
         if (names_slice(machine)) continue;
@@ -49,8 +49,8 @@ OpRequest on_slice(OpRequest op, int ranks) {
     return op;
 }
 
-// Chooses this rank's processors: its share of those allowed, or, if a launcher has already divided them, what it was
-// given.
+// Chooses the processors of this rank: its share of those allowed, or, if there are fewer of them than ranks (for
+// example because a launcher has already divided them), one of them.
 void take_processors(const RankGroup& ranks) {
     const std::vector<int> all = processors_to_use();
     const auto count = static_cast<std::int64_t>(all.size());
@@ -66,7 +66,7 @@ void take_processors(const RankGroup& ranks) {
     ::sched_setaffinity(0, sizeof mine, &mine);
 }
 
-// Time of a kernel without its collectives.
+// Returns the time of a kernel without its collectives.
 std::optional<double> work_s(const Analysis& analysis, const Machine& machine) {
     if (!analysis.seconds) return std::nullopt;
     double longest = 0;
@@ -77,7 +77,7 @@ std::optional<double> work_s(const Analysis& analysis, const Machine& machine) {
     return longest;
 }
 
-// Compares the stages with the prediction: messages in order, computation by statement.
+// Pairs the stages with their predictions: messages in order, computation by statement.
 std::vector<RankStage> beside(const std::vector<StageTime>& times, const Prediction& answer) {
     std::vector<RankStage> stages;
     const ProgramAnalysis& analysis = answer.analysis;

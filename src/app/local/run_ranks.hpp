@@ -65,7 +65,7 @@ struct RankAnswer {
 /// ShardedRun::make(), interrupted.
 [[nodiscard]] Result<Response> run_on_ranks(const RunRequest& request, Format format);
 
-/// The same between existing ranks; all of them call it.
+/// Does the same between existing ranks; all of them call it.
 [[nodiscard]] Result<RankAnswer> run_on_ranks(const RunRequest& request, RankGroup& ranks);
 
 [[nodiscard]] std::string rank_report(const RankAnswer& answer, Format format);

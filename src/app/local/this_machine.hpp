@@ -7,8 +7,8 @@
 
 namespace roofline::core {
 
-/// $ROOFLINE_THIS if it is set, else roofline/this.toml in $XDG_DATA_HOME or ~/.local/share. Error: there is no home
-/// folder.
+/// Returns the path of its file: $ROOFLINE_THIS if it is set, else roofline/this.toml in $XDG_DATA_HOME or
+/// ~/.local/share. Error: there is no home folder.
 [[nodiscard]] Result<std::string> this_machine_path();
 
 /// Creates the folder of a file. Error: it cannot be created.

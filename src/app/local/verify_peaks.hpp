@@ -45,8 +45,8 @@ struct PeakComparison {
 /// Returns "verified", or the likely cause.
 [[nodiscard]] std::string verdict_of(const PeakComparison& matmul);
 
-/// Size, a multiple of 256, of a square matmul that takes some milliseconds at this rate, as long as a sample of the
-/// peak.
+/// Returns the size, a multiple of 256, of a square matmul that takes some milliseconds at this rate, as long as a
+/// sample of the peak.
 [[nodiscard]] std::int64_t size_of_sample(double flops_per_s);
 
 }  // namespace roofline::core

@@ -128,7 +128,7 @@ std::size_t column_width(const Column& column) {
     return widest;
 }
 
-/// Stacks blocks of as many columns as fit the width of a page.
+/// Splits the columns into blocks that fit the width of a page, one below the other.
 std::string in_blocks(const std::vector<Column>& columns) {
     std::size_t labels = 0;
     for (const std::string& path : all_paths(columns)) labels = std::max(labels, display_width(path));

@@ -10,7 +10,7 @@ namespace roofline::core {
 
 [[nodiscard]] std::string machine_list_json(const std::vector<Machine>& machines);
 [[nodiscard]] std::string machine_show_json(const Machine& machine);
-/// Returns {"schema":1, "machines":[...]} with what machine_show_json() has of each machine.
+/// Returns {"schema":1, "machines":[...]} with the machine_show_json() of each machine.
 [[nodiscard]] std::string machine_compare_json(const std::vector<Machine>& machines);
 
 }  // namespace roofline::core

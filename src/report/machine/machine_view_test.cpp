@@ -217,7 +217,7 @@ TEST_CASE("the list has a line a machine") {
     CHECK(json["machines"][0]["bf16_flops_per_s"] == 1e14);
     CHECK(json["machines"][0]["ridge_flops_per_byte"] == 250);
     CHECK(has(machine_list({toy()}, Format::csv), "toy,Toy,2031,1e14,17179869184,4e11,250,250\n"));
-    // without bf16, the f32 vector rate is listed
+    // Without bf16, the f32 vector rate is listed.
     CHECK(has(machine_list({*find_machine("v100")}, Format::text), "15.7 T*"));
     CHECK(machine_list({}, Format::json) == "{\n  \"schema\": 1,\n  \"machines\": []\n}\n");
 }

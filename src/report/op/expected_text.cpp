@@ -166,8 +166,8 @@ std::string model_text(const AppliedModel& used, const KernelPoint& taken, const
                        factor_text(seconds, by_model, beyond));
 }
 
-/// Returns the weights near the border of two bands: "; to the power of 0.4, and to that of 0.6 the model of 65 to 512
-/// rows, which ends here: ...".
+/// Returns the other model near the border of two bands: "; that to the power of 0.4, times to that of 0.6 the model of
+/// 65 to 512 rows, which fades out here: ...".
 std::string fading_text(const std::optional<BlendedModel>& fading, BandsBy by, const KernelPoint& taken,
                         const std::string& memory) {
     if (!fading) return "";

@@ -12,10 +12,9 @@ namespace roofline::core {
 /// Bandwidths of a collective as nccl-tests define them.
 struct CollectiveBandwidth {
     double algorithm = 0;  ///< algorithm bandwidth: size over time; B/s
-    double bus =
-        /// Bus bandwidth: the algorithm bandwidth times 2(n-1)/n for an all-reduce, (n-1)/n for others, 1 for a
-        /// permute. It is what a link of a ring carries.
-        0;
+    /// Bus bandwidth: the algorithm bandwidth times 2(n-1)/n for an all-reduce, (n-1)/n for others, 1 for a permute. It
+    /// is what a link of a ring carries.
+    double bus = 0;
 };
 
 /// Returns the bandwidths of a collective over an array of `bytes`. As in nccl-tests, the size of an all-to-all or a

@@ -33,7 +33,7 @@ Json flops_by(Part part) {
     return by;
 }
 
-/// A value of the traffic of each level.
+/// Returns an object with one value of traffic per memory level and tier.
 template <class Get>
 Json by_level(Part part, const Get& get) {
     Json json = Json::object();
@@ -95,13 +95,14 @@ Json dims_json(Part part) {
     return dims;
 }
 
-/// What communicates in the layout that is expected to be the fastest, where it is not the one that the answer shows.
+/// Returns the collectives of the layout with the lowest expected time, if that is not the layout that the answer
+/// shows.
 Json expected_layout(const OpPart& part) {
     const Prediction& best = fastest(part.answer);
     return &best == &part.answer ? Json(nullptr) : Json(communication_text(best));
 }
 
-/// The models of kernels that the expected time is made of.
+/// Returns the kernel models that the expected time is computed with.
 Json expected_by(const OpPart& part) {
     Json list = Json::array();
     for (const ModelBasis& each : model_bases(fastest(part.answer))) {
@@ -212,7 +213,7 @@ std::string bound_words(Part part) {
     return bound == nullptr ? "-" : bound->label;
 }
 
-// The size of the first dimension that has one from which compute outlasts all levels, as "B = 128".
+// Returns the first dimension with a size above which compute takes longer than all levels: "B = 128".
 std::string critical_words(Part part) {
     for (const CriticalSize& size : compute_bound_sizes(part.analysis.critical)) {
         if (size.crossing && size.crossing->state == Crossing::State::crossing) {
@@ -224,7 +225,7 @@ std::string critical_words(Part part) {
     return "-";
 }
 
-/// What only the whole program has; a kernel's JSON leaves it out.
+/// Returns a value that only the whole program has; the JSON of a kernel omits it.
 template <Json (*value)(Part)>
 Json of_whole(Part part) {
     return part.whole() ? value(part) : absent();
@@ -233,7 +234,7 @@ Json of_whole(Part part) {
 Json uniform_lower(Part part) { return part.answer.uniform ? Json(part.answer.uniform->lower_s) : Json(); }
 Json uniform_bound(Part part) { return part.answer.uniform ? Json(part.answer.uniform->bound_by) : Json(); }
 
-/// Null while a dimension has no size.
+/// Returns null if a dimension has no size.
 Json sized(Part part, double value) { return part.analysis.seconds ? Json(value) : Json(); }
 
 constexpr AnswerFigure<OpPart> all[] = {

@@ -1,4 +1,4 @@
-// The figures of an answer of `roofline op`, of a whole program or of one of its kernels.
+// The quantities that an answer of `roofline op` reports, for a whole program or one of its kernels.
 #pragma once
 
 #include <optional>
@@ -14,22 +14,23 @@ namespace roofline::core {
 struct OpPart {
     const Prediction& answer;
     const Analysis& analysis;              ///< of the whole program, or of a kernel
-    std::vector<std::string> resources{};  ///< those that a table of several answers has columns for
+    std::vector<std::string> resources{};  ///< those for which a table of several answers has columns
 
     [[nodiscard]] bool whole() const { return &analysis == &answer.analysis.total; }
 };
 
 [[nodiscard]] std::span<const AnswerFigure<OpPart>> op_figures();
 
-/// Of a row for each of several answers, and of lines that compare them, where what an answer has for each resource
-/// stands behind the first.
+/// Return the columns of a table with one row per answer, and the rows of a comparison of answers. Entries per resource
+/// follow the first of them.
 [[nodiscard]] std::span<const FigureColumn> op_columns();
 [[nodiscard]] std::span<const FigureLine> op_lines();
 
-/// Null for none, and for what is beyond any number.
+/// Returns null for an empty optional and for a value that exceeds the range of numbers.
 [[nodiscard]] FigureValue rational_value(const std::optional<Rational>& value);
 
-/// Bytes sent by one chip, or by all, by tier. Of a transfer with a root by the root or by what sends to it.
+/// Returns the bytes sent per tier, by one chip or by all. For a transfer with a root they are the bytes that the root
+/// sends, or that are sent to it.
 [[nodiscard]] FigureValue traffic_json(const Prediction& answer, const Work& work, bool by_all = false);
 
 }  // namespace roofline::core

@@ -242,7 +242,7 @@ std::string json_beside_errors(std::string answer, bool one_machine, const std::
         answer = machines_json({answer});
         while (answer.ends_with('\n')) answer.pop_back();
     }
-    // the answer is one object
+    // The answer is one object.
     answer.pop_back();
     while (answer.ends_with('\n') || answer.ends_with(' ')) answer.pop_back();
     return fmt::format("{},\"errors\":{}}}\n", answer, dumped(list));

@@ -23,8 +23,9 @@ struct MachineError {
     std::string machine;
     Error error;
 };
-/// {"schema":1,"machines":[...],"errors":[{"machine":"tpu-v9", ...}]}: `answer`, JSON about the machines that could be
-/// answered for, as a list even where that is one machine, and the errors of the others.
+/// Returns {"schema":1,"machines":[...],"errors":[{"machine":"tpu-v9", ...}]}. The machines are those of `answer`, the
+/// JSON of all machines that could be answered, which become a list even if there is only one (`one_machine`); the
+/// errors are those of all others.
 [[nodiscard]] std::string json_beside_errors(std::string answer, bool one_machine,
                                              const std::vector<MachineError>& errors);
 

@@ -294,7 +294,7 @@ Result<std::string> sweep_plot(std::span<const Prediction> answers, const std::v
                                if (calibrated) {
                                    expected.push_back({called("expected"), {}, curve.peak, {}, {}, name, "expected"});
                                }
-                               // a crossing is solved for one dimension, with all others at their sizes
+                               // A crossing is solved for one dimension, with all others at their sizes.
                                const bool alone = last.dims.size() == 1 && grid.size() == axes.size();
                                if (compute != nullptr && alone && !total.main_level.empty()) {
                                    Sizes here = answer.program.sizes;

@@ -13,7 +13,7 @@ namespace roofline::core {
 
 namespace {
 
-// Bytes, or their formula while sizes are missing.
+// Returns the bytes, or their formula if sizes are missing.
 std::string bytes_text(const Prediction& answer, const std::string& level) {
     const auto traffic = answer.analysis.total.work.memory.find(level);
     if (traffic == answer.analysis.total.work.memory.end()) return "-";

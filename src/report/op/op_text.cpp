@@ -301,7 +301,7 @@ private:
         return "";
     }
 
-    // A figure of the whole program with its label.
+    // Prints a quantity of the whole program with its label.
     void figure(std::string_view key, std::string_view remark) {
         out_ += fmt::format("  {:<10}  {:>13}  {}\n", find_figure(op_figures(), key).label,
                             text_of(op_figures(), key, OpPart{answer_, total_}), remark);

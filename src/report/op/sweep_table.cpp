@@ -11,7 +11,7 @@ namespace roofline::core {
 
 namespace {
 
-// A longer sweep is thinned out for the terminal.
+// Approximate number of points to which text output thins out a longer sweep.
 constexpr std::size_t most_rows = 40;
 
 class SweepTable {

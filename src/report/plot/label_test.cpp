@@ -47,7 +47,7 @@ TEST_CASE("a line under a label costs, but does not forbid") {
     LabelPlacer placer({0, 0}, {100, 100});
     placer.avoid({0, 50}, {100, 50});
     const LabelBox on_line{{50, 50}, 20, 5, 0};
-    // 40 covered pixels of a line cost more than a bias of 39
+    // 40 covered pixels of a line cost more than a bias of 39.
     CHECK(placer.place({{on_line, 0}, {{{50, 70}, 20, 5, 0}, 39}}) == 1);
     CHECK_FALSE(placer.place({{on_line, 0}}, 39));
     CHECK(placer.place({{on_line, 0}}, 41) == 0);

@@ -100,7 +100,7 @@ XY draw_network(SvgWriter& svg, const Grid& grid) {
     const auto middle_of = [&](const Grid::Box& box) {
         return (grid.cell(box, 0, 0).centre.y + grid.cell(box, grid.rows.size() - 1, 0).centre.y) / 2;
     };
-    // by horizontal position: the first and the last box on the line
+    // By horizontal position: the first and the last box on the line.
     std::map<double, std::pair<double, double>> lines;
     for (const Grid::Box& box : grid.boxes) {
         const double x = right_of(box) + beside;

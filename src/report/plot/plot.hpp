@@ -29,9 +29,8 @@ struct PlotPoint {
     double intensity = 0;   ///< FLOP/byte
     double flop_per_s = 0;  ///< attainable at the lower bound
     std::string bound_by;   ///< "HBM", "bf16 matmul"
-    bool beside =
-        /// The same operation as the point before it, counted against another roof; a line joins the two points.
-        false;
+    /// The same operation as the point before it, counted against another roof; a line joins the two points.
+    bool beside = false;
 };
 
 /// A sweep: points joined in order, some of them with labels ("B=64").

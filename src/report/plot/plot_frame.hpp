@@ -52,7 +52,7 @@ struct PlotLabel {
     XY target{};
     double target_radius = 0;  ///< radius of the mark at `target`; a leader begins at its rim
     std::vector<Place> places{};
-    /// maximum cost; the label is omitted rather than placed at a higher one
+    /// Maximum cost; the label is omitted rather than placed at a higher one.
     double worst = std::numeric_limits<double>::infinity();
 };
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMostMarks = 40;  // a curve with at most this many points shows a mark at each
 constexpr std::size_t kMostNamed = 24;  // maximum number of labelled curves; <desc> lists further ones
-// cost of a position next to two curves, which exceeds that of any position next to one
+// Cost of a position next to two curves, which exceeds that of any position next to one.
 constexpr double kAmbiguous = 100;
 
 class SweepDrawing {

@@ -112,7 +112,7 @@ private:
             const double half = text_width(text, kSmall) / 2;
             const double middle =
                 std::clamp((from + to) / 2, kLaneLeft + half, std::max(kLaneLeft + half, axis_.to_px - half));
-            // the label is dispensable, because the axis says that repeats are drawn once
+            // The label is dispensable, because the axis says that repeats are drawn once.
             if (middle - half < taken[repeat.depth]) continue;
             taken[repeat.depth] = middle + half + kSmall;
             labels_.text("detail", {middle, y - 8}, Anchor::middle, text);
