@@ -45,6 +45,6 @@ struct KernelRows {
     Polynomial rows;
     Polynomial columns;
 };
-[[nodiscard]] KernelRows rows_of(const KernelWork& kernel);
+[[nodiscard]] KernelRows rows_of(const LocalDims& local, const KernelWork& kernel);
 
 }  // namespace roofline::core

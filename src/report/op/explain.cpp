@@ -100,7 +100,7 @@ private:
 
     void kernel(const KernelWork& kernel) {
         for (const Statement* statement : kernel.statements) {
-            say(statement_text(program_, *statement, Types::none));
+            say(statement_text(program_, *statement, Types::none, answer_.local.local_dims));
             for (const Op& op : statement->ops) operation(op);
         }
         if (kernel.statements.size() > 1) say("the statements are fused: intermediate results are not stored", 4);

@@ -70,7 +70,8 @@ private:
                                                            answer_.system.slice.shape_text(), chips);
         std::string what;
         if (answer_.analysis.kernels.empty() && answer_.analysis.work.kernels.front().statements.size() == 1) {
-            what = statement_text(program_, *answer_.analysis.work.kernels.front().statements.front(), Types::sized);
+            what = statement_text(program_, *answer_.analysis.work.kernels.front().statements.front(), Types::sized,
+                                  answer_.local.local_dims);
         } else {
             std::vector<std::string> sizes;
             for (const std::string& dim : program_.dims) {
@@ -116,12 +117,9 @@ private:
             std::vector<std::string> shape;
             for (const Axis& axis : value.type.axes) {
                 const auto size = answer_.local.sizes.find(axis.dim);
-                const Symbol symbol = symbol_of(axis.dim);
-                shape.push_back(size != answer_.local.sizes.end() ? std::to_string(size->second)
-                                : symbol.divisor > 1              ? fmt::format("{}/{}", symbol.dim, symbol.divisor)
-                                                                  : symbol.dim);
+                shape.push_back(size != answer_.local.sizes.end() ? std::to_string(size->second) : axis.dim);
             }
-            const auto bytes = count(program_, bytes_of(value));
+            const auto bytes = count(program_, bytes_of(answer_.local.local_dims, value));
             table.rows.push_back({fmt::format("  {}: {}{}", value_name(program_, id),
                                               type_text(program_, answer_.types[id]), where_text(program_.values[id])),
                                   fmt::format("{}", fmt::join(shape, " x ")),
