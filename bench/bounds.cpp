@@ -33,7 +33,7 @@ void analyse_on_a_machine(benchmark::State& state, const std::string& text) {
 }
 
 // Prices a compiled program, with a different batch in every iteration.
-void price_once_compiled(benchmark::State& state, const std::string& text) {
+void price_compiled(benchmark::State& state, const std::string& text) {
     const auto program = parse_program(text);
     const auto machine = find_machine("tpu-v5e");
     if (bench::skipped(state, program) || bench::skipped(state, machine)) return;
@@ -50,7 +50,7 @@ void price_once_compiled(benchmark::State& state, const std::string& text) {
 }
 
 // Computes the expected time of the same program by its kernel model, with the built-in calibration.
-void expect_once_compiled(benchmark::State& state) {
+void expected_compiled(benchmark::State& state) {
     const auto program = parse_program("B=64, D=8192, F=8192\nbf16[B, D] * bf16[D, F] -> bf16[B, F]");
     auto machine = find_machine("h100-sxm5");
     if (bench::skipped(state, program) || bench::skipped(state, machine)) return;
@@ -80,8 +80,8 @@ BENCHMARK_CAPTURE(symbolic_cost, hundred_statements, bench::hundred_statements()
 BENCHMARK_CAPTURE(read_machine, tpu_v5e, "tpu-v5e")->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(analyse_on_a_machine, one_liner, bench::sized_one_liner)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(analyse_on_a_machine, hundred_statements, bench::hundred_statements())->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(price_once_compiled, one_liner, bench::sized_one_liner);
-BENCHMARK_CAPTURE(price_once_compiled, hundred_statements, bench::hundred_statements());
-BENCHMARK(expect_once_compiled);
+BENCHMARK_CAPTURE(price_compiled, one_liner, bench::sized_one_liner);
+BENCHMARK_CAPTURE(price_compiled, hundred_statements, bench::hundred_statements());
+BENCHMARK(expected_compiled);
 
 }  // namespace

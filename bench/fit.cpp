@@ -12,7 +12,7 @@ using namespace roofline::core;
 
 /// Generates `count` matmuls with 1 to 32 k rows and 32 to 64 k columns and depth, in irregular order, for a machine
 /// with 1 PFLOP/s, 3 TB/s and 132 cores. Their times follow a kernel model with tiles, with deviations of up to 15 %.
-std::vector<TimedKernel> timed_products(std::int64_t count) {
+std::vector<TimedKernel> timed_matmuls(std::int64_t count) {
     KernelModel model{3e-6, 0.3e-9, 0.75, 1, 0.85, 3};
     model.tiled = true;
     model.split_s = 2e-6;
@@ -43,7 +43,7 @@ std::vector<TimedKernel> timed_products(std::int64_t count) {
 }
 
 void fit_models(benchmark::State& state) {
-    const std::vector<TimedKernel> kernels = timed_products(state.range(0));
+    const std::vector<TimedKernel> kernels = timed_matmuls(state.range(0));
     for (auto _ : state) benchmark::DoNotOptimize(fit_kernels(kernels));
 }
 

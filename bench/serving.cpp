@@ -8,7 +8,7 @@ namespace {
 using namespace roofline::core;
 
 // A concurrency of 256 and 2560 requests in total; pricing an iteration takes almost no time.
-void requests_played(benchmark::State& state) {
+void simulate_requests(benchmark::State& state) {
     const ServingCosts costs{[](double sequences) { return 5e-3 + 20e-6 * sequences; },
                              [](double prompts) { return 20e-3 * prompts; }};
     ServingLoad load;
@@ -28,7 +28,7 @@ void serve(benchmark::State& state) {
     bench::answered(state, {request, Format::json, false});
 }
 
-BENCHMARK(requests_played)->Unit(benchmark::kMicrosecond);
+BENCHMARK(simulate_requests)->Unit(benchmark::kMicrosecond);
 BENCHMARK(serve)->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -357,7 +357,7 @@ TEST_CASE("every option that a message of the core names has words in the librar
         for (auto match = std::sregex_iterator(text.begin(), text.end(), literal); match != std::sregex_iterator();
              ++match) {
             ++found;
-            const std::string said = core::in_library_words((*match)[1].str());
+            const std::string said = core::in_library_terms((*match)[1].str());
             CAPTURE(path);
             CAPTURE(said);
             // `hf download` has an option of its own, and calibrations are fitted by a command.
@@ -370,13 +370,13 @@ TEST_CASE("every option that a message of the core names has words in the librar
 }
 
 TEST_CASE("library words") {
-    CHECK(core::in_library_words(std::string("give it: --dims B=4096,D=8")) ==
+    CHECK(core::in_library_terms(std::string("give it: --dims B=4096,D=8")) ==
           R"(give it: Program::with_sizes({{"B", 4096}, {"D", 8}}))");
-    CHECK(core::in_library_words(std::string("try --set hbm.bandwidth=10TB/s, or not")) ==
+    CHECK(core::in_library_terms(std::string("try --set hbm.bandwidth=10TB/s, or not")) ==
           R"(try Machine::with("hbm.bandwidth", "10TB/s"), or not)");
-    CHECK(core::in_library_words(std::string("name a slice: --on tpu-v5e:4x4 --mesh X=4,Y=4")) ==
+    CHECK(core::in_library_terms(std::string("name a slice: --on tpu-v5e:4x4 --mesh X=4,Y=4")) ==
           R"(name a slice: System::slice(machine, "4x4") and System::with_mesh({{"X", 4}, {"Y", 4}}))");
-    CHECK(core::in_library_words(std::string("--tile l2:M=1024,N=8.")) ==
+    CHECK(core::in_library_terms(std::string("--tile l2:M=1024,N=8.")) ==
           R"(Tile{"l2", Sizes{{"M", 1024}, {"N", 8}}}.)");
-    CHECK(core::in_library_words(std::string("nothing to say -- at all")) == "nothing to say -- at all");
+    CHECK(core::in_library_terms(std::string("nothing to say -- at all")) == "nothing to say -- at all");
 }

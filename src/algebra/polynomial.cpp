@@ -71,6 +71,19 @@ Polynomial Polynomial::term(Monomial monomial, Rational coefficient) {
     return result;
 }
 
+Polynomial Polynomial::product(std::vector<Symbol> symbols, const Rational& number) {
+    std::sort(symbols.begin(), symbols.end());
+    Monomial monomial;
+    for (Symbol& symbol : symbols) {
+        if (!monomial.empty() && monomial.back().symbol == symbol) {
+            ++monomial.back().power;
+        } else {
+            monomial.push_back({std::move(symbol), 1});
+        }
+    }
+    return term(std::move(monomial), number);
+}
+
 std::optional<std::size_t> Polynomial::find(const Monomial& monomial) const {
     if (index_.empty()) {
         const auto same = [&monomial](const auto& term) { return term.first == monomial; };

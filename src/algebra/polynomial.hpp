@@ -71,6 +71,9 @@ public:
     }
 
     [[nodiscard]] static Polynomial term(Monomial monomial, Rational coefficient);
+    /// Returns the product of symbols and a number. Multiplying polynomials one by one would take most of the time of
+    /// counting work.
+    [[nodiscard]] static Polynomial product(std::vector<Symbol> symbols, const Rational& number = 1);
 
     Polynomial operator+(const Polynomial& other) const;
     Polynomial operator-(const Polynomial& other) const;

@@ -25,6 +25,13 @@ TEST_CASE("dimensions are in the order given, and others follow by name") {
 
 TEST_CASE("like terms merge into the earlier one") { CHECK((B * D + F + D * B).to_text() == "2*B*D + F"); }
 
+TEST_CASE("a product of symbols has one factor for each, with a power where a symbol is repeated") {
+    const Symbol shard{"B", 2};
+    const Polynomial product = Polynomial::product({{"D", 1}, shard, {"D", 1}, {"B", 1}}, Rational(3));
+    CHECK(product == 3 * B * Polynomial::symbol(shard) * D * D);
+    CHECK(Polynomial::product({}) == Polynomial(1));
+}
+
 TEST_CASE("powers, fractions, constants, signs") {
     CHECK((D * B * D).to_text() == "B*D^2");
     CHECK((D * D).to_handwriting() == "D^2");

@@ -58,7 +58,7 @@ struct ServingPrediction::Data {
 
 /// Returns a copy of the calibrations for one prediction. Calibrations load lazily, so that threads must not share
 /// them.
-[[nodiscard]] std::shared_ptr<core::Calibrations> constants_of(const System& system, bool calibrated);
+[[nodiscard]] std::shared_ptr<core::Calibrations> calibrations_of(const System& system, bool calibrated);
 
 /// Parts of the public answers that all kinds of predictions have in common.
 [[nodiscard]] std::vector<ResourceTime> resource_times(const core::Analysis& analysis);

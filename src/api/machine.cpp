@@ -39,7 +39,8 @@ Status check_axes(const std::vector<core::MeshAxis>& mesh) {
     std::set<std::string> names;
     for (const core::MeshAxis& axis : mesh) {
         if (axis.name.empty()) {
-            return core::fail("bad_mesh", "an axis of the mesh has no name", "a program's subscripts name it: X");
+            return core::fail("bad_mesh", "a mesh axis has no name",
+                              "name it as the subscripts of the program do, for example X");
         }
         if (!names.insert(axis.name).second) {
             return core::fail("bad_mesh", fmt::format("the axis `{}` is given twice", axis.name), "give it once");
@@ -68,18 +69,18 @@ Result<System> meshed(const System& system, std::vector<MeshAxis> mesh) {
 
 Result<Machine> Machine::find(std::string_view name) {
     auto machine = core::find_machine(name);
-    if (!machine) return core::fail(core::in_library_words(machine.error()));
+    if (!machine) return core::fail(core::in_library_terms(machine.error()));
     return machine_handle(std::move(*machine), core::Calibrations::built_in());
 }
 
 Result<Machine> Machine::from_toml(std::string_view text, std::string_view file_name) {
-    return core::in_library_words(read_machine(text, file_name));
+    return core::in_library_terms(read_machine(text, file_name));
 }
 
 std::vector<std::string> Machine::names() { return core::machine_ids(); }
 
 Result<Machine> Machine::with(std::string_view figure, std::string_view value) const {
-    return core::in_library_words(changed(*this, figure, value));
+    return core::in_library_terms(changed(*this, figure, value));
 }
 // 17 digits restore every double exactly.
 Result<Machine> Machine::with(std::string_view figure, FlopRate value) const {
@@ -102,7 +103,7 @@ Result<Machine> Machine::with(std::string_view figure, Price value) const {
 Result<Machine> Machine::with_calibration(std::string_view toml, std::string_view file_name) const {
     core::Calibrations constants = data_->constants;
     if (auto taken = constants.replace(toml, file_name); !taken) {
-        return core::fail(core::in_library_words(std::move(taken).error()));
+        return core::fail(core::in_library_terms(std::move(taken).error()));
     }
     return machine_handle(data_->machine, std::move(constants));
 }
@@ -131,18 +132,18 @@ System::System(Machine machine) {
 }
 
 Result<System> System::slice(const Machine& machine, std::string_view shape) {
-    return core::in_library_words(wired(machine, shape));
+    return core::in_library_terms(wired(machine, shape));
 }
 
 Result<System> System::with_mesh(std::vector<MeshAxis> mesh) const {
-    return core::in_library_words(meshed(*this, std::move(mesh)));
+    return core::in_library_terms(meshed(*this, std::move(mesh)));
 }
 
 const Machine& System::machine() const { return data_->machine; }
 std::int64_t System::chips() const { return data_->slice.chips(); }
 std::string System::shape() const { return data_->slice.shape_text(); }
 
-std::shared_ptr<core::Calibrations> constants_of(const System& system, bool calibrated) {
+std::shared_ptr<core::Calibrations> calibrations_of(const System& system, bool calibrated) {
     if (!calibrated) return std::make_shared<core::Calibrations>(std::vector<core::Calibration>{});
     return std::make_shared<core::Calibrations>(system.machine().data().constants);
 }

@@ -46,18 +46,18 @@ Result<Bytes> bytes_of_weights(const core::Model& model, Dtype dtype) {
 }  // namespace
 
 Result<Model> Model::find(std::string_view name) {
-    return core::in_library_words(read_model(core::preset_config(name)));
+    return core::in_library_terms(read_model(core::preset_config(name)));
 }
 
 Result<Model> Model::from_config(std::string_view json, std::string_view file_name) {
-    return core::in_library_words(read_model(core::parse_config(json, file_name)));
+    return core::in_library_terms(read_model(core::parse_config(json, file_name)));
 }
 
 std::vector<std::string> Model::names() { return core::preset_names(); }
 
 Result<Model> Model::with_sequence(std::int64_t tokens) const {
-    if (tokens < 1) return core::fail("bad_size", "a sequence has one token at least", "");
-    return core::in_library_words(model_handle(data_->config, tokens));
+    if (tokens < 1) return core::fail("bad_size", "a sequence must have at least one token", "");
+    return core::in_library_terms(model_handle(data_->config, tokens));
 }
 
 const std::string& Model::name() const { return data_->account.model.name; }
@@ -78,7 +78,7 @@ Flops Model::training_flops_per_token() const { return Flops{core::training_flop
 
 Result<Bytes> Model::weight_bytes(std::optional<Dtype> dtype) const {
     if (!dtype) return Bytes{data_->account.weights.total.to_double()};
-    return core::in_library_words(bytes_of_weights(data_->account.model, *dtype));
+    return core::in_library_terms(bytes_of_weights(data_->account.model, *dtype));
 }
 
 Bytes Model::kv_bytes_per_token(Dtype dtype) const {
@@ -94,6 +94,6 @@ Program Model::program() const {
     return Program(std::make_shared<const Program::Data>(Program::Data{model.name, model.program, {}}));
 }
 
-std::vector<std::string> Model::notes() const { return core::in_library_words(data_->account.model.notes); }
+std::vector<std::string> Model::notes() const { return core::in_library_terms(data_->account.model.notes); }
 
 }  // namespace roofline

@@ -102,7 +102,7 @@ Prediction public_prediction(core::Prediction answer) {
     prediction.critical_sizes = critical_sizes_of(total);
     if (answer.uniform) prediction.uniform_lower = Seconds{answer.uniform->lower_s};
     if (total.energy_j) prediction.energy = Joules{*total.energy_j};
-    prediction.notes = core::in_library_words(core::notes_of(answer));
+    prediction.notes = core::in_library_terms(core::notes_of(answer));
     prediction.data = std::make_shared<const Prediction::Data>(Prediction::Data{std::move(answer)});
     return prediction;
 }
@@ -123,7 +123,7 @@ Result<Prediction> predicted(const Program& program, const System& system, const
     notes.insert(notes.end(), slips.begin(), slips.end());
     ROOFLINE_TRY(auto placed,
                  core::make_system(system.data().slice, system.data().mesh, {options.textbook}, priced, notes));
-    const auto constants = constants_of(system, options.calibrated);
+    const auto constants = calibrations_of(system, options.calibrated);
     constants->compare({system.machine().id()});
     ROOFLINE_TRY(auto answer, core::predict(priced, std::move(placed), core_options(program, options), constants));
     answer.notes.insert(answer.notes.begin(), notes.begin(), notes.end());
@@ -154,7 +154,7 @@ std::string bound_of(const core::Analysis& analysis) {
 std::string_view name(CollectiveKind kind) { return core::collective_name(kind); }
 
 Result<Prediction> predict(const Program& program, const System& system, const PredictOptions& options) {
-    return core::in_library_words(predicted(program, system, options));
+    return core::in_library_terms(predicted(program, system, options));
 }
 
 std::string Prediction::to_json() const { return data ? core::op_json({data->answer}) : std::string(); }

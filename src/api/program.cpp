@@ -18,7 +18,7 @@ Result<Program> sized(const Program& program, const Sizes& sizes) {
     Program::Data data = program.data();
     for (const auto& [dim, size] : sizes) {
         if (size >= 1) continue;
-        return core::fail("bad_size", fmt::format("{} = {}: a size is at least 1", dim, size), "");
+        return core::fail("bad_size", fmt::format("{} = {}: a size must be at least 1", dim, size), "");
     }
     ROOFLINE_TRY(auto overruled, core::bind_sizes(data.program, sizes));
     data.notes.insert(data.notes.end(), overruled.begin(), overruled.end());
@@ -29,16 +29,16 @@ Result<Program> sized(const Program& program, const Sizes& sizes) {
 
 Result<Program> Program::parse(std::string_view text, std::string_view name) {
     auto program = core::parse_program(text, name);
-    if (!program) return core::fail(core::in_library_words(program.error()));
+    if (!program) return core::fail(core::in_library_terms(program.error()));
     return program_handle({std::string(name), std::move(*program), {}});
 }
 
-Result<Program> Program::with_sizes(const Sizes& sizes) const { return core::in_library_words(sized(*this, sizes)); }
+Result<Program> Program::with_sizes(const Sizes& sizes) const { return core::in_library_terms(sized(*this, sizes)); }
 
 Result<Program> Program::with_expert_groups(std::int64_t chosen, std::int64_t of) const {
     Data data = *data_;
     if (auto limited = core::limit_to_groups(data.program, {chosen, of}); !limited) {
-        return core::fail(core::in_library_words(std::move(limited).error()));
+        return core::fail(core::in_library_terms(std::move(limited).error()));
     }
     return program_handle(std::move(data));
 }

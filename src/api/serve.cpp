@@ -13,7 +13,7 @@ namespace {
 
 Result<core::ServeQuestion> serve_question_of(const Model& model, const System& system, const ServingSetup& setup) {
     if (!system.data().mesh.empty()) {
-        return core::fail("bad_request", "the plan makes the mesh of a server, and the system has one of its own",
+        return core::fail("bad_request", "the plan determines the mesh of a server, but the system already has a mesh",
                           "give the slice without with_mesh()");
     }
     core::ServeQuestion question;
@@ -80,21 +80,21 @@ ServingPrediction public_serving(core::ServeAnswer answer) {
         prediction.under_load = ServingLoad{load->software, load->error, Seconds{load->ttft_s}, Seconds{load->tpot_s},
                                             Frequency{load->tokens_per_s}};
     }
-    prediction.notes = core::in_library_words(core::serve_notes(answer));
+    prediction.notes = core::in_library_terms(core::serve_notes(answer));
     prediction.data = std::make_shared<const ServingPrediction::Data>(ServingPrediction::Data{std::move(answer)});
     return prediction;
 }
 
 Result<ServingPrediction> served(const Model& model, const System& system, const ServingSetup& setup) {
     ROOFLINE_TRY(auto question, serve_question_of(model, system, setup));
-    ROOFLINE_TRY(auto answer, core::predict_serving(std::move(question), constants_of(system, setup.calibrated)));
+    ROOFLINE_TRY(auto answer, core::predict_serving(std::move(question), calibrations_of(system, setup.calibrated)));
     return public_serving(std::move(answer));
 }
 
 }  // namespace
 
 Result<ServingPrediction> predict_serving(const Model& model, const System& system, const ServingSetup& setup) {
-    return core::in_library_words(served(model, system, setup));
+    return core::in_library_terms(served(model, system, setup));
 }
 
 std::string ServingPrediction::to_json() const { return data ? core::serve_json(data->answer) : std::string(); }

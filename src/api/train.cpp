@@ -33,12 +33,12 @@ Result<core::Plan> plan_for(const TrainingOptions& options, std::int64_t chips) 
     core::Plan plan = core_plan(options.plan.value_or(all));
     ROOFLINE_CHECK(core::check_plan(plan, chips));
     if (plan.zero < 0 || plan.zero > 3) {
-        return core::fail("bad_plan", fmt::format("zero = {}: there is no such stage of ZeRO", plan.zero),
+        return core::fail("bad_plan", fmt::format("zero = {}: there is no such ZeRO stage", plan.zero),
                           "1 shards optimizer states, 2 also gradients, 3 also parameters");
     }
     if (plan.zero > 0 && plan.replicas() == 1) {
-        return core::fail("bad_plan", "zero says what the members of `data` share out, and the plan has one member",
-                          "give `data` several; over `fsdp` everything is shared out");
+        return core::fail("bad_plan", "zero shards over the axis `data`, which the plan does not use",
+                          "set data to 2 or more; the axis `fsdp` shards everything");
     }
     return plan;
 }
@@ -65,16 +65,17 @@ Result<core::TrainingOptions> update_of(const TrainingOptions& options) {
     all.remat = core_remat(options.recomputation);
     all.kept = options.kept;
     if ((options.recomputation == Recomputation::named) == options.kept.empty()) {
-        return core::fail("bad_request", "tensors that are kept go with Recomputation::named",
-                          "name some in `kept`, or take another policy and leave it empty");
+        return core::fail("bad_request",
+                          "a list of kept tensors needs Recomputation::named, and the policy needs a list",
+                          "name tensors in `kept`, or leave it empty and choose another policy");
     }
     const bool sgd = optimizer.kind == Optimizer::Kind::sgd;
     if (sgd && (optimizer.master || optimizer.unfused || optimizer.moments != Dtype::f32)) {
-        return core::fail("bad_optimizer", "moments, master copies and unfused operations are Adam's",
-                          "leave them out of an optimizer of the kind sgd");
+        return core::fail("bad_optimizer", "moments, master copies and unfused operations exist only for Adam",
+                          "do not set them for an optimizer of kind sgd");
     }
     if (core::info(optimizer.moments).kind == core::DtypeKind::logical) {
-        return core::fail("bad_dtype", "moments: bool holds truth values, not numbers", "f32 or bf16, for example");
+        return core::fail("bad_dtype", "moments: bool is not a numeric type", "f32 or bf16, for example");
     }
     all.optimizer = sgd ? core::Optimizer::sgd : core::Optimizer::adam;
     all.moments = optimizer.moments;
@@ -89,8 +90,8 @@ Result<core::Pipeline> schedule_for(const TrainingOptions& options, const core::
     core::Pipeline pipeline;
     if (!options.schedule) return pipeline;
     if (plan.pipeline == 1) {
-        return core::fail("bad_request", "a schedule is of a pipeline, and the plan has none",
-                          "leave it out, or give the plan stages: pipeline = 4");
+        return core::fail("bad_request", "a schedule needs a pipeline, but the plan has none",
+                          "remove the schedule, or add stages to the plan: pipeline = 4");
     }
     using Kind = PipelineSchedule::Kind;
     switch (options.schedule->kind) {
@@ -126,9 +127,8 @@ Result<std::vector<std::string>> overlapped_names(const TrainingOptions& options
         const std::string wanted = axis_names[static_cast<std::size_t>(axis)];
         for (const auto& [known, degree] : core::plan_axes(plan)) {
             if (known != wanted || degree > 1) continue;
-            return core::fail("bad_request",
-                              fmt::format("`{}` is overlapped, and the plan has one member there", wanted),
-                              fmt::format("leave it out, or give the plan the axis: {} = 8", wanted));
+            return core::fail("bad_request", fmt::format("overlapped: the plan does not use the axis `{}`", wanted),
+                              fmt::format("remove it, or add the axis to the plan: {} = 8", wanted));
         }
         if (!core::has(names, wanted)) names.push_back(wanted);
     }
@@ -137,15 +137,15 @@ Result<std::vector<std::string>> overlapped_names(const TrainingOptions& options
 
 Status check_numbers(const TrainingOptions& options) {
     if (options.assumed_mfu && !(*options.assumed_mfu > 0 && *options.assumed_mfu <= 1)) {
-        return core::fail("bad_mfu", "an assumed utilisation is above 0 and not above 1", "0.4 is 40 %");
+        return core::fail("bad_mfu", "an assumed utilization must be above 0 and at most 1", "0.4 is 40 %");
     }
     if (!options.batch_tokens && !options.assumed_mfu) {
-        return core::fail("no_batch", "neither a batch size nor a utilisation is given",
-                          "give batch_tokens, or assume a utilisation: assumed_mfu = 0.4");
+        return core::fail("no_batch", "neither a batch size nor a utilization is given",
+                          "give batch_tokens, or assume a utilization: assumed_mfu = 0.4");
     }
     for (const std::int64_t count :
          {options.batch_tokens.value_or(1), options.microbatches, options.total_tokens.value_or(1)}) {
-        if (count < 1) return core::fail("bad_size", "tokens and microbatches are 1 at least", "");
+        if (count < 1) return core::fail("bad_size", "the numbers of tokens and micro-batches must be at least 1", "");
     }
     return {};
 }
@@ -160,8 +160,7 @@ Status add_setup(core::TrainQuestion& question, const TrainingOptions& options) 
     setup.products = options.products;
     setup.dispatch = options.dispatch;
     if (setup.dispatch && core::routed_experts(question.model.program).empty()) {
-        return core::fail("bad_request", "dispatch is of tokens that go to experts, and the model has none",
-                          "leave it out");
+        return core::fail("bad_request", "dispatch needs a model with experts", "leave it out");
     }
     ROOFLINE_TRY(setup.overlapped, overlapped_names(options, setup.plan));
     question.batch_given = options.batch_tokens.has_value();
@@ -175,7 +174,7 @@ Result<core::TrainQuestion> question_of(const Model& model, const System& system
     ROOFLINE_CHECK(check_numbers(options));
     if (!system.data().mesh.empty()) {
         return core::fail("bad_request",
-                          "the plan makes the mesh of a training step, and the system has one of its own",
+                          "the plan determines the mesh of a training step, but the system already has a mesh",
                           "give the slice without with_mesh()");
     }
     core::TrainQuestion question;
@@ -227,21 +226,21 @@ TrainingPrediction public_training(core::TrainAnswer answer) {
     prediction.mfu = answer.mfu;
     if (answer.tokens_per_s) prediction.tokens_rate = Frequency{*answer.tokens_per_s};
     if (answer.cost) prediction.cost = cost_of(*answer.cost);
-    prediction.notes = core::in_library_words(answer.notes);
+    prediction.notes = core::in_library_terms(answer.notes);
     prediction.data = std::make_shared<const TrainingPrediction::Data>(TrainingPrediction::Data{std::move(answer)});
     return prediction;
 }
 
 Result<TrainingPrediction> trained(const Model& model, const System& system, const TrainingOptions& options) {
     ROOFLINE_TRY(auto question, question_of(model, system, options));
-    ROOFLINE_TRY(auto answer, core::predict_training(std::move(question), constants_of(system, options.calibrated)));
+    ROOFLINE_TRY(auto answer, core::predict_training(std::move(question), calibrations_of(system, options.calibrated)));
     return public_training(std::move(answer));
 }
 
 }  // namespace
 
 Result<TrainingPrediction> predict_training(const Model& model, const System& system, const TrainingOptions& options) {
-    return core::in_library_words(trained(model, system, options));
+    return core::in_library_terms(trained(model, system, options));
 }
 
 std::string TrainingPrediction::to_json() const { return data ? core::train_json(data->answer) : std::string(); }

@@ -11,7 +11,7 @@ namespace roofline::core {
 namespace {
 
 // Converts "B=4096,D=8" to `{{"B", 4096}, {"D", 8}}`.
-std::string sizes_words(std::string_view text) {
+std::string sizes_terms(std::string_view text) {
     std::string list;
     while (!text.empty()) {
         const std::string_view part = text.substr(0, text.find(','));
@@ -24,20 +24,20 @@ std::string sizes_words(std::string_view text) {
 }
 
 std::string dims_words(std::string_view value) {
-    return value.empty() ? "Program::with_sizes()" : fmt::format("Program::with_sizes({})", sizes_words(value));
+    return value.empty() ? "Program::with_sizes()" : fmt::format("Program::with_sizes({})", sizes_terms(value));
 }
 
-std::string mesh_words(std::string_view value) {
-    return value.empty() ? "the plan" : fmt::format("System::with_mesh({})", sizes_words(value));
+std::string mesh_terms(std::string_view value) {
+    return value.empty() ? "the plan" : fmt::format("System::with_mesh({})", sizes_terms(value));
 }
 
-std::string set_words(std::string_view value) {
+std::string set_terms(std::string_view value) {
     const std::size_t equals = std::min(value.find('='), value.size());
     return fmt::format("Machine::with(\"{}\", \"{}\")", value.substr(0, equals),
                        value.substr(std::min(equals + 1, value.size())));
 }
 
-std::string slice_words(std::string_view value) {
+std::string slice_terms(std::string_view value) {
     const std::size_t colon = std::min(value.find(':'), value.size());
     return fmt::format("System::slice(machine, \"{}\")", value.substr(std::min(colon + 1, value.size())));
 }
@@ -46,10 +46,10 @@ std::string tile_words(std::string_view value) {
     if (value == "best") return "a Tile without sizes";
     const std::size_t colon = value.find(':');
     const std::string_view level = colon == std::string_view::npos ? std::string_view() : value.substr(0, colon);
-    return fmt::format("Tile{{\"{}\", Sizes{}}}", level, sizes_words(value.substr(level.empty() ? 0 : colon + 1)));
+    return fmt::format("Tile{{\"{}\", Sizes{}}}", level, sizes_terms(value.substr(level.empty() ? 0 : colon + 1)));
 }
 
-std::string kept_words(std::string_view /*value*/) { return "Recomputation::named with TrainingOptions::kept"; }
+std::string kept_terms(std::string_view /*value*/) { return "Recomputation::named with TrainingOptions::kept"; }
 
 struct Option {
     std::string_view name;
@@ -59,11 +59,11 @@ struct Option {
 
 constexpr Option options[] = {
     {"--dims", true, dims_words},
-    {"--mesh", true, mesh_words},
-    {"--set", true, set_words},
-    {"--on", true, slice_words},
+    {"--mesh", true, mesh_terms},
+    {"--set", true, set_terms},
+    {"--on", true, slice_terms},
     {"--tile", true, tile_words},
-    {"--remat", true, kept_words},
+    {"--remat", true, kept_terms},
     {"--seq", false, [](std::string_view) { return std::string("length of sequence"); }},
     {"--batch-tokens", false, [](std::string_view) { return std::string("TrainingOptions::batch_tokens of"); }},
     {"--microbatches", false, [](std::string_view) { return std::string("TrainingOptions::microbatches of"); }},
@@ -87,7 +87,7 @@ constexpr Phrase phrases[] = {
     {"--weights DTYPE counts", "a dtype for the weights counts"},
     {"--kv-dtype fp8 counts", "Dtype::fp8 counts"},
     {"shorten --seq", "shorten the sequence"},
-    {"without --seq", "without a length of sequence"},
+    {"without --seq", "without a sequence length"},
     {"neither --seq", "neither a length of sequence"},
     {"from the command line replaces", "given to Program::with_sizes() replaces"},
     {"from the command line; the text says", "given beside the text, which says"},
@@ -112,7 +112,7 @@ std::string_view value_at(std::string_view text, std::size_t from) {
     return marked || value == "best" ? value : std::string_view();
 }
 
-void put_option(const Option& option, std::string& text) {
+void replace_option(const Option& option, std::string& text) {
     for (std::size_t at = text.find(option.name); at != std::string::npos; at = text.find(option.name, at)) {
         const std::size_t end = at + option.name.size();
         const std::string_view value =
@@ -125,23 +125,23 @@ void put_option(const Option& option, std::string& text) {
 
 }  // namespace
 
-std::string in_library_words(std::string text) {
+std::string in_library_terms(std::string text) {
     for (const Phrase& phrase : phrases) {
         const std::size_t at = text.find(phrase.from);
         if (at != std::string::npos) text.replace(at, phrase.from.size(), phrase.to);
     }
-    for (const Option& option : options) put_option(option, text);
+    for (const Option& option : options) replace_option(option, text);
     return text;
 }
 
-std::vector<std::string> in_library_words(std::vector<std::string> texts) {
-    for (std::string& text : texts) text = in_library_words(std::move(text));
+std::vector<std::string> in_library_terms(std::vector<std::string> texts) {
+    for (std::string& text : texts) text = in_library_terms(std::move(text));
     return texts;
 }
 
-Error in_library_words(Error error) {
-    error.message = in_library_words(std::move(error.message));
-    error.hint = in_library_words(std::move(error.hint));
+Error in_library_terms(Error error) {
+    error.message = in_library_terms(std::move(error.message));
+    error.hint = in_library_terms(std::move(error.hint));
     return error;
 }
 

@@ -28,7 +28,7 @@ Result<Calibrations> resolve_calibrations(const CalibrationRef& reference, const
     return calibrations;
 }
 
-Status without_servers(const CalibrationRef& reference) {
+Status check_no_servers(const CalibrationRef& reference) {
     for (const NamedText& file : reference.files) {
         if (!holds_server_models(file.text)) continue;
         return fail("bad_request",

@@ -15,6 +15,6 @@ namespace roofline::core {
                                                         const std::vector<MachineRef>& machines);
 
 /// Errors: a file contains the calibration of a server, but no model is served.
-[[nodiscard]] Status without_servers(const CalibrationRef& reference);
+[[nodiscard]] Status check_no_servers(const CalibrationRef& reference);
 
 }  // namespace roofline::core

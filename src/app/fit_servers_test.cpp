@@ -106,7 +106,7 @@ TEST_CASE("what a fit of servers cannot use it says") {
     folder.output = "calibration";
     const auto refused = handle(folder, Format::text);
     REQUIRE_FALSE(refused);
-    CHECK(refused.error().message == "server models go into one file");
+    CHECK(refused.error().message == "all server models are written to one file");
     FitRequest other = request_of("m,n,k\n1,2,3\n");
     CHECK_FALSE(are_serving_tables(tables_of(other)));
     other.tables.clear();

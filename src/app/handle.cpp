@@ -8,7 +8,7 @@ namespace {
 /// If a request names several machines and fails for some of them, the response has the answers for all others, and the
 /// errors in `beside`.
 template <class Asked, class Handle>
-Result<Response> answer_each(const Asked& request, Format format, const Handle& answer) {
+Result<Response> answer_per_machine(const Asked& request, Format format, const Handle& answer) {
     auto all = answer(request);
     if (all || request.machines.size() < 2) return all;
     Asked rest = request;
@@ -46,7 +46,7 @@ Result<Response> answer(const Request& request) {
         }
     };
     const auto visitor = [&](const auto& asked) -> Result<Response> {
-        if constexpr (requires { asked.by_machine; }) return answer_each(asked, request.format, in_view);
+        if constexpr (requires { asked.by_machine; }) return answer_per_machine(asked, request.format, in_view);
         return in_view(asked);
     };
     return std::visit(visitor, request.what);

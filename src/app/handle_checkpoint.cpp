@@ -21,8 +21,8 @@ Status refuse_options(const ModelRequest& request) {
                                                          {request.plot, "--svg and --png"}};
     for (const auto& [given, option] : options) {
         if (given) {
-            return fail("usage", fmt::format("files of weights do not say what {} asks for", option),
-                        "name the config.json beside them");
+            return fail("usage", fmt::format("weight files do not contain what {} needs", option),
+                        "name the config.json in the same folder");
         }
     }
     return {};

@@ -29,7 +29,8 @@ Result<std::vector<NamedText>> files_of(const std::vector<Calibration>& calibrat
     if (output.empty() || calibrations.empty()) return files;
     const bool one = output.ends_with(".toml");
     if (one && calibrations.size() != 1) {
-        return fail("bad_request", fmt::format("models for {} machines do not go into one file", calibrations.size()),
+        return fail("bad_request",
+                    fmt::format("models for {} machines cannot be written to one file", calibrations.size()),
                     "name a directory: -o calibration");
     }
     for (const Calibration& calibration : calibrations) {
@@ -41,7 +42,7 @@ Result<std::vector<NamedText>> files_of(const std::vector<Calibration>& calibrat
 
 Result<Response> fit_servers(const FitRequest& request, const FitQuestion& question, Format format) {
     if (!request.output.empty() && !request.output.ends_with(".toml")) {
-        return fail("bad_request", "server models go into one file", "name it: -o servers.toml");
+        return fail("bad_request", "all server models are written to one file", "name it: -o servers.toml");
     }
     ROOFLINE_TRY(auto fit, fit_serving_tables(question));
     Response response;
@@ -65,7 +66,7 @@ Result<Response> handle(const FitRequest& request, Format format) {
         return fail("bad_request",
                     "models of collectives, of exchanges with experts and of kernels do not fit one table of "
                     "comma-separated values",
-                    "fit the tables one after the other, or answer with --json");
+                    "fit the tables one after another, or use --json");
     }
     Response response;
     ROOFLINE_TRY(response.files, files_of(fit.fit.calibrations, request.output));

@@ -173,7 +173,7 @@ TEST_CASE("what is fitted to published tables is as accurate as said") {
 namespace {
 
 /// Each time is 2 us, 1 ns per element of K, and the longer of 0.8 of an H100's 989.4 TFLOP/s and 0.9 of its 3.35 TB/s.
-std::string timed_products() {
+std::string timed_matmuls() {
     std::ostringstream csv;
     csv << "source,accelerator,dtype_in,dtype_out,m,n,k,time_s\n";
     csv.precision(10);
@@ -192,7 +192,7 @@ std::string timed_products() {
 }  // namespace
 
 TEST_CASE("a table of products gives a model of kernels that op and validate use") {
-    const Response response = fit(timed_products(), Format::json, "out");
+    const Response response = fit(timed_matmuls(), Format::json, "out");
     const json answer = parsed(response);
     CHECK(answer["rows"] == 21);
     REQUIRE(answer["kernels"].size() == 1);
@@ -228,7 +228,7 @@ TEST_CASE("a table of products gives a model of kernels that op and validate use
 }
 
 TEST_CASE("one row makes no model, and a file of kernels leaves the collectives their constants") {
-    const Response response = fit(timed_products() + "x,h100_sxm,fp8,bf16,64,64,64,1e-5\n", Format::json, "out");
+    const Response response = fit(timed_matmuls() + "x,h100_sxm,fp8,bf16,64,64,64,1e-5\n", Format::json, "out");
     const json answer = parsed(response);
     CHECK(answer["rows"] == 21);
     CHECK(answer["kernels"].size() == 1);  // fp8 has a single measurement

@@ -14,7 +14,7 @@ namespace {
 
 Result<Response> export_machine(const MachineRequest& request, Format format) {
     if (request.machines.size() != 1 || names_slice(request.machines.front())) {
-        return fail("bad_request", "the files of other tools hold one machine", "name one, without a slice");
+        return fail("bad_request", "files of other tools describe a single machine", "name one, without a slice");
     }
     ROOFLINE_TRY(auto machine, resolve_machine(request.machines.front(), request.sets));
     std::vector<MachineExport> exports;

@@ -11,8 +11,10 @@ using namespace roofline::core;
 namespace {
 
 constexpr const char* tiny =
-    R"({"model_type": "mixtral", "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 3, "num_attention_heads": 4,
-        "num_key_value_heads": 2, "vocab_size": 10, "num_local_experts": 4, "num_experts_per_tok": 2, "max_position_embeddings": 64,
+    R"({"model_type": "mixtral", "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 3,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2, "vocab_size": 10, "num_local_experts": 4, "num_experts_per_tok": 2,
+        "max_position_embeddings": 64,
         "torch_dtype": "bfloat16"})";
 
 ModelRequest tiny_request() {

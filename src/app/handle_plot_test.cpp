@@ -104,12 +104,12 @@ TEST_CASE("the picture of the mesh has what each chip holds") {
     CHECK(count["X1"] == 1 + 4);  // a block in each of the two, and four copies
     CHECK(count["Y3"] == 1 + 2);
     CHECK(count["X1 Y3"] == 1 + 1);
-    CHECK(count["whole on every chip: b"] == 1);
+    CHECK(count["in full on every chip: b"] == 1);
     CHECK(count["across: F over Y, 3 of 10 each (padded); not cut: D"] == 1);
     CHECK(count["2 chips hold copies of each block: all along X"] == 1);
     CHECK(count["one chip holds each block"] == 1);
     const std::string at_chip = "A : bf16[B, D] at X=1\nC : bf16[B_X, D] = A";
-    CHECK(says(svg_of(request(PlotKind::mesh, "2x1", at_chip, {"X=2"})), ">whole at X=1 alone: A<"));
+    CHECK(says(svg_of(request(PlotKind::mesh, "2x1", at_chip, {"X=2"})), ">in full only on X=1: A<"));
     // The layout does not depend on sizes.
     CHECK(says(svg_of(request(PlotKind::mesh, "2x1", "bf16[B_X, D] -> bf16[B, D]", {"X=2"})), "B over X, 1/2 each"));
 }
@@ -203,7 +203,7 @@ TEST_CASE("a sweep of several machines has a colour for each, a dash for each ki
     CHECK(elements_of(svg, "label").size() == 3);  // the peaks; no name covers a curve
     op.sweeps = {"D=1,2,3", "B=16..4096*2"};
     op.dims = {"F=8192"};
-    CHECK(refusal(op) == "the plot would have 9 curves; 8 are the most");
+    CHECK(refusal(op) == "the plot would have 9 curves, but the limit is 8");
 }
 
 TEST_CASE("of two machines a peak has the name of its own, once, whatever kinds of curves that one has") {
@@ -230,7 +230,7 @@ TEST_CASE("a roofline of a grid has as many paths as can be told apart, and expe
     CHECK(paths("1024,4096") == 4);
     CHECK(paths("1024,2048,4096,8192") == 4);
     op.sweeps = {"D=F=256..65536*2", "B=1..4096*2"};
-    CHECK(refusal(op) == "the plot would have 9 curves; 8 are the most");
+    CHECK(refusal(op) == "the plot would have 9 curves, but the limit is 8");
 }
 
 TEST_CASE("a roofline has the roofs that the program uses, and what is expected of it") {

@@ -17,7 +17,7 @@ namespace {
 
 Result<std::string> text_of(const TrainRequest& request, const TrainAnswer& answer, Format format) {
     if ((request.program || request.explain) && !answer.step) {
-        return fail("bad_request", "there is no step to show, because only a utilisation is given",
+        return fail("bad_request", "there is no step to show because only a utilization is given",
                     "give the batch, --batch-tokens 4Mi, instead of --mfu");
     }
     if (request.program) return print(answer.step->program.program);
@@ -86,11 +86,11 @@ Result<Response> handle(const TrainRequest& request, Format format) {
     ROOFLINE_TRY(response.out, text_of(request, answer, format));
     if (request.plot) {
         if (!answer.step) {
-            return fail("bad_request", "there is no step to plot, because only a utilisation is given",
+            return fail("bad_request", "there is no step to plot, because only a utilization is given",
                         "give the batch, --batch-tokens 4Mi, instead of --mfu");
         }
         const StepTimes& times = answer.step->times;
-        response.svg = op_timeline(answer.step->program, StepTotals{times.sequential, times.lower});
+        response.svg = op_timeline(answer.step->program, PipelineTotals{times.sequential, times.lower});
     }
     if (!fits(answer)) response.exit_code = 1;
     return response;

@@ -214,7 +214,7 @@ TEST_CASE("without --seq a model of long context is trained on sequences of 8192
     CHECK(json_of(request)["seq"] == 1024);
 }
 
-TEST_CASE("a plan that does not fit has no utilisation, days or dollars") {
+TEST_CASE("a plan that does not fit has no utilization, days or dollars") {
     TrainRequest request = trained_llama({"h100-sxm:8"});
     request.mesh = {"data=8"};  // 16 bytes for each of 8 G parameters on each chip of 80 GB
     request.tokens = "1T";
@@ -225,7 +225,7 @@ TEST_CASE("a plan that does not fit has no utilisation, days or dollars") {
         CHECK(json[key].is_null());
     }
     CHECK(json["step"]["lower_s"].get<double>() > 0);
-    CHECK(trained(request, Format::text).out.find("the plan does not fit, so there is no utilisation") !=
+    CHECK(trained(request, Format::text).out.find("the plan does not fit, so there is no utilization") !=
           std::string::npos);
     request.mesh = {"fsdp=8"};
     CHECK(json_of(request)["mfu"].get<double>() > 0);

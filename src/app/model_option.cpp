@@ -25,7 +25,7 @@ Result<std::optional<Dtype>> dtype_option(const std::string& word, std::string_v
     if (word.empty()) return std::nullopt;
     if (const auto dtype = find_dtype(word)) {
         if (info(*dtype).kind != DtypeKind::logical) return dtype;
-        return fail("bad_dtype", fmt::format("{}: {} is a boolean type", option, name(*dtype)),
+        return fail("bad_dtype", fmt::format("{}: {} is not a numeric type", option, name(*dtype)),
                     "use for example bf16, fp8 or int8");
     }
     return fail("unknown_dtype", fmt::format("{}: no dtype `{}`", option, word.substr(0, 40)),

@@ -13,7 +13,7 @@ namespace roofline::core {
 namespace {
 
 // Ranks compute where the operands or the result are stored.
-LayoutFreedom freedom_of(const OpRequest& request) {
+LayoutFreedom layout_freedom_of(const OpRequest& request) {
     return request.in_place ? LayoutFreedom::as_written : LayoutFreedom::any;
 }
 
@@ -38,12 +38,12 @@ Result<std::vector<Prediction>> answers_of(const OpRequest& request, const UserP
     const Program& program = read.program;
     PredictOptions options;
     options.name = request.program_name;
-    options.freedom = freedom_of(request);
+    options.freedom = layout_freedom_of(request);
     options.axes = axes;
     options.exact_flops = request.exact_flops;
     options.software = request.software;
     ROOFLINE_TRY(options.tiles, tile_choices(request.tiles));
-    ROOFLINE_CHECK(without_servers(request.calibration));
+    ROOFLINE_CHECK(check_no_servers(request.calibration));
     std::vector<Prediction> answers;
     for (const MachineRef& reference : request.machines) {
         std::vector<std::string> said = read.notes;

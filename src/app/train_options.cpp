@@ -22,7 +22,7 @@ std::vector<std::string> split(std::string_view text) {
 }
 
 // A single word that resembles a policy is taken for a typo, not for the name of a tensor.
-Result<TrainingOptions> read_remat(const std::string& word) {
+Result<TrainingOptions> parse_recomputation(const std::string& word) {
     auto options = remat_options(word);
     if (!options || options->kept.size() != 1) return options;
     const std::vector<std::string> policies{"none", "selective", "alternate", "full"};
@@ -70,7 +70,7 @@ Status read_optimizer(const std::string& word, TrainingOptions& options) {
 }  // namespace
 
 Result<TrainingOptions> training_options(const TrainRequest& request) {
-    ROOFLINE_TRY(auto options, read_remat(request.remat));
+    ROOFLINE_TRY(auto options, parse_recomputation(request.remat));
     ROOFLINE_CHECK(read_optimizer(request.optimizer, options));
     options.input_gradients = false;  // nothing precedes the model that would need its gradient
     return options;

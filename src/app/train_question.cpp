@@ -32,7 +32,7 @@ Result<Model> model_of(const TrainRequest& request, std::vector<std::string>& no
 }
 
 // Sets the ZeRO stage of the `data` axis.
-Result<Plan> with_zero(Plan plan, const std::string& stage) {
+Result<Plan> with_zero_stage(Plan plan, const std::string& stage) {
     if (stage.empty()) return plan;
     if (stage.size() != 1 || stage.front() < '0' || stage.front() > '3') {
         return fail("bad_plan", fmt::format("--zero: there is no stage `{}`", stage.substr(0, 40)),
@@ -49,10 +49,10 @@ Result<Plan> with_zero(Plan plan, const std::string& stage) {
 Result<Plan> plan_of(const TrainRequest& request, std::int64_t chips, std::vector<std::string>& notes) {
     if (!request.mesh.empty()) {
         return parse_plan(request.mesh, chips, &notes).and_then([&](Plan plan) {
-            return with_zero(plan, request.zero);
+            return with_zero_stage(plan, request.zero);
         });
     }
-    if (!request.zero.empty()) return with_zero({}, request.zero);
+    if (!request.zero.empty()) return with_zero_stage({}, request.zero);
     Plan plan;
     plan.fsdp = chips;
     if (chips > 1) {
@@ -65,7 +65,7 @@ Result<Plan> plan_of(const TrainRequest& request, std::int64_t chips, std::vecto
 // Rejects combinations of options that cannot be answered.
 Status check_request(const TrainRequest& request) {
     if (request.mfu && *request.mfu > 1) {
-        return fail("bad_mfu", "--mfu: a utilisation cannot exceed 100 %",
+        return fail("bad_mfu", "--mfu: a utilization cannot exceed 100 %",
                     "give a fraction of the peak: --mfu 0.4 or 40%");
     }
     return {};
@@ -86,7 +86,7 @@ Result<std::optional<TrainingBatch>> batch_of(const TrainRequest& request, std::
     if (tokens) return TrainingBatch{*tokens, sequence, parts.value_or(1)};
     if (!request.mfu) {
         return fail("no_batch", "the batch size is not given",
-                    "give its tokens, --batch-tokens 4Mi, or assume a utilisation, --mfu 0.4");
+                    "give its tokens, --batch-tokens 4Mi, or assume a utilization, --mfu 0.4");
     }
     return std::nullopt;
 }
@@ -133,7 +133,7 @@ Result<TrainQuestion> train_question(const TrainRequest& request) {
 
 Result<TrainAnswer> train_answer_of(const TrainRequest& request) {
     ROOFLINE_TRY(auto question, train_question(request));
-    ROOFLINE_CHECK(without_servers(request.calibration));
+    ROOFLINE_CHECK(check_no_servers(request.calibration));
     ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, request.machines));
     return predict_training(std::move(question), std::make_shared<Calibrations>(std::move(calibrations)));
 }

@@ -84,8 +84,8 @@ TEST_CASE("groups of experts that cannot be are refused") {
         const auto answers = op_answers(request, {});
         return answers ? std::string() : answers.error().message;
     };
-    CHECK(refused("4", to_four_experts) == "--expert-groups: `4` is not two whole numbers");
-    CHECK(refused("x/8", to_four_experts) == "--expert-groups: `x/8` is not two whole numbers");
+    CHECK(refused("4", to_four_experts) == "--expert-groups: `4` does not have the form CHOSEN/GROUPS");
+    CHECK(refused("x/8", to_four_experts) == "--expert-groups: `x/8` does not have the form CHOSEN/GROUPS");
     CHECK(refused("5/4", to_four_experts) ==
           "5 of 4 groups of experts: a token chooses at least one and at most all of them");
     CHECK(refused("1/3", to_four_experts) == "1 of 3 groups of experts: 128 experts cannot be divided equally");

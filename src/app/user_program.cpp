@@ -36,7 +36,7 @@ Result<std::int64_t> derived_size(const std::string& name, const std::string& te
                                   const Sizes& known) {
     const auto wrong = [&](const std::string& why) {
         return fail("bad_size", fmt::format("--dims: `{}={}`: {}", name, text, why),
-                    "sizes that are known, whole numbers, + - * / // ( ), and round_up(x, multiple)");
+                    "known sizes, integers, + - * / // ( ), and round_up(x, multiple)");
     };
     std::string unknown;
     const auto value = evaluate(text, [&](std::string_view word) -> ConfigResult {
@@ -49,7 +49,7 @@ Result<std::int64_t> derived_size(const std::string& name, const std::string& te
     if (!unknown.empty()) return wrong(fmt::format("the size of {} is unknown", in_ticks(unknown)));
     if (!value) return wrong(value.error().message);
     const auto* whole = std::get_if<std::int64_t>(&*value);
-    if (whole == nullptr) return wrong("its value is not a whole number");
+    if (whole == nullptr) return wrong("its value is not an integer");
     if (*whole < 1) return wrong(fmt::format("its value is {}, but a size is at least 1", *whole));
     return *whole;
 }
@@ -205,7 +205,7 @@ Result<ExpertGroups> parse_expert_groups(const std::string& text) {
     const auto of =
         parse_size(slash == std::string::npos ? std::string_view() : std::string_view(text).substr(slash + 1));
     if (chosen && of) return ExpertGroups{*chosen, *of};
-    return fail("bad_expert_groups", fmt::format("--expert-groups: `{}` is not two whole numbers", text),
+    return fail("bad_expert_groups", fmt::format("--expert-groups: `{}` does not have the form CHOSEN/GROUPS", text),
                 "--expert-groups 4/8 limits each token to 4 of 8 equal groups of experts");
 }
 

@@ -240,7 +240,7 @@ private:
         for (const auto& [level, values] : by_level) {
             Footprint footprint;
             for (const auto& [name, id] : values) {
-                const auto bytes = bytes_of(local_.values[id]).evaluate(program_.sizes);
+                const auto bytes = bytes_of(local_.local_dims, local_.values[id]).evaluate(program_.sizes);
                 if (bytes) footprint.bytes += bytes->to_double();
             }
             const MemoryLevel* memory = machine_.level(level);
@@ -273,11 +273,12 @@ private:
     Sizes numbers_;
 };
 
-std::string kernel_title(const Program& program, const KernelWork& kernel) {
+// A kernel of one chip is shown as `program` has it.
+std::string kernel_title(const Program& program, const KernelWork& kernel, const LocalDims& local) {
     std::string title;
     for (const Statement* statement : kernel.statements) {
         if (!title.empty()) title += "; ";
-        title += statement_text(program, *statement, statement->one_liner ? Types::plain : Types::none);
+        title += statement_text(program, *statement, statement->one_liner ? Types::plain : Types::none, local);
         if (title.size() > 400) return title + " ...";
     }
     return title;
@@ -300,7 +301,7 @@ Result<ProgramAnalysis> analysed(const Program& program, const Program& local, c
     std::vector<const KernelWork*> all;
     for (const KernelWork& kernel : result.work.kernels) all.push_back(&kernel);
 
-    const std::string title = all.size() == 1 ? kernel_title(program, *all.front()) : std::string();
+    const std::string title = all.size() == 1 ? kernel_title(program, *all.front(), local.local_dims) : std::string();
     ROOFLINE_TRY(auto total, analyser.run(title, result.work.total, all, true));
     result.total = std::move(total);
     if (all.size() > 1 && options.kernels) {
@@ -308,8 +309,8 @@ Result<ProgramAnalysis> analysed(const Program& program, const Program& local, c
         result.total.sequential = 0;
         double exposed = 0;
         for (const KernelWork* kernel : all) {
-            auto one =
-                analyser.run(kernel_title(program, *kernel), kernel->work.times(kernel->count), {kernel}, detailed);
+            auto one = analyser.run(kernel_title(program, *kernel, local.local_dims), kernel->work.times(kernel->count),
+                                    {kernel}, detailed);
             if (!one) return fail(one.error());
             result.total.sequential += one->bounds.lower;
             exposed += one->exposed.value_or(one->bounds.lower);

@@ -164,7 +164,7 @@ CompiledKernel::CompiledKernel(const ProgramAnalysis& analysis, std::size_t inde
     sums[runs_of] = {{kernel.count, 1.0}};
     if (memory_rate_ > 0 && traffic != kernel.work.memory.end())
         sums[write_s] = {{traffic->second.write, 1 / memory_rate_}};
-    add_matmuls(kernel, sums);
+    add_matmuls(analysis.work.local_dims, kernel, sums);
     counts_ = CompiledSums(sums, swept, fixed);
     for (const Resource& resource : pricing.resources) parts_.push_back(part_of(resource, kernel));
 }
@@ -182,7 +182,7 @@ std::vector<std::string> keys_of(const KernelWork& kernel, const MatmulShape& sc
 
 }  // namespace
 
-void CompiledKernel::add_matmuls(const KernelWork& kernel, std::vector<WeightedSum>& sums) {
+void CompiledKernel::add_matmuls(const LocalDims& local, const KernelWork& kernel, std::vector<WeightedSum>& sums) {
     // A forward pass has matmuls for scores, possibly in two parts, and values; a backward pass has more.
     constexpr std::size_t max_forward_matmuls = 3;
     const bool attention = info(kernel_kind(kernel)).family == KernelFamily::attention;
@@ -191,23 +191,23 @@ void CompiledKernel::add_matmuls(const KernelWork& kernel, std::vector<WeightedS
         if (shape.unit != Unit::matmul) continue;
         const bool first = products.empty() || attention;
         products.push_back(&shape);
-        sums.push_back({{elements(shape.k), 1.0}});
-        sums.push_back({{elements(attention ? keys_of(kernel, *products.front(), shape) : shape.k), 1.0}});
+        sums.push_back({{elements(local, shape.k), 1.0}});
+        sums.push_back({{elements(local, attention ? keys_of(kernel, *products.front(), shape) : shape.k), 1.0}});
         if (first) sums[side_n].clear();
-        sums[side_n].emplace_back(elements(shape.n), 1.0);
+        sums[side_n].emplace_back(elements(local, shape.n), 1.0);
         if (!first) continue;
-        sums[side_m] = {{elements(shape.m), 1.0}};
-        sums[products_of] = {{elements(shape.batch), 1.0}};
+        sums[side_m] = {{elements(local, shape.m), 1.0}};
+        sums[products_of] = {{elements(local, shape.batch), 1.0}};
     }
-    if (const auto dim = windowed_dim(kernel); dim && attention) sums[cache_keys] = {{elements({*dim}), 1.0}};
+    if (const auto dim = windowed_dim(kernel); dim && attention) sums[cache_keys] = {{elements(local, {*dim}), 1.0}};
     whole_rows_ = attention && products.size() <= max_forward_matmuls;
     tiled_product_ = attention || (!products.empty() && side_by_side(products));
     if (products.empty()) {
-        KernelRows worked = rows_of(kernel);
+        KernelRows worked = rows_of(local, kernel);
         sums[rows] = {{std::move(worked.rows), 1.0}};
         sums[columns] = {{std::move(worked.columns), 1.0}};
     } else if (attention && !has_latents(kernel)) {
-        if (const auto dims = head_dims(kernel, *products.front())) sums[heads] = {{elements(*dims), 1.0}};
+        if (const auto dims = head_dims(kernel, *products.front())) sums[heads] = {{elements(local, *dims), 1.0}};
         if (products.size() <= max_forward_matmuls) sums[shared_bytes_of] = shared_bytes(kernel, *products.front());
     }
 }

@@ -64,7 +64,7 @@ public:
 private:
     [[nodiscard]] static double KernelPoint::* part_of(const Resource& resource, const KernelWork& kernel);
     /// Adds the counts of the matmul that is tiled, and the depths of all matmuls with and without heads.
-    void add_matmuls(const KernelWork& kernel, std::vector<WeightedSum>& sums);
+    void add_matmuls(const LocalDims& local, const KernelWork& kernel, std::vector<WeightedSum>& sums);
 
     CompiledTimes times_;
     CompiledSums counts_;  ///< the values that Count names, followed by the depths of all matmuls

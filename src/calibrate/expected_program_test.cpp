@@ -335,16 +335,16 @@ TEST_CASE("experts take the model of products, and kernels that of their variant
 
 TEST_CASE("experts that chips share out are groups as those that one chip has") {
     // rows dispatched to all four experts are used by those that a chip has
-    const AnalysedProgram layer = analysed(
+    AnalysedProgram layer = analysed(
         "X : bf16[T=4, D=8]\nIds : int32[T, A=2]\nW : bf16[E=4, D, F=8]\n"
         "Xe : bf16[E, C=2, D] = dispatch[E,C](X, Ids)\nH : bf16[E, C, F] = Xe *_D W");
     KernelWork product = layer.analysis.work.kernels.back();
     REQUIRE(product.matmuls.size() == 1);
     REQUIRE(product.matmuls.front().batch == std::vector<std::string>{"E"});
     CHECK(kernel_key(layer.program, product).kind == Kind::grouped_contraction);
-    product.matmuls.front().batch = {"E/2"};
+    product.matmuls.front().batch = {layer.program.local_dims.add({"E", 2})};
     CHECK(kernel_key(layer.program, product).kind == Kind::grouped_contraction);
-    product.matmuls.front().batch = {"F/2"};
+    product.matmuls.front().batch = {layer.program.local_dims.add({"F", 2})};
     CHECK(kernel_key(layer.program, product).kind == Kind::contraction);
 }
 

@@ -17,8 +17,8 @@ namespace roofline::core {
 
 namespace {
 
-/// Renames the dimensions of one tensor, or, without a tensor, the dimensions that the operation works along.
-using Rename = std::function<void(std::vector<std::string>& dims, std::optional<std::size_t> tensor)>;
+/// Replaces dimensions of one tensor, or, without a tensor, those that the operation works along, by parts of them.
+using Rename = std::function<void(std::vector<std::string>& dims, std::optional<std::size_t> tensor, LocalDims& local)>;
 
 // Returns a program that consists of this operation only.
 Program alone(const Program& program, const Op& op, const Stored& stored, bool masks, const Rename& rename) {
@@ -26,9 +26,9 @@ Program alone(const Program& program, const Op& op, const Stored& stored, bool m
     one.sizes = program.sizes;
     Op copy = op;
     if (rename) {
-        for (std::size_t i = 0; i < copy.inputs.size(); ++i) rename(copy.inputs[i].dims, i);
-        rename(copy.output.dims, copy.inputs.size());
-        rename(copy.along, std::nullopt);
+        for (std::size_t i = 0; i < copy.inputs.size(); ++i) rename(copy.inputs[i].dims, i, one.local_dims);
+        rename(copy.output.dims, copy.inputs.size(), one.local_dims);
+        rename(copy.along, std::nullopt, one.local_dims);
     }
     const auto take = [&](Operand& operand, bool crosses) {
         Value value = program.values[operand.value];
@@ -290,9 +290,9 @@ Status OpStrategies::compile_times(const Program& program, const Stored& stored,
     };
     ROOFLINE_CHECK(compile(true, {}, whole_));
     for (Looks& looks : looks_) {
-        const auto rename = [&](std::vector<std::string>& dims, std::optional<std::size_t> tensor) {
+        const auto rename = [&](std::vector<std::string>& dims, std::optional<std::size_t> tensor, LocalDims& local) {
             for (std::string& dim : dims) {
-                if (has_edge(looks, place_of(dim), tensor)) dim = edged_dim(dim, looks.places);
+                if (has_edge(looks, place_of(dim), tensor)) dim = local.add({dim, 1, looks.halo});
             }
         };
         ROOFLINE_CHECK(compile(true, rename, looks.compiled));

@@ -148,13 +148,13 @@ private:
         message.tensor = strategies.tensor_name(tensor);
         message.sure = strategies.sure_share(tensor);
         message.copies = Rational(1) / message.sure;
-        std::vector<std::string> dims = local_dims(system_, strategies.moved_dims(tensor), move.held);
+        std::vector<Symbol> shards = shards_of(system_, strategies.moved_dims(tensor), move.held);
         Polynomial moved = Polynomial(strategies.moved_bytes(tensor) * Rational(move.times));
         if (move.hops > 0) {
-            dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(move.edge_dim));
-            moved *= edge_of(strategies.edge_text());
+            shards.erase(shards.begin() + static_cast<std::ptrdiff_t>(move.edge_dim));
+            moved *= strategies.halo().size();
         }
-        message.bytes = moved * elements(dims);
+        message.bytes = moved * Polynomial::product(std::move(shards));
         return message;
     }
 
@@ -175,14 +175,14 @@ private:
     }
 
     void note_edge(const OpStrategies& strategies) {
-        const std::string& edge = strategies.edge_text();
-        const auto places = edge_of(edge).evaluate(program_.sizes);
+        const Halo& halo = strategies.halo();
+        const auto positions = halo.size().evaluate(program_.sizes);
         note(
             fmt::format("shards are contiguous because a window or a convolution looks back: a chip receives {} "
                         "positions of the chips "
                         "before it "
                         "(halo exchange), and the busiest chip computes the whole window of each row",
-                        places ? places->to_text() : edge));
+                        positions ? positions->to_text() : halo.text()));
     }
 
     // A whole tensor that counts as a partial sum is not sent; only one chip of a group has its numbers.
@@ -229,13 +229,14 @@ private:
     }
 
     // Replaces the dimensions of the operation by the shards that one chip has.
-    static void share(Op& op, const OpStrategies& strategies, const Strategy& strategy) {
+    void share(Op& op, const OpStrategies& strategies, const Strategy& strategy) {
         const auto share = [&](std::vector<std::string>& dims, std::optional<std::size_t> tensor) {
             for (std::string& dim : dims) {
                 const auto place =
                     std::find(strategies.dims().begin(), strategies.dims().end(), dim) - strategies.dims().begin();
                 if (static_cast<std::size_t>(place) == strategies.dims().size()) continue;
-                dim = strategies.local_name(strategy, static_cast<std::size_t>(place), tensor);
+                dim = result_.local.local_dims.add(
+                    strategies.local_dim(strategy, static_cast<std::size_t>(place), tensor));
             }
         };
         for (std::size_t i = 0; i < op.inputs.size(); ++i) share(op.inputs[i].dims, i);
@@ -258,7 +259,7 @@ private:
                 const bool within = axis.dim == plane.rows || axis.dim == plane.columns;
                 masked_split = masked_split || (parts > 1 && within && plane.window.empty());
             }
-            axis = {local_dim(axis.dim, parts), {}};
+            axis = {result_.local.local_dims.add({axis.dim, parts}), {}};
         }
         if (masked_split) {
             note(
@@ -282,28 +283,9 @@ private:
 
     // Adds the sizes of shards, which have names of their own, for code that looks sizes up by name.
     void add_sizes() {
-        const auto add = [&](const std::string& dim) {
-            if (program_.sizes.contains(dim)) return;
-            const auto size = elements({dim}).evaluate(program_.sizes);
-            if (const auto whole = size ? size->to_int64() : std::nullopt) result_.local.sizes[dim] = *whole;
-        };
-        for (const Value& value : result_.local.values) {
-            for (const Axis& axis : value.type.axes) add(axis.dim);
-        }
-        add_operand_sizes(result_.local.body, add);
-    }
-
-    template <class Add>
-    void add_operand_sizes(const Block& block, const Add& add) {
-        for (const Node& node : block.nodes) {
-            if (const auto* inner = std::get_if<Block>(&node)) {
-                add_operand_sizes(*inner, add);
-                continue;
-            }
-            for (const Op& op : std::get<Statement>(node).ops) {
-                for (const Operand& input : op.inputs) std::for_each(input.dims.begin(), input.dims.end(), add);
-                std::for_each(op.output.dims.begin(), op.output.dims.end(), add);
-            }
+        for (const auto& [name, local] : result_.local.local_dims) {
+            const auto size = local.size().evaluate(program_.sizes);
+            if (const auto whole = size ? size->to_int64() : std::nullopt) result_.local.sizes[name] = *whole;
         }
     }
 

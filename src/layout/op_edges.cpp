@@ -13,7 +13,7 @@ void OpStrategies::look_over(const MaskedPlane& plane) {
         Looks looks;
         looks.dim = place_of(columns ? plane.columns : plane.rows);
         looks.across = place_of(columns ? plane.rows : plane.columns);
-        looks.places = plane.window + "-1";
+        looks.halo.window = plane.window;
         looks.behind = !columns;
         for (const MovedTensor& tensor : tensors_) {
             const auto has_dim = [&](std::size_t dim) {
@@ -39,11 +39,11 @@ void OpStrategies::look_back(const Program& program) {
     if (!function.looks_back()) return;
     Looks looks;
     looks.dim = place_of(op_->along.front());
-    looks.places = std::to_string(function.positions_back);
-    if (function.kind == FunctionKind::correlate) looks.places = op_->along[1] + "-1";
+    looks.halo.positions = function.positions_back;
+    if (function.kind == FunctionKind::correlate) looks.halo.window = op_->along[1];
     if (function.kind == FunctionKind::slide) {
         for (const std::string& dim : op_->inputs.back().dims) {
-            if (!has(op_->output.dims, dim)) looks.places = dim + "-1";
+            if (!has(op_->output.dims, dim)) looks.halo.window = dim;
         }
     }
     looks.behind = op_->function == "dconv";
@@ -58,18 +58,16 @@ bool OpStrategies::has_edge(const Looks& looks, std::size_t dim, std::optional<s
     return looks.dim == dim && (looks.across || (tensor && looks.edged[*tensor]));
 }
 
-std::string OpStrategies::local_name(const Strategy& strategy, std::size_t dim,
-                                     std::optional<std::size_t> tensor) const {
-    const DimShare share = dim_share(strategy, dim, tensor);
-    const std::string local = local_dim(dims_[dim], chips_across(costs_->system(), share.axes));
-    return share.places.empty() ? local : edged_dim(local, share.places);
+LocalDim OpStrategies::local_dim(const Strategy& strategy, std::size_t dim, std::optional<std::size_t> tensor) const {
+    DimShare share = dim_share(strategy, dim, tensor);
+    return {dims_[dim], chips_across(costs_->system(), share.axes), std::move(share.halo)};
 }
 
 DimShare OpStrategies::dim_share(const Strategy& strategy, std::size_t dim, std::optional<std::size_t> tensor) const {
     if (strategy.edge.none() || !has_edge(looks_[strategy.edge.which], dim, tensor)) return {strategy.split[dim]};
     const Looks& looks = looks_[strategy.edge.which];
     const auto count = static_cast<std::int64_t>(looks.count);
-    return {strategy.edge.axes, looks.places, looks.behind ? 0 : count, looks.behind ? count : 0};
+    return {strategy.edge.axes, looks.halo, looks.behind ? 0 : count, looks.behind ? count : 0};
 }
 
 void OpStrategies::lie(const std::vector<std::vector<AxisList>>& elsewhere) {

@@ -54,7 +54,7 @@ void OpStrategies::set_sizes(const Sizes& sizes) {
     for (const std::string& dim : symbols_) sizes_.push_back(static_cast<double>(sizes.at(dim)));
     shares_ = sizes_;
     for (Looks& looks : looks_) {
-        looks.count = roofline::core::edge_of(looks.places).evaluate(sizes).value_or(Rational(0)).to_double();
+        looks.count = looks.halo.size().evaluate(sizes).value_or(Rational(0)).to_double();
     }
     bands_.clear();
     if (unmasked_.slots.empty()) return;

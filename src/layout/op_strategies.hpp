@@ -32,11 +32,11 @@ struct StrategyEdge {
     [[nodiscard]] bool none() const { return axes.empty(); }
 };
 
-/// A chip's part of a dimension: its shard over these axes, and positions of other chips before it or after it, whose
-/// number `places` gives as an expression.
+/// A chip's part of a dimension (LocalDim): its shard over these axes, and the halo of other chips' positions before it
+/// or after it.
 struct DimShare {
     AxisList axes;
-    std::string places{};
+    std::optional<Halo> halo{};
     std::int64_t before = 0;
     std::int64_t behind = 0;
 };
@@ -134,10 +134,10 @@ public:
     /// Sets the sizes for all following calls; every dimension must be among them.
     void set_sizes(const Sizes& sizes);
 
-    /// Returns the name that a chip's shard of a dimension has in an operand (operands, then the result), or, without a
-    /// tensor, in the function that works along it.
-    [[nodiscard]] std::string local_name(const Strategy& strategy, std::size_t dim,
-                                         std::optional<std::size_t> tensor) const;
+    /// Returns a chip's part of a dimension in an operand (operands, then the result), or, without a tensor, in the
+    /// function that works along it.
+    [[nodiscard]] LocalDim local_dim(const Strategy& strategy, std::size_t dim,
+                                     std::optional<std::size_t> tensor) const;
     [[nodiscard]] DimShare dim_share(const Strategy& strategy, std::size_t dim,
                                      std::optional<std::size_t> tensor) const;
     /// The sharding in which a strategy uses an operand; of the result, the sharding in which it is computed (unreduced
@@ -149,8 +149,8 @@ public:
     [[nodiscard]] Sharding part_statistics(const Strategy& strategy) const {
         return part_statistics(plan_of(strategy));
     }
-    /// The positions of an edge (edge_of()), if a strategy has one.
-    [[nodiscard]] const std::string& edge_text() const { return looks_.front().places; }
+    /// The halo of every strategy that has one.
+    [[nodiscard]] const Halo& halo() const { return looks_.front().halo; }
 
     struct Question {
         std::span<const Sharding> held;  ///< shardings of the operands
@@ -216,7 +216,7 @@ private:
     struct Looks {
         std::size_t dim = 0;                ///< index into dims_: columns, rows, or the dimension of the function
         std::optional<std::size_t> across;  ///< with a window: the other dimension of its plane
-        std::string places;                 ///< "W-1", or a number
+        Halo halo;                          ///< the positions of other chips
         bool behind = false;                ///< the positions are after a chip's shard, not before it
         std::vector<bool> edged;            ///< by tensor: it has the dimension, and lacks the other one
         /// How the dimension is split elsewhere: in order like the other one, or with bands shared evenly.

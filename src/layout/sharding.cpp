@@ -116,12 +116,10 @@ std::int64_t chips_across(const System& system, AxisList axes) {
     return count;
 }
 
-std::vector<std::string> local_dims(const System& system, const std::vector<std::string>& dims,
-                                    const Sharding& sharding) {
-    std::vector<std::string> local;
-    for (std::size_t i = 0; i < dims.size(); ++i)
-        local.push_back(local_dim(dims[i], chips_across(system, sharding.dims[i])));
-    return local;
+std::vector<Symbol> shards_of(const System& system, const std::vector<std::string>& dims, const Sharding& sharding) {
+    std::vector<Symbol> shards;
+    for (std::size_t i = 0; i < dims.size(); ++i) shards.push_back({dims[i], chips_across(system, sharding.dims[i])});
+    return shards;
 }
 
 }  // namespace roofline::core

@@ -108,8 +108,8 @@ struct Sharding {
 /// Returns the number of chips that share a dimension: the product of the sizes of its axes.
 [[nodiscard]] std::int64_t chips_across(const System& system, AxisList axes);
 
-/// Returns the dimensions of a tensor on one chip, as shares (local_dim()).
-[[nodiscard]] std::vector<std::string> local_dims(const System& system, const std::vector<std::string>& dims,
-                                                  const Sharding& sharding);
+/// Returns the shards that one chip has of a tensor's dimensions.
+[[nodiscard]] std::vector<Symbol> shards_of(const System& system, const std::vector<std::string>& dims,
+                                            const Sharding& sharding);
 
 }  // namespace roofline::core

@@ -256,7 +256,7 @@ private:
             const Value& value = program_.values[id];
             if (!value.carried || group_of_[id] == none || value.part == "mtp") continue;
             if (!seen.insert(value.name + "/" + std::to_string(group_of_[id])).second) continue;
-            const Rational bytes = value_of(bytes_of(value), sizes_) / tokens;
+            const Rational bytes = value_of(bytes_of(program_.local_dims, value), sizes_) / tokens;
             counts_.activations.full += bytes * copies_[id];
         }
         return {};

@@ -107,7 +107,7 @@ TEST_CASE("every second matmul with parameters is recomputed") {
     Rational kept;
     for (const StepTensor& tensor : half.tensors) {
         if (tensor.role != StepRole::activation || tensor.repeats.empty()) continue;
-        kept += (bytes_of(half.program.values[tensor.value]) * elements(tensor.repeats))
+        kept += (bytes_of({}, half.program.values[tensor.value]) * elements({}, tensor.repeats))
                     .evaluate(half.program.sizes)
                     .value();
     }

@@ -58,6 +58,8 @@ enum class Types {
     plain,  ///< "H : bf16[B, F] = gelu(In * Win)", a one-liner as it was written
     sized,  ///< the same with each dimension's size where it first appears
 };
-[[nodiscard]] std::string statement_text(const Program& program, const Statement& statement, Types types);
+/// `local` has what the dimensions of one chip's statement stand for; it is printed as `program` has it.
+[[nodiscard]] std::string statement_text(const Program& program, const Statement& statement, Types types,
+                                         const LocalDims& local = {});
 
 }  // namespace roofline::core

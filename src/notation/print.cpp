@@ -21,8 +21,8 @@ struct Text {
 
 class StatementPrinter {
 public:
-    StatementPrinter(const Program& program, const Statement& statement, Types types)
-        : program_(program), types_(types) {
+    StatementPrinter(const Program& program, const Statement& statement, Types types, const LocalDims& local)
+        : program_(program), types_(types), local_(local) {
         for (const Op& op : statement.ops) made_by_.emplace(op.output.value, &op);
     }
 
@@ -105,8 +105,8 @@ private:
     }
 
     // A statement of one chip's shard is printed as it was written.
-    [[nodiscard]] static std::vector<std::string> whole(std::vector<std::string> dims) {
-        for (std::string& dim : dims) dim = symbol_of(dim).dim;
+    [[nodiscard]] std::vector<std::string> whole(std::vector<std::string> dims) const {
+        for (std::string& dim : dims) dim = local_.whole(dim);
         return dims;
     }
 
@@ -124,6 +124,7 @@ private:
 
     const Program& program_;
     Types types_;
+    const LocalDims& local_;
     std::set<std::string> sized_;  ///< dimensions that have been printed with their size
     std::map<ValueId, const Op*> made_by_;
     std::map<ValueId, bool> shown_;
@@ -221,8 +222,8 @@ private:
 
 }  // namespace
 
-std::string statement_text(const Program& program, const Statement& statement, Types types) {
-    StatementPrinter printer(program, statement, types);
+std::string statement_text(const Program& program, const Statement& statement, Types types, const LocalDims& local) {
+    StatementPrinter printer(program, statement, types, local);
     const Value& result = program.values[statement.result];
     const std::string suffix =
         statement.using_dtype ? fmt::format(" using {}", name(*statement.using_dtype)) : std::string();

@@ -30,7 +30,8 @@ double parts_of(ValueId id, const TensorType& type, const StayingAxes& stay, con
 }
 
 std::optional<double> bytes_in(const Program& program, ValueId id, const std::vector<std::string>& times) {
-    const auto bytes = (bytes_of(program.values[id]) * elements(times)).evaluate(program.sizes);
+    const LocalDims& dims = program.local_dims;
+    const auto bytes = (bytes_of(dims, program.values[id]) * elements(dims, times)).evaluate(program.sizes);
     return bytes ? std::optional(bytes->to_double()) : std::nullopt;
 }
 
@@ -151,8 +152,8 @@ Result<double> pipeline_buffer_bytes(const Program& local, bool first, double mi
     const auto logits = read ? std::optional(converted_from(local, *read)) : std::nullopt;
     const auto output = logits ? local.values.begin() + static_cast<std::ptrdiff_t>(*logits) : handed;
     if (handed == local.values.end()) return 0;
-    const auto input = bytes_of(*handed).evaluate(local.sizes);
-    const auto out = bytes_of(*output).evaluate(local.sizes);
+    const auto input = bytes_of(local.local_dims, *handed).evaluate(local.sizes);
+    const auto out = bytes_of(local.local_dims, *output).evaluate(local.sizes);
     if (!input || !out) return fail("no_size", "the bytes sent between stages cannot be counted");
     const double received = first ? 0 : std::max(microbatches - in_flight, 0.0) * input->to_double();
     const double gradients = logits ? 0 : microbatches * out->to_double();

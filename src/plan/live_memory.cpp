@@ -223,7 +223,7 @@ private:
     }
 
     double elements_of(const std::vector<std::string>& dims) {
-        const auto number = elements(dims).evaluate(local_.sizes);
+        const auto number = elements(local_.local_dims, dims).evaluate(local_.sizes);
         if (!number) unsized_ = true;
         return number ? number->to_double() : 0;
     }

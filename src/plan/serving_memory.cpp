@@ -94,7 +94,7 @@ double activation_bytes(const Program& program, const ProgramWork& work, const S
             if (found != lives.end()) {
                 found->second.to = i;
             } else if (transfer.write) {
-                const auto bytes = bytes_of(value).evaluate(sizes);
+                const auto bytes = bytes_of(program.local_dims, value).evaluate(sizes);
                 lives.emplace(transfer.value, Life{i, i, bytes ? bytes->to_double() : 0});
             }
         }

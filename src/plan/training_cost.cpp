@@ -2,12 +2,12 @@
 
 namespace roofline::core {
 
-double TrainingDemand::utilisation(double tokens, double seconds) const {
+double TrainingDemand::utilization(double tokens, double seconds) const {
     return tokens * flops_per_token / (seconds * peak * static_cast<double>(chips));
 }
 
-double TrainingDemand::seconds(double tokens, double utilisation) const {
-    return tokens * flops_per_token / (utilisation * peak * static_cast<double>(chips));
+double TrainingDemand::seconds(double tokens, double utilization) const {
+    return tokens * flops_per_token / (utilization * peak * static_cast<double>(chips));
 }
 
 double training_flops_per_token(const ModelCounts& counts) {

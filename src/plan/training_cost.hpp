@@ -18,9 +18,9 @@ struct TrainingDemand {
 
     /// Returns the model FLOPs utilization of a step with this many tokens (PaLM, arXiv 2204.02311, appendix B): the
     /// model's FLOPs over those that the chips could have done in that time.
-    [[nodiscard]] double utilisation(double tokens, double seconds) const;
+    [[nodiscard]] double utilization(double tokens, double seconds) const;
     /// Returns the seconds that this many tokens take at that utilization.
-    [[nodiscard]] double seconds(double tokens, double utilisation) const;
+    [[nodiscard]] double seconds(double tokens, double utilization) const;
 };
 
 /// Returns the FLOPs per token of training: 6 for each parameter that multiplies, and three times the forward FLOPs of

@@ -9,13 +9,13 @@ namespace roofline::core {
 
 // Scaling book, chapter 6: a model of 70e9 parameters and 15e12 tokens: 6.3e24 FLOPs, 435 years on one TPU v5p at its
 // 459 TFLOP/s, and 44 days on 8960 of them at 40 %.
-TEST_CASE("days of a training run follow from tokens, chips and utilisation") {
+TEST_CASE("days of a training run follow from tokens, chips and utilization") {
     const TrainingDemand one{6 * 70e9, 4.59e14, 1};
     CHECK(one.seconds(15e12, 1) / (365 * 86400.0) == approx(435).epsilon(0.005));
     const TrainingDemand pod{6 * 70e9, 4.59e14, 8960};
     const double seconds = pod.seconds(15e12, 0.4);
     CHECK(seconds / 86400 == approx(44).epsilon(0.01));
-    CHECK(pod.utilisation(15e12, seconds) == approx(0.4));
+    CHECK(pod.utilization(15e12, seconds) == approx(0.4));
 
     // At 2 dollars per chip and hour.
     const TrainingCost cost = training_cost(pod, 15'000'000'000'000, 15e12 / seconds, Price{2.0 / 3600});

@@ -22,8 +22,10 @@ double& share_of(TrainingMemory& memory, StepRole role) {
 }
 
 Polynomial elements_of(const Program& program, const StepTensor& tensor) {
-    Polynomial product = elements(tensor.repeats);
-    for (const Axis& axis : program.values[tensor.value].type.axes) product *= Polynomial::symbol(symbol_of(axis.dim));
+    const LocalDims& dims = program.local_dims;
+    Polynomial product = elements(dims, tensor.repeats);
+    for (const Axis& axis : program.values[tensor.value].type.axes)
+        product *= Polynomial::symbol(dims.symbol(axis.dim));
     return product;
 }
 
@@ -78,7 +80,8 @@ Result<TrainingMemory> training_memory(const TrainingProgram& step, const Progra
         // A program on one chip has no layout.
         const bool split = tensor.value < types.size();
         const Value& value = step.program.values[tensor.value];
-        const auto number = (bytes_of(value) * elements(tensor.repeats)).evaluate(step.program.sizes);
+        const LocalDims& dims = step.program.local_dims;
+        const auto number = (bytes_of(dims, value) * elements(dims, tensor.repeats)).evaluate(step.program.sizes);
         if (!number) {
             return fail("no_size", "the bytes of `" + value_name(step.program, tensor.value) + "` cannot be counted");
         }

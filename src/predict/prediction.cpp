@@ -15,7 +15,9 @@ std::vector<std::string> notes_of(const Prediction& answer) {
                                     change.before));
     }
     if (answer.system.collectives.textbook && !answer.analysis.total.work.messages.empty()) {
-        notes.emplace_back("--textbook: collectives are approximated, so lower and upper are estimates, not bounds");
+        notes.emplace_back(
+            "--textbook: collectives are approximated, so the lower bound and the no-overlap time are estimates, not "
+            "bounds");
     }
     notes.insert(notes.end(), answer.analysis.total.notes.begin(), answer.analysis.total.notes.end());
     return notes;

@@ -179,7 +179,7 @@ Polynomial bytes_of(const TrainingProgram& step, StepRole role) {
     Polynomial sum;
     for (const StepTensor& tensor : step.tensors) {
         if (tensor.role != role) continue;
-        Polynomial bytes = bytes_of(step.program.values[tensor.value]);
+        Polynomial bytes = bytes_of(step.program.local_dims, step.program.values[tensor.value]);
         for (const std::string& count : tensor.repeats) bytes *= Polynomial::dim(count);
         sum += bytes;
     }

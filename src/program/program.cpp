@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <string_view>
 
@@ -105,82 +104,38 @@ bool has(const std::vector<std::string>& dims, std::string_view dim) {
     return std::find(dims.begin(), dims.end(), dim) != dims.end();
 }
 
-// No dimension's name has a slash.
-std::string local_dim(const std::string& dim, std::int64_t ways) {
-    return ways == 1 ? dim : dim + "/" + std::to_string(ways);
-}
-
-Symbol symbol_of(const std::string& dim) {
-    const std::size_t slash = dim.rfind('/');
-    if (slash == std::string::npos) return {without_edge(dim), 1};
-    std::int64_t ways = 1;
-    std::from_chars(dim.data() + slash + 1, dim.data() + dim.size(), ways);
-    return {dim.substr(0, slash), ways};
-}
-
-// No dimension's name contains a plus.
-std::string edged_dim(const std::string& local, const std::string& edge) { return local + "+" + edge; }
-
-std::string without_edge(const std::string& dim) { return dim.substr(0, dim.find('+')); }
-
-namespace {
-
-bool has_edge(const std::string& dim) { return dim.find('+') != std::string::npos; }
-
-Polynomial extent_of(const std::string& dim) {
-    const Polynomial share = Polynomial::symbol(symbol_of(dim));
-    return has_edge(dim) ? share + edge_of(dim.substr(dim.find('+') + 1)) : share;
-}
-
-/// Returns a single term in one go: multiplying polynomials one by one would take most of the time of counting work.
-Polynomial product_of(std::vector<Symbol> symbols, const Rational& coefficient) {
-    std::sort(symbols.begin(), symbols.end());
-    Monomial monomial;
-    for (Symbol& symbol : symbols) {
-        if (!monomial.empty() && monomial.back().symbol == symbol) {
-            ++monomial.back().power;
-        } else {
-            monomial.push_back({std::move(symbol), 1});
-        }
-    }
-    return Polynomial::term(std::move(monomial), coefficient);
-}
-
-}  // namespace
-
-Polynomial edge_of(const std::string& edge) {
-    const std::size_t minus = edge.find('-');
-    std::int64_t places = 0;
-    if (minus == std::string::npos) {
-        std::from_chars(edge.data(), edge.data() + edge.size(), places);
-        return Polynomial(places);
-    }
-    return Polynomial::dim(edge.substr(0, minus)) - Polynomial(1);
-}
-
-Polynomial elements(const std::vector<std::string>& dims) {
+Polynomial elements(const LocalDims& local, const std::vector<std::string>& dims) {
     std::vector<Symbol> symbols;
     for (const std::string& dim : dims) {
-        if (!has_edge(dim)) symbols.push_back(symbol_of(dim));
+        if (!local.has_halo(dim)) symbols.push_back(local.symbol(dim));
     }
-    Polynomial product = product_of(std::move(symbols), 1);
+    Polynomial product = Polynomial::product(std::move(symbols));
     for (const std::string& dim : dims) {
-        if (has_edge(dim)) product *= extent_of(dim);
+        if (local.has_halo(dim)) product *= local.size(dim);
     }
     return product;
 }
 
-Polynomial points(const std::vector<std::string>& dims) {
-    std::vector<Symbol> symbols;
-    for (const std::string& dim : dims) symbols.push_back(has_edge(dim) ? Symbol{dim, 1} : symbol_of(dim));
-    return product_of(std::move(symbols), 1);
+namespace {
+
+// The symbol of a dimension in points().
+Symbol point_symbol(const LocalDims& local, const std::string& dim) {
+    return local.has_halo(dim) ? Symbol{dim, 1} : local.symbol(dim);
 }
 
-Polynomial bytes_of(const Value& value) {
+}  // namespace
+
+Polynomial points(const LocalDims& local, const std::vector<std::string>& dims) {
+    std::vector<Symbol> symbols;
+    for (const std::string& dim : dims) symbols.push_back(point_symbol(local, dim));
+    return Polynomial::product(std::move(symbols));
+}
+
+Polynomial bytes_of(const LocalDims& local, const Value& value) {
     const BitsPerElement bits = stored_bits(value.type.dtype);
     std::vector<Symbol> symbols;
-    for (const Axis& axis : value.type.axes) symbols.push_back(symbol_of(axis.dim));
-    return product_of(std::move(symbols), Rational(bits.numerator, bits.denominator * std::int64_t{8}));
+    for (const Axis& axis : value.type.axes) symbols.push_back(local.symbol(axis.dim));
+    return Polynomial::product(std::move(symbols), Rational(bits.numerator, bits.denominator * std::int64_t{8}));
 }
 
 namespace {
@@ -189,8 +144,8 @@ namespace {
 struct Plane {
     Symbol rows;
     Symbol columns;
-    bool row_edge = false;     ///< a chip has its columns, and the rows that see them
-    bool column_edge = false;  ///< a chip has its rows, and the columns that they see
+    bool row_halo = false;     ///< a chip has its columns, and the rows that see them
+    bool column_halo = false;  ///< a chip has its rows, and the columns that they see
 };
 
 // Returns the unmasked part of a plane whose T rows are the last of S positions: row i sees the S - T + i positions up
@@ -198,14 +153,14 @@ struct Plane {
 // W' = min(W, S), with side W' - (S - T) if that is positive. The usual convention counts the triangle as half a
 // square, and therefore half of the plane at T = S; in reality the diagonal is computed too. A single row has no
 // triangle. If there are more rows than positions, the first rows see nothing. If rows and columns are shards, each
-// chip has its share of all that; with an edge each row, or column, of a chip has all of its band.
+// chip has its share of all that; with a halo each row, or column, of a chip has all of its band.
 Polynomial kept_of(const Plane& plane, const MaskedPlane& mask, const MaskCase& at, bool exact) {
     const Polynomial rows = Polynomial::symbol(plane.rows);
     const Polynomial columns = Polynomial::symbol(plane.columns);
     const bool windowed = !mask.window.empty();
-    const Polynomial window = windowed ? Polynomial::symbol(symbol_of(mask.window)) : Polynomial();
-    if (windowed && plane.column_edge) return rows * window;
-    if (windowed && plane.row_edge) return columns * window;
+    const Polynomial window = windowed ? Polynomial::dim(mask.window) : Polynomial();
+    if (windowed && plane.column_halo) return rows * window;
+    if (windowed && plane.row_halo) return columns * window;
     const Polynomial width = at.window ? window * Polynomial(Rational(1, plane.columns.divisor)) : columns;
     if (at.rows == MaskCase::Rows::one || at.full_windows) return rows * width;
     if (at.rows == MaskCase::Rows::all && !at.window && !exact) return rows * columns * Polynomial(Rational(1, 2));
@@ -240,14 +195,14 @@ Polynomial banded(const Plane& plane, const Polynomial& band, const Polynomial& 
     return result;
 }
 
-// Replaces the symbols of shards with edges by their positions.
-Polynomial spread(const Polynomial& count) {
+// Replaces the symbols of shards with halos by their positions.
+Polynomial spread(const LocalDims& local, const Polynomial& count) {
     Polynomial result;
     for (const auto& [monomial, coefficient] : count.terms()) {
         Polynomial term{coefficient};
         for (const Factor& factor : monomial) {
-            const bool edged = has_edge(factor.symbol.dim);
-            const Polynomial one = edged ? extent_of(factor.symbol.dim) : Polynomial::symbol(factor.symbol);
+            const bool halo = local.has_halo(factor.symbol.dim);
+            const Polynomial one = halo ? local.size(factor.symbol.dim) : Polynomial::symbol(factor.symbol);
             for (std::int32_t i = 0; i < factor.power; ++i) term *= one;
         }
         result += term;
@@ -296,21 +251,23 @@ Polynomial masked(const Program& program, const Op& op, const std::vector<std::s
             if (std::find(planes.begin(), planes.end(), plane) == planes.end()) planes.push_back(plane);
         }
     }
+    const LocalDims& local = program.local_dims;
     // Dimensions of one chip may be shards of the plane's dimensions.
     const auto share = [&](const std::string& whole) {
         return std::find_if(dims.begin(), dims.end(),
-                            [&](const std::string& dim) { return symbol_of(dim).dim == whole; });
+                            [&](const std::string& dim) { return local.whole(dim) == whole; });
     };
+    const auto has_halo = [&](const std::string& dim) { return local.has_halo(dim); };
     Polynomial left = count;
     for (const MaskedPlane& plane : planes) {
         const auto rows = share(plane.rows);
         const auto columns = share(plane.columns);
         if (rows == dims.end() || columns == dims.end()) continue;
-        const auto symbol = [](const std::string& dim) { return has_edge(dim) ? Symbol{dim, 1} : symbol_of(dim); };
-        const Plane shares{symbol(*rows), symbol(*columns), has_edge(*rows), has_edge(*columns)};
+        const Plane shares{point_symbol(local, *rows), point_symbol(local, *columns), has_halo(*rows),
+                           has_halo(*columns)};
         left = banded(shares, kept_of(shares, plane, mask_case(plane, program.sizes), exact), left);
     }
-    return std::any_of(dims.begin(), dims.end(), has_edge) ? spread(left) : left;
+    return std::any_of(dims.begin(), dims.end(), has_halo) ? spread(local, left) : left;
 }
 
 std::string mesh_text(const std::vector<MeshAxis>& mesh) {

@@ -13,6 +13,7 @@
 #include "algebra/polynomial.hpp"
 #include "base/result.hpp"
 #include "program/collective_info.hpp"
+#include "program/local_dims.hpp"
 #include "text/source.hpp"
 #include "units/dtype.hpp"
 
@@ -194,6 +195,7 @@ struct Program {
     Block body;
     std::vector<std::string> dims;  ///< named dimensions in order of first appearance, repeat counts included
     Sizes sizes;                    ///< of named and anonymous dimensions, as far as they are known
+    LocalDims local_dims;           ///< of one chip's part of a program: what the names of its dimensions stand for
     std::vector<MeshAxis> mesh;     ///< in the order given
     ExpertGroups expert_groups;     ///< groups for node-limited routing; all experts by default
 
@@ -229,34 +231,17 @@ void label_values(Program& program);
 /// Returns the name in reports; label_values() must have been called.
 [[nodiscard]] const std::string& value_name(const Program& program, ValueId id);
 
-/// Returns the name of a chip's shard of a dimension that is split `ways` ways: a separate dimension of size ceil(size
-/// / ways).
-[[nodiscard]] std::string local_dim(const std::string& dim, std::int64_t ways);
-
-/// Returns such a shard with the edge that a chip needs of its neighbours: "S/4+W-1", with the last W - 1 positions
-/// before it, or "T/4+1".
-[[nodiscard]] std::string edged_dim(const std::string& local, const std::string& edge);
-
-/// Returns the number of positions of an edge: those of "W-1", or a number.
-[[nodiscard]] Polynomial edge_of(const std::string& edge);
-
-/// Returns the shard of a dimension of one chip without its edge.
-[[nodiscard]] std::string without_edge(const std::string& dim);
-
-/// Returns the symbol of a dimension, whole or a shard, in a polynomial; an edge is left out.
-[[nodiscard]] Symbol symbol_of(const std::string& dim);
-
 /// True when `dim` is among `dims`.
 [[nodiscard]] bool has(const std::vector<std::string>& dims, std::string_view dim);
 
-/// Returns the elements of a value: the product of its dimensions.
-[[nodiscard]] Polynomial elements(const std::vector<std::string>& dims);
+/// Returns the elements of a value: the product of its dimensions, of which `local` has those that are parts of others.
+[[nodiscard]] Polynomial elements(const LocalDims& local, const std::vector<std::string>& dims);
 
 /// Returns the bytes of a value, block scales included.
-[[nodiscard]] Polynomial bytes_of(const Value& value);
+[[nodiscard]] Polynomial bytes_of(const LocalDims& local, const Value& value);
 
-/// The same for masked(): shards with edges are symbols.
-[[nodiscard]] Polynomial points(const std::vector<std::string>& dims);
+/// Returns elements() for masked(): the name of a shard with a halo is a symbol of its own.
+[[nodiscard]] Polynomial points(const LocalDims& local, const std::vector<std::string>& dims);
 
 /// Selects the formula of a mask's share at some sizes: whether its rows are one, the last or all of the positions or
 /// more than there are (`last` if sizes are not known), and whether a window narrows it, for all rows alike
@@ -276,7 +261,7 @@ struct MaskCase {
 /// Returns the unmasked part of a count of an operation's points() over the dimensions `dims`. The T rows of a plane
 /// are the last of S positions: of T S points T S - T^2/2 are left, half at T = S; a single row sees all of S; if there
 /// are more rows than positions the first rows see nothing, S^2/2. With a window W < S, T W - (W - (S - T))^2/2, and T
-/// W where S - T >= W. `exact` counts the diagonal: s(s-1)/2 for each s^2/2. On a chip whose columns have an edge each
+/// W where S - T >= W. `exact` counts the diagonal: s(s-1)/2 for each s^2/2. On a chip whose columns have a halo each
 /// row sees all W, and on one whose rows have it each column is seen by as many.
 [[nodiscard]] Polynomial masked(const Program& program, const Op& op, const std::vector<std::string>& dims,
                                 const Polynomial& count, bool exact = false);

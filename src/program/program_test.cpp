@@ -53,13 +53,13 @@ TEST_CASE("unnamed stored values are called A, B, C ...; names that are taken an
 
 TEST_CASE("bytes count the scales of block formats") {
     const Polynomial BD = Polynomial::dim("B") * Polynomial::dim("D");
-    CHECK(bytes_of(value_of(Dtype::bf16, {"B", "D"})) == 2 * BD);
-    CHECK(bytes_of(value_of(Dtype::int4, {"B", "D"})) == Polynomial(Rational(1, 2)) * BD);
+    CHECK(bytes_of({}, value_of(Dtype::bf16, {"B", "D"})) == 2 * BD);
+    CHECK(bytes_of({}, value_of(Dtype::int4, {"B", "D"})) == Polynomial(Rational(1, 2)) * BD);
     // nvfp4: 4 bits and an 8-bit scale for 16 elements, 4.5 bits = 9/16 B; mxfp4: one scale for 32, 4.25 bits = 17/32
     // B.
-    CHECK(bytes_of(value_of(Dtype::nvfp4, {"B", "D"})) == Polynomial(Rational(9, 16)) * BD);
-    CHECK(bytes_of(value_of(Dtype::mxfp4, {"B", "D"})) == Polynomial(Rational(17, 32)) * BD);
-    CHECK(bytes_of(value_of(Dtype::f32, {})) == Polynomial(4));
+    CHECK(bytes_of({}, value_of(Dtype::nvfp4, {"B", "D"})) == Polynomial(Rational(9, 16)) * BD);
+    CHECK(bytes_of({}, value_of(Dtype::mxfp4, {"B", "D"})) == Polynomial(Rational(17, 32)) * BD);
+    CHECK(bytes_of({}, value_of(Dtype::f32, {})) == Polynomial(4));
 }
 
 TEST_CASE("each causal plane that an operation covers halves it, once even if it is named repeatedly") {
@@ -72,7 +72,7 @@ TEST_CASE("each causal plane that an operation covers halves it, once even if it
     op.inputs = {{0, {"T", "S"}}};
     op.output = {1, {"T", "S"}};
     const auto share = [&](const std::vector<std::string>& dims) {
-        return masked(program, op, dims, elements(dims)).coefficient(elements(dims).terms().front().first);
+        return masked(program, op, dims, elements({}, dims)).coefficient(elements({}, dims).terms().front().first);
     };
     CHECK(share({"T", "S"}) == Rational(1, 2));
     CHECK(share({"T", "S", "H"}) == Rational(1, 4));
@@ -106,9 +106,9 @@ TEST_CASE(
                 field += static_cast<double>(here) - (on_triangle ? 0.5 : 0);
             }
             const std::vector<std::string> dims{"T", "S"};
-            CHECK(masked(program, op, dims, elements(dims), true).evaluate(program.sizes)->to_double() ==
+            CHECK(masked(program, op, dims, elements({}, dims), true).evaluate(program.sizes)->to_double() ==
                   static_cast<double>(seen));
-            const double by_field = masked(program, op, dims, elements(dims)).evaluate(program.sizes)->to_double();
+            const double by_field = masked(program, op, dims, elements({}, dims)).evaluate(program.sizes)->to_double();
             if (rows == 1) {
                 CHECK(by_field == static_cast<double>(seen));  // a single row sees all of it
             } else {
@@ -146,8 +146,8 @@ TEST_CASE("a program is sharded when a tensor is split or holds partial sums") {
 }
 
 TEST_CASE("a value without dimensions has one element") {
-    CHECK(elements({}) == Polynomial(1));
-    CHECK(elements({"B", "D", "B"}).to_text() == "B^2*D");
+    CHECK(elements({}, {}) == Polynomial(1));
+    CHECK(elements({}, {"B", "D", "B"}).to_text() == "B^2*D");
 }
 
 TEST_CASE("functions are found by their exact name, each name once") {

@@ -62,14 +62,14 @@ template <class T>
 }
 [[nodiscard]] inline FigureValue figure_value(double value) { return value; }
 /// Returns null for an empty string.
-[[nodiscard]] inline FigureValue name_value(const std::string& name) {
+[[nodiscard]] inline FigureValue optional_string(const std::string& name) {
     return name.empty() ? FigureValue() : FigureValue(name);
 }
 /// Returns the value of a structure whose members are defined as quantities of their own: null if it is absent, and
 /// then JSON omits its members.
 [[nodiscard]] inline FigureValue group_value(bool present) { return present ? FigureValue::object() : FigureValue(); }
 /// Returns the value of a quantity that JSON omits.
-[[nodiscard]] inline FigureValue absent() { return FigureValue::value_t::discarded; }
+[[nodiscard]] inline FigureValue omitted_value() { return FigureValue::value_t::discarded; }
 
 /// Formatters for the units of reported quantities.
 [[nodiscard]] std::string in_seconds(double value);

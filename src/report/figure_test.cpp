@@ -31,7 +31,7 @@ constexpr AnswerFigure<Trip> trip_figures[] = {
     {"stop.time_s", "stood", in_seconds,
      [](const Trip& trip) { return trip.stop ? FigureValue(trip.stop->seconds) : FigureValue(); }},
     {"stop.where", "at", nullptr,
-     [](const Trip& trip) { return trip.stop ? name_value(trip.stop->where) : FigureValue(); },
+     [](const Trip& trip) { return trip.stop ? optional_string(trip.stop->where) : FigureValue(); },
      [](const Trip& trip) { return trip.stop ? "near " + trip.stop->where : std::string("-"); }},
     {"by", "", in_seconds,
      [](const Trip& trip) {
@@ -42,7 +42,7 @@ constexpr AnswerFigure<Trip> trip_figures[] = {
      }},
     {"by.road", "by road", in_seconds, nullptr},
     {"usd", "USD", in_three_digits, [](const Trip& trip) { return figure_value(trip.usd); }},
-    {"secret", "", nullptr, [](const Trip&) { return absent(); }},
+    {"secret", "", nullptr, [](const Trip&) { return omitted_value(); }},
     {"#speed", "speed", nullptr, [](const Trip&) -> FigureValue { return "fast"; }},
     {"words", "", nullptr, [](const Trip&) -> FigureValue { return std::vector<std::string>{"a", "b"}; }},
 };

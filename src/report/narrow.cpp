@@ -34,7 +34,7 @@ std::size_t indent_of(std::string_view line) { return std::min(line.find_first_n
 
 /// Returns the indentation of continuation lines: the last column of the line that begins in the first two thirds of
 /// the width.
-std::size_t hanging(std::string_view line, std::size_t columns) {
+std::size_t continuation_indent(std::string_view line, std::size_t columns) {
     std::size_t last = indent_of(line) + 2;
     if (line.substr(indent_of(line)).starts_with("note: ")) return indent_of(line) + 6;
     for (std::size_t at = line.find("  ", indent_of(line)); at != std::string_view::npos; at = line.find("  ", at)) {
@@ -47,7 +47,7 @@ std::size_t hanging(std::string_view line, std::size_t columns) {
 
 /// Returns the position of the blank at which to break a line: the last one within the width, or else the first one
 /// after it; npos if there is none.
-std::size_t last_blank(std::string_view line, std::size_t columns) {
+std::size_t break_position(std::string_view line, std::size_t columns) {
     std::size_t blank = std::string_view::npos;
     std::size_t width = 0;
     for (std::size_t at = 0; at < line.size() && (width <= columns || blank == std::string_view::npos);) {
@@ -60,10 +60,10 @@ std::size_t last_blank(std::string_view line, std::size_t columns) {
 }
 
 std::string broken(std::string line, std::size_t columns) {
-    const std::string indent(hanging(line, columns), ' ');
+    const std::string indent(continuation_indent(line, columns), ' ');
     std::string text;
     while (shown_width(line) > columns) {
-        const std::size_t blank = last_blank(line, columns);
+        const std::size_t blank = break_position(line, columns);
         const std::size_t next = line.find_first_not_of(' ', blank);
         if (blank == std::string::npos || next == std::string::npos) break;
         text += line.substr(0, line.find_last_not_of(' ', blank) + 1) + '\n';
@@ -88,7 +88,7 @@ std::vector<std::size_t> columns_of(const Lines& lines) {
 }
 
 /// Returns how many leading columns are needed to make all rows distinct: at least one, and fewer than all.
-std::size_t telling(const Lines& lines, const std::vector<std::size_t>& begins) {
+std::size_t key_column_count(const Lines& lines, const std::vector<std::size_t>& begins) {
     for (std::size_t columns = 1; columns + 1 < begins.size(); ++columns) {
         std::set<std::string> rows;
         for (const std::string& line : lines) rows.insert(line.substr(0, begins[columns]));
@@ -109,7 +109,7 @@ std::string in_blocks(const Lines& lines, const std::vector<std::size_t>& begins
         }
         return widest;
     };
-    const std::size_t first = telling(lines, begins);
+    const std::size_t first = key_column_count(lines, begins);
     std::string text;
     for (std::size_t from = first; from < begins.size();) {
         std::size_t to = from;
@@ -134,7 +134,7 @@ std::string in_blocks(const Lines& lines, const std::vector<std::size_t>& begins
 }
 
 /// Narrows a run of non-empty lines.
-std::string narrowed_run(const Lines& lines, std::size_t columns) {
+std::string narrowed_paragraph(const Lines& lines, std::size_t columns) {
     const auto wide = [&](const std::string& line) { return shown_width(line) > columns; };
     std::string text;
     if (std::none_of(lines.begin(), lines.end(), wide)) {
@@ -144,7 +144,7 @@ std::string narrowed_run(const Lines& lines, std::size_t columns) {
     // A heading above the table is not one of its rows.
     const auto spaced = [](const std::string& line) { return line.find("  ", indent_of(line)) != std::string::npos; };
     if (lines.size() > 2 && !wide(lines[0]) && !spaced(lines[0]) && spaced(lines[1])) {
-        return lines[0] + '\n' + narrowed_run({lines.begin() + 1, lines.end()}, columns);
+        return lines[0] + '\n' + narrowed_paragraph({lines.begin() + 1, lines.end()}, columns);
     }
     const bool plain = std::none_of(lines.begin(), lines.end(), [](const std::string& line) {
         return std::any_of(line.begin(), line.end(),
@@ -159,7 +159,7 @@ std::string narrowed_run(const Lines& lines, std::size_t columns) {
         std::string line = lines[i];
         if (wide(line)) {
             // Lines that were wrapped for a wider page are joined before they are wrapped again.
-            const std::size_t indent = hanging(line, columns);
+            const std::size_t indent = continuation_indent(line, columns);
             while (i + 1 < lines.size() && indent_of(lines[i + 1]) == indent &&
                    lines[i + 1].find("  ", indent) == std::string::npos) {
                 line += ' ' + lines[++i].substr(indent);
@@ -183,7 +183,7 @@ std::string narrowed(std::string_view text, std::size_t columns) {
             run.emplace_back(line);
             if (!text.empty()) continue;
         }
-        result += narrowed_run(run, columns);
+        result += narrowed_paragraph(run, columns);
         run.clear();
         if (line.empty()) result += '\n';
     }

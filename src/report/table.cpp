@@ -15,7 +15,7 @@ std::string_view cell(const std::vector<std::string>& row, std::size_t column) {
 }
 
 /// Whether a spreadsheet would evaluate the cell: it begins like a formula and is neither a number nor a mark.
-bool runs_in_spreadsheet(std::string_view text) {
+bool is_spreadsheet_formula(std::string_view text) {
     if (text.size() < 2 || std::string_view("=+-@\t\r").find(text.front()) == std::string_view::npos) return false;
     const std::string_view digits = text.substr(text.front() == '+' ? 1 : 0);
     double number = 0;
@@ -25,7 +25,7 @@ bool runs_in_spreadsheet(std::string_view text) {
 }
 
 std::string csv_cell(std::string_view text) {
-    if (runs_in_spreadsheet(text)) return csv_cell("'" + std::string(text));
+    if (is_spreadsheet_formula(text)) return csv_cell("'" + std::string(text));
     if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
     std::string quoted = "\"";
     for (const char c : text) {

@@ -10,6 +10,7 @@ namespace roofline::core {
 
 /// Width in characters of output for people.
 inline constexpr std::size_t page_width = 100;
+inline constexpr std::size_t max_line_width = 120;  ///< of a quantity with its remark, which people search by line
 
 struct Table {
     std::vector<std::string> head;

@@ -121,11 +121,11 @@ private:
     }
 
     [[nodiscard]] Polynomial flops(const MatmulShape& shape, const Dims& all) const {
-        const Polynomial volume = points(all);
+        const Polynomial volume = points(program_.local_dims, all);
         if (shape.k.empty()) return volume;  // an outer product: one multiply per point
         if (!exact_) return Polynomial(2) * volume;
         Polynomial results(1);
-        for (const Dims* group : {&shape.batch, &shape.m, &shape.n}) results *= points(*group);
+        for (const Dims* group : {&shape.batch, &shape.m, &shape.n}) results *= points(program_.local_dims, *group);
         return Polynomial(2) * volume - results;
     }
 

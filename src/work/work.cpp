@@ -146,7 +146,8 @@ private:
         const bool in_place = op.kind == OpKind::apply && find_function(op.function)->kind == FunctionKind::scatter;
         if (in_place) in_place_of_.emplace(op.output.value, op.inputs[0].value);
         if (made_.insert(op.output.value).second) {
-            writings_.push_back({op.output, elements(in_place ? op.inputs[2].dims : op.output.dims)});
+            writings_.push_back(
+                {op.output, elements(program_.local_dims, in_place ? op.inputs[2].dims : op.output.dims)});
         }
     }
 
@@ -197,7 +198,8 @@ private:
         if (from.type.dtype == to.type.dtype && from.level == to.level) return false;
         read_all(op.inputs);
         if (from.type.dtype != to.type.dtype) {
-            kernel_.work.add_flops(Unit::vector, info(from.type.dtype).arithmetic, elements(op.output.dims));
+            kernel_.work.add_flops(Unit::vector, info(from.type.dtype).arithmetic,
+                                   elements(program_.local_dims, op.output.dims));
         }
         return true;
     }
@@ -217,7 +219,7 @@ private:
             return;
         }
         const Dims& dims = reading.rows ? *reading.rows : reading.operand.dims;
-        cross(reading.operand.value, false, bits(value) * elements(dims), dims, result_dims);
+        cross(reading.operand.value, false, bits(value) * elements(program_.local_dims, dims), dims, result_dims);
     }
 
     [[nodiscard]] bool reads_whole(ValueId id) const {
@@ -275,6 +277,7 @@ public:
 
     Result<ProgramWork> run() {
         position_ = 0;
+        result_.local_dims = program_.local_dims;
         ROOFLINE_CHECK(block(program_.body, Polynomial(1)));
         for (const KernelWork& kernel : result_.kernels) result_.total += kernel.work.times(kernel.count);
         if (result_.total.overflowed()) {
@@ -360,10 +363,10 @@ private:
 namespace {
 
 // Positions before a chip's own are read, but nothing is computed for them.
-void drop_edges(Dims& dims) {
+void drop_halos(const LocalDims& local, Dims& dims) {
     Dims own;
     for (const std::string& dim : dims) {
-        std::string share = without_edge(dim);
+        std::string share = local.without_halo(dim);
         if (!has(own, share)) own.push_back(std::move(share));
     }
     dims = std::move(own);
@@ -382,14 +385,14 @@ FunctionWork function_work(const Program& program, const Op& op, bool exact_flop
     } else {
         dims = together(op.inputs);
         if (function.kind == FunctionKind::correlate) dims.push_back(op.along[1]);
-        if (function.looks_back()) drop_edges(dims);
+        if (function.looks_back()) drop_halos(program.local_dims, dims);
     }
     Dims rows;
     for (const std::string& dim : dims) {
         if (!has(op.along, dim)) rows.push_back(dim);
     }
-    const Polynomial computed = masked(program, op, dims, points(dims), exact_flops);
-    const Polynomial row_count = elements(rows);
+    const Polynomial computed = masked(program, op, dims, points(program.local_dims, dims), exact_flops);
+    const Polynomial row_count = elements(program.local_dims, rows);
     return {computed * Polynomial(function.flops) + row_count * Polynomial(function.row_flops),
             computed * Polynomial(function.transcendentals) + row_count * Polynomial(function.row_transcendentals)};
 }

@@ -84,6 +84,7 @@ struct KernelWork {
 struct ProgramWork {
     std::vector<KernelWork> kernels;  ///< in program order
     Work total;                       ///< counts included
+    LocalDims local_dims;             ///< Program::local_dims, for the dimensions of kernels
 };
 
 /// The sizes of a tile, by dimension. Its tensors are fetched across the level `crosses`: an input is fetched again for

@@ -15,12 +15,12 @@ namespace {
 std::size_t up_to(std::size_t most) { return *rc::gen::inRange<std::size_t>(0, most + 1); }
 
 template <class T>
-const T& one_of(const std::vector<T>& choices) {
+const T& random_choice(const std::vector<T>& choices) {
     return choices[up_to(choices.size() - 1)];
 }
 
 // Returns at least `least` and at most `most` distinct dimensions in random order.
-Dims some_of(Dims dims, std::size_t least, std::size_t most) {
+Dims random_subset(Dims dims, std::size_t least, std::size_t most) {
     for (std::size_t i = dims.size(); i > 1; --i) std::swap(dims[i - 1], dims[up_to(i - 1)]);
     dims.resize(std::min(dims.size(), least + up_to(most - least)));
     return dims;
@@ -55,9 +55,9 @@ public:
 private:
     // Returns an existing tensor or a new input.
     Tensor operand() {
-        if (!known_.empty() && up_to(1) == 0) return one_of(known_);
-        Tensor input{fmt::format("T{}", made_.inputs.size()), one_of(dtypes), some_of(dims_, 1, 3),
-                     one_of(std::vector<std::string>{"hbm", "hbm", "hbm", "vmem", "host"})};
+        if (!known_.empty() && up_to(1) == 0) return random_choice(known_);
+        Tensor input{fmt::format("T{}", made_.inputs.size()), random_choice(dtypes), random_subset(dims_, 1, 3),
+                     random_choice(std::vector<std::string>{"hbm", "hbm", "hbm", "vmem", "host"})};
         made_.inputs.push_back(input);
         known_.push_back(input);
         return input;
@@ -65,13 +65,13 @@ private:
 
     void statement(const std::string& name) {
         RandomStatement statement;
-        statement.result = {name, one_of(dtypes), {}, "hbm"};
+        statement.result = {name, random_choice(dtypes), {}, "hbm"};
         const std::size_t kind = up_to(5);
         if (kind >= 2) {  // products are the most frequent
             const std::size_t operands = 2 + up_to(most_operands_ - 2);
             for (std::size_t i = 0; i < operands; ++i) statement.operands.push_back(operand());
             const Dims all = together(statement.operands);
-            statement.result.dims = some_of(all, 0, all.size());
+            statement.result.dims = random_subset(all, 0, all.size());
             if (up_to(2) == 0) statement.function = "relu";
         } else {
             statement.operands.push_back(operand());
@@ -81,7 +81,7 @@ private:
                 statement.function = fmt::format("sum[{}]", dims.front());
                 statement.result.dims.erase(statement.result.dims.begin());
             } else {
-                statement.function = one_of(std::vector<std::string>{"relu", "gelu", "exp"});
+                statement.function = random_choice(std::vector<std::string>{"relu", "gelu", "exp"});
             }
         }
         known_.push_back(statement.result);

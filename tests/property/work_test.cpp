@@ -60,7 +60,7 @@ std::string type(const std::string& dtype, const Dims& dims) {
 }
 
 // Returns the minimum FLOPs over all pairwise orders by exhaustive search.
-std::int64_t fewest(std::vector<Dims> left, const Dims& result, const Sizes& sizes) {
+std::int64_t fewest_flops(std::vector<Dims> left, const Dims& result, const Sizes& sizes) {
     if (left.size() == 1) return 0;
     std::int64_t best = std::numeric_limits<std::int64_t>::max();
     for (std::size_t i = 0; i < left.size(); ++i) {
@@ -84,7 +84,7 @@ std::int64_t fewest(std::vector<Dims> left, const Dims& result, const Sizes& siz
             }
             const std::int64_t ours = kept.size() < all.size() ? 2 * points : points;
             rest.push_back(kept);
-            best = std::min(best, ours + fewest(rest, result, sizes));
+            best = std::min(best, ours + fewest_flops(rest, result, sizes));
         }
     }
     return best;
@@ -140,7 +140,7 @@ TEST_CASE("a product of several operands is computed in the cheapest of all pair
         RC_ASSERT(program.has_value());
         for (const std::string& dim : program->dims) program->sizes[dim] = sizes.at(dim);
         order_elementwise(*program);
-        RC_ASSERT(at(derive_work(*program)->total.flops(), sizes) == fewest(operands, result, sizes));
+        RC_ASSERT(at(derive_work(*program)->total.flops(), sizes) == fewest_flops(operands, result, sizes));
     }));
 }
 

@@ -15,9 +15,9 @@ namespace roofline::core::cli {
 
 /// An optional request of each kind.
 template <class... Variants>
-struct OneOfEach;
+struct OptionalOfEach;
 template <class... Asked, class... Local>
-struct OneOfEach<std::variant<Asked...>, std::variant<Local...>> {
+struct OptionalOfEach<std::variant<Asked...>, std::variant<Local...>> {
     using Type = std::tuple<Asked..., Local...>;
 };
 
@@ -25,7 +25,7 @@ struct OneOfEach<std::variant<Asked...>, std::variant<Local...>> {
 struct Line {
     Words words;
     PlotFiles plots;
-    OneOfEach<AnyRequest, AnyLocalRequest>::Type requests;
+    OptionalOfEach<AnyRequest, AnyLocalRequest>::Type requests;
     std::string shell;
     const CLI::App* app = nullptr;  ///< the parser with all commands and options
 

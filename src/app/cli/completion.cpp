@@ -131,7 +131,10 @@ _roofline() {{
         esac
     done
     case "$previous" in
-        --on|--base) COMPREPLY=($(compgen -W "this {}" -- "$current") $(compgen -f -X '!*.toml' -- "$current")); return ;;
+        --on|--base)
+            COMPREPLY=($(compgen -W "this {}" -- "$current") $(compgen -f -X '!*.toml' -- "$current"))
+            return
+            ;;
 {}    esac
     case "$command" in
 {}    esac
@@ -216,7 +219,7 @@ Result<std::string> completion_script(const CLI::App& app, const std::string& sh
     if (shell == "zsh") return zsh(commands, machines);
     if (shell == "fish") return fish(commands, machines);
     return fail("usage", fmt::format("no completion for {}", roofline::core::in_ticks(shell)),
-                did_you_mean(shell, {"bash", "zsh", "fish"}, "there are bash, zsh and fish"));
+                did_you_mean(shell, {"bash", "zsh", "fish"}, "supported shells: bash, zsh, fish"));
 }
 
 }  // namespace roofline::core::cli

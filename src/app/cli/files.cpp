@@ -18,7 +18,7 @@ namespace roofline::core::cli {
 
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{256} << 20U;
+constexpr std::size_t max_input_bytes = std::size_t{256} << 20U;
 
 tl::unexpected<Error> failed(std::string_view doing, const std::string& path, int error) {
     const std::string_view remedy = error == ENOENT   ? "check the path"
@@ -57,10 +57,10 @@ bool is_input(const struct stat& file) {
 }
 
 /// Returns the target of a symbolic link, whether or not it exists.
-Result<std::string> behind_links(const std::string& path) {
+Result<std::string> resolve_links(const std::string& path) {
     std::string target = path;
-    constexpr int most_links = 40;  // the limit of Linux
-    for (int links = 0; links < most_links; ++links) {
+    constexpr int max_links = 40;  // the limit of Linux
+    for (int links = 0; links < max_links; ++links) {
         std::string to(PATH_MAX, '\0');
         const ssize_t length = ::readlink(target.c_str(), to.data(), to.size());
         if (length < 0) return target;
@@ -73,17 +73,17 @@ Result<std::string> behind_links(const std::string& path) {
 }
 
 /// Blocks signals that would end the process during its lifetime.
-class HeldSignals {
+class BlockedSignals {
 public:
-    HeldSignals() {
+    BlockedSignals() {
         sigset_t ending;
         sigemptyset(&ending);
         for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGALRM}) sigaddset(&ending, signal);
         ::pthread_sigmask(SIG_BLOCK, &ending, &before_);
     }
-    ~HeldSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    HeldSignals(const HeldSignals&) = delete;
-    HeldSignals& operator=(const HeldSignals&) = delete;
+    ~BlockedSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    BlockedSignals(const BlockedSignals&) = delete;
+    BlockedSignals& operator=(const BlockedSignals&) = delete;
 
 private:
     sigset_t before_{};
@@ -91,7 +91,7 @@ private:
 
 /// Creates a new file in the folder of `target` and stores its name in `part`. Returns a negative number and sets errno
 /// if it fails. The name is random because process ids repeat in containers.
-int open_beside(const std::string& target, std::string& part) {
+int open_temporary_file(const std::string& target, std::string& part) {
     const std::size_t slash = target.rfind('/');
     const std::string folder = slash == std::string::npos ? "" : target.substr(0, slash + 1);
     int file = -1;
@@ -167,14 +167,14 @@ Result<std::string> read_file(const std::string& path, Reading reading) {
         if (got < 0) error = errno;
         if (got <= 0) break;
         content.append(chunk.data(), static_cast<std::size_t>(got));
-        if (content.size() > most_bytes) break;
+        if (content.size() > max_input_bytes) break;
     }
     if (!standard_input) ::close(file);
     if (error != 0) return failed("read", standard_input ? "standard input" : path, error);
-    if (content.size() > most_bytes) {
+    if (content.size() > max_input_bytes) {
         return fail(
             "file",
-            fmt::format("{} is larger than {} MiB", standard_input ? "standard input" : path, most_bytes >> 20U),
+            fmt::format("{} is larger than {} MiB", standard_input ? "standard input" : path, max_input_bytes >> 20U),
             "is it the right file?");
     }
     return content;
@@ -182,7 +182,7 @@ Result<std::string> read_file(const std::string& path, Reading reading) {
 
 Status write_file(const std::string& path, std::string_view content) {
     if (path == "-") return print(content);
-    ROOFLINE_TRY(const auto target, behind_links(path));
+    ROOFLINE_TRY(const auto target, resolve_links(path));
     struct stat existing{};
     const bool exists = ::stat(target.c_str(), &existing) == 0;
     if (exists && S_ISDIR(existing.st_mode)) return failed("write", path, EISDIR);
@@ -194,9 +194,9 @@ Status write_file(const std::string& path, std::string_view content) {
     // A device or a pipe cannot be replaced by renaming.
     if (exists && !S_ISREG(existing.st_mode)) return write_in_place(path, target, content);
     // A signal ends the process only after the file is complete, so that no partial file remains.
-    const HeldSignals held;
+    const BlockedSignals held;
     std::string part;
-    const int file = open_beside(target, part);
+    const int file = open_temporary_file(target, part);
     if (file < 0) return failed("write", path, errno);
     int error = write_all(file, content);
     if (error == 0 && exists && ::fchmod(file, existing.st_mode & 07777U) != 0) error = errno;
@@ -213,12 +213,12 @@ Status write_file(const std::string& path, std::string_view content) {
     return {};
 }
 
-void complain(std::string_view text) {
+void print_to_stderr(std::string_view text) {
     // A failure here cannot be reported to anybody.
     (void)write_all(STDERR_FILENO, text);
 }
 
-void hold_standard_files() {
+void open_standard_streams() {
     // A file that is opened later must not get the number of a standard stream, or output would go to that file.
     for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (::fcntl(number, F_GETFD) >= 0 || errno != EBADF) continue;

@@ -46,10 +46,10 @@ private:
 [[nodiscard]] Status write_file(const std::string& path, std::string_view content);
 
 /// Writes to standard error; failures are ignored.
-void complain(std::string_view text);
+void print_to_stderr(std::string_view text);
 
 /// Makes sure that descriptors 0, 1 and 2 are open, even if the caller has closed them.
-void hold_standard_files();
+void open_standard_streams();
 
 /// Writes everything to standard output. Error: the write failed (a full disk, a closed pipe).
 [[nodiscard]] Status print(std::string_view content);

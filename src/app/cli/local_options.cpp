@@ -13,13 +13,13 @@ namespace {
 constexpr const char* measure_examples = R"(examples:
   roofline measure cpu                 this machine's roofs, about a minute
   roofline measure cpu --quick         ten seconds
-  mpirun -n 2 roofline measure network what processes exchange how fast
+  mpirun -n 2 roofline measure network bandwidth between processes
   roofline measure gpu                 an NVIDIA GPU
 
 )";
 
 constexpr const char* run_examples = R"(examples:
-  roofline run 'f32[B, D] * f32[D, F] -> f32[B, F]' --dims B=64,D=4096,F=4096     measured beside predicted
+  roofline run 'f32[B, D] * f32[D, F] -> f32[B, F]' --dims B=64,D=4096,F=4096     measured and predicted times
   roofline run 'int8[B, D] * int8[D, F] -> int32[B, F]' --dims D=4k,F=4k --sweep 'B=1..512*2'   the knee
   roofline run mlp.roof --sweep 'B=1..512*2' --plot sweep --svg mlp.svg
   roofline run attention.roof --dims B=1,T=512,S=512 --threads 1 --json
@@ -75,7 +75,7 @@ void add_run(CLI::App& app, Line& line) {
     add_rank_timeout(app, run.rank_timeout_s);
     app.add_flag("--quick", words.quick, "fewer samples");
     app.add_flag("--thorough", words.thorough, "many samples");
-    add_plots(app, line.plots, "measured beside predicted");
+    add_plots(app, line.plots, "measured and predicted times");
     app.add_option(
            "--plot", words.plot,
            "what --svg or --png draws: roofline (with the sweep's path) or sweep (FLOP/s against the swept size)")

@@ -21,7 +21,7 @@ void add_machine(CLI::App& app, Line& line) {
         ->type_name("NAME");
     repeated(app, "--set", machine.sets, "what if: replace a figure of the machine, absolute or relative",
              "hbm.bandwidth=3TB/s|*2");
-    app.add_option("--ert", machine.ert, "write the one machine as the Empirical Roofline Tool's roofline.json")
+    app.add_option("--ert", machine.ert, "write the one machine as the Empirical Roofline Toolkit's roofline.json")
         ->type_name("FILE");
     app.add_option("--rocprof", machine.rocprof, "write the one machine as rocprof-compute's roofline.csv")
         ->type_name("FILE");
@@ -40,7 +40,7 @@ Result<What> machine_request(Line& line) {
 
 }  // namespace
 
-const Command machine_command{"machine", "list, show and compare machines; every figure has its source",
+const Command machine_command{"machine", "list, show and compare machines, with the source of every value",
                               machine_examples, add_machine, machine_request};
 
 }  // namespace roofline::core::cli

@@ -33,7 +33,7 @@ int report(const Error& error, bool json, int exit_code) {
         if (!cli::print(error_json(error))) return exit_code;
     } else {
         const std::string text = to_text(error);
-        cli::complain(text.ends_with('\n') ? text : text + '\n');
+        cli::print_to_stderr(text.ends_with('\n') ? text : text + '\n');
     }
     return exit_code;
 }
@@ -52,30 +52,31 @@ Status write_plots(const std::string& svg, const cli::PlotFiles& files) {
 int out_of_memory(bool json) {
     constexpr std::string_view text =
         "error: out of memory\n"
-        "hint: give it more (ulimit -v, the container's limit), or ask for less: a smaller sweep, table or model\n";
+        "hint: raise the limit (ulimit -v, or that of the container), or use a smaller sweep, table or model\n";
     constexpr std::string_view answer =
-        R"({"schema":1,"error":{"code":"out_of_memory","message":"out of memory","line":null,"column":null,"source":null,"hint":"give it more, or ask for less"}})"
+        R"({"schema":1,"error":{"code":"out_of_memory","message":"out of memory","line":null,"column":null,)"
+        R"("source":null,"hint":"raise the limit, or use a smaller sweep, table or model"}})"
         "\n";
-    if (!json || !cli::print(answer)) cli::complain(text);
+    if (!json || !cli::print(answer)) cli::print_to_stderr(text);
     return 1;
 }
 
 /// Terminate handler, for memory that is exhausted before main() begins or where no exception can propagate.
-[[noreturn]] void give_up() {
+[[noreturn]] void terminate_with_message() {
     if (const std::exception_ptr problem = std::current_exception()) {
         try {
             std::rethrow_exception(problem);
         } catch (const std::bad_alloc&) {
             ::_exit(out_of_memory(false));
         } catch (...) {
-            cli::complain("error: internal error; please report it\n");  // a core dump may tell more
+            cli::print_to_stderr("error: internal error; please report it\n");  // a core dump may tell more
         }
     }
     std::abort();
 }
 
 /// Runs before all other initializers because those of libraries allocate memory, too.
-[[gnu::constructor(101)]] void expect_the_worst() { std::set_terminate(give_up); }
+[[gnu::constructor(101)]] void install_terminate_handler() { std::set_terminate(terminate_with_message); }
 
 /// Whether the answer is a program in the notation, which another command may read.
 bool is_program(const cli::Parsed& parsed) {
@@ -125,7 +126,7 @@ int run(const std::vector<std::string>& arguments, bool& json) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    cli::hold_standard_files();
+    cli::open_standard_streams();
     std::signal(SIGPIPE, SIG_DFL);  // `roofline ... | head` ends quietly
     std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit fails with an error instead
     bool json = false;
@@ -134,7 +135,7 @@ int main(int argc, char** argv) {
     } catch (const std::bad_alloc&) {
         return out_of_memory(json);
     } catch (const std::exception& problem) {  // thrown by a library
-        cli::complain(fmt::format("error: {}\n", problem.what()));
+        cli::print_to_stderr(fmt::format("error: {}\n", problem.what()));
         return 1;
     }
 }

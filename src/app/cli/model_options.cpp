@@ -9,13 +9,13 @@ namespace roofline::core::cli {
 namespace {
 
 constexpr const char* model_examples = R"(examples:
-  roofline model config.json                             parameters, FLOPs a token, KV cache, memory
-  roofline model llama-3.1-70b --seq 8k                  one that the program knows; --list names them
+  roofline model config.json                             parameters, FLOPs per token, KV cache, memory
+  roofline model llama-3.1-70b --seq 8k                  a built-in model; --list names them
   roofline model config.json --weights int8 --kv-dtype fp8
-  roofline model config.json --md --layers               a line for each kind of layers
+  roofline model config.json --md --layers               one row per kind of layer
   roofline model config.json --png model.png             where parameters and FLOPs go
-  roofline model model.safetensors.index.json            what files of weights hold, beside their configuration
-  roofline model model-q4_k_m.gguf                       likewise: only headers are read
+  roofline model model.safetensors.index.json            parameters in weight files, compared with the configuration
+  roofline model model-q4_k_m.gguf                       the same; only headers are read
   roofline model config.json --seq 4k --program | roofline op - --on h100-sxm
   roofline model config.json --seq 4k --program --training --remat selective | roofline op - --on h100-sxm
 

@@ -54,7 +54,7 @@ void add_op(CLI::App& app, Line& line) {
     app.add_option(
            "--plot", words.plot,
            "what --svg or --png draws: roofline (with the sweep's path), sweep (FLOP/s against the swept\nsize), "
-           "mesh (which chip holds what), or timeline (one step, a lane for each resource)")
+           "mesh (which chip holds which blocks), or timeline (statements, one lane per resource)")
         ->type_name("KIND");
     app.add_flag("--all-roofs", op.all_roofs,
                  "plot all roofs of the machine, including those that this program does not use");

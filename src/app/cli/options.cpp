@@ -28,17 +28,17 @@ constexpr const char* examples = R"(examples:
   roofline machine tpu-v5e h200 my.toml   side by side
   roofline model config.json           parameters, FLOPs and memory of a Transformer
   roofline trace kernels.csv --on h100-sxm --svg roofline.svg   profiled kernels against their roofs
-  roofline measure cpu                 this machine's own roofs; `--on this` is then that machine
-  roofline run mlp.roof --dims B=64    executed here, beside what was predicted
-  roofline validate all_reduce.csv     predictions beside measurements
-  roofline fit all_reduce.csv -o .     constants of expected times from measurements
-  roofline measure import roofline.csv --base mi300x -o my.toml   what another tool measured, as a machine
+  roofline measure cpu                 measure this machine's roofs, for `--on this`
+  roofline run mlp.roof --dims B=64    run here and compared with the prediction
+  roofline validate all_reduce.csv     predictions compared with measurements
+  roofline fit all_reduce.csv -o .     models of expected times from measurements
+  roofline measure import roofline.csv --base mi300x -o my.toml   measurements of another tool
 )";
 
 constexpr const char* exits = R"(
-Exit status: 0 done; 1 nothing fits, a check failed, or a file could not be written; 2 the request or its input is wrong;
-3 the hardware, or a library for it, is absent; 130 interrupted.
-Text is as wide as COLUMNS or the terminal says; NO_COLOR turns colours off.
+Exit status: 0 success; 1 nothing fits, a check failed, or a file could not be written; 2 invalid request or input;
+3 the hardware, or a library for it, is missing; 130 interrupted.
+Text is as wide as COLUMNS or the terminal; NO_COLOR turns colors off.
 )";
 
 // Returns the full path of a command: "roofline measure import".
@@ -66,7 +66,7 @@ std::string_view first_word(std::string_view name) { return name.substr(0, name.
 // Whether the options of a command can matter for this command line. Options of other commands than the first one do
 // not, and creating all of them takes as long as many an answer. Completion needs all of them, and so does the help for
 // a line that does not begin with a command.
-bool may_matter(const Command& command, const std::vector<std::string>& arguments) {
+bool is_relevant(const Command& command, const std::vector<std::string>& arguments) {
     const std::string_view begins = arguments.empty() ? std::string_view() : arguments.front();
     const bool known = std::any_of(std::begin(commands), std::end(commands),
                                    [&](const Command* each) { return first_word(each->name) == begins; });
@@ -144,7 +144,7 @@ Status ask(CLI::App& app, Line& line, Parsed& parsed) {
 
 Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& json) {
     json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
-    CLI::App app{"How long should a deep-learning computation take, what limits it, and what would change that.",
+    CLI::App app{"Predicts how long a deep-learning computation takes, what limits it, and what would change that.",
                  "roofline"};
     app.set_help_flag();
     bool help = false;
@@ -157,7 +157,7 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
     line.app = &app;
     for (const Command* command : commands) {
         CLI::App* sub = make_command(app, command->name, command->does);
-        if (!may_matter(*command, arguments)) continue;
+        if (!is_relevant(*command, arguments)) continue;
         sub->set_help_flag();
         sub->add_flag("-h,--help", help, "this text");
         command->add(*sub, line);

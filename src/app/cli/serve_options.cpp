@@ -10,7 +10,7 @@ constexpr const char* serve_examples = R"(examples:
   roofline serve llama-3.1-70b --on h100-sxm:8 --prompt 2k --output 256 --batch 32
   roofline serve config.json --on tpu-v5e:4x4 --weights int8 --kv-dtype int8 --batch 48 --prompt 8k --output 512
   roofline serve config.json --on h200:8 --mesh data=2,tensor=4 --batch 64
-  roofline serve config.json --on tpu-v5e:4x4 --batch 32 --disaggregated      slices that prefill for those that decode
+  roofline serve config.json --on tpu-v5e:4x4 --batch 32 --disaggregated      prefill on separate slices
   roofline serve config.json --on h100-sxm:8 --price 2 --png frontier.png     tokens/s against TPOT
 
 )";

@@ -35,14 +35,14 @@ void TerminalProgress::at(std::string_view what, double fraction) {
     const double share = std::clamp(fraction, 0.0, 1.0);
     const auto full = static_cast<std::size_t>(share * bar_width);
     // The rest of the line is erased because the previous text may have been longer.
-    complain(fmt::format("\r[{}{}] {:3.0f} % {}\x1b[K", std::string(full, '#'), std::string(bar_width - full, '.'),
-                         share * 100, what.substr(0, 48)));
+    print_to_stderr(fmt::format("\r[{}{}] {:3.0f} % {}\x1b[K", std::string(full, '#'),
+                                std::string(bar_width - full, '.'), share * 100, what.substr(0, 48)));
 }
 
 void TerminalProgress::end() {
     if (!shown_) return;
     shown_ = false;
-    complain("\r\x1b[K");
+    print_to_stderr("\r\x1b[K");
 }
 
 }  // namespace roofline::core::cli

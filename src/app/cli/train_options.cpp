@@ -9,7 +9,7 @@ namespace {
 constexpr const char* train_examples = R"(examples:
   roofline train llama-3.1-70b --on tpu-v5p:8x8x16 --batch-tokens 4Mi --seq 4096 --remat full
   roofline train config.json --on h100-sxm:8x16 --batch-tokens 1Mi --seq 4096 --mesh fsdp=16,tensor=8
-  roofline train llama-3.1-70b --on tpu-v5p:16x20x28 --tokens 15T --seq 4096 --mfu 0.4    days and dollars
+  roofline train llama-3.1-70b --on tpu-v5p:16x20x28 --tokens 15T --seq 4096 --mfu 0.4    duration and cost
   roofline train llama-3.1-8b --on h100-sxm:8 --batch-tokens 128Ki --seq 4096 --png step.png
 
 )";
@@ -17,7 +17,8 @@ constexpr const char* train_examples = R"(examples:
 void add_training_plan(CLI::App& app, TrainRequest& train) {
     app.add_option("--batch-tokens", train.batch_tokens, "tokens per step of all chips together; k is 1000, Ki 1024")
         ->type_name("TOKENS");
-    app.add_option("--seq", train.sequence, "sequence length in tokens; default: the context of the configuration")
+    app.add_option("--seq", train.sequence,
+                   "sequence length in tokens; default: 8192, or the context of the configuration if it is shorter")
         ->type_name("TOKENS");
     repeated(app, "--mesh", train.mesh,
              "degrees of parallelism; their product is the number of chips of the slice. Axes: data, fsdp, "
@@ -79,7 +80,7 @@ void add_train(CLI::App& app, Line& line) {
     app.add_flag("--explain", train.explain,
                  "show the derivation of the step: formulas, substituted sizes, constants with sources");
     app.add_flag("--program", train.program, "print only the program of a step in the notation");
-    add_plots(app, line.plots, "the time line of a step");
+    add_plots(app, line.plots, "the timeline of a step");
     add_formats(app, line.words);
 }
 

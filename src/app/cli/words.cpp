@@ -196,10 +196,10 @@ Result<Format> format_of(const Words& words) {
 
 Status check_plots(const Words& words, const PlotFiles& files) {
     if (!words.plot.empty() && files.svg.empty() && files.png.empty()) {
-        return fail("usage", "--plot says which plot, not where it goes", "add --svg FILE or --png FILE");
+        return fail("usage", "--plot selects a plot, but no file for it is given", "add --svg FILE or --png FILE");
     }
     if (files.svg == "-" || files.png == "-") {
-        return fail("usage", "a plot goes to a file; standard output has the answer", "name one: --svg plot.svg");
+        return fail("usage", "a plot is written to a file; standard output has the answer", "name one: --svg plot.svg");
     }
     return {};
 }

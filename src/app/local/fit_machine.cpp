@@ -104,8 +104,8 @@ Result<MachineFit> fit_machine(const std::string& toml, const std::string& date,
     for (const CalibratedKernel& kernel : result.calibration.kernels) {
         if (!useless(kernel)) continue;
         result.notes.push_back(
-            fmt::format("no model for {}{}{}: it would be {} % off; other work disturbed the runs, or their kernels "
-                        "follow no one model",
+            fmt::format("no model for {}{}{}: its mean error would be {} %; other work disturbed the runs, or their "
+                        "kernels follow no one model",
                         name(kernel.key.kind), kernel.key.dtype.empty() ? "" : " ", kernel.key.dtype,
                         percent_text(kernel.fit.error_held_out)));
     }

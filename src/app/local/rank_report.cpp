@@ -214,10 +214,10 @@ std::string text_of(const RankAnswer& answer) {
             "read from there\n",
             to_text(Bytes{static_cast<double>(in_caches->sets) * in_caches->set_bytes}));
     }
-    const bool nothing_won = std::any_of(answer.runs.begin(), answer.runs.end(), [](const RankRun& run) {
+    const bool overlap_gains_nothing = std::any_of(answer.runs.begin(), answer.runs.end(), [](const RankRun& run) {
         return run.overlapped && run.overlapped->median > 0.95 * run.sequential.median;
     });
-    if (answer.threads == 1 && nothing_won) {
+    if (answer.threads == 1 && overlap_gains_nothing) {
         text +=
             "note: each rank has one core, which runs both communication and computation, so overlapping them gains "
             "nothing "

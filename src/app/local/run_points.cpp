@@ -148,7 +148,7 @@ SamplingOptions sampling_of(Effort effort, int threads) {
 Result<std::vector<std::vector<std::int64_t>>> points_of(const std::vector<SweepAxis>& axes) {
     const std::size_t count = point_count(axes);
     if (count > max_points) {
-        return fail("bad_sweep", fmt::format("{} points would be run, but the limit is {}", count, max_points),
+        return fail("bad_sweep", fmt::format("the sweep has {} points, but the limit is {}", count, max_points),
                     "take larger steps: B=1..4096*2 doubles");
     }
     std::vector<std::vector<std::int64_t>> points;

@@ -115,8 +115,8 @@ std::string verdict_of(const PeakComparison& matmul) {
     if (matmul.disturbed) return "not verified: other work disturbed the matmul";
     const auto note =
         std::find_if(matmul.notes.begin(), matmul.notes.end(), [](const std::string& each) { return !each.empty(); });
-    const std::string kernels = note == matmul.notes.end() ? "the kernels that there are reach no more"
-                                                           : "its kernel reaches no more: " + *note;
+    const std::string kernels =
+        note == matmul.notes.end() ? "the available kernels do not reach more" : "its kernel reaches no more: " + *note;
     return "not verified: " + kernels;
 }
 

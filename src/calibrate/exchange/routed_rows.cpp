@@ -82,9 +82,6 @@ double probability_missed_in_groups(double experts, double choices, ExpertGroups
     return none / combinations(groups, chosen);
 }
 
-/// Returns the dimension without its shard: "E" for "E/8".
-std::string unsharded_dim(const std::string& dim) { return dim.substr(0, dim.find('/')); }
-
 }  // namespace
 
 // The first dimension that the operation works along numbers the groups, the second their rows.
@@ -106,9 +103,10 @@ std::optional<ExpertRows> expert_rows(const Program& local, const Message& messa
         ExpertRows rows;
         rows.back = kind == FunctionKind::combine;
         rows.choices = message.copies.to_double();
-        rows.experts = elements({unsharded_dim(op.along.front())});
+        rows.experts = Polynomial::dim(local.local_dims.whole(op.along.front()));
         const BitsPerElement bits = stored_bits(value.type.dtype);
-        rows.row_bytes = Polynomial(Rational(bits.numerator, bits.denominator * std::int64_t{8})) * elements(row);
+        rows.row_bytes =
+            Polynomial(Rational(bits.numerator, bits.denominator * std::int64_t{8})) * elements(local.local_dims, row);
         return rows;
     }
     return std::nullopt;

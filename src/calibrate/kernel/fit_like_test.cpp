@@ -28,7 +28,7 @@ const KernelModel smooth_model{2e-6, 0, 0.8, 1, 0.8, 2};
 /// Matmuls with every m and every `each`th of 11 n and 11 k, by that model, slower by a factor of `slower` and with the
 /// logarithm of `quirk`.
 template <class Quirk>
-std::vector<TimedKernel> timed_products(std::size_t each, double slower, Quirk&& quirk) {
+std::vector<TimedKernel> timed_matmuls(std::size_t each, double slower, Quirk&& quirk) {
     std::vector<TimedKernel> kernels;
     std::size_t i = 0;
     for (double n = 64; n <= 65536; n *= 2) {
@@ -46,7 +46,7 @@ std::vector<TimedKernel> timed_products(std::size_t each, double slower, Quirk&&
 }  // namespace
 
 TEST_CASE("on a grid each fold holds out about a fifth of every size") {
-    const auto kernels = timed_products(1, 1, choice);
+    const auto kernels = timed_matmuls(1, 1, choice);
     TimedKernels all;
     for (const TimedKernel& kernel : kernels) all.push_back(&kernel);
     const FoldsOfShapes folds = folds_of(all);
@@ -92,8 +92,8 @@ TEST_CASE("on a grid each fold holds out about a fifth of every size") {
 }
 
 TEST_CASE("few rows have the models of a relative that chooses alike, with what they take longer") {
-    const auto relative = fit_kernels_in_folds(timed_products(1, 1, choice));
-    const auto few = timed_products(7, 1.2, choice);
+    const auto relative = fit_kernels_in_folds(timed_matmuls(1, 1, choice));
+    const auto few = timed_matmuls(7, 1.2, choice);
     const auto own = fit_kernels(few);
     REQUIRE((relative && own));
     const auto like = fit_like(*relative, few);
@@ -105,7 +105,7 @@ TEST_CASE("few rows have the models of a relative that chooses alike, with what 
     double by_own = 0;
     double by_like = 0;
     double rows = 0;
-    for (const TimedKernel& kernel : timed_products(5, 1.2, choice)) {
+    for (const TimedKernel& kernel : timed_matmuls(5, 1.2, choice)) {
         by_own += error_of(*own, kernel);
         by_like += error_of(*like, kernel);
         ++rows;
@@ -120,7 +120,7 @@ TEST_CASE("few rows have the models of a relative that chooses alike, with what 
 
 TEST_CASE("a shape that is held out is so among the relative's rows as well") {
     // a model that includes all of its shapes, and predicts 1.5 times the time for those that were held out
-    const auto kernels = timed_products(1, 1, [](double, double) { return 0.0; });
+    const auto kernels = timed_matmuls(1, 1, [](double, double) { return 0.0; });
     TimedKernels all;
     for (const TimedKernel& kernel : kernels) all.push_back(&kernel);
     FoldedFit relative;
@@ -140,7 +140,7 @@ TEST_CASE("a shape that is held out is so among the relative's rows as well") {
             }
         }
     }
-    const auto like = fit_like(relative, timed_products(3, 1, [](double, double) { return 0.0; }));
+    const auto like = fit_like(relative, timed_matmuls(3, 1, [](double, double) { return 0.0; }));
     REQUIRE(like);
     CHECK(like->error_fitted < 0.001);
     CHECK(like->error_held_out == approx(0.5).epsilon(0.01));
@@ -153,11 +153,11 @@ TEST_CASE("models of few rows are a relative's where that is nearer, and say who
             samples.push_back({machine, {KernelKind::contraction, "bf16", software, ""}, kernel, "a table", {}});
         }
     };
-    add("a", "one 1.0", timed_products(1, 1, choice));
-    add("a", "two 1.0", timed_products(7, 1.2, choice));
+    add("a", "one 1.0", timed_matmuls(1, 1, choice));
+    add("a", "two 1.0", timed_matmuls(7, 1.2, choice));
     // equally few measurements of a library that chooses differently
-    add("a", "three 1.0", timed_products(7, 1.2, [](double n, double k) { return -choice(n, k); }));
-    add("b", "one 1.0", timed_products(7, 1.2, choice));  // not a machine of the catalogue
+    add("a", "three 1.0", timed_matmuls(7, 1.2, [](double n, double k) { return -choice(n, k); }));
+    add("b", "one 1.0", timed_matmuls(7, 1.2, choice));  // not a machine of the catalogue
     KernelModelsFit fit = fit_kernel_models(samples);
     REQUIRE(fit.calibrations.size() == 2);
     const auto& kernels = fit.calibrations.front().kernels;

@@ -41,26 +41,27 @@ bool masks(const Program& local, const KernelWork& kernel) {
 
 /// Returns whether an operation dispatches rows to groups that `dim` numbers. The groups may be sharded after the
 /// dispatch, so `dim` is given without its shard.
-bool groups_by(const Op& op, const std::string& dim) {
+bool groups_by(const LocalDims& local, const Op& op, const std::string& dim) {
     const FunctionInfo* function = op.kind == OpKind::apply ? find_function(op.function) : nullptr;
     return function != nullptr && function->kind == FunctionKind::dispatch && !op.along.empty() &&
-           symbol_of(op.along.front()).dim == dim;
+           local.whole(op.along.front()) == dim;
 }
 
 /// Returns whether rows are dispatched to groups that `dim` numbers, one per expert.
-bool counts_groups(const Block& block, const std::string& dim) {
+bool counts_groups(const LocalDims& local, const Block& block, const std::string& dim) {
     return std::any_of(block.nodes.begin(), block.nodes.end(), [&](const Node& node) {
-        if (const auto* inner = std::get_if<Block>(&node)) return counts_groups(*inner, dim);
+        if (const auto* inner = std::get_if<Block>(&node)) return counts_groups(local, *inner, dim);
         const std::vector<Op>& ops = std::get<Statement>(node).ops;
-        return std::any_of(ops.begin(), ops.end(), [&](const Op& op) { return groups_by(op, dim); });
+        return std::any_of(ops.begin(), ops.end(), [&](const Op& op) { return groups_by(local, op, dim); });
     });
 }
 
 bool is_grouped(const Program& program, const KernelWork& kernel) {
     return std::any_of(kernel.matmuls.begin(), kernel.matmuls.end(), [&](const MatmulShape& shape) {
         return shape.unit == Unit::matmul &&
-               std::any_of(shape.batch.begin(), shape.batch.end(),
-                           [&](const std::string& dim) { return counts_groups(program.body, symbol_of(dim).dim); });
+               std::any_of(shape.batch.begin(), shape.batch.end(), [&](const std::string& dim) {
+                   return counts_groups(program.local_dims, program.body, program.local_dims.whole(dim));
+               });
     });
 }
 
@@ -212,7 +213,7 @@ WeightedSum shared_bytes(const KernelWork& kernel, const MatmulShape& scores) {
     return sum;
 }
 
-KernelRows rows_of(const KernelWork& kernel) {
+KernelRows rows_of(const LocalDims& local, const KernelWork& kernel) {
     std::vector<std::string> most;
     for (const Transfer& transfer : kernel.transfers) {
         std::vector<std::string> dims = dims_in(kernel, transfer.value);
@@ -222,7 +223,7 @@ KernelRows rows_of(const KernelWork& kernel) {
     }
     const std::size_t inner = std::min(most.size(), applies(kernel, rotates) && most.size() > 2 ? std::size_t{2} : 1);
     const auto middle = most.end() - static_cast<std::ptrdiff_t>(inner);
-    return {elements({most.begin(), middle}), elements({middle, most.end()})};
+    return {elements(local, {most.begin(), middle}), elements(local, {middle, most.end()})};
 }
 
 KernelKind kernel_kind(const KernelWork& kernel) {

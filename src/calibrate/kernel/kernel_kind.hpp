@@ -46,6 +46,6 @@ struct KernelRows {
     Polynomial columns;
 };
 /// Returns the rows and columns of a kernel without matmuls.
-[[nodiscard]] KernelRows rows_of(const KernelWork& kernel);
+[[nodiscard]] KernelRows rows_of(const LocalDims& local, const KernelWork& kernel);
 
 }  // namespace roofline::core

@@ -38,7 +38,7 @@ struct KernelPoint {
     double shared_read_s = 0;  ///< part of memory_s for these keys and values
     double cache = 0;     ///< length of the KV cache of which the depth is a window; 0: the depth is the whole cache
     double keys = 0;      ///< of a backward pass that also sums over heads: the depth without these; 0: the depth
-    double reread_s = 0;  ///< time in main memory if every further head reads keys and values again: separate_heads()
+    double reread_s = 0;  ///< time in main memory if every further head rereads them; set by separate_heads()
 
     bool operator==(const KernelPoint&) const = default;
 };

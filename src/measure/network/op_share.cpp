@@ -56,7 +56,8 @@ public:
             held.before = part.before;
             held.behind = part.behind;
             const Box box = box_of(held, {size->second}, system_, chip_);
-            const std::string name = part.places.empty() ? dim : edged_dim(dim, part.places);
+            // Names of whole dimensions stand for a chip's shards here.
+            const std::string name = share.program.local_dims.add({dim, 1, part.halo});
             share.program.sizes[name] = box.size.front();
             if (parts > 1) share.options.parts[name] = {box.start.front(), size->second};
             if (name.front() != '#' && !has(share.program.dims, name)) share.program.dims.push_back(name);
@@ -253,7 +254,7 @@ HeldShard held_by_way(const OpStrategies& ways, const Strategy& way, std::size_t
     for (std::size_t d = 0; d < dims.size(); ++d) {
         const auto place = std::find(ways.dims().begin(), ways.dims().end(), dims[d]) - ways.dims().begin();
         const DimShare share = ways.dim_share(way, static_cast<std::size_t>(place), tensor);
-        if (share.places.empty()) continue;
+        if (!share.halo) continue;
         held.lies.dims[d] = share.axes;
         held.dim = d;
         held.before = share.before;

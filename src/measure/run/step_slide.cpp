@@ -15,8 +15,9 @@ DimPart StepBuilder::part(const std::string& dim) const {
 // An array shifted by `steps` along a dimension, which may be longer there than the result; 0 beyond its ends.
 std::size_t StepBuilder::shifted(const ArrayView& view, const std::string& along, std::int64_t steps,
                                  const Dims& dims) {
-    const auto own = std::find_if(view.dims.begin(), view.dims.end(),
-                                  [&](const std::string& dim) { return without_edge(dim) == along; });
+    const auto own = std::find_if(view.dims.begin(), view.dims.end(), [&](const std::string& dim) {
+        return program_.local_dims.without_halo(dim) == along;
+    });
     LazyValue value;
     value.op.kind = TapeOp::Kind::shifted;
     value.op.shift = part(along).first - part(*own).first + steps;
@@ -102,7 +103,8 @@ Result<std::size_t> StepBuilder::correlate(const Op& op) {
         if (dim != taps) loops.push_back(dim);
     }
     for (const std::string& dim : view.dims) {
-        if (has(op.along, without_edge(dim)) || dim == along) loops.push_back(without_edge(dim));
+        if (has(op.along, program_.local_dims.without_halo(dim)) || dim == along)
+            loops.push_back(program_.local_dims.without_halo(dim));
     }
     for (std::int64_t tap = 0; tap < size(taps); ++tap) {
         RunStep made;

@@ -363,7 +363,8 @@ std::vector<std::int64_t> StepBuilder::strides(const ArrayView& view, const Dims
     std::int64_t stride = 1;
     for (std::size_t i = view.dims.size(); i-- > 0;) {
         for (std::size_t loop = 0; loop < loops.size(); ++loop) {
-            if (loops[loop] == view.dims[i] || loops[loop] == without_edge(view.dims[i])) strides[loop] = stride;
+            if (loops[loop] == view.dims[i] || loops[loop] == program_.local_dims.without_halo(view.dims[i]))
+                strides[loop] = stride;
         }
         stride *= size(view.dims[i]);
     }

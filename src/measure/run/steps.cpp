@@ -43,9 +43,9 @@ std::int64_t RunArray::elements() const {
 std::int64_t RunArray::bytes() const { return elements() * (info(dtype).bits / 8); }
 
 std::optional<std::int64_t> size_of(const Program& program, const std::string& dim) {
-    // a share with an edge has its own size
+    // a shard with a halo has its own size
     if (const auto known = program.sizes.find(dim); known != program.sizes.end()) return known->second;
-    const Symbol symbol = symbol_of(dim);
+    const Symbol symbol = program.local_dims.symbol(dim);
     const auto found = program.sizes.find(symbol.dim);
     if (found == program.sizes.end()) return std::nullopt;
     return (found->second - 1) / symbol.divisor + 1;

@@ -25,7 +25,7 @@ WeightedSum tensor_bytes(const Program& program, const ProgramAnalysis& analysis
         for (const Transfer& transfer : kernel.transfers) values.insert(transfer.value);
     }
     WeightedSum sum;
-    for (const ValueId value : values) sum.emplace_back(bytes_of(program.values[value]), 1.0);
+    for (const ValueId value : values) sum.emplace_back(bytes_of(program.local_dims, program.values[value]), 1.0);
     return sum;
 }
 

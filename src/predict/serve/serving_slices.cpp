@@ -57,7 +57,7 @@ Result<ServingMemory> kept(const ServingSetup& setup, const Plan& plan, CacheSpl
 Result<double> send_seconds(const Prediction& pass, std::int64_t stages) {
     for (const Value& value : pass.local.values) {
         if (!value.carried || value.intermediate) continue;
-        const auto bytes = bytes_of(value).evaluate(pass.local.sizes);
+        const auto bytes = bytes_of(pass.local.local_dims, value).evaluate(pass.local.sizes);
         if (!bytes) break;
         auto one = stage_transfer_s(pass.system, bytes->to_double());
         return one ? *one * static_cast<double>(stages - 1) : one;

@@ -54,7 +54,7 @@ void add_rates(TrainAnswer& answer) {
     } else {
         const StepTimes& times = answer.step->times;
         seconds = times.expected.value_or(times.lower);
-        answer.mfu = demand.utilisation(tokens, seconds);
+        answer.mfu = demand.utilization(tokens, seconds);
         if (!times.expected && (!answer.step->memory.capacity || answer.step->memory.fits())) {
             answer.notes.push_back(
                 fmt::format("MFU, tokens per second and cost are those of the lower bound, which no run can beat, "
@@ -82,8 +82,8 @@ Result<Model> training_model(const Config& config, std::optional<std::int64_t> s
 
 Result<TrainAnswer> predict_training(TrainQuestion question, const std::shared_ptr<Calibrations>& calibrations) {
     if (!question.batch_given && !question.mfu) {
-        return fail("no_batch", "neither a batch size nor a utilisation is given",
-                    "give the tokens per step, or assume a utilisation");
+        return fail("no_batch", "neither a batch size nor a utilization is given",
+                    "give the tokens per step, or assume a utilization");
     }
     const TrainSetup& setup = question.setup;
     TrainAnswer answer;

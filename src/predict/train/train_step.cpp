@@ -100,7 +100,7 @@ Result<PricedStage> stage_step(const Program& forward, const Model& model, const
 Result<double> send_seconds(const Prediction& first) {
     for (const Value& value : first.local.values) {
         if (!value.carried || value.intermediate) continue;
-        const auto bytes = bytes_of(value).evaluate(first.local.sizes);
+        const auto bytes = bytes_of(first.local.local_dims, value).evaluate(first.local.sizes);
         if (!bytes) break;
         return stage_transfer_s(first.system, bytes->to_double());
     }

@@ -319,21 +319,21 @@ std::string fit_text(const TablesFit& report) {
     aside(report.fit.duplicates + report.exchanges.duplicates + report.kernels.duplicates,
           "the same measurement, published twice");
     aside(report.fit.left_out + report.exchanges.left_out,
-          "30 times off their neighbours, twice as fast as the links, or out of range");
-    aside(report.kernels.left_out, "twice as fast as their bound, 30 times off the others, or out of range");
-    aside(report.fit.too_few + report.exchanges.too_few + report.kernels.too_few, "series of fewer than eight");
+          "a factor of 30 from their neighbours, twice as fast as the links, or out of range");
+    aside(report.kernels.left_out, "twice as fast as their bound, a factor of 30 from the others, or out of range");
+    aside(report.fit.too_few + report.exchanges.too_few + report.kernels.too_few, "in series of fewer than eight");
     for (const auto& [reason, rows] : report.skipped) aside(rows, reason);
     if (models > 0) {
         text +=
-            "\nMean error in per cent: of the rows fitted to, of sizes held out, of numbers of members held out, from\n"
-            "machines with the same link rate alone, and from machines with other rates alone\n\n";
+            "\nMean error in per cent: fitted rows, held-out sizes, held-out numbers of members, transferred "
+            "from\nmachines with the same link rate only, and from machines with other link rates only\n\n";
         text += table_text(by_operation(report.fit), 2);
-        text += "\nSizes held out, by machine\n\n" + table_text(by_machine(report.fit), 2);
+        text += "\nHeld-out sizes, by machine\n\n" + table_text(by_machine(report.fit), 2);
     }
     if (exchanges > 0) {
         text +=
-            "\nExpert dispatch and combine: mean error in per cent: fitted, numbers of tokens held out, shapes held "
-            "out, the model of\nanother group size, and the model of the nearest calibrated machine\n\n";
+            "\nExpert dispatch and combine: mean error in per cent: fitted, held-out numbers of tokens, held-out "
+            "shapes,out, the model of\nanother group size, and the model of the nearest calibrated machine\n\n";
         text += table_text(exchange_models(report.fit.calibrations, false), 2);
     }
     if (kernels > 0) {
@@ -345,7 +345,7 @@ std::string fit_text(const TablesFit& report) {
     text += "\n";
     for (const std::string& file : report.files) text += fmt::format("{}\n", file);
     if (report.files.empty() && models + exchanges + kernels > 0)
-        text += "Nothing is written; -o DIR writes a file for each machine.\n";
+        text += "Nothing is written; -o DIR writes one file per machine.\n";
     return text;
 }
 

@@ -58,7 +58,7 @@ std::string text_of(const ServersFit& report) {
         text += fmt::format("{}: {} rows of {}\n", each.software, each.rows, fmt::join(each.models, ", "));
     }
     if (report.models.servers.empty())
-        text += "no model: a library needs eight rows of served models with expected times\n";
+        text += "no model: a server needs at least eight measurements with expected times\n";
     if (!report.models.servers.empty()) text += "\n" + table_text(table_of(report.models, true), 2);
     if (!report.skipped.empty()) text += "\n  left out\n";
     for (const auto& [reason, rows] : report.skipped) {

@@ -64,7 +64,7 @@ std::string heading(const ImportView& view) {
 }
 
 std::string ending(const ImportView& view) {
-    return view.output.empty() ? "nothing is written: -o my.toml makes a machine file of them"
+    return view.output.empty() ? "nothing is written: -o my.toml writes them to a machine file"
                                : fmt::format("written to {}: --on {}", view.output, view.output);
 }
 

@@ -159,8 +159,7 @@ std::string machine_compare(const std::vector<Machine>& machines, Format format)
     for (const Machine& machine : machines) columns.push_back(column_of(machine, format == Format::csv));
     if (format == Format::text) {
         return in_blocks(columns) +
-               "\nmatmul and vector: dense peaks. ridge: FLOP per byte. ? rests on a weak figure (confidence C or "
-               "D).\n";
+               "\nmatmul and vector: dense peaks. ridge: FLOP per byte. ? depends on a figure of confidence C or D.\n";
     }
     Table table = side_by_side(columns, all_paths(columns), false);
     if (format == Format::markdown) return table_markdown(table);

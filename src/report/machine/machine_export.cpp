@@ -66,7 +66,7 @@ Table table_of(const std::vector<MachineExport>& exports) {
         for (const ExportedFigure& figure : made.figures) {
             table.rows.push_back(
                 {made.file, figure.path, figure.text,
-                 figure.place.empty() ? fmt::format("- {} has no place for it", made.format) : figure.place});
+                 figure.place.empty() ? fmt::format("- {} has no field for it", made.format) : figure.place});
         }
     }
     return table;

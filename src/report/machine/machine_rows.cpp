@@ -10,12 +10,12 @@ namespace roofline::core {
 
 namespace {
 
-ShownValue shown(FlopRate v) { return {to_text(v), exact_text(v.value)}; }
-ShownValue shown(Bandwidth v) { return {to_text(v), exact_text(v.value)}; }
-ShownValue shown(Bytes v) { return {capacity_text(v), exact_text(v.value)}; }
-ShownValue shown(Seconds v) { return {to_text(v), exact_text(v.value)}; }
-ShownValue shown(Frequency v) { return {to_text(v), exact_text(v.value)}; }
-ShownValue shown(Power v) { return {to_text(v), exact_text(v.value)}; }
+DisplayValue shown(FlopRate v) { return {to_text(v), exact_text(v.value)}; }
+DisplayValue shown(Bandwidth v) { return {to_text(v), exact_text(v.value)}; }
+DisplayValue shown(Bytes v) { return {capacity_text(v), exact_text(v.value)}; }
+DisplayValue shown(Seconds v) { return {to_text(v), exact_text(v.value)}; }
+DisplayValue shown(Frequency v) { return {to_text(v), exact_text(v.value)}; }
+DisplayValue shown(Power v) { return {to_text(v), exact_text(v.value)}; }
 
 std::string_view unit_of(FlopRate) { return "FLOP/s"; }
 std::string_view unit_of(Bandwidth) { return "B/s"; }

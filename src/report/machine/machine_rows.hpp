@@ -10,7 +10,7 @@
 namespace roofline::core {
 
 /// A value for people and for programs.
-struct ShownValue {
+struct DisplayValue {
     std::string text;   ///< "819 GB/s"; "" if there is none
     std::string exact;  ///< "8.19e11" in SI base units
 };
@@ -19,14 +19,14 @@ struct FigureRow {
     std::string group;  ///< heading: "matmul", "memory", "host", "network", "other", "measured"
     std::string path;   ///< "matmul.bf16", "hbm.bandwidth", "ici.link_bandwidth"
     std::string label;  ///< "bf16, f32 sums", "HBM bandwidth"
-    ShownValue value;
+    DisplayValue value;
     std::string unit;  ///< of `exact`
     std::string each;  ///< "each of 132, one per SM": `exact` is the value of one of several instances
     Basis basis = Basis::spec;
     char confidence = 'A';
     std::string source;
     std::string note;
-    std::vector<std::pair<ShownValue, Alternative>> alternatives;
+    std::vector<std::pair<DisplayValue, Alternative>> alternatives;
     bool what_if = false;
 };
 

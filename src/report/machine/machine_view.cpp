@@ -23,8 +23,8 @@ std::string printed(const Table& table, Format format) {
 // --- list of machines
 
 constexpr std::string_view list_legend =
-    "bf16: dense matmul FLOP/s (* no bf16 matrix unit: the rate that stands in). ridge: FLOP per byte of\n"
-    "HBM traffic. ? weak figure. `roofline machine NAME` shows where each figure comes from.\n";
+    "bf16: dense matmul FLOP/s (* no bf16 matrix units: rate used instead). ridge: FLOP per byte of\n"
+    "HBM traffic. ? low-confidence value. `roofline machine NAME` shows the source of each value.\n";
 
 struct ListRow {
     std::string bf16;
@@ -188,7 +188,7 @@ Table ridge_table(const Machine& machine) {
     return table;
 }
 
-std::string other_text(const std::pair<ShownValue, Alternative>& other) {
+std::string other_text(const std::pair<DisplayValue, Alternative>& other) {
     const auto& [value, alternative] = other;
     return fmt::format("others: {} [{}]{}{}", value.text, alternative.source, alternative.note.empty() ? "" : " ",
                        alternative.note);
@@ -252,8 +252,8 @@ std::string show_text(const Machine& machine) {
     }
     const Table ridge = ridge_table(machine);
     if (!ridge.rows.empty()) text += "\n" + table_text(ridge);
-    text += "\nConfidence: A read at the source, B secondary or well derived, C weak, D sources disagree.\n";
-    if (text.find('?') != std::string::npos) text += "A ridge with ? rests on a figure of confidence C or D.\n";
+    text += "\nConfidence: A primary source, B secondary or well derived, C weak, D sources disagree.\n";
+    if (text.find('?') != std::string::npos) text += "A ridge point with ? depends on a value of confidence C or D.\n";
     return text;
 }
 
@@ -262,7 +262,7 @@ Table show_table(const Machine& machine, bool exact) {
     Table table;
     table.head = {"figure", "value", "unit", "basis", "confidence", "source", "note"};
     table.right = {false, true, false, false, false, false, false};
-    const auto value = [&](const ShownValue& shown) { return exact ? shown.exact : shown.text; };
+    const auto value = [&](const DisplayValue& shown) { return exact ? shown.exact : shown.text; };
     const auto unit = [&](const FigureRow& row) { return exact ? row.unit : std::string(); };
     for (const FigureRow& row : figure_rows(machine)) {
         const bool known = !row.value.text.empty();

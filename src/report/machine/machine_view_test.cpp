@@ -125,7 +125,7 @@ TEST_CASE("one machine as text: value, basis, confidence, source, note and other
     CHECK(has(text, "2 x 8 MiB"));
     CHECK(has(text, "all of ici: 16 chips (4x4), 4 hosts, 32 cores, 1.6 PFLOP/s bf16, 256 GiB HBM, 4 kW"));
     CHECK(has(text, "bf16           250   20?\n"));
-    CHECK(has(text, "A ridge with ? rests on a figure of confidence C or D."));
+    CHECK(has(text, "A ridge point with ? depends on a value of confidence C or D."));
 }
 
 TEST_CASE("a what-if is told from the file's figures") {

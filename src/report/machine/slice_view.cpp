@@ -178,7 +178,7 @@ std::string slice_show(const std::vector<Slice>& slices, Format format) {
     }
     if (format == Format::csv) return table_csv(table);
     std::string text = format == Format::markdown ? table_markdown(table) : table_text(table);
-    text += "\nRates are one direction; collectives are lower bounds over all chips, each by itself.\n";
+    text += "\nRates are per direction; times of collectives are lower bounds over all chips, each run alone.\n";
     for (const Slice& slice : slices) {
         for (const std::string& note : slice.notes) text += fmt::format("note: {}\n", note);
     }

@@ -14,7 +14,7 @@ namespace roofline::core {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr std::size_t most_named = 6;
+constexpr std::size_t max_named = 6;
 
 std::string bytes_text(std::int64_t bytes) { return to_text(Bytes{static_cast<double>(bytes)}); }
 
@@ -36,8 +36,8 @@ std::string shares_text(std::string_view head, const std::map<std::string, Store
 
 std::string named(const std::vector<std::string>& tensors) {
     std::vector<std::string> shown(tensors.begin(),
-                                   tensors.begin() + static_cast<std::ptrdiff_t>(std::min(tensors.size(), most_named)));
-    if (tensors.size() > most_named) shown.push_back(fmt::format("{} more", tensors.size() - most_named));
+                                   tensors.begin() + static_cast<std::ptrdiff_t>(std::min(tensors.size(), max_named)));
+    if (tensors.size() > max_named) shown.push_back(fmt::format("{} more", tensors.size() - max_named));
     return fmt::format("{}", fmt::join(shown, ", "));
 }
 
@@ -69,10 +69,10 @@ std::string configured_text(const ConfiguredCheckpoint& configured, const Checkp
                                ? "as in the files"
                                : fmt::format("and {} in the files", grouped(check.in_file)));
         if (check.further > 0)
-            out += fmt::format("    {:<15} {:>19}   in the files, of layers beyond those of the configuration\n", "",
+            out += fmt::format("    {:<15} {:>19}   in the files, in layers that the configuration does not have\n", "",
                                grouped(check.further));
         if (check.vision > 0)
-            out += fmt::format("    {:<15} {:>19}   in the files, for images or sound\n", "", grouped(check.vision));
+            out += fmt::format("    {:<15} {:>19}   in the files, for images or audio\n", "", grouped(check.vision));
     }
     out += fmt::format("    {:<15} {:>19}   {}; {} in the files\n", "bytes", whole_bytes(configured.weight_bytes),
                        configured.scheme, grouped(sums.total.bytes));
@@ -130,7 +130,7 @@ std::string checkpoint_text(const CheckpointAnswer& answer) {
         fmt::format("{}   {}, {} tensors{}\n\n", checkpoint.name, checkpoint.format, grouped(sums.total.tensors),
                     checkpoint.files > 1 ? fmt::format(" in {} files", checkpoint.files) : "");
     const std::string packed =
-        sums.packed > 0 ? fmt::format("   and what {} packed tensors hold", grouped(sums.packed)) : "";
+        sums.packed > 0 ? fmt::format("   plus the contents of {} packed tensors", grouped(sums.packed)) : "";
     out += fmt::format("  {:<15} {:>21}{}\n", "parameters", grouped(sums.total.params), packed);
     out += fmt::format("  {:<15} {:>21}   {}\n\n", "bytes", grouped(sums.total.bytes), bytes_text(sums.total.bytes));
     out += shares_text("dtype", sums.by_dtype, sums.total);

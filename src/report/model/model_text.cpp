@@ -76,10 +76,10 @@ private:
 
     void flops() {
         const PartCount& total = counts_.total;
-        line("forward", short_count(total.products), "FLOP per token: 2 for each parameter that it is multiplied with");
-        line("training", short_count(total.products * Rational(3)), "FLOP per token: 6 for each of them");
+        line("forward", short_count(total.products), "FLOPs per token: 2 for each parameter that is multiplied");
+        line("training", short_count(total.products * Rational(3)), "FLOPs per token: 6 for each of them");
         line("attention", short_count(total.attention),
-             fmt::format("FLOP per token beside that, forward, in a sequence of {} (causal counted half)",
+             fmt::format("FLOPs per token in addition, forward, in a sequence of {} (causal counted half)",
                          model_.sequence));
         if (counts_.attention_overtakes) {
             line("", fmt::format("{:.0f}", std::ceil(*counts_.attention_overtakes)),
@@ -100,13 +100,13 @@ private:
         const CacheCount& cache = counts_.cache;
         const std::string dtype(name(answer_.kv_dtype));
         line("KV cache", bytes_text(kv_bytes(answer_, cache.per_token)),
-             fmt::format("a token, {}: {} bytes", dtype, exact_count(kv_bytes(answer_, cache.per_token))));
+             fmt::format("per token, {}: {} bytes", dtype, exact_count(kv_bytes(answer_, cache.per_token))));
         if (!(cache.per_token_later == cache.per_token)) {
-            line("", bytes_text(kv_bytes(answer_, cache.per_token_later)), "a token once all windows are full");
+            line("", bytes_text(kv_bytes(answer_, cache.per_token_later)), "per token once all windows are full");
         }
         line("", bytes_text(kv_bytes(answer_, cache.sequence)), fmt::format("a sequence of {}", model_.sequence));
         if (!cache.state_bytes.is_zero())
-            line("state", bytes_text(cache.state_bytes), "a sequence of any length: recurrent state");
+            line("state", bytes_text(cache.state_bytes), "per sequence of any length: recurrent state");
         const ActivationCount& kept = counts_.activations;
         line("activations", bytes_text(kept.none), "per token in training, without recomputation");
         line("", bytes_text(kept.products), "matmul results kept, the rest recomputed");

@@ -42,8 +42,8 @@ std::vector<std::string> model_notes(const ModelAnswer& answer) {
         notes.emplace_back("active parameters: embedding, head, and the experts that one token is sent to");
     } else {
         notes.emplace_back(
-            "active parameters: without the input embedding, as the publisher counts; of the experts those that one "
-            "token is sent to");
+            "active parameters: without the input embedding, as the publisher counts; of the experts only those that a "
+            "(token is sent to)token is sent to");
     }
     notes.emplace_back(
         "FLOPs: 2 forward and 6 in training for every parameter that a token is multiplied with, without look-ups, "

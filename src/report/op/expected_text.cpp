@@ -23,7 +23,9 @@ std::string segment_text(const CurveSegment& segment, StepCount steps, const Col
     std::vector<std::string> terms;
     if (segment.base_s > 0) terms.push_back(us(segment.base_s));
     if (segment.step_s > 0 && more > 0) terms.push_back(fmt::format("{} x {}", number_text(more), us(segment.step_s)));
-    if (segment.link > 0) terms.push_back(fmt::format("{} of wire / {}", us(point.wire_s), number_text(segment.link)));
+    if (segment.link > 0)
+        terms.push_back(fmt::format("{} of link time (everywhere in derivations: 'us of wire') / {}", us(point.wire_s),
+                                    number_text(segment.link)));
     if (segment.buffer > 0) {
         terms.push_back(fmt::format("{} of buffer / {}", us(point.buffer_s), number_text(segment.buffer)));
     }
@@ -74,13 +76,13 @@ std::string memory_text(const KernelModel& model, const KernelPoint& point, cons
     }
     terms.push_back(part_text(point.reread_s, "repeated reads of keys and values by further heads", model.reread));
     if (stretch > 1 && !terms.front().empty()) {
-        terms.front() += fmt::format(" (longer by {}: few cores read it)", number_text(stretch));
+        terms.front() += fmt::format(" (longer by a factor of {} because few cores read it)", number_text(stretch));
     }
     return sum_text(std::move(terms));
 }
 
 /// Returns "38 waves x 6.4 us".
-std::string others_text(const KernelModel& model, const KernelPoint& point, const Tiling& tiling) {
+std::string other_terms_text(const KernelModel& model, const KernelPoint& point, const Tiling& tiling) {
     std::vector<std::string> terms{part_text(point.other_s, "other levels", 1)};
     if (model.hidden && tiling.waves > 0) {
         terms.push_back(fmt::format("{} waves x {}", number_text(tiling.waves), us(model.wave_s)));
@@ -94,7 +96,7 @@ std::string norm_text(const KernelModel& model, const KernelPoint& point, const 
     std::vector<std::string> terms{
         part_text(math_of(point, tiling), tiling.waves > 0 ? "math in whole waves" : "math", model.math),
         part_text(point.vector_s, "vector", model.vector), memory_text(model, point, tiling, memory),
-        others_text(model, point, tiling)};
+        other_terms_text(model, point, tiling)};
     std::erase(terms, "");
     if (terms.size() < 2) return terms.empty() ? "" : terms.front();
     if (std::isinf(model.p)) return fmt::format("the longer of {}", fmt::join(terms, " and "));
@@ -131,28 +133,27 @@ std::string tiling_text(const Tiling& tiling) {
     return text;
 }
 
-/// Returns the band of a model, if the kernel has several: " of 2 to 32 heads to the same keys", " with heads of 65 to
+/// Returns the band of a model, if the kernel has several: " of 2 to 32 query heads per KV head", " with heads of 65 to
 /// 128", " of 9 to 64 rows".
 std::string band_text(BandsBy by, const AppliedModel& used) {
     if (used.least == 0) return "";
     const bool heads = by == BandsBy::heads;
-    if (used.most == 1 && by != BandsBy::n) return heads ? " of one head to its keys" : " of one row";
+    if (used.most == 1 && by != BandsBy::n) return heads ? " of one query head per KV head" : " of one row";
     const std::string least = number_text(used.least);
     if (by == BandsBy::n) {
         if (used.most == AppliedModel::unlimited) return fmt::format(" with heads of {} and more", least);
         return fmt::format(" with heads of {} to {}", least, number_text(used.most));
     }
-    const std::string_view what = heads ? "heads to the same keys" : "rows";
+    const std::string_view what = heads ? "query heads per KV head" : "rows";
     if (used.most == AppliedModel::unlimited) return fmt::format(" of {} and more {}", least, what);
     return fmt::format(" of {} to {} {}", least, number_text(used.most), what);
 }
 
-/// Returns the shape correction: "; x 1.08 for what the library chooses at such sizes".
-std::string factor_text(double seconds, double by_model, bool beyond) {
+/// Returns the shape correction: "; x 1.08 shape correction".
+std::string correction_text(double seconds, double by_model, bool beyond) {
     if (seconds == by_model) return "";
-    return fmt::format(
-        "; x {} {}", number_text(seconds / by_model),
-        beyond ? "at sizes beyond those that were measured" : "for what the library chooses at such sizes");
+    return fmt::format("; x {} {}", number_text(seconds / by_model),
+                       beyond ? "extrapolated beyond the measured sizes" : "shape correction");
 }
 
 /// Returns a kernel model with its numbers, its time, its tiles, and the shape correction that turns its time into
@@ -163,24 +164,25 @@ std::string model_text(const AppliedModel& used, const KernelPoint& taken, const
     const Tiling tiling = tiling_of(used.model, point);
     const double by_model = seconds_of(used.model, point, tiling);
     return fmt::format("{} = {}{}{}", kernel_text(used.model, point, tiling, memory), us(by_model), tiling_text(tiling),
-                       factor_text(seconds, by_model, beyond));
+                       correction_text(seconds, by_model, beyond));
 }
 
 /// Returns the other model near the border of two bands: "; that to the power of 0.4, times to that of 0.6 the model of
 /// 65 to 512 rows, which fades out here: ...".
-std::string fading_text(const std::optional<BlendedModel>& fading, BandsBy by, const KernelPoint& taken,
-                        const std::string& memory) {
+std::string blend_text(const std::optional<BlendedModel>& fading, BandsBy by, const KernelPoint& taken,
+                       const std::string& memory) {
     if (!fading) return "";
-    return fmt::format("; that to the power of {}, times to that of {} the model{}, which fades out here: {}",
-                       number_text(1 - fading->share), number_text(fading->share), band_text(by, fading->used),
-                       model_text(fading->used, taken, memory, seconds_of(fading->used, taken), false));
+    return fmt::format(
+        "; blended geometrically: this with weight {}, and with weight {} the model{}, which fades out here: {}",
+        number_text(1 - fading->share), number_text(fading->share), band_text(by, fading->used),
+        model_text(fading->used, taken, memory, seconds_of(fading->used, taken), false));
 }
 
 std::string errors_text(const CalibratedCollective& model) {
-    std::string text = fmt::format("off by {} % where fitted, {} % at sizes held out",
+    std::string text = fmt::format("mean error {} % on fitted sizes, {} % on held-out sizes",
                                    percent_text(model.errors.fitted), percent_text(model.errors.sizes));
     if (model.errors.members)
-        text += fmt::format(", {} % at numbers of members held out", percent_text(*model.errors.members));
+        text += fmt::format(", {} % on held-out numbers of members", percent_text(*model.errors.members));
     return text;
 }
 
@@ -225,16 +227,17 @@ std::vector<std::string> kernel_derivation(const Prediction& answer, std::size_t
     const std::string& carried = answer.models.carried[kernel];
     return {fmt::format("expected {} with an error of {} %", us(seconds),
                         percent_text(answer.models.error_of(kernel, answer.runs[kernel].point))),
-            fmt::format(
-                "{} on {}{}, {} rows of {} ({} to {})", of,
-                carried.empty() ? answer.machine.name : carried + ", transferred",
-                model.like.empty() ? "" : fmt::format(", by the constants of {} and factors of its own", model.like),
-                grouped(fit.rows),
-                model.sources.empty() ? "unnamed sources" : fmt::format("{}", fmt::join(model.sources, ", ")),
-                us(fit.least_s), us(fit.most_s)),
-            fmt::format("{}{}; off by {} % where fitted, {} % on rows held out; their lower bound by {} %",
+            fmt::format("{} on {}{}, {} rows of {} ({} to {})", of,
+                        carried.empty() ? answer.machine.name : carried + ", transferred",
+                        model.like.empty()
+                            ? ""
+                            : fmt::format(", with the parameters of {} and shape corrections of its own", model.like),
+                        grouped(fit.rows),
+                        model.sources.empty() ? "unnamed sources" : fmt::format("{}", fmt::join(model.sources, ", ")),
+                        us(fit.least_s), us(fit.most_s)),
+            fmt::format("{}{}; mean error {} % on fitted rows, {} % on held-out rows; of the lower bound {} %",
                         model_text(used, taken, memory, fading ? seconds_of(used, taken) : seconds, beyond),
-                        fading_text(fading, fit.by, taken, memory), percent_text(fit.error_fitted),
+                        blend_text(fading, fit.by, taken, memory), percent_text(fit.error_fitted),
                         percent_text(fit.error_held_out), percent_text(fit.error_of_bound))};
 }
 
@@ -261,10 +264,10 @@ std::string exchange_text(const ExchangeModel& model, const ExchangePoint& point
 std::vector<std::string> exchange_derivation(const ExpectedExchange& expected, const ExchangePoint& point) {
     const CalibratedExchange& exchange = *expected.model;
     const ExchangeKey& key = exchange.key;
-    std::string errors = fmt::format("off by {} % where fitted, {} % at sizes held out",
+    std::string errors = fmt::format("mean error {} % on fitted sizes, {} % on held-out sizes",
                                      percent_text(exchange.errors.fitted), percent_text(exchange.errors.sizes));
     if (exchange.errors.shapes)
-        errors += fmt::format(", {} % at shapes held out", percent_text(*exchange.errors.shapes));
+        errors += fmt::format(", {} % on held-out shapes", percent_text(*exchange.errors.shapes));
     return {fmt::format("{} with {} {} on {}, {} rows of {} ({} members, {} to {} tokens of each); a token goes {}",
                         exchange_name(key.step), key.software, key.variant, expected.machine, grouped(exchange.rows),
                         fmt::join(exchange.sources, ", "), key.members, number_text(exchange.least_tokens),
@@ -304,17 +307,17 @@ std::vector<std::string> expected_derivation(const Prediction& answer, std::size
     }
     if (expected->instead) lines.push_back(stand_in_text(*expected, asked.kind));
     if (expected->models.size() > 1) {
-        lines.emplace_back("the geometric mean of these, one vote for each link rate");
+        lines.emplace_back("the geometric mean of these, with equal weight per link rate");
     }
     if (!expected->fabric.empty()) {
-        lines.push_back(fmt::format("measured on the network of {}; on another the mean error is {} %",
+        lines.push_back(fmt::format("measured on the network of {}; the mean error on other networks is {} %",
                                     expected->fabric, percent_text(expected->error)));
     }
     if (inside_decides(*expected, *point)) {
         const ExpectedTime& inside = expected->inside.front();
         const CalibratedCollective& model = *inside.models.front();
         lines.push_back(
-            fmt::format("more chips are not faster: the {} of them over {} alone take {} by {}{}", inside.point.members,
+            fmt::format("a larger group is not faster: its {} chips on {} alone take {} by {}{}", inside.point.members,
                         inside.buffer_rate ? "its inner links" : model.key.tiers, us(inside.seconds),
                         model.key.software.empty() ? "measured times" : model.key.software,
                         inside.instead ? fmt::format("'s {}", collective_name(*inside.instead, true)) : ""));

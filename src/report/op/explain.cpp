@@ -17,7 +17,7 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::size_t most_statements = 20;
+constexpr std::size_t max_statements = 20;
 
 class Explanation {
 public:
@@ -27,9 +27,9 @@ public:
     std::string run() {
         heading("Question");
         const auto& kernels = answer_.analysis.work.kernels;
-        for (std::size_t i = 0; i < std::min(kernels.size(), most_statements); ++i) kernel(kernels[i]);
-        if (kernels.size() > most_statements)
-            say(fmt::format("... and {} kernels more", kernels.size() - most_statements));
+        for (std::size_t i = 0; i < std::min(kernels.size(), max_statements); ++i) kernel(kernels[i]);
+        if (kernels.size() > max_statements)
+            say(fmt::format("... and {} kernels more", kernels.size() - max_statements));
         heading("What it costs");
         for (std::size_t i = 0; i < total_.pricing.resources.size(); ++i) resource(i);
         heading("Bounds");
@@ -100,7 +100,7 @@ private:
 
     void kernel(const KernelWork& kernel) {
         for (const Statement* statement : kernel.statements) {
-            say(statement_text(program_, *statement, Types::none));
+            say(statement_text(program_, *statement, Types::none, answer_.local.local_dims));
             for (const Op& op : statement->ops) operation(op);
         }
         if (kernel.statements.size() > 1) say("the statements are fused: intermediate results are not stored", 4);
@@ -161,10 +161,10 @@ private:
                             op.inputs.size() == 2 ? "" : "together", name(op.arithmetic)),
                 4);
             for (const MatmulShape& shape : plan_contraction(answer_.local, op, answer_.options.exact_flops).matmuls) {
-                const std::string_view how = shape.k.empty()         ? "a multiply each"
-                                             : sums_alone(op, shape) ? "an add each, before anything is multiplied"
+                const std::string_view how = shape.k.empty()               ? "a multiply each"
+                                             : sums_one_operand(op, shape) ? "one add each, before any multiplication"
                                              : answer_.options.exact_flops
-                                                 ? "a multiply and an add each, but one add fewer per sum"
+                                                 ? "one multiply and one add each, minus one add per sum"
                                                  : "a multiply and an add each";
                 say(fmt::format("FLOPs {} ({}; {} units)", derived(shape.flops, "FLOP"), how,
                                 shape.unit == Unit::matmul ? "matrix" : "vector"),
@@ -185,7 +185,7 @@ private:
     }
 
     // Whether a step sums over a dimension that only one operand of the matmul has.
-    [[nodiscard]] static bool sums_alone(const Op& op, const MatmulShape& shape) {
+    [[nodiscard]] static bool sums_one_operand(const Op& op, const MatmulShape& shape) {
         return shape.batch.empty() && shape.n.empty() &&
                std::all_of(shape.k.begin(), shape.k.end(), [&](const std::string& dim) {
                    return std::count_if(op.inputs.begin(), op.inputs.end(),
@@ -256,7 +256,7 @@ private:
 
     void bounds() {
         if (!total_.seconds) {
-            say("lower = max of the times, upper = their sum; numbers need sizes");
+            say("lower = max of the times, no overlap = their sum; numbers need sizes");
             return;
         }
         const auto texts_of = [](const std::vector<double>& all) {
@@ -268,18 +268,19 @@ private:
         const Resource* bound = total_.bound_resource();
         say(fmt::format("lower = max({}) = {}{}", fmt::join(texts_of(total_.least_seconds), ", "),
                         to_text(Seconds{total_.bounds.lower}),
-                        bound == nullptr ? "" : fmt::format(": {} decides", bound->label)));
+                        bound == nullptr ? "" : fmt::format(": {}-bound", bound->label)));
         if (!answer_.analysis.kernels.empty()) {
-            say(fmt::format("one kernel after another = sum of each kernel's own lower bound = {}",
+            say(fmt::format("sequential = sum of the lower bounds of all kernels = {}",
                             to_text(Seconds{total_.sequential})));
         }
         double sum = 0;
         for (const double seconds : *total_.seconds) sum += seconds;
         const double hidden = total_.bounds.upper - sum;  // transfers and hops that overlap in the times above
         if (hidden > 1e-9 * sum) {
-            times.push_back(fmt::format("{} of hops and transfers that overlap in these", to_text(Seconds{hidden})));
+            times.push_back(
+                fmt::format("{} of hops and transfers that overlap in the times above", to_text(Seconds{hidden})));
         }
-        say(fmt::format("upper = {} = {}", fmt::join(times, " + "), to_text(Seconds{total_.bounds.upper})));
+        say(fmt::format("no overlap = {} = {}", fmt::join(times, " + "), to_text(Seconds{total_.bounds.upper})));
         if (total_.peak_fraction)
             say(fmt::format("fraction of peak = compute time / lower = {:.1f} %", *total_.peak_fraction * 100));
         if (total_.padding) {
@@ -306,7 +307,7 @@ private:
             say(text);
             const auto ridge = total_.ridge.find(level);
             if (ridge != total_.ridge.end()) {
-                say(fmt::format("ridge = P / W = {}: below it memory decides, above it arithmetic",
+                say(fmt::format("ridge = P / W = {}: memory-bound below, compute-bound above",
                                 to_text(Intensity{ridge->second})),
                     4);
             }
@@ -331,7 +332,7 @@ private:
             const std::string label = level_label(answer_.machine, level);
             say(fmt::format("no size of {} makes {} take longer than {}{}", fmt::join(dims, ", "),
                             total_.pricing.compute()->label, label,
-                            program_.dims.size() > 1 ? ", with the others at theirs or growing together" : ""));
+                            program_.dims.size() > 1 ? ", whether the other sizes stay or grow together" : ""));
         }
     }
 
@@ -343,12 +344,12 @@ private:
         if (!size.crossing) {
             text += "needs the other sizes";
         } else if (size.crossing->state == Crossing::State::crossing) {
-            text += fmt::format("{} ({} decides {} it)", number_text(*size.crossing->root, 6), what,
+            text += fmt::format("{} ({}-bound {} it)", number_text(*size.crossing->root, 6), what,
                                 size.crossing->above ? "above" : "below");
         } else if (size.crossing->state == Crossing::State::always) {
-            text += fmt::format("{} decides at every {}", what, size.dim);
+            text += fmt::format("{}-bound at every {}", what, size.dim);
         } else {
-            text += fmt::format("none exists: T_{} is the longer at every {}", label, size.dim);
+            text += fmt::format("none: T_{} is longer at every {}", label, size.dim);
         }
         if (program_.dims.size() > 1) {
             text += size.limit ? fmt::format("; as the others grow: {}", number_text(*size.limit, 6))

@@ -119,7 +119,7 @@ Json expected_by(const OpPart& part) {
     return list;
 }
 
-Json beyond_measured(const OpPart& part) {
+Json is_extrapolated(const OpPart& part) {
     Json list = Json::array();
     for (const ExtrapolatedSize& each : extrapolated(fastest(part.answer))) {
         list.push_back({{"size", each.size}, {"value", each.value}, {"limit", each.limit}, {"error", each.error}});
@@ -206,15 +206,15 @@ std::string flops_words(Part part) {
                  : shown(part.answer, part.analysis.work.flops()).to_handwriting(part.answer.program.dims);
 }
 
-std::string software_words(Part part) { return part.answer.expected_s ? expected_software(fastest(part.answer)) : "-"; }
+std::string software_cell(Part part) { return part.answer.expected_s ? expected_software(fastest(part.answer)) : "-"; }
 
-std::string bound_words(Part part) {
+std::string bound_cell(Part part) {
     const Resource* bound = part.analysis.bound_resource();
     return bound == nullptr ? "-" : bound->label;
 }
 
 // Returns the first dimension with a size above which compute takes longer than all levels: "B = 128".
-std::string critical_words(Part part) {
+std::string critical_cell(Part part) {
     for (const CriticalSize& size : compute_bound_sizes(part.analysis.critical)) {
         if (size.crossing && size.crossing->state == Crossing::State::crossing) {
             return fmt::format("{} {} {}", size.dim, size.crossing->above ? "=" : "<=", whole_text(*size.crossing));
@@ -228,7 +228,7 @@ std::string critical_words(Part part) {
 /// Returns a value that only the whole program has; the JSON of a kernel omits it.
 template <Json (*value)(Part)>
 Json of_whole(Part part) {
-    return part.whole() ? value(part) : absent();
+    return part.whole() ? value(part) : omitted_value();
 }
 
 Json uniform_lower(Part part) { return part.answer.uniform ? Json(part.answer.uniform->lower_s) : Json(); }
@@ -266,17 +266,17 @@ constexpr AnswerFigure<OpPart> all[] = {
     {"expected_error", "mean error", in_percent,
      [](Part part) { return part.whole() ? figure_value(fastest(part.answer).expected_error) : Json(); }},
     {"expected_layout", "", none, of_whole<expected_layout>},
-    {"expected_by", "by", none, of_whole<expected_by>, software_words},
-    {"extrapolated", "", none, of_whole<beyond_measured>},
+    {"expected_by", "by", none, of_whole<expected_by>, software_cell},
+    {"extrapolated", "", none, of_whole<is_extrapolated>},
     {"upper_s", "no overlap", in_seconds, [](Part part) { return sized(part, part.analysis.bounds.upper); }},
     {"bound_by", "bound by", none,
      [](Part part) {
          const Resource* bound = part.analysis.bound_resource();
          return bound == nullptr ? Json() : Json(bound->id);
      },
-     bound_words},
+     bound_cell},
     {"peak_fraction", "of peak", in_percent, [](Part part) { return figure_value(part.analysis.peak_fraction); }},
-    {"critical", "compute-bound from", none, critical_json, critical_words},
+    {"critical", "compute-bound from", none, critical_json, critical_cell},
     {"formulas", "", none, formulas_json},
     {"intensity_limits", "", none, limits_json},
     {"padding", "", none, padding_json},

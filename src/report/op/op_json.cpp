@@ -177,7 +177,7 @@ private:
                 shape.push_back(size == answer_.local.sizes.end() ? Json(nullptr) : Json(size->second));
             }
             tensor["local_shape"] = std::move(shape);
-            const Polynomial bytes = bytes_of(value);
+            const Polynomial bytes = bytes_of(answer_.local.local_dims, value);
             tensor["local_bytes"] = rational_value(count(program_, bytes));
             const bool at_chip = id < answer_.types.size() && !answer_.types[id].at.empty();
             const std::int64_t holders = at_chip ? 1 : answer_.system.slice.chips();

@@ -56,7 +56,7 @@ private:
         const bool pairs = inner.topology == "full_mesh" || inner.topology == "pair";
         const bool domains = slice_.chips() > slice_.tiers.front().members();
         const std::string_view of = domains ? " of a domain" : "";
-        picture_.wires = pairs ? fmt::format("every two{} joined by {}", of, inner.label)
+        picture_.wires = pairs ? fmt::format("every pair{} is connected by {}", of, inner.label)
                                : fmt::format("all{} on one {} {}", of, inner.label, topology);
     }
 
@@ -137,9 +137,9 @@ private:
             picture_.arrays[i].label = fmt::format("{} : {}", listed(types[i].second), types[i].first);
         }
         for (const auto& [place, names] : at) {
-            picture_.notes.push_back(fmt::format("whole at {} alone: {}", place, listed(names)));
+            picture_.notes.push_back(fmt::format("in full only on {}: {}", place, listed(names)));
         }
-        if (!whole.empty()) picture_.notes.push_back("whole on every chip: " + listed(whole));
+        if (!whole.empty()) picture_.notes.push_back("in full on every chip: " + listed(whole));
     }
 
     static std::string listed(const std::vector<std::string>& names) {
@@ -218,7 +218,7 @@ private:
         }
         std::string text = type.unreduced.empty()
                                ? "one chip holds each block"
-                               : fmt::format("chips along {} hold partial sums of the same block, yet to be added up",
+                               : fmt::format("chips along {} hold partial sums of the same block (unreduced)",
                                              fmt::join(type.unreduced, ", "));
         if (copies > 1 && type.unreduced.empty()) text.clear();
         if (copies > 1) {

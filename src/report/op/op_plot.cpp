@@ -53,7 +53,7 @@ double main_bytes(const Analysis& total, const CompiledProgram::Point& point) {
 
 // Whether a resource is a network tier with traffic. Its roof is that of a memory level, over the bytes of the busiest
 // link.
-bool crossed_tier(const Prediction& answer, const Resource& resource) {
+bool has_tier_traffic(const Prediction& answer, const Resource& resource) {
     const auto& tiers = answer.system.slice.tiers;
     return !resource.terms.empty() && std::any_of(tiers.begin(), tiers.end(), [&](const SliceTier& tier) {
         return answer.system.slice.network(tier).id == resource.id;
@@ -94,7 +94,7 @@ void add_points(const Prediction& answer, const Analysis& kernel, const KernelWo
         points.push_back(point_of(label, flops->to_double(), bytes->to_double(), kernel.bounds, kernel.pricing));
     }
     for (const Resource& resource : kernel.pricing.resources) {
-        if (!crossed_tier(answer, resource)) continue;
+        if (!has_tier_traffic(answer, resource)) continue;
         if (alone && bytes)
             points.front().label = "over " + level_label(answer.machine, answer.analysis.total.main_level);
         PlotPoint point = point_of(fmt::format("{}over {}", alone ? "" : name + " ", resource.label),
@@ -130,7 +130,7 @@ bool computes_in(const Pricing& pricing, const Peak& peak) {
 
 /// Returns the machine without the rates that the program does not use. If it uses none of a kind, all of them stay, so
 /// that the plot has a roof.
-Machine used_of(const Prediction& answer) {
+Machine used_parts(const Prediction& answer) {
     Machine used = answer.machine;
     const Pricing& pricing = answer.analysis.total.pricing;
     std::erase_if(used.peaks, [&](const Peak& peak) { return !computes_in(pricing, peak); });
@@ -144,7 +144,7 @@ Machine used_of(const Prediction& answer) {
 Status check_curves(std::size_t curves) {
     constexpr std::size_t most = 8;
     if (curves <= most) return {};
-    return fail("bad_request", fmt::format("the plot would have {} curves; {} are the most", curves, most),
+    return fail("bad_request", fmt::format("the plot would have {} curves, but the limit is {}", curves, most),
                 "name fewer machines, or fewer sizes of the first axis");
 }
 
@@ -159,11 +159,11 @@ Result<std::string> roofline_plot(const Prediction& answer, const std::vector<Sw
         "{}, {}{}{}", answer.machine.name,
         chips == 1 ? "1 chip" : fmt::format("one of {} = {} chips", answer.system.slice.shape_text(), chips),
         sizes.empty() ? "" : "; ", sizes);
-    const Machine shown = all_roofs ? answer.machine : used_of(answer);
+    const Machine shown = all_roofs ? answer.machine : used_parts(answer);
     plot.roofs = roofs_of(shown);
     const auto& resources = total.pricing.resources;
     const bool network = std::any_of(resources.begin(), resources.end(),
-                                     [&](const Resource& resource) { return crossed_tier(answer, resource); });
+                                     [&](const Resource& resource) { return has_tier_traffic(answer, resource); });
     // The roof of the host link would clutter a plot of network roofs, so it is drawn there only if the program uses
     // it.
     const bool host = (all_roofs && !network) || total.pricing.find("pcie") != nullptr;
@@ -172,7 +172,7 @@ Result<std::string> roofline_plot(const Prediction& answer, const std::vector<Sw
             {"PCIe", answer.machine.host->bandwidth.value->value, answer.machine.host->bandwidth.low_confidence()});
     }
     for (const Resource& resource : resources) {
-        if (crossed_tier(answer, resource)) plot.roofs.push_back(tier_roof(resource));
+        if (has_tier_traffic(answer, resource)) plot.roofs.push_back(tier_roof(resource));
     }
     plot.ceilings = ceilings_of(shown);
     if (axes.empty()) {
@@ -278,10 +278,10 @@ Result<std::string> sweep_plot(std::span<const Prediction> answers, const std::v
                                const auto called = [&](std::string_view what) {
                                    return name.empty() ? std::string(what) : fmt::format("{}, {}", name, what);
                                };
-                               const bool beside_others = any_expected || !measured_s.empty();
-                               curve.label = beside_others ? called("bound") : name;
+                               const bool near_others = any_expected || !measured_s.empty();
+                               curve.label = near_others ? called("bound") : name;
                                curve.family = name;
-                               curve.kind = beside_others ? "bound" : "";
+                               curve.kind = near_others ? "bound" : "";
                                if (!measured_s.empty()) {
                                    PlotCurve beside;
                                    beside.family = name;
@@ -341,7 +341,7 @@ Result<std::string> op_plot(std::span<const Prediction> answers, const std::vect
         return fail("bad_request",
                     fmt::format("a {} shows one size of each dimension, not a sweep",
                                 kind == PlotKind::mesh ? "picture of the mesh" : "time line"),
-                    "leave --sweep out, or draw --plot sweep");
+                    "remove --sweep, or use --plot sweep");
     }
     if (answers.size() != 1) {
         return kind == PlotKind::roofline

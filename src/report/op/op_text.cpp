@@ -19,8 +19,8 @@ namespace roofline::core {
 namespace {
 
 constexpr std::size_t bar_width = 32;
-constexpr std::size_t most_kernels = 40;
-constexpr std::size_t most_tensors = 8;
+constexpr std::size_t max_kernels = 40;
+constexpr std::size_t max_tensors = 8;
 
 class OpText {
 public:
@@ -70,7 +70,8 @@ private:
                                                            answer_.system.slice.shape_text(), chips);
         std::string what;
         if (answer_.analysis.kernels.empty() && answer_.analysis.work.kernels.front().statements.size() == 1) {
-            what = statement_text(program_, *answer_.analysis.work.kernels.front().statements.front(), Types::sized);
+            what = statement_text(program_, *answer_.analysis.work.kernels.front().statements.front(), Types::sized,
+                                  answer_.local.local_dims);
         } else {
             std::vector<std::string> sizes;
             for (const std::string& dim : program_.dims) {
@@ -109,19 +110,16 @@ private:
         for (ValueId id = 0; id < program_.values.size(); ++id) {
             const Value& value = answer_.local.values[id];
             if (value.intermediate) continue;
-            if (table.rows.size() == most_tensors) {
+            if (table.rows.size() == max_tensors) {
                 ++left_out;
                 continue;
             }
             std::vector<std::string> shape;
             for (const Axis& axis : value.type.axes) {
                 const auto size = answer_.local.sizes.find(axis.dim);
-                const Symbol symbol = symbol_of(axis.dim);
-                shape.push_back(size != answer_.local.sizes.end() ? std::to_string(size->second)
-                                : symbol.divisor > 1              ? fmt::format("{}/{}", symbol.dim, symbol.divisor)
-                                                                  : symbol.dim);
+                shape.push_back(size != answer_.local.sizes.end() ? std::to_string(size->second) : axis.dim);
             }
-            const auto bytes = count(program_, bytes_of(value));
+            const auto bytes = count(program_, bytes_of(answer_.local.local_dims, value));
             table.rows.push_back({fmt::format("  {}: {}{}", value_name(program_, id),
                                               type_text(program_, answer_.types[id]), where_text(program_.values[id])),
                                   fmt::format("{}", fmt::join(shape, " x ")),
@@ -198,7 +196,7 @@ private:
         table.right.push_back(true);
         table.head.emplace_back("bound by");
         const auto& all = answer_.analysis.kernels;
-        for (std::size_t i = 0; i < std::min(all.size(), most_kernels); ++i) {
+        for (std::size_t i = 0; i < std::min(all.size(), max_kernels); ++i) {
             const Analysis& kernel = all[i];
             const auto flops = count(program_, kernel.work.flops());
             const auto traffic = kernel.work.memory.find(total_.main_level);
@@ -215,8 +213,8 @@ private:
             table.rows.push_back(std::move(row));
         }
         out_ += table_text(table, 2);
-        if (all.size() > most_kernels)
-            out_ += fmt::format("  ... and {} more (all of them with --json)\n", all.size() - most_kernels);
+        if (all.size() > max_kernels)
+            out_ += fmt::format("  ... and {} more (all of them with --json)\n", all.size() - max_kernels);
         out_ += '\n';
     }
 
@@ -254,7 +252,7 @@ private:
                  hand(traffic.total()));
             label = "";
         }
-        if (total_.pricing.resources.empty()) out_ += "  nothing is computed or moved: the result is the operand\n";
+        if (total_.pricing.resources.empty()) out_ += "  nothing is computed or moved: the result equals the operand\n";
     }
 
     [[nodiscard]] static std::string number_with_prefix(double value) {
@@ -303,8 +301,9 @@ private:
 
     // Prints a quantity of the whole program with its label.
     void figure(std::string_view key, std::string_view remark) {
-        out_ += fmt::format("  {:<10}  {:>13}  {}\n", find_figure(op_figures(), key).label,
-                            text_of(op_figures(), key, OpPart{answer_, total_}), remark);
+        out_ +=
+            fmt::format("  {:<10}  {:>13}  {}\n", find_figure(op_figures(), key).label,
+                        text_of(op_figures(), key, OpPart{answer_, total_}), wrapped(remark, 29, 29, max_line_width));
     }
 
     void times() {
@@ -349,7 +348,7 @@ private:
         }
         const bool computes = total_.pricing.compute() != nullptr || !answer_.analysis.kernels.empty();
         if (total_.exposed && computes) {
-            figure("exposed_s", "if collectives do not overlap with the work beside them");
+            figure("exposed_s", "if collectives do not overlap with computation");
         }
         expected();
         figure("upper_s", "without any overlap, at published rates");
@@ -371,7 +370,7 @@ private:
             const bool above = *best.expected_s > total_.bounds.upper;
             figure("expected_s",
                    fmt::format("{}, mean error {} %{}", expected_basis(best), percent_text(*best.expected_error),
-                               above ? "; longer than no overlap, which is at published rates" : ""));
+                               above ? "; above no overlap at published rates" : ""));
             return;
         }
         const std::string why = answer_.why_not_expected.empty()
@@ -410,7 +409,7 @@ private:
         const bool routed =
             std::any_of(resources.begin(), resources.end(), [](const Resource& each) { return each.unsure(); });
         if (routed && !text.empty()) {
-            text.insert(text.size() - 1, ", by `lower`, in which one copy of each token goes to its experts");
+            text.insert(text.size() - 1, ", by the lower bound, which sends one copy of each token to its experts");
         }
         const std::string critical = critical_text();
         if (!critical.empty()) text += (text.empty() ? "" : " ") + critical;

@@ -84,7 +84,7 @@ private:
             return;
         }
         TimelineBar together{index, 0, seconds, "", decides, {}};
-        if (!parts.empty()) together.label = fmt::format("{} collectives, partly at once", parts.size());
+        if (!parts.empty()) together.label = fmt::format("{} collectives, partly overlapped", parts.size());
         for (TimelineBar& part : parts) together.parts.push_back(std::move(part.parts.front()));
         step.bars.push_back(std::move(together));
     }
@@ -150,7 +150,7 @@ private:
 
 }  // namespace
 
-std::string op_timeline(const Prediction& answer, std::optional<StepTotals> step) {
+std::string op_timeline(const Prediction& answer, std::optional<PipelineTotals> step) {
     Timeline line = Recording(answer).run();
     if (step) {
         line.bubble_s = std::max(0.0, step->lower - line.overlap_s);

@@ -12,7 +12,7 @@ namespace roofline::core {
 namespace {
 
 // Approximate number of points to which text output thins out a longer sweep.
-constexpr std::size_t most_rows = 40;
+constexpr std::size_t max_rows = 40;
 
 class SweepTable {
 public:
@@ -27,7 +27,7 @@ public:
             }
         }
         points_ = point_count(axes);
-        if (format == Format::text && points_ > most_rows) stride_ = (points_ + most_rows - 1) / most_rows;
+        if (format == Format::text && points_ > max_rows) stride_ = (points_ + max_rows - 1) / max_rows;
         head(answers);
         for (const Prediction& answer : answers) rows(answer);
     }

@@ -13,8 +13,8 @@
 namespace roofline::core {
 namespace {
 
-constexpr int kMostLabels = 9;
-constexpr int kMostMinorSteps = 3;  // most decades between labels for which each decade gets a grid line
+constexpr int kMaxLabels = 9;
+constexpr int kMaxMinorDecades = 3;  // most decades between labels for which each decade gets a grid line
 
 /// Returns 10^exponent, exactly if a double can represent it.
 double power_of_ten(int exponent) { return std::pow(10.0, exponent); }
@@ -68,7 +68,7 @@ std::vector<Tick> log_ticks(const PlotAxis& axis, TickStyle style) {
     const int first = static_cast<int>(std::floor(std::log10(axis.low)));
     const int last = static_cast<int>(std::ceil(std::log10(axis.high)));
     const double decades = std::log10(axis.high) - std::log10(axis.low);
-    const int step = 1 + static_cast<int>(decades) / kMostLabels;
+    const int step = 1 + static_cast<int>(decades) / kMaxLabels;
     std::vector<Tick> ticks;
     int labelled = 0;
     for (int e = first; e <= last; ++e) {
@@ -77,7 +77,7 @@ std::vector<Tick> log_ticks(const PlotAxis& axis, TickStyle style) {
             if (!axis.holds(value) || (digit > 1 && step > 1)) continue;
             const bool narrow = decades < 2 && (digit == 2 || digit == 5);
             const bool major = narrow || (digit == 1 && e % step == 0);
-            if (!major && step > kMostMinorSteps) continue;
+            if (!major && step > kMaxMinorDecades) continue;
             ticks.push_back({value, major ? tick_label(value, style) : std::string{}});
             labelled += major ? 1 : 0;
         }
@@ -88,7 +88,7 @@ std::vector<Tick> log_ticks(const PlotAxis& axis, TickStyle style) {
 std::vector<Tick> binary_ticks(const PlotAxis& axis, TickStyle style) {
     const int first = static_cast<int>(std::ceil(std::log2(axis.low) - 1e-9));
     const int last = static_cast<int>(std::floor(std::log2(axis.high) + 1e-9));
-    const int step = 1 + std::max(0, last - first) / (kMostLabels + 2);
+    const int step = 1 + std::max(0, last - first) / (kMaxLabels + 2);
     std::vector<Tick> ticks;
     for (int e = first; e <= last; ++e) {
         const double value = std::ldexp(1.0, e);

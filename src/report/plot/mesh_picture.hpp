@@ -60,15 +60,15 @@ using MeshChip = std::vector<std::int64_t>;
 
 /// Returns the index of the block of a side that a chip holds. It is composed of the coordinates along the axes that
 /// split the side; the first one is most significant.
-[[nodiscard]] std::int64_t block_of(const MeshPicture& picture, const std::vector<std::size_t>& axes,
-                                    const MeshChip& chip);
+[[nodiscard]] std::int64_t block_index(const MeshPicture& picture, const std::vector<std::size_t>& axes,
+                                       const MeshChip& chip);
 
 /// Returns the number of blocks that the axes split a side into.
-[[nodiscard]] std::int64_t blocks_of(const MeshPicture& picture, const std::vector<std::size_t>& axes);
+[[nodiscard]] std::int64_t block_count(const MeshPicture& picture, const std::vector<std::size_t>& axes);
 
 /// Returns the indices of the items that are drawn if at most `most` of `length` can be: all of them, or the first ones
 /// and the last one.
-[[nodiscard]] std::vector<std::int64_t> excerpt(std::int64_t length, std::int64_t most);
+[[nodiscard]] std::vector<std::int64_t> visible_indices(std::int64_t length, std::int64_t most);
 
 /// Returns a complete SVG document in the style of plot.hpp. Large slices and arrays are drawn as excerpts, and the
 /// picture says so.

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "report/plot/mesh_links.hpp"
 #include "report/plot/mesh_picture.hpp"
 #include "report/plot/mesh_scene.hpp"
-#include "report/plot/mesh_wires.hpp"
 #include "report/plot/plot_frame.hpp"
 
 namespace roofline::core {
@@ -63,7 +63,7 @@ public:
     std::string draw() {
         directions();
         for (const Grid::Box& box : grid_.boxes) {
-            draw_wires(svg_, picture_, grid_, box);
+            draw_links(svg_, picture_, grid_, box);
             chips(box);
         }
         if (const std::string label = network(); !label.empty()) {
@@ -71,7 +71,7 @@ public:
             labels_.text("detail halo", {at.x + 11, at.y}, Anchor::middle, label, -90);
         }
         legend();
-        const std::size_t drawn = std::min(picture_.arrays.size(), kMostArrays);
+        const std::size_t drawn = std::min(picture_.arrays.size(), kMaxArrays);
         for (std::size_t i = 0; i < drawn; ++i) array(picture_.arrays[i]);
         rest(drawn);
         return svg_.str() + labels_.str();
@@ -184,8 +184,8 @@ private:
         y_ = grid_.bottom + 16;
         std::vector<std::string> names;
         for (const PictureAxis& axis : picture_.axes) names.push_back(axis.name);
-        std::string what = fmt::format("A chip's label is its place on the mesh: {}.", fmt::join(names, ", "));
-        if (!grid_.whole) what += " An excerpt: the first chips and the last of each direction.";
+        std::string what = fmt::format("Labels of chips are their mesh coordinates: {}.", fmt::join(names, ", "));
+        if (!grid_.whole) what += " An excerpt: the first chips and the last chip of each direction.";
         say("detail", what);
         for (const PictureAxis& axis : picture_.axes)
             say("detail weak", fmt::format("{} = {}: {}", axis.name, axis.size, axis.place));
@@ -193,12 +193,12 @@ private:
             const MeshDirection& direction = picture_.directions[d];
             if (direction.length < 2 || direction.label.empty()) continue;
             say("detail weak",
-                fmt::format("{} {}s lie along {}{}", direction.length, direction.unit, direction.label,
-                            direction.wrapped  ? ", the last joined to the first"
-                            : direction.linked ? ", each joined to the next"
+                fmt::format("{} {}s along {}{}", direction.length, direction.unit, direction.label,
+                            direction.wrapped  ? ", connected as a ring"
+                            : direction.linked ? ", each connected to the next"
                             : direction.network.empty()
                                 ? ""
-                                : fmt::format(", joined by {}, each chip at its own rate", direction.network)));
+                                : fmt::format(", connected by {}, each chip at its own rate", direction.network)));
         }
     }
 
@@ -238,8 +238,8 @@ private:
         GridStyle style{kChipsLeft, y_ - 2,           kFrameRight - kChipsLeft,          54,  kBlockHeight,
                         0.94,       kBlockHeight - 2, grid_.boxes.size() > 1 ? 15 : 0.0, true};
         Grid chips = make_grid(picture_, style);
-        Look look{array, blocks_of(picture_, array.row_axes), blocks_of(picture_, array.column_axes)};
-        const std::vector<std::int64_t> right = excerpt(look.columns, look.columns > 8 ? 6 : 8);
+        Look look{array, block_count(picture_, array.row_axes), block_count(picture_, array.column_axes)};
+        const std::vector<std::int64_t> right = visible_indices(look.columns, look.columns > 8 ? 6 : 8);
         const double narrowest =
             std::min(chips.cell_width, (kMatrixWidth - kGapWidth) / static_cast<double>(right.size()));
         const auto widest = [&](bool named) {
@@ -264,8 +264,8 @@ private:
                          fitted(box.title, kTiny, std::max(box.width + 18, 90.0)));
         }
         for (const GridCell& cell : box.cells) {
-            const std::int64_t row = block_of(picture_, look.array.row_axes, cell.chip);
-            const std::int64_t column = block_of(picture_, look.array.column_axes, cell.chip);
+            const std::int64_t row = block_index(picture_, look.array.row_axes, cell.chip);
+            const std::int64_t column = block_index(picture_, look.array.column_axes, cell.chip);
             rect(block_class(look, row, column), cell.centre, chips);
             cell_text(cell.centre, block_text(picture_, look.array, row, column, look.named), chips.cell_width,
                       chips.cell_height);
@@ -274,7 +274,7 @@ private:
 
     // Draws the matrix of blocks; `right` lists the columns that are drawn. Returns its bottom edge.
     double blocks(const Look& look, const std::vector<std::int64_t>& right) {
-        const std::vector<std::int64_t> down = excerpt(look.rows, 8);
+        const std::vector<std::int64_t> down = visible_indices(look.rows, 8);
         const bool cut = static_cast<std::int64_t>(right.size()) < look.columns;
         const double width = (kMatrixWidth - (cut ? kGapWidth : 0)) / static_cast<double>(right.size());
         const double height = down.size() == 1 ? 40 : look.height;
@@ -306,8 +306,8 @@ private:
             svg_.line("rule", {kMeshLeft, y_ - 6}, {kFrameRight, y_ - 6});
             y_ += 8;
         }
-        constexpr std::size_t most_told = 12;
-        const std::size_t told = std::min(picture_.arrays.size(), drawn + most_told);
+        constexpr std::size_t max_described = 12;
+        const std::size_t told = std::min(picture_.arrays.size(), drawn + max_described);
         for (std::size_t i = drawn; i < told; ++i) {
             const MeshArray& array = picture_.arrays[i];
             say("detail", fmt::format("{}{}{}", array.label, array.notes.empty() ? "" : ": ",

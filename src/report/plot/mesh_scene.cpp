@@ -49,7 +49,7 @@ std::vector<std::vector<std::int64_t>> shown_members(const std::vector<MeshDirec
         std::int64_t most = deep == 0 || (line && d == 1) ? 8 : directions[d].length > 4 && !line ? 3 : 4;
         if (d >= 2 && deep > 1) most = seen < 2 ? 2 : 1;
         if (d >= 2 && directions[d].length > 1) ++seen;
-        shown.push_back(excerpt(directions[d].length, most));
+        shown.push_back(visible_indices(directions[d].length, most));
     }
     return shown;
 }
@@ -87,7 +87,7 @@ std::int64_t coordinate(const PictureAxis& axis, const MeshChip& chip) {
     return index;
 }
 
-std::int64_t block_of(const MeshPicture& picture, const std::vector<std::size_t>& axes, const MeshChip& chip) {
+std::int64_t block_index(const MeshPicture& picture, const std::vector<std::size_t>& axes, const MeshChip& chip) {
     std::int64_t block = 0;
     for (const std::size_t axis : axes) {
         block = block * picture.axes[axis].size + coordinate(picture.axes[axis], chip);
@@ -95,13 +95,13 @@ std::int64_t block_of(const MeshPicture& picture, const std::vector<std::size_t>
     return block;
 }
 
-std::int64_t blocks_of(const MeshPicture& picture, const std::vector<std::size_t>& axes) {
+std::int64_t block_count(const MeshPicture& picture, const std::vector<std::size_t>& axes) {
     std::int64_t blocks = 1;
     for (const std::size_t axis : axes) blocks *= picture.axes[axis].size;
     return blocks;
 }
 
-std::vector<std::int64_t> excerpt(std::int64_t length, std::int64_t most) {
+std::vector<std::int64_t> visible_indices(std::int64_t length, std::int64_t most) {
     std::vector<std::int64_t> shown;
     const std::int64_t first = length <= most ? length : std::max<std::int64_t>(1, most - 1);
     for (std::int64_t i = 0; i < first; ++i) shown.push_back(i);

@@ -10,7 +10,7 @@
 namespace roofline::core {
 
 /// Maximum number of array panels; all other arrays are only described in text.
-inline constexpr std::size_t kMostArrays = 6;
+inline constexpr std::size_t kMaxArrays = 6;
 
 /// The size of a grid and of its cells.
 struct GridStyle {

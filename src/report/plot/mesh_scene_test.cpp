@@ -41,11 +41,11 @@ TEST_CASE("a coordinate is put together from the parts of its axis, the innermos
 
 TEST_CASE("a block's number has the first axis as its highest digit") {
     const MeshPicture picture = square();
-    CHECK(block_of(picture, {0, 1}, {2, 3}) == 2 * 4 + 3);
-    CHECK(block_of(picture, {1, 0}, {2, 3}) == 3 * 4 + 2);
-    CHECK(block_of(picture, {}, {2, 3}) == 0);
-    CHECK(blocks_of(picture, {0, 1}) == 16);
-    CHECK(blocks_of(picture, {}) == 1);
+    CHECK(block_index(picture, {0, 1}, {2, 3}) == 2 * 4 + 3);
+    CHECK(block_index(picture, {1, 0}, {2, 3}) == 3 * 4 + 2);
+    CHECK(block_index(picture, {}, {2, 3}) == 0);
+    CHECK(block_count(picture, {0, 1}) == 16);
+    CHECK(block_count(picture, {}) == 1);
     const MeshArray array{"A", {0, 1}, {}, {}};
     CHECK(block_text(picture, array, 11, 0, true) == "X2 Y3");
     CHECK(block_text(picture, array, 11, 0, false) == "2,3");
@@ -53,10 +53,10 @@ TEST_CASE("a block's number has the first axis as its highest digit") {
 }
 
 TEST_CASE("an excerpt has the first ones and the last") {
-    CHECK(excerpt(4, 4) == Numbers{0, 1, 2, 3});
-    CHECK(excerpt(5, 4) == Numbers{0, 1, 2, 4});
-    CHECK(excerpt(1'000'000'000, 2) == Numbers{0, 999'999'999});
-    CHECK(excerpt(7, 1) == Numbers{0});
+    CHECK(visible_indices(4, 4) == Numbers{0, 1, 2, 3});
+    CHECK(visible_indices(5, 4) == Numbers{0, 1, 2, 4});
+    CHECK(visible_indices(1'000'000'000, 2) == Numbers{0, 999'999'999});
+    CHECK(visible_indices(7, 1) == Numbers{0});
     CHECK(gap_before({0, 1, 2, 4}, 3));
     CHECK_FALSE(gap_before({0, 1, 2, 4}, 2));
 }

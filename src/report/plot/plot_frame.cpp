@@ -98,7 +98,7 @@ constexpr std::string_view kStyle = R"(
 
 constexpr double kDetailSize = 11;
 constexpr double kBold = 1.12;  // width of bold text relative to regular text
-constexpr std::size_t kMostLabelCharacters = 48;
+constexpr std::size_t kMaxLabelCharacters = 48;
 
 /// FNV-1a hash of the text: ids differ between plots on one page and do not change from run to run.
 std::uint64_t fingerprint(std::string_view text) {
@@ -141,8 +141,8 @@ void draw_subtitle(SvgWriter& svg, std::string_view subtitle) {
 bool drawable(double value) { return std::isfinite(value) && value > 1e-60 && value < 1e60; }
 
 LabelBox label_box(const PlotLabel& label, const PlotLabel::Place& place) {
-    const double width = std::max(text_width(shortened(label.text, kMostLabelCharacters), kFontSize),
-                                  text_width(shortened(label.detail, kMostLabelCharacters), kDetailSize));
+    const double width = std::max(text_width(shortened(label.text, kMaxLabelCharacters), kFontSize),
+                                  text_width(shortened(label.detail, kMaxLabelCharacters), kDetailSize));
     // Only horizontal text is anchored at its ends.
     const double shift = place.anchor == Anchor::middle ? 0 : place.anchor == Anchor::start ? width / 2 : -width / 2;
     const double half_height = label.detail.empty() ? kLabelHalfHeight : kDetailedHalfHeight;
@@ -150,8 +150,8 @@ LabelBox label_box(const PlotLabel& label, const PlotLabel::Place& place) {
 }
 
 bool draw_label(SvgWriter& svg, LabelPlacer& placer, const PlotLabel& label) {
-    const std::string text = shortened(label.text, kMostLabelCharacters);
-    const std::string detail = shortened(label.detail, kMostLabelCharacters);
+    const std::string text = shortened(label.text, kMaxLabelCharacters);
+    const std::string detail = shortened(label.detail, kMaxLabelCharacters);
     if (text.empty()) return false;
     std::vector<LabelCandidate> candidates;
     for (const PlotLabel::Place& place : label.places) {
@@ -171,7 +171,7 @@ bool draw_label(SvgWriter& svg, LabelPlacer& placer, const PlotLabel& label) {
     return true;
 }
 
-void surround(PlotLabel& label, double farthest) {
+void add_positions_around(PlotLabel& label, double farthest) {
     const double half_height = label.detail.empty() ? kLabelHalfHeight : kDetailedHalfHeight;
     const double near = label.target_radius + 5;
     const auto add = [&](double dx, double dy, Anchor anchor, double bias, bool leader) {

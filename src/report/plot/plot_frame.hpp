@@ -26,9 +26,9 @@ inline constexpr double kLabelHalfHeight = 6.6;
 /// Half the height of the box of a label with two lines.
 inline constexpr double kDetailedHalfHeight = 13;
 /// Maximum number of vertices of one line through data.
-inline constexpr std::size_t kMostVertices = 400;
+inline constexpr std::size_t kMaxVertices = 400;
 /// Maximum number of data rows of one series in <desc>.
-inline constexpr std::size_t kMostRows = 100;
+inline constexpr std::size_t kMaxRows = 100;
 
 /// Palette indices and marks of series in their order.
 inline constexpr std::array<int, 8> kHues{0, 5, 1, 2, 3, 4, 6, 7};
@@ -64,7 +64,7 @@ bool draw_label(SvgWriter& svg, LabelPlacer& placer, const PlotLabel& label);
 
 /// Adds candidate positions around the target: right, left, above, below, the corners, then positions at up to
 /// `farthest` pixels with a leader.
-void surround(PlotLabel& label, double farthest = 70);
+void add_positions_around(PlotLabel& label, double farthest = 70);
 
 /// Draws grid lines, frame, tick labels and titles of the lower and left axes.
 void draw_axes(SvgWriter& svg, const PlotAxis& x, const std::vector<Tick>& x_ticks, std::string_view x_title,

@@ -12,7 +12,7 @@
 namespace roofline::core {
 namespace {
 
-constexpr double kMostPixels = 16384;  // maximum length of a side; the limit of cairo is 32767
+constexpr double kMaxPixels = 16384;  // maximum length of a side; the limit of cairo is 32767
 
 struct SharedLibrary {
     void* handle = nullptr;
@@ -119,7 +119,7 @@ Result<std::string> draw(const Renderer& r, RsvgHandle* handle, int width, int h
 }  // namespace
 
 Result<std::string> svg_to_png(std::string_view svg, double scale) {
-    if (!(scale > 0 && scale <= 16)) return fail("bad_scale", "the scale of a PNG lies between 0 and 16");
+    if (!(scale > 0 && scale <= 16)) return fail("bad_scale", "the scale of a PNG must be above 0 and at most 16");
     const Renderer& r = renderer();
     if (!r.missing.empty()) {
         return fail("no_png", fmt::format("PNG needs librsvg, which cannot be loaded: {}", r.missing),
@@ -136,9 +136,9 @@ Result<std::string> svg_to_png(std::string_view svg, double scale) {
     width = std::ceil(width * scale);
     height = std::ceil(height * scale);
     if (!(width >= 1 && height >= 1)) return fail("bad_svg", "the SVG has no area");
-    if (width > kMostPixels || height > kMostPixels) {
+    if (width > kMaxPixels || height > kMaxPixels) {
         return fail("picture_too_large", fmt::format("a PNG of {:.0f} x {:.0f} pixels is too large", width, height),
-                    fmt::format("the longer side may have {:.0f}; choose a smaller scale", kMostPixels));
+                    fmt::format("the longer side may have at most {:.0f} pixels; choose a smaller scale", kMaxPixels));
     }
     return draw(r, handle.get(), static_cast<int>(width), static_cast<int>(height));
 }

@@ -20,14 +20,14 @@
 namespace roofline::core {
 namespace {
 
-constexpr std::size_t kMostRidges = 24;         // maximum number of circles; <desc> lists further ridges
-constexpr std::size_t kMostNamedPoints = 40;    // maximum number of points for which a label is tried
-constexpr std::size_t kMostDetailedPoints = 3;  // maximum number of points whose labels have details
-constexpr std::size_t kMostLeaders = 12;
-constexpr std::size_t kMostTooltips = 200;
+constexpr std::size_t kMaxRidges = 24;          // maximum number of circles; <desc> lists further ridges
+constexpr std::size_t kMaxLabelledPoints = 40;  // maximum number of points for which a label is tried
+constexpr std::size_t kMaxDetailedPoints = 3;   // maximum number of points whose labels have details
+constexpr std::size_t kMaxLeaders = 12;
+constexpr std::size_t kMaxTooltips = 200;
 constexpr double kPointRadius = 5.5;
-constexpr double kStruck = 60;   // a label through which a line runs over this many pixels counts as struck out
-constexpr double kTouching = 7;  // points closer than this share a label
+constexpr double kStruckOutPixels = 60;  // a label through which a line runs over this many pixels counts as struck out
+constexpr double kLabelMergeDistance = 7;  // points closer than this share a label
 constexpr std::array<Mark, 4> kPointMarks{Mark::circle, Mark::diamond, Mark::square, Mark::triangle};
 constexpr std::array<int, 3> kPathHues{5, 2, 3};  // palette indices; roofs use the others
 constexpr std::array<int, 5> kRoofHues{0, 1, 4, 2, 3};
@@ -63,14 +63,14 @@ private:
     void label_roof(std::size_t index);
     [[nodiscard]] bool crowded(std::size_t index) const;
     bool label_ceiling(std::size_t index);
-    void label_ceiling_apart(std::size_t index);
+    void label_ceiling_with_leader(std::size_t index);
     void path_name(std::size_t index, const std::vector<XY>& line);
     void point_labels();
     [[nodiscard]] std::string names_at(std::size_t index) const;
-    [[nodiscard]] bool beside_another_point(const LabelBox& box, XY own) const;
+    [[nodiscard]] bool near_other_point(const LabelBox& box, XY own) const;
     void ridge_labels(bool first_roof);
     std::string with_ridge(const std::string& text, XY where);
-    [[nodiscard]] bool beside_another_ridge(const LabelBox& box, XY own) const;
+    [[nodiscard]] bool near_other_ridge(const LabelBox& box, XY own) const;
     [[nodiscard]] XY corner(const Ridge& r) const { return at(r.intensity, scene_.ceilings[r.ceiling].flop_per_s); }
     void mark(std::string_view css, Mark shape, XY where, double radius);
     [[nodiscard]] std::vector<XY> pixels(const std::vector<PlotPoint>& points) const;
@@ -133,14 +133,14 @@ void RooflineDrawing::path_bands() {
     for (std::size_t i = 0; i < scene_.paths.size(); ++i) {
         const std::vector<XY> all = pixels(scene_.paths[i].points);
         std::vector<XY> line;
-        for (const std::size_t k : thinned(all, kMostVertices)) line.push_back(all[k]);
+        for (const std::size_t k : simplified_line(all, kMaxVertices)) line.push_back(all[k]);
         if (line.size() > 1) svg_.polyline(fmt::format("path s{}", cycled(kPathHues, i)), line);
         for (std::size_t k = 1; k < line.size(); ++k) placer_.avoid(line[k - 1], line[k], 2);
     }
 }
 
 void RooflineDrawing::ridges() {
-    for (std::size_t i = 0; i < std::min(scene_.ridges.size(), kMostRidges); ++i) {
+    for (std::size_t i = 0; i < std::min(scene_.ridges.size(), kMaxRidges); ++i) {
         const Ridge& ridge = scene_.ridges[i];
         const PlotCeiling& ceiling = scene_.ceilings[ridge.ceiling];
         mark("ridge", Mark::circle, corner(ridge), ceiling.vector ? 2.5 : 3.5);
@@ -155,7 +155,7 @@ std::string ridge_text(const Ridge& ridge) {
 }
 
 /// Whether the box is next to another ridge's circle, which a reader would take for the labelled one.
-bool RooflineDrawing::beside_another_ridge(const LabelBox& box, XY own) const {
+bool RooflineDrawing::near_other_ridge(const LabelBox& box, XY own) const {
     const LabelBox around{box.centre, box.half_width + 9, box.half_height + 7, 0};
     return std::any_of(scene_.ridges.begin(), scene_.ridges.end(), [&](const Ridge& r) {
         const XY other = corner(r);
@@ -167,18 +167,18 @@ bool RooflineDrawing::beside_another_ridge(const LabelBox& box, XY own) const {
 /// Labels ridges. Ridges of the first roof are the most important ones and may be labelled at a distance; vector ridges
 /// of other roofs get no label.
 void RooflineDrawing::ridge_labels(bool first_roof) {
-    for (std::size_t i = 0; i < std::min(scene_.ridges.size(), kMostRidges); ++i) {
+    for (std::size_t i = 0; i < std::min(scene_.ridges.size(), kMaxRidges); ++i) {
         const Ridge& ridge = scene_.ridges[i];
         const bool vector = scene_.ceilings[ridge.ceiling].vector;
         if (named_ridges_.contains(i) || (ridge.roof == 0) != first_roof || (!first_roof && vector)) continue;
         const XY at = corner(ridge);
         PlotLabel label{"weak", ridge_text(ridge), "", at, 4};
-        if (first_roof) surround(label);
+        if (first_roof) add_positions_around(label);
         for (PlotLabel::Place& place : label.places) place.bias += 4;
         label.places.push_back({{at.x + 7, at.y + 12}, Anchor::start, 0});
         label.places.push_back({{at.x - 7, at.y - 11}, Anchor::end, 4});
         std::erase_if(label.places, [&](const PlotLabel::Place& place) {
-            return !place.leader && beside_another_ridge(label_box(label, place), at);
+            return !place.leader && near_other_ridge(label_box(label, place), at);
         });
         label.worst = 45;  // no label is better than one that a line strikes out
         draw_label(labels_, placer_, label);
@@ -200,7 +200,7 @@ void RooflineDrawing::path_marks() {
 
 /// Returns "B=273", or "B=273, ridge 241" if the point lies on a ridge, which then needs no label of its own.
 std::string RooflineDrawing::with_ridge(const std::string& text, XY where) {
-    for (std::size_t i = 0; i < std::min(scene_.ridges.size(), kMostRidges); ++i) {
+    for (std::size_t i = 0; i < std::min(scene_.ridges.size(), kMaxRidges); ++i) {
         const Ridge& ridge = scene_.ridges[i];
         const XY circle = corner(ridge);
         if (scene_.ceilings[ridge.ceiling].vector || std::hypot(circle.x - where.x, circle.y - where.y) > 4) continue;
@@ -222,7 +222,7 @@ void RooflineDrawing::path_labels() {
             if (!alone && k > 0 && i == 0 && !named) continue;
             const std::string text = named ? path.label + ": " + path.points[i].label : path.points[i].label;
             PlotLabel label{fmt::format("t{}", cycled(kPathHues, k)), with_ridge(text, all[i]), "", all[i], 4.2};
-            surround(label);
+            add_positions_around(label);
             const bool placed = draw_label(labels_, placer_, label);
             name_lacking = name_lacking || (named && !placed);
         }
@@ -240,14 +240,14 @@ void RooflineDrawing::path_name(std::size_t index, const std::vector<XY>& line) 
             label.places.push_back({{p.x - away, p.y - away / 2 - 4}, Anchor::end, away / 4 + 1});
         }
     }
-    label.worst = kStruck;
+    label.worst = kStruckOutPixels;
     if (draw_label(labels_, placer_, label)) return;
     label.worst = std::numeric_limits<double>::infinity();
     draw_label(labels_, placer_, label);
 }
 
 void RooflineDrawing::points() {
-    for (std::size_t i = 1; i < std::min(scene_.points.size(), kMostTooltips); ++i) {
+    for (std::size_t i = 1; i < std::min(scene_.points.size(), kMaxTooltips); ++i) {
         if (!scene_.points[i].beside) continue;
         const PlotPoint& before = scene_.points[i - 1];
         const XY from = at(before.intensity, before.flop_per_s);
@@ -260,8 +260,8 @@ void RooflineDrawing::points() {
         const PlotPoint& p = scene_.points[i];
         const XY where = at(p.intensity, p.flop_per_s);
         const Mark shape = scene_.points.size() <= kPointMarks.size() ? kPointMarks[i] : Mark::circle;
-        if (!taken.emplace(std::lround(where.x / 3), std::lround(where.y / 3)).second && i >= kMostTooltips) continue;
-        if (i < kMostTooltips) {
+        if (!taken.emplace(std::lround(where.x / 3), std::lround(where.y / 3)).second && i >= kMaxTooltips) continue;
+        if (i < kMaxTooltips) {
             svg_.open_group("datum", tooltip(p));
             mark("mark point f5", shape, where, kPointRadius);
             svg_.close_group();
@@ -272,19 +272,19 @@ void RooflineDrawing::points() {
 }
 
 /// Whether a label in this box could be taken for that of another point.
-bool RooflineDrawing::beside_another_point(const LabelBox& box, XY own) const {
+bool RooflineDrawing::near_other_point(const LabelBox& box, XY own) const {
     const LabelBox around{box.centre, box.half_width + 12, box.half_height + 6, 0};
     const auto end =
-        scene_.points.begin() + static_cast<std::ptrdiff_t>(std::min(scene_.points.size(), kMostNamedPoints));
+        scene_.points.begin() + static_cast<std::ptrdiff_t>(std::min(scene_.points.size(), kMaxLabelledPoints));
     return std::any_of(scene_.points.begin(), end, [&](const PlotPoint& p) {
         const XY other = at(p.intensity, p.flop_per_s);
-        return std::hypot(other.x - own.x, other.y - own.y) >= kTouching && overlap(around, {other, 1, 1, 0});
+        return std::hypot(other.x - own.x, other.y - own.y) >= kLabelMergeDistance && overlap(around, {other, 1, 1, 0});
     });
 }
 
 /// Returns the label of a point and of all points at the same position; "" if an earlier point has listed it.
 std::string RooflineDrawing::names_at(std::size_t index) const {
-    const double near = scene_.points.size() <= kMostDetailedPoints ? kTouching : 1;
+    const double near = scene_.points.size() <= kMaxDetailedPoints ? kLabelMergeDistance : 1;
     const auto together = [&](std::size_t a, std::size_t b) {
         const XY p = at(scene_.points[a].intensity, scene_.points[a].flop_per_s);
         const XY q = at(scene_.points[b].intensity, scene_.points[b].flop_per_s);
@@ -294,7 +294,7 @@ std::string RooflineDrawing::names_at(std::size_t index) const {
         if (together(i, index)) return "";
     }
     std::string names = scene_.points[index].label;
-    for (std::size_t i = index + 1; i < std::min(scene_.points.size(), kMostNamedPoints); ++i) {
+    for (std::size_t i = index + 1; i < std::min(scene_.points.size(), kMaxLabelledPoints); ++i) {
         if (together(i, index)) names += "; " + scene_.points[i].label;
     }
     return names;
@@ -302,13 +302,13 @@ std::string RooflineDrawing::names_at(std::size_t index) const {
 
 void RooflineDrawing::point_labels() {
     // Among many points long leaders would cross, so a label without a position near its mark is omitted.
-    const double farthest = scene_.points.size() > kMostLeaders ? 0 : 70;
-    const bool few = scene_.points.size() <= kMostDetailedPoints;
+    const double farthest = scene_.points.size() > kMaxLeaders ? 0 : 70;
+    const bool few = scene_.points.size() <= kMaxDetailedPoints;
     // Details at each of several points of one operation would fill the plot.
     const bool detailed =
         few && std::none_of(scene_.points.begin(), scene_.points.end(), [](const PlotPoint& p) { return p.beside; });
     std::vector<std::pair<std::size_t, std::string>> names;
-    for (std::size_t i = 0; i < std::min(scene_.points.size(), kMostNamedPoints); ++i)
+    for (std::size_t i = 0; i < std::min(scene_.points.size(), kMaxLabelledPoints); ++i)
         names.emplace_back(i, names_at(i));
     // Long labels are placed first: they fit around short ones, but not vice versa.
     if (few) {
@@ -323,12 +323,12 @@ void RooflineDrawing::point_labels() {
         if (detailed) {
             PlotLabel two_lines = label;
             two_lines.detail = numbers(p);
-            surround(two_lines, farthest);
+            add_positions_around(two_lines, farthest);
             if (draw_label(labels_, placer_, two_lines)) continue;
         }
-        surround(label, farthest);
+        add_positions_around(label, farthest);
         for (PlotLabel::Place& place : label.places) {
-            if (few && !place.leader && beside_another_point(label_box(label, place), label.target)) place.bias += 30;
+            if (few && !place.leader && near_other_point(label_box(label, place), label.target)) place.bias += 30;
         }
         draw_label(labels_, placer_, label);
     }
@@ -367,7 +367,7 @@ bool RooflineDrawing::label_ceiling(std::size_t index) {
         label.places.push_back({{x, to.y - kLabelHalfHeight - 3.6}, Anchor::end, bias});
         label.places.push_back({{x, to.y + kLabelHalfHeight + 3.6}, Anchor::end, bias + 30});
     }
-    label.worst = kStruck;
+    label.worst = kStruckOutPixels;
     return draw_label(labels_, placer_, label);
 }
 
@@ -381,7 +381,7 @@ bool RooflineDrawing::crowded(std::size_t index) const {
 }
 
 /// Labels a ceiling at a distance with a leader because its neighbours are too close for a label on the line.
-void RooflineDrawing::label_ceiling_apart(std::size_t index) {
+void RooflineDrawing::label_ceiling_with_leader(std::size_t index) {
     const auto [from, to] = ceiling_line(index);
     PlotLabel label{"", rate_label(scene_.ceilings[index]), ""};
     // Leaders are side by side: a higher label has its leader further to the left.
@@ -395,7 +395,7 @@ void RooflineDrawing::label_ceiling_apart(std::size_t index) {
         }
         // A position further to the left is better than one across a line.
         const bool more = x > from.x + 2 * text_width(label.text, kFontSize);
-        label.worst = more ? kStruck : std::numeric_limits<double>::infinity();
+        label.worst = more ? kStruckOutPixels : std::numeric_limits<double>::infinity();
         if (draw_label(labels_, placer_, label)) return;
     }
 }
@@ -416,12 +416,12 @@ std::string RooflineDrawing::draw() {
         for (std::size_t i = 0; i < scene_.ceilings.size(); ++i) {
             if (scene_.ceilings[i].vector == vector && (crowded(i) || !label_ceiling(i))) apart.push_back(i);
         }
-        for (const std::size_t i : apart) label_ceiling_apart(i);
+        for (const std::size_t i : apart) label_ceiling_with_leader(i);
     }
     for (std::size_t i = 0; i < scene_.roofs.size(); ++i) label_roof(i);
     path_labels();
     // If there are few operations, their labels matter most; if there are many, ridges matter more.
-    const bool few = scene_.points.size() <= kMostDetailedPoints;
+    const bool few = scene_.points.size() <= kMaxDetailedPoints;
     if (few) point_labels();
     ridge_labels(true);
     if (!few) point_labels();

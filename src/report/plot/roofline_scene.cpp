@@ -15,9 +15,9 @@
 namespace roofline::core {
 namespace {
 
-constexpr double kEqualRates = 1e-3;  // relative difference; closer lines cannot be told apart
+constexpr double kRateTolerance = 1e-3;  // relative difference; closer lines cannot be told apart
 
-bool equal_rates(double a, double b) { return std::abs(a - b) <= kEqualRates * std::max(a, b); }
+bool equal_rates(double a, double b) { return std::abs(a - b) <= kRateTolerance * std::max(a, b); }
 
 /// Joins "bf16 matmul" and "f16 matmul" to "bf16, f16 matmul"; labels with different last words are listed in full.
 std::string joined(const std::string& sofar, const std::string& label) {
@@ -152,9 +152,9 @@ std::string point_row(const PlotPoint& p) {
 void add_rows(std::string& out, const std::vector<PlotPoint>& points) {
     std::vector<XY> at;
     for (const PlotPoint& p : points) at.push_back({std::log10(p.intensity) * 100, std::log10(p.flop_per_s) * 100});
-    const std::vector<std::size_t> shown = thinned(at, kMostRows);
+    const std::vector<std::size_t> shown = simplified_line(at, kMaxRows);
     // If there are few points, all are listed, however straight their line.
-    const bool all = points.size() <= kMostRows;
+    const bool all = points.size() <= kMaxRows;
     if (!all) out += fmt::format("({} of {} points)\n", shown.size(), points.size());
     if (all) {
         for (const PlotPoint& p : points) out += point_row(p) + "\n";
@@ -229,7 +229,7 @@ std::string describe(const RooflineScene& scene) {
     if (!scene.ceilings.empty()) out += "Ceilings:\n";
     for (const PlotCeiling& c : scene.ceilings) out += rate_label(c) + "\n";
     if (!scene.ridges.empty()) out += "Ridge points:\n";
-    for (std::size_t i = 0; i < std::min(scene.ridges.size(), kMostRows); ++i) {
+    for (std::size_t i = 0; i < std::min(scene.ridges.size(), kMaxRows); ++i) {
         const Ridge& ridge = scene.ridges[i];
         out += fmt::format("{} | {} | {}\n", scene.roofs[ridge.roof].label, scene.ceilings[ridge.ceiling].label,
                            to_text(Intensity{ridge.intensity}));

@@ -14,7 +14,7 @@ constexpr double kLeft = 130;
 constexpr double kBar = 34;
 constexpr double kPitch = 62;
 constexpr double kRow = 18;
-constexpr std::size_t kMostColours = 6;
+constexpr std::size_t kMaxColours = 6;
 
 constexpr std::string_view kSharesStyle = R"(
 .rl-plot .piece{stroke:#fff;stroke-width:1.5;fill-opacity:.75}
@@ -26,7 +26,7 @@ class SharesDrawing {
 public:
     explicit SharesDrawing(const SharesPlot& plot) : plot_(plot) {
         for (const SharesBar& bar : plot.bars) {
-            for (const SharesPiece& piece : bar.pieces) {
+            for (const SharesSegment& piece : bar.pieces) {
                 const bool known = std::find(labels_.begin(), labels_.end(), piece.label) != labels_.end();
                 if (drawable(piece.amount) && !known) labels_.push_back(piece.label);
             }
@@ -48,12 +48,12 @@ public:
 private:
     [[nodiscard]] std::string css(const std::string& label) const {
         const auto place = static_cast<std::size_t>(std::find(labels_.begin(), labels_.end(), label) - labels_.begin());
-        return fmt::format("piece f{}{}", place % kMostColours, place >= kMostColours ? " later" : "");
+        return fmt::format("piece f{}{}", place % kMaxColours, place >= kMaxColours ? " later" : "");
     }
 
     static double whole(const SharesBar& bar) {
         double sum = 0;
-        for (const SharesPiece& piece : bar.pieces) sum += drawable(piece.amount) ? piece.amount : 0;
+        for (const SharesSegment& piece : bar.pieces) sum += drawable(piece.amount) ? piece.amount : 0;
         return sum;
     }
 
@@ -63,7 +63,7 @@ private:
         const double sum = whole(bar);
         if (sum <= 0) return;
         double x = kLeft;
-        for (const SharesPiece& piece : bar.pieces) {
+        for (const SharesSegment& piece : bar.pieces) {
             if (!drawable(piece.amount)) continue;
             const double width = piece.amount / sum * (kFrameRight - kLeft);
             svg_.open_group("", fmt::format("{}: {} ({:.1f} %)", piece.label, piece.text, 100 * piece.amount / sum));
@@ -92,7 +92,7 @@ private:
         for (const SharesBar& bar : plot_.bars) {
             const double sum = whole(bar);
             text += fmt::format("{}: {}\n", bar.label, bar.total);
-            for (const SharesPiece& piece : bar.pieces) {
+            for (const SharesSegment& piece : bar.pieces) {
                 if (!drawable(piece.amount)) continue;
                 text += fmt::format("{}\t{}\t{:.2f} %\n", piece.label, piece.text, 100 * piece.amount / sum);
             }

@@ -7,7 +7,7 @@
 namespace roofline::core {
 
 /// A segment of a bar.
-struct SharesPiece {
+struct SharesSegment {
     std::string label;  ///< segments with the same label have the same colour in all bars
     double amount = 0;
     std::string text;  ///< the amount, for people
@@ -17,7 +17,7 @@ struct SharesPiece {
 struct SharesBar {
     std::string label;
     std::string total;  ///< total of its segments, for people
-    std::vector<SharesPiece> pieces;
+    std::vector<SharesSegment> pieces;
 };
 
 struct SharesPlot {

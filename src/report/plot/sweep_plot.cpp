@@ -16,10 +16,10 @@
 namespace roofline::core {
 namespace {
 
-constexpr std::size_t kMostMarks = 40;  // a curve with at most this many points shows a mark at each
-constexpr std::size_t kMostNamed = 24;  // maximum number of labelled curves; <desc> lists further ones
+constexpr std::size_t kMaxMarks = 40;           // a curve with at most this many points shows a mark at each
+constexpr std::size_t kMaxLabelledCurves = 24;  // maximum number of labelled curves; <desc> lists further ones
 // Cost of a position next to two curves, which exceeds that of any position next to one.
-constexpr double kAmbiguous = 100;
+constexpr double kAmbiguityCost = 100;
 
 class SweepDrawing {
 public:
@@ -51,7 +51,7 @@ private:
     [[nodiscard]] std::size_t colour_of(std::size_t index) const { return has_legend() ? family_of(index) : index; }
     [[nodiscard]] std::size_t dash_of(std::size_t index) const;
     [[nodiscard]] int hue_of(std::size_t index) const { return kHues[colour_of(index) % kHues.size()]; }
-    [[nodiscard]] bool beside_another(std::size_t index, const LabelBox& box) const;
+    [[nodiscard]] bool near_other_curve(std::size_t index, const LabelBox& box) const;
     [[nodiscard]] XY at(double size, double rate) const { return {scene_.x.at(size), scene_.y.at(rate)}; }
     [[nodiscard]] double critical_rate(const PlotCurve& curve) const;
 
@@ -207,11 +207,11 @@ void SweepDrawing::curve(std::size_t index) {
         if (corner_after(c, i)) cornered.push_back(at(*c.critical, *c.peak));
     }
     std::vector<XY> line;
-    for (const std::size_t i : thinned(cornered, kMostVertices)) line.push_back(cornered[i]);
+    for (const std::size_t i : simplified_line(cornered, kMaxVertices)) line.push_back(cornered[i]);
     const int hue = hue_of(index);
     if (line.size() > 1) svg_.polyline(fmt::format("curve s{} dash{}", hue, dash_of(index)), line);
     for (std::size_t i = 1; i < line.size(); ++i) placer_.avoid(line[i - 1], line[i], 2);
-    if (all.size() <= kMostMarks) {
+    if (all.size() <= kMaxMarks) {
         for (std::size_t i = 0; i < all.size(); ++i) {
             svg_.open_group("datum", fmt::format("{}: {} = {}, {}", c.label, plot_.x_label,
                                                  size_text(c.points[i].first), rate_text(plot_, c.points[i].second)));
@@ -224,7 +224,7 @@ void SweepDrawing::curve(std::size_t index) {
 }
 
 /// Whether another curve passes so close to the box that a label there could be taken for that curve's.
-bool SweepDrawing::beside_another(std::size_t index, const LabelBox& box) const {
+bool SweepDrawing::near_other_curve(std::size_t index, const LabelBox& box) const {
     const LabelBox around{box.centre, box.half_width + 12, box.half_height + 12, 0};
     for (std::size_t k = 0; k < lines_.size(); ++k) {
         if (k == index) continue;
@@ -247,7 +247,7 @@ void SweepDrawing::curve_label(std::size_t index) {
         for (; next <= back + length; next += 14) {
             const double part = length > 0 ? (next - back) / length : 0;
             const XY p{from.x + part * (line[i].x - from.x), from.y + part * (line[i].y - from.y)};
-            const double bias = next / 12 + (beside_another(index, {p, 2, 2, 0}) ? kAmbiguous : 0);
+            const double bias = next / 12 + (near_other_curve(index, {p, 2, 2, 0}) ? kAmbiguityCost : 0);
             label.places.push_back({{p.x - 2, p.y - 13}, Anchor::end, bias});
             label.places.push_back({{p.x + 2, p.y + 13}, Anchor::start, bias + 1});
             label.places.push_back({{p.x + 8, p.y + 6}, Anchor::start, bias + 1});
@@ -256,7 +256,7 @@ void SweepDrawing::curve_label(std::size_t index) {
         back += length;
     }
     for (PlotLabel::Place& place : label.places) {
-        if (beside_another(index, label_box(label, place))) place.bias += kAmbiguous;
+        if (near_other_curve(index, label_box(label, place))) place.bias += kAmbiguityCost;
     }
     draw_label(labels_, placer_, label);
 }
@@ -267,7 +267,7 @@ std::string SweepDrawing::draw() {
     for (std::size_t i = 0; i < scene_.curves.size(); ++i) curve(i);
     for (std::size_t i = 0; i < scene_.curves.size(); ++i) critical(i);
     if (has_legend()) legend();
-    const std::size_t named = has_legend() ? 0 : std::min(scene_.curves.size(), kMostNamed);
+    const std::size_t named = has_legend() ? 0 : std::min(scene_.curves.size(), kMaxLabelledCurves);
     for (std::size_t i = 0; i < named; ++i) curve_label(i);
     for (std::size_t i = 0; i < named; ++i) critical_label(i);
     return svg_.str() + labels_.str();

@@ -124,8 +124,8 @@ std::string describe(const SweepScene& scene, const SweepPlot& plot) {
         out += "\n";
         std::vector<XY> at;
         for (const auto& [size, rate] : curve.points) at.push_back({scene.x.at(size), scene.y.at(rate)});
-        std::vector<std::size_t> rows = thinned(at, kMostRows);
-        if (curve.points.size() <= kMostRows) {
+        std::vector<std::size_t> rows = simplified_line(at, kMaxRows);
+        if (curve.points.size() <= kMaxRows) {
             rows.resize(curve.points.size());
             for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = i;
         } else {

@@ -42,7 +42,7 @@ Stretch measured(const std::vector<XY>& points, std::size_t first, std::size_t l
 
 }  // namespace
 
-std::vector<std::size_t> thinned(const std::vector<XY>& points, std::size_t limit) {
+std::vector<std::size_t> simplified_line(const std::vector<XY>& points, std::size_t limit) {
     if (points.empty()) return {};
     std::vector<std::size_t> kept{0};
     if (points.size() == 1) return kept;

@@ -11,13 +11,13 @@ namespace roofline::core {
 TEST_CASE("a straight line needs its ends only") {
     std::vector<XY> points;
     for (int i = 0; i <= 1000; ++i) points.push_back({i * 0.5, 100 - i * 0.25});
-    CHECK(thinned(points, 400) == std::vector<std::size_t>{0, 1000});
+    CHECK(simplified_line(points, 400) == std::vector<std::size_t>{0, 1000});
 }
 
 TEST_CASE("a kink is kept") {
     std::vector<XY> points;
     for (int i = 0; i <= 100000; ++i) points.push_back({i * 0.006, std::max(0.0, 300 - i * 0.006)});
-    CHECK(thinned(points, 400) == std::vector<std::size_t>{0, 50000, 100000});
+    CHECK(simplified_line(points, 400) == std::vector<std::size_t>{0, 50000, 100000});
 }
 
 TEST_CASE("a curve keeps its shape") {
@@ -26,7 +26,7 @@ TEST_CASE("a curve keeps its shape") {
         const double t = i * 1e-4;
         points.push_back({100 * std::cos(t), 100 * std::sin(t)});
     }
-    const std::vector<std::size_t> kept = thinned(points, 400);
+    const std::vector<std::size_t> kept = simplified_line(points, 400);
     CHECK(kept.size() < 100);
     CHECK(std::is_sorted(kept.begin(), kept.end()));
     for (std::size_t k = 1; k < kept.size(); ++k) {
@@ -40,7 +40,7 @@ TEST_CASE("a curve keeps its shape") {
 TEST_CASE("noise is cut at the limit") {
     std::vector<XY> points;
     for (int i = 0; i < 20000; ++i) points.push_back({i * 0.03, i % 2 == 0 ? 0.0 : 100.0 + i % 7});
-    const std::vector<std::size_t> kept = thinned(points, 400);
+    const std::vector<std::size_t> kept = simplified_line(points, 400);
     CHECK(kept.size() == 400);
     CHECK(kept.front() == 0);
     CHECK(kept.back() == 19999);
@@ -48,9 +48,9 @@ TEST_CASE("noise is cut at the limit") {
 }
 
 TEST_CASE("few points and equal ones") {
-    CHECK(thinned({}, 10).empty());
-    CHECK(thinned({{1, 1}}, 10) == std::vector<std::size_t>{0});
-    CHECK(thinned({{1, 1}, {1, 1}, {1, 1}}, 10) == std::vector<std::size_t>{0, 2});
+    CHECK(simplified_line({}, 10).empty());
+    CHECK(simplified_line({{1, 1}}, 10) == std::vector<std::size_t>{0});
+    CHECK(simplified_line({{1, 1}, {1, 1}, {1, 1}}, 10) == std::vector<std::size_t>{0, 2});
 }
 
 }  // namespace roofline::core

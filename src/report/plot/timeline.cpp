@@ -13,17 +13,17 @@
 namespace roofline::core {
 namespace {
 
-constexpr std::size_t kMostSteps = 200;   // maximum number of steps that are drawn
-constexpr std::size_t kMostListed = 16;   // maximum number of steps in the table below
-constexpr std::size_t kMostBrackets = 3;  // maximum depth of nested repeats with brackets
-constexpr std::size_t kMostBars = 2000;
+constexpr std::size_t kMaxSteps = 200;   // maximum number of steps that are drawn
+constexpr std::size_t kMaxListed = 16;   // maximum number of steps in the table below
+constexpr std::size_t kMaxBrackets = 3;  // maximum depth of nested repeats with brackets
+constexpr std::size_t kMaxBars = 2000;
 constexpr double kLaneHeight = 34;
 constexpr double kBarHeight = 24;
 constexpr double kBracketHeight = 21;
 constexpr double kRowHeight = 17;
 constexpr double kSmall = 11;  // font size of .detail text
 constexpr double kLaneLeft = 78;
-constexpr double kLeastLabel = 56;  // minimum width of a shortened label
+constexpr double kMinLabelWidth = 56;  // minimum width of a shortened label
 
 constexpr std::string_view kTimelineStyle = R"(
 .rl-plot .detail{font-size:11px}
@@ -42,22 +42,21 @@ constexpr std::string_view kTimelineStyle = R"(
 )";
 
 std::string bubble_text(const Timeline& timeline) {
-    return fmt::format("{} of them are the pipeline bubble, in which this stage waits for others: not drawn",
-                       to_text(Seconds{timeline.bubble_s}));
+    return fmt::format("{} of them are the pipeline bubble, which is not drawn", to_text(Seconds{timeline.bubble_s}));
 }
 
 /// The steps that are drawn, their start positions, and the space of all parts.
 class TimelineDrawing {
 public:
     explicit TimelineDrawing(const Timeline& timeline) : timeline_(timeline) {
-        const std::size_t count = std::min(timeline.steps.size(), kMostSteps);
+        const std::size_t count = std::min(timeline.steps.size(), kMaxSteps);
         for (std::size_t i = 0; i < count; ++i) {
             starts_.push_back(end_);
             const double seconds = timeline.steps[i].seconds;
             if (std::isfinite(seconds) && seconds > 0) end_ += seconds;
         }
         for (const TimelineRepeat& repeat : timeline.repeats) {
-            if (repeat.begin < count) brackets_ = std::max(brackets_, std::min(repeat.depth + 1, kMostBrackets));
+            if (repeat.begin < count) brackets_ = std::max(brackets_, std::min(repeat.depth + 1, kMaxBrackets));
         }
         header_ = kFrameTop + kBracketHeight * static_cast<double>(brackets_);
         lanes_top_ = header_ + 20;
@@ -98,9 +97,9 @@ private:
     }
 
     void repeats() {
-        std::array<double, kMostBrackets> taken{};  // right ends of the labels so far, per depth
+        std::array<double, kMaxBrackets> taken{};  // right ends of the labels so far, per depth
         for (const TimelineRepeat& repeat : timeline_.repeats) {
-            if (repeat.begin >= starts_.size() || repeat.depth >= kMostBrackets || repeat.end <= repeat.begin) continue;
+            if (repeat.begin >= starts_.size() || repeat.depth >= kMaxBrackets || repeat.end <= repeat.begin) continue;
             const bool whole = repeat.end <= starts_.size();
             const double from = axis_.at(starts_[repeat.begin]) + 1;
             const double to = axis_.at(whole ? end_of(repeat.end - 1) : end_) - 1;
@@ -143,7 +142,7 @@ private:
     }
 
     void draw_bar(std::size_t step, const TimelineBar& bar) {
-        if (!(bar.seconds > 0) || bar.lane >= timeline_.lanes.size() || ++bars_ > kMostBars) return;
+        if (!(bar.seconds > 0) || bar.lane >= timeline_.lanes.size() || ++bars_ > kMaxBars) return;
         const double from = axis_.at(starts_[step] + bar.start_s);
         const double to = std::min(axis_.at(starts_[step] + bar.start_s + bar.seconds), axis_.to_px);
         const double y = lanes_top_ + kLaneHeight * static_cast<double>(bar.lane) + (kLaneHeight - kBarHeight) / 2;
@@ -162,7 +161,7 @@ private:
         const std::string name = bar.label.substr(0, bar.label.find(", "));  // the name without remarks
         std::string text = text_width(what, kSmall) <= room ? what : fitted(name, kSmall, room);
         if (bar.label.empty() && text != what) return;
-        if (text != what && room < kLeastLabel) return;  // a few letters are not helpful
+        if (text != what && room < kMinLabelWidth) return;  // a few letters are not helpful
         labels_.text("detail", {(from + to) / 2, y + kBarHeight / 2}, Anchor::middle, text);
     }
 
@@ -222,11 +221,11 @@ private:
     [[nodiscard]] std::vector<std::size_t> listed_steps() const {
         std::vector<std::size_t> steps(starts_.size());
         for (std::size_t i = 0; i < steps.size(); ++i) steps[i] = i;
-        if (steps.size() <= kMostListed) return steps;
+        if (steps.size() <= kMaxListed) return steps;
         std::sort(steps.begin(), steps.end(), [&](std::size_t a, std::size_t b) {
             return at(a).seconds != at(b).seconds ? at(a).seconds > at(b).seconds : a < b;
         });
-        steps.resize(kMostListed);
+        steps.resize(kMaxListed);
         std::sort(steps.begin(), steps.end());
         return steps;
     }
@@ -272,7 +271,7 @@ private:
         }
         std::vector<std::string> left_out;
         if (timeline_.steps.size() > listed.size())
-            left_out.push_back(fmt::format("and {} statements more{}", timeline_.steps.size() - listed.size(),
+            left_out.push_back(fmt::format("and {} more statements{}", timeline_.steps.size() - listed.size(),
                                            cut() ? "" : ", none of which takes longer"));
         if (cut()) left_out.push_back(fmt::format("the first {} are drawn", starts_.size()));
         if (!left_out.empty()) {
@@ -330,15 +329,15 @@ private:
 
 std::string describe(const Timeline& timeline, const TimelineDrawing& drawing) {
     std::string out = fmt::format(
-        "Statements one after the other; what each keeps busy starts with it. Sequential {}; {} if everything "
-        "overlaps.\n",
+        "Statements run one after another; all resources of a statement start together. Sequential {}; {} if "
+        "everything overlaps.\n",
         to_text(Seconds{timeline.total_s}), to_text(Seconds{timeline.overlap_s}));
     if (timeline.bubble_s > 0) out += bubble_text(timeline) + ".\n";
     for (const TimelineRepeat& repeat : timeline.repeats) {
         out += fmt::format("Statements {} to {}: {} times, drawn once.\n", repeat.begin + 1, repeat.end, repeat.times);
     }
-    out += "Statement | takes | decided by | beside it:\n";
-    const std::size_t shown = std::min(timeline.steps.size(), kMostRows);
+    out += "Statement | time | bound by | overlapped:\n";
+    const std::size_t shown = std::min(timeline.steps.size(), kMaxRows);
     for (std::size_t i = 0; i < shown; ++i) {
         const TimelineStep& step = timeline.steps[i];
         out += fmt::format("{} {} | {} | {} | {}\n", i + 1, step.label, to_text(Seconds{step.seconds}),

@@ -97,7 +97,7 @@ TEST_CASE("of many steps the longest are listed, and a long statement goes on in
     for (std::size_t i = 0; i < 20; ++i) {
         if (i != 10) CHECK(contains(details, fmt::format("S{}", i + 1)) == (i >= 4));
     }
-    CHECK(contains(details, "and 4 statements more, none of which takes longer"));
+    CHECK(contains(details, "and 4 more statements, none of which takes longer"));
     CHECK(contains(details, "H = silu(G *_D Wgate) * (G"));
     CHECK(contains(details, "*_D Wup) + Residual"));
 }
@@ -123,7 +123,7 @@ TEST_CASE("many steps, none, hostile names and times that are not finite") {
     const std::string svg = to_svg(many);
     CHECK_FALSE(SvgReader(svg).read().empty());
     CHECK(svg.size() < 200'000);
-    CHECK(contains(texts(elements_of(svg, "detail")), "and 99986 statements more; the first 200 are drawn"));
+    CHECK(contains(texts(elements_of(svg, "detail")), "and 99986 more statements; the first 200 are drawn"));
 
     CHECK_FALSE(SvgReader(to_svg(Timeline{})).read().empty());
 

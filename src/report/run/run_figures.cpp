@@ -47,14 +47,14 @@ std::string expected_words(const RunAt& at) {
     return at.point.answer && at.point.answer->expected_s ? in_seconds(*at.point.answer->expected_s) : "";
 }
 
-std::string bound_words(const RunAt& at) { return bound_of(at) == nullptr ? "" : bound_of(at)->label; }
+std::string bound_cell(const RunAt& at) { return bound_of(at) == nullptr ? "" : bound_of(at)->label; }
 
 std::string error_words(const RunAt& at) {
     return at.point.right() ? fmt::format("{:.0e}", at.point.max_rel_error) : "WRONG";
 }
 
 constexpr AnswerFigure<RunAt> all[] = {
-    {"swept", "", in_whole, [](const RunAt& at) { return at.answer.axes.empty() ? absent() : swept_json(at); }},
+    {"swept", "", in_whole, [](const RunAt& at) { return at.answer.axes.empty() ? omitted_value() : swept_json(at); }},
     {"device", "", none, [](const RunAt& at) -> Json { return at.answer.device; }},
     {"measured_s", "measured", in_seconds, [](const RunAt& at) -> Json { return at.point.cold.median; },
      measured_words},
@@ -69,7 +69,7 @@ constexpr AnswerFigure<RunAt> all[] = {
     {"#upper_s", "no overlap", in_seconds, predicted_bound<&Bounds::upper>},
     {"roofline_fraction", "of roofline", in_percent, roofline_fraction},
     {"#bound_by", "bound by", none,
-     [](const RunAt& at) { return bound_of(at) == nullptr ? Json() : Json(bound_of(at)->id); }, bound_words},
+     [](const RunAt& at) { return bound_of(at) == nullptr ? Json() : Json(bound_of(at)->id); }, bound_cell},
     {"flop_per_s", "FLOP/s", in_flop_rate,
      [](const RunAt& at) -> Json { return at.point.flops / at.point.cold.median; }},
     {"bytes_per_s", "B/s", in_bandwidth, [](const RunAt& at) -> Json { return at.point.bytes / at.point.cold.median; }},

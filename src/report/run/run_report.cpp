@@ -26,7 +26,7 @@ std::vector<std::string> notes_of(const RunAnswer& answer) {
 std::string check_text(const RunPoint& point) {
     if (point.checked == 0) return "not checked: the reference would take too long for a single element";
     const std::string elements = fmt::format("{} element{}", point.checked, point.checked == 1 ? "" : "s");
-    if (!point.right()) return fmt::format("WRONG: {} ({} looked at)", point.worst, elements);
+    if (!point.right()) return fmt::format("WRONG: {} ({} checked)", point.worst, elements);
     return fmt::format("{} right; largest deviation {} of the largest element", elements,
                        point.max_rel_error > 0 ? fmt::format("{:.1e}", point.max_rel_error) : "0");
 }
@@ -47,7 +47,8 @@ public:
         rates();
         if (point_.pack_s > 0) {
             line("weights", to_text(Seconds{point_.pack_s}),
-                 fmt::format("to lay out {} of them anew, once, beforehand", to_text(Bytes{point_.pack_bytes})));
+                 fmt::format("to copy {} of them to another layout, once, before the runs",
+                             to_text(Bytes{point_.pack_bytes})));
         }
         line("check", point_.checked == 0 ? "-" : point_.right() ? "right" : "wrong", check_text(point_));
         kernels();
@@ -89,7 +90,7 @@ private:
         const double lower = total.bounds.lower;
         const Resource* bound = total.bound_resource();
         line("lower", to_text(Seconds{lower}),
-             fmt::format("{} % of it is reached{}", percent_text(lower / point_.cold.median),
+             fmt::format("the run reaches {} % of this bound{}", percent_text(lower / point_.cold.median),
                          bound == nullptr ? "" : fmt::format("; bound by {}", bound->label)));
         if (!point_.answer->analysis.kernels.empty()) {
             line("sequential", to_text(Seconds{total.sequential}),
@@ -99,7 +100,7 @@ private:
         if (point_.answer->expected_s) {
             const double expected = *point_.answer->expected_s;
             line("expected", to_text(Seconds{expected}),
-                 fmt::format("off by {} %", percent_text(std::abs(expected / point_.cold.median - 1))));
+                 fmt::format("error {} %", percent_text(std::abs(expected / point_.cold.median - 1))));
         } else {
             line("expected", "-",
                  point_.answer->why_not_expected.empty()
@@ -108,7 +109,8 @@ private:
         }
         line("no overlap", to_text(Seconds{total.bounds.upper}), "without any overlap");
         if (point_.cold.median < lower && !point_.cold.disturbed) {
-            line("", "", "measured is below the lower bound: inputs may still be in a cache, or a roof of the");
+            line("", "",
+                 "the measured time is below the lower bound: inputs may still be in a cache, or a rate of the");
             line("", "", "machine file is too low");
         }
         out_ += '\n';

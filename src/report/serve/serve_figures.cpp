@@ -71,7 +71,7 @@ constexpr AnswerFigure<Pass> pass_figures[] = {
     {"expected_s", "expected", in_seconds, [](const Pass& pass) { return figure_value(pass.prediction.expected_s); }},
     {"expected_error", "", in_percent, [](const Pass& pass) { return figure_value(pass.prediction.expected_error); }},
     {"upper_s", "no overlap", in_seconds, [](const Pass& pass) -> Json { return pass.total().bounds.upper; }},
-    {"bound_by", "bound by", none, [](const Pass& pass) { return name_value(pass.least.bound_by); }},
+    {"bound_by", "bound by", none, [](const Pass& pass) { return optional_string(pass.least.bound_by); }},
     {"uniform_bound_by", "", none, uniform_bound},
     {"time_s", "", in_seconds,
      [](const Pass& pass) { return by_resource(pass, [&](std::size_t i) { return pass.least.seconds[i]; }); }},

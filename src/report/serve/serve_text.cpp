@@ -68,7 +68,7 @@ private:
     void verdict() {
         const auto chips = static_cast<double>(answer_.slice.chips());
         const std::string room = answer_.max_batch > 0 ? fmt::format("room for {} sequences", answer_.max_batch)
-                                                       : "not even for one sequence";
+                                                       : "not enough for one sequence";
         if (answer_.capacity) {
             figure("fits", fmt::format("{} of {} on each chip; {}", bytes(answer_.chip_memory.total()),
                                        bytes(*answer_.capacity), room));
@@ -79,14 +79,14 @@ private:
                                                   : fmt::format("{} holds it with {}", answer_.smallest->name,
                                                                 plan_text(answer_.smallest->plan)));
             } else {
-                line("smallest slice", "none", "no slice of this machine that was tried holds it");
+                line("smallest slice", "none", "none of the slices of this machine that were tried is large enough");
             }
         } else {
             figure("fits", "the machine's file does not say how much memory a chip has");
         }
         figure("tpot_s", fmt::format("time per output token of each sequence; {} for its first, {} for its last",
                                      to_text(Seconds{answer_.first_step_s}), to_text(Seconds{answer_.last_step_s})));
-        figure("ttft_s", "time to first token of one prompt with the slice to itself");
+        figure("ttft_s", "time to first token of one prompt on an otherwise idle slice");
         const double tokens = decode_tokens_per_s(answer_);
         figure("tokens_per_s",
                fmt::format("during decode, {} per chip{}", rate_text(tokens / chips), price(chips, tokens)));
@@ -118,7 +118,7 @@ private:
         const double ratio = prefill_ratio(answer_);
         if (answer_.disaggregated) {
             line("prefill:decode", fmt::format("{:.2f} : 1", ratio),
-                 fmt::format("prefill slices per decode slice, so that neither waits: {} per chip{}",
+                 fmt::format("prefill slices per decode slice to balance both pools: {} per chip{}",
                              rate_text(tokens / serving_chips(answer_)), price(serving_chips(answer_), tokens)));
         } else {
             line("with prefill", rate_text(tokens),
@@ -142,8 +142,8 @@ private:
                         answer_.batch, answer_.batch == 1 ? "" : "s"));
         row("activations", "activations",
             answer_.prompt > answer_.chunk
-                ? fmt::format("maximum between two kernels, with prompts in chunks of {} tokens", answer_.chunk)
-                : "maximum between two kernels");
+                ? fmt::format("peak activation memory, with prompts in chunks of {} tokens", answer_.chunk)
+                : "peak activation memory");
         row("total", "total", "");
         out_ += "\n";
     }

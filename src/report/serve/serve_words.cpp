@@ -20,8 +20,8 @@ std::string split_text(const ServeAnswer& answer) {
         text += fmt::format(" ({} over heads of keys and values, {} over their queries)",
                             answer.plan.tensor / axis.size, axis.size);
     }
-    if (answer.caches == CacheSplit::batch) text += ", caches by heads and by batch";
-    if (answer.caches == CacheSplit::context) text += ", caches by heads and by context";
+    if (answer.caches == CacheSplit::batch) text += ", KV cache split by heads and by batch";
+    if (answer.caches == CacheSplit::context) text += ", KV cache split by heads and by context";
     return text;
 }
 
@@ -36,7 +36,9 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
             answer.decode.why_not_expected.empty() ? "" : fmt::format(" ({})", answer.decode.why_not_expected)));
     }
     if (answer.decode.system.collectives.textbook && !answer.decode.analysis.total.work.messages.empty()) {
-        notes.emplace_back("--textbook: collectives are approximated, so lower and upper are estimates, not bounds");
+        notes.emplace_back(
+            "--textbook: collectives are approximated, so the lower bound and the no-overlap time are estimates, not "
+            "bounds");
     }
     if (answer.plan.pipeline > 1) {
         notes.push_back(
@@ -46,7 +48,7 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
     }
     if (answer.plan_chosen) notes.emplace_back("--mesh is not given: this is the best of a few plans");
     if (!answer.under_load) {
-        notes.emplace_back("TTFT is that of one prompt with the slice to itself, without queueing");
+        notes.emplace_back("TTFT is that of one prompt on an otherwise idle slice, without queueing");
     }
     for (const Prediction* pass : {&answer.prefill, &answer.decode}) {
         for (const std::string& note : pass->analysis.total.pricing.notes) {

@@ -75,7 +75,7 @@ std::vector<std::string> remarks(const ProfileComparison& view) {
     std::vector<std::string> all;
     const double lower = lower_total(view);
     if (lower > 0) {
-        all.push_back(fmt::format("at its roofs everything would take {}, {} % of the measured time",
+        all.push_back(fmt::format("on the roofline all kernels together would take {}, {} % of the measured time",
                                   to_text(Seconds{lower}), percent_text(lower / measured_total(view))));
     }
     if (view.kernels.size() > most_lines) {
@@ -92,12 +92,12 @@ std::vector<std::string> remarks(const ProfileComparison& view) {
                                        : short_name(kernel.name));
     }
     if (!faster.empty()) {
-        constexpr std::size_t most_named = 10;
-        const std::size_t more = faster.size() - std::min(faster.size(), most_named);
+        constexpr std::size_t max_named = 10;
+        const std::size_t more = faster.size() - std::min(faster.size(), max_named);
         faster.resize(faster.size() - more);
         all.push_back(fmt::format(
-            "{}{} {} faster than {}: the machine's figures are not those of the one it ran on, a cache served what was "
-            "counted for memory, or the FLOPs are in another dtype",
+            "{}{} {} faster than {}: the machine is not the one that it ran on, a cache served bytes that were counted "
+            "for memory, or the FLOPs are in another dtype",
             fmt::join(faster, ", "), more > 0 ? fmt::format(" and {} more", more) : "",
             faster.size() + more == 1 ? "is" : "are", faster.size() + more == 1 ? "its roof" : "their roofs"));
     }
@@ -175,7 +175,7 @@ std::string trace_view(const ProfileComparison& view, Format format) {
 std::string trace_plot(const ProfileComparison& view) {
     RooflinePlot plot;
     plot.title = "Kernels of " + view.profile;
-    plot.subtitle = fmt::format("{}; measured, those that took longest are named first", view.machine.name);
+    plot.subtitle = fmt::format("{}; measured; the longest kernels are labelled first", view.machine.name);
     plot.roofs = roofs_of(view.machine);
     plot.ceilings = ceilings_of(view.machine);
     for (const TracedKernel& kernel : view.kernels) {

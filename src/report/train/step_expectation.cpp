@@ -48,28 +48,28 @@ std::string step_derivation(const StepTimes& times) {
     const double slow = kernel_slowdown(step_model, parts);
     const std::vector<std::string> device{
         part(slow * step_model.compute, parts.kernels_s, "kernels by themselves"),
-        part(slow * step_model.narrow, parts.narrow_s, "kernels that multiply in less than 16 bits"),
+        part(slow * step_model.narrow, parts.narrow_s, "kernels with matmuls in fewer than 16 bits"),
         part(slow * step_model.promoted, parts.promoted_s,
-             "such kernels, with sums in f32 outside of the matrix units"),
+             "such kernels, accumulated in f32 outside of the matrix units"),
         part(1, parts.exchanged_s, "exposed collectives"),
         part(1 / step_model.wires, parts.exchanged_wire_s, "those without measurements")};
     say(fmt::format("the device: {} = {}", sum_of(device), to_text(Seconds{device_seconds(step_model, parts)})));
     if (parts.flops_per_joule > 0) {
         say(fmt::format(
-            "of the factors {} is the cube root of the chip's {} TFLOP/s per watt, which keep its clock down",
+            "the factors include {}, the cube root of the chip's {} TFLOP/s per watt, because power limits its clock",
             number_text(power_slowdown(parts)), number_text(parts.flops_per_joule / tera)));
     }
-    say(fmt::format("the host: {} = {}; both together their norm of order {}", launches_text(times),
+    say(fmt::format("the host: {} = {}; combined by the norm of order {}", launches_text(times),
                     to_text(Seconds{host_seconds(step_model, parts)}), number_text(step_model.overlap)));
     const double beside = parts.hideable_s + parts.hideable_wire_s / step_model.wires;
     const bool outlasts = exposed_seconds(step_model, parts) > exposed_share(step_model, parts) * beside;
     const double share = outlasts ? 1 : exposed_share(step_model, parts);
     const std::vector<std::string> exposed{
-        part(share, parts.hideable_s, "collectives beside kernels"),
+        part(share, parts.hideable_s, "collectives that overlap with kernels"),
         part(share / step_model.wires, parts.hideable_wire_s, "those without measurements")};
     std::string hidden = sum_of(exposed);
     if (outlasts)
-        hidden += fmt::format(" - {} of device and host, which they outlast",
+        hidden += fmt::format(" - {} of device and host, which is shorter",
                               to_text(Seconds{beside - exposed_seconds(step_model, parts)}));
     if (!hidden.empty()) {
         say(fmt::format("exposed: {} = {}", hidden, to_text(Seconds{exposed_seconds(step_model, parts)})));
@@ -77,7 +77,7 @@ std::string step_derivation(const StepTimes& times) {
     say(
         fmt::format("together {}, and never below the lower bound; factors fitted to {} published runs of {} "
                     "publishers; mean error "
-                    "of those of publishers that were left out {} %, of {} {} %",
+                    "on held-out publishers {} %, of {} {} %",
                     to_text(Seconds{*times.expected}), grouped(step_model.rows), step_model.publishers,
                     percent_text(step_model.error), class_text(class_of(step_model, parts)),
                     percent_text(class_of(step_model, parts).error)));
@@ -93,9 +93,9 @@ std::string error_text(const StepTimes& times) {
                                    of.publishers == 1 ? "" : "s");
     constexpr double shown = 0.005;
     if (error > of.error + shown)
-        text += fmt::format(", {} % off, with kernels on machines or at sizes that were not measured",
+        text += fmt::format(", mean error {} % with kernels on uncalibrated machines or at extrapolated sizes",
                             percent_text(of.error));
-    if (*times.expected > times.upper) text += "; longer than no overlap, which is at published rates";
+    if (*times.expected > times.upper) text += "; above no overlap at published rates";
     return text;
 }
 
@@ -104,8 +104,8 @@ std::string host_text(const StepTimes& times) {
     const double host = host_seconds(times.step_model, *times.parts);
     if (host <= device_seconds(times.step_model, *times.parts)) return "";
     return fmt::format(
-        "The host decides what is expected: {} take {}, longer than what they launch; graphs or larger "
-        "microbatches shorten that.",
+        "The step is launch-bound: {} take {}, longer than the kernels that they launch; graphs or larger microbatches "
+        "shorten that.",
         launches_text(times), to_text(Seconds{host}));
 }
 

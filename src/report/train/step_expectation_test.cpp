@@ -22,13 +22,13 @@ TEST_CASE("an expected step is derived with its numbers") {
     const std::string text = step_derivation(step_with(2000));
     CHECK(text.find("the device: 3 x 1 s of kernels by themselves + 100 ms of exposed collectives = 3.1 s\n") !=
           std::string::npos);
-    CHECK(text.find("the host: 2,000 launches of 50 us = 100 ms; both together their norm of order 4\n") !=
+    CHECK(text.find("the host: 2,000 launches of 50 us = 100 ms; combined by the norm of order 4\n") !=
           std::string::npos);
-    CHECK(text.find("exposed: 0.25 x 400 ms of collectives beside kernels = 100 ms\n") != std::string::npos);
-    CHECK(text.find("of the factors 2 is the cube root of the chip's 8 TFLOP/s per watt") != std::string::npos);
+    CHECK(text.find("exposed: 0.25 x 400 ms of collectives that overlap with kernels = 100 ms\n") != std::string::npos);
+    CHECK(text.find("the factors include 2, the cube root of the chip's 8 TFLOP/s per watt") != std::string::npos);
     CHECK(text.find("together 3.2 s") != std::string::npos);
     CHECK(text.find("1,234 published runs of 7") != std::string::npos);
-    CHECK(text.find("of those of publishers that were left out 14 %") != std::string::npos);
+    CHECK(text.find("on held-out publishers 14 %") != std::string::npos);
     CHECK(step_derivation(StepTimes{}).empty());
 }
 
@@ -36,5 +36,5 @@ TEST_CASE("a step that waits for its launches says so") {
     CHECK(host_text(step_with(2000)).empty());
     CHECK(host_text(StepTimes{}).empty());
     CHECK(host_text(step_with(100000))
-              .starts_with("The host decides what is expected: 100,000 launches of 50 us take 5 s, longer"));
+              .starts_with("The step is launch-bound: 100,000 launches of 50 us take 5 s, longer"));
 }

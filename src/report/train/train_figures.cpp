@@ -76,7 +76,7 @@ Json step_time(Answer answer) {
 
 template <auto stage>
 Json stage_name(Answer answer) {
-    return answer.step ? name_value((*answer.step).*stage) : Json();
+    return answer.step ? optional_string((*answer.step).*stage) : Json();
 }
 
 template <auto part>
@@ -88,14 +88,14 @@ const Resource* bound_of(Answer answer) {
     return answer.step ? answer.step->program.analysis.total.bound_resource() : nullptr;
 }
 
-std::string bound_words(Answer answer) {
+std::string bound_cell(Answer answer) {
     const Resource* bound = bound_of(answer);
     return bound == nullptr ? "-" : bound->label;
 }
 
-std::string plan_words(Answer answer) { return answer.step ? plan_text(answer.plan) : "-"; }
+std::string plan_cell(Answer answer) { return answer.step ? plan_text(answer.plan) : "-"; }
 
-std::string bubble_words(Answer answer) {
+std::string bubble_cell(Answer answer) {
     return answer.step && answer.step->times.bubble > 0 ? in_percent(answer.step->times.bubble) : "-";
 }
 
@@ -115,11 +115,11 @@ constexpr AnswerFigure<TrainAnswer> all[] = {
     {"flops_per_token", "", in_flops, [](Answer answer) -> Json { return answer.demand.flops_per_token; }},
     {"seq", "", in_groups, [](Answer answer) -> Json { return answer.model.sequence; }},
     {"batch_tokens", "", in_groups, [](Answer answer) { return answer.batch ? Json(answer.batch->tokens) : Json(); }},
-    {"plan", "plan", in_groups, plan_axes_json, plan_words},
+    {"plan", "plan", in_groups, plan_axes_json, plan_cell},
     {"plan.zero", "", in_groups, [](Answer answer) -> Json { return answer.plan.zero; }},
     {"plan.microbatches", "", in_groups,
      [](Answer answer) { return answer.batch ? Json(answer.batch->microbatches) : Json(); }},
-    {"plan.schedule", "", none, [](Answer answer) { return name_value(answer.schedule); }},
+    {"plan.schedule", "", none, [](Answer answer) { return optional_string(answer.schedule); }},
     {"plan.remat", "", none, [](Answer answer) -> Json { return remat_text(answer.options); }},
     {"plan.optimizer", "", none, [](Answer answer) -> Json { return optimizer_text(answer.options); }},
     {"plan.products", "", none, [](Answer answer) { return answer.products ? Json(name(*answer.products)) : Json(); }},
@@ -145,12 +145,12 @@ constexpr AnswerFigure<TrainAnswer> all[] = {
     {"step.expected_s", "expected", in_seconds, step_time<&StepTimes::expected>},
     {"step.expected_error", "", in_percent, step_time<&StepTimes::expected_error>},
     {"step.upper_s", "no overlap", in_seconds, step_time<&StepTimes::upper>},
-    {"step.bubble", "bubble", in_percent, step_time<&StepTimes::bubble>, bubble_words},
+    {"step.bubble", "bubble", in_percent, step_time<&StepTimes::bubble>, bubble_cell},
     {"step.stage", "", none, stage_name<&TrainStep::stage>},
     {"step.fullest_stage", "", none, stage_name<&TrainStep::fullest>},
     {"time_s", "", in_seconds, times_json},
     {"bound_by", "bound by", none,
-     [](Answer answer) { return bound_of(answer) == nullptr ? Json() : Json(bound_of(answer)->id); }, bound_words},
+     [](Answer answer) { return bound_of(answer) == nullptr ? Json() : Json(bound_of(answer)->id); }, bound_cell},
     {"collectives", "", none, collectives_json},
     {"step_s", "step", in_seconds, [](Answer answer) { return figure_value(answer.step_s); }},
     {"mfu", "MFU", in_percent, [](Answer answer) { return figure_value(answer.mfu); }},

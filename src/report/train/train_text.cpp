@@ -16,7 +16,7 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::size_t most_collectives = 6;
+constexpr std::size_t max_collectives = 6;
 
 std::string bar_of(double share) {
     if (!(share > 0)) return "";
@@ -95,7 +95,7 @@ private:
         }
         const std::string& fullest = answer_.step->fullest;
         figure("memory_bytes.total", (fullest.empty() ? "" : "in " + fullest + ", the fullest, ") +
-                                         (!memory.capacity ? "how much it could is not known"
+                                         (!memory.capacity ? "the capacity is not known"
                                                            : fmt::format("of {}: {}", to_text(Bytes{*memory.capacity}),
                                                                          memory.fits() ? "fits" : "does not fit")));
         out_ += "\n";
@@ -115,15 +115,17 @@ private:
                              least < seconds ? fmt::format("   {} of it in lower", to_text(Seconds{least})) : ""));
         }
         if (times.bubble > 0) {
-            figure("step.bubble", fmt::format("of the step {} is idle, waiting for other stages, without any overlap",
-                                              answer_.step->stage));
+            figure("step.bubble",
+                   fmt::format("of the no-overlap time of the step, {} idles (pipeline bubble)", answer_.step->stage));
         }
         figure("step.lower_s", "if everything overlaps");
         figure("step.sequential_s", "if only the work inside each kernel overlaps");
         const std::string& why = answer_.step->program.why_not_expected;
-        figure("step.expected_s", times.expected ? error_text(times)
-                                  : why.empty()  ? fmt::format("no calibration for {}", answer_.slice.machine.name)
-                                                 : why);
+        figure("step.expected_s",
+               wrapped(times.expected ? error_text(times)
+                       : why.empty()  ? fmt::format("no calibration for {}", answer_.slice.machine.name)
+                                      : why,
+                       31, 31, max_line_width));
         figure("step.upper_s", "without any overlap, at published rates");
         out_ += "\n";
     }
@@ -134,14 +136,14 @@ private:
         Table table;
         table.head = {"collective", "over", "a step", "bytes", "time"};
         table.right = {false, false, true, true, true};
-        for (std::size_t i = 0; i < std::min(all.size(), most_collectives); ++i) {
+        for (std::size_t i = 0; i < std::min(all.size(), max_collectives); ++i) {
             table.rows.push_back({std::string(collective_name(all[i].kind, true)),
                                   fmt::format("{}", fmt::join(all[i].axes, ", ")), number_text(all[i].count),
                                   to_text(Bytes{all[i].bytes}), to_text(Seconds{all[i].seconds})});
         }
         out_ += table_text(table, 2);
-        if (all.size() > most_collectives) {
-            out_ += fmt::format("  ... and {} more (all of them with --json)\n", all.size() - most_collectives);
+        if (all.size() > max_collectives) {
+            out_ += fmt::format("  ... and {} more (all of them with --json)\n", all.size() - max_collectives);
         }
         out_ += "\n";
     }
@@ -152,12 +154,12 @@ private:
                             : answer_.step && answer_.step->times.expected ? "by the expected step"
                                                                            : "by the lower bound of the step";
         if (!answer_.mfu || !answer_.tokens_per_s) {
-            figure("mfu", "the plan does not fit, so there is no utilisation, duration or cost");
+            figure("mfu", "the plan does not fit, so there is no utilization, duration or cost");
             return;
         }
         figure("mfu", fmt::format("{}: {} per token, {} per chip", basis, to_text(Flops{demand.flops_per_token}),
                                   to_text(FlopRate{demand.peak})));
-        if (answer_.step_s && answer_.assumed_mfu) figure("step_s", "at that utilisation");
+        if (answer_.step_s && answer_.assumed_mfu) figure("step_s", "at that utilization");
         line("tokens", fmt::format("{}/s", many(*answer_.tokens_per_s)),
              fmt::format("{}/s per chip", number_text(*tokens_per_s_per_chip(answer_))));
     }

@@ -49,7 +49,7 @@ std::string days_text(double seconds) {
 namespace {
 
 // Returns "2.1 s of all-gathers over fsdp".
-std::string spoken(const StepCollective& each) {
+std::string collective_phrase(const StepCollective& each) {
     return fmt::format("{} of {}s over {}", to_text(Seconds{each.seconds}), collective_name(each.kind, true),
                        fmt::join(each.axes, ", "));
 }
@@ -59,7 +59,7 @@ std::string network_limit(const TrainStep& step, const Resource& bound, double m
         fmt::format("{}-bound: communication takes longest, and the matrix units are busy for at most {} % of the step",
                     bound.label, percent_text(math_share));
     const std::vector<StepCollective> collectives = step_collectives(step);
-    if (!collectives.empty()) text += fmt::format("; mostly {}", spoken(collectives.front()));
+    if (!collectives.empty()) text += fmt::format("; mostly {}", collective_phrase(collectives.front()));
     return text + ".";
 }
 

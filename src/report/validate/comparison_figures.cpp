@@ -15,7 +15,7 @@ constexpr NumberText none = nullptr;
 
 template <auto text>
 Json name_of(Row row) {
-    return name_value(row.*text);
+    return optional_string(row.*text);
 }
 
 template <auto part>
@@ -28,13 +28,15 @@ Json memory(Row row) {
     return row.memory ? Json((*row.memory).*part) : Json();
 }
 
-std::string operation_words(Row row) { return spoken(row.operation) + (row.shape.empty() ? "" : " " + row.dtype); }
+std::string operation_words(Row row) {
+    return display_name(row.operation) + (row.shape.empty() ? "" : " " + row.dtype);
+}
 
-std::string size_words(Row row) { return row.shape.empty() ? in_bytes(row.bytes) : row.shape; }
+std::string size_cell(Row row) { return row.shape.empty() ? in_bytes(row.bytes) : row.shape; }
 
 std::string measured_words(Row row) { return row.timed() ? in_seconds(row.measured_s) : "-"; }
 
-std::string software_words(Row row) { return row.software + (row.variant.empty() ? "" : " " + row.variant); }
+std::string software_cell(Row row) { return row.software + (row.variant.empty() ? "" : " " + row.variant); }
 
 constexpr AnswerFigure<Comparison> all[] = {
     {"line", "line", in_whole, [](Row row) -> Json { return row.line; }},
@@ -43,10 +45,10 @@ constexpr AnswerFigure<Comparison> all[] = {
     {"operation", "operation", none, [](Row row) -> Json { return row.operation; }, operation_words},
     {"devices", "", in_whole, [](Row row) -> Json { return row.devices; }},
     {"#groups", "", in_whole, [](Row row) -> Json { return row.groups; }},
-    {"bytes", "size", in_bytes, [](Row row) -> Json { return row.bytes; }, size_words},
+    {"bytes", "size", in_bytes, [](Row row) -> Json { return row.bytes; }, size_cell},
     {"shape", "", none, name_of<&Comparison::shape>},
     {"dtype", "", none, name_of<&Comparison::dtype>},
-    {"software", "software", none, name_of<&Comparison::software>, software_words},
+    {"software", "software", none, name_of<&Comparison::software>, software_cell},
     {"variant", "", none, name_of<&Comparison::variant>},
     {"source", "", none, name_of<&Comparison::source>},
     {"strategy", "", none, name_of<&Comparison::strategy>},
@@ -62,7 +64,7 @@ constexpr AnswerFigure<Comparison> all[] = {
     {"memory", "", none, [](Row row) { return group_value(row.memory.has_value()); }},
     {"memory.measured_bytes", "", in_bytes, memory<&MemoryComparison::measured>},
     {"memory.predicted_bytes", "", in_bytes, memory<&MemoryComparison::predicted>},
-    {"memory.what", "", none, [](Row row) { return row.memory ? name_value(row.memory->what) : Json(); }},
+    {"memory.what", "", none, [](Row row) { return row.memory ? optional_string(row.memory->what) : Json(); }},
     {"#kernels_s", "", in_seconds, step_part<&StepParts::kernels_s>},
     {"#narrow_s", "", in_seconds, step_part<&StepParts::narrow_s>},
     {"#promoted_s", "", in_seconds, step_part<&StepParts::promoted_s>},
@@ -116,7 +118,7 @@ static_assert(named(all, columns));
 
 }  // namespace
 
-std::string spoken(std::string operation) {
+std::string display_name(std::string operation) {
     std::replace(operation.begin(), operation.end(), '_', '-');
     return operation;
 }

@@ -16,6 +16,6 @@ namespace roofline::core {
 [[nodiscard]] Table comparison_rows(const std::vector<Comparison>& rows, bool expected);
 
 /// Returns "all_reduce" in the spelling for people: "all-reduce".
-[[nodiscard]] std::string spoken(std::string operation);
+[[nodiscard]] std::string display_name(std::string operation);
 
 }  // namespace roofline::core

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t most_listed = 100;
+constexpr std::size_t max_listed = 100;
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 Json number(const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); }
@@ -29,7 +29,7 @@ Json error_of(const ErrorStats& stats) {
 Json rows_json(const Validation& validation, const std::vector<std::size_t>& indices) {
     Json list = Json::array();
     for (const std::size_t i : indices) {
-        if (list.size() == most_listed) break;
+        if (list.size() == max_listed) break;
         list.push_back(comparison_json(validation.rows[i]));
     }
     return list;

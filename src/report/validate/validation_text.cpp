@@ -37,14 +37,14 @@ Table crossed(const Validation& validation, std::string_view by, std::string_vie
     for (const Comparison& row : validation.rows) operations.insert(row.operation);
     Table table;
     table.head = {std::string(heading)};
-    for (const std::string& operation : operations) table.head.push_back(spoken(operation));
+    for (const std::string& operation : operations) table.head.push_back(display_name(operation));
     table.head.insert(table.head.end(), {"all", "rows"});
     table.right.assign(table.head.size(), true);
     table.right.front() = false;
     for (const ErrorGroup& group : validation.summary.groups) {
         if (group.by != by) continue;
         if (group.operation.empty() && table.rows.size() == shown_groups) {
-            table.rows.push_back({"and more (--json has all)"});
+            table.rows.push_back({"and more (all of them with --json)"});
             break;
         }
         const std::string mean = group.error.rows > 0 ? percent_text(group.error.mean) : "-";
@@ -93,7 +93,7 @@ std::vector<std::pair<std::string, std::string>> answers(const Validation& valid
                                                                                ": the bound or the table is wrong");
     if (summary.cached > 0) {
         lines.emplace_back("out of a cache",
-                           count_text(summary.cached, "row") + ": faster than main memory, as a cache allows");
+                           count_text(summary.cached, "row") + ": faster than main memory, because of a cache");
     }
     if (summary.memory.rows > 0) {
         lines.emplace_back("error of the memory",
@@ -101,7 +101,7 @@ std::vector<std::pair<std::string, std::string>> answers(const Validation& valid
     }
     if (summary.repeats) {
         lines.emplace_back("measured again",
-                           fmt::format("{} % off their median, {}", percent_text(summary.repeats->mean),
+                           fmt::format("{} % from their median, {}", percent_text(summary.repeats->mean),
                                        count_text(summary.repeats->rows, "row")));
     }
     if (validation.max_error) {
@@ -141,7 +141,8 @@ std::vector<Section> sections(const Validation& validation) {
     }
     all.push_back({"furthest off", rows_table(validation, validation.summary.worst, shown_worst)});
     if (validation.summary.memory.rows > 0) {
-        all.push_back({"mean error of the memory in %, by source", memory_table(validation.summary, "source")});
+        all.push_back(
+            {"mean error of the predicted memory in %, by source", memory_table(validation.summary, "source")});
         all.push_back({"by what was counted", memory_table(validation.summary, "what")});
     }
     return all;

@@ -1,4 +1,4 @@
-#include "report/plot/mesh_wires.hpp"
+#include "report/plot/mesh_links.hpp"
 
 #include <algorithm>
 #include <map>
@@ -8,9 +8,9 @@ namespace roofline::core {
 
 namespace {
 
-class WireDrawing {
+class LinkDrawing {
 public:
-    WireDrawing(SvgWriter& svg, const Grid& grid, const Grid::Box& box) : svg_(svg), grid_(grid), box_(box) {}
+    LinkDrawing(SvgWriter& svg, const Grid& grid, const Grid::Box& box) : svg_(svg), grid_(grid), box_(box) {}
 
     void across() {
         for (std::size_t r = 0; r < grid_.rows.size(); ++r) {
@@ -81,8 +81,8 @@ private:
 
 }  // namespace
 
-void draw_wires(SvgWriter& svg, const MeshPicture& picture, const Grid& grid, const Grid::Box& box) {
-    WireDrawing wiring(svg, grid, box);
+void draw_links(SvgWriter& svg, const MeshPicture& picture, const Grid& grid, const Grid::Box& box) {
+    LinkDrawing wiring(svg, grid, box);
     const MeshDirection& rows = picture.directions[0];
     const MeshDirection& columns = picture.directions[1];
     if (columns.linked) wiring.across();
