@@ -119,7 +119,9 @@ def main():
           "# docs/method/accuracy.md explains the method.")
     for kind, size, side in sorted(growths):
         each = growths[kind, size, side]
-        mean = max(sum(each) / len(each), 0)
+        mean = sum(each) / len(each)
+        if mean <= 0:  # not determined: the program then takes the largest growth of the class
+            continue
         print(f'\n[[growth]]\nkind = "{kind}"\nsize = "{size}"\nside = "{side}"\n'
               f'per_doubling = {mean:.3g}\ngroups = {len(each)}')
 

@@ -45,7 +45,7 @@ public:
             }
             if (c == '"' || c == '\'') {
                 const std::size_t opened = at_;
-                if (follows_bare_value() || !skip_string(c)) {
+                if (continues_value() || !skip_string(c)) {
                     return TomlFault{
                         opened, "toml", "this is not valid TOML: a string begins or ends in the wrong place",
                         "put strings between double quotes; docs/reference/machine-files.md has an example"};
@@ -84,12 +84,12 @@ private:
                std::string_view("_-\"']").find(c) != std::string_view::npos;
     }
 
-    // A quote directly after a number or a word: the parser would treat what follows as part of it.
-    [[nodiscard]] bool follows_bare_value() const {
+    // A quote that continues a value, such as a number or a word: the parser would treat what follows as part of it.
+    [[nodiscard]] bool continues_value() const {
         if (at_ == 0) return false;
         const char c = text_[at_ - 1];
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               std::string_view("_+-:").find(c) != std::string_view::npos || (c == '.' && in_value_);
+        if (at_ == 3 && text_.starts_with("\xEF\xBB\xBF")) return false;
+        return std::string_view(" \t\n=,[{.").find(c) == std::string_view::npos || (c == '.' && in_value_);
     }
 
     bool count(char c) {

@@ -57,6 +57,9 @@ TEST_CASE("dots and brackets in strings and comments do not count") {
 TEST_CASE("a string begins where a value may begin, and ends") {
     CHECK(code_of("a = 7.82'\xC6\x9C'") == "toml");
     CHECK(code_of("a = 7.'\xC6\x9C'") == "toml");
+    CHECK(code_of("a = -\x01\"\xC6\x9C\"") == "toml");
+    CHECK(code_of("a = -\r\"\xC6\x9C\"") == "toml");
+    CHECK(code_of("\xEF\xBB\xBF\"a\" = [\"b\",'c']\r\n\"d\".\"e\" = 1") == "");
     CHECK(code_of("a = true\"\xC6\x9C\"") == "toml");
     CHECK(code_of("a = 'b") == "toml");
     CHECK(code_of("a = \"b\nc = 1\n") == "toml");

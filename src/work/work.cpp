@@ -326,6 +326,7 @@ private:
         const std::size_t before = position_;
         ROOFLINE_CHECK(collect(block, builder));
         const std::size_t end = position_;
+        if (end == before) return {};  // a block without statements launches nothing
         result_.kernels.push_back(
             builder.finish(count, [&](ValueId id) { return last_use_[id] > before && last_use_[id] <= end; }));
         return {};

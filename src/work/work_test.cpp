@@ -92,6 +92,12 @@ TEST_CASE("a named result is stored, unless it is computed and used up inside a 
     CHECK(fused.work.total.flops() == apart.work.total.flops());
 }
 
+TEST_CASE("a fuse without statements is not a kernel") {
+    CHECK(derive("A : bf16[N]\nfuse {}\n").work.kernels.empty());
+    const Derived around = derive("A : bf16[N]\nB : bf16[N] = A * A\nfuse {}\nC : bf16[N] = B + B\n");
+    CHECK(around.work.kernels.size() == 2);
+}
+
 TEST_CASE("a repeat multiplies; a carried value crosses memory in every iteration") {
     const Derived repeated = derive("X : bf16[B]; repeat L { fuse { Y = relu(X); X = Y + Y } }");
     CHECK(text_of(repeated.work.kernels.front().count, repeated.program) == "L");

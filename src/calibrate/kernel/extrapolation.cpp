@@ -21,8 +21,8 @@ double nearest_measured(const SizeRange& range, double size) {
 double growth_number(Reader& table, std::string_view key) {
     const std::vector<double> numbers = table.numbers(key);
     constexpr double most = 10;
-    if (numbers.size() == 1 && numbers.front() >= 0 && numbers.front() <= most) return numbers.front();
-    table.fault(key, "bad_value", fmt::format("{} is one number from 0 to {}", table.of(key), most));
+    if (numbers.size() == 1 && numbers.front() > 0 && numbers.front() <= most) return numbers.front();
+    table.fault(key, "bad_value", fmt::format("{} is one number above 0 and at most {}", table.of(key), most));
     return 0;
 }
 
