@@ -43,7 +43,7 @@ Result<core::ServeQuestion> serve_question_of(const Model& model, const System& 
 ServingPassTimes pass_of(const core::Prediction& pass, const core::RoutingBound& least) {
     const core::Analysis& total = pass.analysis.total;
     return {Seconds{least.lower_s}, Seconds{total.sequential}, Seconds{total.bounds.upper},
-            expected_of(pass.expected_s, pass.expected_error), least.bound_by};
+            expected_of(core::fastest(pass).expected_s, core::fastest(pass).expected_error), least.bound_by};
 }
 
 std::optional<Usd> usd_of(std::optional<double> usd) { return usd ? std::optional(Usd{*usd}) : std::nullopt; }

@@ -204,7 +204,7 @@ std::size_t OpStrategies::place_of(const std::string& dim) {
 
 // A function that works along a dimension needs all of it, but a sum can be computed in parts. If a table is split,
 // each chip looks up the rows that it holds and has zeros for the others. Each chip takes those of the written rows
-// that fall into its shard.
+// that fall into its shard. A chip that has all tokens takes the rows of its own experts, and sums what these return.
 bool OpStrategies::splittable(const std::string& dim) const {
     if (op_->kind != OpKind::apply) return true;
     const FunctionInfo& function = *find_function(op_->function);
@@ -216,8 +216,8 @@ bool OpStrategies::splittable(const std::string& dim) const {
         case FunctionKind::mask:
             return true;
         case FunctionKind::dispatch:
-        case FunctionKind::combine:
-            return !has(op_->along, dim);
+        case FunctionKind::combine:  // of the experts that a chip holds
+            return !has(op_->along, dim) || dim == op_->along.front();
         case FunctionKind::match:  // summed over the last dimension
             return !has(op_->along, dim) || dim == op_->along.back();
         case FunctionKind::correlate:  // all dimensions but the taps

@@ -309,6 +309,13 @@ Result<LaidOut> lay_out(const Program& program, const System& system, const Stay
     return lay_out(program, system, search, layout);
 }
 
+Result<LaidOut> lay_out_sequential(const Program& program, const System& system, const StayingAxes& stay,
+                                   double collective_s) {
+    ROOFLINE_TRY(auto search, LayoutSearch::compile(program, system, stay, LayoutFreedom::as_written));
+    ROOFLINE_TRY(auto layout, search.choose_sequential(program.sizes, collective_s));
+    return lay_out(program, system, search, layout);
+}
+
 Result<LaidOut> lay_out(const Program& program, const System& system, LayoutSearch& search,
                         const ProgramLayout& layout) {
     return LayingOut(program, system, search, layout).run();

@@ -306,6 +306,23 @@ Result<ProgramLayout> LayoutSearch::choose(const Sizes& sizes) {
     return best;
 }
 
+Result<ProgramLayout> LayoutSearch::choose_sequential(const Sizes& sizes, double collective_s) {
+    start(sizes);
+    ROOFLINE_CHECK(pass());
+    std::optional<std::pair<double, std::size_t>> best;  // seconds and trace
+    LayoutPrice least;
+    for (const State& state : states_) {
+        for (std::size_t i = 0; i < state.traces.size(); ++i) {
+            const LayoutPrice price = costs_->price(row(state, i));
+            const double seconds = price.upper_s + price.collectives * collective_s;
+            if (best && best->first <= seconds) continue;
+            best = {seconds, state.traces[i]};
+            least = price;
+        }
+    }
+    return traced(best->second, least);
+}
+
 Result<std::vector<ProgramLayout>> LayoutSearch::candidates(const Sizes& sizes) {
     start(sizes);
     ROOFLINE_CHECK(pass());

@@ -65,6 +65,10 @@ public:
     /// choose().
     [[nodiscard]] Result<ProgramLayout> choose_as_written(const Sizes& sizes);
 
+    /// Returns the layout of the first pass with the least sum of all work, where every collective takes `collective_s`
+    /// in addition: in practice often the fastest. Errors: as choose().
+    [[nodiscard]] Result<ProgramLayout> choose_sequential(const Sizes& sizes, double collective_s);
+
     /// Returns those layouts of the first pass that have the least upper bounds, those that have the fewest
     /// collectives, and the one with the least lower bound. None of them need have the least bound of the program, but
     /// one may be the fastest in reality. There are few of them, possibly with duplicates. Errors: as choose().

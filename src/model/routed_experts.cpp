@@ -72,11 +72,15 @@ std::int64_t product_of(const std::vector<std::string>& dims, const Sizes& sizes
     return static_cast<std::int64_t>(product);
 }
 
-std::int64_t likely_experts(std::int64_t experts, std::int64_t choices, std::int64_t tokens) {
+double expected_experts(double experts, double choices, double tokens) {
     if (choices >= experts) return experts;
-    const auto all = static_cast<double>(experts);
-    const double missed = std::pow(1 - static_cast<double>(choices) / all, static_cast<double>(tokens));
-    return std::clamp(static_cast<std::int64_t>(std::llround(all * (1 - missed))), choices, experts);
+    const double missed = std::pow(1 - choices / experts, tokens);
+    return std::clamp(experts * (1 - missed), choices, experts);
+}
+
+std::int64_t likely_experts(std::int64_t experts, std::int64_t choices, std::int64_t tokens) {
+    return std::llround(
+        expected_experts(static_cast<double>(experts), static_cast<double>(choices), static_cast<double>(tokens)));
 }
 
 void bind_fewest_experts(const Program& program, Sizes& sizes) {

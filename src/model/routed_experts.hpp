@@ -30,7 +30,9 @@ struct RoutedExperts {
 [[nodiscard]] std::int64_t product_of(const std::vector<std::string>& dims, const Sizes& sizes);
 
 /// Expected number of E experts that at least one of n tokens chooses if each token chooses A, uniformly and
-/// independently: E (1 - (1 - A/E)^n), rounded to the nearest integer, at least A.
+/// independently: E (1 - (1 - A/E)^n), at least A.
+[[nodiscard]] double expected_experts(double experts, double choices, double tokens);
+/// The same, rounded to the nearest integer.
 [[nodiscard]] std::int64_t likely_experts(std::int64_t experts, std::int64_t choices, std::int64_t tokens);
 
 /// Binds the smallest number of experts that tokens can choose: all tokens choose the same ones, each of which has a

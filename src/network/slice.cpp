@@ -208,6 +208,10 @@ std::int64_t Slice::chips() const {
     return chips;
 }
 
+bool Slice::has_network(std::string_view id) const {
+    return std::any_of(tiers.begin(), tiers.end(), [&](const SliceTier& tier) { return network(tier).id == id; });
+}
+
 std::string Slice::shape_text() const {
     if (tiers.empty()) return "1";
     // A tier that a slice does not use is written as 1, so that an outer tier is not mistaken for it.

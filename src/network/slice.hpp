@@ -28,6 +28,8 @@ struct Slice {
 
     [[nodiscard]] std::int64_t chips() const;
     [[nodiscard]] const NetworkTier& network(const SliceTier& tier) const { return machine.network[tier.tier]; }
+    /// Whether a resource of this id is one of the slice's tiers.
+    [[nodiscard]] bool has_network(std::string_view id) const;
     [[nodiscard]] std::string shape_text() const;  ///< "4x4", "16x16x16*4", "8x16"; "1" for a single chip
 };
 

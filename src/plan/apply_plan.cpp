@@ -99,12 +99,19 @@ private:
     }
 
     // Whether a statement makes partial sums: it contracts over columns, sums over them, or combines unreduced rows of
-    // experts.
+    // experts, or rows of experts that lie over the tensor axis.
     [[nodiscard]] bool makes_partial(const Statement& statement, const std::set<ValueId>& partial) const {
         return std::all_of(statement.ops.begin(), statement.ops.end(), [&](const Op& op) {
-            if (combines(op)) return partial.contains(op.inputs.front().value);
+            if (combines(op)) return plan_.experts_over_tensor || partial.contains(op.inputs.front().value);
+            if (plan_.experts_over_tensor && in_groups(op.output.value)) return false;
             return sums_columns(op) || (op.kind == OpKind::apply && op.function == "add");
         });
+    }
+
+    // Whether a value has the rows that experts were given.
+    [[nodiscard]] bool in_groups(ValueId id) const {
+        const Value& value = result_.program.values[id];
+        return has_role(value, "experts") && has_role(value, "rows");
     }
 
     // Whether a statement completes a value that it reads: it combines or weights rows of experts, or adds other
@@ -282,9 +289,11 @@ private:
         };
         ROOFLINE_CHECK(need("expert", plan_.expert, "experts", "experts"));
         ROOFLINE_CHECK(need("sequence", plan_.sequence, "heads", "heads"));
+        const std::int64_t degree = plan_.expert * (plan_.experts_over_tensor ? plan_.tensor : 1);
         const auto experts = size_of_role("experts");
-        if (experts && plan_.expert > *experts) {
-            return fail("bad_plan", fmt::format("expert={}, but there are {} experts", plan_.expert, *experts),
+        if (plan_.experts_over_tensor) ROOFLINE_CHECK(need("expert", degree, "experts", "experts"));
+        if (experts && degree > *experts) {
+            return fail("bad_plan", fmt::format("expert={}, but there are {} experts", degree, *experts),
                         "use the remaining factor for data, fsdp or tensor");
         }
         return {};
@@ -315,6 +324,11 @@ private:
             if (there) axes.emplace_back(name);
         }
         return axes;
+    }
+
+    // The axes over which experts are split.
+    [[nodiscard]] std::vector<std::string> expert_axes() const {
+        return plan_.experts_over_tensor ? present({"expert", "tensor", "queries"}) : present({"expert"});
     }
 
     [[nodiscard]] std::int64_t ways(const std::vector<std::string>& axes) const {
@@ -351,8 +365,8 @@ private:
     }
 
     void place_weight(Value& value) const {
-        if (of_experts(value)) value.type.axes.front().mesh = present({"expert"});
-        place_tensor(value, false);
+        if (of_experts(value)) value.type.axes.front().mesh = expert_axes();
+        if (!of_experts(value) || !plan_.experts_over_tensor) place_tensor(value, false);
         const StepRole kind = kind_of(value);
         const bool shared = plan_.zero >= shared_from(kind);
         share_out(value, shared ? replicas_of(value) : present({"fsdp"}));
@@ -404,12 +418,13 @@ private:
         const bool rows = has_role(value, "rows");
         if (!sequences && !rows) return;  // positions: they are small, and wanted whole
         const bool heads = inside && (has_role(value, "heads") || has_role(value, "queries"));
-        const bool split = place_tensor(value, heads);
+        const bool own = plan_.experts_over_tensor && rows && has_role(value, "experts");
+        const bool split = own || place_tensor(value, heads);
         for (Axis& axis : value.type.axes) {
             const std::string_view what = role(axis);
             if (what == "sequences") append(axis.mesh, present({"data", "fsdp", "expert"}));
             if (what == "rows") append(axis.mesh, present({"context", "data", "fsdp"}));
-            if (what == "experts" && rows) append(axis.mesh, present({"expert"}));
+            if (what == "experts" && rows) append(axis.mesh, expert_axes());
             if (what == "context" && !has_role(value, "tokens")) append(axis.mesh, present({"context"}));
             if (what == "tokens") {
                 append(axis.mesh, present({"context"}));

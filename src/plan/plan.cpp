@@ -100,9 +100,15 @@ std::vector<std::pair<std::string_view, std::int64_t>> plan_axes(const Plan& pla
 
 std::string plan_text(const Plan& plan) {
     std::vector<std::string> parts;
-    for (const PlanAxis& axis : std::views::reverse(axes)) {
-        if (plan.*axis.size > 1) parts.push_back(fmt::format("{}={}", axis.name, plan.*axis.size));
+    Plan shown = plan;
+    if (plan.experts_over_tensor) {
+        shown.data *= plan.expert;
+        shown.expert = 1;
     }
+    for (const PlanAxis& axis : std::views::reverse(axes)) {
+        if (shown.*axis.size > 1) parts.push_back(fmt::format("{}={}", axis.name, shown.*axis.size));
+    }
+    if (plan.experts_over_tensor) parts.push_back(fmt::format("expert={} on the same chips", plan.expert * plan.tensor));
     if (plan.zero > 0) parts.push_back(fmt::format("ZeRO-{}", plan.zero));
     return parts.empty() ? "one chip" : fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -133,7 +139,28 @@ Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chip
                                                             : "",
                                      experts ? "; the sizes of all axes, `expert` too, multiply to the chips" : ""));
     }
+    Plan others = plan;
+    others.expert = 1;
+    if (plan.expert > 1 && plan.chips() != chips && others.chips() == chips) {
+        return with_experts_on_same_chips(std::move(others), plan.expert);
+    }
     ROOFLINE_CHECK(check_plan(plan, chips));
+    return plan;
+}
+
+Result<Plan> with_experts_on_same_chips(Plan plan, std::int64_t degree) {
+    if (degree == 1) return plan;
+    const bool over_tensor = plan.tensor > 1 && degree % plan.tensor == 0;
+    const std::int64_t members = over_tensor ? degree / plan.tensor : degree;
+    if (plan.data % members != 0) {
+        return fail("bad_plan",
+                    fmt::format("expert={} does not divide the chips of data={} and tensor={}", degree, plan.data,
+                                plan.tensor),
+                    fmt::format("experts lie over `tensor` and then over `data`: expert={} does", plan.data * plan.tensor));
+    }
+    plan.data /= members;
+    plan.expert = members;
+    plan.experts_over_tensor = over_tensor;
     return plan;
 }
 

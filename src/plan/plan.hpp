@@ -29,6 +29,9 @@ struct Plan {
     /// Tokens lie over `tensor` where nothing else does (Megatron's sequence parallelism). Without it these tensors are
     /// whole on every member.
     bool tensor_tokens = true;
+    /// Experts lie over the members of `tensor`, too, which then hold whole experts and not columns of each. Attention
+    /// remains split by heads.
+    bool experts_over_tensor = false;
     /// The links that an axis was placed on: "ici.0", "nvlink".
     std::map<std::string, std::vector<std::string>, std::less<>> links{};
 
@@ -46,14 +49,20 @@ struct Plan {
 /// Returns "fsdp=16, tensor=4": the axes with more than one chip; "one chip" if there are none.
 [[nodiscard]] std::string plan_text(const Plan& plan);
 
-/// Reads "data=4,tensor=8", "tensor=4 on ici.0", several texts together. Errors: an axis that is none (the nearest is
-/// named), or stands twice; sizes below 1; axes that do not multiply to `chips` (with a plan near it that does).
+/// Reads "data=4,tensor=8", "tensor=4 on ici.0", several texts together. If the other axes multiply to `chips`,
+/// `expert` lies on the same chips (with_experts_on_same_chips()). Errors: an axis that is none (the nearest is named),
+/// or stands twice; sizes below 1; axes that do not multiply to `chips` (with a plan near it that does).
 [[nodiscard]] Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chips,
                                       std::vector<std::string>* notes = nullptr);
 
 /// Whether a plan is for so many chips. Errors: axes that do not multiply to them (with a plan near it that does), or
 /// sizes below 1.
 [[nodiscard]] Status check_plan(const Plan& plan, std::int64_t chips);
+
+/// Returns a plan without an axis `expert` with its experts spread over `degree` of its chips, as frameworks do: over the
+/// members of `tensor`, and beyond these over members of `data`. If the degree is no multiple of `tensor`, over `data`
+/// alone. Errors: a degree that divides neither.
+[[nodiscard]] Result<Plan> with_experts_on_same_chips(Plan plan, std::int64_t degree);
 
 /// What a plan calls an axis that frameworks call "tp": "tensor". Any other name stays itself.
 [[nodiscard]] std::string_view axis_called(std::string_view name);

@@ -193,12 +193,52 @@ Status analyse_answer(Prediction& answer, bool growth) {
     return {};
 }
 
+// How much longer a collective of the program takes on average than its bytes take to cross the busiest links.
+double overhead_of_collective(const Prediction& answer) {
+    double seconds = 0;
+    double collectives = 0;
+    for (std::size_t i = 0; i < answer.analysis.total.work.messages.size(); ++i) {
+        const MessageWork& each = answer.analysis.total.work.messages[i];
+        const auto times = count(answer.program, each.count);
+        if (!times || !answer.models.messages[i]) continue;
+        seconds += times->to_double() * answer.models.messages[i]->seconds;
+        collectives += times->to_double();
+    }
+    const auto& used = answer.analysis.total.seconds;
+    for (std::size_t i = 0; used && i < used->size(); ++i) {
+        if (answer.system.slice.has_network(answer.analysis.total.pricing.resources[i].id)) seconds -= (*used)[i];
+    }
+    return collectives > 0 ? std::max(seconds, 0.0) / collectives : 0;
+}
+
+// Adds the layout that is likely to be the fastest of those in which tensors are used as they are sharded.
+Status add_sequential(Prediction& answer, const PredictOptions& options) {
+    ROOFLINE_TRY(auto laid, lay_out_sequential(answer.program, answer.system, options.stay,
+                                               overhead_of_collective(answer)));
+    Prediction other;
+    other.name = answer.name;
+    other.program = answer.program;
+    other.system = answer.system;
+    other.machine = answer.machine;
+    other.options = answer.options;
+    other.region = answer.region;
+    take_layout(other, std::move(laid));
+    if (options.routing == TokenRouting::uniform) route_uniformly(other.local, other.program.sizes, other.system);
+    answer.alternative_predictions.push_back(std::move(other));
+    return {};
+}
+
 // A layout other than the one with the lowest bound may have a shorter expected time.
 Status expect_candidates(Prediction& answer, const PredictOptions& options,
                          const std::shared_ptr<Calibrations>& calibrations) {
-    if (!answer.expected_s || options.freedom != LayoutFreedom::any || !answer.program.sharded()) return {};
+    if (!answer.expected_s || !answer.program.sharded()) return {};
+    if (options.freedom != LayoutFreedom::any && !options.fastest) return {};
     const std::size_t known = answer.alternative_predictions.size();
-    ROOFLINE_CHECK(add_candidates(answer, options.axes));
+    if (options.freedom == LayoutFreedom::any) {
+        ROOFLINE_CHECK(add_candidates(answer, options.axes));
+    } else if (!answer.analysis.total.work.messages.empty()) {
+        ROOFLINE_CHECK(add_sequential(answer, options));
+    }
     for (Prediction& other : std::span(answer.alternative_predictions).subspan(known)) {
         ROOFLINE_CHECK(analyse_answer(other, options.growth));
         ROOFLINE_CHECK(expect(other, options.software, calibrations, options.expect));

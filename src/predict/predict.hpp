@@ -30,6 +30,8 @@ struct PredictOptions {
     /// Dimensions over which matmuls may be split; `textbook` collectives restrict it to the layout as written.
     LayoutFreedom freedom = LayoutFreedom::any;
     StayingAxes stay{};  ///< see lay_out()
+    /// Whether layouts are also compared by expected times if the freedom is as_written; always if it is not.
+    bool fastest = false;
     TokenRouting routing = TokenRouting::both;
     std::vector<SweepAxis> axes{};    ///< axes of the sweep
     std::vector<TileChoice> tiles{};  ///< only for a program on one chip

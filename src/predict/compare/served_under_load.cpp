@@ -39,7 +39,7 @@ Result<Plan> plan_of(const MeasuredServing& row) {
     plan.tensor = row.worker.tensor;
     plan.data = row.worker.data;
     plan.pipeline = row.worker.pipeline;
-    if (plan.chips() == row.decode_chips) return plan;
+    if (plan.chips() == row.decode_chips) return with_experts_on_same_chips(plan, row.worker.expert);
     return fail("no_plan", fmt::format("{} is not the {} chips of a worker", row.worker.text(), row.decode_chips));
 }
 

@@ -10,48 +10,70 @@
 namespace roofline::core {
 
 Result<ExpectedServing> ExpectedServing::make(const ServingSetup& setup, const Plan& plan, const ServingPass& typical) {
-    if (plan.pipeline > 1 || !routed_experts(setup.decode.model.program).empty()) {
-        return fail("unsupported",
-                    "expected times under load are not available for models with experts and for pipelines");
-    }
     ROOFLINE_TRY(auto split, best_split(setup, plan, typical));
     ROOFLINE_TRY(auto prefill, priced_pass(setup, plan, CacheSplit::heads, prefill_pass(plan, typical.context)));
-    ROOFLINE_TRY(auto decoding, compile(split.pass, setup.decode.model, true));
-    ROOFLINE_TRY(auto prefilling, compile(prefill, setup.prefill.model, false));
+    ROOFLINE_TRY(auto decoding, compile(fastest(split.pass), setup.decode.model, plan, true));
+    ROOFLINE_TRY(auto prefilling, compile(fastest(prefill), setup.prefill.model, plan, false));
+    const Prediction& laid = fastest(prefill);
     double launches = 0;
-    for (const CompiledKernel::Runs& kernel : prefill.runs) launches += kernel.count;
-    for (const MessageWork& each : prefill.analysis.total.work.messages) {
-        const auto count = each.count.evaluate(prefill.program.sizes);
+    for (const CompiledKernel::Runs& kernel : laid.runs) launches += kernel.count;
+    for (const MessageWork& each : laid.analysis.total.work.messages) {
+        const auto count = each.count.evaluate(laid.program.sizes);
         if (count) launches += count->to_double();
     }
     return ExpectedServing(std::move(decoding), std::move(prefilling), launches, setup.calibrations);
 }
 
-Result<ExpectedServing::Pass> ExpectedServing::compile(const Prediction& pass, const Model& model, bool decoding) {
+Result<ExpectedServing::Pass> ExpectedServing::compile(const Prediction& pass, const Model& model, const Plan& plan,
+                                                       bool decoding) {
     if (!pass.expected_s) {
         return fail("not_calibrated",
                     fmt::format("no calibration for {} on {}", pass.models.missing, pass.machine.name));
     }
     std::vector<std::string> dims{"B", "S"};
-    std::vector<double> windows{0, 0};
-    if (!decoding) {
-        dims.emplace_back("T");
-        windows.push_back(0);
-    }
+    if (!decoding) dims.emplace_back("T");
+    std::vector<double> windows;
     for (const auto& [window, size] : model.windows) {
         dims.push_back(window);
         windows.push_back(static_cast<double>(size));
     }
-    return Pass{CompiledExpected(pass.program, pass.analysis, pass.system, pass.models, dims), dims, windows};
+    // Of each dispatch, the program of the pass names the experts that are read, and that of the model all of them.
+    const std::vector<RoutedExperts> all = routed_experts(model.program);
+    const std::vector<RoutedExperts> read = routed_experts(pass.program);
+    std::vector<Routed> routed;
+    for (std::size_t i = 0; i < std::min(all.size(), read.size()); ++i) {
+        if (has(dims, read[i].experts)) continue;
+        dims.push_back(read[i].experts);
+        dims.push_back(read[i].rows);
+        routed.push_back({static_cast<double>(product_of({all[i].experts}, model.program.sizes)),
+                          static_cast<double>(product_of(all[i].choices, model.program.sizes))});
+    }
+    Pass compiled{CompiledExpected(pass.program, pass.analysis, pass.system, pass.models, dims),
+                  dims,
+                  windows,
+                  std::move(routed),
+                  decoding,
+                  static_cast<double>(plan.pipeline)};
+    if (plan.pipeline > 1) {
+        ROOFLINE_TRY(auto sends, sends_of(pass, plan.pipeline));
+        compiled.sends = sends;
+    }
+    return compiled;
 }
 
 double ExpectedServing::seconds(const Pass& pass, double batch, double context) {
-    std::vector<double> sizes;
-    for (std::size_t i = 0; i < pass.dims.size(); ++i) {
-        sizes.push_back(i == 0 ? batch : pass.windows[i] > 0 ? std::min(context, pass.windows[i]) : context);
+    const double sequences = std::max(batch / pass.stages, 1.0);
+    const double tokens = sequences * (pass.decoding ? 1 : context);
+    std::vector<double> sizes{sequences, context};
+    if (!pass.decoding) sizes.push_back(context);
+    for (const double window : pass.windows) sizes.push_back(std::min(context, window));
+    for (const Routed& each : pass.routed) {
+        const double read = expected_experts(each.experts, each.choices, tokens);
+        sizes.push_back(read);
+        sizes.push_back(tokens * each.choices / read);
     }
     std::vector<double> scratch(pass.expected.places());
-    return pass.expected.evaluate(sizes, scratch).seconds;
+    return pass.expected.evaluate(sizes, scratch).seconds + pass.sends.seconds(tokens);
 }
 
 double ExpectedServing::decode_s(double sequences, double context) const {

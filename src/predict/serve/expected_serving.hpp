@@ -20,8 +20,7 @@ namespace roofline::core {
 class ExpectedServing {
 public:
     /// Compiles the passes in the KV cache split that is best for `typical`, a decode step. Errors: those of
-    /// priced_pass(); `not_calibrated` if a part of a pass has no model; `unsupported` for models with experts, because
-    /// the number of experts read depends on the batch, and for pipelines.
+    /// priced_pass(); `not_calibrated` if a part of a pass has no model.
     [[nodiscard]] static Result<ExpectedServing> make(const ServingSetup& setup, const Plan& plan,
                                                       const ServingPass& typical);
 
@@ -33,10 +32,21 @@ public:
     [[nodiscard]] double launches() const { return launches_; }
 
 private:
+    /// Experts of which a pass reads as many as its tokens are expected to choose.
+    struct Routed {
+        double experts = 0;  ///< number of all experts
+        double choices = 0;  ///< number of experts per token
+    };
     struct Pass {
         CompiledExpected expected;
-        std::vector<std::string> dims;  ///< dimensions whose sizes are arguments
-        std::vector<double> windows;    ///< per dimension: the size of an attention window, or 0
+        /// Dimensions whose sizes are arguments: B, S, T of a prefill pass, windows, and for each element of `routed`
+        /// its experts that are read and the rows of each.
+        std::vector<std::string> dims;
+        std::vector<double> windows;  ///< sizes of the attention windows
+        std::vector<Routed> routed;
+        bool decoding = false;
+        double stages = 1;  ///< of a pipeline, each of which processes other sequences
+        StageSends sends{};
     };
 
     ExpectedServing(Pass decode, Pass prefill, double launches, std::shared_ptr<Calibrations> calibrations)
@@ -45,7 +55,8 @@ private:
           launches_(launches),
           calibrations_(std::move(calibrations)) {}
 
-    [[nodiscard]] static Result<Pass> compile(const Prediction& pass, const Model& model, bool decoding);
+    [[nodiscard]] static Result<Pass> compile(const Prediction& pass, const Model& model, const Plan& plan,
+                                              bool decoding);
     [[nodiscard]] static double seconds(const Pass& pass, double batch, double context);
 
     Pass decode_;

@@ -221,7 +221,7 @@ private:
         if (load.requests < answer_.batch) return;
         const ServingTimes times = serving_times(load, serving_costs(*passes, server->costs, size, load.requests));
         answer_.under_load =
-            ServedLoad{server->software,   std::hypot(server->error_held_out, additional_error(answer_.decode)),
+            ServedLoad{server->software,   std::hypot(server->error_held_out, additional_error(fastest(answer_.decode))),
                        times.later_ttft_s, times.tpot_s,
                        times.running,      times.requests_per_s * size.output};
     }

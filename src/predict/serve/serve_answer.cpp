@@ -15,7 +15,9 @@ std::int64_t sequences_at_once(const Plan& plan, std::int64_t batch) {
     return (batch + plan.pipeline - 1) / plan.pipeline;
 }
 
-double pass_seconds(const Prediction& pass) { return pass.expected_s.value_or(pass.analysis.total.sequential); }
+double pass_seconds(const Prediction& pass) { 
+    return fastest(pass).expected_s.value_or(pass.analysis.total.sequential);
+}
 
 bool calibrated(const ServeAnswer& answer) {
     return answer.decode.expected_s.has_value() && answer.prefill.expected_s.has_value();

@@ -52,19 +52,6 @@ Result<ServingMemory> kept(const ServingSetup& setup, const Plan& plan, CacheSpl
     return most;
 }
 
-/// Seconds of the transfers between the stages of a pipeline in a whole pass: the tensors that pass from layer to
-/// layer.
-Result<double> send_seconds(const Prediction& pass, std::int64_t stages) {
-    for (const Value& value : pass.local.values) {
-        if (!value.carried || value.intermediate) continue;
-        const auto bytes = bytes_of(pass.local.local_dims, value).evaluate(pass.local.sizes);
-        if (!bytes) break;
-        auto one = stage_transfer_s(pass.system, bytes->to_double());
-        return one ? *one * static_cast<double>(stages - 1) : one;
-    }
-    return 0;
-}
-
 /// Peak activation memory at another batch with the layout of a pass.
 double activations_at(const Prediction& pass, std::int64_t batch) {
     Sizes sizes = pass.local.sizes;
@@ -149,19 +136,40 @@ Result<RoutingBound> least_pass(const Prediction& pass) {
     return bound_of(pricing, std::move(least));
 }
 
+// The tensors that pass from layer to layer have a row per token.
+Result<StageSends> sends_of(const Prediction& pass, std::int64_t stages) {
+    for (const Value& value : pass.local.values) {
+        if (!value.carried || value.intermediate) continue;
+        const auto bytes = bytes_of(pass.local.local_dims, value).evaluate(pass.local.sizes);
+        if (!bytes) break;
+        ROOFLINE_TRY(const auto latency_s, stage_transfer_s(pass.system, 0));
+        ROOFLINE_TRY(const auto all_s, stage_transfer_s(pass.system, bytes->to_double()));
+        const auto sends = static_cast<double>(stages - 1);
+        const auto tokens = static_cast<double>(product_of({"B", "T"}, pass.program.sizes));
+        return StageSends{latency_s * sends, (all_s - latency_s) * sends / tokens};
+    }
+    return StageSends{};
+}
+
 Result<Prediction> priced_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
                                const ServingPass& pass) {
     ROOFLINE_TRY(auto split, split_pass(setup, plan, caches, pass));
     PredictOptions options = as_planned(setup.of(pass).model.name, setup.software, split.stay);
     options.routing = TokenRouting::uniform;
+    options.fastest = true;
     ROOFLINE_TRY(auto system, plan_system(setup.slice, split.program, setup.collectives));
     auto priced = predict(std::move(split.program), std::move(system), options, setup.calibrations);
     if (!priced || plan.pipeline == 1) return priced;
-    ROOFLINE_TRY(auto sends, send_seconds(*priced, plan.pipeline));
+    ROOFLINE_TRY(const auto transfers, sends_of(*priced, plan.pipeline));
+    const double sends = transfers.seconds(static_cast<double>(pass.batch * pass.queries));
     // groups of sequences could be smaller, so that transfers overlap; they are therefore not part of the lower bound
-    priced->analysis.total.sequential += sends;
-    priced->analysis.total.bounds.upper += sends;
-    if (priced->expected_s) *priced->expected_s += sends;
+    const auto add = [&](Prediction& laid) {
+        laid.analysis.total.sequential += sends;
+        laid.analysis.total.bounds.upper += sends;
+        if (laid.expected_s) *laid.expected_s += sends;
+    };
+    add(*priced);
+    for (Prediction& other : priced->alternative_predictions) add(other);
     return priced;
 }
 
@@ -181,7 +189,8 @@ Result<SplitPass> best_split(const ServingSetup& setup, const Plan& plan, const 
         ROOFLINE_TRY(auto split,
                      split_for_serving(setup.decode.model.program, setup.decode.model.roles, plan, CacheSplit::heads));
         const bool enough = pass.batch >= split.members * prompts_at_once(plan);
-        if (split.caches_differ) splits = {enough ? CacheSplit::batch : CacheSplit::heads, CacheSplit::context};
+        if (split.caches_differ) splits.push_back(CacheSplit::context);
+        if (split.caches_differ && enough) splits.push_back(CacheSplit::batch);
     }
     std::optional<SplitPass> best;
     std::optional<Error> error;

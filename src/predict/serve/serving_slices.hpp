@@ -64,6 +64,16 @@ struct ServingSetup {
 [[nodiscard]] Result<Prediction> priced_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
                                              const ServingPass& pass);
 
+/// The transfers between the stages of a pipeline in a whole pass.
+struct StageSends {
+    double latency_s = 0;
+    double s_per_token = 0;
+
+    [[nodiscard]] double seconds(double tokens) const { return latency_s + tokens * s_per_token; }
+};
+/// Returns those of a pass that was priced for a pipeline of `stages` stages. Errors: those of stage_transfer_s().
+[[nodiscard]] Result<StageSends> sends_of(const Prediction& pass, std::int64_t stages);
+
 /// A pass with the KV cache split that makes it fastest.
 struct SplitPass {
     CacheSplit caches = CacheSplit::heads;

@@ -54,10 +54,7 @@ double main_bytes(const Analysis& total, const CompiledProgram::Point& point) {
 // Whether a resource is a network tier with traffic. Its roof is that of a memory level, over the bytes of the busiest
 // link.
 bool has_tier_traffic(const Prediction& answer, const Resource& resource) {
-    const auto& tiers = answer.system.slice.tiers;
-    return !resource.terms.empty() && std::any_of(tiers.begin(), tiers.end(), [&](const SliceTier& tier) {
-        return answer.system.slice.network(tier).id == resource.id;
-    });
+    return !resource.terms.empty() && answer.system.slice.has_network(resource.id);
 }
 
 PlotRoof tier_roof(const Resource& resource) {

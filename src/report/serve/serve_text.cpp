@@ -188,7 +188,7 @@ private:
         if (bound != least.bound_label) bound = fmt::format("lower: {}, uniform: {}", least.bound_label, bound);
         out_ += fmt::format("  {:<15} {:>11}{} {:>11} {:>11} {:>11}   {}\n", label, to_text(Seconds{least.lower_s}),
                             uniform, to_text(Seconds{total.sequential}),
-                            pass.expected_s ? to_text(Seconds{*pass.expected_s}) : "-",
+                            pass.expected_s ? to_text(Seconds{*fastest(pass).expected_s}) : "-",
                             to_text(Seconds{total.bounds.upper}), bound);
     }
 
