@@ -19,10 +19,14 @@ struct Text {
     Binding binding = Binding::atom;
 };
 
+/// Values whose types have been written within an expression.
+using Shown = std::set<ValueId>;
+
 class StatementPrinter {
 public:
-    StatementPrinter(const Program& program, const Statement& statement, Types types, const LocalDims& local)
-        : program_(program), types_(types), local_(local) {
+    StatementPrinter(const Program& program, const Statement& statement, Types types, const LocalDims& local,
+                     Shown& shown)
+        : program_(program), types_(types), local_(local), shown_(shown) {
         for (const Op& op : statement.ops) made_by_.emplace(op.output.value, &op);
     }
 
@@ -41,7 +45,7 @@ private:
         const std::string text = type(value);
         // The type is written with the first occurrence of a tensor; afterwards the name is used alone.
         if (value.name.empty()) return {text};
-        if (!shown_.emplace(operand.value, true).second) return {value.name};
+        if (!shown_.insert(operand.value).second) return {value.name};
         return {value.name + ": " + text};
     }
 
@@ -127,8 +131,26 @@ private:
     const LocalDims& local_;
     std::set<std::string> sized_;  ///< dimensions that have been printed with their size
     std::map<ValueId, const Op*> made_by_;
-    std::map<ValueId, bool> shown_;
+    Shown& shown_;
 };
+
+std::string text_of(const Program& program, const Statement& statement, Types types, const LocalDims& local,
+                    Shown& shown) {
+    StatementPrinter printer(program, statement, types, local, shown);
+    const Value& result = program.values[statement.result];
+    const std::string suffix =
+        statement.using_dtype ? fmt::format(" using {}", name(*statement.using_dtype)) : std::string();
+    if (statement.one_liner) {
+        const std::string expr = printer.root(statement.result);
+        if (types == Types::none) return fmt::format("{} -> {}{}", expr, value_name(program, statement.result), suffix);
+        return fmt::format("{} -> {}{}{}", expr, result.name.empty() ? "" : result.name + ": ", printer.type(result),
+                           suffix);
+    }
+    // A type that was not written is not printed either, because on a mesh it contains more than the dimensions.
+    const bool bare = types == Types::none || (result.type_follows && types == Types::plain);
+    const std::string type = bare ? "" : " : " + printer.type(result);
+    return fmt::format("{}{} = {}{}", result.name, type, printer.root(statement.result), suffix);
+}
 
 class ProgramPrinter {
 public:
@@ -201,7 +223,7 @@ private:
             if (const auto* statement = std::get_if<Statement>(&node)) {
                 declarations(statement->result, depth);
                 next_ = std::max(next_, statement->result + 1);
-                line(depth, statement->part, statement_text(program_, *statement, Types::plain));
+                line(depth, statement->part, text_of(program_, *statement, Types::plain, {}, shown_));
                 continue;
             }
             const Block& inner = std::get<Block>(node);
@@ -217,26 +239,15 @@ private:
     const Program& program_;
     std::vector<bool> produced_;
     ValueId next_ = 0;
+    Shown shown_;
     std::string out_;
 };
 
 }  // namespace
 
 std::string statement_text(const Program& program, const Statement& statement, Types types, const LocalDims& local) {
-    StatementPrinter printer(program, statement, types, local);
-    const Value& result = program.values[statement.result];
-    const std::string suffix =
-        statement.using_dtype ? fmt::format(" using {}", name(*statement.using_dtype)) : std::string();
-    if (statement.one_liner) {
-        const std::string expr = printer.root(statement.result);
-        if (types == Types::none) return fmt::format("{} -> {}{}", expr, value_name(program, statement.result), suffix);
-        return fmt::format("{} -> {}{}{}", expr, result.name.empty() ? "" : result.name + ": ", printer.type(result),
-                           suffix);
-    }
-    // A type that was not written is not printed either, because on a mesh it contains more than the dimensions.
-    const bool bare = types == Types::none || (result.type_follows && types == Types::plain);
-    const std::string type = bare ? "" : " : " + printer.type(result);
-    return fmt::format("{}{} = {}{}", result.name, type, printer.root(statement.result), suffix);
+    Shown shown;
+    return text_of(program, statement, types, local, shown);
 }
 
 std::string print(const Program& program) { return ProgramPrinter(program).run(); }

@@ -120,6 +120,14 @@ TEST_CASE("printing and parsing again gives the same program") {
     }
 }
 
+TEST_CASE("a type within an expression is written once in a program") {
+    const auto program = parse_program("A : bf16[N] = W: bf16[N] + W\nB : bf16[N] = W + A\n");
+    REQUIRE(program);
+    const std::string printed = print(*program);
+    CHECK(printed == "A : bf16[N] = W: bf16[N] + W\nB : bf16[N] = W + A\n");
+    CHECK(parse_program(printed));
+}
+
 TEST_CASE("an inferred type is written out, which moves the result's dimensions to the front and no further") {
     for (const std::string_view text : {"C = bf16[B,D,E] *_DE bf16[D,E,F]", "A : bf16[8, 4]\nC = relu(A)"}) {
         const std::string printed = print(program_of(text));
