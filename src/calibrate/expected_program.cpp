@@ -46,6 +46,10 @@ std::string quantised_to(const std::string& dtypes) {
 const CalibratedKernel* choose_kernel(const Calibration& calibration, const KernelKey& key, const std::string& software,
                                       const LibraryRank& library_rank) {
     const std::string quantised = quantised_to(key.dtype);
+    // Kernels for weights in a narrow format may leave activations wider, which multiplies the same weights.
+    const auto same_weights = [&](const CalibratedKernel& model) {
+        return !quantised.empty() && model.key.dtype.ends_with(" x " + quantised);
+    };
     const std::vector<KernelKind> kinds = kinds_for(key.kind);
     const auto breadth = [&](const CalibratedKernel& model) {
         return std::find(kinds.begin(), kinds.end(), model.key.kind) - kinds.begin();
@@ -54,14 +58,15 @@ const CalibratedKernel* choose_kernel(const Calibration& calibration, const Kern
         const bool asked = !software.empty() && same_library(model.key.software, software);
         // A time that includes the launches of one host says little about another host.
         const bool last = launched_by_host(model.key) && !launched_by_host(key) && !asked;
-        return std::tuple(!last, -breadth(model), model.key.dtype == key.dtype, model.key.dtype == quantised, asked,
-                          asked && is_version(model.key.software, software), model.key.variant == key.variant,
-                          model.key.variant.empty(), model.key.variant != "wall clock");
+        return std::tuple(!last, -breadth(model), model.key.dtype == key.dtype, model.key.dtype == quantised,
+                          same_weights(model), asked, asked && is_version(model.key.software, software),
+                          model.key.variant == key.variant, model.key.variant.empty(),
+                          model.key.variant != "wall clock");
     };
     const CalibratedKernel* best = nullptr;
     for (const CalibratedKernel& model : calibration.kernels) {
-        if (breadth(model) == std::ssize(kinds) ||
-            (model.key.dtype != key.dtype && model.key.dtype != quantised && !model.key.dtype.empty())) {
+        if (breadth(model) == std::ssize(kinds) || (model.key.dtype != key.dtype && model.key.dtype != quantised &&
+                                                    !model.key.dtype.empty() && !same_weights(model))) {
             continue;
         }
         bool better = best == nullptr || rank(model) > rank(*best);

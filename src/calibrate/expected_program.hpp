@@ -20,7 +20,8 @@ namespace roofline::core {
 using LibraryRank = std::function<std::size_t(const KernelKey&)>;
 /// Selects the model of a calibration for a kernel; null if there is none. The criteria are, in this order: the kind,
 /// or else a broader kind (attention for causal, latent and windowed attention, elementwise for reductions and
-/// quantizations); the dtype, or else the narrow dtype that operands are quantized to, or else a model for any dtype;
+/// quantizations); the dtype, or else the narrow dtype that operands are quantized to, or else one whose weights have
+/// that dtype, or else a model for any dtype;
 /// the requested `software` and its version; the variant, or else the default variant. Among versions of one library
 /// the newest is selected, among libraries the one with the lowest `rank`, then with the lowest held-out error. Models
 /// of kernels that a host launched one by one come last, unless they are requested.
@@ -92,7 +93,7 @@ struct ProgramModels {
     /// Per kernel: the model of the quantization that is included in the kernel's measurements and was subtracted in
     /// the fit. Null if there was none or if the program itself quantizes.
     std::vector<const CalibratedKernel*> quantised;
-    std::vector<std::optional<KernelKind>> instead;  ///< per kernel: its kind if the model is that of a broader kind
+    std::vector<std::optional<KernelKind>> instead;  ///< per kernel: its kind if the model is of another kind or dtype
     /// Returns the expected relative error of a kernel's model, within the measured sizes.
     [[nodiscard]] double error_of(std::size_t kernel) const;
     /// Returns the error at these sizes. It is larger outside the measured range and if the measurements include a

@@ -268,7 +268,7 @@ void OpStrategies::tie_rows() {
     }
     sums_ = (kind == FunctionKind::reduce && find_function(op_->function)->statistics.rounds == 0) ||
             kind == FunctionKind::gather || kind == FunctionKind::scatter_add || kind == FunctionKind::correlate ||
-            kind == FunctionKind::match;
+            kind == FunctionKind::match || kind == FunctionKind::combine;
     writes_ = kind == FunctionKind::scatter;
     if (writes_ || kind == FunctionKind::gather) {
         along_ = place_of(op_->along.front());

@@ -50,8 +50,8 @@ struct LaidOut {
 [[nodiscard]] Result<LaidOut> lay_out(const Program& program, const System& system, const StayingAxes& stay = {},
                                       LayoutFreedom freedom = LayoutFreedom::any);
 
-/// Lays a program out with tensors used in the shardings that they have, so that the sum of all work is the least, where
-/// every collective takes `collective_s` in addition (LayoutSearch::choose_sequential()). Errors: as above.
+/// Lays a program out with tensors used in the shardings that they have, so that the sum of all work is the least,
+/// where every collective takes `collective_s` in addition (LayoutSearch::choose_sequential()). Errors: as above.
 [[nodiscard]] Result<LaidOut> lay_out_sequential(const Program& program, const System& system, const StayingAxes& stay,
                                                  double collective_s);
 

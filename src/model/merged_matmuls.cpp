@@ -13,11 +13,8 @@ namespace roofline::core {
 
 namespace {
 
-/// Returns whether the result of a matmul may pass through an operation on its way to memory: adding a bias, or
-/// scattering rows.
-bool stores(const Op& op) { return op.kind == OpKind::apply && (op.function == "add" || op.function == "scatter"); }
-
-/// The matmul of a statement that multiplies with a parameter and otherwise only stores the result; else null.
+/// The matmul of a statement that multiplies with a parameter and whose other operations are applied to the result on
+/// its way to memory; else null.
 const Op* plain_matmul(const Program& program, const Node& node) {
     const auto* statement = std::get_if<Statement>(&node);
     if (statement == nullptr) return nullptr;
@@ -25,7 +22,7 @@ const Op* plain_matmul(const Program& program, const Node& node) {
     for (const Op& op : statement->ops) {
         if (op.kind == OpKind::contract && matmul == nullptr) {
             matmul = &op;
-        } else if (!stores(op)) {
+        } else if (op.kind != OpKind::apply) {
             return nullptr;
         }
     }
@@ -34,6 +31,8 @@ const Op* plain_matmul(const Program& program, const Node& node) {
         program.values[matmul->inputs[1].value].param && !program.values[matmul->inputs[0].value].param;
     return weights ? matmul : nullptr;
 }
+
+std::string_view part_of(const Node& node) { return std::get<Statement>(node).part; }
 
 bool mergeable(const Program& program, const Op& one, const Op& other) {
     const auto stored = [&](const Op& op) { return program.values[op.inputs[1].value].type.dtype; };
@@ -90,8 +89,9 @@ private:
             std::set<ValueId> reads;
             std::set<ValueId> writes;
             add_tensors(block.nodes[i], reads, writes);
-            if (matmul != nullptr && mergeable(program_, first, *matmul) && !meet(reads, written) &&
-                !meet(writes, read) && !meet(writes, written)) {
+            if (matmul != nullptr && mergeable(program_, first, *matmul) &&
+                part_of(block.nodes[i]) == part_of(block.nodes[at]) && !meet(reads, written) && !meet(writes, read) &&
+                !meet(writes, written)) {
                 others.push_back(i);
             } else {
                 read.merge(reads);

@@ -45,11 +45,15 @@ TEST_CASE("projections of one tensor become one kernel, whatever is between them
     CHECK(block->nodes.size() == 3);
 }
 
-TEST_CASE("matmuls with a bias or into a cache are merged, matmuls followed by a function are not") {
+TEST_CASE("matmuls are merged whatever is applied to their results, unless they are of different parts") {
     CHECK(Merged(tensors + "Q : bf16[B, H] = X *_D Wq\nC = scatter[S](C, Pos, X *_D Wk)\n").kernels() == 1);
     CHECK(Merged(tensors + "param b : bf16[H]\nQ : bf16[B, H] = X *_D Wq + b\nE : bf16[B, K] = X *_D Wk\n").kernels() ==
           1);
-    CHECK(Merged(tensors + "Q : bf16[B, H] = X *_D Wq\nE : bf16[B, K] = softmax[K](X *_D Wk)\n").kernels() == 2);
+    // The latents of queries and of keys are normalised, the rotary key is rotated: one kernel in servers (DeepSeek-V3).
+    CHECK(Merged(tensors + "Q : bf16[B, H] = norm[H](X *_D Wq)\nE : bf16[B, K] = rope(X *_D Wk)\n").kernels() == 1);
+    const std::string parts =
+        "part attention { Q : bf16[B, H] = X *_D Wq }\npart mlp { E : bf16[B, K] = silu(X *_D Wk) }\n";
+    CHECK(Merged(tensors + parts).kernels() == 2);
 }
 
 TEST_CASE("nothing is merged across a change of its inputs or outputs") {

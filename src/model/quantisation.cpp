@@ -232,4 +232,27 @@ Result<std::optional<Quantisation>> quantisation_of(const Config& config, const 
     return std::optional<Quantisation>(std::move(read_all));
 }
 
+std::optional<Quantisation> usual_quantisation(const std::optional<Quantisation>& own, Dtype dtype, bool experts) {
+    const DtypeInfo& asked = info(dtype);
+    if (asked.bits > 8) return std::nullopt;
+    if (own && std::any_of(own->rules.begin(), own->rules.end(),
+                           [&](const Quantisation::Rule& rule) { return rule.format.bits == asked.bits; })) {
+        return own;
+    }
+    const bool floating = asked.kind == DtypeKind::floating;
+    Quantisation result;
+    result.method = name(dtype);
+    Quantisation::Rule rule;
+    if (asked.bits == 4) {
+        constexpr std::int64_t group = 32;
+        rule.format = !floating ? grouped(4, group, 16) : dtype == Dtype::mxfp4 ? mxfp4() : nvfp4();
+        if (experts) result.ignored = {"self_attn", "linear_attn"};
+    } else {
+        rule.format = floating ? fp8_whole() : by_channel(8, 16);
+    }
+    result.rules.push_back(std::move(rule));
+    result.ignored.emplace_back("lm_head");
+    return result;
+}
+
 }  // namespace roofline::core

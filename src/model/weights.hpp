@@ -40,6 +40,12 @@ struct Quantisation {
 /// null. Errors: unknown methods or formats, patterns that are not supported.
 [[nodiscard]] Result<std::optional<Quantisation>> quantisation_of(const Config& config, const FileValue* apart);
 
+/// The quantisation of checkpoints that servers use in a dtype: the model's own if it has as many bits; else all
+/// matrices of linear layers except the head, and with 4 bits and experts except those of attention, as in NVIDIA's
+/// checkpoints of Kimi K2.5 and DeepSeek V3.1 in NVFP4. Empty for more than 8 bits: all parameters have that dtype.
+[[nodiscard]] std::optional<Quantisation> usual_quantisation(const std::optional<Quantisation>& own, Dtype dtype,
+                                                             bool experts);
+
 /// A stored parameter, all layers together.
 struct StoredParam {
     std::optional<Dtype> dtype;  ///< dtype of most of it, without block scales; none if it is not a parameter

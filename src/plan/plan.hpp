@@ -59,9 +59,9 @@ struct Plan {
 /// sizes below 1.
 [[nodiscard]] Status check_plan(const Plan& plan, std::int64_t chips);
 
-/// Returns a plan without an axis `expert` with its experts spread over `degree` of its chips, as frameworks do: over the
-/// members of `tensor`, and beyond these over members of `data`. If the degree is no multiple of `tensor`, over `data`
-/// alone. Errors: a degree that divides neither.
+/// Returns a plan without an axis `expert` with its experts spread over `degree` of its chips, as frameworks do: over
+/// the members of `tensor`, and beyond these over members of `data`. If the degree is no multiple of `tensor`, over
+/// `data` alone. Errors: a degree that divides neither.
 [[nodiscard]] Result<Plan> with_experts_on_same_chips(Plan plan, std::int64_t degree);
 
 /// What a plan calls an axis that frameworks call "tp": "tensor". Any other name stays itself.

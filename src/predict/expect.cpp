@@ -286,11 +286,18 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
             fitted_models.kernels.back() = carried.model;
             fitted_models.carried.back() = std::move(carried.machine);
         }
+        // no table has products of these two dtypes: they move the same bytes as those of 16-bit floats
+        const bool unmeasured = fitted_models.kernels.back() == nullptr && key.dtype.find(" x ") != std::string::npos;
+        if (unmeasured) {
+            KernelKey other = key;
+            other.dtype = name(Dtype::bf16);
+            fitted_models.kernels.back() = choose_kernel(calibrations, machine.id, other, software);
+        }
         const CalibratedKernel* const fitted = fitted_models.kernels.back();
         const std::string& measured_on =
             fitted_models.carried.back().empty() ? machine.id : fitted_models.carried.back();
         fitted_models.quantised.push_back(included_quantisation(calibrations, measured_on, fitted, key));
-        if (fitted != nullptr && fitted->key.kind != key.kind) fitted_models.instead.back() = key.kind;
+        if (fitted != nullptr && (unmeasured || fitted->key.kind != key.kind)) fitted_models.instead.back() = key.kind;
         if (fitted == nullptr && fitted_models.missing.empty()) fitted_models.missing = spoken(key);
     }
     if (quantises) std::fill(fitted_models.quantised.begin(), fitted_models.quantised.end(), nullptr);

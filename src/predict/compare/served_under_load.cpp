@@ -9,6 +9,7 @@
 #include "base/ascii.hpp"
 #include "model/presets.hpp"
 #include "predict/expect.hpp"
+#include "predict/serve/compute_bound_batch.hpp"
 
 namespace roofline::core {
 
@@ -74,9 +75,15 @@ Result<std::unique_ptr<ServedUnderLoad::Served>> ServedUnderLoad::make(const Mea
     const Slice& slice = system->system.slice;
     ROOFLINE_TRY(auto weights, weights_of(row));
     ROOFLINE_TRY(auto caches, caches_of(row, weights));
+    ROOFLINE_TRY(auto quantisation, quantisation_of(*config, nullptr));
+    if (weights) {
+        ROOFLINE_TRY(const auto model, build_model(*config, 1, true));
+        quantisation = usual_quantisation(quantisation, *weights, has_experts(model.program));
+        if (quantisation) weights.reset();
+    }
     auto result = std::make_unique<Served>();
     for (const bool decoding : {false, true}) {
-        ROOFLINE_TRY(auto model, served_model(*config, decoding, weights, {}, caches));
+        ROOFLINE_TRY(auto model, served_model(*config, decoding, weights, quantisation, caches));
         (decoding ? result->decode : result->prefill) = std::move(model);
     }
     if (const MemoryLevel* const memory = slice.machine.level("hbm"); memory != nullptr && memory->total_capacity()) {

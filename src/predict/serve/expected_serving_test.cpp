@@ -6,6 +6,7 @@
 #include "machine/catalogue.hpp"
 #include "model/presets.hpp"
 #include "network/slice.hpp"
+#include "plan/pipeline_stage.hpp"
 
 using namespace roofline::core;
 
@@ -65,13 +66,41 @@ TEST_CASE("what has no expected time under load says why") {
     const auto uncalibrated = ExpectedServing::make(none.setup(), {}, {1, 1, 100});
     REQUIRE_FALSE(uncalibrated);
     CHECK(uncalibrated.error().code == "not_calibrated");
-    Plan stages;
-    stages.pipeline = 2;
-    CHECK(ExpectedServing::make(one.setup(), stages, {1, 1, 100}).error().code == "unsupported");
-    const Setup experts("8", "mixtral-8x7b");
-    Plan tensor;
-    tensor.tensor = 8;
-    CHECK(ExpectedServing::make(experts.setup(), tensor, {1, 1, 100}).error().code == "unsupported");
+}
+
+TEST_CASE("the experts that a compiled pass reads follow from its tokens") {
+    const Setup eight("8", "mixtral-8x7b");
+    for (const bool over_tensor : {false, true}) {
+        Plan plan;
+        plan.tensor = 8;
+        plan.experts_over_tensor = over_tensor;
+        const auto compiled = ExpectedServing::make(eight.setup(), plan, {32, 1, 2048});
+        REQUIRE_MESSAGE(compiled, compiled.error().message);
+        // 2 of 8 experts per token: the number that is read grows up to about a dozen tokens, then only their rows do
+        for (const auto& [batch, context] : {std::pair{1, 2048}, std::pair{4, 512}, std::pair{256, 2048}}) {
+            const auto alone = priced_pass(eight.setup(), plan, CacheSplit::heads, {batch, 1, context});
+            REQUIRE(alone);
+            // a pass that is priced alone reads a whole number of experts, with a whole number of rows each
+            CHECK(compiled->decode_s(batch, context) == approx(pass_seconds(*alone)).epsilon(0.05));
+        }
+    }
+}
+
+TEST_CASE("every stage of a pipeline decodes other sequences, and the transfers between stages are added") {
+    const Setup two("2");
+    Plan plan;
+    plan.pipeline = 2;
+    const auto compiled = ExpectedServing::make(two.setup(), plan, {16, 1, 1024});
+    REQUIRE_MESSAGE(compiled, compiled.error().message);
+    const auto half = priced_pass(two.setup(), plan, CacheSplit::heads, {32, 1, 1024});
+    REQUIRE(half);
+    CHECK(compiled->decode_s(64, 1024) == approx(pass_seconds(*half)).epsilon(0.001));
+    // Llama 3.1 8B has 4096 values of two bytes per token between its layers
+    const auto sends = sends_of(*half, 2);
+    REQUIRE(sends);
+    const auto twice = stage_transfer_s(half->system, 64 * 4096 * 2);
+    REQUIRE(twice);
+    CHECK(sends->seconds(64) == approx(*twice));
 }
 
 TEST_CASE("costs of steps are the server's, interpolated between powers of two") {

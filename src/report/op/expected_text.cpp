@@ -223,7 +223,10 @@ std::vector<std::string> kernel_derivation(const Prediction& answer, std::size_t
     if (!model.key.dtype.empty()) of += " in " + model.key.dtype;
     if (!model.key.software.empty()) of += " with " + model.key.software;
     if (!model.key.variant.empty()) of += " " + model.key.variant;
-    if (const auto& kind = answer.models.instead[kernel]) of += fmt::format(", in place of one for {}", name(*kind));
+    if (const auto& kind = answer.models.instead[kernel]) {
+        of += *kind == model.key.kind ? ", in place of one for these dtypes"
+                                      : fmt::format(", in place of one for {}", name(*kind));
+    }
     const std::string& carried = answer.models.carried[kernel];
     return {fmt::format("expected {} with an error of {} %", us(seconds),
                         percent_text(answer.models.error_of(kernel, answer.runs[kernel].point))),
