@@ -18,8 +18,9 @@ constexpr std::size_t max_plans = 8;
 
 class LayingOut {
 public:
-    LayingOut(const Program& program, const System& system, LayoutSearch& search, const ProgramLayout& layout)
-        : program_(program), system_(system), search_(search), layout_(layout) {
+    LayingOut(const Program& program, const System& system, LayoutSearch& search, const ProgramLayout& layout,
+              Alternatives alternatives)
+        : program_(program), system_(system), search_(search), layout_(layout), alternatives_(alternatives) {
         result_.local = program;
     }
 
@@ -216,7 +217,10 @@ private:
     }
 
     Status note_plans(std::size_t index, LaidStatement& laid) {
-        ROOFLINE_TRY(auto strategies, search_.strategies(index, layout_));
+        std::vector<Strategy> strategies{layout_.choices[index].strategy};
+        if (alternatives_ == Alternatives::all) {
+            ROOFLINE_TRY(strategies, search_.strategies(index, layout_));
+        }
         std::set<std::string> said;
         laid.plans.clear();
         for (const Strategy& strategy : strategies) {
@@ -293,6 +297,7 @@ private:
     const System& system_;
     LayoutSearch& search_;
     const ProgramLayout& layout_;
+    Alternatives alternatives_;
     LaidOut result_;
     std::size_t next_op_ = 0;
     std::size_t messages_ = 0;                ///< so far
@@ -303,15 +308,16 @@ private:
 
 }  // namespace
 
-Result<LaidOut> lay_out(const Program& program, const System& system, const StayingAxes& stay, LayoutFreedom freedom) {
+Result<LaidOut> lay_out(const Program& program, const System& system, const StayingAxes& stay, LayoutFreedom freedom,
+                        Alternatives alternatives) {
     ROOFLINE_TRY(auto search, LayoutSearch::compile(program, system, stay, freedom));
     ROOFLINE_TRY(auto layout, search.choose(program.sizes));
-    return lay_out(program, system, search, layout);
+    return lay_out(program, system, search, layout, alternatives);
 }
 
-Result<LaidOut> lay_out(const Program& program, const System& system, LayoutSearch& search,
-                        const ProgramLayout& layout) {
-    return LayingOut(program, system, search, layout).run();
+Result<LaidOut> lay_out(const Program& program, const System& system, LayoutSearch& search, const ProgramLayout& layout,
+                        Alternatives alternatives) {
+    return LayingOut(program, system, search, layout, alternatives).run();
 }
 
 }  // namespace roofline::core

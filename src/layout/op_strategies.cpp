@@ -485,6 +485,10 @@ Status OpStrategies::go(Query& query, const Plan& plan, std::span<const Leg> leg
         query.found.push_back(std::move(strategy));
         return {};
     }
+    if (query.asked.limit == nullptr || legs.front().edge || moved(legs.front().tensor).in_host) {
+        ROOFLINE_TRY(const std::size_t place, resharding(legs.front()));
+        return take(query, plan, legs, place, std::move(strategy));
+    }
     ROOFLINE_TRY(const auto places, reshardings(legs.front(), query));
     if (places.empty()) return {};
     for (const std::size_t place : std::span(places).first(places.size() - 1)) {
@@ -516,26 +520,23 @@ Status OpStrategies::take(Query& query, const Plan& plan, std::span<const Leg> l
     return go(query, plan, legs.subspan(1), std::move(strategy));
 }
 
-Result<std::vector<std::size_t>> OpStrategies::reshardings(const Leg& leg, const Query& query) {
-    const SearchLimit* limit = query.asked.limit;
+Result<std::size_t> OpStrategies::resharding(const Leg& leg) {
     const MovedTensor& moved = this->moved(leg.tensor);
-    const bool any = limit != nullptr && !leg.edge && !moved.in_host;
-    Result<std::vector<std::size_t>> places;
-    if (any) {
-        places = reshardings_->front(moved.shape, moved.name, leg.from, leg.to, limit->axes, query.least.lower_s,
-                                     *limit->evaluations);
-    } else if (const auto place = reshardings_->find(moved.shape, moved.name, leg.from, leg.to, leg.edge)) {
-        places->push_back(*place);
-    } else {
-        return fail(place.error());
-    }
-    if (!places) return places;
-    if (moved.in_host && leg.tensor + 1 < tensors_.size() && !(*reshardings_)[places->front()].moves.empty()) {
+    ROOFLINE_TRY(const std::size_t place, reshardings_->find(moved.shape, moved.name, leg.from, leg.to, leg.edge));
+    if (moved.in_host && leg.tensor + 1 < tensors_.size() && !(*reshardings_)[place].moves.empty()) {
         return fail("host_collective",
                     fmt::format("`{}` is in host memory, and collectives work in device memory", moved.name),
                     "load it first with a separate statement: L : bf16[...] = ...");
     }
-    return places;
+    return place;
+}
+
+// The reshardings of a leg that may be part of the best layout under a limit.
+Result<std::vector<std::size_t>> OpStrategies::reshardings(const Leg& leg, const Query& query) {
+    const MovedTensor& moved = this->moved(leg.tensor);
+    const SearchLimit& limit = *query.asked.limit;
+    return reshardings_->front(moved.shape, moved.name, leg.from, leg.to, limit.axes, query.least.lower_s,
+                               *limit.evaluations);
 }
 
 }  // namespace roofline::core

@@ -81,9 +81,20 @@ struct Stored {
     bool output = true;
 };
 
-/// Returns all properties of an operation that its strategies depend on, as a program of this operation only. The names
-/// of tensors are not among them.
-[[nodiscard]] Program op_shape(const Program& program, const Op& op, const Stored& stored);
+/// All properties of an operation that its strategies depend on. The names of tensors are not among them.
+struct OpShape {
+    std::vector<std::string> dims;
+    Program program;  ///< of this operation only; its dimensions are numbered, in the order of `dims`
+    /// The strategies depend on the sizes of some dimensions, or name them: masks, halos, the order of a product.
+    bool named = false;
+
+    bool operator==(const OpShape&) const = default;
+    /// Whether operations differ at most in the names of dimensions.
+    [[nodiscard]] bool alike(const OpShape& other) const {
+        return !named && program.body == other.program.body && program == other.program;
+    }
+};
+[[nodiscard]] OpShape op_shape(const Program& program, const Op& op, const Stored& stored);
 
 /// Whether the sums of an intermediate may stay unreduced up to the result of its statement, because no later operation
 /// needs them complete.
@@ -127,8 +138,8 @@ public:
     /// Sets how dimensions, in the order of dims(), are split elsewhere in the program.
     void lie(const std::vector<std::vector<AxisList>>& elsewhere);
 
-    /// Returns the same for another operation of the program with an equal op_shape(). Neither may have axes set by
-    /// stay().
+    /// Returns the same for another operation of the program whose op_shape() is equal or alike. stay() and lie() have
+    /// to be called for it.
     [[nodiscard]] OpStrategies renamed(const Program& program, const Op& op) const;
 
     /// Sets the sizes for all following calls; every dimension must be among them.
@@ -242,7 +253,7 @@ private:
         return tensor < tensors_.size() ? tensors_[tensor] : *statistics_;
     }
     void add_statistics();
-    [[nodiscard]] std::string statistics_name() const;
+    void name_statistics();
     void look_back(const Program& program);
     void look_over(const MaskedPlane& plane);
     static bool has_edge(const Looks& looks, std::size_t dim, std::optional<std::size_t> tensor);
@@ -268,6 +279,7 @@ private:
     static void offer_outputs(const Sharding& whole, AxisMask used, AxisList sums, std::vector<Sharding>& outputs);
     static void place_any(const Sharding& whole, AxisList axes, std::size_t next, std::vector<Sharding>& outputs);
     [[nodiscard]] Sharding part_statistics(const Plan& plan) const;
+    [[nodiscard]] Result<std::size_t> resharding(const Leg& leg);
     [[nodiscard]] Result<std::vector<std::size_t>> reshardings(const Leg& leg, const Query& query);
     [[nodiscard]] std::optional<std::vector<Leg>> legs(const Query& query, const Plan& plan,
                                                        const Sharding& output) const;

@@ -57,12 +57,8 @@ std::optional<ExpectedTime> expected_exchange(const Prediction& answer, const Sy
     return expected;
 }
 
-std::optional<ExpectedTime> expected_of(const Prediction& answer, const Message& message, const std::string& software,
-                                        Expect what) {
-    // Calibrated parameters refer to the actual traffic of the links, so a textbook approximation that was requested
-    // for the bounds does not apply.
-    System system = answer.system;
-    system.collectives = {};
+std::optional<ExpectedTime> expected_of(const Prediction& answer, const System& system, const Message& message,
+                                        const std::string& software, Expect what) {
     const auto load = load_of(message, system);
     const auto bytes = message.bytes.evaluate(answer.program.sizes);
     if (!load || !bytes || bytes->is_zero()) return std::nullopt;
@@ -124,8 +120,12 @@ void choose_models(Prediction& answer, const std::string& software, Expect what)
     answer.models = kernel_models(*answer.calibrations, answer.machine, answer.local, answer.analysis, software);
     ProgramModels& fitted_models = answer.models;
     const std::vector<MessageWork>& messages = answer.analysis.total.work.messages;
+    // Calibrated parameters refer to the actual traffic of the links, so a textbook approximation that was requested
+    // for the bounds does not apply.
+    System system = answer.system;
+    system.collectives = {};
     for (const MessageWork& each : messages) {
-        fitted_models.messages.push_back(expected_of(answer, each.message, software, what));
+        fitted_models.messages.push_back(expected_of(answer, system, each.message, software, what));
         const auto bytes = each.message.bytes.evaluate(answer.program.sizes);
         const bool moves = bytes && !bytes->is_zero();
         if (!fitted_models.messages.back() && moves && fitted_models.missing.empty())

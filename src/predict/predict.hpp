@@ -29,7 +29,8 @@ struct PredictOptions {
     std::string name{};  ///< of the program, for headings: its file, or ""
     /// Dimensions over which matmuls may be split; `textbook` collectives restrict it to the layout as written.
     LayoutFreedom freedom = LayoutFreedom::any;
-    StayingAxes stay{};  ///< see lay_out()
+    StayingAxes stay{};                             ///< see lay_out()
+    Alternatives alternatives = Alternatives::all;  ///< likewise
     TokenRouting routing = TokenRouting::both;
     std::vector<SweepAxis> axes{};    ///< axes of the sweep
     std::vector<TileChoice> tiles{};  ///< only for a program on one chip
@@ -40,7 +41,7 @@ struct PredictOptions {
 };
 
 /// Returns the options for a program that a parallelism plan has split: matmuls run where the plan places them, and
-/// critical sizes are not computed.
+/// neither alternatives to its layout nor critical sizes are computed.
 [[nodiscard]] PredictOptions as_planned(std::string name, std::string software, StayingAxes stay);
 
 /// Returns the system that a program runs on: a slice with the mesh `given`, or else with the program's own mesh. Adds
