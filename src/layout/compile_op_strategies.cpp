@@ -329,7 +329,7 @@ Status OpStrategies::compile_times(const Program& program, const Stored& stored,
     for (Looks& looks : looks_) {
         const auto rename = [&](std::vector<std::string>& dims, std::optional<std::size_t> tensor, LocalDims& local) {
             for (std::string& dim : dims) {
-                if (has_edge(looks, place_of(dim), tensor)) dim = local.add({dim, 1, looks.halo});
+                if (has_halo(looks, place_of(dim), tensor)) dim = local.add({dim, 1, looks.halo});
             }
         };
         ROOFLINE_CHECK(compile(true, rename, looks.compiled));

@@ -108,7 +108,7 @@ private:
             if (laid.plans.empty() || (statement.messages.empty() && !messages.empty())) {
                 ROOFLINE_CHECK(note_plans(index, laid));
             }
-            if (!strategy.edge.none()) note_edge(strategies);
+            if (!strategy.halo.none()) note_halo(strategies);
             note_zeros(strategies, strategy);
             statement.messages.insert(statement.messages.end(), messages.begin(), messages.end());
         }
@@ -152,7 +152,7 @@ private:
         std::vector<Symbol> shards = shards_of(system_, strategies.moved_dims(tensor), move.held);
         Polynomial moved = Polynomial(strategies.moved_bytes(tensor) * Rational(move.times));
         if (move.hops > 0) {
-            shards.erase(shards.begin() + static_cast<std::ptrdiff_t>(move.edge_dim));
+            shards.erase(shards.begin() + static_cast<std::ptrdiff_t>(move.halo_dim));
             moved *= strategies.halo().size();
         }
         message.bytes = moved * Polynomial::product(std::move(shards));
@@ -175,7 +175,7 @@ private:
         return text;
     }
 
-    void note_edge(const OpStrategies& strategies) {
+    void note_halo(const OpStrategies& strategies) {
         const Halo& halo = strategies.halo();
         const auto positions = halo.size().evaluate(program_.sizes);
         note(
