@@ -9,8 +9,8 @@ CompiledSums::CompiledSums(const std::vector<WeightedSum>& sums, const std::vect
                            const Sizes& fixed) {
     for (const WeightedSum& sum : sums) {
         for (const auto& [polynomial, weight] : sum) {
-            const Polynomial bound = fixed.empty() ? Polynomial() : polynomial.bind(fixed);
-            for (const auto& [monomial, coefficient] : fixed.empty() ? polynomial.terms() : bound.terms()) {
+            const Polynomial bound = polynomial.bind(fixed);
+            for (const auto& [monomial, coefficient] : bound.terms()) {
                 for (const Factor& factor : monomial) {
                     const auto place = std::find(dims.begin(), dims.end(), factor.symbol.dim);
                     powers_.push_back({static_cast<std::uint32_t>(place - dims.begin()), factor.power,

@@ -247,6 +247,7 @@ std::optional<Rational> Polynomial::evaluate(const Sizes& sizes) const {
 }
 
 Polynomial Polynomial::bind(const Sizes& sizes) const {
+    if (sizes.empty()) return *this;
     Polynomial bound;
     for (const auto& [monomial, coefficient] : terms_) {
         Rational product = coefficient;

@@ -35,7 +35,7 @@ struct PredictOptions {
     std::vector<SweepAxis> axes{};    ///< axes of the sweep
     std::vector<TileChoice> tiles{};  ///< only for a program on one chip
     bool exact_flops = false;         ///< count 2 K - 1 FLOPs for each sum of K products instead of 2 K
-    bool growth = true;               ///< also compute critical sizes and limits
+    bool growth = true;               ///< also find intensities, their limits and critical sizes
     Expect expect = Expect::all;
     std::string software{};  ///< software whose calibration is used, "nccl 2.29"; "": the newest
 };
