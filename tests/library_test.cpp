@@ -192,7 +192,7 @@ TEST_CASE("JSON of a prediction is what the program prints") {
         options.recomputation = Recomputation::selective;
         options.optimizer.moments = Dtype::bf16;
         options.optimizer.master = true;
-        options.products = Dtype::fp8;
+        options.matmul_dtype = Dtype::fp8;
         options.overlapped = {PlanAxis::fsdp};
         options.total_tokens = 15'000'000'000'000;
         const Model model = Model::find("llama-3.1-8b")->with_sequence(8192).value();
@@ -298,14 +298,14 @@ TEST_CASE("what goes wrong is said in terms of the library") {
     train([](TrainingOptions& options) { options.plan = TrainingPlan{.fsdp = 8, .zero = 1}; });
     train([](TrainingOptions& options) { options.plan = TrainingPlan{.data = 8, .zero = 4}; });
     train([](TrainingOptions& options) { options.schedule = PipelineSchedule{}; });
-    train([](TrainingOptions& options) { options.products = Dtype::f32; });
-    train([](TrainingOptions& options) { options.dispatch = Dtype::fp8; });
+    train([](TrainingOptions& options) { options.matmul_dtype = Dtype::f32; });
+    train([](TrainingOptions& options) { options.dispatch_dtype = Dtype::fp8; });
     train([](TrainingOptions& options) { options.overlapped = {PlanAxis::tensor}; });
     train([](TrainingOptions& options) { options.recomputation = Recomputation::named; });
-    train([](TrainingOptions& options) { options.kept = {"Q"}; });
+    train([](TrainingOptions& options) { options.kept_tensors = {"Q"}; });
     train([](TrainingOptions& options) {
         options.recomputation = Recomputation::named;
-        options.kept = {"Nothing"};
+        options.kept_tensors = {"Nothing"};
     });
     train([](TrainingOptions& options) { options.assumed_mfu = 1.5; });
     train([](TrainingOptions& options) {
@@ -320,7 +320,7 @@ TEST_CASE("what goes wrong is said in terms of the library") {
     for (const Error& error : errors) check_words(error);
 }
 
-TEST_CASE("what is said beside answers is said in terms of the library") {
+TEST_CASE("notes and errors use the terms of the library") {
     const Machine h100 = Machine::find("h100-sxm").value();
     const Program overruled = Program::parse("mesh X=4\nB = 8\nO : bf16[B, F] = bf16[B, D] * bf16[D, F_X]\n")
                                   .value()

@@ -73,13 +73,13 @@ private:
     std::shared_ptr<const Data> data_;
 };
 
-/// An axis of a mesh: its name, which the subscripts of a program refer to, and its number of chips. `wires` lists the
+/// An axis of a mesh: its name, which the subscripts of a program refer to, and its number of chips. `links` lists the
 /// links of the slice that the axis occupies, innermost first ("ici.0", "nvlink"); if it is empty, the library places
 /// the axis.
 struct MeshAxis {
     std::string name;
     std::int64_t size = 1;
-    std::vector<std::string> wires{};
+    std::vector<std::string> links{};
 };
 
 /// The hardware that a program runs on: one chip, or a slice of chips that are connected by a network, optionally with
@@ -97,7 +97,7 @@ public:
 
     /// Returns the same chips with a mesh. It takes precedence over a mesh in a program's text. Errors: the product of
     /// the axes' sizes is not the number of chips; two axes have the same name; the slice does not have the links that
-    /// `wires` names.
+    /// `links` names.
     [[nodiscard]] Result<System> with_mesh(std::vector<MeshAxis> mesh) const;
 
     [[nodiscard]] const Machine& machine() const;

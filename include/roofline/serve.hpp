@@ -62,7 +62,7 @@ struct ServingPoint {
     std::int64_t batch = 0;
     Seconds lower;                         ///< of one decode step
     Seconds time_per_token;                ///< TPOT: expected, or `sequential` without a calibration
-    Frequency tokens_rate;                 ///< tokens per second of the whole slice
+    Frequency tokens_per_second;           ///< of the whole slice
     std::optional<Usd> usd_per_million{};  ///< per million output tokens; empty without a price
 };
 
@@ -72,7 +72,7 @@ struct ServingLoad {
     double error = 0;             ///< mean relative error of the time per token on models that were not part of the fit
     Seconds time_to_first_token;  ///< TTFT, with queueing
     Seconds time_per_token;       ///< TPOT, with prefills of other requests in between
-    Frequency tokens_rate;        ///< tokens per second of the whole slice
+    Frequency tokens_per_second;  ///< of the whole slice
 };
 
 /// The answer of predict_serving(). All members are plain values; only to_json() needs `data`.
@@ -86,8 +86,8 @@ struct ServingPrediction {
     ServingPassTimes decode{};             ///< at the average context of a request
     Seconds time_to_first_token;           ///< TTFT of one prompt on an otherwise idle slice
     Seconds time_per_token;                ///< TPOT
-    Frequency tokens_rate;                 ///< tokens per second of the whole slice while it decodes
-    Frequency served_tokens_rate;          ///< the same if the same chips also prefill
+    Frequency tokens_per_second;           ///< of the whole slice while it decodes
+    Frequency served_tokens_per_second;    ///< the same if the same chips also prefill
     std::optional<Usd> usd_per_million{};  ///< per million output tokens, prefill included; empty without a price
     std::vector<ServingPoint> frontier{};  ///< ordered by batch size
     std::optional<ServingLoad> under_load{};

@@ -54,7 +54,7 @@ enum class Recomputation : std::uint8_t {
     selective,  ///< results of matmuls with parameters and of attention are kept
     alternate,  ///< results of every other matmul with parameters and of attention are kept
     full,       ///< only the residual stream between layers is kept
-    named,      ///< the residual stream and the tensors in TrainingOptions::kept are kept
+    named,      ///< the residual stream and the tensors in TrainingOptions::kept_tensors are kept
 };
 
 /// The order in which the stages of a pipeline process micro-batches.
@@ -66,7 +66,7 @@ struct PipelineSchedule {
         zero_bubble,  ///< weight gradients fill the bubble: ZB-H1 (arXiv 2401.10241)
     };
     Kind kind = Kind::one_f_one_b;
-    std::int64_t chunks = 2;  ///< virtual stages per stage, if interleaved
+    std::int64_t virtual_stages = 2;  ///< per stage, if interleaved
 };
 
 /// Options of predict_training().
@@ -78,12 +78,12 @@ struct TrainingOptions {
     std::optional<TrainingPlan> plan{};          ///< empty: FSDP over all chips
     std::optional<PipelineSchedule> schedule{};  ///< of a pipeline; empty: 1F1B
     Recomputation recomputation = Recomputation::none;
-    std::vector<std::string> kept{};  ///< for Recomputation::named: tensors of the forward pass
+    std::vector<std::string> kept_tensors{};  ///< for Recomputation::named: tensors of the forward pass
     Optimizer optimizer{};
     /// Dtype in which matmuls with parameters are computed: a floating-point format of fewer than 16 bits. Empty: as
     /// stored.
-    std::optional<Dtype> products{};
-    std::optional<Dtype> dispatch{};  ///< dtype in which tokens are dispatched to experts, likewise
+    std::optional<Dtype> matmul_dtype{};
+    std::optional<Dtype> dispatch_dtype{};  ///< dtype in which tokens are dispatched to experts, likewise
     /// Axes whose collectives overlap with matmuls, in addition to `data` and `fsdp`.
     std::vector<PlanAxis> overlapped{};
     std::optional<double> assumed_mfu{};         ///< MFU, 0 < MFU <= 1, that replaces the predicted step time
@@ -137,8 +137,8 @@ struct TrainingPrediction {
     /// Model FLOPs utilization (PaLM, arXiv 2204.02311, appendix B) relative to the bf16 peak. Empty if the plan does
     /// not fit into memory.
     std::optional<double> mfu{};
-    std::optional<Frequency> tokens_rate{};  ///< tokens per second of all chips together
-    std::optional<TrainingCost> cost{};      ///< of a run over TrainingOptions::total_tokens
+    std::optional<Frequency> tokens_per_second{};  ///< of all chips together
+    std::optional<TrainingCost> cost{};            ///< of a run over TrainingOptions::total_tokens
     std::vector<std::string> notes{};
 
     /// Returns the line that `roofline train --json` prints for the same question, with its newline.

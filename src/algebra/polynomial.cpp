@@ -1,6 +1,7 @@
 #include "algebra/polynomial.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <string_view>
 
 namespace roofline::core {
@@ -22,6 +23,8 @@ std::size_t hash_of(const Monomial& monomial) {
 }
 
 Monomial multiply(const Monomial& a, const Monomial& b) {
+    if (a.empty()) return b;
+    if (b.empty()) return a;
     Monomial product;
     product.reserve(a.size() + b.size());
     auto left = a.begin();
@@ -41,6 +44,7 @@ Monomial multiply(const Monomial& a, const Monomial& b) {
 }
 
 Rational raise(Rational base, int power) {
+    if (power == 1) return base;
     Rational result(1);
     for (int rest = power; rest > 0; rest /= 2) {
         if (rest % 2 == 1) {
@@ -53,7 +57,9 @@ Rational raise(Rational base, int power) {
     return result;
 }
 
-Rational pieces(std::int64_t size, std::int64_t divisor) { return Rational(size, divisor).ceil(); }
+Rational pieces(std::int64_t size, std::int64_t divisor) {
+    return divisor == 1 ? Rational(size) : Rational(size, divisor).ceil();
+}
 
 }  // namespace
 
@@ -74,6 +80,7 @@ Polynomial Polynomial::term(Monomial monomial, Rational coefficient) {
 Polynomial Polynomial::product(std::vector<Symbol> symbols, const Rational& number) {
     std::sort(symbols.begin(), symbols.end());
     Monomial monomial;
+    monomial.reserve(symbols.size());
     for (Symbol& symbol : symbols) {
         if (!monomial.empty() && monomial.back().symbol == symbol) {
             ++monomial.back().power;
@@ -93,35 +100,46 @@ std::optional<std::size_t> Polynomial::find(const Monomial& monomial) const {
         }
         return static_cast<std::size_t>(found - terms_.begin());
     }
-    const auto [begin, end] = index_.equal_range(hash_of(monomial));
-    for (auto entry = begin; entry != end; ++entry) {
-        if (terms_[entry->second].first == monomial) {
-            return entry->second;
-        }
+    const std::size_t last = index_.size() - 1;
+    for (std::size_t at = hash_of(monomial) & last; index_[at] != 0; at = (at + 1) & last) {
+        const std::size_t place = index_[at] - 1;
+        if (terms_[place].first == monomial) return place;
     }
     return std::nullopt;
 }
 
-Rational& Polynomial::slot(const Monomial& monomial) {
-    if (const auto place = find(monomial)) {
-        return terms_[*place].second;
-    }
-    terms_.emplace_back(monomial, Rational(0));
-    if (!index_.empty()) {
-        index_.emplace(hash_of(monomial), terms_.size() - 1);
-    } else {
+Rational& Polynomial::append(Monomial monomial) {
+    terms_.emplace_back(std::move(monomial), Rational(0));
+    if (2 * terms_.size() > index_.size()) {
         build_index();
+    } else {
+        index(terms_.size() - 1);
     }
     return terms_.back().second;
 }
 
+Rational& Polynomial::slot(Monomial&& monomial) {
+    const auto place = find(monomial);
+    return place ? terms_[*place].second : append(std::move(monomial));
+}
+
+Rational& Polynomial::slot(const Monomial& monomial) {
+    const auto place = find(monomial);
+    return place ? terms_[*place].second : append(monomial);
+}
+
+void Polynomial::index(std::size_t place) {
+    const std::size_t last = index_.size() - 1;
+    std::size_t at = hash_of(terms_[place].first) & last;
+    while (index_[at] != 0) at = (at + 1) & last;
+    index_[at] = static_cast<std::uint32_t>(place + 1);
+}
+
 void Polynomial::build_index() {
     index_.clear();
-    if (terms_.size() > few_terms) {
-        for (std::size_t i = 0; i < terms_.size(); ++i) {
-            index_.emplace(hash_of(terms_[i].first), i);
-        }
-    }
+    if (terms_.size() <= few_terms) return;
+    index_.resize(4 * std::bit_ceil(terms_.size()));
+    for (std::size_t i = 0; i < terms_.size(); ++i) index(i);
 }
 
 void Polynomial::drop_zeros() {
@@ -169,12 +187,17 @@ Polynomial Polynomial::operator-(const Polynomial& other) const {
 
 Polynomial Polynomial::operator*(const Polynomial& other) const {
     Polynomial product;
+    // A product with a single term has as many terms as the other factor; none is added to another.
+    const bool distinct = terms_.size() == 1 || other.terms_.size() == 1;
+    product.terms_.reserve(distinct ? std::max(terms_.size(), other.terms_.size()) : 0);
     for (const auto& [monomial, coefficient] : terms_) {
         for (const auto& [other_monomial, other_coefficient] : other.terms_) {
-            product.slot(multiply(monomial, other_monomial)) += coefficient * other_coefficient;
+            Monomial both = multiply(monomial, other_monomial);
+            Rational& sum = distinct ? product.append(std::move(both)) : product.slot(std::move(both));
+            sum += coefficient * other_coefficient;
         }
     }
-    product.drop_zeros();
+    if (!distinct) product.drop_zeros();
     return product;
 }
 
@@ -224,6 +247,7 @@ std::optional<Rational> Polynomial::evaluate(const Sizes& sizes) const {
 }
 
 Polynomial Polynomial::bind(const Sizes& sizes) const {
+    if (sizes.empty()) return *this;
     Polynomial bound;
     for (const auto& [monomial, coefficient] : terms_) {
         Rational product = coefficient;
@@ -236,7 +260,7 @@ Polynomial Polynomial::bind(const Sizes& sizes) const {
                 product *= raise(pieces(size->second, factor.symbol.divisor), factor.power);
             }
         }
-        bound.slot(rest) += product;
+        bound.slot(std::move(rest)) += product;
     }
     bound.drop_zeros();
     return bound;
@@ -251,7 +275,7 @@ Polynomial Polynomial::smooth() const {
             scaled *= raise(Rational(1, symbol.divisor), power);
             product = multiply(product, {Factor{Symbol{symbol.dim, 1}, power}});
         }
-        smoothed.slot(product) += scaled;
+        smoothed.slot(std::move(product)) += scaled;
     }
     smoothed.drop_zeros();
     return smoothed;

@@ -9,7 +9,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -114,14 +113,17 @@ public:
 private:
     [[nodiscard]] std::optional<std::size_t> find(const Monomial& monomial) const;
     /// Inserts a zero if it is new: call drop_zeros() when everything is added.
+    [[nodiscard]] Rational& slot(Monomial&& monomial);
     [[nodiscard]] Rational& slot(const Monomial& monomial);
+    [[nodiscard]] Rational& append(Monomial monomial);
+    void index(std::size_t place);
     void add_scaled(const Polynomial& other, const Rational& factor);
     void build_index();
     void drop_zeros();
 
     Terms terms_;
-    std::unordered_multimap<std::size_t, std::size_t>
-        index_;  ///< hash of a monomial -> its index; empty while terms are few
+    /// A hash table with linear probing: 1 + the index of a term, or 0; empty while terms are few.
+    std::vector<std::uint32_t> index_;
 };
 
 /// A quotient of polynomials, such as an arithmetic intensity. make_ratio cancels common monomials and numbers and

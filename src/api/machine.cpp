@@ -59,7 +59,7 @@ Result<System> wired(const Machine& machine, std::string_view shape) {
 Result<System> meshed(const System& system, std::vector<MeshAxis> mesh) {
     System::Data data = system.data();
     data.mesh.clear();
-    for (MeshAxis& axis : mesh) data.mesh.push_back({std::move(axis.name), axis.size, std::move(axis.wires)});
+    for (MeshAxis& axis : mesh) data.mesh.push_back({std::move(axis.name), axis.size, std::move(axis.links)});
     ROOFLINE_CHECK(check_axes(data.mesh));
     ROOFLINE_CHECK(core::place_mesh(data.slice, data.mesh));
     return system_handle(std::move(data));

@@ -71,9 +71,9 @@ ServingPrediction public_serving(core::ServeAnswer answer) {
     prediction.decode = pass_of(answer.decode, answer.least_decode);
     prediction.time_to_first_token = Seconds{core::pass_seconds(answer.prefill)};
     prediction.time_per_token = Seconds{core::pass_seconds(answer.decode)};
-    prediction.tokens_rate = Frequency{core::decode_tokens_per_s(answer)};
+    prediction.tokens_per_second = Frequency{core::decode_tokens_per_s(answer)};
     const double served = core::served_tokens_per_s(answer);
-    prediction.served_tokens_rate = Frequency{served};
+    prediction.served_tokens_per_second = Frequency{served};
     prediction.usd_per_million = usd_of(core::usd_per_million(answer, core::serving_chips(answer), served));
     prediction.frontier = points_of(answer);
     if (const auto& load = answer.under_load) {

@@ -63,11 +63,11 @@ Result<core::TrainingOptions> update_of(const TrainingOptions& options) {
     const Optimizer& optimizer = options.optimizer;
     core::TrainingOptions all;
     all.remat = core_remat(options.recomputation);
-    all.kept = options.kept;
-    if ((options.recomputation == Recomputation::named) == options.kept.empty()) {
+    all.kept = options.kept_tensors;
+    if ((options.recomputation == Recomputation::named) == options.kept_tensors.empty()) {
         return core::fail("bad_request",
                           "a list of kept tensors needs Recomputation::named, and the policy needs a list",
-                          "name tensors in `kept`, or leave it empty and choose another policy");
+                          "name tensors in `kept_tensors`, or leave it empty and choose another policy");
     }
     const bool sgd = optimizer.kind == Optimizer::Kind::sgd;
     if (sgd && (optimizer.master || optimizer.unfused || optimizer.moments != Dtype::f32)) {
@@ -103,7 +103,7 @@ Result<core::Pipeline> schedule_for(const TrainingOptions& options, const core::
             break;
         case Kind::interleaved:
             pipeline.schedule = core::Schedule::interleaved;
-            pipeline.chunks = options.schedule->chunks;
+            pipeline.chunks = options.schedule->virtual_stages;
             break;
         case Kind::zero_bubble:
             pipeline.schedule = core::Schedule::zero_bubble;
@@ -155,12 +155,12 @@ Status add_setup(core::TrainQuestion& question, const TrainingOptions& options) 
     ROOFLINE_TRY(setup.options, update_of(options));
     ROOFLINE_TRY(setup.plan, plan_for(options, question.slice.chips()));
     ROOFLINE_TRY(setup.schedule, schedule_for(options, setup.plan));
-    ROOFLINE_CHECK(check_narrow(options.products, "products"));
-    ROOFLINE_CHECK(check_narrow(options.dispatch, "dispatch"));
-    setup.products = options.products;
-    setup.dispatch = options.dispatch;
+    ROOFLINE_CHECK(check_narrow(options.matmul_dtype, "matmul_dtype"));
+    ROOFLINE_CHECK(check_narrow(options.dispatch_dtype, "dispatch_dtype"));
+    setup.products = options.matmul_dtype;
+    setup.dispatch = options.dispatch_dtype;
     if (setup.dispatch && core::routed_experts(question.model.program).empty()) {
-        return core::fail("bad_request", "dispatch needs a model with experts", "leave it out");
+        return core::fail("bad_request", "dispatch_dtype needs a model with experts", "leave it out");
     }
     ROOFLINE_TRY(setup.overlapped, overlapped_names(options, setup.plan));
     question.batch_given = options.batch_tokens.has_value();
@@ -224,7 +224,7 @@ TrainingPrediction public_training(core::TrainAnswer answer) {
     if (answer.step) prediction.step = step_of(*answer.step);
     if (answer.step_s) prediction.step_time = Seconds{*answer.step_s};
     prediction.mfu = answer.mfu;
-    if (answer.tokens_per_s) prediction.tokens_rate = Frequency{*answer.tokens_per_s};
+    if (answer.tokens_per_s) prediction.tokens_per_second = Frequency{*answer.tokens_per_s};
     if (answer.cost) prediction.cost = cost_of(*answer.cost);
     prediction.notes = core::in_library_terms(answer.notes);
     prediction.data = std::make_shared<const TrainingPrediction::Data>(TrainingPrediction::Data{std::move(answer)});

@@ -49,7 +49,7 @@ std::string tile_words(std::string_view value) {
     return fmt::format("Tile{{\"{}\", Sizes{}}}", level, sizes_terms(value.substr(level.empty() ? 0 : colon + 1)));
 }
 
-std::string kept_terms(std::string_view /*value*/) { return "Recomputation::named with TrainingOptions::kept"; }
+std::string kept_terms(std::string_view /*value*/) { return "Recomputation::named with TrainingOptions::kept_tensors"; }
 
 struct Option {
     std::string_view name;

@@ -55,7 +55,7 @@ TEST_CASE(
     CHECK(said);
 }
 
-TEST_CASE("a sweep expects at each point what an answer for it alone does, where the layouts are the same") {
+TEST_CASE("each point of a sweep has the expected time of an answer for that point, where the layouts are the same") {
     OpRequest request = two_products(64);
     request.dims = {"D=1024,F=1024,E=2048"};
     request.sweeps = {"B=64..2048*2"};

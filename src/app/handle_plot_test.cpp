@@ -218,7 +218,7 @@ TEST_CASE("of two machines a peak has the name of its own, once, whatever kinds 
     CHECK(contains(labels, "TPU v5e peak 197 TFLOP/s"));
 }
 
-TEST_CASE("a roofline of a grid has as many paths as can be told apart, and expected ones beside a few") {
+TEST_CASE("a roofline of a grid shows no more curves than a reader can distinguish, and expected ones only for a few") {
     OpRequest op;
     op.program = "bf16[B, D] * bf16[D, F] -> bf16[B, F]";
     op.machines = {{"h100-sxm", {}, {}}};

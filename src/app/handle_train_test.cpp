@@ -37,7 +37,7 @@ std::ptrdiff_t lines_of_training(const std::string& text) { return std::count(te
 
 }  // namespace
 
-TEST_CASE("training on slices side by side says what each says alone") {
+TEST_CASE("training on several slices gives each the answer that it has alone") {
     const auto both = json_of(trained_llama({"h100-sxm:8", "tpu-v5p:2x2x4"}));
     REQUIRE(both["machines"].size() == 2);
     CHECK(both["machines"][0] == json_of(trained_llama({"h100-sxm:8"})));

@@ -79,7 +79,7 @@ TEST_CASE("the best tile is searched for in the room of its level") {
     CHECK(code_of("best", "bf16[B, D=8] * bf16[D, F=8] -> bf16[B, F]") == "unsized");
 }
 
-TEST_CASE("mistakes are told apart") {
+TEST_CASE("each kind of mistake has its own error") {
     CHECK(code_of("vmem:B=8") == "unknown_level");
     CHECK(code_of("hbm:B=8") == "unknown_level");  // a tile is a part of what main memory holds
     CHECK(code_of("G=8") == "unknown_dimension");

@@ -71,7 +71,7 @@ TEST_CASE("mistyped policies and optimizers get the nearest") {
 
 }  // namespace roofline::core
 
-TEST_CASE("axes whose collectives run beside products") {
+TEST_CASE("axes whose collectives overlap with matmuls") {
     Plan plan;
     plan.expert = 8;
     CHECK(overlapped_axes("", plan).value().empty());

@@ -87,13 +87,13 @@ public:
 
 private:
     void intensities(Analysis& analysis) const {
-        const Polynomial flops = analysis.work.flops();
+        const Polynomial flops = with_growth_ ? analysis.work.flops().bind(numbers_) : Polynomial();
         const Resource* compute = analysis.pricing.compute();
         for (const auto& [level, traffic] : analysis.work.memory) {
             const Polynomial bytes = traffic.total();
             if (bytes.is_zero()) continue;
             if (analysis.main_level.empty() || level == "hbm") analysis.main_level = level;
-            analysis.intensity.emplace(level, make_ratio(flops.bind(numbers_), bytes.bind(numbers_)));
+            if (with_growth_) analysis.intensity.emplace(level, make_ratio(flops, bytes.bind(numbers_)));
             const Resource* memory = analysis.pricing.find(level);
             // The rate of the largest part of the compute work represents all of it.
             if (compute != nullptr && memory != nullptr) {

@@ -48,7 +48,7 @@ struct Analysis {
     std::string title;  ///< the statement
     Work work;          ///< repeats included
     Pricing pricing;
-    std::map<std::string, Ratio> intensity;  ///< FLOPs over bytes, by level
+    std::map<std::string, Ratio> intensity;  ///< FLOPs over bytes, by level; empty without AnalysisOptions::growth
     std::map<std::string, double> ridge;     ///< ridge point in FLOP/byte, by level: compute rate over bandwidth
     /// Of the main level's intensity, by the dimension that is kept.
     std::vector<std::pair<std::string, Ratio>> limits;
@@ -82,7 +82,7 @@ struct ProgramAnalysis {
 struct AnalysisOptions {
     WorkOptions work;
     bool kernels = true;  ///< analyse each kernel too, if there are several
-    bool growth = true;   ///< solve for critical sizes and limits of the intensity
+    bool growth = true;   ///< find intensities as formulas, their limits, and critical sizes
 };
 
 /// Analyses a program of one chip.

@@ -62,7 +62,7 @@ TEST_CASE("bound: a message with a root is priced by its tightest cut") {
     CHECK(!time_of(*unknown, nodes, 1).has_value());
 }
 
-TEST_CASE("bound: transfers over the same links in the same direction add up, and run beside all others") {
+TEST_CASE("bound: transfers over the same links in the same direction add up, and overlap with all others") {
     System torus;
     torus.slice = *make_slice(*find_machine("tpu-v5e"), "4x4");
     torus.mesh = place_mesh(torus.slice, {{"X", 4}, {"Y", 4}}).value();

@@ -356,7 +356,7 @@ CalibratedKernel read_kernel(Reader& table) {
     fit.error_fitted = number(table, "error_fitted");
     fit.error_held_out = number(table, "error_held_out");
     fit.error_of_bound = number(table, "error_of_bound");
-    fit.error_carried = optional_number(table, "error_carried");
+    fit.error_transferred = optional_number(table, "error_carried");
     if (!table.has("error_held_out")) {
         table.fault("error_held_out", "missing_key", fmt::format("{} is missing", table.of("error_held_out")));
     }

@@ -160,7 +160,7 @@ TEST_CASE("models of kernels are read, strictly, and written as they were") {
     Calibration tiled = *read;
     tiled.kernels.front().key.kind = KernelKind::attention;
     KernelFit& fit = tiled.kernels.front().fit;
-    fit.error_carried = 0.25;
+    fit.error_transferred = 0.25;
     fit.model.write = 0.5;
     fit.model.warm = 0.2;
     fit.model.cache = 1.5;

@@ -186,7 +186,7 @@ std::string kernel_text(const CalibratedKernel& kernel, std::string_view prefix)
     text += error_text("error_fitted", fit.error_fitted);
     text += error_text("error_held_out", fit.error_held_out);
     text += error_text("error_of_bound", fit.error_of_bound);
-    text += error_text("error_carried", fit.error_carried);
+    text += error_text("error_carried", fit.error_transferred);
     text += kernel_model_text(fit.model);
     if (!fit.factors.logs.empty()) text += factors_text(fit.factors, fmt::format("{}kernel", prefix));
     for (const BandModel& band : fit.bands) {

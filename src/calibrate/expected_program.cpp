@@ -294,8 +294,8 @@ double ProgramModels::error_of(std::size_t kernel) const {
     double error = fit.error_held_out;
     // a model fitted to a single machine has not been tested on another
     constexpr double untested_error = 0.4;
-    if (kernel < carried.size() && !carried[kernel].empty())
-        error = std::max(error, fit.error_carried.value_or(untested_error));
+    if (kernel < transferred_from.size() && !transferred_from[kernel].empty())
+        error = std::max(error, fit.error_transferred.value_or(untested_error));
     if (kernel < instead.size() && instead[kernel]) error = std::max(error, broader_kind_error(*instead[kernel]));
     return error;
 }

@@ -89,7 +89,7 @@ struct ProgramModels {
     std::vector<std::optional<ExpectedTime>> messages;  ///< per message of the whole program
     std::string missing;  ///< the first part without a model: "contraction in fp8"; "" if none is missing
     /// Per kernel: the machine from which the model is transferred; "" for the machine's own.
-    std::vector<std::string> carried;
+    std::vector<std::string> transferred_from;
     /// Per kernel: the model of the quantization that is included in the kernel's measurements and was subtracted in
     /// the fit. Null if there was none or if the program itself quantizes.
     std::vector<const CalibratedKernel*> quantised;

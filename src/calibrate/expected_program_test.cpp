@@ -65,7 +65,7 @@ CalibratedKernel model_of(KernelKind kind, const char* dtype, const char* softwa
 
 }  // namespace
 
-TEST_CASE("kernels are told apart by what they do") {
+TEST_CASE("the kind of a kernel follows from its operations") {
     const auto key = [](const char* text) {
         const AnalysedProgram one = analysed(text);
         return kernel_key(one.program, one.analysis.work.kernels.front());
@@ -311,7 +311,7 @@ TEST_CASE("a model of a broader kind is off by what such models were") {
     ProgramModels models;
     const CalibratedKernel model = model_of(Kind::elementwise, "", "", {});
     models.kernels = {&model, &model};
-    models.carried = {"", ""};
+    models.transferred_from = {"", ""};
     models.instead = {std::nullopt, Kind::softmax};
     CHECK(models.error_of(0) == approx(0.1));
     CHECK(models.error_of(1) == approx(0.49));

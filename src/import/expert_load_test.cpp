@@ -41,7 +41,7 @@ TEST_CASE("no token chooses an expert twice") {
     CHECK(power_law_load({1000, 4, 4, 1}, 1.2) == ExpertLoad{4, 4000});
 }
 
-TEST_CASE("the remainder of rounding goes to the ranks in turn, or to the first experts") {
+TEST_CASE("the remainder of rounding goes to one rank after the other, or to the first experts") {
     // 8 choices among 256 experts: every share is below half a token, at most 2/0.376 times the mean
     CHECK(power_law_load({1, 8, 256, 32}, 1.01) == ExpertLoad{1, 1});
     CHECK(power_law_load({1, 8, 256, 32}, 1.01, false) == ExpertLoad{8, 8});

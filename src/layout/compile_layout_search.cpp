@@ -25,16 +25,14 @@ std::vector<std::int64_t> roots_in(const Program& program, const System& system)
 }
 
 // Which tensors cross memory in each operation of a kernel, in program order.
-std::vector<Stored> stored_in(const KernelWork& kernel) {
-    std::set<ValueId> reads;
-    std::set<ValueId> writes;
-    for (const Transfer& transfer : kernel.transfers) (transfer.write ? writes : reads).insert(transfer.value);
+std::vector<Stored> stored_in(const KernelTensors& kernel) {
+    std::set<ValueId> reads = kernel.reads;
     std::vector<Stored> all;
     for (const Statement* statement : kernel.statements) {
         for (const Op& op : statement->ops) {
             Stored stored;
             for (const Operand& input : op.inputs) stored.inputs.push_back(reads.erase(input.value) > 0);
-            stored.output = writes.contains(op.output.value);
+            stored.output = kernel.writes.contains(op.output.value);
             all.push_back(std::move(stored));
         }
     }
@@ -181,18 +179,20 @@ std::vector<AxisMask> LayoutSearch::staying(const Op& op, const Statement& state
 
 Result<LayoutSearch::CompiledOp> LayoutSearch::compiled(const Op& op, const Stored& stored,
                                                         std::vector<KnownShape>& shapes) {
-    Program shape = op_shape(*program_, op, stored);
+    OpShape shape = op_shape(*program_, op, stored);
     const auto known =
-        std::find_if(shapes.begin(), shapes.end(), [&](const KnownShape& each) { return each.program == shape; });
+        std::find_if(shapes.begin(), shapes.end(), [&](const KnownShape& each) { return each.shape == shape; });
+    const auto alike = known != shapes.end() ? known
+                                             : std::find_if(shapes.begin(), shapes.end(),
+                                                            [&](const auto& each) { return each.shape.alike(shape); });
     CompiledOp compiled;
-    if (known != shapes.end()) {
-        compiled.shape = known->op;
-        compiled.strategies = ops_[known->op].strategies.renamed(*program_, op);
-        return compiled;
+    compiled.shape = known != shapes.end() ? known->op : ops_.size();
+    if (alike != shapes.end()) {
+        compiled.strategies = ops_[alike->op].strategies.renamed(*program_, op);
+    } else {
+        ROOFLINE_TRY(compiled.strategies, OpStrategies::compile(*program_, op, stored, *costs_, *reshardings_));
     }
-    ROOFLINE_TRY(compiled.strategies, OpStrategies::compile(*program_, op, stored, *costs_, *reshardings_));
-    compiled.shape = ops_.size();
-    shapes.push_back({std::move(shape), compiled.shape});
+    if (known == shapes.end()) shapes.push_back({std::move(shape), compiled.shape});
     return compiled;
 }
 
@@ -209,10 +209,9 @@ std::size_t LayoutSearch::equivalent(const CompiledOp& op) const {
 }
 
 Status LayoutSearch::compile_ops(const StayingAxes& stay) {
-    const Program whole = unsplit(*program_);
-    ROOFLINE_TRY(auto work, derive_work(whole));
+    ROOFLINE_TRY(const auto kernels, stored_tensors(*program_));
     std::map<const Statement*, std::vector<Stored>> stored;
-    for (const KernelWork& kernel : work.kernels) {
+    for (const KernelTensors& kernel : kernels) {
         std::vector<Stored> ops = stored_in(kernel);
         auto next = ops.begin();
         for (const Statement* statement : kernel.statements) {
@@ -231,16 +230,15 @@ Status LayoutSearch::compile_ops(const StayingAxes& stay) {
     std::map<ValueId, std::vector<Use>> uses;  // of the block that is being read
     const bool one_place = this->one_place();
     bool fused = false;
-    // The two programs have the same shape: one has the types, the other has the work.
-    const auto walk = [&](const auto& self, const Block& block, const Block& counted) -> Status {
-        for (std::size_t i = 0; i < block.nodes.size(); ++i) {
-            if (const auto* inner = std::get_if<Block>(&block.nodes[i])) {
+    const auto walk = [&](const auto& self, const Block& block) -> Status {
+        for (const Node& node : block.nodes) {
+            if (const auto* inner = std::get_if<Block>(&node)) {
                 const bool repeats = inner->kind == Block::Kind::repeat;
                 if (repeats) counts.push_back(inner->count);
                 std::map<ValueId, std::vector<Use>> outside;
                 if (repeats) outside.swap(uses);
                 const bool before = std::exchange(fused, fused || inner->kind == Block::Kind::fuse);
-                ROOFLINE_CHECK(self(self, *inner, std::get<Block>(counted.nodes[i])));
+                ROOFLINE_CHECK(self(self, *inner));
                 fused = before;
                 if (repeats) {
                     counts.pop_back();
@@ -248,8 +246,8 @@ Status LayoutSearch::compile_ops(const StayingAxes& stay) {
                 }
                 continue;
             }
-            const Statement& statement = std::get<Statement>(block.nodes[i]);
-            const std::vector<Stored>& crossing = stored[&std::get<Statement>(counted.nodes[i])];
+            const Statement& statement = std::get<Statement>(node);
+            const std::vector<Stored>& crossing = stored[&statement];
             for (std::size_t o = 0; o < statement.ops.size(); ++o) {
                 const Op& op = statement.ops[o];
                 ROOFLINE_TRY(auto made, this->compiled(op, crossing[o], shapes));
@@ -290,7 +288,7 @@ Status LayoutSearch::compile_ops(const StayingAxes& stay) {
         }
         return {};
     };
-    return walk(walk, program_->body, whole.body);
+    return walk(walk, program_->body);
 }
 
 }  // namespace roofline::core

@@ -20,10 +20,9 @@ namespace {
 /// Replaces dimensions of one tensor, or, without a tensor, those that the operation works along, by parts of them.
 using Rename = std::function<void(std::vector<std::string>& dims, std::optional<std::size_t> tensor, LocalDims& local)>;
 
-// Returns a program that consists of this operation only.
+// Returns a program that consists of this operation only, without sizes.
 Program alone(const Program& program, const Op& op, const Stored& stored, bool masks, const Rename& rename) {
     Program one;
-    one.sizes = program.sizes;
     Op copy = op;
     if (rename) {
         for (std::size_t i = 0; i < copy.inputs.size(); ++i) rename(copy.inputs[i].dims, i, one.local_dims);
@@ -42,7 +41,6 @@ Program alone(const Program& program, const Op& op, const Stored& stored, bool m
     };
     for (std::size_t i = 0; i < copy.inputs.size(); ++i) take(copy.inputs[i], stored.inputs[i]);
     take(copy.output, stored.output);
-    label_values(one);
     Statement statement;
     statement.result = copy.output.value;
     statement.ops.push_back(std::move(copy));
@@ -122,15 +120,35 @@ bool stays_open(const Statement& statement, std::size_t first, ValueId value) {
     return open.contains(statement.result);
 }
 
-Program op_shape(const Program& program, const Op& op, const Stored& stored) {
-    Program shape = alone(program, op, stored, true, {});
-    shape.sizes.clear();  // those of the program
-    for (Value& value : shape.values) {
+OpShape op_shape(const Program& program, const Op& op, const Stored& stored) {
+    OpShape shape;
+    shape.program = alone(program, op, stored, true, {});
+    const auto number = [&](std::string& dim) {
+        const auto known = std::find(shape.dims.begin(), shape.dims.end(), dim);
+        const auto place = static_cast<std::size_t>(known - shape.dims.begin());
+        if (known == shape.dims.end()) shape.dims.push_back(dim);
+        dim = std::to_string(place);
+    };
+    const bool looks_back = op.kind == OpKind::apply && find_function(op.function)->looks_back();
+    const bool ordered = op.kind == OpKind::contract && op.inputs.size() > 2;
+    shape.named = looks_back || ordered || groups_of(op) != nullptr;
+    for (Value& value : shape.program.values) {
         value.name.clear();
         value.label.clear();
         value.part.clear();
         value.param = value.type_follows = value.in_place = false;
+        for (Axis& axis : value.type.axes) number(axis.dim);
+        for (MaskedPlane& plane : value.masks) {
+            shape.named = true;
+            number(plane.rows);
+            number(plane.columns);
+            if (!plane.window.empty()) number(plane.window);
+        }
     }
+    Op& numbered = std::get<Statement>(shape.program.body.nodes.front()).ops.front();
+    for (Operand& input : numbered.inputs) std::for_each(input.dims.begin(), input.dims.end(), number);
+    std::for_each(numbered.output.dims.begin(), numbered.output.dims.end(), number);
+    std::for_each(numbered.along.begin(), numbered.along.end(), number);
     return shape;
 }
 
@@ -138,14 +156,28 @@ std::string OpStrategies::name_of(const Program& program, const Operand& operand
     return program.values[operand.value].intermediate ? "the intermediate" : value_name(program, operand.value);
 }
 
-std::string OpStrategies::statistics_name() const { return fmt::format("statistics of {}", tensors_.front().name); }
-
 OpStrategies OpStrategies::renamed(const Program& program, const Op& op) const {
     OpStrategies strategies = *this;
     strategies.op_ = &op;
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) strategies.tensors_[i].name = name_of(program, op.inputs[i]);
-    strategies.tensors_.back().name = name_of(program, op.output);
-    if (strategies.statistics_) strategies.statistics_->name = strategies.statistics_name();
+    const Op& known = *op_;
+    const auto rename = [&](const std::vector<std::string>& from, const std::vector<std::string>& to) {
+        for (std::size_t d = 0; d < from.size(); ++d) {
+            const auto place = std::find(dims_.begin(), dims_.end(), from[d]) - dims_.begin();
+            strategies.dims_[static_cast<std::size_t>(place)] = to[d];
+        }
+    };
+    const auto rename_tensor = [&](MovedTensor& tensor, const Operand& from, const Operand& to) {
+        tensor.name = name_of(program, to);
+        tensor.shape = reshardings_->shape(to.dims, (tensor.element_bytes * tensor.sure).to_double());
+        rename(from.dims, to.dims);
+    };
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+        rename_tensor(strategies.tensors_[i], known.inputs[i], op.inputs[i]);
+    }
+    rename_tensor(strategies.tensors_.back(), known.output, op.output);
+    rename(known.along, op.along);
+    std::copy(strategies.dims_.begin(), strategies.dims_.end(), strategies.symbols_.begin());
+    if (strategies.statistics_) strategies.name_statistics();
     return strategies;
 }
 
@@ -237,17 +269,21 @@ void OpStrategies::add_statistics() {
     if (statistics.rounds == 0) return;
     rounds_ = statistics.rounds;
     MovedTensor rows;
-    rows.name = statistics_name();
-    std::vector<std::string> dims;
     for (std::size_t d = 0; d < dims_.size(); ++d) {
-        if (has(op_->along, dims_[d])) continue;
-        rows.dims.push_back(d);
-        dims.push_back(dims_[d]);
+        if (!has(op_->along, dims_[d])) rows.dims.push_back(d);
     }
     const int bits = info(info(op_->arithmetic).accumulator).bits;
     rows.element_bytes = Rational(std::int64_t{bits} * statistics.numbers, 8);
-    rows.shape = reshardings_->shape(dims, rows.element_bytes.to_double());
     statistics_ = std::move(rows);
+    name_statistics();
+}
+
+void OpStrategies::name_statistics() {
+    MovedTensor& rows = *statistics_;
+    rows.name = fmt::format("statistics of {}", tensors_.front().name);
+    std::vector<std::string> dims;
+    for (const std::size_t place : rows.dims) dims.push_back(dims_[place]);
+    rows.shape = reshardings_->shape(dims, rows.element_bytes.to_double());
 }
 
 // Rows that are dispatched to experts, combined, or written into a tensor stay on their chip, so their split follows
@@ -280,7 +316,8 @@ void OpStrategies::tie_rows() {
 
 Status OpStrategies::compile_times(const Program& program, const Stored& stored, ChoiceCosts& costs) {
     const auto compile = [&](bool masks, const Rename& rename, Compiled& compiled) -> Status {
-        const Program one = alone(program, *op_, stored, masks, rename);
+        Program one = alone(program, *op_, stored, masks, rename);
+        one.sizes = program.sizes;
         ROOFLINE_TRY(auto work, derive_work(one));
         ROOFLINE_TRY(auto pricing, price(work.total, costs.system().machine()));
         compiled.times = CompiledTimes(pricing, symbols_, {});
@@ -292,7 +329,7 @@ Status OpStrategies::compile_times(const Program& program, const Stored& stored,
     for (Looks& looks : looks_) {
         const auto rename = [&](std::vector<std::string>& dims, std::optional<std::size_t> tensor, LocalDims& local) {
             for (std::string& dim : dims) {
-                if (has_edge(looks, place_of(dim), tensor)) dim = local.add({dim, 1, looks.halo});
+                if (has_halo(looks, place_of(dim), tensor)) dim = local.add({dim, 1, looks.halo});
             }
         };
         ROOFLINE_CHECK(compile(true, rename, looks.compiled));

@@ -18,8 +18,9 @@ constexpr std::size_t max_plans = 8;
 
 class LayingOut {
 public:
-    LayingOut(const Program& program, const System& system, LayoutSearch& search, const ProgramLayout& layout)
-        : program_(program), system_(system), search_(search), layout_(layout) {
+    LayingOut(const Program& program, const System& system, LayoutSearch& search, const ProgramLayout& layout,
+              Alternatives alternatives)
+        : program_(program), system_(system), search_(search), layout_(layout), alternatives_(alternatives) {
         result_.local = program;
     }
 
@@ -107,7 +108,7 @@ private:
             if (laid.plans.empty() || (statement.messages.empty() && !messages.empty())) {
                 ROOFLINE_CHECK(note_plans(index, laid));
             }
-            if (!strategy.edge.none()) note_edge(strategies);
+            if (!strategy.halo.none()) note_halo(strategies);
             note_zeros(strategies, strategy);
             statement.messages.insert(statement.messages.end(), messages.begin(), messages.end());
         }
@@ -151,7 +152,7 @@ private:
         std::vector<Symbol> shards = shards_of(system_, strategies.moved_dims(tensor), move.held);
         Polynomial moved = Polynomial(strategies.moved_bytes(tensor) * Rational(move.times));
         if (move.hops > 0) {
-            shards.erase(shards.begin() + static_cast<std::ptrdiff_t>(move.edge_dim));
+            shards.erase(shards.begin() + static_cast<std::ptrdiff_t>(move.halo_dim));
             moved *= strategies.halo().size();
         }
         message.bytes = moved * Polynomial::product(std::move(shards));
@@ -174,7 +175,7 @@ private:
         return text;
     }
 
-    void note_edge(const OpStrategies& strategies) {
+    void note_halo(const OpStrategies& strategies) {
         const Halo& halo = strategies.halo();
         const auto positions = halo.size().evaluate(program_.sizes);
         note(
@@ -216,7 +217,10 @@ private:
     }
 
     Status note_plans(std::size_t index, LaidStatement& laid) {
-        ROOFLINE_TRY(auto strategies, search_.strategies(index, layout_));
+        std::vector<Strategy> strategies{layout_.choices[index].strategy};
+        if (alternatives_ == Alternatives::all) {
+            ROOFLINE_TRY(strategies, search_.strategies(index, layout_));
+        }
         std::set<std::string> said;
         laid.plans.clear();
         for (const Strategy& strategy : strategies) {
@@ -293,6 +297,7 @@ private:
     const System& system_;
     LayoutSearch& search_;
     const ProgramLayout& layout_;
+    Alternatives alternatives_;
     LaidOut result_;
     std::size_t next_op_ = 0;
     std::size_t messages_ = 0;                ///< so far
@@ -303,22 +308,23 @@ private:
 
 }  // namespace
 
-Result<LaidOut> lay_out(const Program& program, const System& system, const StayingAxes& stay, LayoutFreedom freedom) {
+Result<LaidOut> lay_out(const Program& program, const System& system, const StayingAxes& stay, LayoutFreedom freedom,
+                        Alternatives alternatives) {
     ROOFLINE_TRY(auto search, LayoutSearch::compile(program, system, stay, freedom));
     ROOFLINE_TRY(auto layout, search.choose(program.sizes));
-    return lay_out(program, system, search, layout);
+    return lay_out(program, system, search, layout, alternatives);
 }
 
 Result<LaidOut> lay_out_sequential(const Program& program, const System& system, const StayingAxes& stay,
-                                   double collective_s) {
+                                   double collective_s, Alternatives alternatives) {
     ROOFLINE_TRY(auto search, LayoutSearch::compile(program, system, stay, LayoutFreedom::as_written));
     ROOFLINE_TRY(auto layout, search.choose_sequential(program.sizes, collective_s));
-    return lay_out(program, system, search, layout);
+    return lay_out(program, system, search, layout, alternatives);
 }
 
-Result<LaidOut> lay_out(const Program& program, const System& system, LayoutSearch& search,
-                        const ProgramLayout& layout) {
-    return LayingOut(program, system, search, layout).run();
+Result<LaidOut> lay_out(const Program& program, const System& system, LayoutSearch& search, const ProgramLayout& layout,
+                        Alternatives alternatives) {
+    return LayingOut(program, system, search, layout, alternatives).run();
 }
 
 }  // namespace roofline::core

@@ -22,6 +22,9 @@ using StayingAxes = std::map<ValueId, std::vector<std::string>>;
 /// parallelism plans and textbooks mean it, or those over any mesh axes of the operands and the result.
 enum class LayoutFreedom { as_written, any };
 
+/// Which plans a laid out program has for each statement: the chosen one, or also all others that are legal.
+enum class Alternatives { none, all };
+
 /// A legal way to execute a statement.
 struct LayoutPlan {
     std::string text;  ///< "all-gather W over X", "no communication"
@@ -29,7 +32,7 @@ struct LayoutPlan {
     double upper_s = 0;
 };
 
-/// The plan chosen for one statement and the alternatives, best first.
+/// The plan chosen for one statement and, where they were asked for, the alternatives, best first.
 struct LaidStatement {
     ValueId result = 0;
     std::vector<LayoutPlan> plans;  ///< the first one is chosen
@@ -48,15 +51,16 @@ struct LaidOut {
 /// program (LayoutSearch). Errors: mesh axes that the system lacks; illegal reshardings; work on several single chips,
 /// which cannot be priced as the work of one; a fuse block that runs partly on one chip.
 [[nodiscard]] Result<LaidOut> lay_out(const Program& program, const System& system, const StayingAxes& stay = {},
-                                      LayoutFreedom freedom = LayoutFreedom::any);
+                                      LayoutFreedom freedom = LayoutFreedom::any,
+                                      Alternatives alternatives = Alternatives::all);
 
 /// Lays a program out with tensors used in the shardings that they have, so that the sum of all work is the least,
 /// where every collective takes `collective_s` in addition (LayoutSearch::choose_sequential()). Errors: as above.
 [[nodiscard]] Result<LaidOut> lay_out_sequential(const Program& program, const System& system, const StayingAxes& stay,
-                                                 double collective_s);
+                                                 double collective_s, Alternatives alternatives = Alternatives::all);
 
 /// Lays a program out in a layout that was chosen before.
 [[nodiscard]] Result<LaidOut> lay_out(const Program& program, const System& system, LayoutSearch& search,
-                                      const ProgramLayout& layout);
+                                      const ProgramLayout& layout, Alternatives alternatives = Alternatives::all);
 
 }  // namespace roofline::core

@@ -141,6 +141,30 @@ TEST_CASE("operations that differ only in the names of tensors have the same str
     CHECK(chosen(made, 1) == "all-gather W over X");
 }
 
+TEST_CASE("operations that differ only in the names of dimensions have the strategies that each has alone") {
+    // A product that is summed over a split dimension, and rows that are split, so that chips exchange statistics.
+    const auto lines = [](const std::string& rows, const std::string& columns, const std::string& in) {
+        return "X" + in + " : bf16[" + rows + ", " + columns + "_X]; W" + in + " : bf16[" + columns + "_X, K]\n" + "Y" +
+               in + " : bf16[" + rows + ", K] = X" + in + " * W" + in + "\nS" + in + " : bf16[" + rows + ", " +
+               columns + "_X] = softmax[" + columns + "](X" + in + ")\n";
+    };
+    const std::string head = "mesh X=4, Y=4\nB=1024, D=1024, E=8192, F=2048, K=512\n";
+    const Case both = laid(head + lines("B", "D", "") + lines("E", "F", "2"), "tpu-v5e", "4x4");
+    const Case wide = laid(head + lines("E", "F", "2"), "tpu-v5e", "4x4");
+    REQUIRE(both.laid.statements.size() == 4);
+    REQUIRE(wide.laid.statements.size() == 2);
+    for (std::size_t i = 0; i < 2; ++i) {
+        const std::vector<LayoutPlan>& plans = both.laid.statements[i + 2].plans;
+        const std::vector<LayoutPlan>& alone = wide.laid.statements[i].plans;
+        REQUIRE(plans.size() == alone.size());
+        for (std::size_t plan = 0; plan < plans.size(); ++plan) {
+            CHECK(plans[plan].text == alone[plan].text);
+            CHECK(plans[plan].lower_s == approx(alone[plan].lower_s));
+            CHECK(plans[plan].upper_s == approx(alone[plan].upper_s));
+        }
+    }
+}
+
 TEST_CASE("the layout of an intermediate is chosen for the whole program: no written type does better") {
     const std::vector<std::string> machines[] = {{"tpu-v5e", "4x4"}, {"tpu-v5p", "4x4x1"}, {"h100-sxm", "4x4"}};
     const std::string operands[] = {"A : bf16[B_X, D]\nW : bf16[D, F_Y]\nV : bf16[F_Y, G]\n",

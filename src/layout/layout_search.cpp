@@ -42,17 +42,21 @@ const LayoutSearch::Known& LayoutSearch::known_strategies(std::size_t index, con
     for (const Operand& input : op.strategies.op().inputs) asked.push_back(lie(input.value));
     const ValueId output = op.strategies.op().output.value;
     asked.push_back(fixed_[output] ? fixed_ids_[output] : op.same_sharding_as ? lie(*op.same_sharding_as) : anywhere);
-    std::deque<Known>& known = known_[limits_.empty() ? op.equivalent : index];
-    for (const Known& each : known) {
-        // An error names the operation's own tensors.
-        if (each.asked == asked && (!each.error || each.op == index)) return each;
+    const auto [known, added] = known_[limits_.empty() ? op.equivalent : index].try_emplace(std::move(asked));
+    // An error names the operation's own tensors.
+    if (added || (known->second.error && known->second.op != index)) {
+        known->second = strategies_for(index, known->first);
     }
+    return known->second;
+}
+
+LayoutSearch::Known LayoutSearch::strategies_for(std::size_t index, std::span<const ShardingId> asked) {
+    CompiledOp& op = ops_[index];
     std::vector<Sharding> held;
-    for (std::size_t i = 0; i + 1 < asked.size(); ++i) held.push_back(shardings_[asked[i]]);
+    for (const ShardingId id : asked.first(asked.size() - 1)) held.push_back(shardings_[id]);
     std::optional<Sharding> wanted;
     if (asked.back() != anywhere) wanted = shardings_[asked.back()];
-    Known& made = known.emplace_back();
-    made.asked = std::move(asked);
+    Known made;
     made.op = index;
     const SearchLimit* limit = limits_.empty() ? nullptr : &limits_[index];
     auto found =
@@ -61,15 +65,15 @@ const LayoutSearch::Known& LayoutSearch::known_strategies(std::size_t index, con
         made.error = found.error();
         return made;
     }
-    std::map<ShardingId, std::vector<std::size_t>> equivalent;  // strategies by the sharding of their results
+    made.strategies.reserve(found->size());
+    made.outputs.reserve(found->size());
     for (Strategy& strategy : *found) {
         const ShardingId lies = interned(strategy.output);
-        std::vector<std::size_t>& known_equivalent = equivalent[lies];
-        const bool dominated = std::any_of(known_equivalent.begin(), known_equivalent.end(), [&](std::size_t other) {
-            return costs_->no_worse(made.strategies[other].cost, strategy.cost);
-        });
+        bool dominated = false;
+        for (std::size_t i = 0; i < made.strategies.size() && !dominated; ++i) {
+            dominated = made.outputs[i] == lies && costs_->no_worse(made.strategies[i].cost, strategy.cost);
+        }
         if (dominated) continue;
-        known_equivalent.push_back(made.strategies.size());
         made.outputs.push_back(lies);
         made.strategies.push_back(std::move(strategy));
     }
@@ -92,10 +96,12 @@ bool LayoutSearch::keep(State& state, std::span<const double> cost, std::size_t 
     const bool full = state.traces.size() == pass_limits_.kept;
     const auto worst = full ? std::max_element(state.far.begin(), state.far.end()) : state.far.end();
     if (full && far >= *worst) return false;
-    const std::span<const double> kept = state.costs;
+    constexpr double tolerance = 1 + 1e-12;
+    const auto kept = [&](std::size_t i) {
+        return std::span<const double>(&state.costs[i * cost.size()], cost.size());
+    };
     for (std::size_t i = 0; i < state.traces.size(); ++i) {
-        const bool nearer = state.far[i] <= far * (1 + 1e-12);
-        if (nearer && costs_->no_worse(kept.subspan(i * cost.size(), cost.size()), cost)) return false;
+        if (state.far[i] <= far * tolerance && costs_->no_worse(kept(i), cost)) return false;
     }
     const auto drop = [&](std::size_t i) {
         const auto at = state.costs.begin() + static_cast<std::ptrdiff_t>(i * cost.size());
@@ -105,7 +111,7 @@ bool LayoutSearch::keep(State& state, std::span<const double> cost, std::size_t 
     };
     if (full) drop(static_cast<std::size_t>(worst - state.far.begin()));
     for (std::size_t i = state.traces.size(); i-- > 0;) {
-        if (far <= state.far[i] * (1 + 1e-12) && costs_->no_worse(cost, row(state, i))) drop(i);
+        if (far <= state.far[i] * tolerance && costs_->no_worse(cost, kept(i))) drop(i);
     }
     if (state.traces.empty()) {
         const std::size_t rows = std::min(pass_limits_.kept, PassLimits{}.kept);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -117,7 +116,7 @@ private:
     };
     /// A result of op_shape(), and the first operation that has it.
     struct KnownShape {
-        Program program;
+        OpShape shape;
         std::size_t op = 0;
     };
     using ShardingId = std::uint32_t;  ///< index into shardings_
@@ -137,8 +136,7 @@ private:
     /// The strategies of an operation for given shardings of its operands, without those dominated by another one with
     /// the same result.
     struct Known {
-        std::vector<ShardingId> asked;  ///< shardings of the operands, then of the result, or `anywhere`
-        std::size_t op = 0;             ///< the operation that asked first
+        std::size_t op = 0;  ///< the operation that asked first
         std::vector<Strategy> strategies;
         std::vector<ShardingId> outputs;  ///< by strategy
         std::optional<Error> error;
@@ -167,6 +165,7 @@ private:
     [[nodiscard]] std::vector<ValueId> live_after(std::size_t index) const;
     [[nodiscard]] ShardingId lie_of(ValueId value, const State& state) const;
     [[nodiscard]] const Known& known_strategies(std::size_t index, const State& state);
+    [[nodiscard]] Known strategies_for(std::size_t index, std::span<const ShardingId> asked);
     [[nodiscard]] LayoutPrice best(const State& state) const;
     [[nodiscard]] std::span<const double> row(const State& state, std::size_t i) const;
     /// Keeps a cost unless another is no worse. Returns whether it was kept.
@@ -196,8 +195,10 @@ private:
     std::vector<ValueId> live_;
     std::vector<State> states_;
     std::vector<Trace> traces_;
-    std::vector<ShardingId> fixed_ids_;     ///< by value, for those in fixed_
-    std::vector<std::deque<Known>> known_;  ///< by operation; equivalent ones share the entry of the first
+    std::vector<ShardingId> fixed_ids_;  ///< by value, for those in fixed_
+    /// By operation, and by the shardings of its operands, then of its result, or `anywhere`; equivalent operations
+    /// share the entry of the first.
+    std::vector<std::map<std::vector<ShardingId>, Known>> known_;
     std::vector<Sharding> shardings_;
     std::vector<std::uint64_t> hashes_;  ///< of shardings_
 };

@@ -85,7 +85,7 @@ Result<std::vector<Strategy>> OpStrategies::strategies(const Question& question)
     std::vector<std::pair<LayoutPrice, std::size_t>> order;
     const auto split = [&](std::size_t i) { return std::span(query.splits).subspan(i * dims_.size(), dims_.size()); };
     const auto share = [&](std::size_t i) { return std::span(shares).subspan(i * width, width); };
-    const auto planned = [&](std::size_t i) { return Plan{split(i), query.places[i], {}, edge_of(split(i))}; };
+    const auto planned = [&](std::size_t i) { return Plan{split(i), query.places[i], {}, halo_of(split(i))}; };
     for (std::size_t i = 0; i < count; ++i) {
         share_cost(planned(i), share(i));
         if (!too_expensive(query, share(i))) order.emplace_back(costs_->price(share(i)), i);
@@ -389,15 +389,15 @@ void OpStrategies::place_any(const Sharding& whole, AxisList axes, std::size_t n
 // other chips are needed.
 void OpStrategies::share_cost(const Plan& plan, std::span<double> cost) {
     bool split_band = false;
-    Looks* edge = plan.edge.none() ? nullptr : &looks_[plan.edge.which];
+    Looks* looks = plan.halo.none() ? nullptr : &looks_[plan.halo.which];
     for (std::size_t d = 0; d < dims_.size(); ++d) {
-        const AxisList axes = edge != nullptr && d == edge->dim ? plan.edge.axes : plan.split[d];
+        const AxisList axes = looks != nullptr && d == looks->dim ? plan.halo.axes : plan.split[d];
         const bool whole = axes.empty();
         shares_[d] =
             whole ? sizes_[d] : std::ceil(sizes_[d] / static_cast<double>(chips_across(costs_->system(), axes)));
-        split_band = split_band || (banded_[d] && !whole && edge == nullptr);
+        split_band = split_band || (banded_[d] && !whole && looks == nullptr);
     }
-    const Compiled& compiled = edge != nullptr ? edge->compiled : split_band ? unmasked_ : whole_;
+    const Compiled& compiled = looks != nullptr ? looks->compiled : split_band ? unmasked_ : whole_;
     compiled.times.evaluate(shares_, seconds_);
     for (std::size_t i = 0; i < compiled.slots.size(); ++i) {
         costs_->add_time(cost, compiled.slots[i], seconds_[i] * (split_band ? bands_[i] : 1));
@@ -441,7 +441,7 @@ std::optional<std::vector<OpStrategies::Leg>> OpStrategies::legs(const Query& qu
         // Loading everywhere what only one chip wants is the same strategy as loading it on that chip.
         if (moves && output.at_chip() && to.used() == 0 && !to.at_chip()) return std::nullopt;
         if (moves) made = to;
-        legs.push_back({i, held[i], to, edge_of_tensor(i, plan)});
+        legs.push_back({i, held[i], to, halo_of_tensor(i, plan)});
     }
     for (int round = 0; round < rounds_; ++round) {
         const Sharding part = part_statistics(plan);
@@ -449,8 +449,8 @@ std::optional<std::vector<OpStrategies::Leg>> OpStrategies::legs(const Query& qu
         whole.unreduced = 0;
         legs.push_back({held.size() + 1, part, whole, std::nullopt});
     }
-    legs.push_back({held.size(), made, output, edge_of_tensor(held.size(), plan)});
-    std::erase_if(legs, [](const Leg& leg) { return leg.from == leg.to && !leg.edge; });
+    legs.push_back({held.size(), made, output, halo_of_tensor(held.size(), plan)});
+    std::erase_if(legs, [](const Leg& leg) { return leg.from == leg.to && !leg.halo; });
     const bool stay = std::all_of(legs.begin(), legs.end(), [&](const Leg& leg) {
         return leg.tensor >= tensors_.size() || stays(leg.tensor, leg.from, leg.to);
     });
@@ -462,7 +462,7 @@ Status OpStrategies::add_strategy(Query& query, const Plan& plan, const Sharding
                                   std::span<const double> share) {
     Strategy strategy;
     strategy.at = plan.at;
-    strategy.edge = plan.edge;
+    strategy.halo = plan.halo;
     strategy.open = plan.open;
     strategy.output = output;
     strategy.cost.assign(share.begin(), share.end());
@@ -484,6 +484,10 @@ Status OpStrategies::go(Query& query, const Plan& plan, std::span<const Leg> leg
         equivalent.push_back(query.found.size());
         query.found.push_back(std::move(strategy));
         return {};
+    }
+    if (query.asked.limit == nullptr || legs.front().halo || moved(legs.front().tensor).in_host) {
+        ROOFLINE_TRY(const std::size_t place, resharding(legs.front()));
+        return take(query, plan, legs, place, std::move(strategy));
     }
     ROOFLINE_TRY(const auto places, reshardings(legs.front(), query));
     if (places.empty()) return {};
@@ -516,26 +520,23 @@ Status OpStrategies::take(Query& query, const Plan& plan, std::span<const Leg> l
     return go(query, plan, legs.subspan(1), std::move(strategy));
 }
 
-Result<std::vector<std::size_t>> OpStrategies::reshardings(const Leg& leg, const Query& query) {
-    const SearchLimit* limit = query.asked.limit;
+Result<std::size_t> OpStrategies::resharding(const Leg& leg) {
     const MovedTensor& moved = this->moved(leg.tensor);
-    const bool any = limit != nullptr && !leg.edge && !moved.in_host;
-    Result<std::vector<std::size_t>> places;
-    if (any) {
-        places = reshardings_->front(moved.shape, moved.name, leg.from, leg.to, limit->axes, query.least.lower_s,
-                                     *limit->evaluations);
-    } else if (const auto place = reshardings_->find(moved.shape, moved.name, leg.from, leg.to, leg.edge)) {
-        places->push_back(*place);
-    } else {
-        return fail(place.error());
-    }
-    if (!places) return places;
-    if (moved.in_host && leg.tensor + 1 < tensors_.size() && !(*reshardings_)[places->front()].moves.empty()) {
+    ROOFLINE_TRY(const std::size_t place, reshardings_->find(moved.shape, moved.name, leg.from, leg.to, leg.halo));
+    if (moved.in_host && leg.tensor + 1 < tensors_.size() && !(*reshardings_)[place].moves.empty()) {
         return fail("host_collective",
                     fmt::format("`{}` is in host memory, and collectives work in device memory", moved.name),
                     "load it first with a separate statement: L : bf16[...] = ...");
     }
-    return places;
+    return place;
+}
+
+// The reshardings of a leg that may be part of the best layout under a limit.
+Result<std::vector<std::size_t>> OpStrategies::reshardings(const Leg& leg, const Query& query) {
+    const MovedTensor& moved = this->moved(leg.tensor);
+    const SearchLimit& limit = *query.asked.limit;
+    return reshardings_->front(moved.shape, moved.name, leg.from, leg.to, limit.axes, query.least.lower_s,
+                               *limit.evaluations);
 }
 
 }  // namespace roofline::core

@@ -25,7 +25,7 @@ struct TensorMove {
 };
 
 /// The mesh axes over which the data that a strategy looks back on lies on neighbouring chips; empty: it needs none.
-struct StrategyEdge {
+struct StrategyHalo {
     AxisList axes;
     std::size_t which = 0;  ///< which of the dimensions the operation looks back on
 
@@ -54,7 +54,7 @@ struct Open {
 /// to move before and after.
 struct Strategy {
     std::vector<AxisList> split;  ///< by dimension of the operation
-    StrategyEdge edge;
+    StrategyHalo halo;
     Open open;
     std::int64_t at = Sharding::everywhere;
     std::vector<TensorMove> moves;  ///< of operands, of row statistics, then of the result
@@ -81,9 +81,20 @@ struct Stored {
     bool output = true;
 };
 
-/// Returns all properties of an operation that its strategies depend on, as a program of this operation only. The names
-/// of tensors are not among them.
-[[nodiscard]] Program op_shape(const Program& program, const Op& op, const Stored& stored);
+/// All properties of an operation that its strategies depend on. The names of tensors are not among them.
+struct OpShape {
+    std::vector<std::string> dims;
+    Program program;  ///< of this operation only; its dimensions are numbered, in the order of `dims`
+    /// The strategies depend on the sizes of some dimensions, or name them: masks, halos, the order of a product.
+    bool named = false;
+
+    bool operator==(const OpShape&) const = default;
+    /// Whether operations differ at most in the names of dimensions.
+    [[nodiscard]] bool alike(const OpShape& other) const {
+        return !named && program.body == other.program.body && program == other.program;
+    }
+};
+[[nodiscard]] OpShape op_shape(const Program& program, const Op& op, const Stored& stored);
 
 /// Whether the sums of an intermediate may stay unreduced up to the result of its statement, because no later operation
 /// needs them complete.
@@ -127,8 +138,8 @@ public:
     /// Sets how dimensions, in the order of dims(), are split elsewhere in the program.
     void lie(const std::vector<std::vector<AxisList>>& elsewhere);
 
-    /// Returns the same for another operation of the program with an equal op_shape(). Neither may have axes set by
-    /// stay().
+    /// Returns the same for another operation of the program whose op_shape() is equal or alike. stay() and lie() have
+    /// to be called for it.
     [[nodiscard]] OpStrategies renamed(const Program& program, const Op& op) const;
 
     /// Sets the sizes for all following calls; every dimension must be among them.
@@ -141,7 +152,7 @@ public:
     [[nodiscard]] DimShare dim_share(const Strategy& strategy, std::size_t dim,
                                      std::optional<std::size_t> tensor) const;
     /// The sharding in which a strategy uses an operand; of the result, the sharding in which it is computed (unreduced
-    /// where a summed dimension is split); of row statistics, that of their parts. Edges (dim_share()) are left out.
+    /// where a summed dimension is split); of row statistics, that of their parts. Halos (dim_share()) are left out.
     [[nodiscard]] Sharding used(const Strategy& strategy, std::size_t operand) const {
         return sharding(operand, plan_of(strategy));
     }
@@ -203,7 +214,7 @@ private:
         std::span<const AxisList> split;
         std::int64_t at = Sharding::everywhere;
         Open open{};
-        StrategyEdge edge{};
+        StrategyHalo halo{};
     };
 
     struct Compiled {
@@ -218,7 +229,7 @@ private:
         std::optional<std::size_t> across;  ///< with a window: the other dimension of its plane
         Halo halo;                          ///< the positions of other chips
         bool behind = false;                ///< the positions are after a chip's shard, not before it
-        std::vector<bool> edged;            ///< by tensor: it has the dimension, and lacks the other one
+        std::vector<bool> with_halo;        ///< by tensor: it has the dimension, and lacks the other one
         /// How the dimension is split elsewhere: in order like the other one, or with bands shared evenly.
         std::vector<AxisList> lie;
         double count = 0;  ///< of positions
@@ -230,26 +241,26 @@ private:
         std::size_t tensor = 0;
         Sharding from;
         Sharding to;
-        std::optional<Edge> edge;
+        std::optional<TensorHalo> halo;
     };
 
     static std::string name_of(const Program& program, const Operand& operand);
     static Plan plan_of(const Strategy& strategy) {
-        return {strategy.split, strategy.at, strategy.open, strategy.edge};
+        return {strategy.split, strategy.at, strategy.open, strategy.halo};
     }
     [[nodiscard]] Status compile_times(const Program& program, const Stored& stored, ChoiceCosts& costs);
     [[nodiscard]] const MovedTensor& moved(std::size_t tensor) const {
         return tensor < tensors_.size() ? tensors_[tensor] : *statistics_;
     }
     void add_statistics();
-    [[nodiscard]] std::string statistics_name() const;
+    void name_statistics();
     void look_back(const Program& program);
     void look_over(const MaskedPlane& plane);
-    static bool has_edge(const Looks& looks, std::size_t dim, std::optional<std::size_t> tensor);
-    [[nodiscard]] AxisList edge_axes(const Looks& looks, std::span<const AxisList> split) const;
-    [[nodiscard]] StrategyEdge edge_of(std::span<const AxisList> split) const;
+    static bool has_halo(const Looks& looks, std::size_t dim, std::optional<std::size_t> tensor);
+    [[nodiscard]] AxisList halo_axes(const Looks& looks, std::span<const AxisList> split) const;
+    [[nodiscard]] StrategyHalo halo_of(std::span<const AxisList> split) const;
     [[nodiscard]] bool in_reach(std::span<const AxisList> split) const;
-    [[nodiscard]] std::optional<Edge> edge_of_tensor(std::size_t tensor, const Plan& plan) const;
+    [[nodiscard]] std::optional<TensorHalo> halo_of_tensor(std::size_t tensor, const Plan& plan) const;
     [[nodiscard]] std::size_t place_of(const std::string& dim);
     [[nodiscard]] bool splittable(const std::string& dim) const;
     void tie_rows();
@@ -268,6 +279,7 @@ private:
     static void offer_outputs(const Sharding& whole, AxisMask used, AxisList sums, std::vector<Sharding>& outputs);
     static void place_any(const Sharding& whole, AxisList axes, std::size_t next, std::vector<Sharding>& outputs);
     [[nodiscard]] Sharding part_statistics(const Plan& plan) const;
+    [[nodiscard]] Result<std::size_t> resharding(const Leg& leg);
     [[nodiscard]] Result<std::vector<std::size_t>> reshardings(const Leg& leg, const Query& query);
     [[nodiscard]] std::optional<std::vector<Leg>> legs(const Query& query, const Plan& plan,
                                                        const Sharding& output) const;

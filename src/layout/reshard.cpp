@@ -351,33 +351,34 @@ Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, 
     }
 }
 
-Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, const Sharding& to, const Edge& edge) {
-    Sharding near = edge.result ? from : to;
-    near.dims[edge.dim] = edge.axes;
-    near.unreduced = static_cast<AxisMask>(near.unreduced & ~edge.axes.mask());
-    const std::int64_t chips = chips_across(costs_.system(), edge.axes);
-    const double share = std::ceil(moved.sizes[edge.dim] / static_cast<double>(chips));
-    Move move{CollectiveKind::permute, edge.axes, 0, near, chips};
-    move.edge_dim = edge.dim;
-    move.back = edge.result;
-    move.hops = static_cast<std::int64_t>(std::ceil(edge.places / share));
+Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, const Sharding& to,
+                                      const TensorHalo& halo) {
+    Sharding near = halo.result ? from : to;
+    near.dims[halo.dim] = halo.axes;
+    near.unreduced = static_cast<AxisMask>(near.unreduced & ~halo.axes.mask());
+    const std::int64_t chips = chips_across(costs_.system(), halo.axes);
+    const double share = std::ceil(moved.sizes[halo.dim] / static_cast<double>(chips));
+    Move move{CollectiveKind::permute, halo.axes, 0, near, chips};
+    move.halo_dim = halo.dim;
+    move.back = halo.result;
+    move.hops = static_cast<std::int64_t>(std::ceil(halo.places / share));
     ROOFLINE_CHECK(costs_.loaded(move.route()));
-    move.bytes = moved.element_bytes * static_cast<double>(chips) * edge.places;
+    move.bytes = moved.element_bytes * static_cast<double>(chips) * halo.places;
     for (std::size_t d = 0; d < moved.sizes.size(); ++d) {
-        if (d == edge.dim) continue;
+        if (d == halo.dim) continue;
         move.bytes *= std::ceil(moved.sizes[d] / static_cast<double>(chips_across(costs_.system(), near.dims[d])));
     }
-    auto path = edge.result ? run(moved, near, to) : run(moved, from, near);
+    auto path = halo.result ? run(moved, near, to) : run(moved, from, near);
     if (path) {
-        const std::size_t place = edge.result ? 0 : path->moves.size();
+        const std::size_t place = halo.result ? 0 : path->moves.size();
         for (ReshardAction& action : path->actions) {
-            if (edge.result && action.move) ++*action.move;
+            if (halo.result && action.move) ++*action.move;
         }
-        path->moves.insert(edge.result ? path->moves.begin() : path->moves.end(), move);
-        path->actions.insert(edge.result ? path->actions.begin() : path->actions.end(), {near, place});
+        path->moves.insert(halo.result ? path->moves.begin() : path->moves.end(), move);
+        path->actions.insert(halo.result ? path->actions.begin() : path->actions.end(), {near, place});
         path->price += costs_.price(move.route(), move.bytes);
     }
-    if (!edge.result && to.dims[edge.dim] == edge.axes) return path;
+    if (!halo.result && to.dims[halo.dim] == halo.axes) return path;
     auto whole = run(moved, from, to);
     return !path || (whole && whole->price < path->price) ? whole : path;
 }
@@ -427,11 +428,11 @@ Result<std::vector<std::size_t>> Reshardings::front(std::size_t shape, std::stri
 }
 
 Result<std::size_t> Reshardings::find(std::size_t shape, std::string_view tensor, const Sharding& from,
-                                      const Sharding& to, const std::optional<Edge>& edge) {
-    const auto [known, added] = places_.try_emplace({shape, from, to, edge}, reshardings_.size());
+                                      const Sharding& to, const std::optional<TensorHalo>& halo) {
+    const auto [known, added] = places_.try_emplace({shape, from, to, halo}, reshardings_.size());
     if (!added) return known->second;
     const Moved moved{tensor, shapes_[shape].element_bytes, shapes_[shape].sizes};
-    auto path = edge ? search_.run(moved, from, to, *edge) : search_.run(moved, from, to);
+    auto path = halo ? search_.run(moved, from, to, *halo) : search_.run(moved, from, to);
     if (!path) {
         places_.erase(known);
         return fail(path.error());

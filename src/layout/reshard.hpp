@@ -28,24 +28,24 @@ struct Move {
     AxisList after{};  ///< of a permute: the axes in their new order
     /// Of a permute to the next chips (Message::hops): the number of positions of a dimension that move.
     std::int64_t hops = 0;
-    std::size_t edge_dim = 0;
-    bool back = false;  ///< of a result: its edges return to their chips and are added (Edge::result)
+    std::size_t halo_dim = 0;
+    bool back = false;  ///< of a result: its halos return to their chips and are added (TensorHalo::result)
 
     [[nodiscard]] Route route() const {
         return {kind, axes.mask(), from, to, after.empty() && hops == 0 ? AxisList{} : axes, after, hops};
     }
 };
 
-/// An edge of a dimension: beside its own shard a chip needs a number of positions before it, or after it, such as keys
+/// A halo of a dimension: beside its own shard a chip needs a number of positions before it, or after it, such as keys
 /// and values of a window, or what a short convolution looks back on. For an operand, chips hand these on to the next
-/// chip (a halo exchange); for a result, whose sums have such edges, they return them, and the owner adds them.
-struct Edge {
+/// chip (a halo exchange); for a result, whose sums have such halos, they return them, and the owner adds them.
+struct TensorHalo {
     std::size_t dim = 0;  ///< of the tensor
     AxisList axes;        ///< axes over which it is split
     double places = 0;
     bool result = false;
 
-    bool operator==(const Edge&) const = default;
+    bool operator==(const TensorHalo&) const = default;
 };
 
 /// One move of a resharding: a collective; or a slice that every chip takes of what it holds; or zeros that it puts
@@ -84,10 +84,10 @@ public:
     /// Errors: a topology that has no cost model; too many expansions since `refill()`, because a mesh of many axes has
     /// more paths than can be searched.
     [[nodiscard]] Result<Resharding> run(const Moved& moved, const Sharding& from, const Sharding& to);
-    /// The same where a chip needs only an edge beside its shard: an operand's `to`, or a result's `from`, may have the
+    /// The same where a chip needs only a halo beside its shard: an operand's `to`, or a result's `from`, may have the
     /// dimension whole, and the cheaper of both is taken.
     [[nodiscard]] Result<Resharding> run(const Moved& moved, const Sharding& from, const Sharding& to,
-                                         const Edge& edge);
+                                         const TensorHalo& halo);
 
     void refill() { expansions_left_ = max_expansions; }
 
@@ -130,7 +130,7 @@ public:
 
     /// Returns the index of a resharding. Errors: as ReshardSearch; `tensor` is the name in their texts.
     [[nodiscard]] Result<std::size_t> find(std::size_t shape, std::string_view tensor, const Sharding& from,
-                                           const Sharding& to, const std::optional<Edge>& edge = std::nullopt);
+                                           const Sharding& to, const std::optional<TensorHalo>& halo = std::nullopt);
     /// Returns the indices of all reshardings over these mesh axes that may be part of a best layout (ReshardFront);
     /// the number of expansions is subtracted from `steps`. Errors: likewise.
     [[nodiscard]] Result<std::vector<std::size_t>> front(std::size_t shape, std::string_view tensor,
@@ -150,13 +150,13 @@ private:
         std::size_t shape = 0;
         Sharding from;
         Sharding to;
-        std::optional<Edge> edge;
+        std::optional<TensorHalo> halo;
 
         bool operator==(const Key&) const = default;
     };
     struct Hash {
         std::size_t operator()(const Key& key) const {
-            return ((key.from.hash() * 31 + key.to.hash()) * 31 + key.shape) * 2 + (key.edge ? 1 : 0);
+            return ((key.from.hash() * 31 + key.to.hash()) * 31 + key.shape) * 2 + (key.halo ? 1 : 0);
         }
     };
 

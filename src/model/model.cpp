@@ -313,10 +313,10 @@ Result<Model> build_model(const Config& config, std::optional<std::int64_t> sequ
     model.dtype = dtype_of(config, model.notes);
     ROOFLINE_TRY(auto choices, choices_of(binder, table, model));
     model.options = choices.options;
-    ROOFLINE_TRY(auto program,
-                 parse_program(architecture_text(table.architecture), table.architecture + ".roof", choices));
-    model.program = std::move(program);
-    ROOFLINE_TRY(model.roles, parse_roles(architecture_text(table.architecture), table.architecture + ".roof"));
+    ROOFLINE_TRY(auto parsed,
+                 parse_program_and_roles(architecture_text(table.architecture), table.architecture + ".roof", choices));
+    model.program = std::move(parsed.program);
+    model.roles = std::move(parsed.roles);
     model.sizes["B"] = 1;
     model.sizes["T"] = model.sequence;
     model.sizes["S"] = model.sequence;

@@ -66,7 +66,7 @@ TEST_CASE("a product sums over what its result lacks; a shared dimension that is
     CHECK(ops_of("bf16[B,D] * bf16[F] -> bf16[B,F]") == "contract[D]->BF");  // a sum over a dimension of one operand
 }
 
-TEST_CASE("a nested product sums over what neither the result nor an operand beside it has") {
+TEST_CASE("a nested product sums over dimensions that neither the result nor the other operands have") {
     CHECK(ops_of(with_mlp("H : bf16[B, F] = silu(X * Wg) * (X * Wi)")) ==
           "contract[D]->BF silu[]->BF contract[D]->BF mul[]->BF");
     CHECK(ops_of(with_mlp("H : bf16[B, F] = silu(X *_D Wg) * (X *_D Wi)")) ==
@@ -123,7 +123,7 @@ TEST_CASE("the arithmetic: float beats integer, then more bits; equal width must
     CHECK(arithmetic_of("bool[B] * bf16[B] -> bf16[B]") == Dtype::bf16);  // a condition does not count
 }
 
-TEST_CASE("a causal mask applies to what it masks, inwards and onwards") {
+TEST_CASE("a causal mask applies to all intermediate values of its expression, and not to later results") {
     const Program program = parsed(
         "Q : bf16[T,H]\nK : bf16[S,H]\nV : bf16[S,H]\n"
         "P : bf16[T,S] = softmax[S](causal[T,S](Q * K))\nO : bf16[T,H] = P * V");

@@ -45,6 +45,16 @@ using DimRoles = std::map<std::string, std::string, std::less<>>;
 /// effect on the program itself. Errors: as in a program; a dimension with two roles.
 [[nodiscard]] Result<DimRoles> parse_roles(std::string_view text, std::string_view source_name = {});
 
+/// A program, and the roles that its text gives to dimensions.
+struct ProgramAndRoles {
+    Program program;
+    DimRoles roles;
+};
+
+/// Parses a program with these choices, and its roles. Errors: as parse_program() and parse_roles().
+[[nodiscard]] Result<ProgramAndRoles> parse_program_and_roles(std::string_view text, std::string_view source_name,
+                                                              const Choices& choices);
+
 /// Parses a list of sizes such as "B=256, D=8k". Errors: as in a program; a name given twice.
 [[nodiscard]] Result<Sizes> parse_sizes(std::string_view text, std::string_view source_name = {});
 

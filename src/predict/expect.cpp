@@ -49,7 +49,7 @@ std::optional<ExpectedTime> expected_exchange(const Prediction& answer, const Sy
     ExpectedTime expected;
     expected.seconds = found->seconds;
     expected.error = found->error;
-    expected.carried = found->carried;
+    expected.transferred = found->transferred;
     expected.counted = found->counted;
     expected.machines = {found->machine};
     found->rows = *rows;
@@ -57,12 +57,8 @@ std::optional<ExpectedTime> expected_exchange(const Prediction& answer, const Sy
     return expected;
 }
 
-std::optional<ExpectedTime> expected_of(const Prediction& answer, const Message& message, const std::string& software,
-                                        Expect what) {
-    // Calibrated parameters refer to the actual traffic of the links, so a textbook approximation that was requested
-    // for the bounds does not apply.
-    System system = answer.system;
-    system.collectives = {};
+std::optional<ExpectedTime> expected_of(const Prediction& answer, const System& system, const Message& message,
+                                        const std::string& software, Expect what) {
     const auto load = load_of(message, system);
     const auto bytes = message.bytes.evaluate(answer.program.sizes);
     if (!load || !bytes || bytes->is_zero()) return std::nullopt;
@@ -124,8 +120,12 @@ void choose_models(Prediction& answer, const std::string& software, Expect what)
     answer.models = kernel_models(*answer.calibrations, answer.machine, answer.local, answer.analysis, software);
     ProgramModels& fitted_models = answer.models;
     const std::vector<MessageWork>& messages = answer.analysis.total.work.messages;
+    // Calibrated parameters refer to the actual traffic of the links, so a textbook approximation that was requested
+    // for the bounds does not apply.
+    System system = answer.system;
+    system.collectives = {};
     for (const MessageWork& each : messages) {
-        fitted_models.messages.push_back(expected_of(answer, each.message, software, what));
+        fitted_models.messages.push_back(expected_of(answer, system, each.message, software, what));
         const auto bytes = each.message.bytes.evaluate(answer.program.sizes);
         const bool moves = bytes && !bytes->is_zero();
         if (!fitted_models.messages.back() && moves && fitted_models.missing.empty())
@@ -160,9 +160,9 @@ void add_total(Prediction& answer) {
 
 void note_transferred(const Prediction& answer, std::vector<std::string>& notes) {
     for (std::size_t i = 0; i < answer.models.kernels.size(); ++i) {
-        if (answer.models.kernels[i] == nullptr || answer.models.carried[i].empty()) continue;
+        if (answer.models.kernels[i] == nullptr || answer.models.transferred_from[i].empty()) continue;
         notes.push_back(fmt::format("{} has no calibration for {}: that of {} is transferred", answer.machine.name,
-                                    spoken(answer.models.kernels[i]->key), answer.models.carried[i]));
+                                    spoken(answer.models.kernels[i]->key), answer.models.transferred_from[i]));
     }
 }
 
@@ -214,7 +214,7 @@ void add_notes(Prediction& answer, const std::string& software) {
             notes.push_back(
                 fmt::format("{} has not been measured there: expected times are those of {}", software, measured));
         }
-        if (expected->carried) {
+        if (expected->transferred) {
             notes.push_back(fmt::format("{} is not calibrated for this: expected times are transferred from {}",
                                         answer.machine.name, fmt::join(expected->machines, ", ")));
         }
@@ -270,7 +270,7 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
     for (const KernelWork& kernel : analysis.work.kernels) {
         fitted_models.kernels.push_back(nullptr);
         if (kernel.work.compute.empty() && kernel.work.memory.empty()) {
-            fitted_models.carried.emplace_back();
+            fitted_models.transferred_from.emplace_back();
             fitted_models.instead.emplace_back();
             fitted_models.quantised.push_back(nullptr);
             continue;
@@ -278,13 +278,13 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
         KernelKey key = kernel_key(local, kernel);
         key.variant = variant;
         quantises = quantises || key.kind == KernelKind::quantisation;
-        fitted_models.carried.emplace_back();
+        fitted_models.transferred_from.emplace_back();
         fitted_models.instead.emplace_back();
         fitted_models.kernels.back() = choose_kernel(calibrations, machine.id, key, software);
         if (fitted_models.kernels.back() == nullptr) {
-            TransferredKernel carried = transferred_kernel(calibrations, machine, key, software);
-            fitted_models.kernels.back() = carried.model;
-            fitted_models.carried.back() = std::move(carried.machine);
+            TransferredKernel transferred = transferred_kernel(calibrations, machine, key, software);
+            fitted_models.kernels.back() = transferred.model;
+            fitted_models.transferred_from.back() = std::move(transferred.machine);
         }
         // no table has products of these two dtypes: they move the same bytes as those of 16-bit floats
         const bool unmeasured = fitted_models.kernels.back() == nullptr && key.dtype.find(" x ") != std::string::npos;
@@ -295,7 +295,7 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
         }
         const CalibratedKernel* const fitted = fitted_models.kernels.back();
         const std::string& measured_on =
-            fitted_models.carried.back().empty() ? machine.id : fitted_models.carried.back();
+            fitted_models.transferred_from.back().empty() ? machine.id : fitted_models.transferred_from.back();
         fitted_models.quantised.push_back(included_quantisation(calibrations, measured_on, fitted, key));
         if (fitted != nullptr && (unmeasured || fitted->key.kind != key.kind)) fitted_models.instead.back() = key.kind;
         if (fitted == nullptr && fitted_models.missing.empty()) fitted_models.missing = spoken(key);

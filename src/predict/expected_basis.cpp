@@ -70,12 +70,13 @@ std::vector<ModelBasis> model_bases(const Prediction& answer) {
     for (std::size_t i = 0; i < answer.models.kernels.size(); ++i) {
         const CalibratedKernel* model = answer.models.kernels[i];
         if (model == nullptr) continue;
-        const std::string& carried = answer.models.carried[i];
+        const std::string& transferred = answer.models.transferred_from[i];
         const double error = i < answer.runs.size() ? answer.models.error_of(i, answer.runs[i].point) : 0;
         const auto known =
             std::find_if(bases.begin(), bases.end(), [&](const ModelBasis& basis) { return basis.model == model; });
         if (known == bases.end()) {
-            bases.push_back({model, carried.empty() ? answer.machine.id : carried, !carried.empty(), error});
+            bases.push_back(
+                {model, transferred.empty() ? answer.machine.id : transferred, !transferred.empty(), error});
         } else {
             known->error = std::max(known->error, error);
         }

@@ -13,7 +13,7 @@ namespace roofline::core {
 struct ModelBasis {
     const CalibratedKernel* model = nullptr;
     std::string machine;  ///< the machine whose measurements it was fitted to
-    bool carried = false;
+    bool transferred = false;
     double error = 0;  ///< the largest error among the kernels that it predicts
 };
 /// Returns the kernel models of a prediction, each once, in the order of the kernels.

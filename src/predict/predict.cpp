@@ -120,15 +120,17 @@ Status lay_out_points(Prediction& answer, const std::vector<SweepAxis>& axes, La
 
 // The work of one chip. In a sweep the layout may differ from point to point.
 Status lay_out_answer(Prediction& answer, const PredictOptions& options) {
-    answer.local = answer.program;
-    if (!answer.program.sharded())
+    if (!answer.program.sharded()) {
+        answer.local = answer.program;
         return options.axes.empty() ? Status{} : lay_out_points(answer, options.axes, options.freedom);
+    }
     if (!options.tiles.empty()) {
         return fail("unsupported", "tiles are not supported for programs that are sharded over a mesh",
                     "write the work of one chip as a separate program");
     }
     if (options.axes.empty()) {
-        ROOFLINE_TRY(auto laid, lay_out(answer.program, answer.system, options.stay, options.freedom));
+        ROOFLINE_TRY(auto laid,
+                     lay_out(answer.program, answer.system, options.stay, options.freedom, options.alternatives));
         answer.notes.insert(answer.notes.end(), laid.notes.begin(), laid.notes.end());
         take_layout(answer, std::move(laid));
         return {};
@@ -214,7 +216,7 @@ double overhead_of_collective(const Prediction& answer) {
 // Adds the layout that is likely to be the fastest of those in which tensors are used as they are sharded.
 Status add_sequential(Prediction& answer, const PredictOptions& options) {
     ROOFLINE_TRY(auto laid, lay_out_sequential(answer.program, answer.system, options.stay,
-                                               overhead_of_collective(answer)));
+                                               overhead_of_collective(answer), options.alternatives));
     Prediction other;
     other.name = answer.name;
     other.program = answer.program;
@@ -255,6 +257,7 @@ PredictOptions as_planned(std::string name, std::string software, StayingAxes st
     options.software = std::move(software);
     options.stay = std::move(stay);
     options.freedom = LayoutFreedom::as_written;
+    options.alternatives = Alternatives::none;
     options.growth = false;
     return options;
 }

@@ -29,20 +29,21 @@ struct PredictOptions {
     std::string name{};  ///< of the program, for headings: its file, or ""
     /// Dimensions over which matmuls may be split; `textbook` collectives restrict it to the layout as written.
     LayoutFreedom freedom = LayoutFreedom::any;
-    StayingAxes stay{};  ///< see lay_out()
+    StayingAxes stay{};                             ///< see lay_out()
+    Alternatives alternatives = Alternatives::all;  ///< likewise
     /// Whether layouts are also compared by expected times if the freedom is as_written; always if it is not.
     bool fastest = false;
     TokenRouting routing = TokenRouting::both;
     std::vector<SweepAxis> axes{};    ///< axes of the sweep
     std::vector<TileChoice> tiles{};  ///< only for a program on one chip
     bool exact_flops = false;         ///< count 2 K - 1 FLOPs for each sum of K products instead of 2 K
-    bool growth = true;               ///< also compute critical sizes and limits
+    bool growth = true;               ///< also find intensities, their limits and critical sizes
     Expect expect = Expect::all;
     std::string software{};  ///< software whose calibration is used, "nccl 2.29"; "": the newest
 };
 
 /// Returns the options for a program that a parallelism plan has split: matmuls run where the plan places them, and
-/// critical sizes are not computed.
+/// neither alternatives to its layout nor critical sizes are computed.
 [[nodiscard]] PredictOptions as_planned(std::string name, std::string software, StayingAxes stay);
 
 /// Returns the system that a program runs on: a slice with the mesh `given`, or else with the program's own mesh. Adds

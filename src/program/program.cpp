@@ -106,13 +106,18 @@ bool has(const std::vector<std::string>& dims, std::string_view dim) {
 
 Polynomial elements(const LocalDims& local, const std::vector<std::string>& dims) {
     std::vector<Symbol> symbols;
+    symbols.reserve(dims.size());
+    std::vector<const LocalDim*> with_halo;
     for (const std::string& dim : dims) {
-        if (!local.has_halo(dim)) symbols.push_back(local.symbol(dim));
+        const LocalDim* part = local.find(dim);
+        if (part != nullptr && part->halo) {
+            with_halo.push_back(part);
+        } else {
+            symbols.push_back(part == nullptr ? Symbol{dim, 1} : part->symbol());
+        }
     }
     Polynomial product = Polynomial::product(std::move(symbols));
-    for (const std::string& dim : dims) {
-        if (local.has_halo(dim)) product *= local.size(dim);
-    }
+    for (const LocalDim* part : with_halo) product *= part->size();
     return product;
 }
 
@@ -120,13 +125,15 @@ namespace {
 
 // The symbol of a dimension in points().
 Symbol point_symbol(const LocalDims& local, const std::string& dim) {
-    return local.has_halo(dim) ? Symbol{dim, 1} : local.symbol(dim);
+    const LocalDim* part = local.find(dim);
+    return part == nullptr || part->halo ? Symbol{dim, 1} : part->symbol();
 }
 
 }  // namespace
 
 Polynomial points(const LocalDims& local, const std::vector<std::string>& dims) {
     std::vector<Symbol> symbols;
+    symbols.reserve(dims.size());
     for (const std::string& dim : dims) symbols.push_back(point_symbol(local, dim));
     return Polynomial::product(std::move(symbols));
 }
@@ -134,6 +141,7 @@ Polynomial points(const LocalDims& local, const std::vector<std::string>& dims) 
 Polynomial bytes_of(const LocalDims& local, const Value& value) {
     const BitsPerElement bits = stored_bits(value.type.dtype);
     std::vector<Symbol> symbols;
+    symbols.reserve(value.type.axes.size());
     for (const Axis& axis : value.type.axes) symbols.push_back(local.symbol(axis.dim));
     return Polynomial::product(std::move(symbols), Rational(bits.numerator, bits.denominator * std::int64_t{8}));
 }

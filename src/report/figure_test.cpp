@@ -84,7 +84,7 @@ TEST_CASE("figures as a table: a row for each answer, a column for each member o
     CHECK(table.right == std::vector<bool>{true, false});
 }
 
-TEST_CASE("figures beside each other: a line each, those that no answer has left out where they may be") {
+TEST_CASE("a comparison has a line for each figure, and omits optional figures that no answer has") {
     constexpr FigureLine lines[] = {{"parts.wheels"}, {"arrived"}, {"stop.time_s"}, {"stop.where"},
                                     {"by.road"},      {"usd"},     {"usd", true}};
     const std::vector<Trip> trips{by_land, by_water};

@@ -17,7 +17,7 @@ TEST_CASE("prose is broken at words, and goes on under its last column") {
     CHECK(narrowed("\x1b[1mone two\x1b[0m\n", 7) == "\x1b[1mone two\x1b[0m\n");
 }
 
-TEST_CASE("a table is broken into blocks of columns, each with those that tell the rows apart") {
+TEST_CASE("a table is broken into blocks of columns, each with the columns that identify the rows") {
     CHECK(narrowed("B  time  rate  bound  of\n1  2 us  3 GB  HBM    5\n", 15) ==
           "B  time  rate\n1  2 us  3 GB\n\nB  bound  of\n1  HBM    5\n");
     CHECK(narrowed("by size\nB  time  rate  bound  of\n1  2 us  3 GB  HBM    5\n", 15) ==

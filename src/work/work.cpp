@@ -68,86 +68,241 @@ namespace {
 
 using Dims = std::vector<std::string>;
 
-// The part of an input that is read: all of it, or as many elements as these dimensions hold.
-struct Reading {
-    Operand operand;
-    std::optional<Dims> rows;
-};
-
-// Collects the statements of one kernel.
-class KernelBuilder {
+// The kernels of a program: its statements, and its fuse blocks.
+class Kernels {
 public:
-    /// `computed`, by value: whether a statement computes it.
-    KernelBuilder(const Program& program, const std::vector<bool>& computed, const WorkOptions& options)
-        : program_(program), computed_(computed), options_(options) {}
+    struct Kernel {
+        std::vector<const Statement*> statements;
+        Polynomial count;        ///< how often it runs
+        bool fused = false;      ///< a fuse block
+        std::size_t before = 0;  ///< positions of its statements in the program: after this one ...
+        std::size_t end = 0;     ///< ... up to this one
+    };
 
-    void add(const Statement& statement) {
-        kernel_.statements.push_back(&statement);
-        for (const Message& message : statement.messages) kernel_.work.messages.push_back({message, Polynomial(1)});
-        for (const Op& op : statement.ops) this->op(op, &op == &statement.ops.back());
-        for (const ElementwiseProduct& product : elementwise_products(statement)) {
-            note_order(order_text(program_, statement, product), order_of(product, program_.sizes).has_value());
+    explicit Kernels(const Program& program)
+        : last_use_(program.values.size(), 0), computed_(program.values.size(), false) {}
+
+    Status find(const Block& block, const Polynomial& count) {
+        for (const Node& node : block.nodes) {
+            if (const auto* statement = std::get_if<Statement>(&node)) {
+                Kernel& kernel = all_.emplace_back();
+                kernel.count = count;
+                add(kernel, *statement);
+                continue;
+            }
+            const Block& inner = std::get<Block>(node);
+            if (inner.kind != Block::Kind::fuse) {
+                ROOFLINE_CHECK(find(inner, count * Polynomial::dim(inner.count)));
+                continue;
+            }
+            Kernel kernel{{}, count, true, position_, 0};
+            ROOFLINE_CHECK(collect(inner, kernel));
+            kernel.end = position_;
+            // A block without statements launches nothing.
+            if (!kernel.statements.empty()) all_.push_back(std::move(kernel));
+        }
+        return {};
+    }
+
+    [[nodiscard]] const std::vector<Kernel>& all() const { return all_; }
+    /// Whether a statement of the program computes the value.
+    [[nodiscard]] bool computed(ValueId id) const { return computed_[id]; }
+    /// Whether a value that the kernel computes is not needed after it.
+    [[nodiscard]] bool stays_inside(const Kernel& kernel, ValueId id) const {
+        return kernel.fused && last_use_[id] > kernel.before && last_use_[id] <= kernel.end;
+    }
+
+private:
+    Status collect(const Block& block, Kernel& kernel) {
+        for (const Node& node : block.nodes) {
+            if (const auto* statement = std::get_if<Statement>(&node)) {
+                add(kernel, *statement);
+                continue;
+            }
+            const Block& inner = std::get<Block>(node);
+            if (inner.kind == Block::Kind::repeat) {
+                auto error = fail("unsupported", "a `repeat` is inside a `fuse`",
+                                  "put the `fuse` inside the `repeat`: one kernel per iteration");
+                error.value().place = Place{"", inner.span.line, inner.span.column, "", 0};
+                return error;
+            }
+            ROOFLINE_CHECK(collect(inner, kernel));
+        }
+        return {};
+    }
+
+    void add(Kernel& kernel, const Statement& statement) {
+        ++position_;
+        kernel.statements.push_back(&statement);
+        for (const Op& op : statement.ops) {
+            for (const Operand& input : op.inputs) last_use_[input.value] = position_;
+            computed_[op.output.value] = true;
         }
     }
 
-    // `stays_inside(v)`: computed in this kernel and not needed after it.
-    template <class Predicate>
-    KernelWork finish(const Polynomial& count, Predicate stays_inside) {
-        Dims result_dims;
-        const auto stored = [&](const Writing& writing) {
-            const ValueId id = writing.operand.value;
-            const Value& value = program_.values[id];
-            return in_place_of_.contains(id) || value.carried || value.cache || !stays_inside(id);
-        };
-        for (const Writing& writing : writings_) {
-            if (!stored(writing)) continue;
-            for (const std::string& dim : writing.operand.dims) {
-                if (!has(result_dims, dim)) result_dims.push_back(dim);
-            }
+    std::vector<Kernel> all_;
+    std::vector<std::size_t> last_use_;  ///< by value: the position of the last statement that reads it
+    std::vector<bool> computed_;
+    std::size_t position_ = 0;
+};
+
+/// A tensor, or a part of it, that a kernel reads from memory or writes to it.
+struct MemoryAccess {
+    ValueId value = 0;
+    bool write = false;
+    const Dims* elements = nullptr;  ///< dimensions of what is read or written
+    const Dims* dims = nullptr;      ///< likewise; of a tensor that is updated in place, those of the whole tensor
+};
+
+// Whether a move does anything: the same numbers in the same dtype at the same level are only another layout.
+bool moves_data(const Program& program, const Op& op) {
+    const Value& from = program.values[op.inputs.front().value];
+    const Value& to = program.values[op.output.value];
+    return from.type.dtype != to.type.dtype || from.level != to.level;
+}
+
+bool is_function(const Op& op, FunctionKind kind) {
+    return op.kind == OpKind::apply && find_function(op.function)->kind == kind;
+}
+
+// Finds the tensors that cross memory in one kernel.
+class KernelTraffic {
+public:
+    KernelTraffic(const Program& program, const Kernels& kernels, const Kernels::Kernel& kernel)
+        : program_(program), kernels_(kernels), kernel_(kernel) {
+        for (const Statement* statement : kernel.statements) {
+            for (const Op& op : statement->ops) add(op, &op == &statement->ops.back());
         }
+    }
+
+    std::vector<MemoryAccess> accesses() {
         for (Reading& reading : readings_) {
             // A tensor that was updated in place here is still in memory, except for the update.
-            const auto updated = in_place_of_.find(reading.operand.value);
-            if (updated != in_place_of_.end()) reading.operand.value = updated->second;
-            if (!made_.contains(reading.operand.value)) read(reading, result_dims);
+            const auto updated = in_place_of_.find(reading.value);
+            if (updated != in_place_of_.end()) reading.value = updated->second;
+            if (!made_.contains(reading.value)) read(reading);
         }
         for (const Writing& writing : writings_) {
-            if (stored(writing)) write(writing);
+            if (!stored(writing)) continue;
+            accesses_.push_back({writing.operand->value, true, writing.elements, &writing.operand->dims});
         }
+        return std::move(accesses_);
+    }
+
+    /// The dimensions of all tensors that the kernel writes.
+    [[nodiscard]] Dims result_dims() const {
+        Dims dims;
+        for (const Writing& writing : writings_) {
+            if (!stored(writing)) continue;
+            for (const std::string& dim : writing.operand->dims) {
+                if (!has(dims, dim)) dims.push_back(dim);
+            }
+        }
+        return dims;
+    }
+
+private:
+    // An input that is read: all of it, or as many elements as these dimensions hold.
+    struct Reading {
+        ValueId value = 0;
+        const Dims* whole = nullptr;
+        const Dims* rows = nullptr;
+    };
+    struct Writing {
+        const Operand* operand = nullptr;
+        const Dims* elements = nullptr;
+    };
+
+    void add(const Op& op, bool last) {
+        if (op.kind == OpKind::move && !moves_data(program_, op)) return;
+        const bool in_place = is_function(op, FunctionKind::scatter);
+        if (is_function(op, FunctionKind::gather)) {
+            readings_.push_back({op.inputs[0].value, &op.inputs[0].dims, &op.output.dims});
+            readings_.push_back({op.inputs[1].value, &op.inputs[1].dims, nullptr});
+        } else {
+            for (const Operand& input : op.inputs) {
+                // A scatter reads the tensor that it writes to only if it is nested.
+                const bool kept = in_place && last && &input == &op.inputs.front();
+                if (!kept) readings_.push_back({input.value, &input.dims, nullptr});
+            }
+        }
+        if (program_.values[op.output.value].intermediate) return;
+        if (in_place) in_place_of_.emplace(op.output.value, op.inputs[0].value);
+        if (made_.insert(op.output.value).second) {
+            writings_.push_back({&op.output, in_place ? &op.inputs[2].dims : &op.output.dims});
+        }
+    }
+
+    [[nodiscard]] bool stored(const Writing& writing) const {
+        const ValueId id = writing.operand->value;
+        const Value& value = program_.values[id];
+        return in_place_of_.contains(id) || value.carried || value.cache || !kernels_.stays_inside(kernel_, id);
+    }
+
+    void read(const Reading& reading) {
+        if (program_.values[reading.value].intermediate) return;
+        if (reading.rows == nullptr) {
+            if (!read_whole_.insert(reading.value).second) return;  // a value used twice is read once
+        } else if (reads_whole(reading.value)) {
+            return;
+        }
+        const Dims* dims = reading.rows != nullptr ? reading.rows : reading.whole;
+        accesses_.push_back({reading.value, false, dims, dims});
+    }
+
+    [[nodiscard]] bool reads_whole(ValueId id) const {
+        return std::any_of(readings_.begin(), readings_.end(),
+                           [&](const Reading& other) { return other.value == id && other.rows == nullptr; });
+    }
+
+    const Program& program_;
+    const Kernels& kernels_;
+    const Kernels::Kernel& kernel_;
+    std::vector<Reading> readings_;
+    std::vector<Writing> writings_;
+    std::set<ValueId> made_;
+    std::map<ValueId, ValueId> in_place_of_;  ///< a scatter's result and the tensor it updates
+    std::set<ValueId> read_whole_;
+    std::vector<MemoryAccess> accesses_;
+};
+
+class KernelBuilder {
+public:
+    KernelBuilder(const Program& program, const Kernels& kernels, const WorkOptions& options)
+        : program_(program), kernels_(kernels), options_(options) {}
+
+    KernelWork build(const Kernels::Kernel& kernel) {
+        kernel_.statements = kernel.statements;
+        kernel_.count = kernel.count;
+        for (const Statement* statement : kernel.statements) add(*statement);
+        KernelTraffic traffic(program_, kernels_, kernel);
+        const Dims result_dims = options_.tiles.empty() ? Dims{} : traffic.result_dims();
+        for (const MemoryAccess& access : traffic.accesses()) cross(access, result_dims);
         for (const Transfer& transfer : kernel_.transfers) {
-            Traffic& traffic = kernel_.work.memory[transfer.level];
-            (transfer.write ? traffic.write : traffic.read) += transfer.bytes;
+            Traffic& level = kernel_.work.memory[transfer.level];
+            (transfer.write ? level.write : level.read) += transfer.bytes;
         }
-        kernel_.count = count;
         return std::move(kernel_);
     }
 
 private:
-    struct Writing {
-        Operand operand;
-        Polynomial elements;
-    };
-
-    void op(const Op& op, bool last) {
-        switch (op.kind) {
-            case OpKind::contract:
-                contraction(op);
-                read_all(op.inputs);
-                break;
-            case OpKind::apply:
-                apply(op, last);
-                break;
-            case OpKind::move:
-                if (!move(op)) return;
-                break;
+    void add(const Statement& statement) {
+        for (const Message& message : statement.messages) kernel_.work.messages.push_back({message, Polynomial(1)});
+        for (const Op& op : statement.ops) {
+            switch (op.kind) {
+                case OpKind::contract:
+                    contraction(op);
+                    break;
+                case OpKind::apply:
+                    apply(op);
+                    break;
+                case OpKind::move:
+                    convert(op);
+                    break;
+            }
         }
-        const Value& output = program_.values[op.output.value];
-        if (output.intermediate) return;
-        const bool in_place = op.kind == OpKind::apply && find_function(op.function)->kind == FunctionKind::scatter;
-        if (in_place) in_place_of_.emplace(op.output.value, op.inputs[0].value);
-        if (made_.insert(op.output.value).second) {
-            writings_.push_back(
-                {op.output, elements(program_.local_dims, in_place ? op.inputs[2].dims : op.output.dims)});
+        for (const ElementwiseProduct& product : elementwise_products(statement)) {
+            note_order(order_text(program_, statement, product), order_of(product, program_.sizes).has_value());
         }
     }
 
@@ -168,200 +323,57 @@ private:
         }
     }
 
-    void apply(const Op& op, bool last) {
-        const FunctionInfo& function = *find_function(op.function);
-        if (function.kind == FunctionKind::gather) {
-            readings_.push_back({op.inputs[0], op.output.dims});
-            add_reading(op.inputs[1]);
-            if (!computed_[op.inputs[0].value]) {
+    void apply(const Op& op) {
+        if (is_function(op, FunctionKind::gather)) {
+            if (!kernels_.computed(op.inputs[0].value)) {
                 kernel_.notes.push_back(fmt::format("of {} only the gathered rows are read, each once",
                                                     value_name(program_, op.inputs[0].value)));
             }
             return;
         }
-        if (function.kind == FunctionKind::scatter) {
-            if (!last) add_reading(op.inputs[0]);  // nested, so the whole tensor is read
-            add_reading(op.inputs[1]);
-            add_reading(op.inputs[2]);
-            return;
-        }
-        read_all(op.inputs);
+        if (is_function(op, FunctionKind::scatter)) return;
         FunctionWork made = function_work(program_, op, options_.exact_flops);
         kernel_.work.add_flops(Unit::vector, op.arithmetic, made.flops);
         kernel_.work.transcendentals += made.transcendentals;
     }
 
-    // Whether a move does anything: the same numbers in the same dtype at the same level are only another layout.
-    bool move(const Op& op) {
-        const Value& from = program_.values[op.inputs.front().value];
-        const Value& to = program_.values[op.output.value];
-        if (from.type.dtype == to.type.dtype && from.level == to.level) return false;
-        read_all(op.inputs);
-        if (from.type.dtype != to.type.dtype) {
-            kernel_.work.add_flops(Unit::vector, info(from.type.dtype).arithmetic,
-                                   elements(program_.local_dims, op.output.dims));
-        }
-        return true;
+    void convert(const Op& op) {
+        const Dtype from = program_.values[op.inputs.front().value].type.dtype;
+        if (from == program_.values[op.output.value].type.dtype) return;
+        kernel_.work.add_flops(Unit::vector, info(from).arithmetic, elements(program_.local_dims, op.output.dims));
     }
 
-    void read_all(const std::vector<Operand>& operands) {
-        for (const Operand& operand : operands) add_reading(operand);
-    }
-
-    void add_reading(const Operand& operand) { readings_.push_back({operand, {}}); }
-
-    void read(const Reading& reading, const Dims& result_dims) {
-        const Value& value = program_.values[reading.operand.value];
-        if (value.intermediate) return;
-        if (!reading.rows) {
-            if (!read_whole_.insert(reading.operand.value).second) return;  // a value used twice is read once
-        } else if (reads_whole(reading.operand.value)) {
-            return;
-        }
-        const Dims& dims = reading.rows ? *reading.rows : reading.operand.dims;
-        cross(reading.operand.value, false, bits(value) * elements(program_.local_dims, dims), dims, result_dims);
-    }
-
-    [[nodiscard]] bool reads_whole(ValueId id) const {
-        return std::any_of(readings_.begin(), readings_.end(),
-                           [&](const Reading& other) { return other.operand.value == id && !other.rows; });
-    }
-
-    void write(const Writing& writing) {
-        const Value& value = program_.values[writing.operand.value];
-        cross(writing.operand.value, true, bits(value) * writing.elements, writing.operand.dims, writing.operand.dims);
-    }
-
-    static Polynomial bits(const Value& value) {
-        const BitsPerElement stored = stored_bits(value.type.dtype);
-        return Polynomial(Rational(stored.numerator, stored.denominator * std::int64_t{8}));
+    [[nodiscard]] Polynomial bytes_of(const MemoryAccess& access) const {
+        const BitsPerElement stored = stored_bits(program_.values[access.value].type.dtype);
+        return Polynomial(Rational(stored.numerator, stored.denominator * std::int64_t{8})) *
+               elements(program_.local_dims, *access.elements);
     }
 
     // Adds the traffic of one tensor: across the level it lives at, and across every level that a tile crosses.
-    void cross(ValueId id, bool write, const Polynomial& bytes, const Dims& dims, const Dims& result_dims) {
-        const std::string& home = program_.values[id].level;
+    void cross(const MemoryAccess& access, const Dims& result_dims) {
+        const std::string& home = program_.values[access.value].level;
+        Polynomial bytes = bytes_of(access);
         bool home_tiled = false;
         for (const Tile& tile : options_.tiles) {
             if (!has(tile.placed_at, home)) continue;
             Polynomial fetched = bytes;
-            for (const std::string& dim : result_dims) {
+            for (const std::string& dim : access.write ? *access.dims : result_dims) {
                 const auto size = tile.sizes.find(dim);
-                if (size != tile.sizes.end() && !has(dims, dim)) fetched *= Polynomial::symbol({dim, size->second});
+                if (size != tile.sizes.end() && !has(*access.dims, dim))
+                    fetched *= Polynomial::symbol({dim, size->second});
             }
-            kernel_.transfers.push_back({id, tile.crosses, write, fetched});
+            kernel_.transfers.push_back({access.value, tile.crosses, access.write, fetched});
             home_tiled = home_tiled || tile.crosses == home;
         }
-        if (!home_tiled) kernel_.transfers.push_back({id, home == "host" ? "pcie" : home, write, bytes});
+        if (home_tiled) return;
+        kernel_.transfers.push_back({access.value, home == "host" ? "pcie" : home, access.write, std::move(bytes)});
     }
 
     const Program& program_;
-    const std::vector<bool>& computed_;
+    const Kernels& kernels_;
     const WorkOptions& options_;
     KernelWork kernel_;
-    std::vector<Reading> readings_;
-    std::vector<Writing> writings_;
-    std::set<ValueId> made_;
-    std::map<ValueId, ValueId> in_place_of_;  ///< a scatter's result and the tensor it updates
-    std::set<ValueId> read_whole_;
 };
-
-class Derivation {
-public:
-    Derivation(const Program& program, const WorkOptions& options)
-        : program_(program),
-          options_(options),
-          last_use_(program.values.size(), 0),
-          computed_(program.values.size(), false) {
-        note_uses(program.body);
-    }
-
-    Result<ProgramWork> run() {
-        position_ = 0;
-        result_.local_dims = program_.local_dims;
-        ROOFLINE_CHECK(block(program_.body, Polynomial(1)));
-        for (const KernelWork& kernel : result_.kernels) result_.total += kernel.work.times(kernel.count);
-        if (result_.total.overflowed()) {
-            return fail("overflow", "the work does not fit into 127 bits", "check the sizes");
-        }
-        return std::move(result_);
-    }
-
-private:
-    // Records the position of the last statement that reads each value, and which values are computed.
-    void note_uses(const Block& block) {
-        for (const Node& node : block.nodes) {
-            if (const auto* inner = std::get_if<Block>(&node)) {
-                note_uses(*inner);
-                continue;
-            }
-            ++position_;
-            for (const Op& op : std::get<Statement>(node).ops) {
-                for (const Operand& input : op.inputs) last_use_[input.value] = position_;
-                computed_[op.output.value] = true;
-            }
-        }
-    }
-
-    Status block(const Block& block, const Polynomial& count) {
-        for (const Node& node : block.nodes) {
-            if (const auto* statement = std::get_if<Statement>(&node)) {
-                ++position_;
-                KernelBuilder builder(program_, computed_, options_);
-                builder.add(*statement);
-                result_.kernels.push_back(builder.finish(count, [](ValueId) { return false; }));
-                continue;
-            }
-            const Block& inner = std::get<Block>(node);
-            if (inner.kind == Block::Kind::fuse) {
-                ROOFLINE_CHECK(fused(inner, count));
-                continue;
-            }
-            ROOFLINE_CHECK(this->block(inner, count * Polynomial::dim(inner.count)));
-        }
-        return {};
-    }
-
-    Status fused(const Block& block, const Polynomial& count) {
-        KernelBuilder builder(program_, computed_, options_);
-        const std::size_t before = position_;
-        ROOFLINE_CHECK(collect(block, builder));
-        const std::size_t end = position_;
-        if (end == before) return {};  // a block without statements launches nothing
-        result_.kernels.push_back(
-            builder.finish(count, [&](ValueId id) { return last_use_[id] > before && last_use_[id] <= end; }));
-        return {};
-    }
-
-    Status collect(const Block& block, KernelBuilder& builder) {
-        for (const Node& node : block.nodes) {
-            if (const auto* statement = std::get_if<Statement>(&node)) {
-                ++position_;
-                builder.add(*statement);
-                continue;
-            }
-            const Block& inner = std::get<Block>(node);
-            if (inner.kind == Block::Kind::repeat) {
-                auto error = fail("unsupported", "a `repeat` is inside a `fuse`",
-                                  "put the `fuse` inside the `repeat`: one kernel per iteration");
-                error.value().place = Place{"", inner.span.line, inner.span.column, "", 0};
-                return error;
-            }
-            ROOFLINE_CHECK(collect(inner, builder));
-        }
-        return {};
-    }
-
-    const Program& program_;
-    const WorkOptions& options_;
-    std::vector<std::size_t> last_use_;
-    std::vector<bool> computed_;
-    std::size_t position_ = 0;
-    ProgramWork result_;
-};
-
-}  // namespace
-
-namespace {
 
 // Positions before a chip's own are read, but nothing is computed for them.
 void drop_halos(const LocalDims& local, Dims& dims) {
@@ -403,7 +415,30 @@ Result<ProgramWork> derive_work(const Program& program, const WorkOptions& optio
         return fail("unsupported", "the program is sharded, but there is no mesh",
                     "give a slice and a mesh: --on tpu-v5e:4x4 --mesh X=4,Y=4");
     }
-    return Derivation(program, options).run();
+    Kernels kernels(program);
+    ROOFLINE_CHECK(kernels.find(program.body, Polynomial(1)));
+    ProgramWork work;
+    work.local_dims = program.local_dims;
+    for (const Kernels::Kernel& kernel : kernels.all()) {
+        work.kernels.push_back(KernelBuilder(program, kernels, options).build(kernel));
+        work.total += work.kernels.back().work.times(kernel.count);
+    }
+    if (work.total.overflowed()) return fail("overflow", "the work does not fit into 127 bits", "check the sizes");
+    return work;
+}
+
+Result<std::vector<KernelTensors>> stored_tensors(const Program& program) {
+    Kernels kernels(program);
+    ROOFLINE_CHECK(kernels.find(program.body, Polynomial(1)));
+    std::vector<KernelTensors> all;
+    for (const Kernels::Kernel& kernel : kernels.all()) {
+        KernelTensors& tensors = all.emplace_back();
+        tensors.statements = kernel.statements;
+        for (const MemoryAccess& access : KernelTraffic(program, kernels, kernel).accesses()) {
+            (access.write ? tensors.writes : tensors.reads).insert(access.value);
+        }
+    }
+    return all;
 }
 
 }  // namespace roofline::core

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -112,5 +113,16 @@ struct FunctionWork {
 /// Derives the work of a program. Errors: a count beyond 127 bits; a sharded program (its layout has to be derived
 /// first).
 [[nodiscard]] Result<ProgramWork> derive_work(const Program& program, const WorkOptions& options = {});
+
+/// The tensors that one kernel, a statement or a fuse block, reads from memory, and those that it writes to it.
+struct KernelTensors {
+    std::vector<const Statement*> statements;
+    std::set<ValueId> reads;
+    std::set<ValueId> writes;
+};
+
+/// Returns the tensors that the kernels of a program read and write, without counting bytes. Errors: a repeat inside a
+/// fuse block.
+[[nodiscard]] Result<std::vector<KernelTensors>> stored_tensors(const Program& program);
 
 }  // namespace roofline::core

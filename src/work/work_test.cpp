@@ -92,6 +92,23 @@ TEST_CASE("a named result is stored, unless it is computed and used up inside a 
     CHECK(fused.work.total.flops() == apart.work.total.flops());
 }
 
+TEST_CASE("a fuse reads and writes the tensors that it shares with the rest of the program") {
+    const auto program = parse_program(
+        "X : bf16[B,D]; W : bf16[D,F]; V : bf16[F,D]\nfuse { H : bf16[B,F] = X * W; O : bf16[B,D] = H * V + X }");
+    REQUIRE(program);
+    const auto kernels = stored_tensors(*program);
+    REQUIRE(kernels);
+    REQUIRE(kernels->size() == 1);
+    const auto names = [&](const std::set<ValueId>& values) {
+        std::set<std::string> all;
+        for (const ValueId id : values) all.insert(program->values[id].name);
+        return all;
+    };
+    CHECK(names(kernels->front().reads) == std::set<std::string>{"X", "W", "V"});
+    CHECK(names(kernels->front().writes) == std::set<std::string>{"O"});
+    CHECK(kernels->front().statements.size() == 2);
+}
+
 TEST_CASE("a fuse without statements is not a kernel") {
     CHECK(derive("A : bf16[N]\nfuse {}\n").work.kernels.empty());
     const Derived around = derive("A : bf16[N]\nB : bf16[N] = A * A\nfuse {}\nC : bf16[N] = B + B\n");

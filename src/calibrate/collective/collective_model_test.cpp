@@ -55,7 +55,7 @@ TEST_CASE("a segment adds a base, steps and bytes at fractions of the rate") {
     CHECK(seconds_of(kernel, StepCount::linear, point) == approx(3e-6 + 0.5e-3 + 7 * 2e-3));
 }
 
-TEST_CASE("the cheapest segment counts, below and above a limit apart") {
+TEST_CASE("the cheapest segment counts, separately below and above a limit") {
     TimeCurve curve;
     curve.segments = {{5e-6, 0, 0.1, 0, 0}, {20e-6, 0, 1, 0, 0}};
     CollectivePoint small{2, 1e3, 1e-6, 2e-6};

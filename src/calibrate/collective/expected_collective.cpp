@@ -202,7 +202,7 @@ CollectivePoint point_for(const ExpectedTime& expected, const CalibratedCollecti
 
 ExpectedTime mean_of(const std::vector<TransferCandidate>& transfer_candidates, const CollectiveRequest& request) {
     ExpectedTime expected;
-    expected.carried = true;
+    expected.transferred = true;
     for (const TransferCandidate& relative : transfer_candidates) {
         expected.models.push_back(relative.model);
         expected.machines.push_back(relative.machine);
@@ -298,7 +298,7 @@ std::optional<ExpectedTime> Calibrations::expected(const CollectiveRequest& requ
 
 std::optional<ExpectedTime> Calibrations::over_all_tiers(const CollectiveRequest& request) {
     if (auto found = own(request, false)) return found;
-    if (auto found = carried(request)) return found;
+    if (auto found = transferred(request)) return found;
     return stand_in(request);
 }
 
@@ -324,7 +324,7 @@ std::optional<ExpectedTime> Calibrations::own(const CollectiveRequest& request, 
     return expected;
 }
 
-std::optional<ExpectedTime> Calibrations::carried(const CollectiveRequest& request) {
+std::optional<ExpectedTime> Calibrations::transferred(const CollectiveRequest& request) {
     for (const bool same_rate : {true, false}) {
         const std::vector<TransferCandidate> found = transfer_candidates(request, same_rate);
         if (found.empty()) continue;
@@ -360,7 +360,7 @@ std::optional<ExpectedTime> Calibrations::stand_in(const CollectiveRequest& requ
         }
     }
     for (const StandIn& kind : kinds) {
-        if (auto found = of(kind, carried(like(kind)))) return found;
+        if (auto found = of(kind, transferred(like(kind)))) return found;
     }
     return std::nullopt;
 }

@@ -54,11 +54,11 @@ struct ExchangeRequest {
 /// The expected time of an expert dispatch or combine, with the model that predicts it.
 struct ExpectedExchange {
     const CalibratedExchange* model = nullptr;
-    std::string machine;   ///< machine that the model was fitted on
-    bool carried = false;  ///< transferred from another machine
-    bool counted = true;   ///< this number of members was measured
-    ExchangePoint point;   ///< point of the request
-    ExpertRows rows;       ///< rows of a program's message, to evaluate the message at other sizes
+    std::string machine;       ///< machine that the model was fitted on
+    bool transferred = false;  ///< transferred from another machine
+    bool counted = true;       ///< this number of members was measured
+    ExchangePoint point;       ///< point of the request
+    ExpertRows rows;           ///< rows of a program's message, to evaluate the message at other sizes
     double seconds = 0;
     double error = 0;  ///< held-out error of the model
 };
@@ -70,7 +70,7 @@ struct ExpectedTime {
     /// Models whose times are averaged (geometric mean); a single one if it is the machine's own.
     std::vector<const CalibratedCollective*> models;
     std::vector<std::string> machines;  ///< machines that they were fitted on
-    bool carried = false;               ///< the machine has no such model; those of other machines are used
+    bool transferred = false;           ///< the machine has no such model; those of other machines are used
     bool same_rate = true;              ///< links of these machines have the same rate
     bool counted = true;                ///< this number of members was measured
     bool software_found = true;         ///< the requested library has such models
@@ -188,7 +188,7 @@ private:
     /// over additional inner tiers.
     [[nodiscard]] std::optional<ExpectedTime> own(const CollectiveRequest& request, bool wider);
     /// Returns the time by models that are transferred from other machines.
-    [[nodiscard]] std::optional<ExpectedTime> carried(const CollectiveRequest& request);
+    [[nodiscard]] std::optional<ExpectedTime> transferred(const CollectiveRequest& request);
     /// Returns the time by models of another collective that moves the same bytes, or of groups that span additional
     /// inner tiers.
     [[nodiscard]] std::optional<ExpectedTime> stand_in(const CollectiveRequest& request);

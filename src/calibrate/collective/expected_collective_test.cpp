@@ -124,7 +124,7 @@ TEST_CASE("a machine without models takes those of its nearest relatives") {
     // the same rate and domain
     const auto twin = all.expected(request("new"));
     REQUIRE(twin);
-    CHECK(twin->carried);
+    CHECK(twin->transferred);
     CHECK(twin->seconds == approx(2e-6));
     CHECK(twin->machines == std::vector<std::string>{"twin"});
     CHECK(twin->error == 0.15);

@@ -327,15 +327,16 @@ void add_transfer_errors(std::vector<Calibration>& calibrations, const std::vect
         if (is_impossible(sample)) continue;
         const CollectiveRequest request = request_of(sample);
         for (const bool same_rate : {true, false}) {
-            TransferErrors& carried = errors[{{sample.machine, sample.key}, same_rate}];
-            auto found = carried.by_members.find(request.point.members);
-            if (found == carried.by_members.end()) {
-                found = carried.by_members.emplace(request.point.members, all.transfer_candidates(request, same_rate))
-                            .first;
+            TransferErrors& transferred = errors[{{sample.machine, sample.key}, same_rate}];
+            auto found = transferred.by_members.find(request.point.members);
+            if (found == transferred.by_members.end()) {
+                found =
+                    transferred.by_members.emplace(request.point.members, all.transfer_candidates(request, same_rate))
+                        .first;
             }
             if (!speak_for(found->second, sample.key)) continue;
             const ExpectedTime expected = mean_of(found->second, request);
-            if (expected.software_found) carried.error.add(expected.seconds, sample.timed.time_s);
+            if (expected.software_found) transferred.error.add(expected.seconds, sample.timed.time_s);
         }
     }
     for (Calibration& calibration : calibrations) {

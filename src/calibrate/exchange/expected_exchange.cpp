@@ -77,7 +77,7 @@ std::optional<ExpectedExchange> Calibrations::transferred_exchange(const Machine
         if (calibration == nullptr) continue;
         auto expected = expected_of(choose(*calibration, request), id, request);
         if (!expected) continue;
-        expected->carried = true;
+        expected->transferred = true;
         // error observed when that machine was left out and predicted from its own nearest
         expected->error = std::max(expected->error, expected->model->errors.relative.value_or(unvalidated_error));
         return expected;

@@ -241,9 +241,9 @@ void measure_exchange_transfer_errors(std::vector<Calibration>& calibrations,
             if (auto found = find_machine(sample.machine)) machine->second = std::move(*found);
         }
         if (!machine->second) continue;
-        const auto carried = all.transferred_exchange(*machine->second, {sample.key, sample.link, sample.point});
-        if (carried)
-            errors[{sample.machine, sample.key}].add(std::abs(carried->seconds - sample.time_s) / sample.time_s);
+        const auto transferred = all.transferred_exchange(*machine->second, {sample.key, sample.link, sample.point});
+        if (transferred)
+            errors[{sample.machine, sample.key}].add(std::abs(transferred->seconds - sample.time_s) / sample.time_s);
     }
     for (Calibration& calibration : calibrations) {
         for (CalibratedExchange& exchange : calibration.exchanges) {

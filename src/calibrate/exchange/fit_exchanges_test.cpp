@@ -129,7 +129,7 @@ TEST_CASE("an exchange takes the model of its step and number of members, of one
     REQUIRE(own);
     CHECK(own->model->key.variant == "deepep low latency");
     CHECK(own->model->key.members == 8);
-    CHECK_FALSE(own->carried);
+    CHECK_FALSE(own->transferred);
     CHECK(own->seconds / samples.front().time_s == approx(1).epsilon(0.002));
     request.point.tokens = 16384;  // more tokens than low-latency kernels have buffers for
     CHECK(all.expected_exchange(h100, request)->model->key.variant == "deepep normal");
@@ -139,10 +139,10 @@ TEST_CASE("an exchange takes the model of its step and number of members, of one
     CHECK(far->model->key.members == 16);
     CHECK_FALSE(far->counted);
     request.point.members = 8;
-    const auto carried = all.expected_exchange(*find_machine("h200-sxm"), request);
-    REQUIRE(carried);
-    CHECK(carried->carried);
-    CHECK(carried->error >= 0.4);  // there is nothing to estimate its error from
+    const auto transferred = all.expected_exchange(*find_machine("h200-sxm"), request);
+    REQUIRE(transferred);
+    CHECK(transferred->transferred);
+    CHECK(transferred->error >= 0.4);  // there is nothing to estimate its error from
     request.key.step = ExchangeStep::combine;
     CHECK_FALSE(all.expected_exchange(h100, request));
 }

@@ -168,8 +168,8 @@ std::vector<Folded::key_type> similar_keys(Calibrations& known, const Calibratio
     for (const CalibratedKernel& other : own.kernels) add(own.machine, other);
     const auto machine = find_machine(own.machine);
     if (!machine || machine->id != own.machine) return relatives;
-    const TransferredKernel carried = transferred_kernel(known, *machine, kernel.key, kernel.key.software);
-    if (carried.model != nullptr) add(carried.machine, *carried.model);
+    const TransferredKernel transferred = transferred_kernel(known, *machine, kernel.key, kernel.key.software);
+    if (transferred.model != nullptr) add(transferred.machine, *transferred.model);
     return relatives;
 }
 

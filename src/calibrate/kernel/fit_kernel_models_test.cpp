@@ -28,7 +28,7 @@ std::vector<KernelSample> quantised_products() {
 
 }  // namespace
 
-TEST_CASE("kernels that were timed together are told apart by the model of those timed alone") {
+TEST_CASE("kernels that were timed together are separated with the model of those timed alone") {
     const KernelModelsFit fit = fit_kernel_models(quantised_products());
     REQUIRE(fit.calibrations.size() == 1);
     REQUIRE(fit.calibrations.front().kernels.size() == 2);
@@ -66,7 +66,7 @@ TEST_CASE("too few kernels of a kind count as those of the broader one") {
     CHECK(fit.too_few == 0);
 }
 
-TEST_CASE("a quantisation that was never timed alone is told apart from its product by the rows of both") {
+TEST_CASE("the time of a quantisation that was never timed alone is separated from that of its matmul by their rows") {
     // the operand M x K takes 1 us, half a microsecond for each of a core's rows, and 3 bytes per element at 0.75 of 1
     // TB/s; matmuls have N = 64 and 2048
     const KernelKey quantisation{KernelKind::quantisation, "fp8", "", ""};

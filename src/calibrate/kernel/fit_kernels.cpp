@@ -353,7 +353,7 @@ std::optional<KernelFit> fit_like(const FoldedFit& relative, std::vector<TimedKe
     const std::size_t grain = worth_having(held_out);
     KernelFit fit = corrected(relative.fit, deviations_from(relative.fit, taken), correction_grains[grain]);
     fit.first.reset();
-    fit.error_carried.reset();
+    fit.error_transferred.reset();
     fit.error_held_out = held_out[grain].error;
     fit.left_out = static_cast<std::int64_t>(left_out);
     describe(fit, taken);

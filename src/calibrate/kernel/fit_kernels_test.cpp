@@ -232,7 +232,7 @@ TEST_CASE("attention has models by the size of heads where held out rows are nea
     CHECK(model_for(*fit, point_of(8, 1024, 512)).least == 129);
 }
 
-TEST_CASE("attention behind windows is worked off by all of the cache") {
+TEST_CASE("a fit finds that attention with a window takes time for the whole cache") {
     // the window has 128 keys of caches with up to 65,536, and each key of the cache takes 2 ns
     const KernelModel model{9e-6, 2e-9, 0.8, 1, 0.75, 1};
     std::vector<TimedKernel> kernels;
@@ -313,7 +313,7 @@ TEST_CASE("products have models by rows where held out rows are nearer with them
     for (const TimedKernel& kernel : quantised) CHECK(error_of(*behind, kernel) < 0.15);
 }
 
-TEST_CASE("a fit finds that waves are hidden behind the memory") {
+TEST_CASE("a fit finds that waves overlap with memory traffic") {
     KernelModel model{5e-6, 0, 0.8, 1, 0.75, 4};
     model.tiled = true;
     model.wave_s = 6e-6;
@@ -462,7 +462,7 @@ TEST_CASE("a time may be that of several kernels of one model") {
     CHECK(fit_kernels(kernels)->error_fitted > 0.05);
 }
 
-TEST_CASE("noise stays noise, in any order, and a fraction of math that nothing tells is left alone") {
+TEST_CASE("noise is not fitted, in any order of rows, and a fraction of math that no row determines keeps its value") {
     std::vector<TimedKernel> kernels;
     for (std::size_t i = 1; i <= 60; ++i) {
         const double memory = 1e-6 * std::pow(1.2, static_cast<double>(i));

@@ -69,10 +69,10 @@ struct KernelFit {
     double most_s = 0;
     std::array<SizeRange, size_count> ranges{};  ///< of the sizes of sizes_of()
     // means of |predicted - measured| / measured
-    double error_fitted = 0;              ///< on the measurements of the fit
-    double error_held_out = 0;            ///< held-out by shape: each fifth is predicted by the model of the others
-    double error_of_bound = 0;            ///< of the lower bound, which needs no parameters
-    std::optional<double> error_carried;  ///< on all measurements, by the model of the nearest calibrated machine
+    double error_fitted = 0;                  ///< on the measurements of the fit
+    double error_held_out = 0;                ///< held-out by shape: each fifth is predicted by the model of the others
+    double error_of_bound = 0;                ///< of the lower bound, which needs no parameters
+    std::optional<double> error_transferred;  ///< on all measurements, by the model of the nearest calibrated machine
 
     bool operator==(const KernelFit&) const = default;
 };

@@ -257,7 +257,7 @@ TEST_CASE("tiles by the rows alone take as long as one core does for its whole d
     CHECK(seconds_of(model, point) == approx(200e-6));
 }
 
-TEST_CASE("the cheapest tiling is that of all tried in turn, wherever the search begins") {
+TEST_CASE("the search finds the cheapest of all tilings wherever it begins") {
     KernelModel model{3e-6, 0.3e-9, 0.75, 1, 0.85, 1};
     model.tiled = true;
     model.split_s = 2e-6;

@@ -85,9 +85,9 @@ void measure_transfer_errors(std::vector<Calibration>& all, const std::vector<Ke
         double sum = 0;
         double rows = 0;
     };
-    std::map<std::tuple<std::string, KernelKey>, TransferErrors> carried;
+    std::map<std::tuple<std::string, KernelKey>, TransferErrors> transferred;
     for (const KernelSample& sample : samples) {
-        const auto [at, added] = carried.try_emplace({sample.machine, sample.key});
+        const auto [at, added] = transferred.try_emplace({sample.machine, sample.key});
         TransferErrors& each = at->second;
         if (added) {
             const auto machine = find_machine(sample.machine);
@@ -106,9 +106,9 @@ void measure_transfer_errors(std::vector<Calibration>& all, const std::vector<Ke
     }
     for (Calibration& calibration : all) {
         for (CalibratedKernel& kernel : calibration.kernels) {
-            const auto found = carried.find({calibration.machine, kernel.key});
-            if (found == carried.end() || !(found->second.rows > 0)) continue;
-            kernel.fit.error_carried = found->second.sum / found->second.rows;
+            const auto found = transferred.find({calibration.machine, kernel.key});
+            if (found == transferred.end() || !(found->second.rows > 0)) continue;
+            kernel.fit.error_transferred = found->second.sum / found->second.rows;
         }
     }
 }

@@ -27,8 +27,8 @@ struct TransferredKernel {
 [[nodiscard]] TransferredKernel transferred_kernel(Calibrations& calibrations, const Machine& machine,
                                                    const KernelKey& key, const std::string& software);
 
-/// Sets error_carried of all kernel models: the error on the samples of the model that transferred_kernel() transfers
-/// from the other machines. It stays empty if there is none, and for machines outside of the catalogue.
+/// Sets error_transferred of all kernel models: the error on the samples of the model that transferred_kernel()
+/// transfers from the other machines. It stays empty if there is none, and for machines outside of the catalogue.
 void measure_transfer_errors(std::vector<Calibration>& all, const std::vector<KernelSample>& samples);
 
 }  // namespace roofline::core

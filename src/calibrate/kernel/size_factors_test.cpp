@@ -143,7 +143,7 @@ TEST_CASE("factors upon factors are on the finer of their lattices, as far as ei
     CHECK(product_of({}, {}) == SizeFactors{});
 }
 
-TEST_CASE("a finer lattice has corners at powers of two, and is left alone where rows are few") {
+TEST_CASE("a finer lattice has corners at powers of two, and is not fitted to few rows") {
     std::vector<SizedDeviation> rows;
     for (double m = 1; m <= 64; m *= 2) rows.push_back({{{{m, 1, 1, 1}, 1}}, std::log(m == 8 ? 1.5 : 1)});
     const FactorGrain grain{fine, 0.001, 0.001, 4};

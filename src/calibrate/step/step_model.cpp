@@ -27,9 +27,9 @@ StepParts& StepParts::operator+=(const StepParts& other) {
     narrow_s += other.narrow_s;
     promoted_s += other.promoted_s;
     launches += other.launches;
-    hideable_s += other.hideable_s;
+    overlappable_s += other.overlappable_s;
     exchanged_s += other.exchanged_s;
-    hideable_wire_s += other.hideable_wire_s;
+    overlappable_wire_s += other.overlappable_wire_s;
     exchanged_wire_s += other.exchanged_wire_s;
     flops_per_joule = std::max(flops_per_joule, other.flops_per_joule);
     pytorch = pytorch || other.pytorch;
@@ -43,9 +43,9 @@ StepParts& StepParts::operator*=(double times) {
     narrow_s *= times;
     promoted_s *= times;
     launches *= times;
-    hideable_s *= times;
+    overlappable_s *= times;
     exchanged_s *= times;
-    hideable_wire_s *= times;
+    overlappable_wire_s *= times;
     exchanged_wire_s *= times;
     return *this;
 }
@@ -83,7 +83,7 @@ double device_and_host_seconds(const StepModel& model, const StepParts& parts) {
 }  // namespace
 
 double exposed_seconds(const StepModel& model, const StepParts& parts) {
-    const double beside = parts.hideable_s + parts.hideable_wire_s / model.wires;
+    const double beside = parts.overlappable_s + parts.overlappable_wire_s / model.wires;
     // collectives can overlap with no more than the time of device and host
     return std::max(exposed_share(model, parts) * beside, beside - device_and_host_seconds(model, parts));
 }

@@ -21,9 +21,9 @@ struct StepParts {
     double promoted_s = 0;
     double launches = 0;  ///< number of kernels
     /// Collectives over replicas, of gradients and sharded weights, which can overlap with kernels.
-    double hideable_s = 0;
-    double exchanged_s = 0;      ///< all other collectives, which matmuls wait for
-    double hideable_wire_s = 0;  ///< as above for collectives without measurements: times at link rates
+    double overlappable_s = 0;
+    double exchanged_s = 0;          ///< all other collectives, which matmuls wait for
+    double overlappable_wire_s = 0;  ///< as above for collectives without measurements: times at link rates
     double exchanged_wire_s = 0;
     double flops_per_joule = 0;  ///< peak rate of the chip in bf16 over its power limit; 0: unknown
     bool pytorch = false;        ///< PyTorch's own kernels are used
@@ -53,9 +53,9 @@ struct StepClass {
 /// The parameters of a training step. The device takes slow * (compute * kernels + narrow * narrow kernels + promoted *
 /// promoted kernels) + exchanged + exchanged_wire / wires. The host takes launch * launches. The two are combined by
 /// their p-norm of order `overlap`: the result is close to the longer one if they differ much, and longer than both if
-/// they alternate in waiting for each other. The exposed part of the other collectives is added: exposed * (hideable +
-/// hideable_wire / wires), or the part that exceeds the time of device and host if that is longer, or all of it if
-/// collectives and kernels do not overlap.
+/// they alternate in waiting for each other. The exposed part of the other collectives is added: exposed *
+/// (overlappable + overlappable_wire / wires), or the part that exceeds the time of device and host if that is longer,
+/// or all of it if collectives and kernels do not overlap.
 ///
 /// A chip that computes for a long time runs at the clock frequency that its power limit permits. Dynamic power is
 /// proportional to C V^2 f, and the voltage rises with the frequency, so the frequency is proportional to the cube root
@@ -74,7 +74,7 @@ struct StepModel {
     double overlap = 1e3;  ///< order of the p-norm of device and host
     /// Time of PyTorch's own kernels, compiled or not, over that of Megatron-LM and Transformer Engine.
     double pytorch = 1;
-    double exposed = 1;  ///< fraction of the hideable collectives that does not overlap with kernels
+    double exposed = 1;  ///< fraction of the overlappable collectives that does not overlap with kernels
     double wires = 1;    ///< fraction of the link rate that collectives without measurements reach
     double error = 0;    ///< held-out mean, on publishers that were left out of the fit
     std::int64_t rows = 0;

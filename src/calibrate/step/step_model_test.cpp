@@ -18,14 +18,14 @@ constexpr std::string_view factors =
 
 }  // namespace
 
-TEST_CASE("a step is kernels as they run there, or their launches, and what does not hide of collectives") {
+TEST_CASE("a step takes the time of its kernels or of their launches, and the exposed part of its collectives") {
     const auto model = parse_step_model(factors, "steps.toml");
     REQUIRE_MESSAGE(model, to_text(model.error()));
     // 1.5 s of kernels, 0.8 * 2 s of narrow and 1.2 * 0.5 s of promoted ones; a quarter of 1 s and of 2 s at half the
     // rate; and all of 0.3 s and of 0.1 s at half the rate. This is longer than a thousand launches of 20 us.
     const StepParts parts{1, 2, 0.5, 1000, 4, 0.3, 2, 0.1};
     StepParts short_collectives = parts;
-    short_collectives.hideable_s = 1;
+    short_collectives.overlappable_s = 1;
     CHECK(seconds_of(*model, short_collectives) == approx(1.5 + 1.6 + 0.6 + 0.25 * (1 + 4) + 0.3 + 0.2));
     // 4 s and 4 s of collectives exceed the 4.2 s that they can overlap with
     CHECK(seconds_of(*model, parts) == approx(8));
@@ -99,16 +99,16 @@ TEST_CASE("the program's own factors") {
     CHECK(model->error < 0.5);
 }
 
-TEST_CASE("collectives hide behind what the device does, and no longer") {
+TEST_CASE("collectives overlap with the work of the device, and with nothing else") {
     StepModel model;
     model.exposed = 0.05;
     StepParts parts;
     parts.kernels_s = 2;
-    parts.hideable_s = 1;
+    parts.overlappable_s = 1;
     CHECK(exposed_seconds(model, parts) == approx(0.05));
     CHECK(seconds_of(model, parts) == approx(2.05));
     // 5 s of collectives beside 2 s of kernels: 3 s remain when the kernels have ended
-    parts.hideable_s = 5;
+    parts.overlappable_s = 5;
     CHECK(exposed_seconds(model, parts) == approx(3));
     CHECK(seconds_of(model, parts) == approx(5));
     parts.in_turn = true;

@@ -54,7 +54,7 @@ Box box_of(const Sharding& sharding, const std::vector<std::int64_t>& sizes, con
 
 Box box_of(const HeldShard& held, const std::vector<std::int64_t>& sizes, const System& system, std::int64_t chip) {
     Box box = box_of(held.lies, sizes, system, chip);
-    if (!held.edged()) return box;
+    if (!held.has_halo()) return box;
     std::int64_t& start = box.start[held.dim];
     const std::int64_t end = std::min(start + box.size[held.dim] + held.behind, sizes[held.dim]);
     start = std::max<std::int64_t>(start - held.before, 0);

@@ -18,7 +18,7 @@ struct Box {
     bool operator==(const Box&) const = default;
 };
 
-/// How chips hold an array: each has its shard and, along one dimension, an edge of neighbouring places before or after
+/// How chips hold an array: each has its shard and, along one dimension, a halo of neighbouring places before or after
 /// it as far as they exist.
 struct HeldShard {
     Sharding lies;
@@ -26,8 +26,8 @@ struct HeldShard {
     std::int64_t before = 0;
     std::int64_t behind = 0;
 
-    [[nodiscard]] bool edged() const { return before + behind > 0; }
-    [[nodiscard]] HeldShard without_edge() const { return {lies}; }
+    [[nodiscard]] bool has_halo() const { return before + behind > 0; }
+    [[nodiscard]] HeldShard without_halo() const { return {lies}; }
     bool operator==(const HeldShard&) const = default;
 };
 

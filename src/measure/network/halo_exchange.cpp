@@ -8,32 +8,32 @@
 
 namespace roofline::core {
 
-HaloExchange::HaloExchange(MeshRanks& ranks, Communicator& group, const HeldShard& edged,
+HaloExchange::HaloExchange(MeshRanks& ranks, Communicator& group, const HeldShard& with_halo,
                            const std::vector<std::int64_t>& sizes, Dtype dtype, bool back)
     : group_(&group), element_(static_cast<std::size_t>(info(dtype).bits) / 8), dtype_(dtype), back_(back) {
-    own_ = box_of(edged.without_edge(), sizes, ranks.system(), ranks.chip());
-    edged_ = box_of(edged, sizes, ranks.system(), ranks.chip());
-    prepare(ranks, edged, sizes);
+    own_ = box_of(with_halo.without_halo(), sizes, ranks.system(), ranks.chip());
+    with_halo_ = box_of(with_halo, sizes, ranks.system(), ranks.chip());
+    prepare(ranks, with_halo, sizes);
     std::size_t most = 0;
     for (const Hop& hop : hops_) most = std::max(most, hop.part);
     sent_.resize(most);
     got_.resize(most);
-    sums_.resize(back ? edged_.elements() * element_ : 0);
+    sums_.resize(back ? with_halo_.elements() * element_ : 0);
 }
 
-void HaloExchange::prepare(MeshRanks& ranks, const HeldShard& edged, const std::vector<std::int64_t>& sizes) {
+void HaloExchange::prepare(MeshRanks& ranks, const HeldShard& with_halo, const std::vector<std::int64_t>& sizes) {
     const System& system = ranks.system();
-    const std::size_t dim = edged.dim;
+    const std::size_t dim = with_halo.dim;
     const std::int64_t share = own_.size[dim];
-    const std::vector<std::int64_t> members = ranks.members(edged.lies.dims[dim].mask());
+    const std::vector<std::int64_t> members = ranks.members(with_halo.lies.dims[dim].mask());
     std::vector<int> rank_at(members.size());  // in the order of their shards
     for (std::size_t i = 0; i < members.size(); ++i) {
-        const Box own = box_of(edged.without_edge(), sizes, system, members[i]);
+        const Box own = box_of(with_halo.without_halo(), sizes, system, members[i]);
         rank_at[static_cast<std::size_t>(own.start[dim] / share)] = static_cast<int>(i);
     }
     const auto count = static_cast<std::int64_t>(members.size());
-    const std::int64_t way = edged.before > 0 ? 1 : -1;  // direction: to the next chip or to the previous one
-    const std::int64_t places = edged.before + edged.behind;
+    const std::int64_t way = with_halo.before > 0 ? 1 : -1;  // direction: to the next chip or to the previous one
+    const std::int64_t places = with_halo.before + with_halo.behind;
     const std::int64_t here = own_.start[dim] / share;
     // the part of the shard `hop` hops away that the chip at `at` has
     const auto piece = [&](std::int64_t at, std::int64_t hop) {
@@ -71,15 +71,15 @@ void HaloExchange::begin(const std::byte* in, std::byte* out) {
     out_ = out;
     if (back_) {
         std::memcpy(sums_.data(), in, sums_.size());
-        edges_ = sums_.data();
+        array_ = sums_.data();
         return;
     }
-    copy_part(out, edged_, in, own_, own_, element_);
-    edges_ = out;
+    copy_part(out, with_halo_, in, own_, own_, element_);
+    array_ = out;
 }
 
 Exchange HaloExchange::packed(const Hop& hop) {
-    copy_part(sent_.data(), hop.sent, edges_, edged_, hop.sent, element_);
+    copy_part(sent_.data(), hop.sent, array_, with_halo_, hop.sent, element_);
     Exchange exchange;
     exchange.kind = CollectiveKind::permute;
     exchange.in = sent_.data();
@@ -94,10 +94,10 @@ Exchange HaloExchange::packed(const Hop& hop) {
 void HaloExchange::take(const Hop& hop) {
     if (hop.from < 0) return;
     if (back_) {
-        copy_part(sent_.data(), hop.got, edges_, edged_, hop.got, element_);
+        copy_part(sent_.data(), hop.got, array_, with_halo_, hop.got, element_);
         add_into(got_.data(), sent_.data(), hop.part, dtype_);
     }
-    copy_part(edges_, edged_, got_.data(), hop.got, hop.got, element_);
+    copy_part(array_, with_halo_, got_.data(), hop.got, hop.got, element_);
 }
 
 Status HaloExchange::rest(std::size_t first) {
@@ -105,7 +105,7 @@ Status HaloExchange::rest(std::size_t first) {
         ROOFLINE_CHECK(exchange(*group_, packed(hops_[i])));
         take(hops_[i]);
     }
-    if (back_) copy_part(out_, own_, edges_, edged_, own_, element_);
+    if (back_) copy_part(out_, own_, array_, with_halo_, own_, element_);
     return {};
 }
 

@@ -1,4 +1,4 @@
-// Halo exchange: chips send the edges of their shards to their neighbours, or sums of edges back.
+// Halo exchange: chips send the edges of their shards to their neighbours, or return the sums in their halos.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ namespace roofline::core {
 /// starting from the farthest chip, and each chip adds to its own sums.
 class HaloExchange {
 public:
-    /// `edged` describes how chips hold the array including its edges. The group is that of the axes that split the
+    /// `with_halo` describes how chips hold the array including its halos. The group is that of the axes that split the
     /// dimension.
-    HaloExchange(MeshRanks& ranks, Communicator& group, const HeldShard& edged, const std::vector<std::int64_t>& sizes,
-                 Dtype dtype, bool back);
+    HaloExchange(MeshRanks& ranks, Communicator& group, const HeldShard& with_halo,
+                 const std::vector<std::int64_t>& sizes, Dtype dtype, bool back);
 
-    /// `in` is the shard alone and `out` the shard with its edge; the other way round for `back`.
+    /// `in` is the shard alone and `out` the shard with its halo; the other way round for `back`.
     [[nodiscard]] Status run(const std::byte* in, std::byte* out);
     /// Runs the first hop in the background and the others in finish().
     [[nodiscard]] Status start(const std::byte* in, std::byte* out);
@@ -39,7 +39,7 @@ private:
         int from = -1;
     };
 
-    void prepare(MeshRanks& ranks, const HeldShard& edged, const std::vector<std::int64_t>& sizes);
+    void prepare(MeshRanks& ranks, const HeldShard& with_halo, const std::vector<std::int64_t>& sizes);
     void begin(const std::byte* in, std::byte* out);
     [[nodiscard]] Exchange packed(const Hop& hop);
     void take(const Hop& hop);
@@ -49,10 +49,10 @@ private:
     std::size_t element_ = 1;
     Dtype dtype_;
     bool back_ = false;
-    Box own_, edged_;
+    Box own_, with_halo_;
     std::vector<Hop> hops_;
     std::vector<std::byte> sent_, got_, sums_;
-    std::byte* edges_ = nullptr;  ///< the array with the edge: `out`, or the sums that are sent back
+    std::byte* array_ = nullptr;  ///< the array with the halo: `out`, or the sums that are sent back
     std::byte* out_ = nullptr;
     std::unique_ptr<PendingExchange> pending_;
 };

@@ -26,11 +26,11 @@ struct OpShare {
     ValueId output = 0;
 };
 
-/// How a way holds a tensor of its operation (operands in order, then the result), edges included: operands as the
+/// How a way holds a tensor of its operation (operands in order, then the result), halos included: operands as the
 /// operation reads them, the result as it was computed.
 [[nodiscard]] HeldShard held_by_way(const OpStrategies& ways, const Strategy& way, std::size_t tensor);
 
-/// The operation on a chip's share of each dimension, including edges. `choices` is the result of choices_of() if the
+/// The operation on a chip's share of each dimension, including halos. `choices` is the result of choices_of() if the
 /// operation needs choices and has none. Errors: a dimension has no size or is not divisible; both the indexed
 /// dimension and the indices are split.
 [[nodiscard]] Result<OpShare> share_of_op(const Program& program, const OpStrategies& ways, const Strategy& way,

@@ -11,7 +11,7 @@ std::size_t bytes_of(const Box& box, Dtype dtype) {
     return box.elements() * static_cast<std::size_t>(info(dtype).bits) / 8;
 }
 
-bool has_edge(const HeldShard& held, std::size_t dim) { return held.edged() && held.dim == dim; }
+bool has_halo(const HeldShard& held, std::size_t dim) { return held.has_halo() && held.dim == dim; }
 
 Box from_zero(Box box) {
     std::fill(box.start.begin(), box.start.end(), 0);
@@ -107,9 +107,9 @@ bool OverlappedOp::may_cut(const std::string& dim) const {
     for (std::size_t tensor = 0; tensor < tensors_.size(); ++tensor) {
         const auto at = place(tensor, dim);
         if (!at) continue;
-        if (has_edge(tensors_[tensor].held, *at)) return false;
+        if (has_halo(tensors_[tensor].held, *at)) return false;
         for (const ShardMove::What& step : tensors_[tensor].steps) {
-            if (has_edge(step.from, *at) || has_edge(step.to, *at)) return false;
+            if (has_halo(step.from, *at) || has_halo(step.to, *at)) return false;
             if (step.from.lies.dims[*at] != step.to.lies.dims[*at]) return false;
             exchanged = exchanged || step.move.has_value();
         }

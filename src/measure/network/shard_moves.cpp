@@ -77,8 +77,8 @@ Status ShardMove::prepare() {
     const AxisMask axes = what_.move->axes.mask();
     ROOFLINE_TRY(group_, ranks_->along(axes));
     if (what_.move->hops > 0) {
-        const HeldShard& edged = what_.move->back ? what_.from : what_.to;
-        halo_.emplace(*ranks_, *group_, edged, what_.sizes, what_.dtype, what_.move->back);
+        const HeldShard& with_halo = what_.move->back ? what_.from : what_.to;
+        halo_.emplace(*ranks_, *group_, with_halo, what_.sizes, what_.dtype, what_.move->back);
     } else {
         prepare_parts(ranks_->members(axes));
     }

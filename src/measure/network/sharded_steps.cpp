@@ -77,7 +77,7 @@ Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
         in_pieces = in_pieces && stages_.back().output_bytes > 0;
     }
     // of a band of a window each chip keeps what it sees; nothing else exists
-    const HeldShard to = after.empty() && made.held.edged() ? made.held : HeldShard{way.output};
+    const HeldShard to = after.empty() && made.held.has_halo() ? made.held : HeldShard{way.output};
     ROOFLINE_TRY(auto place, reshard(array, after.empty() ? nullptr : &search_->resharding(after.front()->resharding),
                                      made, to, tensors.back()));
     values_[op.output.value] = place;
@@ -286,7 +286,7 @@ Result<ShardedRun::Place> ShardedRun::reshard(const Array& array, const Reshardi
             if (!how || how->hops == 0 || how->back) next = HeldShard{taken_step.to};
         }
         if (from.held == next) continue;
-        if (from.held.edged() && !(how && how->back)) {
+        if (from.held.has_halo() && !(how && how->back)) {
             if (from.held.lies.unreduced == 0) {
                 return fail("unsupported",
                             fmt::format("{} is a band of a window: each rank has what its rows see, but a "
@@ -295,7 +295,7 @@ Result<ShardedRun::Place> ShardedRun::reshard(const Array& array, const Reshardi
                             "split rows and columns alike in all statements between the mask and the matmul");
             }
             // partial sums of places that a rank does not see are zero
-            HeldShard wide = from.held.without_edge();
+            HeldShard wide = from.held.without_halo();
             wide.lies.dims[from.held.dim] = {};
             ROOFLINE_TRY(from, step(array, from, wide, std::nullopt, taken));
             if (from.held == next) continue;

@@ -126,7 +126,7 @@ TEST_CASE("no rows, no errors") {
     CHECK(summary.worst.empty());
 }
 
-TEST_CASE("runs are grouped by who published them and by strategy, and what they held is compared apart") {
+TEST_CASE("runs are grouped by publisher and by strategy, and their memory is compared separately") {
     std::vector<Comparison> rows{row("a", "train", 0, 4, 2), row("a", "train", 0, 4, 3), row("a", "train", 0, 0, 3)};
     for (Comparison& each : rows) {
         each.kind = MeasuredKind::run;

@@ -74,17 +74,17 @@ bool add_exchange(const Prediction& step, const CollectiveBucket& each, const Sy
     const auto load = load_of(message, system);
     const auto lower = load ? time_of(*load, system, each.bytes) : std::nullopt;
     const bool bucket = is_over_replicas(message);
-    const bool hideable = bucket || is_overlapped(message, overlapped);
+    const bool overlappable = bucket || is_overlapped(message, overlapped);
     const bool known = each.message < step.models.messages.size() && step.models.messages[each.message];
     if (!known) {
-        if (lower) (hideable ? parts.hideable_wire_s : parts.exchanged_wire_s) += lower->lower_s * each.times;
+        if (lower) (overlappable ? parts.overlappable_wire_s : parts.exchanged_wire_s) += lower->lower_s * each.times;
         return lower.has_value();
     }
     const ExpectedTime& model = *step.models.messages[each.message];
     double seconds = model.seconds;
     const auto point = bucket && load ? collective_point(*load, system, each.bytes) : std::nullopt;
     if (point) seconds = std::max(seconds_of(model, *point), lower ? lower->lower_s : 0);
-    (hideable ? parts.hideable_s : parts.exchanged_s) += seconds * each.times;
+    (overlappable ? parts.overlappable_s : parts.exchanged_s) += seconds * each.times;
     return true;
 }
 

@@ -35,7 +35,7 @@ TEST_CASE("the parts of a step, and its expected time by the model of steps") {
     // in each of two layers about ten kernels forward and twenty backward, and an update per tensor
     CHECK(alone.parts->launches > 60);
     CHECK(alone.parts->launches < 200);
-    CHECK(alone.parts->hideable_s == 0);
+    CHECK(alone.parts->overlappable_s == 0);
     CHECK(alone.parts->exchanged_s == 0);
     REQUIRE(alone.prediction.expected_s);
     // an H100 has 989 TFLOP/s at 700 W
@@ -73,23 +73,23 @@ TEST_CASE("gradients go in one bucket, whatever the number of parameters") {
     REQUIRE(data.parts);
     const double bytes = 2.0 * (2 * 12 * 1024 * 1024 + (50304 + 1024) * 1024);
     const double wires = 7.0 / 4 * bytes / 450e9;
-    CAPTURE(data.parts->hideable_s / wires);
-    CHECK(data.parts->hideable_s > wires);
-    CHECK(data.parts->hideable_s < 1.3 * wires);
+    CAPTURE(data.parts->overlappable_s / wires);
+    CHECK(data.parts->overlappable_s > wires);
+    CHECK(data.parts->overlappable_s < 1.3 * wires);
 }
 
-TEST_CASE("gradients and shared weights hide, what blocks exchange does not") {
+TEST_CASE("collectives of gradients and sharded weights overlap, those of activations do not") {
     const Comparison data = priced(8, 1, "zero1");
     REQUIRE(data.parts);
-    CHECK(data.parts->hideable_s + data.parts->hideable_wire_s > 0);
+    CHECK(data.parts->overlappable_s + data.parts->overlappable_wire_s > 0);
     CHECK(data.parts->exchanged_s + data.parts->exchanged_wire_s == 0);
     const Comparison tensor = priced(1, 8, "none");
     REQUIRE(tensor.parts);
-    CHECK(tensor.parts->hideable_s + tensor.parts->hideable_wire_s == 0);
+    CHECK(tensor.parts->overlappable_s + tensor.parts->overlappable_wire_s == 0);
     CHECK(tensor.parts->exchanged_s + tensor.parts->exchanged_wire_s > 0);
 }
 
-TEST_CASE("products in fp8 are told apart by what matrix units keep of their sums") {
+TEST_CASE("matmuls in fp8 are classified by the precision in which matrix units accumulate") {
     const auto parts_on = [](const std::string& system) {
         MeasuredTraining row = two_layers(1);
         row.dtype = "fp8";
@@ -108,13 +108,13 @@ TEST_CASE("products in fp8 are told apart by what matrix units keep of their sum
     CHECK(blackwell.narrow_s > 0);
 }
 
-TEST_CASE("where a framework runs collectives beside products they hide, those of other axes do not") {
+TEST_CASE("collectives overlap where the framework runs them together with matmuls, those of other axes do not") {
     const Comparison waited = priced(2, 4, "zero1");
     const Comparison beside = priced(2, 4, "zero1", "NVIDIA-NeMo/Megatron-Bridge");
     REQUIRE(waited.parts);
     REQUIRE(beside.parts);
     CHECK(beside.parts->exchanged_s == 0);
-    CHECK(beside.parts->hideable_s == approx(waited.parts->hideable_s + waited.parts->exchanged_s));
+    CHECK(beside.parts->overlappable_s == approx(waited.parts->overlappable_s + waited.parts->exchanged_s));
     CHECK(*beside.prediction.expected_s < *waited.prediction.expected_s);
     CHECK(beside.prediction.lower_s == waited.prediction.lower_s);
 }

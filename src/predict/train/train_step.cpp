@@ -158,13 +158,13 @@ void expect_step(const PipelineTimes& pipeline, const StepModel& step_model, Ste
     for (const PricedStage& each : pipeline.stages) {
         if (!each.parts) return;
         StepParts work = *each.parts;
-        work.hideable_s = work.hideable_wire_s = 0;
+        work.overlappable_s = work.overlappable_wire_s = 0;
         work *= each.stage.count;
         waited_for += work;
     }
     for (const PricedStage& each : pipeline.stages) {
         StepParts own = *each.parts;
-        own.hideable_s = own.hideable_wire_s = 0;
+        own.overlappable_s = own.overlappable_wire_s = 0;
         own *= -1;
         StepParts parts = waited_for;
         parts += own;

@@ -128,7 +128,7 @@ TEST_CASE("one machine as text: value, basis, confidence, source, note and other
     CHECK(has(text, "A ridge point with ? depends on a value of confidence C or D."));
 }
 
-TEST_CASE("a what-if is told from the file's figures") {
+TEST_CASE("a figure that was set is distinguished from those of the file") {
     Machine machine = toy();
     REQUIRE(set_figure(machine, "hbm.bandwidth=800 GB/s").has_value());
     const std::string text = machine_show(machine, Format::text);

@@ -205,7 +205,7 @@ std::string calibration_name(const ExpectedTime& expected) {
     std::string name = software.empty() ? "measured" : software;
     if (!variant.empty()) name += " " + variant;
     if (expected.instead) name += fmt::format(", by its {}", collective_name(*expected.instead, true));
-    if (expected.carried) name += fmt::format(", transferred from {}", fmt::join(expected.machines, ", "));
+    if (expected.transferred) name += fmt::format(", transferred from {}", fmt::join(expected.machines, ", "));
     return name;
 }
 
@@ -227,11 +227,11 @@ std::vector<std::string> kernel_derivation(const Prediction& answer, std::size_t
         of += *kind == model.key.kind ? ", in place of one for these dtypes"
                                       : fmt::format(", in place of one for {}", name(*kind));
     }
-    const std::string& carried = answer.models.carried[kernel];
+    const std::string& transferred = answer.models.transferred_from[kernel];
     return {fmt::format("expected {} with an error of {} %", us(seconds),
                         percent_text(answer.models.error_of(kernel, answer.runs[kernel].point))),
             fmt::format("{} on {}{}, {} rows of {} ({} to {})", of,
-                        carried.empty() ? answer.machine.name : carried + ", transferred",
+                        transferred.empty() ? answer.machine.name : transferred + ", transferred",
                         model.like.empty()
                             ? ""
                             : fmt::format(", with the parameters of {} and shape corrections of its own", model.like),

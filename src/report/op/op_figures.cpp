@@ -112,7 +112,7 @@ Json expected_by(const OpPart& part) {
                         {"software", key.software},
                         {"variant", key.variant},
                         {"machine", each.machine},
-                        {"carried", each.carried},
+                        {"carried", each.transferred},
                         {"measurements", each.model->fit.rows},
                         {"error", each.error}});
     }

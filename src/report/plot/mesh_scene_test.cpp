@@ -61,7 +61,7 @@ TEST_CASE("an excerpt has the first ones and the last") {
     CHECK_FALSE(gap_before({0, 1, 2, 4}, 2));
 }
 
-TEST_CASE("chips stand in rows and columns, boxes beside one another and within the width") {
+TEST_CASE("chips are drawn in rows and columns, and boxes next to one another within the width") {
     MeshPicture picture = square();
     const GridStyle style{10, 20, 600, 50, 40, 0.5, 20, 15, false};
     const Grid grid = make_grid(picture, style);

@@ -45,7 +45,7 @@ TEST_CASE("steps follow one another, and bars are as long as their times") {
     CHECK(bars[2].has_class("decides"));
 }
 
-TEST_CASE("the whole and its bound are marked, and the table says what hides") {
+TEST_CASE("the whole and its bound are marked, and the table says which parts overlap") {
     const std::string svg = to_svg(two_steps());
     const std::vector<std::string> strong = texts(elements_of(svg, "strong"));
     CHECK(contains(strong, "sequential 100 us"));
@@ -58,7 +58,7 @@ TEST_CASE("the whole and its bound are marked, and the table says what hides") {
     CHECK(svg.find("2 Out = H * Wout | 70 us | ICI | math 35 us\n  ICI: all-reduce\n") != std::string::npos);
 }
 
-TEST_CASE("a repeat is drawn once with how often it happens; totals are then told, not marked") {
+TEST_CASE("a repeat is drawn once with its count; totals are then written, not marked") {
     Timeline line = two_steps();
     line.repeats = {{1, 2, 0, "L = 8"}};
     line.total_s = 590e-6;

@@ -61,12 +61,12 @@ std::string step_derivation(const StepTimes& times) {
     }
     say(fmt::format("the host: {} = {}; combined by the norm of order {}", launches_text(times),
                     to_text(Seconds{host_seconds(step_model, parts)}), number_text(step_model.overlap)));
-    const double beside = parts.hideable_s + parts.hideable_wire_s / step_model.wires;
+    const double beside = parts.overlappable_s + parts.overlappable_wire_s / step_model.wires;
     const bool outlasts = exposed_seconds(step_model, parts) > exposed_share(step_model, parts) * beside;
     const double share = outlasts ? 1 : exposed_share(step_model, parts);
     const std::vector<std::string> exposed{
-        part(share, parts.hideable_s, "collectives that overlap with kernels"),
-        part(share / step_model.wires, parts.hideable_wire_s, "those without measurements")};
+        part(share, parts.overlappable_s, "collectives that overlap with kernels"),
+        part(share / step_model.wires, parts.overlappable_wire_s, "those without measurements")};
     std::string hidden = sum_of(exposed);
     if (outlasts)
         hidden += fmt::format(" - {} of device and host, which is shorter",

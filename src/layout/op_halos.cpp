@@ -19,7 +19,7 @@ void OpStrategies::look_over(const MaskedPlane& plane) {
             const auto has_dim = [&](std::size_t dim) {
                 return std::find(tensor.dims.begin(), tensor.dims.end(), dim) != tensor.dims.end();
             };
-            looks.edged.push_back(has_dim(looks.dim) && !has_dim(*looks.across));
+            looks.with_halo.push_back(has_dim(looks.dim) && !has_dim(*looks.across));
         }
         looks_.push_back(std::move(looks));
     }
@@ -47,15 +47,15 @@ void OpStrategies::look_back(const Program& program) {
         }
     }
     looks.behind = op_->function == "dconv";
-    looks.edged.assign(tensors_.size(), false);
-    looks.edged.front() = true;  // x
+    looks.with_halo.assign(tensors_.size(), false);
+    looks.with_halo.front() = true;  // x
     looks_.push_back(std::move(looks));
 }
 
-// A dimension of a masked plane has its edge in every tensor under one name; a dimension that a function looks back on
+// A dimension of a masked plane has its halo in every tensor under one name; a dimension that a function looks back on
 // has it only in its operand.
-bool OpStrategies::has_edge(const Looks& looks, std::size_t dim, std::optional<std::size_t> tensor) {
-    return looks.dim == dim && (looks.across || (tensor && looks.edged[*tensor]));
+bool OpStrategies::has_halo(const Looks& looks, std::size_t dim, std::optional<std::size_t> tensor) {
+    return looks.dim == dim && (looks.across || (tensor && looks.with_halo[*tensor]));
 }
 
 LocalDim OpStrategies::local_dim(const Strategy& strategy, std::size_t dim, std::optional<std::size_t> tensor) const {
@@ -64,19 +64,19 @@ LocalDim OpStrategies::local_dim(const Strategy& strategy, std::size_t dim, std:
 }
 
 DimShare OpStrategies::dim_share(const Strategy& strategy, std::size_t dim, std::optional<std::size_t> tensor) const {
-    if (strategy.edge.none() || !has_edge(looks_[strategy.edge.which], dim, tensor)) return {strategy.split[dim]};
-    const Looks& looks = looks_[strategy.edge.which];
+    if (strategy.halo.none() || !has_halo(looks_[strategy.halo.which], dim, tensor)) return {strategy.split[dim]};
+    const Looks& looks = looks_[strategy.halo.which];
     const auto count = static_cast<std::int64_t>(looks.count);
-    return {strategy.edge.axes, looks.halo, looks.behind ? 0 : count, looks.behind ? count : 0};
+    return {strategy.halo.axes, looks.halo, looks.behind ? 0 : count, looks.behind ? count : 0};
 }
 
 void OpStrategies::lie(const std::vector<std::vector<AxisList>>& elsewhere) {
     for (Looks& looks : looks_) looks.lie = elsewhere[looks.dim];
 }
 
-// The axes over which a chip needs an edge of other chips' shards. For a window this requires that the rows and columns
-// of a plane are sharded alike, are equally many and in order, and that the edge is not everything.
-AxisList OpStrategies::edge_axes(const Looks& looks, std::span<const AxisList> split) const {
+// The axes over which a chip needs a halo of other chips' shards. For a window this requires that the rows and columns
+// of a plane are sharded alike, are equally many and in order, and that the halo is not everything.
+AxisList OpStrategies::halo_axes(const Looks& looks, std::span<const AxisList> split) const {
     if (!looks.across) return split[looks.dim];
     const AxisList axes = split[*looks.across];
     const bool in_order = std::find(looks.lie.begin(), looks.lie.end(), axes) != looks.lie.end();
@@ -85,9 +85,9 @@ AxisList OpStrategies::edge_axes(const Looks& looks, std::span<const AxisList> s
     return share + looks.count < sizes_[looks.dim] ? axes : AxisList{};
 }
 
-StrategyEdge OpStrategies::edge_of(std::span<const AxisList> split) const {
+StrategyHalo OpStrategies::halo_of(std::span<const AxisList> split) const {
     for (std::size_t which = 0; which < looks_.size(); ++which) {
-        if (const AxisList axes = edge_axes(looks_[which], split); !axes.empty()) return {axes, which};
+        if (const AxisList axes = halo_axes(looks_[which], split); !axes.empty()) return {axes, which};
     }
     return {};
 }
@@ -102,13 +102,13 @@ bool OpStrategies::in_reach(std::span<const AxisList> split) const {
     });
 }
 
-std::optional<Edge> OpStrategies::edge_of_tensor(std::size_t tensor, const Plan& plan) const {
-    if (plan.edge.none() || tensor >= tensors_.size()) return std::nullopt;
-    const Looks& looks = looks_[plan.edge.which];
-    if (!looks.edged[tensor]) return std::nullopt;
+std::optional<TensorHalo> OpStrategies::halo_of_tensor(std::size_t tensor, const Plan& plan) const {
+    if (plan.halo.none() || tensor >= tensors_.size()) return std::nullopt;
+    const Looks& looks = looks_[plan.halo.which];
+    if (!looks.with_halo[tensor]) return std::nullopt;
     const std::vector<std::size_t>& dims = tensors_[tensor].dims;
     const auto dim = static_cast<std::size_t>(std::find(dims.begin(), dims.end(), looks.dim) - dims.begin());
-    return Edge{dim, plan.edge.axes, looks.count, tensor + 1 == tensors_.size()};
+    return TensorHalo{dim, plan.halo.axes, looks.count, tensor + 1 == tensors_.size()};
 }
 
 }  // namespace roofline::core

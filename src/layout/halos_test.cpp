@@ -13,14 +13,14 @@ using namespace roofline::core;
 
 namespace {
 
-struct EdgeCase {
+struct HaloCase {
     Program program;
     System system;
     LaidOut laid;
 };
 
-EdgeCase laid_edges(const std::string& text, const std::string& machine = "h100-sxm", const std::string& shape = "8") {
-    EdgeCase made;
+HaloCase laid_halos(const std::string& text, const std::string& machine = "h100-sxm", const std::string& shape = "8") {
+    HaloCase made;
     auto program = parse_program(text);
     REQUIRE_MESSAGE(program.has_value(), to_text(program.error()));
     made.program = std::move(*program);
@@ -32,19 +32,19 @@ EdgeCase laid_edges(const std::string& text, const std::string& machine = "h100-
     return made;
 }
 
-void edge_statements(const Block& block, std::vector<const Statement*>& statements) {
+void all_statements(const Block& block, std::vector<const Statement*>& statements) {
     for (const Node& node : block.nodes) {
         if (const auto* inner = std::get_if<Block>(&node)) {
-            edge_statements(*inner, statements);
+            all_statements(*inner, statements);
         } else {
             statements.push_back(&std::get<Statement>(node));
         }
     }
 }
 
-std::vector<Message> edge_messages(const EdgeCase& made) {
+std::vector<Message> all_messages(const HaloCase& made) {
     std::vector<const Statement*> statements;
-    edge_statements(made.laid.local.body, statements);
+    all_statements(made.laid.local.body, statements);
     std::vector<Message> messages;
     for (const Statement* statement : statements) {
         messages.insert(messages.end(), statement->messages.begin(), statement->messages.end());
@@ -52,7 +52,7 @@ std::vector<Message> edge_messages(const EdgeCase& made) {
     return messages;
 }
 
-double message_bytes(const EdgeCase& made, const Message& message) {
+double message_bytes(const HaloCase& made, const Message& message) {
     return message.bytes.evaluate(made.program.sizes).value().to_double();
 }
 
@@ -101,8 +101,8 @@ TEST_CASE("a windowed attention fetches keys and values only from the chips that
     for (const std::int64_t window : {2, 17, 64, 65, 66, 150, 300}) {
         CAPTURE(window);
         const SeenPlaces most = seen_places(512, 8, window);
-        const EdgeCase made = laid_edges(windowed_attention(window));
-        const std::vector<Message> sent = edge_messages(made);
+        const HaloCase made = laid_halos(windowed_attention(window));
+        const std::vector<Message> sent = all_messages(made);
         REQUIRE(sent.size() == 2);
         for (const Message& message : sent) {
             CHECK(message.kind == CollectiveKind::permute);
@@ -124,17 +124,17 @@ TEST_CASE("a windowed attention fetches keys and values only from the chips that
 }
 
 TEST_CASE("a window that covers nearly everything turns into an all-gather") {
-    const std::vector<Message> sent = edge_messages(laid_edges(windowed_attention(500)));
+    const std::vector<Message> sent = all_messages(laid_halos(windowed_attention(500)));
     REQUIRE(sent.size() == 2);
     for (const Message& message : sent) CHECK(message.kind == CollectiveKind::all_gather);
 }
 
 TEST_CASE("gradients of keys and values of a window return to their chips and are added") {
     const SeenPlaces most = seen_places(512, 8, 100);
-    const EdgeCase made = laid_edges(
+    const HaloCase made = laid_halos(
         "mesh X=8\nT=512, S=512, H=128, W=100\nQ : bf16[T_X, H]\nVa : bf16[S_X, H]\ndO : bf16[T_X, H]\n"
         "fuse {\ndP : bf16[T_X, S] = causal[T,S,W](dO *_H Va)\ndK : bf16[S_X, H] = dP *_T Q\n}\n");
-    const std::vector<Message> sent = edge_messages(made);
+    const std::vector<Message> sent = all_messages(made);
     REQUIRE(sent.size() == 2);
     CHECK(sent[0].tensor == "Va");
     CHECK(sent[1].tensor == "dK");
@@ -151,8 +151,8 @@ TEST_CASE("a window uses the links from each chip to the next") {
     const std::string text =
         "mesh X=4, Y=4\nT=256, S=256, H=128, W=64\nQ : bf16[T_X, H]\nK : bf16[S_X, H]\nP : bf16[T_X, S] = "
         "causal[T,S,W](Q *_H K)";
-    const EdgeCase made = laid_edges(text, "tpu-v5e", "4x4");
-    const std::vector<Message> sent = edge_messages(made);
+    const HaloCase made = laid_halos(text, "tpu-v5e", "4x4");
+    const std::vector<Message> sent = all_messages(made);
     REQUIRE(sent.size() == 1);
     CHECK(sent[0].hops == 1);
     CHECK(message_bytes(made, sent[0]) == 4.0 * 63 * 128 * 2);
@@ -163,8 +163,8 @@ TEST_CASE("a function that looks back a few positions needs as many from the pre
         "mesh X=8\nB=4, T=512, D=256, Q=4\nX : bf16[B, T_X, D]\nG : bf16[B, T_X, D]\nC : bf16[Q, D]\n";
     const auto one = [&](const std::string& statement, std::int64_t places) {
         CAPTURE(statement);
-        const EdgeCase made = laid_edges(given + statement);
-        const std::vector<Message> sent = edge_messages(made);
+        const HaloCase made = laid_halos(given + statement);
+        const std::vector<Message> sent = all_messages(made);
         REQUIRE(!sent.empty());
         CHECK(sent[0].kind == CollectiveKind::permute);
         CHECK(sent[0].hops == 1);
