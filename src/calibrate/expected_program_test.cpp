@@ -247,6 +247,11 @@ TEST_CASE("a product that quantises an operand on its way has the model of its a
     CHECK(dtype("nvfp4 x bf16") == "none");
     CHECK(dtype("bf16 x int8") == "bf16 x int8");
     CHECK(dtype("bf16 x int4") == "none");  // an integer is only a storage format
+    // kernels that leave activations in 16 or 8 bits read the same weights
+    calibration.kernels.push_back(model_of(Kind::contraction, "bf16 x mxfp4", "", {}));
+    CHECK(dtype("mxfp4 x bf16") == "bf16 x mxfp4");
+    calibration.kernels.push_back(model_of(Kind::contraction, "mxfp4", "", {}));
+    CHECK(dtype("mxfp4 x bf16") == "mxfp4");
 }
 
 TEST_CASE("a mask that leaves nothing out makes no causal kernel, and products side by side are one") {

@@ -76,6 +76,19 @@ TEST_CASE("tensor parallelism in experts reduces the combined result of a token,
           Exchanges{{"all_reduce tensor", {2, 2.0 * activations}}});
 }
 
+TEST_CASE("experts over the tensor axis work on the tokens that every member has, and their results are added up") {
+    // vLLM and TensorRT-LLM with tensor and expert parallelism of one degree: no dispatch, and the same all-reduce as
+    // without expert parallelism.
+    CHECK(layer_of({.tensor = 8, .tensor_tokens = false, .experts_over_tensor = true}, {{"moe", true}}) ==
+          Exchanges{{"all_reduce tensor", {2, 2.0 * activations}}});
+    // Where tokens lie over the tensor axis, they are sent to their experts over it (Megatron with expert tensor
+    // parallelism of 1); attention gathers and scatters as without experts.
+    CHECK(layer_of({.tensor = 8, .experts_over_tensor = true}, {{"moe", true}}) ==
+          Exchanges{{"all_gather tensor", {1, 1.0 * 2 * B * T * D}},
+                    {"all_to_all tensor", {2, 2.0 * A * activations}},
+                    {"reduce_scatter tensor", {1, 1.0 * 2 * B * T * D}}});
+}
+
 TEST_CASE("combined parallelism exchanges what each kind does, on its share") {
     // Over two nodes: weights are split over the tensor axis and gathered over fsdp, activations the other way round.
     // Norms, which no tensor axis splits, are gathered whole.

@@ -38,6 +38,24 @@ TEST_CASE("a plan that does not match the slice is refused with a similar one th
     CHECK(huge.error().message.find("too many chips") != std::string::npos);
 }
 
+TEST_CASE("experts lie on the chips of the other axes if these are all: over tensor, and beyond it over data") {
+    // as vLLM, SGLang and TensorRT-LLM count: tp = 8 and ep = 8, or dp = 8 and ep = 8, are eight chips
+    CHECK(parse_plan({"data=8,expert=8"}, 8) == Plan{.expert = 8});
+    CHECK(parse_plan({"tensor=8,expert=8"}, 8) == Plan{.tensor = 8, .experts_over_tensor = true});
+    CHECK(parse_plan({"data=2,tensor=4,expert=8"}, 8) == Plan{.tensor = 4, .expert = 2, .experts_over_tensor = true});
+    const auto some = parse_plan({"data=4,tensor=4,expert=8"}, 16);
+    REQUIRE(some);
+    CHECK(*some == Plan{.data = 2, .tensor = 4, .expert = 2, .experts_over_tensor = true});
+    CHECK(some->chips() == 16);
+    CHECK(plan_text(*some) == "data=4, tensor=4, expert=8 on the same chips");
+    CHECK(parse_plan({"data=3,tensor=2,expert=3"}, 6) == Plan{.tensor = 2, .expert = 3});
+    CHECK(parse_plan({"tensor=8,expert=8"}, 64) == Plan{.tensor = 8, .expert = 8});  // chips of their own
+    const auto refused = parse_plan({"tensor=8,expert=3"}, 8);
+    REQUIRE(!refused);
+    CHECK(refused.error().message == "expert=3 does not divide the chips of data=1 and tensor=8");
+    CHECK(refused.error().hint == "experts lie over `tensor` and then over `data`: expert=8 does");
+}
+
 TEST_CASE("axes that are unknown, given twice or empty") {
     const auto unknown = parse_plan({"tenser=4"}, 4);
     REQUIRE(!unknown);
