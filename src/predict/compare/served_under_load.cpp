@@ -9,6 +9,7 @@
 #include "base/ascii.hpp"
 #include "model/presets.hpp"
 #include "predict/expect.hpp"
+#include "predict/serve/serving_costs.hpp"
 
 namespace roofline::core {
 
@@ -115,8 +116,9 @@ Result<ServingTimes> ServedUnderLoad::times(const MeasuredServing& row, Measured
     // without a limit, as many requests run as fit
     const double most = room(served, row);
     const double requests = row.concurrency ? *row.concurrency / static_cast<double>(row.decode_workers) : most;
-    const ServingLoad load = serving_load(size, requests, most);
-    return serving_times(load, serving_costs(*served.passes, server->costs, size, load.requests));
+    const ServingLoad load = serving_load(size, requests);
+    const ServingCosts costs = serving_costs(*served.passes, server->costs, size, load.concurrency);
+    return serving_times(simulate_serving(load, serving_limits(size, most), costs));
 }
 
 Result<ServerSample> ServedUnderLoad::sample(const MeasuredServing& row, MeasuredSystems& systems,

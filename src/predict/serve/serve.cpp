@@ -11,6 +11,7 @@
 #include "predict/expected_basis.hpp"
 #include "predict/serve/compute_bound_batch.hpp"
 #include "predict/serve/expected_serving.hpp"
+#include "predict/serve/serving_costs.hpp"
 #include "predict/serve/serving_slices.hpp"
 #include "units/text.hpp"
 
@@ -217,13 +218,14 @@ private:
         const RequestSize size{static_cast<double>(answer_.prompt), static_cast<double>(answer_.output)};
         const double room =
             answer_.capacity ? static_cast<double>(answer_.max_batch) : static_cast<double>(answer_.batch);
-        const ServingLoad load = serving_load(size, static_cast<double>(answer_.batch), room);
-        if (load.requests < answer_.batch) return;
-        const ServingTimes times = serving_times(load, serving_costs(*passes, server->costs, size, load.requests));
+        const ServingLoad load = serving_load(size, static_cast<double>(answer_.batch));
+        if (load.concurrency < answer_.batch) return;
+        const ServingCosts costs = serving_costs(*passes, server->costs, size, load.concurrency);
+        const ServingTimes times = serving_times(simulate_serving(load, serving_limits(size, room), costs));
         answer_.under_load =
-            ServedLoad{server->software,   std::hypot(server->error_held_out, additional_error(answer_.decode)),
-                       times.later_ttft_s, times.tpot_s,
-                       times.running,      times.requests_per_s * size.output};
+            ServedLoad{server->software, std::hypot(server->error_held_out, additional_error(answer_.decode)),
+                       times.ttft.mean,  times.tpot.mean,
+                       times.running,    times.requests_per_s * size.output};
     }
 
     // Bisection is valid because memory grows monotonically with the batch.
