@@ -70,11 +70,12 @@ struct RequestTimes {
     bool operator==(const RequestTimes&) const = default;
 };
 
-/// The times that requests are to keep; at least one is given.
+/// The times that requests are to keep, in seconds. One that is not given is always kept.
 struct ServingTargets {
     std::optional<double> ttft_s{};
     std::optional<double> tpot_s{};
 
+    [[nodiscard]] bool any() const { return ttft_s || tpot_s; }
     [[nodiscard]] bool met_by(double ttft, double tpot) const {
         return (!ttft_s || ttft <= *ttft_s) && (!tpot_s || tpot <= *tpot_s);
     }

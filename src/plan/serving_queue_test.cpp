@@ -166,14 +166,17 @@ TEST_CASE("an arrival is noticed after the iteration in progress") {
 }
 
 TEST_CASE("a growing iteration ends after an arrival, and not an iteration later") {
-    const ServingCosts growing{[](double) { return DecodeCost{0.5, 0.001}; }, [](double) { return 0.0; }, 0};
-    const ServingRun run = simulate_serving({std::vector<RequestTokens>(2, RequestTokens{1, 1000}), 0.01}, {}, growing);
-    // iterations one by one
-    double now = run.requests[0].first_token_s;
-    double context = 2;
-    for (; now < run.requests[1].arrival_s; ++context) now += 0.5 + 0.001 * context;
-    REQUIRE(context < 1000);
-    CHECK(run.requests[1].first_token_s == approx(now + 0.5 + 0.001 * context));
+    const ServingCosts growing{[](double) { return DecodeCost{0, 0.001}; }, [](double) { return 0.0; }, 0};
+    for (const double rate : {0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0}) {
+        const ServingRun run =
+            simulate_serving({std::vector<RequestTokens>(2, RequestTokens{1, 3000}), rate}, {}, growing);
+        // the arrival is noticed at the end of the first iteration after it, found one by one
+        double now = run.requests[0].first_token_s;
+        double context = 2;
+        for (; now < run.requests[1].arrival_s; ++context) now += 0.001 * context;
+        REQUIRE(context < 3000);
+        CHECK(run.requests[1].first_token_s == approx(now + 0.001 * context));
+    }
 }
 
 TEST_CASE("no request is lost, and each keeps the order of its times") {

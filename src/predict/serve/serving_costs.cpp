@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
+#include <vector>
 
 namespace roofline::core {
 
@@ -19,30 +21,36 @@ KernelTime between(const KernelTime& lower, const KernelTime& upper, double shar
             lower.context_s + (upper.context_s - lower.context_s) * share};
 }
 
-/// Decode kernels at powers of two sequences.
+/// Decode kernels at powers of two sequences, each computed when it is needed.
 class DecodeTable {
 public:
-    DecodeTable(const ExpectedServing& passes, const RequestSize& size, std::int64_t max_sequences) {
-        const double first = size.prompt + 1;
-        const double last = size.prompt + std::max(2.0, size.output);
-        for (std::int64_t sequences = 1; times_.empty() || sequences / 2 < max_sequences; sequences *= 2) {
-            const auto count = static_cast<double>(sequences);
-            const double first_s = passes.decode_s(count, first);
-            const double slope = std::max(0.0, (passes.decode_s(count, last) - first_s) / (last - first));
-            times_.push_back({std::max(0.0, first_s - slope * first), slope});
-        }
-    }
+    DecodeTable(const ExpectedServing& passes, const RequestSize& size)
+        : passes_(passes), first_(size.prompt + 1), last_(size.prompt + std::max(2.0, size.output)) {}
 
-    [[nodiscard]] KernelTime at(double sequences) const {
-        const auto lower = static_cast<std::size_t>(std::log2(std::max(1.0, sequences)));
-        const std::size_t at = std::min(lower, times_.size() - 1);
-        const double from = std::exp2(static_cast<double>(at));
-        if (at + 1 >= times_.size()) return times_[at];
-        return between(times_[at], times_[at + 1], (sequences - from) / from);
+    KernelTime at(double sequences) {
+        const double power = std::floor(std::log2(std::max(1.0, sequences)));
+        const double share = sequences / std::exp2(power) - 1;
+        const KernelTime lower = at_power(power);
+        return share > 0 ? between(lower, at_power(power + 1), share) : lower;
     }
 
 private:
-    std::vector<KernelTime> times_;
+    KernelTime at_power(double power) {
+        const auto place = static_cast<std::size_t>(power);
+        if (place >= times_.size()) times_.resize(place + 1);
+        if (!times_[place]) {
+            const double sequences = std::exp2(power);
+            const double first_s = passes_.decode_s(sequences, first_);
+            const double slope = std::max(0.0, (passes_.decode_s(sequences, last_) - first_s) / (last_ - first_));
+            times_[place] = {std::max(0.0, first_s - slope * first_), slope};
+        }
+        return *times_[place];
+    }
+
+    const ExpectedServing& passes_;
+    double first_ = 0;  ///< contexts in tokens, of a typical request's first and last iteration
+    double last_ = 0;
+    std::vector<std::optional<KernelTime>> times_;
 };
 
 /// Prefill kernels at quarters of an octave of tokens and at a typical number of them, each computed when it is needed.
@@ -83,10 +91,10 @@ std::int64_t whole(double value) {
 
 }  // namespace
 
-ServingCosts serving_costs(const ExpectedServing& passes, const ServerModel& server, const RequestSize& size,
-                           std::int64_t max_sequences) {
-    const auto decode = [server, table = DecodeTable(passes, size, max_sequences)](double sequences) {
-        const KernelTime kernels = table.at(sequences);
+ServingCosts serving_costs(const ExpectedServing& passes, const ServerModel& server, const RequestSize& size) {
+    const auto table = std::make_shared<DecodeTable>(passes, size);
+    const auto decode = [server, table](double sequences) {
+        const KernelTime kernels = table->at(sequences);
         const double idle_s = step_seconds(server, 0, sequences);
         // the sum of contexts is the average times the sequences
         return DecodeCost{step_seconds(server, kernels.fixed_s, sequences),
@@ -97,16 +105,12 @@ ServingCosts serving_costs(const ExpectedServing& passes, const ServerModel& ser
             prompt_seconds(server, 0, passes.launches())};
 }
 
-ServingLoad serving_load(const RequestSize& size, double requests) {
+RequestLengths typical_lengths(const RequestSize& size) {
     constexpr double spread = 0.1;
-    constexpr std::int64_t rounds = 10;
     RequestLengths lengths;
     lengths.prompt.mean = size.prompt;
     lengths.output = {LengthDistribution::Kind::even, size.output, spread};
-    ServingLoad load;
-    load.concurrency = whole(std::min(std::round(requests), static_cast<double>(max_requests)));
-    load.requests = draw_requests(lengths, load.concurrency * rounds);
-    return load;
+    return lengths;
 }
 
 ServerLimits serving_limits(const RequestSize& size, double room) {

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "base/approx_test.hpp"
 #include "machine/catalogue.hpp"
 #include "model/presets.hpp"
@@ -41,7 +43,7 @@ TEST_CASE("costs of steps are the server's, interpolated between powers of two a
     const auto passes = ExpectedServing::make(one.setup(), {}, {32, 1, 1024});
     REQUIRE(passes);
     const ServerModel server{0.5, 1e-3, 10e-6, 1};
-    const ServingCosts costs = serving_costs(*passes, server, {1000, 48}, 32);
+    const ServingCosts costs = serving_costs(*passes, server, {1000, 48});
     for (const double context : {1001.0, 1048.0}) {
         CHECK(costs.decode(8).seconds(8 * context) == approx(0.5 * passes->decode_s(8, context) + 1e-3 + 80e-6));
     }
@@ -56,7 +58,7 @@ TEST_CASE("a prompt of the typical size takes its own time, others are interpola
     const ServedLlama one;
     const auto passes = ExpectedServing::make(one.setup(), {}, {32, 1, 1024});
     REQUIRE(passes);
-    const ServingCosts costs = serving_costs(*passes, {}, {1000, 48}, 1);
+    const ServingCosts costs = serving_costs(*passes, {}, {1000, 48});
     CHECK(costs.prompt_s(0) == 0);
     CHECK(costs.prompt_s(1000) == approx(passes->prompts_s(1, 1000)));
     CHECK(costs.prompt_s(1024) == approx(passes->prompts_s(1, 1024)));
@@ -66,17 +68,14 @@ TEST_CASE("a prompt of the typical size takes its own time, others are interpola
     }
 }
 
-TEST_CASE("a load has ten requests per unit of concurrency, and a room is one of tokens") {
-    const ServingLoad load = serving_load({1000, 100}, 64);
-    CHECK(load.concurrency == 64);
-    REQUIRE(load.requests.size() == 640);
+TEST_CASE("typical outputs vary by a tenth, and a room is one of tokens") {
+    const auto requests = draw_requests(typical_lengths({1000, 100}), 640);
     const auto [least, most] =
-        std::minmax_element(load.requests.begin(), load.requests.end(),
+        std::minmax_element(requests.begin(), requests.end(),
                             [](const RequestTokens& a, const RequestTokens& b) { return a.output < b.output; });
     CHECK(least->output == 90);
     CHECK(most->output == 110);
-    CHECK(load.requests.back().prompt == 1000);
-    CHECK(serving_load({20000, 100}, 1e18).concurrency == max_requests);
+    CHECK(requests.back().prompt == 1000);
     CHECK(serving_limits({1000, 100}, 20.7).cache_tokens == 22'000);
     CHECK(serving_limits({1000, 100}, 0.5).cache_tokens == 1);
 }
