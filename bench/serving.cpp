@@ -7,16 +7,18 @@ namespace {
 
 using namespace roofline::core;
 
-// A concurrency of 256 and 2560 requests in total; pricing an iteration takes almost no time.
-void simulate_requests(benchmark::State& state) {
-    const ServingCosts costs{[](double sequences) { return 5e-3 + 20e-6 * sequences; },
-                             [](double prompts) { return 20e-3 * prompts; }};
-    ServingLoad load;
-    load.requests = 256;
-    load.output = 1024;
-    load.spread = 0.1;
-    load.together = 8;
-    for (auto _ : state) benchmark::DoNotOptimize(serving_times(load, costs));
+// So many requests of a server with 256 at a time or, in an open loop, at four fifths of what it can take. Pricing an
+// iteration takes almost no time.
+void simulate_requests(benchmark::State& state, double rate) {
+    const ServingCosts costs{[](double sequences) { return DecodeCost{5e-3 + 20e-6 * sequences, 1e-10}; },
+                             [](double tokens) { return 20e-6 * tokens; }, 5e-3};
+    RequestLengths lengths;
+    lengths.prompt = {LengthDistribution::Kind::even, 1000};
+    lengths.output = {LengthDistribution::Kind::even, 1024, 0.1};
+    const ServingLoad load{draw_requests(lengths, state.range(0)), rate, 256};
+    const ServerLimits limits{.cache_tokens = 1'000'000};
+    for (auto _ : state) benchmark::DoNotOptimize(serving_times(simulate_serving(load, limits, costs)));
+    state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
 void serve(benchmark::State& state) {
@@ -28,7 +30,8 @@ void serve(benchmark::State& state) {
     bench::answered(state, {request, Format::json, false});
 }
 
-BENCHMARK(simulate_requests)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(simulate_requests, closed_loop, 0.0)->Arg(2560)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(simulate_requests, open_loop, 16.0)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 BENCHMARK(serve)->Unit(benchmark::kMillisecond);
 
 }  // namespace

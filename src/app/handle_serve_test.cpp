@@ -1,6 +1,7 @@
 #include "app/request.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -107,4 +108,81 @@ TEST_CASE("by the book a batch is that of one copy of the weights, and a slice h
     CHECK(batch == approx(4 * 989.4e12 / 3.35e12));
     request.mesh = {"tensor=4"};
     CHECK(json_of(request)["compute_bound_batch"]["textbook"].get<double>() == approx(batch / 4));
+}
+
+TEST_CASE("a load that is asked for has its percentiles, goodput and the largest load") {
+    ServeRequest request = llama({"h100-sxm:1"});
+    CHECK(json_of(request)["load"].is_null());
+    request.concurrency = "16";
+    const auto closed = json_of(request);
+    CHECK(closed["under_load"] == json_of(llama({"h100-sxm:1"}))["under_load"]);
+    const auto& load = closed["load"];
+    CHECK(load["loop"] == "closed");
+    CHECK(load["concurrency"] == 16);
+    CHECK(load["rate_per_s"].is_null());
+    CHECK(load["requests"] == 160);
+    CHECK(load["ttft_s"]["mean"] == closed["under_load"]["ttft_s"]);
+    CHECK(load["tpot_s"]["mean"] == closed["under_load"]["tpot_s"]);
+    for (const char* time : {"ttft_s", "tpot_s", "itl_s", "latency_s"}) {
+        CHECK(load[time]["p50"] <= load[time]["p90"]);
+        CHECK(load[time]["p90"] <= load[time]["p99"]);
+    }
+    CHECK(load["largest"].is_null());
+    CHECK(load["target_percentile"].is_null());
+
+    request.concurrency.clear();
+    request.rate = "5";
+    request.ttft = "100ms";
+    request.tpot = "20ms";
+    const auto open = json_of(request)["load"];
+    CHECK(open["loop"] == "open");
+    CHECK(open["requests_per_s"].get<double>() == approx(5).epsilon(0.02));
+    CHECK(open["target_percentile"] == 99);
+    CHECK(open["goodput_requests_per_s"].get<double>() ==
+          approx(open["requests_per_s"].get<double>() * open["goodput_fraction"].get<double>()));
+    CHECK(open["largest"].get<double>() < open["saturation_requests_per_s"].get<double>());
+    // the largest rate meets the targets, and one that is 2 % larger does not
+    for (const auto& [factor, met] : {std::pair(1.0, true), std::pair(1.02, false)}) {
+        request.rate = fmt::format("{}", open["largest"].get<double>() * factor);
+        const auto at = json_of(request)["load"];
+        CHECK((at["ttft_s"]["p99"].get<double>() <= 0.1 && at["tpot_s"]["p99"].get<double>() <= 0.02) == met);
+    }
+    CHECK(answered(request, Format::text).out.find("largest load") != std::string::npos);
+    request.machines.push_back({"h200-sxm:1", {}});
+    CHECK(answered(request, Format::text).out.find("largest load") != std::string::npos);
+}
+
+TEST_CASE("a prefix cache saves prefill, and a smaller chunk delays decoding less") {
+    ServeRequest request = llama({"h100-sxm:1"});
+    request.prompt = "8k";
+    request.rate = "2";
+    const auto plain = json_of(request)["load"];
+    request.cached = "0.9";
+    const auto cached = json_of(request)["load"];
+    CHECK(cached["ttft_s"]["p50"].get<double>() < 0.5 * plain["ttft_s"]["p50"].get<double>());
+    CHECK(cached["saturation_requests_per_s"] > plain["saturation_requests_per_s"]);
+    request.cached.clear();
+    request.chunk = "1k";
+    const auto chunked = json_of(request)["load"];
+    CHECK(chunked["itl_s"]["p99"] < plain["itl_s"]["p99"]);
+    request.schedule = "prefill-first";
+    CHECK(json_of(request)["load"]["itl_s"]["p99"] > chunked["itl_s"]["p99"]);
+}
+
+TEST_CASE("a load without expected times, or beyond what the server takes, is refused") {
+    ServeRequest request = llama({"h100-sxm:1"});
+    request.rate = "1000";
+    CHECK(handle(request, Format::text).error().code == "overload");
+    request.rate = "1";
+    request.disaggregated = true;
+    CHECK(handle(request, Format::text).error().code == "unsupported");
+    CHECK(handle(request, Format::text).error().hint == "ask for it without disaggregation");
+    request.disaggregated = false;
+    request.calibration.none = true;
+    CHECK(handle(request, Format::text).error().code == "not_calibrated");
+    // not even one request fits, which the answer says
+    request.calibration.none = false;
+    request.config = {"llama-3.1-70b", ""};
+    CHECK(answered(request, Format::text).exit_code == 1);
+    CHECK(json_of(request)["load"].is_null());
 }

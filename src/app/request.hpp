@@ -146,14 +146,22 @@ struct ServeRequest {
     std::vector<MachineRef> machines;
     std::vector<std::string> sets;  ///< "hbm.bandwidth=3TB/s"
     std::vector<std::string> mesh;  ///< "data=2,tensor=8"; empty: the fastest of several candidates that hold the batch
-    std::string prompt;             ///< "8k": input tokens per request
-    std::string output;             ///< output tokens per request
-    std::string batch;              ///< requests that are decoded together
-    std::string chunk{};            ///< tokens of a long prompt that are prefilled together; "": 8192
-    std::string weights;            ///< dtype of all parameters; "": as in the checkpoint
-    std::string kv_dtype;           ///< "": the checkpoint's choice, otherwise bf16
-    std::string price;              ///< "2.5": USD per chip-hour; "": the machine's price
-    std::string software;           ///< "nccl-2.29": software whose calibration is used; "": the newest
+    std::string prompt;             ///< "8k", "uniform:1k..2k", "lognormal:1000,0.5": input tokens per request
+    std::string output;             ///< output tokens per request, likewise
+    std::optional<NamedText> lengths{};  ///< table of requests, in place of both
+    std::string batch;                   ///< requests that are decoded together
+    std::string chunk{};                 ///< tokens of a long prompt that are prefilled together; "": 8192
+    std::string concurrency{};           ///< requests in flight of a simulated server (closed loop); "": the batch
+    std::string rate{};                  ///< "2.5": requests per second that arrive at it (open loop); "": closed loop
+    std::string requests{};              ///< number of requests to simulate; "": chosen
+    std::string schedule{};              ///< "mixed" or "prefill-first"; "": mixed
+    std::string cached{};  ///< "0.8", "80%" or "600": part of each prompt that a prefix cache has; "": none
+    std::string ttft{};    ///< "500ms": target of the time to first token; "": none
+    std::string tpot{};    ///< "30ms": target of the time per output token; "": none
+    std::string weights;   ///< dtype of all parameters; "": as in the checkpoint
+    std::string kv_dtype;  ///< "": the checkpoint's choice, otherwise bf16
+    std::string price;     ///< "2.5": USD per chip-hour; "": the machine's price
+    std::string software;  ///< "nccl-2.29": software whose calibration is used; "": the newest
     CalibrationRef calibration{};
     bool textbook = false;       ///< approximate collectives as one does by hand
     bool disaggregated = false;  ///< prefill runs on slices of its own

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
 #include "app/calibration_option.hpp"
+#include "app/load_options.hpp"
 #include "app/model_option.hpp"
 #include "app/system_option.hpp"
+#include "predict/serve/serving_costs.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -26,13 +30,59 @@ Result<std::int64_t> count_option(const std::string& word, std::string_view opti
     return fail("size", fmt::format("{} is {}: it must be 1 to {}", option, *size, max_serving_size));
 }
 
+/// The mean of lengths in whole tokens.
+std::int64_t whole_mean(double mean) { return std::max<std::int64_t>(1, std::llround(mean)); }
+
+// Sets prompt and output of the question, and returns the lengths of the requests that they are the means of.
+Result<RequestLengths> lengths_of(const ServeRequest& request, ServeQuestion& question) {
+    RequestLengths listed;
+    if (request.lengths) {
+        if (!request.prompt.empty() || !request.output.empty()) {
+            return fail("bad_request", "--lengths has prompts and outputs, but --prompt or --output is given, too",
+                        "remove either");
+        }
+        ROOFLINE_TRY(listed.listed, read_request_lengths(*request.lengths));
+        double prompts = 0;
+        double outputs = 0;
+        for (const RequestTokens& each : listed.listed) {
+            prompts += static_cast<double>(each.prompt);
+            outputs += static_cast<double>(each.output);
+        }
+        const auto count = static_cast<double>(listed.listed.size());
+        question.prompt = whole_mean(prompts / count);
+        question.output = whole_mean(outputs / count);
+        return listed;
+    }
+    const auto read = [&](const std::string& word, std::string_view option,
+                          std::int64_t& mean) -> Result<std::optional<LengthDistribution>> {
+        if (!is_distribution(word)) {
+            ROOFLINE_TRY(mean, count_option(word, option, mean, question.notes));
+            return std::optional<LengthDistribution>{};
+        }
+        ROOFLINE_TRY(auto lengths, length_distribution(word, option));
+        mean = whole_mean(mean_length(lengths));
+        return std::optional(lengths);
+    };
+    ROOFLINE_TRY(const auto prompt, read(request.prompt, "--prompt", question.prompt));
+    ROOFLINE_TRY(const auto output, read(request.output, "--output", question.output));
+    RequestLengths lengths =
+        typical_lengths({static_cast<double>(question.prompt), static_cast<double>(question.output)});
+    if (prompt) lengths.prompt = *prompt;
+    if (output) lengths.output = *output;
+    return lengths;
+}
+
 }  // namespace
 
 Result<ServeQuestion> serve_question(const ServeRequest& request) {
     ServeQuestion question;
-    ROOFLINE_TRY(question.prompt, count_option(request.prompt, "--prompt", question.prompt, question.notes));
-    ROOFLINE_TRY(question.output, count_option(request.output, "--output", question.output, question.notes));
+    ROOFLINE_TRY(auto lengths, lengths_of(request, question));
     ROOFLINE_TRY(question.batch, count_option(request.batch, "--batch", question.batch, question.notes));
+    ROOFLINE_TRY(question.load, load_options(request, std::move(lengths), question.batch));
+    if (request.batch.empty() && !request.concurrency.empty()) {
+        question.batch = question.load->concurrency;
+        question.notes.back() = "without --batch it is --concurrency";
+    }
     // The default is stated next to the activations, and only if it makes a difference there.
     std::vector<std::string> unsaid;
     ROOFLINE_TRY(question.chunk, count_option(request.chunk, "--chunk", question.chunk, unsaid));

@@ -108,7 +108,8 @@ std::string plan_text(const Plan& plan) {
     for (const PlanAxis& axis : std::views::reverse(axes)) {
         if (shown.*axis.size > 1) parts.push_back(fmt::format("{}={}", axis.name, shown.*axis.size));
     }
-    if (plan.experts_over_tensor) parts.push_back(fmt::format("expert={} on the same chips", plan.expert * plan.tensor));
+    if (plan.experts_over_tensor)
+        parts.push_back(fmt::format("expert={} on the same chips", plan.expert * plan.tensor));
     if (plan.zero > 0) parts.push_back(fmt::format("ZeRO-{}", plan.zero));
     return parts.empty() ? "one chip" : fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -153,10 +154,10 @@ Result<Plan> with_experts_on_same_chips(Plan plan, std::int64_t degree) {
     const bool over_tensor = plan.tensor > 1 && degree % plan.tensor == 0;
     const std::int64_t members = over_tensor ? degree / plan.tensor : degree;
     if (plan.data % members != 0) {
-        return fail("bad_plan",
-                    fmt::format("expert={} does not divide the chips of data={} and tensor={}", degree, plan.data,
-                                plan.tensor),
-                    fmt::format("experts lie over `tensor` and then over `data`: expert={} does", plan.data * plan.tensor));
+        return fail(
+            "bad_plan",
+            fmt::format("expert={} does not divide the chips of data={} and tensor={}", degree, plan.data, plan.tensor),
+            fmt::format("experts lie over `tensor` and then over `data`: expert={} does", plan.data * plan.tensor));
     }
     plan.data /= members;
     plan.expert = members;

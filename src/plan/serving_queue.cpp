@@ -2,153 +2,233 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
-#include <map>
-#include <queue>
+#include <limits>
+#include <optional>
+
+#include "plan/decoded_sequences.hpp"
+#include "plan/random_numbers.hpp"
 
 namespace roofline::core {
 
 namespace {
 
-constexpr std::int64_t max_output = 1'000'000'000;
+constexpr std::uint64_t arrival_seed = 3;
 
-/// A sequence in decoding.
-struct RunningRequest {
-    std::int64_t last_iteration = 0;  ///< the iteration that makes its last token
-    std::int64_t number = 0;          ///< of the request
-    double first_token_s = 0;
-
-    /// The request that finishes first has the highest priority.
-    bool operator<(const RunningRequest& other) const {
-        return last_iteration != other.last_iteration ? last_iteration > other.last_iteration : number > other.number;
+/// The times at which requests arrive.
+class Arrivals {
+public:
+    explicit Arrivals(const ServingLoad& load)
+        : rate_(load.rate), left_(static_cast<std::int64_t>(load.requests.size())), random_(arrival_seed) {
+        if (open()) {
+            wait();
+        } else {
+            due_ = std::clamp<std::int64_t>(load.concurrency, 1, left_);
+        }
     }
+
+    [[nodiscard]] bool open() const { return rate_ > 0; }
+    /// Returns when the next request arrives; infinite if that depends on others or if there are no more.
+    [[nodiscard]] double next_s() const {
+        return open() && left_ > 0 ? next_s_ : std::numeric_limits<double>::infinity();
+    }
+
+    /// Returns the time of the next arrival that is not later than `now_s`, and passes on to the one after it; empty if
+    /// there is none.
+    std::optional<double> take(double now_s) {
+        if (left_ == 0 || (open() ? next_s_ > now_s : due_ == 0)) return std::nullopt;
+        --left_;
+        if (!open()) {
+            --due_;
+            return now_s;
+        }
+        const double arrival_s = next_s_;
+        wait();
+        return arrival_s;
+    }
+
+    /// A request was answered; in a closed loop the next one arrives.
+    void answered() { ++due_; }
+
+private:
+    void wait() { next_s_ += random_.exponential() / rate_; }
+
+    double rate_ = 0;
+    std::int64_t left_ = 0;
+    std::int64_t due_ = 0;  ///< of a closed loop: requests that arrive now
+    RandomNumbers random_;
+    double next_s_ = 0;
 };
 
-class Server {
+/// The costs of decoding by number of sequences, each computed once.
+class DecodeCosts {
 public:
-    Server(const ServingLoad& load, const ServingCosts& costs)
-        : load_(load), costs_(costs), room_(load.room > 0 ? std::min(load.room, load.requests) : load.requests) {
-        all_ = load.requests * load.rounds;
-        arrive(load.requests);
-    }
+    explicit DecodeCosts(const ServingCosts& costs) : costs_(costs) {}
 
-    ServingTimes run() {
-        while (finished_ < all_) {
-            take_in();
-            if (entering_ > 0) {
-                prompt_iteration();
-            } else {
-                decode_until_one_is_done();
-            }
-            finish();
-        }
-        const auto count = static_cast<double>(all_);
-        const auto later = static_cast<double>(all_ - load_.requests);
-        ServingTimes times;
-        times.ttft_s = waited_s_ / count;
-        times.later_ttft_s = later > 0 ? later_waited_s_ / later : times.ttft_s;
-        if (decoded_ > 0) times.tpot_s = token_s_ / static_cast<double>(decoded_);
-        if (now_s_ > 0) {
-            times.running = decoded_s_ / now_s_;
-            times.requests_per_s = count / now_s_;
-        }
-        return times;
+    const DecodeCost& of(std::int64_t sequences) {
+        const auto place = static_cast<std::size_t>(sequences);
+        if (place >= known_.size()) known_.resize(place + 1);
+        if (!known_[place]) known_[place] = costs_.decode(static_cast<double>(sequences));
+        return *known_[place];
     }
 
 private:
-    void arrive(std::int64_t requests) {
-        for (std::int64_t i = 0; i < requests && arrived_ < all_; ++i, ++arrived_) waiting_.push_back(now_s_);
+    const ServingCosts& costs_;
+    std::vector<std::optional<DecodeCost>> known_;
+};
+
+/// Returns the number of iterations until `wait_s` have passed, the last of them unfinished before, if the first takes
+/// `first_s` and each takes `growth_s` longer than the one before it; at most `most`.
+std::int64_t iterations_within(double wait_s, double first_s, double growth_s, std::int64_t most) {
+    // m first + growth m (m - 1) / 2 = wait
+    const double linear = first_s - growth_s / 2;
+    const double iterations = 2 * wait_s / (linear + std::sqrt(linear * linear + 2 * growth_s * wait_s));
+    if (!(iterations < static_cast<double>(most))) return most;
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(iterations)));
+}
+
+class Server {
+public:
+    Server(const ServingLoad& load, const ServerLimits& limits, const ServingCosts& costs)
+        : requests_(load.requests),
+          limits_(limits),
+          costs_(costs),
+          decode_(costs),
+          arrivals_(load),
+          running_(requests_) {
+        const auto all = static_cast<std::int64_t>(requests_.size());
+        if (limits.sequences > 0) most_sequences_ = limits.sequences;
+        run_.requests.resize(requests_.size());
+        if (!arrivals_.open() && load.concurrency < all) run_.first = load.concurrency;
     }
 
-    void take_in() {
-        if (entering_ > 0) return;
-        entering_ = std::min(
-            {static_cast<std::int64_t>(waiting_.size()), room_ - running(), std::max<std::int64_t>(1, load_.together)});
-        chunks_left_ = std::max<std::int64_t>(1, load_.chunks);
-    }
-
-    void prompt_iteration() {
-        const auto chunks = static_cast<double>(std::max<std::int64_t>(1, load_.chunks));
-        now_s_ += costs_.prompts_s(static_cast<double>(entering_)) / chunks + (running_.empty() ? 0 : iteration_s());
-        ++iteration_;
-        if (--chunks_left_ > 0) return;
-        for (; entering_ > 0; --entering_) {
-            const double waited = now_s_ - waiting_.front();
-            waited_s_ += waited;
-            if (entered_ >= load_.requests) later_waited_s_ += waited;
-            running_.push({iteration_ + output_of(entered_) - 1, entered_, now_s_});
-            waiting_.pop_front();
-            ++entered_;
+    ServingRun run() {
+        while (ended_ < static_cast<std::int64_t>(requests_.size())) {
+            arrive();
+            if (process_prompts()) continue;
+            if (running_.count() > 0) {
+                decode();
+            } else {
+                now_s_ = arrivals_.next_s();
+            }
         }
+        run_.seconds = now_s_;
+        run_.gaps = std::move(gaps_.histogram());
+        return std::move(run_);
     }
 
-    void decode_until_one_is_done() {
-        const std::int64_t iterations = running_.top().last_iteration - iteration_;
-        now_s_ += static_cast<double>(iterations) * iteration_s();
-        iteration_ += iterations;
+private:
+    RequestTimes& times(std::int64_t number) { return run_.requests[static_cast<std::size_t>(number)]; }
+    [[nodiscard]] const RequestTokens& request(std::int64_t number) const {
+        return requests_[static_cast<std::size_t>(number)];
+    }
+    static std::int64_t cache_tokens(const RequestTokens& request) { return request.prompt + request.output; }
+
+    void arrive() {
+        while (const auto arrival_s = arrivals_.take(now_s_)) times(arrived_++).arrival_s = *arrival_s;
+    }
+
+    // Admits the request that has waited longest if it fits.
+    bool admit() {
+        const std::int64_t inside = admitted_ - ended_;
+        if (admitted_ == arrived_ || inside >= most_sequences_) return false;
+        const std::int64_t needed = cache_tokens(request(admitted_));
+        if (limits_.cache_tokens > 0 && inside > 0 && reserved_ + needed > limits_.cache_tokens) return false;
+        reserved_ += needed;
+        prompt_done_ = request(admitted_).cached;
+        ++admitted_;
+        return true;
+    }
+
+    // Runs an iteration with prompts if there are any. All but the last admitted prompt are complete.
+    bool process_prompts() {
+        const bool decoding = limits_.schedule == PromptSchedule::mixed && running_.count() > 0;
+        const std::int64_t before = prompts_done_;
+        std::int64_t left = std::max<std::int64_t>(1, limits_.prompt_tokens);
+        double prompts_s = 0;
+        bool any = false;
+        while (left > 0 && (prompts_done_ < admitted_ || admit())) {
+            const std::int64_t chunk = std::min(left, request(prompts_done_).prompt - prompt_done_);
+            const auto done = static_cast<double>(prompt_done_);
+            prompts_s += costs_.prompt_s(done + static_cast<double>(chunk)) - costs_.prompt_s(done);
+            prompt_done_ += chunk;
+            left -= chunk;
+            any = true;
+            if (prompt_done_ == request(prompts_done_).prompt) ++prompts_done_;
+        }
+        if (!any) return false;
+        advance(std::max(prompts_s, costs_.least_prompts_s), decoding ? 1 : 0);
+        for (std::int64_t number = before; number < prompts_done_; ++number) {
+            times(number).first_token_s = now_s_;
+            running_.enter(number);
+            gaps_.enter(now_s_);
+        }
+        finish();
+        return true;
+    }
+
+    void decode() {
+        const std::int64_t to_an_end = running_.iterations_to_an_end();
+        std::int64_t iterations = to_an_end;
+        // a waiting request that does not fit waits for an end, and those behind it with it
+        if (arrived_ == admitted_ && arrivals_.next_s() < std::numeric_limits<double>::infinity()) {
+            const DecodeCost& cost = decode_.of(running_.count());
+            iterations = iterations_within(arrivals_.next_s() - now_s_, cost.seconds(running_.contexts()),
+                                           cost.context_s * static_cast<double>(running_.count()), to_an_end);
+        }
+        advance(0, iterations);
+        finish();
+    }
+
+    // Passes the time of prompts and of so many iterations that decode, the first of them together with the prompts.
+    void advance(double prompts_s, std::int64_t iterations) {
+        now_s_ += prompts_s;
+        if (iterations == 0) return;
+        const auto sequences = static_cast<double>(running_.count());
+        const auto count = static_cast<double>(iterations);
+        const DecodeCost& cost = decode_.of(running_.count());
+        const double first_s = cost.seconds(running_.contexts());
+        const double growth_s = cost.context_s * sequences;
+        const double first_token_s = now_s_ + first_s;
+        now_s_ += count * first_s + growth_s * count * (count - 1) / 2;
+        gaps_.decode(count, first_token_s, first_s + growth_s, first_s + growth_s * (count - 1), now_s_);
+        running_.decode(iterations);
     }
 
     void finish() {
-        while (!running_.empty() && running_.top().last_iteration <= iteration_) {
-            const RunningRequest done = running_.top();
-            running_.pop();
-            ++finished_;
-            const double decoding_s = now_s_ - done.first_token_s;
-            decoded_s_ += decoding_s;
-            if (const std::int64_t output = output_of(done.number); output > 1) {
-                token_s_ += decoding_s / static_cast<double>(output - 1);
-                ++decoded_;
-            }
-            arrive(1);
+        while (const auto number = running_.take_ended()) {
+            gaps_.leave();
+            RequestTimes& ended = times(*number);
+            ended.end_s = now_s_;
+            ended.output = request(*number).output;
+            run_.decoded_s += now_s_ - ended.first_token_s;
+            reserved_ -= cache_tokens(request(*number));
+            ++ended_;
+            arrivals_.answered();
         }
     }
 
-    // Multiples of the golden ratio are evenly distributed in the unit interval, for any number of them.
-    [[nodiscard]] std::int64_t output_of(std::int64_t number) const {
-        if (!(load_.spread > 0)) return load_.output;
-        const double turns = static_cast<double>(number + 1) * 0.6180339887498949;
-        const double share = 1 + load_.spread * (2 * (turns - std::floor(turns)) - 1);
-        return std::max<std::int64_t>(1, std::llround(share * static_cast<double>(load_.output)));
-    }
-
-    [[nodiscard]] std::int64_t running() const { return static_cast<std::int64_t>(running_.size()); }
-
-    double iteration_s() {
-        const auto found = iterations_s_.find(running());
-        if (found != iterations_s_.end()) return found->second;
-        return iterations_s_.emplace(running(), costs_.iteration_s(static_cast<double>(running()))).first->second;
-    }
-
-    const ServingLoad& load_;
+    const std::vector<RequestTokens>& requests_;
+    ServerLimits limits_;
     const ServingCosts& costs_;
-    std::int64_t room_ = 0;
-    std::int64_t all_ = 0;
-    std::int64_t arrived_ = 0;
-    std::int64_t finished_ = 0;
-    std::int64_t entered_ = 0;
-    std::int64_t entering_ = 0;  ///< requests whose prompts are being processed
-    std::int64_t chunks_left_ = 0;
-    std::int64_t iteration_ = 0;
-    std::deque<double> waiting_;  ///< arrival times
-    std::priority_queue<RunningRequest> running_;
+    DecodeCosts decode_;
+    Arrivals arrivals_;
+    DecodedSequences running_;
+    TokenGaps gaps_;
+    ServingRun run_;
+    std::int64_t most_sequences_ = std::numeric_limits<std::int64_t>::max();
+    std::int64_t reserved_ = 0;     ///< tokens of cache
+    std::int64_t prompt_done_ = 0;  ///< tokens of the prompt that is being processed
+    std::int64_t arrived_ = 0;      ///< requests, as all that follow; they are numbered in order of arrival
+    std::int64_t admitted_ = 0;
+    std::int64_t prompts_done_ = 0;
+    std::int64_t ended_ = 0;
     double now_s_ = 0;
-    double waited_s_ = 0;
-    double later_waited_s_ = 0;
-    double decoded_s_ = 0;  ///< of all requests, from the first token to the last
-    double token_s_ = 0;    ///< the sum over requests with further tokens of the mean time of each of these
-    std::int64_t decoded_ = 0;
-    std::map<std::int64_t, double> iterations_s_;
 };
 
 }  // namespace
 
-ServingTimes serving_times(const ServingLoad& load, const ServingCosts& costs) {
-    ServingLoad sound = load;
-    sound.requests = std::clamp<std::int64_t>(load.requests, 1, max_requests);
-    sound.rounds = std::clamp<std::int64_t>(load.rounds, 1, 100);
-    sound.output = std::clamp<std::int64_t>(load.output, 1, max_output);
-    sound.spread = std::clamp(load.spread, 0.0, 1.0);
-    return Server(sound, costs).run();
+ServingRun simulate_serving(const ServingLoad& load, const ServerLimits& limits, const ServingCosts& costs) {
+    return Server(load, limits, costs).run();
 }
 
 }  // namespace roofline::core

@@ -3,48 +3,66 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
+
+#include "plan/request_lengths.hpp"
+#include "plan/serving_metrics.hpp"
 
 namespace roofline::core {
 
-/// A server under constant concurrency (closed loop): each request is followed by the next as soon as it is answered.
-/// All arrive at once in the beginning.
+/// The requests that a server gets.
 struct ServingLoad {
-    std::int64_t requests = 1;  ///< concurrency, at least 1
-    std::int64_t output = 1;    ///< tokens generated per request, at least 1; prefill makes the first one
-    std::int64_t room = 0;      ///< sequences whose caches fit; 0: no limit
-    std::int64_t together = 1;  ///< the maximum number of prompts that one iteration processes
-    std::int64_t chunks = 1;    ///< iterations that a prompt is divided into, if it is longer than an iteration allows
-    std::int64_t rounds = 10;   ///< requests per unit of concurrency; at least 1
-    /// The spread of output lengths: they are evenly distributed between this fraction less and this fraction more than
-    /// `output`, in irregular order. Equal requests would end together and wait for each other for ever.
-    double spread = 0;
+    std::vector<RequestTokens> requests;  ///< in order of arrival; at least one
+    /// Open loop: requests per second, with exponentially distributed times between them (a Poisson process) from a
+    /// fixed seed. 0: closed loop.
+    double rate = 0;
+    /// Closed loop: requests in flight. So many arrive at the beginning, and each is followed by the next as soon as it
+    /// is answered. At least 1.
+    std::int64_t concurrency = 1;
 };
 
-/// The times of a server's iterations, in seconds.
+/// Which work an iteration does.
+enum class PromptSchedule {
+    mixed,         ///< prompts beside decode tokens (chunked prefill of vLLM, SGLang and TensorRT-LLM)
+    prefill_first  ///< while prompts are processed nothing is decoded
+};
+
+/// What a server can take at a time.
+struct ServerLimits {
+    std::int64_t cache_tokens = 0;  ///< tokens of prompts and outputs whose caches fit; 0: no limit
+    std::int64_t sequences = 0;     ///< requests that are processed at a time; 0: no limit
+    /// Tokens of prompts that an iteration processes, beside those of decoding; at least 1. The default of vLLM
+    /// (max_num_batched_tokens), SGLang (chunked_prefill_size) and TensorRT-LLM (max_num_tokens).
+    std::int64_t prompt_tokens = 8192;
+    PromptSchedule schedule = PromptSchedule::mixed;
+};
+
+/// The time of an iteration that decodes one token for each of some sequences.
+struct DecodeCost {
+    double fixed_s = 0;
+    double context_s = 0;  ///< added for each token of context of each sequence
+
+    [[nodiscard]] double seconds(double contexts) const { return fixed_s + context_s * contexts; }
+};
+
+/// The times of a server's iterations, in seconds. Those of prompts and of decoding are added.
 struct ServingCosts {
-    std::function<double(double)>
-        iteration_s;                          ///< of an iteration that decodes one token for each of so many sequences
-    std::function<double(double)> prompts_s;  ///< added by so many prompts to the iterations that process them
+    std::function<DecodeCost(double sequences)> decode;
+    /// Of the first so many tokens of a prompt, 0 for none of them. A chunk takes the difference of two such times.
+    std::function<double(double tokens)> prompt_s;
+    double least_prompts_s = 0;  ///< the least that prompts add to an iteration
 };
 
-struct ServingTimes {
-    double ttft_s = 0;  ///< time to first token, waiting included: the mean over all requests
-    double later_ttft_s =
-        0;  ///< the same for requests that arrive later than the beginning; that of all requests if rounds is 1
-    double tpot_s = 0;   ///< mean time per output token after the first; 0 if there is only one
-    double running = 0;  ///< decoded sequences at a time, on average over time
-    double requests_per_s = 0;
-
-    bool operator==(const ServingTimes&) const = default;
-};
-
-/// The maximum number of requests that are simulated at a time.
+/// The maximum number of requests in flight and of simulated requests.
 inline constexpr std::int64_t max_requests = 100'000;
+inline constexpr std::int64_t max_simulated_requests = 1'000'000;
 
-/// Simulates the schedule of vLLM, SGLang and TensorRT-LLM: the request that has waited longest is admitted first, as
-/// soon as its cache fits. An iteration makes one token for every running sequence and also processes prompts, or a
-/// chunk of one; the times are added. The simulation is deterministic. It takes time n log n in the number of requests,
-/// regardless of their tokens.
-[[nodiscard]] ServingTimes serving_times(const ServingLoad& load, const ServingCosts& costs);
+/// Simulates the schedule of vLLM, SGLang and TensorRT-LLM. The request that has waited longest is admitted first, as
+/// soon as there is room for the cache of its prompt and its output; one that never fits is processed alone. An
+/// iteration takes prompts in order of arrival up to its number of tokens, the last of them in part. Arrivals are
+/// noticed between iterations. The simulation is deterministic. It takes time n log n in the number of requests and of
+/// their chunks, regardless of the tokens that are decoded.
+[[nodiscard]] ServingRun simulate_serving(const ServingLoad& load, const ServerLimits& limits,
+                                          const ServingCosts& costs);
 
 }  // namespace roofline::core

@@ -11,9 +11,36 @@ constexpr const char* serve_examples = R"(examples:
   roofline serve config.json --on tpu-v5e:4x4 --weights int8 --kv-dtype int8 --batch 48 --prompt 8k --output 512
   roofline serve config.json --on h200:8 --mesh data=2,tensor=4 --batch 64
   roofline serve config.json --on tpu-v5e:4x4 --batch 32 --disaggregated      prefill on separate slices
+  roofline serve config.json --on h100-sxm:8 --rate 8 --prompt lognormal:1000,0.5 --ttft 500ms --tpot 30ms
   roofline serve config.json --on h100-sxm:8 --price 2 --png frontier.png     tokens/s against TPOT
 
 )";
+
+// The options of a simulated load.
+void add_load(CLI::App& app, Line& line) {
+    ServeRequest& serve = line.request<ServeRequest>();
+    app.add_option("--concurrency", serve.concurrency,
+                   "simulate a server with so many requests in flight, each followed by the next (closed loop)")
+        ->type_name("REQUESTS");
+    app.add_option("--rate", serve.rate,
+                   "simulate a server at which so many requests arrive per second, at random (open loop)")
+        ->type_name("REQUESTS/S");
+    app.add_option("--lengths", line.words.lengths,
+                   "prompt and output tokens of the simulated requests, one per line (columns prompt,output)")
+        ->type_name("FILE.csv");
+    app.add_option("--cached", serve.cached, "part of each prompt that is in a prefix cache: 0.8, 80% or 600 tokens")
+        ->type_name("FRACTION|TOKENS");
+    app.add_option("--ttft", serve.ttft,
+                   "target of TTFT: adds goodput, and the largest load of which the 99th percentile meets it")
+        ->type_name("500ms");
+    app.add_option("--tpot", serve.tpot, "target of TPOT, likewise")->type_name("30ms");
+    app.add_option("--schedule", serve.schedule,
+                   "prompts beside decode tokens (mixed, the default) or before them (prefill-first)")
+        ->type_name("mixed|prefill-first");
+    app.add_option("--requests", serve.requests,
+                   "number of requests to simulate; default: ten per request in flight, at least 10000 with --rate")
+        ->type_name("N");
+}
 
 void add_serve(CLI::App& app, Line& line) {
     ServeRequest& serve = line.request<ServeRequest>();
@@ -24,14 +51,18 @@ void add_serve(CLI::App& app, Line& line) {
         ->required();
     repeated(app, "--on", words.on,
              "slice of a machine, such as tpu-v5e:4x4 or h100-sxm:8; repeat for one column per\nslice", "SLICE");
-    app.add_option("--prompt", serve.prompt, "prompt tokens per request; default 1024")->type_name("TOKENS");
-    app.add_option("--output", serve.output, "output tokens per request; default 256")->type_name("TOKENS");
+    app.add_option("--prompt", serve.prompt,
+                   "prompt tokens per request; default 1024. uniform:A..B and lognormal:MEAN,SIGMA are\ndistributions "
+                   "for a simulated load")
+        ->type_name("TOKENS");
+    app.add_option("--output", serve.output, "output tokens per request, likewise; default 256")->type_name("TOKENS");
     app.add_option("--batch", serve.batch, "number of sequences that are decoded together; default 1")
         ->type_name("SEQUENCES");
     app.add_option(
            "--chunk", serve.chunk,
            "tokens per chunk of a long prompt (chunked prefill); activations are those of one chunk; default 8192")
         ->type_name("TOKENS");
+    add_load(app, line);
     app.add_option("--weights", serve.weights, "dtype of all parameters; default: as stored in the checkpoint")
         ->type_name("DTYPE");
     app.add_option("--kv-dtype", serve.kv_dtype,
@@ -62,6 +93,10 @@ Result<What> serve_request(Line& line) {
     serve.plot = !line.plots.svg.empty() || !line.plots.png.empty();
     ROOFLINE_TRY(serve.config, load_model(line.words.model));
     ROOFLINE_TRY(serve.machines, load_machines(line.words.on));
+    if (!line.words.lengths.empty()) {
+        ROOFLINE_TRY(auto text, read_file(line.words.lengths));
+        serve.lengths = NamedText{line.words.lengths, std::move(text)};
+    }
     ROOFLINE_TRY(serve.calibration, load_calibrations(line.words.calibrations));
     return What(std::move(serve));
 }

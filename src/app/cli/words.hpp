@@ -20,6 +20,7 @@ struct Words {
     std::vector<std::string> tables;
     std::string program;
     std::string model;
+    std::string lengths;
     std::string quantisation;
     std::vector<std::string> on;
     std::vector<std::string> names;

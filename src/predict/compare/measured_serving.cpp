@@ -257,12 +257,12 @@ Result<std::vector<Comparison>> MeasuredServingRuns::compare(const MeasuredServi
     };
     if (row.tpot_s && row.output > 1) {
         ROOFLINE_TRY(auto seconds, decode_seconds(served, row));
-        add("decode", *row.tpot_s, seconds, expected ? expected->tpot_s : 0);
+        add("decode", *row.tpot_s, seconds, expected ? expected->tpot.mean : 0);
     }
     if (row.ttft_s && row.prefill_chips > 0) {
         add("prefill", *row.ttft_s,
             longest(prefill_times(served, 1, row.prompt)) / static_cast<double>(row.prefill_chips),
-            expected ? expected->ttft_s : 0);
+            expected ? expected->all_ttft_s : 0);
     }
     if (row.tokens_per_s) {
         ROOFLINE_TRY(auto seconds, seconds_per_token(served, row));

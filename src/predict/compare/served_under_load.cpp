@@ -8,8 +8,10 @@
 
 #include "base/ascii.hpp"
 #include "model/presets.hpp"
+#include "plan/serving_capacity.hpp"
 #include "predict/expect.hpp"
 #include "predict/serve/compute_bound_batch.hpp"
+#include "predict/serve/serving_costs.hpp"
 
 namespace roofline::core {
 
@@ -17,7 +19,7 @@ namespace {
 
 // Fraction of a chip's memory for weights and KV cache: the default of servers.
 constexpr double share_for_caches = 0.9;
-constexpr std::int64_t most_tokens = 1'000'000'000;
+constexpr std::int64_t most_whole = 1'000'000'000;
 
 /// Returns the dtype of the weights; empty for that of the checkpoint. A table's fp4 has a scale per block of 16,
 /// because no server uses it without.
@@ -44,8 +46,8 @@ Result<Plan> plan_of(const MeasuredServing& row) {
     return fail("no_plan", fmt::format("{} is not the {} chips of a worker", row.worker.text(), row.decode_chips));
 }
 
-std::int64_t whole(double tokens) {
-    return static_cast<std::int64_t>(std::clamp(std::round(tokens), 1.0, static_cast<double>(most_tokens)));
+std::int64_t whole(double value) {
+    return static_cast<std::int64_t>(std::clamp(std::round(value), 1.0, static_cast<double>(most_whole)));
 }
 
 }  // namespace
@@ -122,8 +124,10 @@ Result<ServingTimes> ServedUnderLoad::times(const MeasuredServing& row, Measured
     // without a limit, as many requests run as fit
     const double most = room(served, row);
     const double requests = row.concurrency ? *row.concurrency / static_cast<double>(row.decode_workers) : most;
-    const ServingLoad load = serving_load(size, requests, most);
-    return serving_times(load, serving_costs(*served.passes, server->costs, size, load.requests));
+    const std::int64_t concurrency = std::min(whole(requests), max_requests);
+    const ServingCosts costs = serving_costs(*served.passes, server->costs, size);
+    return serving_times(
+        simulate_concurrency(typical_lengths(size), concurrency, 0, serving_limits(size, most), costs));
 }
 
 Result<ServerSample> ServedUnderLoad::sample(const MeasuredServing& row, MeasuredSystems& systems,

@@ -11,6 +11,7 @@
 #include "calibrate/server/fit_servers.hpp"
 #include "import/model_names.hpp"
 #include "import/serving_table.hpp"
+#include "plan/serving_metrics.hpp"
 #include "predict/compare/measured_systems.hpp"
 #include "predict/serve/expected_serving.hpp"
 

@@ -82,40 +82,4 @@ double ExpectedServing::decode_s(double sequences, double context) const {
 
 double ExpectedServing::prompts_s(double prompts, double tokens) const { return seconds(prefill_, prompts, tokens); }
 
-ServingCosts serving_costs(const ExpectedServing& passes, const ServerModel& server, const RequestSize& size,
-                           std::int64_t max_sequences) {
-    std::vector<double> kernels_s;
-    for (std::int64_t sequences = 1; kernels_s.empty() || sequences / 2 < max_sequences; sequences *= 2) {
-        kernels_s.push_back(passes.decode_s(static_cast<double>(sequences), size.context()));
-    }
-    const auto step = [server, kernels_s](double sequences) {
-        const auto lower = static_cast<std::size_t>(std::log2(std::max(1.0, sequences)));
-        const std::size_t at = std::min(lower, kernels_s.size() - 1);
-        const double from = std::exp2(static_cast<double>(at));
-        double kernels = kernels_s[at];
-        if (at + 1 < kernels_s.size()) kernels += (kernels_s[at + 1] - kernels) * (sequences - from) / from;
-        return step_seconds(server, kernels, sequences);
-    };
-    const double prompt_s = passes.prompts_s(1, size.prompt);
-    const double launches = passes.launches();
-    const auto prompts = [server, prompt_s, launches](double count) {
-        return prompt_seconds(server, count * prompt_s, launches);
-    };
-    return {step, prompts};
-}
-
-ServingLoad serving_load(const RequestSize& size, double requests, double room) {
-    constexpr double tokens_per_step = 8192;
-    static constexpr double most = 1e9;
-    const auto whole = [](double value) { return static_cast<std::int64_t>(std::clamp(value, 1.0, most)); };
-    ServingLoad load;
-    load.requests = whole(std::min(std::round(requests), static_cast<double>(max_requests)));
-    load.output = whole(std::round(size.output));
-    load.room = whole(room);
-    load.together = whole(tokens_per_step / size.prompt);
-    load.chunks = whole(std::ceil(size.prompt / tokens_per_step));
-    load.spread = 0.1;
-    return load;
-}
-
 }  // namespace roofline::core

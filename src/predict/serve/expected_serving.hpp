@@ -1,5 +1,4 @@
-// Expected times of a served model under load: kernels and collectives of its passes, server overhead, and queueing of
-// requests.
+// Expected times of the passes of a served model.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/server/server_model.hpp"
-#include "plan/serving_queue.hpp"
 #include "predict/serve/serving_slices.hpp"
 
 namespace roofline::core {
@@ -73,15 +70,5 @@ struct RequestSize {
     /// Average context of a decode step in tokens.
     [[nodiscard]] double context() const { return prompt + output / 2; }
 };
-
-/// Returns the costs of a server's iterations as serving_times() takes them. They refer to `passes`. Costs for numbers
-/// of sequences between two powers of two are interpolated.
-[[nodiscard]] ServingCosts serving_costs(const ExpectedServing& passes, const ServerModel& server,
-                                         const RequestSize& size, std::int64_t max_sequences);
-
-/// Returns a load of `requests` concurrent requests. An iteration processes at most 8192 prompt tokens, the default of
-/// vLLM, SGLang and TensorRT-LLM. As in server benchmarks, each request is followed by nine more, and their numbers of
-/// tokens vary by a tenth.
-[[nodiscard]] ServingLoad serving_load(const RequestSize& size, double requests, double room);
 
 }  // namespace roofline::core

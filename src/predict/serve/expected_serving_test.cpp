@@ -102,29 +102,3 @@ TEST_CASE("every stage of a pipeline decodes other sequences, and the transfers 
     REQUIRE(twice);
     CHECK(sends->seconds(64) == approx(*twice));
 }
-
-TEST_CASE("costs of steps are the server's, interpolated between powers of two") {
-    const Setup one("1");
-    const auto passes = ExpectedServing::make(one.setup(), {}, {32, 1, 1024});
-    REQUIRE(passes);
-    const ServerModel server{0.5, 1e-3, 10e-6, 1};
-    const RequestSize size{1000, 48};
-    const ServingCosts costs = serving_costs(*passes, server, size, 32);
-    CHECK(costs.iteration_s(8) == approx(0.5 * passes->decode_s(8, 1024) + 1e-3 + 80e-6));
-    CHECK(costs.iteration_s(12) == approx((costs.iteration_s(8) + costs.iteration_s(16)) / 2));
-    CHECK(costs.iteration_s(33) > costs.iteration_s(32));
-    CHECK(costs.prompts_s(1) == approx(passes->launches()));  // one second each
-}
-
-TEST_CASE("a step takes 8192 tokens of prompts in") {
-    const ServingLoad many = serving_load({1000, 100}, 64, 20.7);
-    CHECK(many.requests == 64);
-    CHECK(many.output == 100);
-    CHECK(many.room == 20);
-    CHECK(many.together == 8);
-    CHECK(many.chunks == 1);
-    const ServingLoad longer = serving_load({20000, 100}, 1e18, 1e18);
-    CHECK(longer.requests == max_requests);
-    CHECK(longer.together == 1);
-    CHECK(longer.chunks == 3);
-}

@@ -7,11 +7,14 @@
 #include <limits>
 #include <memory>
 
+#include "plan/serving_capacity.hpp"
 #include "predict/expect.hpp"
 #include "predict/expected_basis.hpp"
 #include "predict/serve/compute_bound_batch.hpp"
 #include "predict/serve/expected_serving.hpp"
+#include "predict/serve/serving_costs.hpp"
 #include "predict/serve/serving_slices.hpp"
+#include "predict/serve/simulated_load.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -168,7 +171,7 @@ private:
         ROOFLINE_TRY(answer_.slice_memory, whole_memory(setup(), last_pass(answer_.batch),
                                                         chunk_pass(Plan{}, answer_.prompt, answer_.chunk)));
         ROOFLINE_CHECK(find_max_batch());
-        load();
+        ROOFLINE_CHECK(load());
         ROOFLINE_CHECK(steps());
         ROOFLINE_CHECK(frontier());
         for (auto [pass, least] :
@@ -205,25 +208,62 @@ private:
         return {};
     }
 
-    // Adds the expected times under load, with `batch` concurrent requests, if the server is known and every part of a
-    // pass is calibrated.
-    void load() {
-        const ServerModels& servers = calibrations_->servers();
-        const CalibratedServer* server = servers.find(question_.software);
-        if (server == nullptr) server = servers.find("");
-        if (server == nullptr || answer_.disaggregated || !answer_.fits || !calibrated(answer_)) return;
-        const auto passes = ExpectedServing::make(setup(), answer_.plan, decode_pass(answer_.plan, answer_.batch));
-        if (!passes) return;
+    // Adds the expected times under load. Without them the answer to a question about a load is an error, unless not
+    // even one request fits, which the answer says.
+    Status load() {
+        const bool asked = question_.load.has_value();
+        if (asked && answer_.capacity && answer_.max_batch < 1) return {};
+        auto passes = served_passes();
+        if (!passes) return asked ? Status(fail(passes.error())) : Status{};
+        if (!asked && (!answer_.fits || answer_.batch > max_requests)) return {};
+        const CalibratedServer& server = *this->server();
         const RequestSize size{static_cast<double>(answer_.prompt), static_cast<double>(answer_.output)};
-        const double room =
-            answer_.capacity ? static_cast<double>(answer_.max_batch) : static_cast<double>(answer_.batch);
-        const ServingLoad load = serving_load(size, static_cast<double>(answer_.batch), room);
-        if (load.requests < answer_.batch) return;
-        const ServingTimes times = serving_times(load, serving_costs(*passes, server->costs, size, load.requests));
+        LoadQuestion load;
+        load.concurrency = answer_.batch;
+        load.lengths = typical_lengths(size);
+        if (asked) load = *question_.load;
+        ServerLimits limits;
+        if (answer_.capacity) limits = serving_limits(size, static_cast<double>(answer_.max_batch));
+        limits.prompt_tokens = answer_.chunk;
+        limits.schedule = load.schedule;
+        const ServingCosts costs = serving_costs(*passes, server.costs, size);
+        ServingTimes times;
+        if (asked) {
+            ROOFLINE_CHECK(check_requests(load, limits, answer_.model.context));
+            ROOFLINE_TRY(answer_.load, simulated_load(load, limits, costs));
+            times = answer_.load->times;
+        } else {
+            times = serving_times(simulate_concurrency(load.lengths, load.concurrency, 0, limits, costs));
+        }
         answer_.under_load =
-            ServedLoad{server->software,   std::hypot(server->error_held_out, additional_error(fastest(answer_.decode))),
-                       times.later_ttft_s, times.tpot_s,
-                       times.running,      times.requests_per_s * size.output};
+            ServedLoad{server.software, std::hypot(server.error_held_out, additional_error(fastest(answer_.decode))),
+                       times.ttft.mean, times.tpot.mean,
+                       times.running,   times.tokens_per_s};
+        return {};
+    }
+
+    // The server whose model is used: that of the software, or else the one with the most measurements; null if there
+    // is none.
+    [[nodiscard]] const CalibratedServer* server() const {
+        const ServerModels& servers = calibrations_->servers();
+        const CalibratedServer* const named = servers.find(question_.software);
+        return named != nullptr ? named : servers.find("");
+    }
+
+    [[nodiscard]] Result<ExpectedServing> served_passes() const {
+        if (answer_.disaggregated) {
+            return fail("unsupported", "a load cannot be simulated on separate prefill and decode slices",
+                        "ask for it without disaggregation");
+        }
+        if (server() == nullptr || !calibrated(answer_)) {
+            return fail("not_calibrated",
+                        fmt::format("a load needs expected times, and no calibration of {} covers all of this",
+                                    answer_.slice.machine.name),
+                        "ask without a load, or name a calibrated machine");
+        }
+        auto passes = ExpectedServing::make(setup(), answer_.plan, decode_pass(answer_.plan, answer_.batch));
+        if (!passes && passes.error().hint.empty()) passes.error().hint = "ask without a load";
+        return passes;
     }
 
     // Bisection is valid because memory grows monotonically with the batch.

@@ -39,11 +39,14 @@ struct ServeQuestion {
     std::string software{};              ///< server or library whose calibration is used; "": the newest
     bool textbook = false;               ///< approximate collectives as textbooks do
     bool disaggregated = false;          ///< prefill runs on separate slices
+    std::optional<LoadQuestion> load{};  ///< empty: a closed loop of `batch` requests at a time, without percentiles
     std::vector<std::string> notes{};    ///< notes of the caller, which precede those of the answer
 };
 
 /// Predicts the serving of a model. Errors: sizes out of range or larger than the model's context; a plan that does not
-/// suit the model or the slice; work that the machine has no rate for.
+/// suit the model or the slice; work that the machine has no rate for; a load on prefill and decode slices, on passes
+/// without expected times (ExpectedServing::make()) or of a server without a model, and those of check_requests() and
+/// simulated_load().
 [[nodiscard]] Result<ServeAnswer> predict_serving(ServeQuestion question, std::shared_ptr<Calibrations> calibrations);
 
 }  // namespace roofline::core

@@ -12,6 +12,7 @@
 #include "plan/serving_memory.hpp"
 #include "plan/serving_split.hpp"
 #include "predict/prediction.hpp"
+#include "predict/serve/load_question.hpp"
 
 namespace roofline::core {
 
@@ -40,7 +41,7 @@ struct SmallestSlice {
     Plan plan;  ///< a plan with which it does
 };
 
-/// Expected behaviour of a server with a constant number of concurrent requests (closed loop).
+/// Expected behaviour of a server under load: that of the question, or a closed loop of as many requests as the batch.
 struct ServedLoad {
     std::string software;     ///< server whose calibration is used: "vllm"
     double error = 0;         ///< held-out error of the time per output token, on models that were not fitted
@@ -88,6 +89,7 @@ struct ServeAnswer {
     ComputeBoundBatch compute_bound;
     std::optional<SmallestSlice> smallest;
     std::optional<ServedLoad> under_load;  ///< only if the passes and a server are calibrated
+    std::optional<SimulatedLoad> load;     ///< of the question's load; `under_load` has its means
     std::vector<std::string> notes;
 };
 

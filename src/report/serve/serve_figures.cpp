@@ -68,8 +68,10 @@ constexpr AnswerFigure<Pass> pass_figures[] = {
     {"uniform_lower_s", "uniform", in_seconds,
      [](const Pass& pass) { return pass.experts ? Json(pass.total().bounds.lower) : Json(); }},
     {"sequential_s", "sequential", in_seconds, [](const Pass& pass) -> Json { return pass.total().sequential; }},
-    {"expected_s", "expected", in_seconds, [](const Pass& pass) { return figure_value(fastest(pass.prediction).expected_s); }},
-    {"expected_error", "", in_percent, [](const Pass& pass) { return figure_value(fastest(pass.prediction).expected_error); }},
+    {"expected_s", "expected", in_seconds,
+     [](const Pass& pass) { return figure_value(fastest(pass.prediction).expected_s); }},
+    {"expected_error", "", in_percent,
+     [](const Pass& pass) { return figure_value(fastest(pass.prediction).expected_error); }},
     {"upper_s", "no overlap", in_seconds, [](const Pass& pass) -> Json { return pass.total().bounds.upper; }},
     {"bound_by", "bound by", none, [](const Pass& pass) { return optional_string(pass.least.bound_by); }},
     {"uniform_bound_by", "", none, uniform_bound},
@@ -118,6 +120,7 @@ static_assert(named(frontier_all, frontier_columns));
 Json plan_json(Answer answer) {
     Json plan = Json::object();
     for (const auto& [axis, size] : plan_axes(answer.plan)) plan[std::string(axis)] = size;
+    plan["experts_over_tensor"] = answer.plan.experts_over_tensor;
     return plan;
 }
 
@@ -159,6 +162,25 @@ template <auto part>
 Json load(Answer answer) {
     return answer.under_load ? Json((*answer.under_load).*part) : Json();
 }
+
+using Load = const SimulatedLoad&;
+
+/// Makes a value of the simulated load one of the answer, null without a load.
+template <class Value>
+constexpr auto of_load(Value) {
+    return +[](Answer answer) -> Json { return answer.load ? Json(Value{}(*answer.load)) : Json(); };
+}
+
+Json spread_json(const TimeSpread& spread) {
+    Json json = Json::object();
+    json["mean"] = spread.mean;
+    json["p50"] = spread.p50;
+    json["p90"] = spread.p90;
+    json["p99"] = spread.p99;
+    return json;
+}
+
+Json if_targets(Load load, double value) { return load.load.targets.any() ? Json(value) : Json(); }
 
 template <auto batch>
 Json compute_bound(Answer answer) {
@@ -236,6 +258,36 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
                     ? figure_value(usd_per_million(answer, chips_of(answer), answer.under_load->tokens_per_s))
                     : Json();
      }},
+    {"load", "", none, [](Answer answer) { return group_value(answer.load.has_value()); }},
+    {"load.loop", "", none, of_load([](Load load) -> Json { return load.load.rate > 0 ? "open" : "closed"; })},
+    {"load.rate_per_s", "", rate_text,
+     of_load([](Load load) { return load.load.rate > 0 ? Json(load.load.rate) : Json(); })},
+    {"load.concurrency", "", in_whole,
+     of_load([](Load load) { return load.load.rate > 0 ? Json() : Json(load.load.concurrency); })},
+    {"load.requests", "", in_whole, of_load([](Load load) -> Json { return load.requests; })},
+    {"load.schedule", "", none, of_load([](Load load) -> Json {
+         return load.load.schedule == PromptSchedule::mixed ? "mixed" : "prefill-first";
+     })},
+    {"load.ttft_s", "TTFT", in_seconds, of_load([](Load load) { return spread_json(load.times.ttft); })},
+    {"load.tpot_s", "TPOT", in_seconds, of_load([](Load load) { return spread_json(load.times.tpot); })},
+    {"load.itl_s", "ITL", in_seconds, of_load([](Load load) { return spread_json(load.times.itl); })},
+    {"load.latency_s", "latency", in_seconds, of_load([](Load load) { return spread_json(load.times.latency); })},
+    {"load.requests_per_s", "requests/s", rate_text,
+     of_load([](Load load) -> Json { return load.times.requests_per_s; })},
+    {"load.tokens_per_s", "", rate_text, of_load([](Load load) -> Json { return load.times.tokens_per_s; })},
+    {"load.tokens_per_s_per_chip", "", rate_text,
+     [](Answer answer) { return answer.load ? Json(answer.load->times.tokens_per_s / chips_of(answer)) : Json(); }},
+    {"load.tokens_per_s_per_user", "", rate_text,
+     of_load([](Load load) { return load.times.tpot.mean > 0 ? Json(1 / load.times.tpot.mean) : Json(); })},
+    {"load.saturation_requests_per_s", "saturated at", rate_text,
+     of_load([](Load load) -> Json { return load.saturation_per_s; })},
+    {"load.target_ttft_s", "", in_seconds, of_load([](Load load) { return figure_value(load.load.targets.ttft_s); })},
+    {"load.target_tpot_s", "", in_seconds, of_load([](Load load) { return figure_value(load.load.targets.tpot_s); })},
+    {"load.target_percentile", "", in_whole, of_load([](Load load) { return if_targets(load, 99); })},
+    {"load.goodput_requests_per_s", "goodput", rate_text,
+     of_load([](Load load) { return if_targets(load, load.goodput_per_s()); })},
+    {"load.goodput_fraction", "", in_percent, of_load([](Load load) { return if_targets(load, load.met); })},
+    {"load.largest", "largest load", rate_text, of_load([](Load load) { return if_targets(load, load.largest); })},
     {"compute_bound_batch.step", "", none, compute_bound<&ComputeBoundBatch::step>},
     {"compute_bound_batch.weights", "", none, compute_bound<&ComputeBoundBatch::weights>},
     {"compute_bound_batch.textbook", "", none, compute_bound<&ComputeBoundBatch::textbook>},
@@ -280,7 +332,9 @@ constexpr FigureLine lines[] = {{"chips"},
                                 {"usd_per_million_tokens"},
                                 {"with_prefill.usd_per_million_tokens"},
                                 {"under_load.tpot_s", true},
-                                {"under_load.ttft_s", true}};
+                                {"under_load.ttft_s", true},
+                                {"load.goodput_requests_per_s", true},
+                                {"load.largest", true}};
 static_assert(named(all, lines));
 
 constexpr CellStyle six_digits{6};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/serve/load_text.hpp"
 #include "report/serve/serve_figures.hpp"
 #include "report/table.hpp"
 #include "units/quantity.hpp"
@@ -92,18 +93,17 @@ private:
                fmt::format("during decode, {} per chip{}", rate_text(tokens / chips), price(chips, tokens)));
         served(chips);
         if (answer_.under_load) under_load(*answer_.under_load, chips);
+        if (answer_.load) out_ += load_text(answer_);
         out_ += "\n";
     }
 
     void under_load(const ServedLoad& load, double chips) {
-        const std::string others = answer_.batch == 1
-                                       ? "one request after another"
-                                       : fmt::format("{} requests at a time, each followed by the next", answer_.batch);
-        figure("under_load.tpot_s",
-               fmt::format("TPOT by {}, with {}; TTFT {}; {} tokens/s{}; mean error {} on models to which {} "
-                           "was not fitted",
-                           load.software, others, to_text(Seconds{load.ttft_s}), rate_text(load.tokens_per_s),
-                           price(chips, load.tokens_per_s), percent_text(load.error) + " %", load.software));
+        figure(
+            "under_load.tpot_s",
+            fmt::format("TPOT by {}, {}; TTFT {}; {} tokens/s{}; mean error {} on models to which {} "
+                        "was not fitted",
+                        load.software, load_words(answer_), to_text(Seconds{load.ttft_s}), rate_text(load.tokens_per_s),
+                        price(chips, load.tokens_per_s), percent_text(load.error) + " %", load.software));
     }
 
     [[nodiscard]] std::string price(double chips, double tokens) const {

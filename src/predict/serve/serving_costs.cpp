@@ -1,0 +1,122 @@
+#include "predict/serve/serving_costs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace roofline::core {
+
+namespace {
+
+/// The time of decode kernels as a linear function of the average context.
+struct KernelTime {
+    double fixed_s = 0;
+    double context_s = 0;  ///< per token of average context
+};
+
+KernelTime between(const KernelTime& lower, const KernelTime& upper, double share) {
+    return {lower.fixed_s + (upper.fixed_s - lower.fixed_s) * share,
+            lower.context_s + (upper.context_s - lower.context_s) * share};
+}
+
+/// Decode kernels at powers of two sequences, each computed when it is needed.
+class DecodeTable {
+public:
+    DecodeTable(const ExpectedServing& passes, const RequestSize& size)
+        : passes_(passes), first_(size.prompt + 1), last_(size.prompt + std::max(2.0, size.output)) {}
+
+    KernelTime at(double sequences) {
+        const double power = std::floor(std::log2(std::max(1.0, sequences)));
+        const double share = sequences / std::exp2(power) - 1;
+        const KernelTime lower = at_power(power);
+        return share > 0 ? between(lower, at_power(power + 1), share) : lower;
+    }
+
+private:
+    KernelTime at_power(double power) {
+        const auto place = static_cast<std::size_t>(power);
+        if (place >= times_.size()) times_.resize(place + 1);
+        if (!times_[place]) {
+            const double sequences = std::exp2(power);
+            const double first_s = passes_.decode_s(sequences, first_);
+            const double slope = std::max(0.0, (passes_.decode_s(sequences, last_) - first_s) / (last_ - first_));
+            times_[place] = {std::max(0.0, first_s - slope * first_), slope};
+        }
+        return *times_[place];
+    }
+
+    const ExpectedServing& passes_;
+    double first_ = 0;  ///< contexts in tokens, of a typical request's first and last iteration
+    double last_ = 0;
+    std::vector<std::optional<KernelTime>> times_;
+};
+
+/// Prefill kernels at quarters of an octave of tokens and at a typical number of them, each computed when it is needed.
+class PromptTable {
+public:
+    PromptTable(const ExpectedServing& passes, double typical) : passes_(passes) {
+        constexpr double octaves = 30;
+        constexpr double per_octave = 4;
+        for (double i = 0; i <= octaves * per_octave; ++i) sizes_.push_back(std::exp2(i / per_octave));
+        sizes_.insert(std::upper_bound(sizes_.begin(), sizes_.end(), typical), typical);
+        seconds_.resize(sizes_.size(), -1);
+    }
+
+    double seconds(double tokens) {
+        if (!(tokens > 0)) return 0;
+        const auto found = std::lower_bound(sizes_.begin(), sizes_.end(), tokens);
+        const auto upper = std::min(static_cast<std::size_t>(found - sizes_.begin()), sizes_.size() - 1);
+        if (upper == 0 || sizes_[upper] <= tokens) return at(upper);
+        const double share = (tokens - sizes_[upper - 1]) / (sizes_[upper] - sizes_[upper - 1]);
+        return at(upper - 1) + (at(upper) - at(upper - 1)) * share;
+    }
+
+private:
+    double at(std::size_t place) {
+        if (seconds_[place] < 0) seconds_[place] = passes_.prompts_s(1, sizes_[place]);
+        return seconds_[place];
+    }
+
+    const ExpectedServing& passes_;
+    std::vector<double> sizes_;
+    std::vector<double> seconds_;
+};
+
+std::int64_t whole(double value) {
+    constexpr double most = 1e18;
+    return static_cast<std::int64_t>(std::clamp(value, 1.0, most));
+}
+
+}  // namespace
+
+ServingCosts serving_costs(const ExpectedServing& passes, const ServerModel& server, const RequestSize& size) {
+    const auto table = std::make_shared<DecodeTable>(passes, size);
+    const auto decode = [server, table](double sequences) {
+        const KernelTime kernels = table->at(sequences);
+        const double idle_s = step_seconds(server, 0, sequences);
+        // the sum of contexts is the average times the sequences
+        return DecodeCost{step_seconds(server, kernels.fixed_s, sequences),
+                          (step_seconds(server, kernels.context_s, sequences) - idle_s) / sequences};
+    };
+    const auto prompts = std::make_shared<PromptTable>(passes, size.prompt);
+    return {decode, [prompts](double tokens) { return prompts->seconds(tokens); },
+            prompt_seconds(server, 0, passes.launches())};
+}
+
+RequestLengths typical_lengths(const RequestSize& size) {
+    constexpr double spread = 0.1;
+    RequestLengths lengths;
+    lengths.prompt.mean = size.prompt;
+    lengths.output = {LengthDistribution::Kind::even, size.output, spread};
+    return lengths;
+}
+
+ServerLimits serving_limits(const RequestSize& size, double room) {
+    ServerLimits limits;
+    limits.cache_tokens = whole(std::floor(room) * (size.prompt + size.output));
+    return limits;
+}
+
+}  // namespace roofline::core

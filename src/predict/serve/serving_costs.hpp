@@ -1,0 +1,26 @@
+// The costs and limits of a served model as the simulation of its server takes them.
+#pragma once
+
+#include <cstdint>
+
+#include "calibrate/server/server_model.hpp"
+#include "plan/serving_queue.hpp"
+#include "predict/serve/expected_serving.hpp"
+
+namespace roofline::core {
+
+/// Returns the costs of a server's iterations. They refer to `passes`. `size` is that of a typical request: prompts of
+/// its size have their exact time. Costs for numbers of sequences between two powers of two and
+/// those of prompts between quarters of an octave are interpolated linearly. A decode step is taken as linear in the
+/// context, through the times at the typical request's first and last token.
+[[nodiscard]] ServingCosts serving_costs(const ExpectedServing& passes, const ServerModel& server,
+                                         const RequestSize& size);
+
+/// Returns lengths of requests of that size. Outputs vary by a tenth, because equal requests of a closed loop would end
+/// together and wait for each other for ever.
+[[nodiscard]] RequestLengths typical_lengths(const RequestSize& size);
+
+/// Returns the limits of a server that holds `room` requests of that size.
+[[nodiscard]] ServerLimits serving_limits(const RequestSize& size, double room);
+
+}  // namespace roofline::core
