@@ -49,7 +49,7 @@ TEST_CASE("matmuls are merged whatever is applied to their results, unless they 
     CHECK(Merged(tensors + "Q : bf16[B, H] = X *_D Wq\nC = scatter[S](C, Pos, X *_D Wk)\n").kernels() == 1);
     CHECK(Merged(tensors + "param b : bf16[H]\nQ : bf16[B, H] = X *_D Wq + b\nE : bf16[B, K] = X *_D Wk\n").kernels() ==
           1);
-    // The latents of queries and of keys are normalised, the rotary key is rotated: one kernel in servers (DeepSeek-V3).
+    // as servers do with the latents of queries and of keys, and with the rotary key (DeepSeek-V3)
     CHECK(Merged(tensors + "Q : bf16[B, H] = norm[H](X *_D Wq)\nE : bf16[B, K] = rope(X *_D Wk)\n").kernels() == 1);
     const std::string parts =
         "part attention { Q : bf16[B, H] = X *_D Wq }\npart mlp { E : bf16[B, K] = silu(X *_D Wk) }\n";
