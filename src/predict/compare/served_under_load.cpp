@@ -74,7 +74,6 @@ Result<std::unique_ptr<ServedUnderLoad::Served>> ServedUnderLoad::make(const Mea
     if (!system) return fail(system.error());
     auto config = preset_config(names.preset_of(row.model));
     if (!config) return fail("unknown_model", fmt::format("the model {} is not known", in_ticks(row.model)));
-    const Slice& slice = system->system.slice;
     ROOFLINE_TRY(auto weights, weights_of(row));
     ROOFLINE_TRY(auto caches, caches_of(row, weights));
     ROOFLINE_TRY(auto quantisation, quantisation_of(*config, nullptr));
@@ -84,33 +83,45 @@ Result<std::unique_ptr<ServedUnderLoad::Served>> ServedUnderLoad::make(const Mea
         if (quantisation) weights.reset();
     }
     auto result = std::make_unique<Served>();
+    result->slice = system->system.slice;
+    result->plan = plan;
     for (const bool decoding : {false, true}) {
         ROOFLINE_TRY(auto model, served_model(*config, decoding, weights, quantisation, caches));
         (decoding ? result->decode : result->prefill) = std::move(model);
     }
-    if (const MemoryLevel* const memory = slice.machine.level("hbm"); memory != nullptr && memory->total_capacity()) {
-        result->capacity = memory->total_capacity()->value * static_cast<double>(row.decode_chips);
+    const MemoryLevel* const memory = result->slice.machine.level("hbm");
+    if (memory != nullptr && memory->total_capacity()) result->capacity = memory->total_capacity()->value;
+    const ServingSetup setup = setup_of(*result, row.software);
+    const std::int64_t members = prompts_at_once(plan);
+    ROOFLINE_TRY(const auto kept, kept_memory(setup, plan, CacheSplit::heads, {members, 1, 1}, true));
+    if (result->capacity > 0 && kept.weights > result->capacity) {
+        return fail("does_not_fit", "the weights do not fit on the chips of a worker");
     }
-    const ServingPass typical{prompts_at_once(plan) * 32, 1, whole(RequestSize{row.prompt, row.output}.context())};
-    const std::string kernels = server_kernel_software(*calibrations_, slice.machine, row.software);
-    const ServingSetup setup{result->prefill, result->decode, slice, calibrations_, kernels, {}};
+    const ServingPass typical{members * 32, 1, whole(RequestSize{row.prompt, row.output}.context())};
     ROOFLINE_TRY(auto passes, ExpectedServing::make(setup, plan, typical));
     result->passes = std::make_unique<ExpectedServing>(std::move(passes));
     return result;
 }
 
+ServingSetup ServedUnderLoad::setup_of(const Served& served, const std::string& software) const {
+    return {served.prefill,
+            served.decode,
+            served.slice,
+            calibrations_,
+            server_kernel_software(*calibrations_, served.slice.machine, software),
+            {}};
+}
+
 // The number of sequences that fit with all of their tokens.
-double ServedUnderLoad::room(const Served& served, const MeasuredServing& row) {
+double ServedUnderLoad::room(const Served& served, const MeasuredServing& row) const {
     constexpr double plenty = 1e6;
     if (!(served.capacity > 0)) return plenty;
-    const std::int64_t tokens = whole(row.prompt + row.output);
-    auto program =
-        serving_program(served.decode.model.program, served.decode.model, {1, tokens, tokens}, served.decode.stored);
-    if (!program) return plenty;
-    const double each = kept_bytes(*program, served.decode.stored.params, false).kv;
-    const double weights = served.decode.weights.total.to_double() * static_cast<double>(row.worker.data);
-    const double left = share_for_caches * served.capacity - weights;
-    return each > 0 ? std::clamp(left / each, 1.0, plenty) : plenty;
+    const std::int64_t members = prompts_at_once(served.plan);
+    const auto kept = kept_memory(setup_of(served, row.software), served.plan, CacheSplit::heads,
+                                  {members, 1, whole(row.prompt + row.output)}, true);
+    if (!kept || !(kept->kv > 0)) return plenty;
+    const double left = share_for_caches * served.capacity - kept->weights;
+    return std::clamp(left / kept->kv * static_cast<double>(members), 1.0, plenty);
 }
 
 Result<ServingTimes> ServedUnderLoad::times(const MeasuredServing& row, MeasuredSystems& systems,

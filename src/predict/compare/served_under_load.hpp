@@ -25,8 +25,8 @@ public:
         : calibrations_(std::make_shared<Calibrations>(std::move(calibrations))) {}
 
     /// Returns the expected times of the server. `room` is the number of sequences that its memory holds. The message
-    /// of the error is the reason why there are none: prefill on other chips, experts, a plan that does not match the
-    /// worker's chips, no model of the server.
+    /// of the error is the reason why there are none: prefill on other chips, a plan that does not match the worker's
+    /// chips, weights that do not fit on them, no model of the server.
     [[nodiscard]] Result<ServingTimes> times(const MeasuredServing& row, MeasuredSystems& systems,
                                              const ModelNames& names);
 
@@ -44,7 +44,9 @@ private:
     struct Served {
         ServedModel prefill;
         ServedModel decode;
-        double capacity = 0;  ///< bytes of all chips of a worker; 0: unknown
+        Slice slice;
+        Plan plan;
+        double capacity = 0;  ///< bytes of one chip; 0: unknown
         std::unique_ptr<ExpectedServing> passes;
     };
     /// System, model, dtypes, worker, software.
@@ -54,7 +56,8 @@ private:
                                                const ModelNames& names);
     [[nodiscard]] Result<std::unique_ptr<Served>> make(const MeasuredServing& row, MeasuredSystems& systems,
                                                        const ModelNames& names) const;
-    [[nodiscard]] static double room(const Served& served, const MeasuredServing& row);
+    [[nodiscard]] ServingSetup setup_of(const Served& served, const std::string& software) const;
+    [[nodiscard]] double room(const Served& served, const MeasuredServing& row) const;
 
     std::shared_ptr<Calibrations> calibrations_;
     std::map<Key, Result<std::unique_ptr<Served>>> served_;

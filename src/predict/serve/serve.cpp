@@ -131,9 +131,9 @@ private:
         bool best_fits = false;
         bool any = false;
         for (const Plan& plan : plans) {
-            auto found = best_split(setup(), plan, decode_pass(plan, answer_.batch));
-            if (!found) {
-                if (!error) error = found.error();
+            auto splits = priced_splits(setup(), plan, decode_pass(plan, answer_.batch));
+            if (!splits) {
+                if (!error) error = splits.error();
                 continue;
             }
             auto prefill = priced_pass(setup(), plan, CacheSplit::heads, prefill_pass(plan, answer_.prompt));
@@ -142,16 +142,18 @@ private:
                 continue;
             }
             ROOFLINE_TRY(auto activations, prefill_activations(setup(), plan, answer_.prompt, answer_.chunk, *prefill));
-            ROOFLINE_TRY(auto memory,
-                         memory_of(setup(), plan, found->caches, last_pass(answer_.batch), activations, found->pass));
-            const bool fits = !answer_.capacity || memory.total() <= *answer_.capacity;
-            const bool better = !any || (fits && !best_fits) ||
-                                (fits == best_fits && pass_seconds(found->pass) < pass_seconds(answer_.decode));
-            if (!better) continue;
-            any = true;
-            best_fits = fits;
-            prefill_activations_ = activations;
-            take(plan, std::move(*found), std::move(*prefill), memory);
+            for (SplitPass& found : *splits) {
+                ROOFLINE_TRY(auto memory,
+                             memory_of(setup(), plan, found.caches, last_pass(answer_.batch), activations, found.pass));
+                const bool fits = !answer_.capacity || memory.total() <= *answer_.capacity;
+                const bool better = !any || (fits && !best_fits) ||
+                                    (fits == best_fits && pass_seconds(found.pass) < pass_seconds(answer_.decode));
+                if (!better) continue;
+                any = true;
+                best_fits = fits;
+                prefill_activations_ = activations;
+                take(plan, std::move(found), *prefill, memory);
+            }
         }
         if (!any) return fail(error.value_or(Error{"unsupported", "no plan fits this slice", "name one", {}}));
         return {};

@@ -34,24 +34,6 @@ Result<SplitProgram> split_pass(const ServingSetup& setup, const Plan& plan, Cac
     return split;
 }
 
-/// Memory of weights and KV cache with as many tokens as the context of the pass. The cache is counted for the whole
-/// context even if a step reads only a part of it.
-Result<ServingMemory> kept(const ServingSetup& setup, const Plan& plan, CacheSplit caches, const ServingPass& last,
-                           bool one_chip) {
-    ROOFLINE_TRY(auto split,
-                 split_pass(setup, plan, caches, {last.batch, last.context, last.context, ExpertsRead::all}));
-    const std::vector<StoredParam>& stored = setup.prefill.stored.params;
-    if (plan.pipeline == 1) return kept_bytes(split.program, stored, one_chip);
-    ROOFLINE_TRY(auto stages, pipeline_stages(split.program, plan.pipeline));
-    ServingMemory most;
-    for (const PipelineStage& stage : stages) {
-        ROOFLINE_TRY(auto held, stage_shares(split.program, plan.pipeline, stage));
-        const ServingMemory memory = kept_bytes(split.program, stored, one_chip, held);
-        if (memory.total() > most.total()) most = memory;
-    }
-    return most;
-}
-
 /// Peak activation memory at another batch with the layout of a pass.
 double activations_at(const Prediction& pass, std::int64_t batch) {
     Sizes sizes = pass.local.sizes;
@@ -70,16 +52,32 @@ Result<ServedModel> served_model(const Config& config, bool decoding, std::optio
 }
 
 std::vector<Plan> serving_plans(const Model& model, const Slice& slice, std::int64_t batch) {
-    constexpr std::size_t max_serving_plans = 4;
+    constexpr std::size_t max_splits = 4;
     std::vector<Plan> plans;
     const std::int64_t chips = slice.chips();
-    for (std::int64_t data = 1; data <= chips && plans.size() < max_serving_plans; ++data) {
+    const auto offer = [&](const Plan& plan) {
+        if (split_for_serving(model.program, model.roles, plan, CacheSplit::heads)) plans.push_back(plan);
+    };
+    for (std::int64_t data = 1; data <= chips && plans.size() < max_splits; ++data) {
         if (chips % data != 0 || (data > batch && !plans.empty())) continue;
         Plan plan;
         plan.data = data;
         plan.tensor = chips / data;
-        if (split_for_serving(model.program, model.roles, plan, CacheSplit::heads)) plans.push_back(plan);
+        offer(plan);
     }
+    if (!routed_experts(model.program).empty() && chips > 1) {
+        const std::vector<Plan> dense = plans;
+        for (const Plan& plan : dense) {
+            if (const auto spread = with_experts_on_same_chips(plan, chips)) offer(*spread);
+        }
+        if (chips <= batch) offer({.expert = chips});
+    }
+    // Between nodes, a pipeline sends least.
+    if (slice.tiers.size() > 1) {
+        const std::int64_t inside = slice.tiers.front().members();
+        offer({.tensor = inside, .pipeline = chips / inside});
+    }
+    plans.erase(std::unique(plans.begin(), plans.end()), plans.end());
     return plans;
 }
 
@@ -183,7 +181,7 @@ Result<double> prefill_activations(const ServingSetup& setup, const Plan& plan, 
     return of(last);
 }
 
-Result<SplitPass> best_split(const ServingSetup& setup, const Plan& plan, const ServingPass& pass) {
+Result<std::vector<SplitPass>> priced_splits(const ServingSetup& setup, const Plan& plan, const ServingPass& pass) {
     std::vector<CacheSplit> splits{CacheSplit::heads};
     if (plan.tensor > 1) {
         ROOFLINE_TRY(auto split,
@@ -192,23 +190,47 @@ Result<SplitPass> best_split(const ServingSetup& setup, const Plan& plan, const 
         if (split.caches_differ) splits.push_back(CacheSplit::context);
         if (split.caches_differ && enough) splits.push_back(CacheSplit::batch);
     }
-    std::optional<SplitPass> best;
+    std::vector<SplitPass> all;
     std::optional<Error> error;
     for (const CacheSplit split : splits) {
         auto priced = priced_pass(setup, plan, split, pass);
-        if (!priced) {
+        if (priced) {
+            all.push_back({split, std::move(*priced)});
+        } else {
             error = priced.error();
-            continue;
         }
-        if (!best || pass_seconds(*priced) < pass_seconds(best->pass)) best = SplitPass{split, std::move(*priced)};
     }
-    if (best) return std::move(*best);
-    return fail(*error);
+    if (all.empty()) return fail(*error);
+    std::stable_sort(all.begin(), all.end(), [](const SplitPass& a, const SplitPass& b) {
+        return pass_seconds(a.pass) < pass_seconds(b.pass);
+    });
+    return all;
+}
+
+Result<SplitPass> best_split(const ServingSetup& setup, const Plan& plan, const ServingPass& pass) {
+    ROOFLINE_TRY(auto all, priced_splits(setup, plan, pass));
+    return std::move(all.front());
+}
+
+Result<ServingMemory> kept_memory(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
+                                  const ServingPass& last, bool one_chip) {
+    ROOFLINE_TRY(auto split,
+                 split_pass(setup, plan, caches, {last.batch, last.context, last.context, ExpertsRead::all}));
+    const std::vector<StoredParam>& stored = setup.prefill.stored.params;
+    if (plan.pipeline == 1) return kept_bytes(split.program, stored, one_chip);
+    ROOFLINE_TRY(auto stages, pipeline_stages(split.program, plan.pipeline));
+    ServingMemory most;
+    for (const PipelineStage& stage : stages) {
+        ROOFLINE_TRY(auto held, stage_shares(split.program, plan.pipeline, stage));
+        const ServingMemory memory = kept_bytes(split.program, stored, one_chip, held);
+        if (memory.total() > most.total()) most = memory;
+    }
+    return most;
 }
 
 Result<ServingMemory> memory_of(const ServingSetup& setup, const Plan& plan, CacheSplit caches, const ServingPass& last,
                                 double prefill, const Prediction& decode) {
-    ROOFLINE_TRY(auto memory_kept, kept(setup, plan, caches, last, true));
+    ROOFLINE_TRY(auto memory_kept, kept_memory(setup, plan, caches, last, true));
     ServingMemory memory = memory_kept;
     memory.activations = std::max(prefill, activations_at(decode, sequences_at_once(plan, last.batch)));
     return memory;
@@ -217,7 +239,7 @@ Result<ServingMemory> memory_of(const ServingSetup& setup, const Plan& plan, Cac
 Result<ServingMemory> whole_memory(const ServingSetup& setup, const ServingPass& last, const ServingPass& prefill) {
     ROOFLINE_TRY(auto decoding, split_pass(setup, Plan{}, CacheSplit::heads, last));
     ROOFLINE_TRY(auto prefilling, split_pass(setup, Plan{}, CacheSplit::heads, prefill));
-    ROOFLINE_TRY(auto memory_kept, kept(setup, Plan{}, CacheSplit::heads, last, false));
+    ROOFLINE_TRY(auto memory_kept, kept_memory(setup, Plan{}, CacheSplit::heads, last, false));
     ServingMemory memory = memory_kept;
     for (const auto* pass : {&decoding, &prefilling}) {
         ROOFLINE_TRY(auto work, derive_work(pass->program));
@@ -238,13 +260,14 @@ Result<std::optional<SmallestSlice>> smallest_slice(const ServingSetup& setup, c
         const ServingSetup here{setup.prefill,      setup.decode,   slice,
                                 setup.calibrations, setup.software, setup.collectives};
         for (const Plan& plan : serving_plans(setup.decode.model, slice, last.batch)) {
-            auto decode = best_split(here, plan, last);
+            auto splits = priced_splits(here, plan, last);
             auto prefill = priced_pass(here, plan, CacheSplit::heads, prefill_pass(plan, prompt));
-            if (!decode || !prefill) continue;
+            if (!splits || !prefill) continue;
             auto activations = prefill_activations(here, plan, prompt, chunk, *prefill);
             if (!activations) continue;
-            auto needed = memory_of(here, plan, decode->caches, last, *activations, decode->pass);
-            if (needed && needed->total() <= capacity->value) {
+            for (const SplitPass& decode : *splits) {
+                auto needed = memory_of(here, plan, decode.caches, last, *activations, decode.pass);
+                if (!needed || needed->total() > capacity->value) continue;
                 return std::optional<SmallestSlice>{
                     {fmt::format("{}:{}", machine, slice.shape_text()), slice.chips(), plan}};
             }

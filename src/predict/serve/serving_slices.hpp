@@ -39,7 +39,8 @@ struct ServingSetup {
 };
 
 /// Returns the plans that are tried if none is given: tensor parallelism over all chips or over a power-of-two fraction
-/// of them with data parallelism over the rest, as far as heads and batch allow; the fastest first.
+/// of them with data parallelism over the rest, as far as heads and batch allow; the same with experts over all chips;
+/// attention by data with experts over all chips; and a pipeline over the nodes.
 [[nodiscard]] std::vector<Plan> serving_plans(const Model& model, const Slice& slice, std::int64_t batch);
 
 /// Returns the prefill of one prompt per member of `data`.
@@ -74,13 +75,22 @@ struct StageSends {
 /// Returns those of a pass that was priced for a pipeline of `stages` stages. Errors: those of stage_transfer_s().
 [[nodiscard]] Result<StageSends> sends_of(const Prediction& pass, std::int64_t stages);
 
-/// A pass with the KV cache split that makes it fastest.
+/// A pass with a split of the KV cache.
 struct SplitPass {
     CacheSplit caches = CacheSplit::heads;
     Prediction pass;
 };
-/// Predicts a pass with the KV cache split that makes it fastest. Errors: those of priced_pass().
+/// Predicts a pass with every split of the KV cache that the plan allows, the fastest first. Errors: those of
+/// priced_pass().
+[[nodiscard]] Result<std::vector<SplitPass>> priced_splits(const ServingSetup& setup, const Plan& plan,
+                                                           const ServingPass& pass);
+/// Returns the first of these.
 [[nodiscard]] Result<SplitPass> best_split(const ServingSetup& setup, const Plan& plan, const ServingPass& pass);
+
+/// Returns the memory of weights and KV cache, of one chip (the fullest stage of a pipeline) or of all chips with each
+/// byte counted once. The cache has all tokens of the context of `last`, even if a step reads only a part of them.
+[[nodiscard]] Result<ServingMemory> kept_memory(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
+                                                const ServingPass& last, bool one_chip);
 
 /// Returns the memory of one chip: weights, KV cache at the end of `last`, and the larger of the activations of prefill
 /// (prefill_activations()) and decode.
