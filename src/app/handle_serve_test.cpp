@@ -86,7 +86,7 @@ TEST_CASE("what a server does under load stands where it is calibrated, and nowh
     CHECK(load["sequences"] < 16);
     CHECK(load["tokens_per_s"].get<double>() < 16 / load["tpot_s"].get<double>());
     request.software = "sglang";
-    CHECK(json_of(request)["under_load"]["software"] == "sglang");
+    CHECK(json_of(request)["under_load"]["software"] == "sglang 0.5");
     request.software.clear();
     CHECK(answered(request, Format::text).out.find("as served") != std::string::npos);
     request.disaggregated = true;

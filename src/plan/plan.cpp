@@ -133,7 +133,7 @@ Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chip
         ROOFLINE_CHECK(read_axis(axis, plan));
     }
     if (!called.empty() && notes != nullptr) {
-        const bool experts = given.contains("expert");
+        const bool experts = given.contains("expert") && plan.chips() == chips;
         notes->push_back(fmt::format("in a plan {}{}{}", fmt::join(called, ", "),
                                      given.contains("data") ? "; replicas that share out weights are `fsdp`, and what "
                                                               "they share with --zero stays `data`"
@@ -143,6 +143,10 @@ Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chip
     Plan others = plan;
     others.expert = 1;
     if (plan.expert > 1 && plan.chips() != chips && others.chips() == chips) {
+        if (plan.links.contains("expert")) {
+            return fail("bad_plan", "`expert` lies on the chips of the other axes, so it has no links of its own",
+                        "place `tensor` or `data`");
+        }
         return with_experts_on_same_chips(std::move(others), plan.expert);
     }
     ROOFLINE_CHECK(check_plan(plan, chips));

@@ -50,6 +50,7 @@ TEST_CASE("experts lie on the chips of the other axes if these are all: over ten
     CHECK(plan_text(*some) == "data=4, tensor=4, expert=8 on the same chips");
     CHECK(parse_plan({"data=3,tensor=2,expert=3"}, 6) == Plan{.tensor = 2, .expert = 3});
     CHECK(parse_plan({"tensor=8,expert=8"}, 64) == Plan{.tensor = 8, .expert = 8});  // chips of their own
+    CHECK(parse_plan({"tensor=8,expert=8 on nvlink"}, 8).error().hint == "place `tensor` or `data`");
     const auto refused = parse_plan({"tensor=8,expert=3"}, 8);
     REQUIRE(!refused);
     CHECK(refused.error().message == "expert=3 does not divide the chips of data=1 and tensor=8");

@@ -18,6 +18,21 @@ constexpr double untested_error = 0.4;  // error of a model that has not been te
 
 std::string library_of(const std::string& software) { return software.substr(0, software.find(' ')); }
 
+/// Returns the library with the first two numbers of its version, "vllm 0.12" of "vllm 0.12.0"; the library alone if
+/// these are not given.
+std::string minor_version_of(const std::string& software) {
+    const std::size_t from = software.find(' ');
+    if (from == std::string::npos) return software;
+    std::size_t end = from + 1;
+    int numbers = 0;
+    for (; end < software.size(); ++end) {
+        const bool digit = software[end] >= '0' && software[end] <= '9';
+        if (!digit && (software[end] != '.' || ++numbers == 2)) break;
+    }
+    const bool both = numbers > 0 && end > from + 1 && software[end - 1] != '.';
+    return both ? software.substr(0, end) : library_of(software);
+}
+
 using Rows = std::vector<const ServerSample*>;
 
 double deviation(const ServerModel& costs, const ServerSample& row) {
@@ -59,8 +74,9 @@ ServerModel host_of(double kernels, const Rows& rows) {
             }
         }
     }
+    constexpr double negligible = 1e-9;
     for (double* const constant : {&costs.step_s, &costs.sequence_s, &costs.launch_s})
-        *constant = four_digits(*constant * 1e6) / 1e6;
+        *constant = *constant < negligible ? 0 : four_digits(*constant * 1e6) / 1e6;
     return costs;
 }
 
@@ -92,12 +108,77 @@ Models models_of(const std::map<std::string, Rows>& by_library) {
     return best;
 }
 
-std::map<std::string, Rows> libraries(const std::vector<ServerSample>& samples, const std::string& without_model) {
+/// Returns the measurements by version, or by library of versions with few of them.
+std::map<std::string, Rows> versions(const Rows& rows, const std::set<std::string>& known) {
     std::map<std::string, Rows> all;
-    for (const ServerSample& sample : samples) {
-        if (without_model.empty() || sample.model != without_model) all[library_of(sample.software)].push_back(&sample);
+    for (const ServerSample* row : rows) {
+        const std::string version = minor_version_of(row->software);
+        all[known.contains(version) ? version : library_of(row->software)].push_back(row);
     }
     return all;
+}
+
+Rows without(const std::vector<ServerSample>& samples, const std::string& model) {
+    Rows rows;
+    for (const ServerSample& sample : samples) {
+        if (model.empty() || sample.model != model) rows.push_back(&sample);
+    }
+    return rows;
+}
+
+std::map<std::string, Rows> libraries(const Rows& rows) { return versions(rows, {}); }
+
+/// Returns the versions with enough measurements, of at least two models, for parameters of their own.
+std::set<std::string> versions_to_fit(const Rows& rows) {
+    constexpr std::size_t min_rows_of_version = 30;
+    std::map<std::string, Rows> all;
+    for (const ServerSample* row : rows) all[minor_version_of(row->software)].push_back(row);
+    std::set<std::string> known;
+    for (const auto& [version, of_version] : all) {
+        const bool named = version.find(' ') != std::string::npos;
+        const bool tested = distinct(of_version, &ServerSample::model).size() > 1;
+        if (named && tested && of_version.size() >= min_rows_of_version) known.insert(version);
+    }
+    return known;
+}
+
+/// The models of versions, and those of whole libraries with the same factor of the kernels' times.
+Models all_models_of(const Rows& rows, const std::set<std::string>& known) {
+    Models models = models_of(versions(rows, known));
+    if (models.empty()) return models;
+    const double kernels = models.begin()->second.kernels;
+    for (const auto& [library, of_library] : libraries(rows)) models[library] = host_of(kernels, of_library);
+    return models;
+}
+
+/// Sums of deviations on measurements whose served model was left out of the fit.
+struct HeldOut {
+    std::map<std::string, double> by_software;  ///< by version, and by library on all of its measurements
+    std::map<std::string, double>
+        of_library;  ///< by version: of the library's model on the measurements of the version
+};
+
+HeldOut held_out(const std::vector<ServerSample>& samples, const std::set<std::string>& known) {
+    std::set<std::string> models;
+    for (const ServerSample& sample : samples) models.insert(sample.model);
+    HeldOut result;
+    for (const std::string& model : models) {
+        const Models others = all_models_of(without(samples, model), known);
+        const auto deviation_by = [&](const std::string& software, const ServerSample& row) {
+            const auto costs = others.find(software);
+            return costs == others.end() ? untested_error : deviation(costs->second, row);
+        };
+        for (const ServerSample& row : samples) {
+            if (row.model != model) continue;
+            const std::string version = minor_version_of(row.software);
+            const double by_library = deviation_by(library_of(row.software), row);
+            result.by_software[library_of(row.software)] += by_library;
+            if (!known.contains(version)) continue;
+            result.by_software[version] += deviation_by(version, row);
+            result.of_library[version] += by_library;
+        }
+    }
+    return result;
 }
 
 }  // namespace
@@ -118,28 +199,28 @@ ServerModels fit_servers(std::vector<ServerSample> samples) {
         return std::tie(s.software, s.model, s.machine, s.measured_s, s.kernels_s);
     };
     std::sort(samples.begin(), samples.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
-    const auto all = libraries(samples, "");
-    const Models server_models = models_of(all);
-    std::map<std::string, double> held_out;
-    std::set<std::string> models;
-    for (const ServerSample& sample : samples) models.insert(sample.model);
-    for (const std::string& model : models) {
-        const Models others = models_of(libraries(samples, model));
-        for (const auto& [library, rows] : all) {
-            const auto costs = others.find(library);
-            for (const ServerSample* row : rows) {
-                if (row->model == model)
-                    held_out[library] += costs == others.end() ? untested_error : deviation(costs->second, *row);
-            }
-        }
+    const Rows rows = without(samples, "");
+    std::set<std::string> known = versions_to_fit(rows);
+    // A version has parameters of its own only if they predict other served models better than the library's do.
+    HeldOut errors = held_out(samples, known);
+    const std::size_t candidates = known.size();
+    std::erase_if(
+        known, [&](const std::string& version) { return errors.by_software[version] >= errors.of_library[version]; });
+    if (known.size() < candidates) errors = held_out(samples, known);
+    const Models server_models = all_models_of(rows, known);
+    std::map<std::string, Rows> all = libraries(rows);
+    for (const auto& [version, of_version] : versions(rows, known)) {
+        if (known.contains(version)) all[version] = of_version;
     }
     ServerModels result;
-    for (const auto& [library, rows] : all) {
-        const auto count = static_cast<double>(rows.size());
-        result.servers.push_back({library, server_models.at(library), static_cast<std::int64_t>(rows.size()),
-                                  distinct(rows, &ServerSample::model), distinct(rows, &ServerSample::machine),
-                                  distinct(rows, &ServerSample::source),
-                                  total_deviation(server_models.at(library), rows) / count, held_out[library] / count});
+    for (const auto& [software, of_software] : all) {
+        const auto count = static_cast<double>(of_software.size());
+        const ServerModel& costs = server_models.at(software);
+        result.servers.push_back({software, costs, static_cast<std::int64_t>(of_software.size()),
+                                  distinct(of_software, &ServerSample::model),
+                                  distinct(of_software, &ServerSample::machine),
+                                  distinct(of_software, &ServerSample::source),
+                                  total_deviation(costs, of_software) / count, errors.by_software[software] / count});
     }
     return result;
 }

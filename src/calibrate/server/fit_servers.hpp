@@ -27,11 +27,13 @@ struct ServerSample {
 /// output prompts are processed per decode step.
 [[nodiscard]] double token_seconds(const ServerModel& costs, const ServerSample& sample);
 
-/// Returns server models by library, in alphabetical order. The factor of the kernels' times is common to all
-/// libraries, while the host parameters belong to each. The fit minimizes absolute relative deviations, so that single
-/// outliers have little influence. The held-out error leaves out one served model at a time; a library that was
-/// measured with a single one has not been tested on another, and its error is set to 40 %. Libraries with fewer than
-/// eight measurements have no server model. The result is deterministic and independent of the order of samples.
+/// Returns server models by library, and by version ("vllm 0.19") if it has at least thirty measurements of two models
+/// and parameters of its own predict held-out models better, in alphabetical order. The factor of the kernels' times is
+/// common to all, while the host parameters belong to each; those of a library are fitted to all of its versions. The
+/// fit minimizes absolute relative deviations, so that single outliers have little influence. The held-out error leaves
+/// out one served model at a time; software that was measured with a single one has not been tested on another, and its
+/// error is set to 40 %. Libraries with fewer than eight measurements have no server model. The result is deterministic
+/// and independent of the order of samples.
 [[nodiscard]] ServerModels fit_servers(std::vector<ServerSample> samples);
 
 }  // namespace roofline::core

@@ -80,12 +80,20 @@ double prompt_seconds(const ServerModel& costs, double kernels_s, double launche
 }
 
 const CalibratedServer* ServerModels::find(std::string_view software) const {
-    const CalibratedServer* best = nullptr;
+    const CalibratedServer* library = nullptr;
     for (const CalibratedServer& each : servers) {
         if (!software.empty() && !same_library(each.software, software)) continue;
-        if (best == nullptr || each.rows > best->rows) best = &each;
+        if (library == nullptr || each.rows > library->rows) library = &each;
     }
-    return best;
+    if (library == nullptr) return nullptr;
+    const bool versioned = software.find_first_of(" -") != std::string_view::npos;
+    const CalibratedServer* best = nullptr;
+    for (const CalibratedServer& each : servers) {
+        if (each.software.find(' ') == std::string::npos || !same_library(each.software, library->software)) continue;
+        if (versioned && !is_version(software, each.software)) continue;
+        if (best == nullptr || older(best->software, each.software)) best = &each;
+    }
+    return best != nullptr ? best : library;
 }
 
 Result<ServerModels> parse_server_models(const TomlInput& toml, std::string_view origin) {

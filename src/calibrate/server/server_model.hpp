@@ -55,8 +55,9 @@ struct ServerModels {
 
     bool operator==(const ServerModels&) const = default;
 
-    /// Returns the model of the named software, or if the name is empty the one with the most measurements. Null if the
-    /// software has none.
+    /// Returns the model of the named version, or of its library if that version has none; without a version the model
+    /// of the newest one; of an empty name, that of the library with the most measurements. Null if the software has
+    /// none.
     [[nodiscard]] const CalibratedServer* find(std::string_view software) const;
 };
 
