@@ -152,16 +152,16 @@ Models all_models_of(const Rows& rows, const std::set<std::string>& known) {
 }
 
 /// Sums of deviations on measurements whose served model was left out of the fit.
-struct HeldOut {
+struct LeftOutErrors {
     std::map<std::string, double> by_software;  ///< by version, and by library on all of its measurements
     std::map<std::string, double>
         of_library;  ///< by version: of the library's model on the measurements of the version
 };
 
-HeldOut held_out(const std::vector<ServerSample>& samples, const std::set<std::string>& known) {
+LeftOutErrors held_out(const std::vector<ServerSample>& samples, const std::set<std::string>& known) {
     std::set<std::string> models;
     for (const ServerSample& sample : samples) models.insert(sample.model);
-    HeldOut result;
+    LeftOutErrors result;
     for (const std::string& model : models) {
         const Models others = all_models_of(without(samples, model), known);
         const auto deviation_by = [&](const std::string& software, const ServerSample& row) {
@@ -202,7 +202,7 @@ ServerModels fit_servers(std::vector<ServerSample> samples) {
     const Rows rows = without(samples, "");
     std::set<std::string> known = versions_to_fit(rows);
     // A version has parameters of its own only if they predict other served models better than the library's do.
-    HeldOut errors = held_out(samples, known);
+    LeftOutErrors errors = held_out(samples, known);
     const std::size_t candidates = known.size();
     std::erase_if(
         known, [&](const std::string& version) { return errors.by_software[version] >= errors.of_library[version]; });
