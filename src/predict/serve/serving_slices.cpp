@@ -66,10 +66,11 @@ std::vector<Plan> serving_plans(const Model& model, const Slice& slice, std::int
         offer(plan);
     }
     if (!routed_experts(model.program).empty() && chips > 1) {
-        const std::vector<Plan> dense = plans;
-        for (const Plan& plan : dense) {
-            if (const auto spread = with_experts_on_same_chips(plan, chips)) offer(*spread);
+        std::vector<Plan> spread;
+        for (const Plan& plan : plans) {
+            if (const auto same_chips = with_experts_on_same_chips(plan, chips)) spread.push_back(*same_chips);
         }
+        for (const Plan& plan : spread) offer(plan);
         if (chips <= batch) offer({.expert = chips});
     }
     // Between nodes, a pipeline sends least.
@@ -201,8 +202,8 @@ Result<std::vector<SplitPass>> priced_splits(const ServingSetup& setup, const Pl
         }
     }
     if (all.empty()) return fail(*error);
-    std::stable_sort(all.begin(), all.end(), [](const SplitPass& a, const SplitPass& b) {
-        return pass_seconds(a.pass) < pass_seconds(b.pass);
+    std::sort(all.begin(), all.end(), [](const SplitPass& a, const SplitPass& b) {
+        return std::pair(pass_seconds(a.pass), a.caches) < std::pair(pass_seconds(b.pass), b.caches);
     });
     return all;
 }
