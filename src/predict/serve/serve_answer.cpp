@@ -15,7 +15,7 @@ std::int64_t sequences_at_once(const Plan& plan, std::int64_t batch) {
     return (batch + plan.pipeline - 1) / plan.pipeline;
 }
 
-double pass_seconds(const Prediction& pass) { 
+double pass_seconds(const Prediction& pass) {
     return fastest(pass).expected_s.value_or(pass.analysis.total.sequential);
 }
 
