@@ -23,6 +23,8 @@ struct ServingPlan {
     std::int64_t tensor = 1;    ///< heads, columns of the MLP, and the vocabulary
     std::int64_t expert = 1;    ///< requests, and within expert layers the experts
     std::int64_t pipeline = 1;  ///< layers
+    /// Experts lie over the chips of `tensor`, too, which then hold whole experts and not columns of each.
+    bool experts_over_tensor = false;
 };
 
 /// What is served, and how it is priced.

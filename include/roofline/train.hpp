@@ -27,6 +27,8 @@ struct TrainingPlan {
     std::int64_t context = 1;   ///< tokens, inside attention too
     std::int64_t expert = 1;    ///< sequences of the batch, and within expert layers the experts
     std::int64_t pipeline = 1;  ///< layers
+    /// Experts lie over the chips of `tensor`, too, which then hold whole experts and not columns of each.
+    bool experts_over_tensor = false;
     /// ZeRO stage of the `data` axis (arXiv 1910.02054), which shards: 0 nothing, 1 the optimizer states, 2 the
     /// gradients too, 3 the parameters too.
     int zero = 0;

@@ -27,6 +27,7 @@ Result<core::ServeQuestion> serve_question_of(const Model& model, const System& 
         plan.tensor = setup.plan->tensor;
         plan.expert = setup.plan->expert;
         plan.pipeline = setup.plan->pipeline;
+        plan.experts_over_tensor = setup.plan->experts_over_tensor;
         ROOFLINE_CHECK(core::check_plan(plan, question.slice.chips()));
         question.plan = plan;
     }

@@ -24,6 +24,7 @@ core::Plan core_plan(const TrainingPlan& plan) {
     other.expert = plan.expert;
     other.pipeline = plan.pipeline;
     other.zero = plan.zero;
+    other.experts_over_tensor = plan.experts_over_tensor;
     return other;
 }
 

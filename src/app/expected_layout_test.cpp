@@ -71,3 +71,18 @@ TEST_CASE("each point of a sweep has the expected time of an answer for that poi
                        CHECK(*seconds == doctest::Approx(expected(two_products(sizes[0]))).epsilon(0.1));
                    });
 }
+
+TEST_CASE("matmuls of two dtypes without measurements take the model of 16 bits, at the error of such models") {
+    OpRequest request;
+    request.machines = {{"b200-sxm", {}}};
+    request.program = "f32[B=64, D=4096] * bf16[D, F=4096] -> f32[B, F]";
+    const auto mixed = op_answers(request, {});
+    REQUIRE(mixed.has_value());
+    REQUIRE(mixed->front().expected_s);
+    CHECK(mixed->front().models.kernels.front()->key.dtype == "bf16");
+    CHECK(*mixed->front().expected_error >= 0.41);
+    request.program = "f64[B=64, D=4096] * bf16[D, F=4096] -> f64[B, F]";
+    const auto wide = op_answers(request, {});
+    REQUIRE(wide.has_value());
+    CHECK_FALSE(wide->front().expected_s);
+}

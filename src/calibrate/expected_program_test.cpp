@@ -320,6 +320,11 @@ TEST_CASE("a model of a broader kind is off by what such models were") {
     models.instead = {std::nullopt, Kind::softmax};
     CHECK(models.error_of(0) == approx(0.1));
     CHECK(models.error_of(1) == approx(0.49));
+    // of the same kind, it is a model of other dtypes
+    const CalibratedKernel product = model_of(Kind::contraction, "bf16", "", {});
+    models.kernels = {&product, &product};
+    models.instead = {std::nullopt, Kind::contraction};
+    CHECK(models.error_of(1) == approx(0.41));
 }
 
 TEST_CASE("experts take the model of products, and kernels that of their variant first") {

@@ -224,29 +224,6 @@ TEST_CASE("quantised weights: blocks, groups and unquantised parameters") {
     CHECK(all->total.to_double() == params / 2);
 }
 
-TEST_CASE("checkpoints that servers use leave out the head, and in 4 bits the attention of models with experts") {
-    const Model dense = built(config("llama", tiny()));
-    const auto eight = usual_quantisation({}, Dtype::fp8, false);
-    REQUIRE(eight);
-    const auto bytes = weight_bytes(dense, {}, eight);
-    REQUIRE(bytes);
-    // a scale of four bytes for each of the seven matrices of three layers
-    const double matrices = 3 * (attention + mlp);
-    CHECK(bytes->total.to_double() == 2 * (params - matrices) + matrices + 3 * 7 * 4);
-    CHECK_FALSE(usual_quantisation({}, Dtype::bf16, true));
-
-    const Config from = config("mixtral", with({{"num_local_experts", whole(4)}, {"num_experts_per_tok", whole(2)}}));
-    const Model experts = built(from);
-    const auto four = weight_bytes(experts, {}, usual_quantisation({}, Dtype::nvfp4, true));
-    REQUIRE(four);
-    CHECK(four->by_format.at("nvfp4").params.to_double() == 3 * 4 * mlp);
-    Quantisation own;
-    own.method = "mxfp4";
-    own.rules = {{{}, {"mxfp4", 4, 8, 32, 1}}};
-    CHECK(usual_quantisation(own, Dtype::fp4, true)->method == "mxfp4");
-    CHECK(usual_quantisation(own, Dtype::fp8, true)->method == "fp8");
-}
-
 TEST_CASE("an invalid configuration is rejected with the key or the nearest name") {
     const auto unknown = build_model(config("lama", tiny()), 32);
     REQUIRE(!unknown);

@@ -260,6 +260,22 @@ const CalibratedKernel* included_quantisation(Calibrations& calibrations, const 
     return found == all->kernels.end() ? nullptr : &*found;
 }
 
+/// Returns whether a matmul has operands of different dtypes of at most 32 bits, "bf16 x fp8".
+bool multiplies_two_dtypes(const KernelKey& key) {
+    constexpr std::string_view between = " x ";
+    constexpr int widest = 32;
+    std::string_view rest = key.dtype;
+    std::size_t end = rest.find(between);
+    if (end == std::string_view::npos) return false;
+    while (true) {
+        const auto dtype = find_dtype(rest.substr(0, end));
+        if (!dtype || info(*dtype).bits > widest) return false;
+        if (end == std::string_view::npos) return true;
+        rest.remove_prefix(end + between.size());
+        end = rest.find(between);
+    }
+}
+
 }  // namespace
 
 ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, const Program& local,
@@ -287,7 +303,7 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
             fitted_models.transferred_from.back() = std::move(transferred.machine);
         }
         // no table has products of these two dtypes: they move the same bytes as those of 16-bit floats
-        const bool unmeasured = fitted_models.kernels.back() == nullptr && key.dtype.find(" x ") != std::string::npos;
+        const bool unmeasured = fitted_models.kernels.back() == nullptr && multiplies_two_dtypes(key);
         if (unmeasured) {
             KernelKey other = key;
             other.dtype = name(Dtype::bf16);

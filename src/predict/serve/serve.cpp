@@ -303,12 +303,24 @@ private:
         return {};
     }
 
+    // The fastest split of the caches with which a batch fits, or the fastest one if none does.
+    [[nodiscard]] Result<SplitPass> fitting_split(std::int64_t batch) const {
+        ROOFLINE_TRY(auto splits, priced_splits(setup(), answer_.plan, decode_pass(answer_.plan, batch)));
+        for (SplitPass& split : splits) {
+            if (!answer_.capacity || splits.size() == 1) break;
+            ROOFLINE_TRY(const auto memory, memory_of(setup(), answer_.plan, split.caches, last_pass(batch),
+                                                      prefill_activations_, split.pass));
+            if (memory.total() <= *answer_.capacity) return std::move(split);
+        }
+        return std::move(splits.front());
+    }
+
     Status frontier() {
         double best = 0;
         for (const std::int64_t batch : frontier_batches(answer_)) {
             ROOFLINE_TRY(auto pass, batch == answer_.batch
                                         ? Result<SplitPass>(SplitPass{answer_.caches, answer_.decode})
-                                        : best_split(setup(), answer_.plan, decode_pass(answer_.plan, batch)));
+                                        : fitting_split(batch));
             const Prediction& step = pass.pass;
             ROOFLINE_TRY(const auto least, least_pass(step));
             ServePoint point{batch, least.lower_s, pass_seconds(step), 0, bound_label(step)};

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "report/plan_json.hpp"
 #include "report/serve/serve_words.hpp"
 #include "report/source_json.hpp"
 
@@ -117,13 +118,6 @@ constexpr FigureColumn frontier_columns[] = {{"batch"},
                                              {"bound_by", "bound by"}};
 static_assert(named(frontier_all, frontier_columns));
 
-Json plan_json(Answer answer) {
-    Json plan = Json::object();
-    for (const auto& [axis, size] : plan_axes(answer.plan)) plan[std::string(axis)] = size;
-    plan["experts_over_tensor"] = answer.plan.experts_over_tensor;
-    return plan;
-}
-
 Json mesh_json(Answer answer) {
     Json mesh = Json::object();
     for (const MeshAxis& axis : answer.mesh) mesh[axis.name] = axis.size;
@@ -198,7 +192,8 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
     {"prompt", "", in_whole, [](Answer answer) -> Json { return answer.prompt; }},
     {"output", "", in_whole, [](Answer answer) -> Json { return answer.output; }},
     {"batch", "", in_whole, [](Answer answer) -> Json { return answer.batch; }},
-    {"plan", "plan", none, plan_json, [](Answer answer) { return plan_text(answer.plan); }},
+    {"plan", "plan", none, [](Answer answer) { return plan_json(answer.plan); },
+     [](Answer answer) { return plan_text(answer.plan); }},
     {"plan.mesh", "", none, mesh_json, split_text},
     {"plan.caches", "caches by", none, [](Answer answer) -> Json { return name(answer.caches); }},
     {"plan.chosen", "", none, [](Answer answer) -> Json { return answer.plan_chosen; }},

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "report/model/model_words.hpp"
+#include "report/plan_json.hpp"
 #include "report/source_json.hpp"
 #include "report/train/train_words.hpp"
 #include "units/text.hpp"
@@ -16,12 +17,6 @@ namespace {
 
 using Answer = const TrainAnswer&;
 using Json = FigureValue;
-
-Json plan_axes_json(Answer answer) {
-    Json json = Json::object();
-    for (const auto& [name, degree] : plan_axes(answer.plan)) json[std::string(name)] = degree;
-    return json;
-}
 
 Json times_json(Answer answer) {
     Json json = Json::object();
@@ -115,7 +110,7 @@ constexpr AnswerFigure<TrainAnswer> all[] = {
     {"flops_per_token", "", in_flops, [](Answer answer) -> Json { return answer.demand.flops_per_token; }},
     {"seq", "", in_groups, [](Answer answer) -> Json { return answer.model.sequence; }},
     {"batch_tokens", "", in_groups, [](Answer answer) { return answer.batch ? Json(answer.batch->tokens) : Json(); }},
-    {"plan", "plan", in_groups, plan_axes_json, plan_cell},
+    {"plan", "plan", in_groups, [](Answer answer) { return plan_json(answer.plan); }, plan_cell},
     {"plan.zero", "", in_groups, [](Answer answer) -> Json { return answer.plan.zero; }},
     {"plan.microbatches", "", in_groups,
      [](Answer answer) { return answer.batch ? Json(answer.batch->microbatches) : Json(); }},
