@@ -43,6 +43,9 @@ public:
             if (c == '[' && open_.empty() && !follows_equals() && !names_table()) {
                 return TomlFault{at_, "toml", "this is not valid TOML: no table name after `[`", {}};
             }
+            if ((c == '[' || c == '{') && follows_word()) {
+                return TomlFault{at_, "toml", fmt::format("this is not valid TOML: `{}` in the wrong place", c), {}};
+            }
             if (c == '"' || c == '\'') {
                 const std::size_t opened = at_;
                 if (continues_value() || !skip_string(c)) {
@@ -84,13 +87,17 @@ private:
                std::string_view("_-\"']").find(c) != std::string_view::npos;
     }
 
-    // A quote that continues a value, such as a number or a word: the parser would treat what follows as part of it.
+    [[nodiscard]] bool begins_text() const { return at_ == (text_.starts_with("\xEF\xBB\xBF") ? 3U : 0U); }
+
+    // A quote or a bracket that continues a value, such as a number or a word: the parser would treat what follows as
+    // part of it.
     [[nodiscard]] bool continues_value() const {
-        if (at_ == 0) return false;
+        if (begins_text()) return false;
         const char c = text_[at_ - 1];
-        if (at_ == 3 && text_.starts_with("\xEF\xBB\xBF")) return false;
         return std::string_view(" \t\n=,[{.").find(c) == std::string_view::npos || (c == '.' && in_value_);
     }
+
+    [[nodiscard]] bool follows_word() const { return continues_value() || (at_ > 0 && text_[at_ - 1] == '.'); }
 
     bool count(char c) {
         if (c == '.') {
@@ -104,7 +111,13 @@ private:
         return dots_ <= deepest && open_.size() <= deepest;
     }
 
-    /// Returns false for a string that does not end.
+    // The parser has undefined behaviour for a non-ASCII character where it skips whitespace after a backslash.
+    [[nodiscard]] bool non_ascii_follows_line_end() const {
+        const std::size_t next = text_.find_first_not_of(" \t\r\n", at_ + 1);
+        return next != std::string_view::npos && static_cast<unsigned char>(text_[next]) >= 0x80;
+    }
+
+    /// Returns false for a string that does not end, or that the parser cannot handle.
     bool skip_string(char quote) {
         const std::string triple(3, quote);
         const bool several_lines = text_.substr(at_, 3) == triple;
@@ -112,6 +125,7 @@ private:
         while (at_ < text_.size()) {
             const char c = text_[at_];
             if (c == '\\' && quote == '"') {
+                if (several_lines && non_ascii_follows_line_end()) return false;
                 at_ += 2;
             } else if (several_lines && text_.substr(at_, 3) == triple) {
                 at_ += 3;

@@ -61,6 +61,12 @@ TEST_CASE("a string begins where a value may begin, and ends") {
     CHECK(code_of("a = -\r\"\xC6\x9C\"") == "toml");
     CHECK(code_of("\xEF\xBB\xBF\"a\" = [\"b\",'c']\r\n\"d\".\"e\" = 1") == "");
     CHECK(code_of("a = true\"\xC6\x9C\"") == "toml");
+    CHECK(code_of("a = -[\"\xC6\x9C\"]") == "toml");
+    CHECK(code_of("a = 1{b = \"\xC6\x9C\"}") == "toml");
+    CHECK(code_of("a.[\"\xC6\x9C\"] = 1") == "toml");
+    CHECK(code_of("a = \"\"\"b\\\n \xC6\x9C\"\"\"") == "toml");
+    CHECK(code_of("a = \"\"\"b\\\xC6\x9C\"\"\"") == "toml");
+    CHECK(code_of("a = \"\"\"b\\\n c \xC6\x9C\"\"\"\nd = [{e = [1]}, {f = 2}]") == "");
     CHECK(code_of("a = 'b") == "toml");
     CHECK(code_of("a = \"b\nc = 1\n") == "toml");
     CHECK(code_of("a = \"\"\"b\"") == "toml");
