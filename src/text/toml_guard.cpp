@@ -43,7 +43,8 @@ public:
             if (c == '[' && open_.empty() && !follows_equals() && !names_table()) {
                 return TomlFault{at_, "toml", "this is not valid TOML: no table name after `[`", {}};
             }
-            if ((c == '[' || c == '{') && follows_word()) {
+            const bool second_equals = c == '=' && (in_value_ || open_.ends_with('['));
+            if (second_equals || ((c == '[' || c == '{') && follows_word())) {
                 return TomlFault{at_, "toml", fmt::format("this is not valid TOML: `{}` in the wrong place", c), {}};
             }
             if (c == '"' || c == '\'') {
@@ -90,7 +91,7 @@ private:
     [[nodiscard]] bool begins_text() const { return at_ == (text_.starts_with("\xEF\xBB\xBF") ? 3U : 0U); }
 
     // A quote or a bracket that continues a value, such as a number or a word: the parser would treat what follows as
-    // part of it.
+    // part of it. So it does after a second `=`.
     [[nodiscard]] bool continues_value() const {
         if (begins_text()) return false;
         const char c = text_[at_ - 1];

@@ -64,9 +64,11 @@ TEST_CASE("a string begins where a value may begin, and ends") {
     CHECK(code_of("a = -[\"\xC6\x9C\"]") == "toml");
     CHECK(code_of("a = 1{b = \"\xC6\x9C\"}") == "toml");
     CHECK(code_of("a.[\"\xC6\x9C\"] = 1") == "toml");
+    CHECK(code_of("a = -=\"\xC6\x9C\"") == "toml");
+    CHECK(code_of("a = [\n-b=\"\xC6\x9C\"]") == "toml");
     CHECK(code_of("a = \"\"\"b\\\n \xC6\x9C\"\"\"") == "toml");
     CHECK(code_of("a = \"\"\"b\\\xC6\x9C\"\"\"") == "toml");
-    CHECK(code_of("a = \"\"\"b\\\n c \xC6\x9C\"\"\"\nd = [{e = [1]}, {f = 2}]") == "");
+    CHECK(code_of("a = \"\"\"b\\\n c \xC6\x9C\"\"\"\nd = [{e = [1], g = {h = 1}}, {f = 2}]\ni = {j = 1}\nk = 2") == "");
     CHECK(code_of("a = 'b") == "toml");
     CHECK(code_of("a = \"b\nc = 1\n") == "toml");
     CHECK(code_of("a = \"\"\"b\"") == "toml");

@@ -106,7 +106,7 @@ TEST_CASE("run: without a machine only measurements are shown") {
     const auto json = nlohmann::json::parse(run_report(answer, Format::json, false), nullptr, false);
     CHECK(json["lower_s"].is_null());
     CHECK(json["measured_s"].get<double>() > 0);
-    CHECK(run_report(answer, Format::text, false).find("lower") == std::string::npos);
+    CHECK(run_report(answer, Format::text, false).find("\n  lower") == std::string::npos);
 }
 
 TEST_CASE("run: a sweep in every format and on both plots") {
