@@ -17,7 +17,7 @@ void simulate_requests(benchmark::State& state, double rate) {
     lengths.output = {LengthDistribution::Kind::even, 1024, 0.1};
     const ServingLoad load{draw_requests(lengths, state.range(0)), rate, 256};
     const ServerLimits limits{.cache_tokens = 1'000'000};
-    for (auto _ : state) benchmark::DoNotOptimize(serving_times(simulate_serving(load, limits, costs)));
+    for (auto _ : state) benchmark::DoNotOptimize(serving_times(simulate_serving(load, {{limits, costs}})));
     state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 

@@ -37,7 +37,7 @@ Result<core::ServeQuestion> serve_question_of(const Model& model, const System& 
     question.chunk = setup.prefill_chunk;
     question.software = setup.software;
     question.textbook = setup.textbook;
-    question.disaggregated = setup.disaggregated;
+    if (setup.disaggregated) question.disaggregated.emplace();
     return question;
 }
 
@@ -51,10 +51,9 @@ std::optional<Usd> usd_of(std::optional<double> usd) { return usd ? std::optiona
 
 std::vector<ServingPoint> points_of(const core::ServeAnswer& answer) {
     std::vector<ServingPoint> points;
-    const auto chips = static_cast<double>(answer.slice.chips());
     for (const core::ServePoint& point : answer.frontier) {
         points.push_back({point.batch, Seconds{point.lower_s}, Seconds{point.tpot_s}, Frequency{point.tokens_per_s},
-                          usd_of(core::usd_per_million(answer, chips, point.tokens_per_s))});
+                          usd_of(core::usd_per_million(answer, 1, 0, point.tokens_per_s))});
     }
     return points;
 }
@@ -70,12 +69,12 @@ ServingPrediction public_serving(core::ServeAnswer answer) {
     prediction.fits = answer.fits;
     prediction.prefill = pass_of(answer.prefill, answer.least_prefill);
     prediction.decode = pass_of(answer.decode, answer.least_decode);
-    prediction.time_to_first_token = Seconds{core::pass_seconds(answer.prefill)};
+    prediction.time_to_first_token = Seconds{core::first_token_seconds(answer)};
     prediction.time_per_token = Seconds{core::pass_seconds(answer.decode)};
     prediction.tokens_per_second = Frequency{core::decode_tokens_per_s(answer)};
     const double served = core::served_tokens_per_s(answer);
     prediction.served_tokens_per_second = Frequency{served};
-    prediction.usd_per_million = usd_of(core::usd_per_million(answer, core::serving_chips(answer), served));
+    prediction.usd_per_million = usd_of(core::usd_per_million(answer, 1, core::prefill_ratio(answer), served));
     prediction.frontier = points_of(answer);
     if (const auto& load = answer.under_load) {
         prediction.under_load = ServingLoad{load->software, load->error, Seconds{load->ttft_s}, Seconds{load->tpot_s},

@@ -25,7 +25,7 @@ Result<Response> compared(const ServeRequest& request, Format format) {
             error.message = fmt::format("{}: {}", machine.name, error.message);
             return fail(std::move(error));
         }
-        holds = holds || !answer->capacity || answer->fits;
+        holds = holds || holds_model(*answer);
         answers.push_back(std::move(*answer));
     }
     Response response;
@@ -52,7 +52,7 @@ Result<Response> handle(const ServeRequest& request, Format format) {
     if (request.machines.size() > 1) return compared(request, format);
     ROOFLINE_TRY(auto answer, serve_answer_of(request));
     Response response;
-    response.exit_code = answer.capacity && !answer.fits ? 1 : 0;
+    response.exit_code = holds_model(answer) ? 0 : 1;
     if (request.plot) response.svg = serve_picture({answer});
     response.out = format == Format::json       ? serve_json(answer)
                    : format == Format::csv      ? table_csv(frontier_table(answer))

@@ -89,9 +89,6 @@ TEST_CASE("what a server does under load stands where it is calibrated, and nowh
     CHECK(json_of(request)["under_load"]["software"] == "sglang 0.5");
     request.software.clear();
     CHECK(answered(request, Format::text).out.find("as served") != std::string::npos);
-    request.disaggregated = true;
-    CHECK(json_of(request)["under_load"].is_null());
-    request.disaggregated = false;
     request.calibration.none = true;
     CHECK(json_of(request)["under_load"].is_null());
     request.machines.push_back({"h200-sxm:2", {}});
@@ -174,10 +171,6 @@ TEST_CASE("a load without expected times, or beyond what the server takes, is re
     request.rate = "1000";
     CHECK(handle(request, Format::text).error().code == "overload");
     request.rate = "1";
-    request.disaggregated = true;
-    CHECK(handle(request, Format::text).error().code == "unsupported");
-    CHECK(handle(request, Format::text).error().hint == "ask for it without disaggregation");
-    request.disaggregated = false;
     request.calibration.none = true;
     CHECK(handle(request, Format::text).error().code == "not_calibrated");
     // not even one request fits, which the answer says
@@ -185,4 +178,78 @@ TEST_CASE("a load without expected times, or beyond what the server takes, is re
     request.config = {"llama-3.1-70b", ""};
     CHECK(answered(request, Format::text).exit_code == 1);
     CHECK(json_of(request)["load"].is_null());
+}
+
+TEST_CASE("prefill and decode on slices of their own: caches are sent, and neither pool waits for the other's work") {
+    ServeRequest request = llama({"h100-sxm:2"});
+    request.disaggregated = true;
+    auto answer = json_of(request);
+    const auto pool = answer["disaggregated"];
+    CHECK(pool["machine"] == "h100-sxm5");
+    CHECK(pool["plan"]["tensor"] == 2);
+    CHECK(pool["plan"]["chosen"] == false);
+    // keys and values of 8 heads of 128 in 32 layers, 2 bytes each, over the NICs of two chips, 50 GB/s each
+    const double prompt = answer["prompt"];
+    const double bytes = prompt * 2 * 32 * 8 * 128 * 2;
+    CHECK(pool["transfer_bytes"].get<double>() == approx(bytes));
+    CHECK(pool["transfer_s"].get<double>() == approx(bytes / (2 * 50e9)));
+    CHECK(pool["transfer_exposed_s"] == pool["transfer_s"]);
+    CHECK(answer["ttft_s"].get<double>() == approx(answer["prefill"]["expected_s"].get<double>() + bytes / (2 * 50e9)));
+    // the slice that decodes has no activations of prompts
+    ServeRequest together = llama({"h100-sxm:2"});
+    CHECK(answer["memory_bytes_per_chip"]["activations"] < json_of(together)["memory_bytes_per_chip"]["activations"]);
+    // decoding is not interrupted by prompts
+    CHECK(answer["under_load"]["tpot_s"] < json_of(together)["under_load"]["tpot_s"]);
+    request.overlap_transfer = true;
+    const double last_layer = bytes / (2 * 50e9) / 32;
+    CHECK(json_of(request)["disaggregated"]["transfer_exposed_s"].get<double>() == approx(last_layer));
+    // half the chips send at half the rate
+    request.prefill = MachineRef{"h100-sxm:1", {}};
+    answer = json_of(request);
+    CHECK(answer["disaggregated"]["transfer_s"].get<double>() == approx(bytes / 50e9));
+    CHECK(answer["disaggregated"]["chips"] == 1);
+}
+
+TEST_CASE("a load on two pools: more workers take more, and the pools say what they take") {
+    ServeRequest request = llama({"h100-sxm:1"});
+    request.prefill = MachineRef{"h200-sxm:2", {}};
+    request.prefill_mesh = {"data=2"};
+    request.concurrency = "64";
+    auto one = json_of(request);
+    CHECK(one["disaggregated"]["plan"]["data"] == 2);
+    CHECK(one["load"]["requests_per_s"].get<double>() <= one["disaggregated"]["decode_requests_per_s"].get<double>());
+    const double chips = 1.0 + 2 * one["disaggregated"]["prefill_workers"].get<double>();
+    CHECK(one["load"]["tokens_per_s_per_chip"].get<double>() ==
+          approx(one["load"]["tokens_per_s"].get<double>() / chips));
+    request.decode_workers = "2";
+    request.prefill_workers = "3";
+    const auto two = json_of(request);
+    CHECK(two["disaggregated"]["decode_requests_per_s"].get<double>() ==
+          approx(2 * one["disaggregated"]["decode_requests_per_s"].get<double>()));
+    CHECK(two["load"]["tpot_s"]["mean"] < one["load"]["tpot_s"]["mean"]);
+    CHECK(answered(request, Format::text).out.find("3 : 2") != std::string::npos);
+}
+
+TEST_CASE("a pool that cannot hold the model, and options without a pool") {
+    ServeRequest request = llama({"h100-sxm:8"});
+    request.config = {"llama-3.1-70b", ""};
+    request.prefill = MachineRef{"h100-sxm:1", {}};
+    const Response response = answered(request, Format::text);
+    CHECK(response.exit_code == 1);
+    CHECK(response.out.find("142 GB of 85.9 GB, too much") != std::string::npos);
+    request.prefill = {};
+    for (std::string ServeRequest::* count : {&ServeRequest::prefill_workers, &ServeRequest::decode_workers}) {
+        ServeRequest wrong = request;
+        wrong.*count = "2";
+        CHECK(handle(wrong, Format::text).error().code == "bad_request");
+        wrong.disaggregated = true;
+        CHECK(handle(wrong, Format::text));
+        for (const char* bad : {"0", "-1", "1001", "many"}) {
+            wrong.*count = bad;
+            CHECK_FALSE(handle(wrong, Format::text));
+        }
+    }
+    request.disaggregated = true;
+    request.prefill_mesh = {"tensor=4"};
+    CHECK(handle(request, Format::text).error().message.starts_with("--prefill-mesh: "));
 }

@@ -163,10 +163,15 @@ struct ServeRequest {
     std::string price;     ///< "2.5": USD per chip-hour; "": the machine's price
     std::string software;  ///< "nccl-2.29": software whose calibration is used; "": the newest
     CalibrationRef calibration{};
-    bool textbook = false;       ///< approximate collectives as one does by hand
-    bool disaggregated = false;  ///< prefill runs on slices of its own
-    bool explain = false;        ///< derive a decode step in full, as `roofline op --explain` does
-    bool plot = false;           ///< plot tokens/s over TPOT by batch size
+    bool textbook = false;                    ///< approximate collectives as one does by hand
+    bool disaggregated = false;               ///< prefill runs on slices of its own
+    std::optional<MachineRef> prefill{};      ///< slice that prefills; empty: one like those of `machines`
+    std::vector<std::string> prefill_mesh{};  ///< its plan; empty: the one that processes the most prompts per second
+    std::string prefill_workers{};            ///< number of such slices under a load; "": as many as decode keeps busy
+    std::string decode_workers{};             ///< number of slices that decode under a load; "": 1
+    bool overlap_transfer = false;            ///< caches are sent to them layer by layer, during prefill
+    bool explain = false;                     ///< derive a decode step in full, as `roofline op --explain` does
+    bool plot = false;                        ///< plot tokens/s over TPOT by batch size
 };
 
 /// A request of `roofline measure import`, which converts measurements of other tools to a machine file.

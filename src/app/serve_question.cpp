@@ -72,6 +72,54 @@ Result<RequestLengths> lengths_of(const ServeRequest& request, ServeQuestion& qu
     return lengths;
 }
 
+Result<std::int64_t> workers_option(const std::string& word, const char* option, std::int64_t otherwise) {
+    if (word.empty()) return otherwise;
+    ROOFLINE_TRY(const auto count, size_option(word, option));
+    if (*count <= max_servers) return *count;
+    return fail("size", fmt::format("{} is {}: it must be 1 to {}", option, *count, max_servers));
+}
+
+// The slices that prefill. --set changes them, too, if their machine is that of --on, and --price in any case.
+Result<std::optional<DisaggregatedQuestion>> disaggregated_of(const ServeRequest& request,
+                                                              const ServeQuestion& question,
+                                                              std::vector<std::string>& notes) {
+    const bool named = request.prefill.has_value();
+    if (!named && !request.disaggregated) {
+        const bool given[] = {!request.prefill_mesh.empty(), !request.prefill_workers.empty(),
+                              !request.decode_workers.empty(), request.overlap_transfer};
+        const char* const options[] = {"--prefill-mesh", "--prefill-workers", "--decode-workers", "--overlap-transfer"};
+        for (std::size_t i = 0; i < std::size(given); ++i) {
+            if (!given[i]) continue;
+            return fail("bad_request", fmt::format("{} is an option of disaggregated serving", options[i]),
+                        "add --prefill SLICE, or --disaggregated");
+        }
+        return std::optional<DisaggregatedQuestion>{};
+    }
+    DisaggregatedQuestion pools;
+    std::int64_t chips = question.slice.chips();
+    if (named) {
+        pools.machine = request.prefill->name.substr(0, request.prefill->name.find(':'));
+        std::vector<std::string> sets;
+        if (pools.machine == question.machine) sets = request.sets;
+        if (!request.price.empty()) sets.push_back("price=" + request.price);
+        ROOFLINE_TRY(pools.prefill, resolve_slice(*request.prefill, sets));
+        chips = pools.prefill->chips();
+    }
+    if (!request.prefill_mesh.empty()) {
+        auto plan = parse_plan(request.prefill_mesh, chips, &notes);
+        if (!plan) {
+            Error error = plan.error();
+            error.message = "--prefill-mesh: " + error.message;
+            return fail(std::move(error));
+        }
+        pools.plan = *plan;
+    }
+    ROOFLINE_TRY(pools.prefill_slices, workers_option(request.prefill_workers, "--prefill-workers", 0));
+    ROOFLINE_TRY(pools.decode_slices, workers_option(request.decode_workers, "--decode-workers", 1));
+    pools.by_layer = request.overlap_transfer;
+    return std::optional(std::move(pools));
+}
+
 }  // namespace
 
 Result<ServeQuestion> serve_question(const ServeRequest& request) {
@@ -99,13 +147,15 @@ Result<ServeQuestion> serve_question(const ServeRequest& request) {
     }
     question.software = request.software;
     question.textbook = request.textbook;
-    question.disaggregated = request.disaggregated;
+    ROOFLINE_TRY(question.disaggregated, disaggregated_of(request, question, question.notes));
     return question;
 }
 
 Result<ServeAnswer> serve_answer_of(const ServeRequest& request) {
     ROOFLINE_TRY(auto question, serve_question(request));
-    ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, request.machines));
+    std::vector<MachineRef> machines = request.machines;
+    if (request.prefill) machines.push_back(*request.prefill);
+    ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, machines));
     return predict_serving(std::move(question), std::make_shared<Calibrations>(std::move(calibrations)));
 }
 

@@ -124,6 +124,8 @@ private:
         row.decode_workers = decode ? decode->workers : all > 0 ? 1 : 0;
         row.decode_chips = decode || all == 0 ? row.worker.chips() : all;
         row.prefill_chips = prefill ? prefill->worker.chips() : all;
+        if (prefill) row.prefill_worker = prefill->worker;
+        if (prefill) row.prefill_workers = prefill->workers;
         row.chips = all > 0 ? all : row.decode_chips;
     }
 

@@ -37,6 +37,8 @@ struct MeasuredServing {
     std::int64_t decode_workers = 1;     ///< number of equal decode workers; 0: unknown
     std::int64_t decode_chips = 1;       ///< of one decode worker, or an upper limit: all chips that it may use
     std::int64_t prefill_chips = 0;      ///< that one prompt is prefilled on, or an upper limit; 0: unknown
+    ServingWorker prefill_worker;        ///< of disaggregated serving, if `prefill_workers` is not 0
+    std::int64_t prefill_workers = 0;    ///< number of equal workers of its own for prefill; 0: none, or unknown
     std::string dtype;                   ///< of the weights, as the table says: "fp8", "?"
     std::string kv_dtype;                ///< "": unknown
     double prompt = 0;                   ///< mean number of prompt tokens

@@ -64,11 +64,18 @@ private:
     std::int64_t contexts_ = 0;
 };
 
-/// Measures the times between tokens. Sequences that got their last token at the same time are counted together.
+/// Measures the times between tokens of one server. Sequences that got their last token at the same time are counted
+/// together.
 class TokenGaps {
 public:
-    /// A sequence got its first token.
-    void enter(double now_s) { add(now_s, 1); }
+    /// The times are added to `gaps`, which must outlive the object.
+    explicit TokenGaps(TimeHistogram& gaps) : gaps_(gaps) {}
+
+    /// A sequence enters that got its first token at `first_token_s`.
+    void enter(double first_token_s) {
+        if (groups_.empty() || groups_.back().last_token_s != first_token_s) groups_.push_back({first_token_s, 0});
+        ++groups_.back().sequences;
+    }
 
     /// Each sequence gets `iterations` further tokens, the first at `first_s`; the second takes `second_s`, the last
     /// `last_s`, with those between evenly spaced. The last token is at `now_s`.
@@ -88,20 +95,14 @@ public:
         if (--groups_.back().sequences <= 0) groups_.pop_back();
     }
 
-    [[nodiscard]] TimeHistogram& histogram() { return gaps_; }
-
 private:
     struct Group {
         double last_token_s = 0;
         double sequences = 0;
     };
-    void add(double now_s, double sequences) {
-        if (groups_.empty() || groups_.back().last_token_s < now_s) groups_.push_back({now_s, 0});
-        groups_.back().sequences += sequences;
-    }
 
     std::vector<Group> groups_;
-    TimeHistogram gaps_;
+    TimeHistogram& gaps_;
 };
 
 }  // namespace roofline::core

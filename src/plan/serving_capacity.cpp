@@ -20,7 +20,8 @@ struct MeanRequest {
     double cache_tokens = 0;  ///< tokens in the cache, times those decoded meanwhile
 };
 
-MeanRequest mean_request(const std::vector<RequestTokens>& requests, const ServingCosts* costs) {
+// `prompts` are the servers that process them; null if no times are needed.
+MeanRequest mean_request(const std::vector<RequestTokens>& requests, const ServingCosts* prompts) {
     MeanRequest mean;
     for (const RequestTokens& request : requests) {
         const auto prompt = static_cast<double>(request.prompt);
@@ -28,7 +29,7 @@ MeanRequest mean_request(const std::vector<RequestTokens>& requests, const Servi
         const auto output = static_cast<double>(request.output);
         const double decoded = output - 1;
         mean.computed += prompt - cached;
-        if (costs != nullptr) mean.prompt_s += costs->prompt_s(prompt) - costs->prompt_s(cached);
+        if (prompts != nullptr) mean.prompt_s += prompts->prompt_s(prompt) - prompts->prompt_s(cached);
         mean.decoded += decoded;
         mean.contexts += decoded * (prompt + output / 2);
         mean.cache += prompt + output;
@@ -41,7 +42,8 @@ MeanRequest mean_request(const std::vector<RequestTokens>& requests, const Servi
     return mean;
 }
 
-// A request occupies its cache for as long as it is decoded, so that longer ones are there more often.
+// Sequences that one server holds. A request occupies its cache for as long as it is decoded, so that longer ones are
+// there more often.
 double sequences_in_cache(const MeanRequest& mean, const ServerLimits& limits) {
     auto sequences = static_cast<double>(max_requests);
     if (limits.cache_tokens > 0) {
@@ -52,37 +54,65 @@ double sequences_in_cache(const MeanRequest& mean, const ServerLimits& limits) {
     return std::max(1.0, sequences);
 }
 
-}  // namespace
-
-double sequences_in_cache(const std::vector<RequestTokens>& requests, const ServerLimits& limits) {
-    return sequences_in_cache(mean_request(requests, nullptr), limits);
+// Seconds of one server that processes prompts on all of its members.
+double prompt_seconds(const MeanRequest& mean, const ServerPool& pool) {
+    const auto members = static_cast<double>(std::max<std::int64_t>(1, pool.limits.members));
+    const double tokens = static_cast<double>(pool.limits.prompt_tokens) * members;
+    return std::max(mean.prompt_s / members, pool.costs.least_prompts_s * mean.computed / tokens);
 }
 
-double saturation_rate(const std::vector<RequestTokens>& requests, const ServerLimits& limits,
-                       const ServingCosts& costs) {
-    const MeanRequest mean = mean_request(requests, &costs);
-    const auto prompt_tokens = static_cast<double>(limits.prompt_tokens);
-    double seconds = std::max(mean.prompt_s, costs.least_prompts_s * mean.computed / prompt_tokens);
-    if (mean.decoded > 0) {
-        double sequences = sequences_in_cache(mean, limits);
-        if (limits.schedule == PromptSchedule::mixed) {
-            sequences = std::clamp(mean.decoded * prompt_tokens / mean.computed, 1.0, sequences);
-        }
-        const DecodeCost cost = costs.decode(sequences);
-        seconds += mean.decoded * cost.fixed_s / sequences + mean.contexts * cost.context_s;
+double decode_seconds(const MeanRequest& mean, const ServerPool& pool, double sequences) {
+    if (!(mean.decoded > 0)) return 0;
+    const DecodeCost cost = pool.costs.decode(sequences);
+    return mean.decoded * cost.fixed_s / sequences + mean.contexts * cost.context_s;
+}
+
+const ServerPool& decoding(const ServingPools& pools) { return pools.decode ? *pools.decode : pools.prompts; }
+
+double servers(const ServerPool& pool) { return static_cast<double>(pool.servers); }
+
+PoolRates rates_of(const MeanRequest& mean, const ServingPools& pools) {
+    const ServerPool& decode = decoding(pools);
+    return {servers(pools.prompts) / prompt_seconds(mean, pools.prompts),
+            servers(decode) / decode_seconds(mean, decode, sequences_in_cache(mean, decode.limits))};
+}
+
+}  // namespace
+
+double sequences_in_cache(const std::vector<RequestTokens>& requests, const ServingPools& pools) {
+    const ServerPool& pool = decoding(pools);
+    const double each = sequences_in_cache(mean_request(requests, nullptr), pool.limits);
+    return std::min(static_cast<double>(max_requests), servers(pool) * each);
+}
+
+PoolRates pool_rates(const std::vector<RequestTokens>& requests, const ServingPools& pools) {
+    return rates_of(mean_request(requests, &pools.prompts.costs), pools);
+}
+
+double saturation_rate(const std::vector<RequestTokens>& requests, const ServingPools& pools) {
+    const MeanRequest mean = mean_request(requests, &pools.prompts.costs);
+    if (pools.decode) {
+        const PoolRates rates = rates_of(mean, pools);
+        return std::min(rates.prompts, rates.decode);
     }
-    return 1 / seconds;
+    const ServerPool& pool = pools.prompts;
+    double sequences = sequences_in_cache(mean, pool.limits);
+    if (pool.limits.schedule == PromptSchedule::mixed) {
+        const auto tokens =
+            static_cast<double>(pool.limits.prompt_tokens * std::max<std::int64_t>(1, pool.limits.members));
+        sequences = std::clamp(mean.decoded * tokens / mean.computed, 1.0, sequences);
+    }
+    return servers(pool) / (prompt_seconds(mean, pool) + decode_seconds(mean, pool, sequences));
 }
 
 bool meets(const ServingTimes& times, const ServingTargets& targets) {
     return targets.met_by(times.ttft.p99, times.tpot.p99);
 }
 
-ServingRun simulate_rate(const RequestLengths& lengths, double rate, std::int64_t count, const ServerLimits& limits,
-                         const ServingCosts& costs) {
+ServingRun simulate_rate(const RequestLengths& lengths, double rate, std::int64_t count, const ServingPools& pools) {
     std::int64_t requests = count > 0 ? count : least_open_requests;
     while (true) {
-        ServingRun run = simulate_serving({draw_requests(lengths, requests), rate, 1}, limits, costs);
+        ServingRun run = simulate_serving({draw_requests(lengths, requests), rate, 1}, pools);
         // Little's law
         const double in_flight = rate * serving_times(run).latency.mean;
         const double wanted =
@@ -95,18 +125,18 @@ ServingRun simulate_rate(const RequestLengths& lengths, double rate, std::int64_
 }
 
 ServingRun simulate_concurrency(const RequestLengths& lengths, std::int64_t concurrency, std::int64_t count,
-                                const ServerLimits& limits, const ServingCosts& costs) {
+                                const ServingPools& pools) {
     const std::int64_t requests = count > 0 ? count : concurrency * requests_per_concurrency;
-    return simulate_serving({draw_requests(lengths, requests), 0, concurrency}, limits, costs);
+    return simulate_serving({draw_requests(lengths, requests), 0, concurrency}, pools);
 }
 
 std::optional<double> largest_rate(const RequestLengths& lengths, std::int64_t count, const ServingTargets& targets,
-                                   const ServerLimits& limits, const ServingCosts& costs) {
+                                   const ServingPools& pools) {
     constexpr double accuracy = 0.005;
     constexpr double least = 0.001;
-    const double saturation = saturation_rate(draw_requests(lengths, least_open_requests), limits, costs);
+    const double saturation = saturation_rate(draw_requests(lengths, least_open_requests), pools);
     const auto met = [&](double rate) {
-        return meets(serving_times(simulate_rate(lengths, rate, count, limits, costs)), targets);
+        return meets(serving_times(simulate_rate(lengths, rate, count, pools)), targets);
     };
     double low = saturation * least;
     if (!met(low)) return std::nullopt;
@@ -120,9 +150,9 @@ std::optional<double> largest_rate(const RequestLengths& lengths, std::int64_t c
 
 std::optional<std::int64_t> largest_concurrency(const RequestLengths& lengths, std::int64_t count,
                                                 const ServingTargets& targets, std::int64_t most,
-                                                const ServerLimits& limits, const ServingCosts& costs) {
+                                                const ServingPools& pools) {
     const auto met = [&](std::int64_t concurrency) {
-        return meets(serving_times(simulate_concurrency(lengths, concurrency, count, limits, costs)), targets);
+        return meets(serving_times(simulate_concurrency(lengths, concurrency, count, pools)), targets);
     };
     if (!met(1)) return std::nullopt;
     std::int64_t low = 1;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "plan/request_lengths.hpp"
@@ -31,9 +32,11 @@ enum class PromptSchedule {
 struct ServerLimits {
     std::int64_t cache_tokens = 0;  ///< tokens of prompts and outputs whose caches fit; 0: no limit
     std::int64_t sequences = 0;     ///< requests that are processed at a time; 0: no limit
-    /// Tokens of prompts that an iteration processes, beside those of decoding; at least 1. The default of vLLM
-    /// (max_num_batched_tokens), SGLang (chunked_prefill_size) and TensorRT-LLM (max_num_tokens).
+    /// Tokens of prompts that a member processes in an iteration, beside those of decoding; at least 1. The default of
+    /// vLLM (max_num_batched_tokens), SGLang (chunked_prefill_size) and TensorRT-LLM (max_num_tokens).
     std::int64_t prompt_tokens = 8192;
+    /// Members of data parallelism, which process different prompts side by side; at least 1.
+    std::int64_t members = 1;
     PromptSchedule schedule = PromptSchedule::mixed;
 };
 
@@ -48,21 +51,44 @@ struct DecodeCost {
 /// The times of a server's iterations, in seconds. Those of prompts and of decoding are added.
 struct ServingCosts {
     std::function<DecodeCost(double sequences)> decode;
-    /// Of the first so many tokens of a prompt, 0 for none of them. A chunk takes the difference of two such times.
+    /// Of the first so many tokens of a prompt, 0 for none of them, while every member processes such a prompt. A chunk
+    /// takes the difference of two such times.
     std::function<double(double tokens)> prompt_s;
     double least_prompts_s = 0;  ///< the least that prompts add to an iteration
+    /// The same as `prompt_s` while the other members have no prompts; not needed for a server of one member.
+    std::function<double(double tokens)> lone_prompt_s{};
 };
 
-/// The maximum number of requests in flight and of simulated requests.
+/// Equal servers. A request goes to the one that has the fewest.
+struct ServerPool {
+    ServerLimits limits;
+    ServingCosts costs;
+    std::int64_t servers = 1;  ///< at least 1
+};
+
+/// The servers that answer a load.
+struct ServingPools {
+    ServerPool prompts;  ///< process prompts, and decode them unless there is `decode`
+    /// Disaggregated serving: servers that decode the prompts that others processed. Only their cache is limited by all
+    /// tokens of a request, that of `prompts` by those of its prompt.
+    std::optional<ServerPool> decode{};
+    /// The time by which the transfer of the cache of so many tokens, to a server that decodes, delays the first token.
+    /// Transfers do not wait for each other.
+    std::function<double(double tokens)> transfer_s{};
+};
+
+/// The maximum number of requests in flight, of simulated requests and of simulated servers.
 inline constexpr std::int64_t max_requests = 100'000;
 inline constexpr std::int64_t max_simulated_requests = 1'000'000;
+inline constexpr std::int64_t max_servers = 1'000;
 
-/// Simulates the schedule of vLLM, SGLang and TensorRT-LLM. The request that has waited longest is admitted first, as
-/// soon as there is room for the cache of its prompt and its output; one that never fits is processed alone. An
-/// iteration takes prompts in order of arrival up to its number of tokens, the last of them in part. Arrivals are
-/// noticed between iterations. The simulation is deterministic. It takes time n log n in the number of requests and of
-/// their chunks, regardless of the tokens that are decoded.
-[[nodiscard]] ServingRun simulate_serving(const ServingLoad& load, const ServerLimits& limits,
-                                          const ServingCosts& costs);
+/// Simulates the schedule of vLLM, SGLang and TensorRT-LLM. Each server admits the request that has waited longest
+/// first, as soon as there is room for the cache of its prompt and its output; one that never fits is processed alone.
+/// An iteration takes prompts in order of arrival up to its number of tokens, the last of them in part; a new one goes
+/// to the member that has the fewest tokens in this iteration. Arrivals are noticed between iterations. With
+/// disaggregation the first token is there when the cache has been transferred, and the second one follows when the
+/// server that decodes has admitted the request. The simulation is deterministic. It takes time n log n in the number
+/// of requests and of their chunks, times the number of servers, regardless of the tokens that are decoded.
+[[nodiscard]] ServingRun simulate_serving(const ServingLoad& load, const ServingPools& pools);
 
 }  // namespace roofline::core

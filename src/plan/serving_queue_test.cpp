@@ -24,7 +24,7 @@ ServingLoad closed(std::int64_t concurrency, std::int64_t rounds, RequestTokens 
 
 ServingTimes times_of(const ServingLoad& load, const ServerLimits& limits = one_prompt,
                       const ServingCosts& by = costs) {
-    return serving_times(simulate_serving(load, limits, by));
+    return serving_times(simulate_serving(load, {{limits, by}}));
 }
 
 }  // namespace
@@ -154,7 +154,7 @@ TEST_CASE("requests of one prompt each that arrive at random wait as in an M/D/1
 TEST_CASE("an arrival is noticed after the iteration in progress") {
     // a is alone until b arrives; prompts take no time, and b's is processed in the iteration of 1 s after its arrival
     const ServingCosts even{[](double) { return DecodeCost{1, 0}; }, [](double) { return 0.0; }, 0};
-    const ServingRun run = simulate_serving({std::vector<RequestTokens>(2, RequestTokens{1, 1000}), 0.1}, {}, even);
+    const ServingRun run = simulate_serving({std::vector<RequestTokens>(2, RequestTokens{1, 1000}), 0.1}, {{{}, even}});
     const double first = run.requests[0].first_token_s;
     CHECK(first == run.requests[0].arrival_s);
     const double since = run.requests[1].first_token_s - first;
@@ -169,7 +169,7 @@ TEST_CASE("a growing iteration ends after an arrival, and not an iteration later
     const ServingCosts growing{[](double) { return DecodeCost{0, 0.001}; }, [](double) { return 0.0; }, 0};
     for (const double rate : {0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0}) {
         const ServingRun run =
-            simulate_serving({std::vector<RequestTokens>(2, RequestTokens{1, 3000}), rate}, {}, growing);
+            simulate_serving({std::vector<RequestTokens>(2, RequestTokens{1, 3000}), rate}, {{{}, growing}});
         // the arrival is noticed at the end of the first iteration after it, found one by one
         double now = run.requests[0].first_token_s;
         double context = 2;
@@ -187,7 +187,7 @@ TEST_CASE("no request is lost, and each keeps the order of its times") {
         for (const PromptSchedule schedule : {PromptSchedule::mixed, PromptSchedule::prefill_first}) {
             const ServingLoad load{draw_requests(lengths, 3000), rate, 16};
             const ServingRun run =
-                simulate_serving(load, {.cache_tokens = 5000, .prompt_tokens = 512, .schedule = schedule}, costs);
+                simulate_serving(load, {{{.cache_tokens = 5000, .prompt_tokens = 512, .schedule = schedule}, costs}});
             REQUIRE(run.requests.size() == 3000);
             double tokens = 0;
             double work = 0;
@@ -204,8 +204,8 @@ TEST_CASE("no request is lost, and each keeps the order of its times") {
             // each gap is counted: their sum is that of the decoding times
             CHECK(run.gaps.spread().mean * tokens == approx(run.decoded_s));
             CHECK(run.seconds > work);
-            CHECK(run ==
-                  simulate_serving(load, {.cache_tokens = 5000, .prompt_tokens = 512, .schedule = schedule}, costs));
+            CHECK(run == simulate_serving(
+                             load, {{{.cache_tokens = 5000, .prompt_tokens = 512, .schedule = schedule}, costs}}));
         }
     }
 }
@@ -217,4 +217,56 @@ TEST_CASE("time and requests agree with Little's law") {
     // in flight: 50 of a closed loop, but for its end
     const ServingTimes longer = times_of(closed(50, 400, {100, 200}), {.prompt_tokens = 400});
     CHECK(longer.requests_per_s * longer.latency.mean == approx(50).epsilon(0.01));
+}
+
+TEST_CASE("one pool of prefill and one of decode: the second token waits for nobody's prompt") {
+    // Prompts of a and b: 0 to 10 and 10 to 20, each sent in 2 s. a is decoded from 12 alone, 1.1 s a token; at 22 b
+    // arrives, notices the iteration to 22 + 0.1 of a (ten iterations from 12 end at 23), and both take 1.2 s.
+    ServingPools pools{{one_prompt, costs}, ServerPool{{}, costs}, [](double tokens) { return tokens / 50; }};
+    ServingRun run = simulate_serving(closed(2, 1, {100, 12}), pools);
+    CHECK(run.requests[0].first_token_s == approx(12));
+    CHECK(run.requests[1].first_token_s == approx(22));
+    // a: 10 tokens alone to 23, the eleventh with b to 24.2; b: one to 24.2, ten alone
+    CHECK(run.requests[0].end_s == approx(24.2));
+    CHECK(run.requests[1].end_s == approx(24.2 + 11));
+    CHECK(run.gaps.count() == 22);
+    CHECK(run.gaps.spread().mean == approx(((24.2 - 12) + (35.2 - 22)) / 22));
+    // the gap before b's second token includes the wait for the iteration of a
+    CHECK(run.gaps.spread().p99 > 1.9);
+    CHECK(run.decoded_s == approx(12.2 + 13.2));
+    // with a server for each prompt both are there at 12, and decoded together
+    pools.prompts.servers = 2;
+    run = simulate_serving(closed(2, 1, {100, 12}), pools);
+    for (const RequestTimes& times : run.requests) {
+        CHECK(times.first_token_s == approx(12));
+        CHECK(times.end_s == approx(12 + 11 * 1.2));
+    }
+    // and with two servers that decode, apart
+    pools.decode->servers = 2;
+    run = simulate_serving(closed(2, 1, {100, 12}), pools);
+    for (const RequestTimes& times : run.requests) CHECK(times.end_s == approx(12 + 11 * 1.1));
+}
+
+TEST_CASE("a decode pool without room keeps requests waiting after their first token") {
+    const ServingPools pools{{{.prompt_tokens = 200}, costs}, ServerPool{{.cache_tokens = 103}, costs}, {}};
+    const ServingRun run = simulate_serving(closed(2, 1, {100, 3}), pools);
+    for (const RequestTimes& times : run.requests) CHECK(times.first_token_s == approx(20));
+    CHECK(run.requests[0].end_s == approx(22.2));
+    CHECK(run.requests[1].end_s == approx(24.4));
+    // a single token needs no decode
+    CHECK(serving_times(simulate_serving(closed(2, 1, {100, 1}), pools)).latency.mean == approx(20));
+}
+
+TEST_CASE("members process prompts side by side, a lone prompt faster than if all have one") {
+    ServingCosts members = costs;
+    members.lone_prompt_s = [](double tokens) { return tokens / 25; };  // 4 s per 100 tokens, 10 s if all have some
+    const ServerLimits three{.prompt_tokens = 100, .members = 3};
+    CHECK(times_of(closed(1, 2, {100, 1}), three, members).ttft.mean == approx(4));
+    CHECK(times_of(closed(2, 1, {100, 1}), three, members).ttft.mean == approx(7));
+    CHECK(times_of(closed(3, 1, {100, 1}), three, members).ttft.mean == approx(10));
+    CHECK(times_of(closed(4, 1, {100, 1}), three, members).ttft.mean == approx((3 * 10 + 14) / 4.0));
+    // short prompts fill members evenly: two of 50 tokens each, for which all take 10 s
+    CHECK(times_of(closed(6, 1, {50, 1}), three, members).ttft.mean == approx(10));
+    // a long prompt stays with its member: two iterations of 4 s
+    CHECK(times_of(closed(1, 2, {200, 1}), three, members).ttft.mean == approx(8));
 }

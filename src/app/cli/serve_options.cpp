@@ -11,6 +11,7 @@ constexpr const char* serve_examples = R"(examples:
   roofline serve config.json --on tpu-v5e:4x4 --weights int8 --kv-dtype int8 --batch 48 --prompt 8k --output 512
   roofline serve config.json --on h200:8 --mesh data=2,tensor=4 --batch 64
   roofline serve config.json --on tpu-v5e:4x4 --batch 32 --disaggregated      prefill on separate slices
+  roofline serve deepseek-v3 --prefill h200:8 --decode gb200:72 --concurrency 2048 --output 1k
   roofline serve config.json --on h100-sxm:8 --rate 8 --prompt lognormal:1000,0.5 --ttft 500ms --tpot 30ms
   roofline serve config.json --on h100-sxm:8 --price 2 --png frontier.png     tokens/s against TPOT
 
@@ -42,6 +43,24 @@ void add_load(CLI::App& app, Line& line) {
         ->type_name("N");
 }
 
+// The options of disaggregated serving.
+void add_pools(CLI::App& app, Line& line) {
+    ServeRequest& serve = line.request<ServeRequest>();
+    app.add_flag("--disaggregated", serve.disaggregated, "prefill on separate slices, like those of --on");
+    app.add_option("--prefill", line.words.prefill, "prefill on slices of this machine; those of --on only decode")
+        ->type_name("SLICE");
+    repeated(app, "--prefill-mesh", serve.prefill_mesh,
+             "degree of each kind of parallelism of prefill; default: the plan with the most prompts\nper second",
+             "data=2,tensor=4");
+    app.add_option("--prefill-workers", serve.prefill_workers,
+                   "number of slices that prefill under a load; default: as many as decode keeps busy")
+        ->type_name("N");
+    app.add_option("--decode-workers", serve.decode_workers, "number of slices that decode under a load; default 1")
+        ->type_name("N");
+    app.add_flag("--overlap-transfer", serve.overlap_transfer,
+                 "send KV caches to decode layer by layer during prefill, and not after it");
+}
+
 void add_serve(CLI::App& app, Line& line) {
     ServeRequest& serve = line.request<ServeRequest>();
     Words& words = line.words;
@@ -49,7 +68,7 @@ void add_serve(CLI::App& app, Line& line) {
                    "a configuration (config.json of a checkpoint), - for standard input, or a name")
         ->type_name("CONFIG.json|NAME")
         ->required();
-    repeated(app, "--on", words.on,
+    repeated(app, "--on,--decode", words.on,
              "slice of a machine, such as tpu-v5e:4x4 or h100-sxm:8; repeat for one column per\nslice", "SLICE");
     app.add_option("--prompt", serve.prompt,
                    "prompt tokens per request; default 1024. uniform:A..B and lognormal:MEAN,SIGMA are\ndistributions "
@@ -68,9 +87,9 @@ void add_serve(CLI::App& app, Line& line) {
     app.add_option("--kv-dtype", serve.kv_dtype,
                    "dtype of the KV cache; default: as stated in the checkpoint, else bf16")
         ->type_name("DTYPE");
-    repeated(app, "--mesh", serve.mesh, "degree of each kind of parallelism; default: the best of a few plans",
-             "data=2,tensor=8");
-    app.add_flag("--disaggregated", serve.disaggregated, "prefill on separate slices");
+    repeated(app, "--mesh,--decode-mesh", serve.mesh,
+             "degree of each kind of parallelism; default: the best of a few plans", "data=2,tensor=8");
+    add_pools(app, line);
     app.add_option("--price", serve.price, "USD per chip-hour")->type_name("USD");
     repeated(app, "--set", serve.sets, "what if: replace a figure of the machine, absolute or relative",
              "hbm.bandwidth=3TB/s|*2");
@@ -93,6 +112,10 @@ Result<What> serve_request(Line& line) {
     serve.plot = !line.plots.svg.empty() || !line.plots.png.empty();
     ROOFLINE_TRY(serve.config, load_model(line.words.model));
     ROOFLINE_TRY(serve.machines, load_machines(line.words.on));
+    if (!line.words.prefill.empty()) {
+        ROOFLINE_TRY(const auto prefill, load_machines({line.words.prefill}));
+        serve.prefill = prefill.front();
+    }
     if (!line.words.lengths.empty()) {
         ROOFLINE_TRY(auto text, read_file(line.words.lengths));
         serve.lengths = NamedText{line.words.lengths, std::move(text)};

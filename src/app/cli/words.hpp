@@ -21,6 +21,7 @@ struct Words {
     std::string program;
     std::string model;
     std::string lengths;
+    std::string prefill;
     std::string quantisation;
     std::vector<std::string> on;
     std::vector<std::string> names;

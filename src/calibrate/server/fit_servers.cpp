@@ -184,8 +184,9 @@ LeftOutErrors held_out(const std::vector<ServerSample>& samples, const std::set<
 }  // namespace
 
 double token_seconds(const ServerModel& costs, const ServerSample& sample) {
-    return step_seconds(costs, sample.kernels_s, sample.sequences) +
-           sample.sequences / sample.output * prompt_seconds(costs, sample.prompt_s, sample.launches);
+    const double sequences = sample.sequences / sample.members;
+    return step_seconds(costs, sample.kernels_s, sequences) +
+           sequences / sample.output * prompt_seconds(costs, sample.prompt_s, sample.launches);
 }
 
 ServerModels fit_servers(std::vector<ServerSample> samples) {

@@ -18,13 +18,14 @@ struct ServerSample {
     double kernels_s = 0;   ///< expected time of a decode step as the sum over its kernels and collectives
     double sequences = 1;   ///< sequences that are decoded together
     double output = 1;      ///< tokens per sequence
-    double prompt_s = 0;    ///< the same sum for the prefill of one prompt
+    double members = 1;     ///< of data parallelism, which divide the sequences and each have a scheduler
+    double prompt_s = 0;    ///< the same sum for a prefill pass with one prompt for each member
     double launches = 0;    ///< number of kernels and collectives of that prefill
     double measured_s = 0;  ///< measured time per output token
 };
 
-/// Returns the time per output token in seconds, including the prefill of other requests. By Little's law sequences /
-/// output prompts are processed per decode step.
+/// Returns the time per output token in seconds, including the prefill of other requests. By Little's law each member
+/// processes its sequences / output prompts per decode step.
 [[nodiscard]] double token_seconds(const ServerModel& costs, const ServerSample& sample);
 
 /// Returns server models by library, and by version ("vllm 0.19") if it has at least thirty measurements of two models

@@ -20,13 +20,13 @@ struct ServerModel {
     /// separately.
     double kernels = 1;
     double step_s = 0;      ///< host time per step: scheduling, sampling, sending tokens
-    double sequence_s = 0;  ///< host time per sequence of a step
+    double sequence_s = 0;  ///< host time per sequence of a step, of those of one member of data parallelism
     double launch_s = 0;    ///< host time per kernel outside of graphs
 
     bool operator==(const ServerModel&) const = default;
 };
 
-/// Returns the seconds of a decode step of `sequences` sequences whose kernels' times add up to `kernels_s`.
+/// Returns the seconds of a decode step of `sequences` sequences per member whose kernels' times add up to `kernels_s`.
 [[nodiscard]] double step_seconds(const ServerModel& costs, double kernels_s, double sequences);
 
 /// Returns the seconds of the prefill of prompts whose `launches` kernels' times add up to `kernels_s`.

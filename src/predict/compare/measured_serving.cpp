@@ -238,7 +238,7 @@ Result<std::vector<Comparison>> MeasuredServingRuns::compare(const MeasuredServi
     common.software = row.software;
     std::vector<Comparison> all;
     std::optional<ServingTimes> expected;
-    if (!row.disaggregated && prompts_computed(served, row)) {
+    if (row.disaggregated || prompts_computed(served, row)) {
         if (const auto times = under_load_.times(row, systems_, names_)) expected = *times;
     }
     const auto add = [&](const char* operation, double measured_s, double lower_s, double expected_s) {
@@ -266,7 +266,9 @@ Result<std::vector<Comparison>> MeasuredServingRuns::compare(const MeasuredServi
     }
     if (row.tokens_per_s) {
         ROOFLINE_TRY(auto seconds, seconds_per_token(served, row));
-        const double workers = static_cast<double>(std::max<std::int64_t>(1, row.decode_workers));
+        // the times are those of one worker with its part of the load, or of all pools
+        const auto workers =
+            row.disaggregated ? 1.0 : static_cast<double>(std::max<std::int64_t>(1, row.decode_workers));
         add("throughput", 1 / *row.tokens_per_s, seconds,
             expected ? 1 / (expected->requests_per_s * row.output * workers) : 0);
     }

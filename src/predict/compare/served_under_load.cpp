@@ -36,14 +36,13 @@ Result<Dtype> caches_of(const MeasuredServing& row, const std::optional<Dtype>& 
     return fail("unknown_dtype", fmt::format("the dtype {} is not known", in_ticks(row.kv_dtype)));
 }
 
-Result<Plan> plan_of(const MeasuredServing& row) {
-    if (row.disaggregated) return fail("unsupported", "prompts go in elsewhere");
+Result<Plan> plan_of(const ServingWorker& worker, std::int64_t chips) {
     Plan plan;
-    plan.tensor = row.worker.tensor;
-    plan.data = row.worker.data;
-    plan.pipeline = row.worker.pipeline;
-    if (plan.chips() == row.decode_chips) return with_experts_on_same_chips(plan, row.worker.expert);
-    return fail("no_plan", fmt::format("{} is not the {} chips of a worker", row.worker.text(), row.decode_chips));
+    plan.tensor = worker.tensor;
+    plan.data = worker.data;
+    plan.pipeline = worker.pipeline;
+    if (plan.chips() == chips) return with_experts_on_same_chips(plan, worker.expert);
+    return fail("no_plan", fmt::format("{} is not the {} chips of a worker", worker.text(), chips));
 }
 
 std::int64_t whole(double value) {
@@ -54,8 +53,10 @@ std::int64_t whole(double value) {
 
 Result<const ServedUnderLoad::Served*> ServedUnderLoad::served(const MeasuredServing& row, MeasuredSystems& systems,
                                                                const ModelNames& names) {
+    const std::string prefill =
+        row.disaggregated ? fmt::format(" beside {} of {}", row.prefill_worker.text(), row.prefill_chips) : "";
     const Key key{row.system, lowered(row.model), row.dtype + " " + row.kv_dtype,
-                  fmt::format("{} of {}", row.worker.text(), row.decode_chips), row.software};
+                  fmt::format("{} of {}{}", row.worker.text(), row.decode_chips, prefill), row.software};
     constexpr std::size_t most = 400;  // tables of real measurements have about a hundred, and each takes some memory
     auto found = served_.find(key);
     if (found == served_.end() && served_.size() >= most) {
@@ -66,12 +67,25 @@ Result<const ServedUnderLoad::Served*> ServedUnderLoad::served(const MeasuredSer
     return found->second->get();
 }
 
+Result<ServedUnderLoad::Worker> ServedUnderLoad::worker_of(const MeasuredServing& row, const ServingWorker& degrees,
+                                                           std::int64_t chips, const ServedModel& model,
+                                                           MeasuredSystems& systems) const {
+    ROOFLINE_TRY(auto plan, plan_of(degrees, chips));
+    const Result<MeasuredSystem>& system = systems.slice_of(row.system, chips);
+    if (!system) return fail(system.error());
+    Worker worker{system->system.slice, plan};
+    const MemoryLevel* const memory = worker.slice.machine.level("hbm");
+    if (memory == nullptr || !memory->total_capacity()) return worker;
+    worker.capacity = memory->total_capacity()->value;
+    const ServingSetup setup{model, model, worker.slice, calibrations_, {}, {}};
+    ROOFLINE_TRY(const auto kept, kept_memory(setup, plan, CacheSplit::heads, {prompts_at_once(plan), 1, 1}, true));
+    if (kept.weights <= worker.capacity) return worker;
+    return fail("does_not_fit", "the weights do not fit on the chips of a worker");
+}
+
 Result<std::unique_ptr<ServedUnderLoad::Served>> ServedUnderLoad::make(const MeasuredServing& row,
                                                                        MeasuredSystems& systems,
                                                                        const ModelNames& names) const {
-    ROOFLINE_TRY(auto plan, plan_of(row));
-    const Result<MeasuredSystem>& system = systems.slice_of(row.system, row.decode_chips);
-    if (!system) return fail(system.error());
     auto config = preset_config(names.preset_of(row.model));
     if (!config) return fail("unknown_model", fmt::format("the model {} is not known", in_ticks(row.model)));
     ROOFLINE_TRY(auto weights, weights_of(row));
@@ -83,62 +97,81 @@ Result<std::unique_ptr<ServedUnderLoad::Served>> ServedUnderLoad::make(const Mea
         if (quantisation) weights.reset();
     }
     auto result = std::make_unique<Served>();
-    result->slice = system->system.slice;
-    result->plan = plan;
     for (const bool decoding : {false, true}) {
         ROOFLINE_TRY(auto model, served_model(*config, decoding, weights, quantisation, caches));
         (decoding ? result->decode : result->prefill) = std::move(model);
     }
-    const MemoryLevel* const memory = result->slice.machine.level("hbm");
-    if (memory != nullptr && memory->total_capacity()) result->capacity = memory->total_capacity()->value;
-    const ServingSetup setup = setup_of(*result, row.software);
-    const std::int64_t members = prompts_at_once(plan);
-    ROOFLINE_TRY(const auto kept, kept_memory(setup, plan, CacheSplit::heads, {members, 1, 1}, true));
-    if (result->capacity > 0 && kept.weights > result->capacity) {
-        return fail("does_not_fit", "the weights do not fit on the chips of a worker");
+    ROOFLINE_TRY(result->worker, worker_of(row, row.worker, row.decode_chips, result->prefill, systems));
+    if (row.disaggregated) {
+        ROOFLINE_TRY(result->prefills, worker_of(row, row.prefill_worker, row.prefill_chips, result->prefill, systems));
     }
-    const ServingPass typical{members * 32, 1, whole(RequestSize{row.prompt, row.output}.context())};
-    ROOFLINE_TRY(auto passes, ExpectedServing::make(setup, plan, typical));
+    const ServingSetup setup = setup_of(*result, result->worker, row.software);
+    const Plan& plan = result->worker.plan;
+    const RequestSize size{row.prompt, row.output};
+    const ServingPass typical{prompts_at_once(plan) * 32, 1, whole(size.context())};
+    const Worker& prefills = result->prefills ? *result->prefills : result->worker;
+    const ServingSetup prefill_setup = setup_of(*result, prefills, row.software);
+    ROOFLINE_TRY(auto passes, ExpectedServing::make({prefill_setup, prefills.plan}, {setup, plan}, typical));
     result->passes = std::make_unique<ExpectedServing>(std::move(passes));
+    if (result->prefills) {
+        ROOFLINE_TRY(result->transfer, cache_transfer({prefill_setup, prefills.plan}, {setup, plan}, CacheSplit::heads,
+                                                      whole(row.prompt)));
+    }
     return result;
 }
 
-ServingSetup ServedUnderLoad::setup_of(const Served& served, const std::string& software) const {
+ServingSetup ServedUnderLoad::setup_of(const Served& served, const Worker& worker, const std::string& software) const {
     return {served.prefill,
             served.decode,
-            served.slice,
+            worker.slice,
             calibrations_,
-            server_kernel_software(*calibrations_, served.slice.machine, software),
+            server_kernel_software(*calibrations_, worker.slice.machine, software),
             {}};
 }
 
-// The number of sequences that fit with all of their tokens.
-double ServedUnderLoad::room(const Served& served, const MeasuredServing& row) const {
+// The number of requests that fit with so many tokens each.
+double ServedUnderLoad::room(const Served& served, const Worker& worker, const std::string& software,
+                             double tokens) const {
     constexpr double plenty = 1e6;
-    if (!(served.capacity > 0)) return plenty;
-    const std::int64_t members = prompts_at_once(served.plan);
-    const auto kept = kept_memory(setup_of(served, row.software), served.plan, CacheSplit::heads,
-                                  {members, 1, whole(row.prompt + row.output)}, true);
+    if (!(worker.capacity > 0)) return plenty;
+    const std::int64_t members = prompts_at_once(worker.plan);
+    const auto kept = kept_memory(setup_of(served, worker, software), worker.plan, CacheSplit::heads,
+                                  {members, 1, whole(tokens)}, true);
     if (!kept || !(kept->kv > 0)) return plenty;
-    const double left = share_for_caches * served.capacity - kept->weights;
+    const double left = share_for_caches * worker.capacity - kept->weights;
     return std::clamp(left / kept->kv * static_cast<double>(members), 1.0, plenty);
 }
 
 Result<ServingTimes> ServedUnderLoad::times(const MeasuredServing& row, MeasuredSystems& systems,
                                             const ModelNames& names) {
-    if (row.decode_workers < 1) return fail("missing", "the row does not say how many workers there are");
+    if (row.decode_workers < 1 || (row.disaggregated && row.prefill_workers < 1)) {
+        return fail("missing", "the row does not say how many workers there are");
+    }
     const CalibratedServer* const server = server_of(row.software);
     if (server == nullptr) return fail("not_calibrated", fmt::format("{} has no constants", in_ticks(row.software)));
     ROOFLINE_TRY(auto found, served(row, systems, names));
     const Served& served = *found;
     const RequestSize size{row.prompt, row.output};
-    // without a limit, as many requests run as fit
-    const double most = room(served, row);
-    const double requests = row.concurrency ? *row.concurrency / static_cast<double>(row.decode_workers) : most;
-    const std::int64_t concurrency = std::min(whole(requests), max_requests);
+    const double most = room(served, served.worker, row.software, row.prompt + row.output);
     const ServingCosts costs = serving_costs(*served.passes, server->costs, size);
+    ServingPools pools{{serving_limits(size, most), costs}};
+    const auto workers = static_cast<double>(row.decode_workers);
+    // without a limit, as many requests run as fit
+    double requests = row.concurrency.value_or(most * workers);
+    if (served.prefills) {
+        pools.decode = {pools.prompts.limits, costs, std::min(row.decode_workers, max_servers)};
+        pools.prompts.servers = std::min(row.prefill_workers, max_servers);
+        pools.prompts.limits =
+            serving_limits({size.prompt, 0}, room(served, *served.prefills, row.software, row.prompt));
+        pools.transfer_s = [&](double tokens) {
+            return served.transfer->exposed_s(tokens, costs.lone_prompt_s(tokens));
+        };
+    } else {
+        requests /= workers;
+    }
+    pools.prompts.limits.members = whole(served.passes->members());
     return serving_times(
-        simulate_concurrency(typical_lengths(size), concurrency, 0, serving_limits(size, most), costs));
+        simulate_concurrency(typical_lengths(size), std::min(whole(requests), max_requests), 0, pools));
 }
 
 Result<ServerSample> ServedUnderLoad::sample(const MeasuredServing& row, MeasuredSystems& systems,
@@ -148,6 +181,7 @@ Result<ServerSample> ServedUnderLoad::sample(const MeasuredServing& row, Measure
         return fail("missing", "the row does not say how many sequences were decoded at a time");
     }
     if (row.software.empty()) return fail("missing", "the row does not say which server it was");
+    if (row.disaggregated) return fail("unsupported", "prompts go in elsewhere");
     ROOFLINE_TRY(auto found, served(row, systems, names));
     const ExpectedServing& passes = *(found)->passes;
     const RequestSize size{row.prompt, row.output};
@@ -159,7 +193,8 @@ Result<ServerSample> ServedUnderLoad::sample(const MeasuredServing& row, Measure
     sample.sequences = std::max(1.0, *decoding / static_cast<double>(row.decode_workers));
     sample.output = row.output;
     sample.kernels_s = passes.decode_s(sample.sequences, size.context());
-    sample.prompt_s = passes.prompts_s(1, row.prompt);
+    sample.members = passes.decode_members();
+    sample.prompt_s = passes.prompts_s(passes.members(), row.prompt);
     sample.launches = passes.launches();
     sample.measured_s = *row.tpot_s;
     return sample;

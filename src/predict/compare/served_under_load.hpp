@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -14,6 +15,7 @@
 #include "plan/serving_metrics.hpp"
 #include "predict/compare/measured_systems.hpp"
 #include "predict/serve/expected_serving.hpp"
+#include "predict/serve/prefill_pool.hpp"
 
 namespace roofline::core {
 
@@ -24,8 +26,8 @@ public:
     explicit ServedUnderLoad(Calibrations calibrations)
         : calibrations_(std::make_shared<Calibrations>(std::move(calibrations))) {}
 
-    /// Returns the expected times of the server. `room` is the number of sequences that its memory holds. The message
-    /// of the error is the reason why there are none: prefill on other chips, a plan that does not match the worker's
+    /// Returns the expected times of the servers: of one worker with its part of the load, or of disaggregated pools. The
+    /// message of the error is the reason why there are none: unknown workers, a plan that does not match a worker's
     /// chips, weights that do not fit on them, no model of the server.
     [[nodiscard]] Result<ServingTimes> times(const MeasuredServing& row, MeasuredSystems& systems,
                                              const ModelNames& names);
@@ -41,23 +43,32 @@ public:
     }
 
 private:
-    struct Served {
-        ServedModel prefill;
-        ServedModel decode;
+    /// The chips of a worker.
+    struct Worker {
         Slice slice;
         Plan plan;
         double capacity = 0;  ///< bytes of one chip; 0: unknown
-        std::unique_ptr<ExpectedServing> passes;
     };
-    /// System, model, dtypes, worker, software.
+    struct Served {
+        ServedModel prefill;
+        ServedModel decode;
+        Worker worker;                   ///< that decodes
+        std::optional<Worker> prefills;  ///< of disaggregated serving
+        std::unique_ptr<ExpectedServing> passes;
+        std::optional<CacheTransfer> transfer{};
+    };
+    /// System, model, dtypes, workers, software.
     using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
 
     [[nodiscard]] Result<const Served*> served(const MeasuredServing& row, MeasuredSystems& systems,
                                                const ModelNames& names);
     [[nodiscard]] Result<std::unique_ptr<Served>> make(const MeasuredServing& row, MeasuredSystems& systems,
                                                        const ModelNames& names) const;
-    [[nodiscard]] ServingSetup setup_of(const Served& served, const std::string& software) const;
-    [[nodiscard]] double room(const Served& served, const MeasuredServing& row) const;
+    [[nodiscard]] Result<Worker> worker_of(const MeasuredServing& row, const ServingWorker& degrees, std::int64_t chips,
+                                           const ServedModel& model, MeasuredSystems& systems) const;
+    [[nodiscard]] ServingSetup setup_of(const Served& served, const Worker& worker, const std::string& software) const;
+    [[nodiscard]] double room(const Served& served, const Worker& worker, const std::string& software,
+                              double tokens) const;
 
     std::shared_ptr<Calibrations> calibrations_;
     std::map<Key, Result<std::unique_ptr<Served>>> served_;

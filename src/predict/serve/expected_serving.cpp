@@ -9,19 +9,21 @@
 
 namespace roofline::core {
 
-Result<ExpectedServing> ExpectedServing::make(const ServingSetup& setup, const Plan& plan, const ServingPass& typical) {
-    ROOFLINE_TRY(auto split, best_split(setup, plan, typical));
-    ROOFLINE_TRY(auto prefill, priced_pass(setup, plan, CacheSplit::heads, prefill_pass(plan, typical.context)));
-    ROOFLINE_TRY(auto decoding, compile(fastest(split.pass), setup.decode.model, plan, true));
-    ROOFLINE_TRY(auto prefilling, compile(fastest(prefill), setup.prefill.model, plan, false));
-    const Prediction& laid = fastest(prefill);
+Result<ExpectedServing> ExpectedServing::make(const PlannedSlice& prefilling, const PlannedSlice& decoding,
+                                              const ServingPass& typical) {
+    ROOFLINE_TRY(auto split, best_split(decoding.setup, decoding.plan, typical));
+    ROOFLINE_TRY(auto decode, compile(fastest(split.pass), decoding.setup.decode.model, decoding.plan, true));
+    ROOFLINE_TRY(auto pass, priced_pass(prefilling.setup, prefilling.plan, CacheSplit::heads,
+                                        prefill_pass(prefilling.plan, typical.context)));
+    const Prediction& laid = fastest(pass);
+    ROOFLINE_TRY(auto prefill, compile(laid, prefilling.setup.prefill.model, prefilling.plan, false));
     double launches = 0;
     for (const CompiledKernel::Runs& kernel : laid.runs) launches += kernel.count;
     for (const MessageWork& each : laid.analysis.total.work.messages) {
         const auto count = each.count.evaluate(laid.program.sizes);
         if (count) launches += count->to_double();
     }
-    return ExpectedServing(std::move(decoding), std::move(prefilling), launches, setup.calibrations);
+    return ExpectedServing(std::move(decode), std::move(prefill), launches, decoding.setup.calibrations);
 }
 
 Result<ExpectedServing::Pass> ExpectedServing::compile(const Prediction& pass, const Model& model, const Plan& plan,
@@ -53,7 +55,8 @@ Result<ExpectedServing::Pass> ExpectedServing::compile(const Prediction& pass, c
                   windows,
                   std::move(routed),
                   decoding,
-                  static_cast<double>(plan.pipeline)};
+                  static_cast<double>(plan.pipeline),
+                  static_cast<double>(prompts_at_once(plan))};
     if (plan.pipeline > 1) {
         ROOFLINE_TRY(auto sends, sends_of(pass, plan.pipeline));
         compiled.sends = sends;
@@ -64,7 +67,8 @@ Result<ExpectedServing::Pass> ExpectedServing::compile(const Prediction& pass, c
 double ExpectedServing::seconds(const Pass& pass, double batch, double context) {
     const double sequences = std::max(batch / pass.stages, 1.0);
     const double tokens = sequences * (pass.decoding ? 1 : context);
-    std::vector<double> sizes{sequences, context};
+    // experts get the tokens of all members, and the rest takes the time of a member that has a prompt
+    std::vector<double> sizes{pass.decoding ? sequences : std::max(sequences, pass.members), context};
     if (!pass.decoding) sizes.push_back(context);
     for (const double window : pass.windows) sizes.push_back(std::min(context, window));
     for (const Routed& each : pass.routed) {

@@ -12,19 +12,25 @@
 
 namespace roofline::core {
 
-/// The expected times of a model's passes on a slice, as sums over their kernels and collectives, for any batch and
+/// The expected times of a model's passes on slices, as sums over their kernels and collectives, for any batch and
 /// context.
 class ExpectedServing {
 public:
-    /// Compiles the passes in the KV cache split that is best for `typical`, a decode step. Errors: those of
-    /// priced_pass(); `not_calibrated` if a part of a pass has no model.
-    [[nodiscard]] static Result<ExpectedServing> make(const ServingSetup& setup, const Plan& plan,
+    /// Compiles the passes of the slices that prefill and decode, which may be the same, in the KV cache split that is
+    /// best for `typical`, a decode step. Errors: those of priced_pass(); `not_calibrated` if a part of a pass has no
+    /// model.
+    [[nodiscard]] static Result<ExpectedServing> make(const PlannedSlice& prefill, const PlannedSlice& decode,
                                                       const ServingPass& typical);
 
     /// Seconds of a decode step of `sequences` sequences with `context` tokens of context each.
     [[nodiscard]] double decode_s(double sequences, double context) const;
-    /// Seconds of a prefill pass over `prompts` prompts of `tokens` tokens each.
+    /// Seconds of a prefill pass over `prompts` prompts of `tokens` tokens each. Members of data parallelism have a
+    /// prompt each as far as there are enough.
     [[nodiscard]] double prompts_s(double prompts, double tokens) const;
+    /// Number of members of data parallelism that process different prompts.
+    [[nodiscard]] double members() const { return prefill_.members; }
+    /// Number of those that decode different sequences.
+    [[nodiscard]] double decode_members() const { return decode_.members; }
     /// Number of kernels and collectives of a prefill pass.
     [[nodiscard]] double launches() const { return launches_; }
 
@@ -42,7 +48,8 @@ private:
         std::vector<double> windows;  ///< sizes of the attention windows
         std::vector<Routed> routed;
         bool decoding = false;
-        double stages = 1;  ///< of a pipeline, each of which processes other sequences
+        double stages = 1;   ///< of a pipeline, each of which processes other sequences
+        double members = 1;  ///< of data parallelism; prefill takes no less time for fewer prompts
         StageSends sends{};
     };
 

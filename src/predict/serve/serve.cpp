@@ -45,6 +45,7 @@ public:
     Result<ServeAnswer> run() {
         ROOFLINE_CHECK(read());
         ROOFLINE_CHECK(choose_plan());
+        if (question_.disaggregated) ROOFLINE_CHECK(choose_pool());
         ROOFLINE_CHECK(details());
         return std::move(answer_);
     }
@@ -56,7 +57,6 @@ private:
         answer_.output = question_.output;
         answer_.batch = question_.batch;
         answer_.chunk = question_.chunk;
-        answer_.disaggregated = question_.disaggregated;
         answer_.context = (2 * answer_.prompt + answer_.output + 1) / 2;
         for (const std::int64_t count : {answer_.prompt, answer_.output, answer_.batch, answer_.chunk}) {
             if (count >= 1 && count <= max_sequences) continue;
@@ -101,14 +101,15 @@ private:
         return {};
     }
 
-    [[nodiscard]] ServingSetup setup() const {
+    [[nodiscard]] ServingSetup setup() const { return setup_on(answer_.slice); }
+
+    [[nodiscard]] ServingSetup setup_on(const Slice& slice) const {
         CollectiveOptions collectives;
         collectives.textbook = question_.textbook;
         const bool server = calibrations_->servers().find(question_.software) != nullptr;
         const std::string kernels =
-            server ? server_kernel_software(*calibrations_, answer_.slice.machine, question_.software)
-                   : question_.software;
-        return {prefill_, decode_, answer_.slice, calibrations_, kernels, collectives};
+            server ? server_kernel_software(*calibrations_, slice.machine, question_.software) : question_.software;
+        return {prefill_, decode_, slice, calibrations_, kernels, collectives};
     }
 
     [[nodiscard]] ServingPass decode_pass(const Plan& plan, std::int64_t batch) const {
@@ -136,12 +137,12 @@ private:
                 if (!error) error = splits.error();
                 continue;
             }
-            auto prefill = priced_pass(setup(), plan, CacheSplit::heads, prefill_pass(plan, answer_.prompt));
+            auto prefill = prefill_on_slice(plan);
             if (!prefill) {
                 if (!error) error = prefill.error();
                 continue;
             }
-            ROOFLINE_TRY(auto activations, prefill_activations(setup(), plan, answer_.prompt, answer_.chunk, *prefill));
+            const double activations = prefill->activations;
             for (SplitPass& found : *splits) {
                 ROOFLINE_TRY(auto memory,
                              memory_of(setup(), plan, found.caches, last_pass(answer_.batch), activations, found.pass));
@@ -152,10 +153,57 @@ private:
                 any = true;
                 best_fits = fits;
                 prefill_activations_ = activations;
-                take(plan, std::move(found), *prefill, memory);
+                take(plan, std::move(found), prefill->pass, memory);
             }
         }
         if (!any) return fail(error.value_or(Error{"unsupported", "no plan fits this slice", "name one", {}}));
+        return {};
+    }
+
+    /// The prefill on the slice that decodes.
+    struct Prefill {
+        Prediction pass;
+        double activations = 0;  ///< bytes
+    };
+    // There is none with disaggregated serving.
+    [[nodiscard]] Result<Prefill> prefill_on_slice(const Plan& plan) const {
+        if (question_.disaggregated) return Prefill{};
+        ROOFLINE_TRY(auto pass, priced_pass(setup(), plan, CacheSplit::heads, prefill_pass(plan, answer_.prompt)));
+        ROOFLINE_TRY(const auto activations, prefill_activations(setup(), plan, answer_.prompt, answer_.chunk, pass));
+        return Prefill{std::move(pass), activations};
+    }
+
+    Status choose_pool() {
+        const DisaggregatedQuestion& asked = *question_.disaggregated;
+        const Slice slice = asked.prefill.value_or(answer_.slice);
+        const ServingSetup there = setup_on(slice);
+        const auto plan = asked.plan || asked.prefill ? asked.plan : std::optional(answer_.plan);
+        ROOFLINE_TRY(auto chosen, choose_prefill_pool(there, plan, answer_.prompt, answer_.chunk));
+        answer_.prefill = std::move(chosen.prefill);
+        PrefillPool& pool = answer_.prefill_pool.emplace(std::move(chosen.pool));
+        pool.machine_id = !asked.prefill          ? answer_.machine_id
+                          : asked.machine.empty() ? slice.machine.id
+                                                  : asked.machine;
+        pool.decode_slices = asked.decode_slices;
+        pool.slices =
+            asked.prefill_slices > 0
+                ? asked.prefill_slices
+                : std::max<std::int64_t>(
+                      1, std::llround(std::ceil(static_cast<double>(asked.decode_slices) * prefill_ratio(answer_))));
+        if (pool.slices > max_servers || pool.decode_slices > max_servers) {
+            return fail("size",
+                        fmt::format("{} slices that prefill and {} that decode: at most {} of each are simulated",
+                                    pool.slices, pool.decode_slices, max_servers));
+        }
+        auto transfer = cache_transfer({there, pool.plan}, {setup(), answer_.plan}, answer_.caches, answer_.prompt);
+        if (transfer) {
+            transfer->by_layer = asked.by_layer;
+            pool.transfer = *transfer;
+        } else if (transfer.error().code == "no_network") {
+            answer_.notes.push_back("the transfer of caches is not counted: " + transfer.error().message);
+        } else {
+            return fail(transfer.error());
+        }
         return {};
     }
 
@@ -170,8 +218,10 @@ private:
     }
 
     Status details() {
-        ROOFLINE_TRY(answer_.slice_memory, whole_memory(setup(), last_pass(answer_.batch),
-                                                        chunk_pass(Plan{}, answer_.prompt, answer_.chunk)));
+        const bool prefills = !answer_.prefill_pool;
+        ROOFLINE_TRY(answer_.slice_memory,
+                     whole_memory(setup(), last_pass(answer_.batch),
+                                  prefills ? chunk_pass(Plan{}, answer_.prompt, answer_.chunk) : last_pass(1)));
         ROOFLINE_CHECK(find_max_batch());
         ROOFLINE_CHECK(load());
         ROOFLINE_CHECK(steps());
@@ -202,8 +252,8 @@ private:
         // the textbook value holds for one copy of the weights, and each member of `data` has its own
         if (auto& textbook = answer_.compute_bound.textbook) *textbook *= static_cast<double>(answer_.plan.data);
         if (answer_.capacity) {
-            auto smallest =
-                smallest_slice(setup(), answer_.machine_id, answer_.prompt, answer_.chunk, last_pass(answer_.batch));
+            auto smallest = smallest_slice(setup(), answer_.machine_id, prefills ? answer_.prompt : 0, answer_.chunk,
+                                           last_pass(answer_.batch));
             if (!smallest) return fail(smallest.error());
             answer_.smallest = std::move(*smallest);
         }
@@ -214,34 +264,62 @@ private:
     // even one request fits, which the answer says.
     Status load() {
         const bool asked = question_.load.has_value();
-        if (asked && answer_.capacity && answer_.max_batch < 1) return {};
+        if (asked && !holds_requests()) return {};
         auto passes = served_passes();
         if (!passes) return asked ? Status(fail(passes.error())) : Status{};
-        if (!asked && (!answer_.fits || answer_.batch > max_requests)) return {};
+        if (!asked && (!answer_.fits || !holds_requests() || answer_.batch > max_requests)) return {};
         const CalibratedServer& server = *this->server();
         const RequestSize size{static_cast<double>(answer_.prompt), static_cast<double>(answer_.output)};
         LoadQuestion load;
-        load.concurrency = answer_.batch;
+        load.concurrency = answer_.batch * (answer_.prefill_pool ? answer_.prefill_pool->decode_slices : 1);
         load.lengths = typical_lengths(size);
         if (asked) load = *question_.load;
-        ServerLimits limits;
-        if (answer_.capacity) limits = serving_limits(size, static_cast<double>(answer_.max_batch));
-        limits.prompt_tokens = answer_.chunk;
-        limits.schedule = load.schedule;
-        const ServingCosts costs = serving_costs(*passes, server.costs, size);
+        const ServingPools pools = pools_of(*passes, server, size, load.schedule);
         ServingTimes times;
         if (asked) {
-            ROOFLINE_CHECK(check_requests(load, limits, answer_.model.context));
-            ROOFLINE_TRY(answer_.load, simulated_load(load, limits, costs));
+            ROOFLINE_CHECK(check_requests(load, pools, answer_.model.context));
+            ROOFLINE_TRY(answer_.load, simulated_load(load, pools));
             times = answer_.load->times;
         } else {
-            times = serving_times(simulate_concurrency(load.lengths, load.concurrency, 0, limits, costs));
+            load.concurrency = std::min(load.concurrency, max_requests);
+            times = serving_times(simulate_concurrency(load.lengths, load.concurrency, 0, pools));
         }
+        if (answer_.prefill_pool) answer_.prefill_pool->rates = pool_rates(draw_requests(load.lengths, 1000), pools);
         answer_.under_load =
             ServedLoad{server.software, std::hypot(server.error_held_out, additional_error(fastest(answer_.decode))),
                        times.ttft.mean, times.tpot.mean,
                        times.running,   times.tokens_per_s};
         return {};
+    }
+
+    // Whether each slice holds at least one request.
+    [[nodiscard]] bool holds_requests() const {
+        return (!answer_.capacity || answer_.max_batch >= 1) && (!answer_.prefill_pool || answer_.prefill_pool->fits());
+    }
+
+    [[nodiscard]] ServingPools pools_of(const ExpectedServing& passes, const CalibratedServer& server,
+                                        const RequestSize& size, PromptSchedule schedule) const {
+        const ServingCosts costs = serving_costs(passes, server.costs, size);
+        ServerLimits decode;
+        if (answer_.capacity) decode = serving_limits(size, static_cast<double>(answer_.max_batch));
+        ServerLimits prefill = decode;
+        if (const auto& pool = answer_.prefill_pool) {
+            prefill = pool->room > 0 ? serving_limits({size.prompt, 0}, pool->room) : ServerLimits{};
+        }
+        prefill.prompt_tokens = answer_.chunk;
+        prefill.members = std::llround(passes.members());
+        prefill.schedule = schedule;
+        ServingPools pools{{prefill, costs}};
+        if (const auto& pool = answer_.prefill_pool) {
+            pools.prompts.servers = pool->slices;
+            pools.decode = {decode, costs, pool->decode_slices};
+            if (pool->transfer) {
+                pools.transfer_s = [transfer = *pool->transfer, lone_s = costs.lone_prompt_s](double tokens) {
+                    return transfer.exposed_s(tokens, lone_s(tokens));
+                };
+            }
+        }
+        return pools;
     }
 
     // The server whose model is used: that of the software, or else the one with the most measurements; null if there
@@ -253,17 +331,17 @@ private:
     }
 
     [[nodiscard]] Result<ExpectedServing> served_passes() const {
-        if (answer_.disaggregated) {
-            return fail("unsupported", "a load cannot be simulated on separate prefill and decode slices",
-                        "ask for it without disaggregation");
-        }
         if (server() == nullptr || !calibrated(answer_)) {
             return fail("not_calibrated",
                         fmt::format("a load needs expected times, and no calibration of {} covers all of this",
                                     answer_.slice.machine.name),
                         "ask without a load, or name a calibrated machine");
         }
-        auto passes = ExpectedServing::make(setup(), answer_.plan, decode_pass(answer_.plan, answer_.batch));
+        const ServingSetup here = setup();
+        const ServingSetup prefilling = answer_.prefill_pool ? setup_on(answer_.prefill_pool->slice) : here;
+        const Plan& plan = answer_.prefill_pool ? answer_.prefill_pool->plan : answer_.plan;
+        auto passes =
+            ExpectedServing::make({prefilling, plan}, {here, answer_.plan}, decode_pass(answer_.plan, answer_.batch));
         if (!passes && passes.error().hint.empty()) passes.error().hint = "ask without a load";
         return passes;
     }

@@ -12,6 +12,7 @@
 #include "model/config.hpp"
 #include "network/slice.hpp"
 #include "plan/plan.hpp"
+#include "predict/serve/prefill_pool.hpp"
 #include "predict/serve/serve_answer.hpp"
 #include "units/dtype.hpp"
 
@@ -38,13 +39,13 @@ struct ServeQuestion {
     std::int64_t chunk = prefill_chunk;  ///< prompt tokens that are prefilled together
     std::string software{};              ///< server or library whose calibration is used; "": the newest
     bool textbook = false;               ///< approximate collectives as textbooks do
-    bool disaggregated = false;          ///< prefill runs on separate slices
+    std::optional<DisaggregatedQuestion> disaggregated{};  ///< prefill runs on separate slices
     std::optional<LoadQuestion> load{};  ///< empty: a closed loop of `batch` requests at a time, without percentiles
     std::vector<std::string> notes{};    ///< notes of the caller, which precede those of the answer
 };
 
 /// Predicts the serving of a model. Errors: sizes out of range or larger than the model's context; a plan that does not
-/// suit the model or the slice; work that the machine has no rate for; a load on prefill and decode slices, on passes
+/// suit the model or the slice; work that the machine has no rate for; a load on passes
 /// without expected times (ExpectedServing::make()) or of a server without a model, and those of check_requests() and
 /// simulated_load().
 [[nodiscard]] Result<ServeAnswer> predict_serving(ServeQuestion question, std::shared_ptr<Calibrations> calibrations);

@@ -9,6 +9,10 @@
 
 namespace roofline::core {
 
+bool holds_model(const ServeAnswer& answer) {
+    return (!answer.capacity || answer.fits) && (!answer.prefill_pool || answer.prefill_pool->fits());
+}
+
 std::int64_t prompts_at_once(const Plan& plan) { return plan.data * plan.fsdp * plan.expert; }
 
 std::int64_t sequences_at_once(const Plan& plan, std::int64_t batch) {
@@ -27,8 +31,15 @@ double decode_tokens_per_s(const ServeAnswer& answer) {
     return static_cast<double>(answer.batch) / pass_seconds(answer.decode);
 }
 
+double first_token_seconds(const ServeAnswer& answer) {
+    const double prefill_s = pass_seconds(answer.prefill);
+    if (!answer.prefill_pool || !answer.prefill_pool->transfer) return prefill_s;
+    return prefill_s + answer.prefill_pool->transfer->exposed_s(static_cast<double>(answer.prompt), prefill_s);
+}
+
 double prompt_seconds(const ServeAnswer& answer) {
-    return pass_seconds(answer.prefill) / static_cast<double>(prompts_at_once(answer.plan) * answer.plan.pipeline);
+    const Plan& plan = answer.prefill_pool ? answer.prefill_pool->plan : answer.plan;
+    return pass_seconds(answer.prefill) / static_cast<double>(prompts_at_once(plan) * plan.pipeline);
 }
 
 double prefill_ratio(const ServeAnswer& answer) {
@@ -38,19 +49,48 @@ double prefill_ratio(const ServeAnswer& answer) {
 
 double served_tokens_per_s(const ServeAnswer& answer) {
     const double alone = decode_tokens_per_s(answer);
-    return answer.disaggregated ? alone : alone / (1 + prefill_ratio(answer));
+    return answer.prefill_pool ? alone : alone / (1 + prefill_ratio(answer));
 }
+
+namespace {
+
+double chips_of(const Slice& slice) { return static_cast<double>(slice.chips()); }
+
+}  // namespace
 
 double serving_chips(const ServeAnswer& answer) {
-    const auto chips = static_cast<double>(answer.slice.chips());
-    return answer.disaggregated ? chips * (1 + prefill_ratio(answer)) : chips;
+    const double prefill = answer.prefill_pool ? chips_of(answer.prefill_pool->slice) * prefill_ratio(answer) : 0;
+    return chips_of(answer.slice) + prefill;
 }
 
-std::optional<double> usd_per_million(const ServeAnswer& answer, double chips, double tokens_per_s) {
-    const auto& price = answer.slice.machine.price;
-    if (!price || !(tokens_per_s > 0)) return std::nullopt;
+double load_chips(const ServeAnswer& answer) {
+    const auto& pool = answer.prefill_pool;
+    if (!pool) return chips_of(answer.slice);
+    return chips_of(answer.slice) * static_cast<double>(pool->decode_slices) +
+           chips_of(pool->slice) * static_cast<double>(pool->slices);
+}
+
+std::optional<double> usd_per_million(const ServeAnswer& answer, double slices, double prefill_slices,
+                                      double tokens_per_s) {
+    double usd_per_s = 0;
+    const auto add = [&](const Slice& slice, double count) {
+        if (!slice.machine.price) return false;
+        usd_per_s += slice.machine.price->value * chips_of(slice) * count;
+        return true;
+    };
+    if (!add(answer.slice, slices)) return std::nullopt;
+    if (answer.prefill_pool && prefill_slices > 0 && !add(answer.prefill_pool->slice, prefill_slices)) {
+        return std::nullopt;
+    }
+    if (!(tokens_per_s > 0)) return std::nullopt;
     constexpr double million = 1e6;
-    return price->value * chips / tokens_per_s * million;
+    return usd_per_s / tokens_per_s * million;
+}
+
+std::optional<double> load_usd_per_million(const ServeAnswer& answer, double tokens_per_s) {
+    const auto& pool = answer.prefill_pool;
+    return usd_per_million(answer, pool ? static_cast<double>(pool->decode_slices) : 1,
+                           pool ? static_cast<double>(pool->slices) : 0, tokens_per_s);
 }
 
 std::string bound_label(const Prediction& pass) {

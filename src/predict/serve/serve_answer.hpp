@@ -8,7 +8,9 @@
 
 #include "model/model.hpp"
 #include "model/weights.hpp"
+#include "plan/cache_transfer.hpp"
 #include "plan/plan.hpp"
+#include "plan/serving_capacity.hpp"
 #include "plan/serving_memory.hpp"
 #include "plan/serving_split.hpp"
 #include "predict/prediction.hpp"
@@ -41,6 +43,24 @@ struct SmallestSlice {
     Plan plan;  ///< a plan with which it does
 };
 
+/// The slices that prefill for those that decode.
+struct PrefillPool {
+    Slice slice;
+    std::string machine_id;
+    Plan plan;
+    std::vector<MeshAxis> mesh;
+    bool plan_chosen = false;               ///< the plan was not given but chosen
+    ServingMemory chip_memory;              ///< with a prompt per member
+    std::optional<double> capacity;         ///< bytes of one chip; empty if the machine does not specify it
+    double room = 0;                        ///< prompts whose caches fit on a slice; 0: no limit
+    std::int64_t slices = 1;                ///< that prefill under the load
+    std::int64_t decode_slices = 1;         ///< that decode under the load
+    std::optional<CacheTransfer> transfer;  ///< empty if a machine's file has no network between slices
+    std::optional<PoolRates> rates;         ///< that the pools take under the load
+
+    [[nodiscard]] bool fits() const { return !capacity || chip_memory.total() <= *capacity; }
+};
+
 /// Expected behaviour of a server under load: that of the question, or a closed loop of as many requests as the batch.
 struct ServedLoad {
     std::string software;     ///< server whose calibration is used: "vllm"
@@ -61,7 +81,6 @@ struct ServeAnswer {
     std::int64_t output = 0;
     std::int64_t batch = 0;
     std::int64_t chunk = 0;  ///< prompt tokens that are prefilled together, for the memory requirement
-    bool disaggregated = false;
 
     Slice slice;
     Plan plan;
@@ -74,6 +93,8 @@ struct ServeAnswer {
     std::optional<double> capacity;  ///< bytes of one chip; empty if the machine does not specify it
     bool fits = true;
     std::int64_t max_batch = 0;  ///< sequences; 0: not even one fits
+
+    std::optional<PrefillPool> prefill_pool;  ///< of disaggregated serving; all else is that of a slice that decodes
 
     Prediction prefill;          ///< one prompt per member of `data`
     Prediction decode;           ///< a decode step at the average context
@@ -93,6 +114,9 @@ struct ServeAnswer {
     std::vector<std::string> notes;
 };
 
+/// Returns whether the model and what is asked for fit in the memory of the chips, as far as that is known.
+[[nodiscard]] bool holds_model(const ServeAnswer& answer);
+
 /// Returns the number of members of a plan that process different sequences.
 [[nodiscard]] std::int64_t prompts_at_once(const Plan& plan);
 
@@ -109,7 +133,10 @@ struct ServeAnswer {
 /// Returns the tokens/s of a slice that only decodes.
 [[nodiscard]] double decode_tokens_per_s(const ServeAnswer& answer);
 
-/// Returns the prefill time per prompt in seconds.
+/// Returns the time to first token of a prompt on otherwise idle slices in seconds, with the transfer of its cache.
+[[nodiscard]] double first_token_seconds(const ServeAnswer& answer);
+
+/// Returns the prefill time per prompt of a slice that always has prompts, in seconds.
 [[nodiscard]] double prompt_seconds(const ServeAnswer& answer);
 
 /// Returns the number of prefill slices per decode slice at which neither has to wait.
@@ -120,9 +147,16 @@ struct ServeAnswer {
 [[nodiscard]] double served_tokens_per_s(const ServeAnswer& answer);
 /// Returns the number of chips that produce this throughput: those of the slice and of its prefill slices.
 [[nodiscard]] double serving_chips(const ServeAnswer& answer);
+/// Returns the number of chips that answer the load.
+[[nodiscard]] double load_chips(const ServeAnswer& answer);
 
-/// Returns USD per million tokens for `chips` chips with this throughput. Empty if the chip has no price.
-[[nodiscard]] std::optional<double> usd_per_million(const ServeAnswer& answer, double chips, double tokens_per_s);
+/// Returns USD per million tokens for this number of slices that decode, and of those that prefill if there are any,
+/// with this throughput. Empty if a chip has no price.
+[[nodiscard]] std::optional<double> usd_per_million(const ServeAnswer& answer, double slices, double prefill_slices,
+                                                    double tokens_per_s);
+
+/// Returns the same for the slices that answer the load.
+[[nodiscard]] std::optional<double> load_usd_per_million(const ServeAnswer& answer, double tokens_per_s);
 
 /// Returns the label of a pass's bottleneck: "HBM".
 [[nodiscard]] std::string bound_label(const Prediction& pass);

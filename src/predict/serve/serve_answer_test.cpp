@@ -36,15 +36,22 @@ TEST_CASE("the same chips spend most of their time on prompts, or others do that
     // 32 prompts take 29.12 s and 512 steps 9.728 s
     CHECK(served_tokens_per_s(answer) == approx(32 * 512 / (29.12 + 9.728)));
     CHECK(serving_chips(answer) == 1);
-    answer.disaggregated = true;
+    answer.prefill_pool.emplace();
     CHECK(served_tokens_per_s(answer) == approx(32 / 0.019));
     CHECK(serving_chips(answer) == approx(3.9934).epsilon(0.0001));
 }
 
 TEST_CASE("cost is chips times price over tokens") {
     ServeAnswer answer = book();
-    CHECK_FALSE(usd_per_million(answer, 16, 1000));
+    CHECK_FALSE(usd_per_million(answer, 16, 0, 1000));
     answer.slice.machine.price = Price{1.2 / 3600};
     // 19.2 USD per hour for 3.6 million tokens
-    CHECK(usd_per_million(answer, 16, 1000).value() == approx(19.2 / 3.6));
+    CHECK(usd_per_million(answer, 16, 0, 1000).value() == approx(19.2 / 3.6));
+    // without a pool there is nothing else to pay
+    CHECK(usd_per_million(answer, 16, 5, 1000).value() == approx(19.2 / 3.6));
+    answer.prefill_pool.emplace();
+    CHECK_FALSE(usd_per_million(answer, 16, 5, 1000));
+    CHECK(usd_per_million(answer, 16, 0, 1000));
+    answer.prefill_pool->slice.machine.price = Price{2.0 / 3600};
+    CHECK(usd_per_million(answer, 16, 5, 1000).value() == approx((19.2 + 10) / 3.6));
 }

@@ -56,7 +56,7 @@ private:
 /// Prefill kernels at quarters of an octave of tokens and at a typical number of them, each computed when it is needed.
 class PromptTable {
 public:
-    PromptTable(const ExpectedServing& passes, double typical) : passes_(passes) {
+    PromptTable(const ExpectedServing& passes, double prompts, double typical) : passes_(passes), prompts_(prompts) {
         constexpr double octaves = 30;
         constexpr double per_octave = 4;
         for (double i = 0; i <= octaves * per_octave; ++i) sizes_.push_back(std::exp2(i / per_octave));
@@ -75,11 +75,12 @@ public:
 
 private:
     double at(std::size_t place) {
-        if (seconds_[place] < 0) seconds_[place] = passes_.prompts_s(1, sizes_[place]);
+        if (seconds_[place] < 0) seconds_[place] = passes_.prompts_s(prompts_, sizes_[place]);
         return seconds_[place];
     }
 
     const ExpectedServing& passes_;
+    double prompts_ = 1;  ///< of that size, at a time
     std::vector<double> sizes_;
     std::vector<double> seconds_;
 };
@@ -93,16 +94,19 @@ std::int64_t whole(double value) {
 
 ServingCosts serving_costs(const ExpectedServing& passes, const ServerModel& server, const RequestSize& size) {
     const auto table = std::make_shared<DecodeTable>(passes, size);
-    const auto decode = [server, table](double sequences) {
+    const auto decode = [server, table, members = passes.decode_members()](double sequences) {
         const KernelTime kernels = table->at(sequences);
-        const double idle_s = step_seconds(server, 0, sequences);
+        const double each = sequences / members;
+        const double idle_s = step_seconds(server, 0, each);
         // the sum of contexts is the average times the sequences
-        return DecodeCost{step_seconds(server, kernels.fixed_s, sequences),
-                          (step_seconds(server, kernels.context_s, sequences) - idle_s) / sequences};
+        return DecodeCost{step_seconds(server, kernels.fixed_s, each),
+                          (step_seconds(server, kernels.context_s, each) - idle_s) / sequences};
     };
-    const auto prompts = std::make_shared<PromptTable>(passes, size.prompt);
-    return {decode, [prompts](double tokens) { return prompts->seconds(tokens); },
-            prompt_seconds(server, 0, passes.launches())};
+    const auto prompts = [&](double count) {
+        const auto times = std::make_shared<PromptTable>(passes, count, size.prompt);
+        return [times](double tokens) { return times->seconds(tokens); };
+    };
+    return {decode, prompts(passes.members()), prompt_seconds(server, 0, passes.launches()), prompts(1)};
 }
 
 RequestLengths typical_lengths(const RequestSize& size) {

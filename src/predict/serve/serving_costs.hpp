@@ -20,7 +20,7 @@ namespace roofline::core {
 /// together and wait for each other for ever.
 [[nodiscard]] RequestLengths typical_lengths(const RequestSize& size);
 
-/// Returns the limits of a server that holds `room` requests of that size.
+/// Returns the limits of a server that holds `room` requests of that size. Its members are those of its plan.
 [[nodiscard]] ServerLimits serving_limits(const RequestSize& size, double room);
 
 }  // namespace roofline::core

@@ -36,11 +36,16 @@ struct ServedLlama {
     std::shared_ptr<Calibrations> calibrations = std::make_shared<Calibrations>(Calibrations::built_in());
 };
 
+Result<ExpectedServing> passes_of(const ServedLlama& on, const Plan& plan, const ServingPass& typical) {
+    const ServingSetup setup = on.setup();
+    return ExpectedServing::make({setup, plan}, {setup, plan}, typical);
+}
+
 }  // namespace
 
 TEST_CASE("costs of steps are the server's, interpolated between powers of two and linear in the context") {
     const ServedLlama one;
-    const auto passes = ExpectedServing::make(one.setup(), {}, {32, 1, 1024});
+    const auto passes = passes_of(one, {}, {32, 1, 1024});
     REQUIRE(passes);
     const ServerModel server{0.5, 1e-3, 10e-6, 1};
     const ServingCosts costs = serving_costs(*passes, server, {1000, 48});
@@ -56,7 +61,7 @@ TEST_CASE("costs of steps are the server's, interpolated between powers of two a
 
 TEST_CASE("a prompt of the typical size takes its own time, others are interpolated") {
     const ServedLlama one;
-    const auto passes = ExpectedServing::make(one.setup(), {}, {32, 1, 1024});
+    const auto passes = passes_of(one, {}, {32, 1, 1024});
     REQUIRE(passes);
     const ServingCosts costs = serving_costs(*passes, {}, {1000, 48});
     CHECK(costs.prompt_s(0) == 0);

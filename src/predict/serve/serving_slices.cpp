@@ -262,9 +262,13 @@ Result<std::optional<SmallestSlice>> smallest_slice(const ServingSetup& setup, c
                                 setup.calibrations, setup.software, setup.collectives};
         for (const Plan& plan : serving_plans(setup.decode.model, slice, last.batch)) {
             auto splits = priced_splits(here, plan, last);
-            auto prefill = priced_pass(here, plan, CacheSplit::heads, prefill_pass(plan, prompt));
-            if (!splits || !prefill) continue;
-            auto activations = prefill_activations(here, plan, prompt, chunk, *prefill);
+            if (!splits) continue;
+            Result<double> activations = 0.0;
+            if (prompt > 0) {
+                auto prefill = priced_pass(here, plan, CacheSplit::heads, prefill_pass(plan, prompt));
+                if (!prefill) continue;
+                activations = prefill_activations(here, plan, prompt, chunk, *prefill);
+            }
             if (!activations) continue;
             for (const SplitPass& decode : *splits) {
                 auto needed = memory_of(here, plan, decode.caches, last, *activations, decode.pass);

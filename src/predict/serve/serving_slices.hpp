@@ -38,6 +38,12 @@ struct ServingSetup {
     [[nodiscard]] const ServedModel& of(const ServingPass& pass) const { return pass.queries == 1 ? decode : prefill; }
 };
 
+/// A slice on which a model is served, with the plan. It refers to the objects it was made from.
+struct PlannedSlice {
+    const ServingSetup& setup;
+    const Plan& plan;
+};
+
 /// Returns the plans that are tried if none is given: tensor parallelism over all chips or over a power-of-two fraction
 /// of them with data parallelism over the rest, as far as heads and batch allow; the same with experts over all chips;
 /// attention by data with experts over all chips; and a pipeline over the nodes.
@@ -101,7 +107,8 @@ struct SplitPass {
 [[nodiscard]] Result<ServingMemory> whole_memory(const ServingSetup& setup, const ServingPass& last,
                                                  const ServingPass& prefill);
 
-/// Returns the slice of the machine with the fewest chips whose memory suffices; empty if none does.
+/// Returns the slice of the machine with the fewest chips whose memory suffices; empty if none does. With a prompt of 0
+/// tokens it only decodes.
 [[nodiscard]] Result<std::optional<SmallestSlice>> smallest_slice(const ServingSetup& setup, const std::string& machine,
                                                                   std::int64_t prompt, std::int64_t chunk,
                                                                   const ServingPass& last);

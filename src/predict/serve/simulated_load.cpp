@@ -29,21 +29,46 @@ Status check_length(const RequestTokens& request, std::size_t number, std::int64
                 remedy);
 }
 
-void find_largest(SimulatedLoad& answer, const ServerLimits& limits, const ServingCosts& costs) {
+// The limits of the servers that hold all tokens of a request.
+const ServerLimits& decode_limits(const ServingPools& pools) {
+    return pools.decode ? pools.decode->limits : pools.prompts.limits;
+}
+
+tl::unexpected<Error> overload(const LoadQuestion& load, const ServingPools& pools, double saturation) {
+    const std::string rate = number_text(load.rate);
+    if (!pools.decode) {
+        return fail("overload",
+                    fmt::format("{} requests/s are more than this server can take: its queue grows without bound from "
+                                "{} requests/s on",
+                                rate, number_text(saturation)),
+                    "give a lower rate or more chips; a closed loop has a server that is always busy");
+    }
+    const PoolRates rates = pool_rates(sample_of(load), pools);
+    return fail(
+        "overload",
+        fmt::format("{} requests/s are more than these pools can take: the queue for prefill grows without bound "
+                    "from {} requests/s on, that for decode from {}",
+                    rate, number_text(rates.prompts), number_text(rates.decode)),
+        fmt::format("give a lower rate, or more workers that {}", rates.prompts < rates.decode ? "prefill" : "decode"));
+}
+
+void find_largest(SimulatedLoad& answer, const ServingPools& pools) {
     const LoadQuestion& load = answer.load;
     if (load.rate > 0) {
-        answer.largest = largest_rate(load.lengths, load.requests, load.targets, limits, costs).value_or(0);
+        answer.largest = largest_rate(load.lengths, load.requests, load.targets, pools).value_or(0);
         return;
     }
-    const auto most = static_cast<std::int64_t>(sequences_in_cache(sample_of(load), limits));
-    const auto found = largest_concurrency(load.lengths, load.requests, load.targets, most, limits, costs);
+    const auto most = static_cast<std::int64_t>(sequences_in_cache(sample_of(load), pools));
+    const auto found = largest_concurrency(load.lengths, load.requests, load.targets, most, pools);
     answer.largest = static_cast<double>(found.value_or(0));
-    answer.largest_fills_cache = limits.cache_tokens > 0 && found == most;
+    answer.largest_fills_cache = decode_limits(pools).cache_tokens > 0 && found == most;
 }
 
 }  // namespace
 
-Status check_requests(const LoadQuestion& load, const ServerLimits& limits, std::int64_t context) {
+Status check_requests(const LoadQuestion& load, const ServingPools& pools, std::int64_t context) {
+    const ServerLimits& limits = pools.prompts.limits;
+    const std::int64_t room = decode_limits(pools).cache_tokens;
     const std::vector<RequestTokens> requests = sample_of(load);
     const bool stated = !load.lengths.listed.empty() || load.lengths.prompt.kind != LengthDistribution::Kind::even ||
                         load.lengths.output.kind != LengthDistribution::Kind::even;
@@ -57,31 +82,24 @@ Status check_requests(const LoadQuestion& load, const ServerLimits& limits, std:
         if (!stated) continue;
         ROOFLINE_CHECK(check_length(requests[i], i + 1, context, "the model's context of",
                                     "shorten the lengths, or change the context in the configuration"));
-        ROOFLINE_CHECK(check_length(requests[i], i + 1, limits.cache_tokens, "the tokens whose caches fit,",
+        ROOFLINE_CHECK(check_length(requests[i], i + 1, room, "the tokens whose caches fit,",
                                     "shorten the lengths, or give more chips or a smaller dtype of the KV cache"));
     }
     return {};
 }
 
-Result<SimulatedLoad> simulated_load(const LoadQuestion& load, const ServerLimits& limits, const ServingCosts& costs) {
+Result<SimulatedLoad> simulated_load(const LoadQuestion& load, const ServingPools& pools) {
     SimulatedLoad answer;
     answer.load = load;
-    answer.saturation_per_s = saturation_rate(sample_of(load), limits, costs);
-    if (load.rate >= answer.saturation_per_s) {
-        return fail("overload",
-                    fmt::format("{} requests/s are more than this server can take: its queue grows without bound from "
-                                "{} requests/s on",
-                                number_text(load.rate), number_text(answer.saturation_per_s)),
-                    "give a lower rate or more chips; a closed loop has a server that is always busy");
-    }
-    const ServingRun run = load.rate > 0
-                               ? simulate_rate(load.lengths, load.rate, load.requests, limits, costs)
-                               : simulate_concurrency(load.lengths, load.concurrency, load.requests, limits, costs);
+    answer.saturation_per_s = saturation_rate(sample_of(load), pools);
+    if (load.rate >= answer.saturation_per_s) return overload(load, pools, answer.saturation_per_s);
+    const ServingRun run = load.rate > 0 ? simulate_rate(load.lengths, load.rate, load.requests, pools)
+                                         : simulate_concurrency(load.lengths, load.concurrency, load.requests, pools);
     answer.requests = static_cast<std::int64_t>(run.requests.size());
     answer.times = serving_times(run);
     if (load.targets.any()) {
         answer.met = met_fraction(run, load.targets);
-        find_largest(answer, limits, costs);
+        find_largest(answer, pools);
     }
     return answer;
 }

@@ -34,7 +34,7 @@ private:
     }
 
     [[nodiscard]] std::string throughput() const {
-        const double chips = static_cast<double>(answer_.slice.chips());
+        const double chips = load_chips(answer_);
         const double tokens = load_.times.tokens_per_s;
         std::string text = fmt::format("{} requests simulated; {} tokens/s, {} per chip", grouped(load_.requests),
                                        rate_text(tokens), rate_text(tokens / chips));
@@ -96,7 +96,8 @@ std::string load_words(const ServeAnswer& answer) {
     if (answer.load && answer.load->load.rate > 0) {
         return fmt::format("with {} requests/s that arrive at random", number_text(answer.load->load.rate));
     }
-    const std::int64_t concurrency = answer.load ? answer.load->load.concurrency : answer.batch;
+    const std::int64_t servers = answer.prefill_pool ? answer.prefill_pool->decode_slices : 1;
+    const std::int64_t concurrency = answer.load ? answer.load->load.concurrency : answer.batch * servers;
     return concurrency == 1 ? "with one request after another"
                             : fmt::format("with {} requests at a time, each followed by the next", concurrency);
 }

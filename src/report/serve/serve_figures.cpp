@@ -102,9 +102,7 @@ constexpr AnswerFigure<FrontierPoint> frontier_all[] = {
     {"tokens_per_s_per_chip", "a chip", rate_text,
      [](const FrontierPoint& at) -> Json { return at.point().tokens_per_s / chips_of(at.answer); }},
     {"usd_per_million_tokens", "$/M tokens", in_three_digits,
-     [](const FrontierPoint& at) {
-         return figure_value(usd_per_million(at.answer, chips_of(at.answer), at.point().tokens_per_s));
-     }},
+     [](const FrontierPoint& at) { return figure_value(usd_per_million(at.answer, 1, 0, at.point().tokens_per_s)); }},
     {"bound_by", "bound by", none, [](const FrontierPoint& at) -> Json { return at.point().bound_by; }},
     {"knee", "", none, [](const FrontierPoint& at) -> Json { return at.index == at.answer.knee; }},
 };
@@ -155,6 +153,25 @@ Json pass(Answer answer) {
 template <auto part>
 Json load(Answer answer) {
     return answer.under_load ? Json((*answer.under_load).*part) : Json();
+}
+
+using Pool = const PrefillPool&;
+
+/// Makes a value of the pool that prefills one of the answer, null without one.
+template <class Value>
+constexpr auto of_pool(Value) {
+    return +[](Answer answer) -> Json { return answer.prefill_pool ? Json(Value{}(*answer.prefill_pool)) : Json(); };
+}
+
+double prompt_of(Answer answer) { return static_cast<double>(answer.prompt); }
+
+/// Likewise a value of the transfer of caches.
+template <class Value>
+constexpr auto of_transfer(Value) {
+    return +[](Answer answer) -> Json {
+        const auto& pool = answer.prefill_pool;
+        return pool && pool->transfer ? Json(Value{}(answer, *pool->transfer)) : Json();
+    };
 }
 
 using Load = const SimulatedLoad&;
@@ -220,14 +237,14 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
     {"decode.first_s", "", in_seconds, [](Answer answer) -> Json { return answer.first_step_s; }},
     {"decode.last_s", "", in_seconds, [](Answer answer) -> Json { return answer.last_step_s; }},
     {"times", "", none, [](Answer answer) -> Json { return calibrated(answer) ? "expected" : "in turn"; }},
-    {"ttft_s", "TTFT", in_seconds, [](Answer answer) -> Json { return pass_seconds(answer.prefill); }},
+    {"ttft_s", "TTFT", in_seconds, [](Answer answer) -> Json { return first_token_seconds(answer); }},
     {"tpot_s", "TPOT", in_seconds, [](Answer answer) -> Json { return pass_seconds(answer.decode); }},
     {"tokens_per_s", "tokens/s", rate_text, [](Answer answer) -> Json { return decode_tokens_per_s(answer); }},
     {"tokens_per_s_per_chip", "a chip", rate_text,
      [](Answer answer) -> Json { return decode_tokens_per_s(answer) / chips_of(answer); }},
     {"usd_per_million_tokens", "$/M tokens", in_three_digits,
      [](Answer answer) {
-         return figure_value(usd_per_million(answer, chips_of(answer), decode_tokens_per_s(answer)));
+         return figure_value(usd_per_million(answer, 1, 0, decode_tokens_per_s(answer)));
      }},
     {"with_prefill.tokens_per_s", "", rate_text, [](Answer answer) -> Json { return served_tokens_per_s(answer); }},
     {"with_prefill.tokens_per_s_per_chip", "", rate_text,
@@ -236,10 +253,34 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
      [](Answer answer) -> Json { return served_tokens_per_s(answer) / static_cast<double>(answer.output); }},
     {"with_prefill.usd_per_million_tokens", "with prefill", in_three_digits,
      [](Answer answer) {
-         return figure_value(usd_per_million(answer, serving_chips(answer), served_tokens_per_s(answer)));
+         return figure_value(usd_per_million(answer, 1, prefill_ratio(answer), served_tokens_per_s(answer)));
      }},
-    {"disaggregated", "", none, [](Answer answer) { return group_value(answer.disaggregated); }},
+    {"disaggregated", "", none, [](Answer answer) { return group_value(answer.prefill_pool.has_value()); }},
     {"disaggregated.prefill_per_decode", "", none, [](Answer answer) -> Json { return prefill_ratio(answer); }},
+    {"disaggregated.machine", "", none, of_pool([](Pool pool) -> Json { return pool.slice.machine.id; })},
+    {"disaggregated.slice", "", none, of_pool([](Pool pool) -> Json { return pool.slice.shape_text(); })},
+    {"disaggregated.chips", "", in_whole, of_pool([](Pool pool) -> Json { return pool.slice.chips(); })},
+    {"disaggregated.plan", "", none, of_pool([](Pool pool) { return plan_json(pool.plan); })},
+    {"disaggregated.plan.chosen", "", none, of_pool([](Pool pool) -> Json { return pool.plan_chosen; })},
+    {"disaggregated.memory_bytes_per_chip", "", in_bytes,
+     of_pool([](Pool pool) -> Json { return pool.chip_memory.total(); })},
+    {"disaggregated.capacity_bytes_per_chip", "", in_bytes,
+     of_pool([](Pool pool) { return figure_value(pool.capacity); })},
+    {"disaggregated.fits", "", none, of_pool([](Pool pool) { return pool.capacity ? Json(pool.fits()) : Json(); })},
+    {"disaggregated.transfer_bytes", "", in_bytes,
+     of_transfer([](Answer answer, const CacheTransfer& transfer) { return transfer.bytes.at(prompt_of(answer)); })},
+    {"disaggregated.transfer_s", "KV transfer", in_seconds,
+     of_transfer([](Answer answer, const CacheTransfer& transfer) { return transfer.seconds.at(prompt_of(answer)); })},
+    {"disaggregated.transfer_exposed_s", "", in_seconds,
+     of_transfer([](Answer answer, const CacheTransfer& transfer) {
+         return transfer.exposed_s(prompt_of(answer), pass_seconds(answer.prefill));
+     })},
+    {"disaggregated.prefill_workers", "", in_whole, of_pool([](Pool pool) -> Json { return pool.slices; })},
+    {"disaggregated.decode_workers", "", in_whole, of_pool([](Pool pool) -> Json { return pool.decode_slices; })},
+    {"disaggregated.prefill_requests_per_s", "", rate_text,
+     of_pool([](Pool pool) { return pool.rates ? figure_value(pool.rates->prompts) : Json(); })},
+    {"disaggregated.decode_requests_per_s", "", rate_text,
+     of_pool([](Pool pool) { return pool.rates ? figure_value(pool.rates->decode) : Json(); })},
     {"under_load", "", none, [](Answer answer) { return group_value(answer.under_load.has_value()); }},
     {"under_load.software", "", none, load<&ServedLoad::software>},
     {"under_load.error", "", in_percent, load<&ServedLoad::error>},
@@ -249,9 +290,7 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
     {"under_load.tokens_per_s", "", rate_text, load<&ServedLoad::tokens_per_s>},
     {"under_load.usd_per_million_tokens", "", in_three_digits,
      [](Answer answer) {
-         return answer.under_load
-                    ? figure_value(usd_per_million(answer, chips_of(answer), answer.under_load->tokens_per_s))
-                    : Json();
+         return answer.under_load ? figure_value(load_usd_per_million(answer, answer.under_load->tokens_per_s)) : Json();
      }},
     {"load", "", none, [](Answer answer) { return group_value(answer.load.has_value()); }},
     {"load.loop", "", none, of_load([](Load load) -> Json { return load.load.rate > 0 ? "open" : "closed"; })},
@@ -271,7 +310,7 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
      of_load([](Load load) -> Json { return load.times.requests_per_s; })},
     {"load.tokens_per_s", "", rate_text, of_load([](Load load) -> Json { return load.times.tokens_per_s; })},
     {"load.tokens_per_s_per_chip", "", rate_text,
-     [](Answer answer) { return answer.load ? Json(answer.load->times.tokens_per_s / chips_of(answer)) : Json(); }},
+     [](Answer answer) { return answer.load ? Json(answer.load->times.tokens_per_s / load_chips(answer)) : Json(); }},
     {"load.tokens_per_s_per_user", "", rate_text,
      of_load([](Load load) { return load.times.tpot.mean > 0 ? Json(1 / load.times.tpot.mean) : Json(); })},
     {"load.saturation_requests_per_s", "saturated at", rate_text,

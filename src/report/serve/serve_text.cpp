@@ -87,44 +87,80 @@ private:
         }
         figure("tpot_s", fmt::format("time per output token of each sequence; {} for its first, {} for its last",
                                      to_text(Seconds{answer_.first_step_s}), to_text(Seconds{answer_.last_step_s})));
-        figure("ttft_s", "time to first token of one prompt on an otherwise idle slice");
+        figure("ttft_s", answer_.prefill_pool ? "time to first token of one prompt on otherwise idle slices"
+                                              : "time to first token of one prompt on an otherwise idle slice");
         const double tokens = decode_tokens_per_s(answer_);
-        figure("tokens_per_s",
-               fmt::format("during decode, {} per chip{}", rate_text(tokens / chips), price(chips, tokens)));
-        served(chips);
-        if (answer_.under_load) under_load(*answer_.under_load, chips);
+        figure("tokens_per_s", fmt::format("during decode, {} per chip{}", rate_text(tokens / chips),
+                                           price(usd_per_million(answer_, 1, 0, tokens))));
+        served();
+        if (answer_.under_load) under_load(*answer_.under_load);
         if (answer_.load) out_ += load_text(answer_);
         out_ += "\n";
     }
 
-    void under_load(const ServedLoad& load, double chips) {
-        figure(
-            "under_load.tpot_s",
-            fmt::format("TPOT by {}, {}; TTFT {}; {} tokens/s{}; mean error {} on models to which {} "
-                        "was not fitted",
-                        load.software, load_words(answer_), to_text(Seconds{load.ttft_s}), rate_text(load.tokens_per_s),
-                        price(chips, load.tokens_per_s), percent_text(load.error) + " %", load.software));
+    void under_load(const ServedLoad& load) {
+        figure("under_load.tpot_s",
+               fmt::format("TPOT by {}, {}; TTFT {}; {} tokens/s{}; {}", load.software, load_words(answer_),
+                           to_text(Seconds{load.ttft_s}), rate_text(load.tokens_per_s),
+                           price(load_usd_per_million(answer_, load.tokens_per_s)), error_words(load)));
     }
 
-    [[nodiscard]] std::string price(double chips, double tokens) const {
-        const auto dollars = usd_per_million(answer_, chips, tokens);
-        return dollars
-                   ? fmt::format("; {} per million tokens at {}", usd(*dollars), to_text(*answer_.slice.machine.price))
-                   : "";
+    [[nodiscard]] static std::string error_words(const ServedLoad& load) {
+        return fmt::format("mean error {} % on models to which {} was not fitted", percent_text(load.error),
+                           load.software);
     }
 
-    void served(double chips) {
+    [[nodiscard]] std::string price(std::optional<double> dollars) const {
+        if (!dollars) return "";
+        const auto& pool = answer_.prefill_pool;
+        std::string prices = to_text(*answer_.slice.machine.price);
+        if (pool && pool->slice.machine.price &&
+            pool->slice.machine.price->value != answer_.slice.machine.price->value) {
+            prices += fmt::format(" ({} for prefill)", to_text(*pool->slice.machine.price));
+        }
+        return fmt::format("; {} per million tokens at {}", usd(*dollars), prices);
+    }
+
+    void served() {
         const double tokens = served_tokens_per_s(answer_);
         const double ratio = prefill_ratio(answer_);
-        if (answer_.disaggregated) {
-            line("prefill:decode", fmt::format("{:.2f} : 1", ratio),
-                 fmt::format("prefill slices per decode slice to balance both pools: {} per chip{}",
-                             rate_text(tokens / serving_chips(answer_)), price(serving_chips(answer_), tokens)));
-        } else {
+        const std::string dollars = price(usd_per_million(answer_, 1, answer_.prefill_pool ? ratio : 0, tokens));
+        if (!answer_.prefill_pool) {
             line("with prefill", rate_text(tokens),
                  fmt::format("tokens/s if the same chips also prefill, in {:.0f} % of their time{}",
-                             100 * ratio / (1 + ratio), price(chips, tokens)));
+                             100 * ratio / (1 + ratio), dollars));
+            return;
         }
+        line("prefill:decode", fmt::format("{:.2f} : 1", ratio),
+             fmt::format("prefill slices per decode slice to balance both pools: {} per chip{}",
+                         rate_text(tokens / serving_chips(answer_)), dollars));
+        pool(*answer_.prefill_pool);
+    }
+
+    void pool(const PrefillPool& pool) {
+        std::string held = bytes(pool.chip_memory.total());
+        if (pool.capacity) held += fmt::format(" of {}{}", bytes(*pool.capacity), pool.fits() ? "" : ", too much,");
+        line("prefill slice", fmt::format("{} chip{}", pool.slice.chips(), pool.slice.chips() == 1 ? "" : "s"),
+             fmt::format("{}:{} with {}; {} on each chip; {} prompts/s", pool.machine_id, pool.slice.shape_text(),
+                         pool.slice.chips() == 1 ? "one chip" : plan_text(pool.plan), held,
+                         rate_text(1 / prompt_seconds(answer_))));
+        if (pool.transfer) {
+            const double prompt = static_cast<double>(answer_.prompt);
+            const double exposed = pool.transfer->exposed_s(prompt, pass_seconds(answer_.prefill));
+            figure("disaggregated.transfer_s",
+                   fmt::format("for the {} of a prompt over {}, {} of it before the first token",
+                               bytes(pool.transfer->bytes.at(prompt)), pool.transfer->network,
+                               pool.transfer->by_layer ? to_text(Seconds{exposed}) : "all"));
+        }
+        if (!pool.rates) return;
+        const double ratio = pool.rates->decode / static_cast<double>(pool.decode_slices) /
+                             (pool.rates->prompts / static_cast<double>(pool.slices));
+        line(
+            "pools", fmt::format("{} : {}", pool.slices, pool.decode_slices),
+            fmt::format("workers that prefill and decode: they take at most {} and {} requests/s, so {} limits; {:.2g} "
+                        "that prefill per one that decodes would balance them when caches are full",
+                        rate_text(pool.rates->prompts), rate_text(pool.rates->decode),
+                        pool.rates->prompts < pool.rates->decode ? "prefill" : "decode", ratio));
     }
 
     void memory() {

@@ -46,6 +46,10 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
                         "all stages one after another",
                         answer.plan.pipeline, sequences_at_once(answer.plan, answer.batch)));
     }
+    if (answer.prefill_pool && answer.prefill_pool->plan_chosen) {
+        notes.emplace_back(
+            "--prefill-mesh is not given: of a few plans this one processes the most prompts per second");
+    }
     if (answer.plan_chosen) notes.emplace_back("--mesh is not given: this is the best of a few plans");
     if (!answer.under_load) {
         notes.emplace_back("TTFT is that of one prompt on an otherwise idle slice, without queueing");
