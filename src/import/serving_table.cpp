@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <tuple>
+#include <utility>
 
 #include "base/ascii.hpp"
 #include "import/measurement_notes.hpp"
@@ -52,6 +54,14 @@ std::optional<Pool> pool_in(std::string_view note, std::string_view label) {
     return pool;
 }
 
+using Column = std::optional<std::size_t>;
+
+// Columns by the names that tables give them.
+Column system_column(const Columns& columns) { return find_column(columns, {"accelerator", "system", "machine"}); }
+Column prompt_column(const Columns& columns) { return find_column(columns, {"input_len", "isl"}); }
+Column output_column(const Columns& columns) { return find_column(columns, {"output_len", "osl"}); }
+Column load_column(const Columns& columns) { return find_column(columns, {"batch_or_concurrency", "concurrency"}); }
+
 class ServingRowReader {
 public:
     explicit ServingRowReader(CsvReader& reader) : reader_(reader), columns_(reader.header()), fields_(reader) {}
@@ -61,17 +71,23 @@ public:
         row.line = reader_.line();
         row.source = text({"source"});
         row.model = text({"model"});
-        row.system = text({"accelerator", "system"});
-        row.dtype = lowered(text({"dtype"}));
+        row.system = fields_.text(system_column(columns_));
+        row.dtype = lowered(text({"dtype", "precision"}));
         row.kv_dtype = lowered(text({"kv_dtype"}));
-        const std::string_view server = text({"software", "lib"});
-        for (const std::string_view place : {server, text({"notes", "note"}), std::string_view(row.source)}) {
+        std::string server(text({"software", "lib", "framework"}));
+        if (const auto version = text({"version"}); !version.empty()) server += fmt::format(" {}", version);
+        for (const std::string_view place :
+             {std::string_view(server), text({"notes", "note"}), std::string_view(row.source)}) {
             if (row.software.empty()) row.software = software_in(place);
         }
         if (!server.empty() && software_in(server).empty()) row.software = lowered(server);  // a custom server
         ROOFLINE_CHECK(read_split(row));
         ROOFLINE_CHECK(read_load(row, skip));
         ROOFLINE_CHECK(read_times(row));
+        if (lowered(text({"measured"})) == "no") skip = "nothing was measured";
+        if (const auto drafts = lowered(text({"spec_decode"})); !drafts.empty() && drafts != "none") {
+            skip = "its tokens were drafted (speculative decoding)";
+        }
         if (row.model.empty()) skip = "the model is empty";
         if (row.system.empty()) skip = "the accelerator is empty";
         if (skip.empty() && !row.ttft_s && !row.tpot_s && !row.tokens_per_s) skip = "it has neither a time nor a rate";
@@ -93,33 +109,53 @@ private:
                                fmt::format("{} in column `{}` is larger than {}", *value, column, most));
     }
 
-    Status read_split(MeasuredServing& row) const {
-        std::int64_t all = 0;
-        std::int64_t* const axes[] = {&all, &row.worker.tensor, &row.worker.pipeline, &row.worker.data,
-                                      &row.worker.expert};
-        std::size_t i = 0;
-        for (const char* column : {"n_accel", "tp", "pp", "dp", "ep"}) {
+    /// Reads `prefill_tp`, `prefill_ep` and so on. `dp_attn` is a number of members, or true where all chips of the
+    /// tensor axis attend to sequences of their own.
+    [[nodiscard]] Result<ServingWorker> worker(const std::string& prefix) const {
+        ServingWorker worker;
+        for (const auto& [name, axis] : {std::pair{"tp", &worker.tensor}, std::pair{"pp", &worker.pipeline},
+                                         std::pair{"dp", &worker.data}, std::pair{"ep", &worker.expert}}) {
+            ROOFLINE_TRY(const auto value, count(prefix + name, max_chips));
+            *axis = std::max<std::int64_t>(value, 1);
+        }
+        const std::string column = prefix + "dp_attn";
+        const std::string members = lowered(text({column}));
+        if (members == "true") {
+            worker.data = worker.tensor;
+            worker.tensor = 1;
+        } else if (!members.empty() && members != "false") {
             ROOFLINE_TRY(const auto value, count(column, max_chips));
-            *axes[i] = std::max<std::int64_t>(value, i == 0 ? 0 : 1);
-            ++i;
+            worker.data = std::max<std::int64_t>(value, 1);
         }
+        return worker;
+    }
+
+    Status read_split(MeasuredServing& row) const {
+        ROOFLINE_TRY(const auto all, count("n_accel", max_chips));
+        ROOFLINE_TRY(row.worker, worker(""));
         row.disaggregated = lowered(text({"mode"})).starts_with("disagg");
-        if (row.disaggregated) {
-            read_pools(row, all);
-        } else {
-            const std::int64_t each = row.worker.chips();
-            row.chips = all > 0 ? all : each;
-            row.decode_workers = row.chips % each == 0 ? row.chips / each : 1;
-            row.decode_chips = row.chips / row.decode_workers;
-            row.prefill_chips = row.decode_chips;
-        }
+        if (row.disaggregated) return read_pools(row, all);
+        const std::int64_t each = row.worker.chips();
+        row.chips = all > 0 ? all : each;
+        row.decode_workers = row.chips % each == 0 ? row.chips / each : 1;
+        row.decode_chips = row.chips / row.decode_workers;
+        row.prefill_chips = row.decode_chips;
         return {};
     }
 
-    void read_pools(MeasuredServing& row, std::int64_t all) const {
-        const std::string_view note = text({"notes", "note"});
-        const auto decode = pool_in(note, "D:");
-        const auto prefill = pool_in(note, "P:");
+    /// Workers of one kind, by columns or else by a note.
+    [[nodiscard]] Result<std::optional<Pool>> pool(const std::string& prefix, std::string_view label) const {
+        ROOFLINE_TRY(const auto workers, count(prefix + "workers", max_chips));
+        if (workers == 0) return pool_in(text({"notes", "note"}), label);
+        Pool pool{workers, {}};
+        ROOFLINE_TRY(pool.worker, worker(prefix));
+        return std::optional(pool);
+    }
+
+    Status read_pools(MeasuredServing& row, std::int64_t all) const {
+        ROOFLINE_TRY(auto decode, pool("decode_", "D:"));
+        ROOFLINE_TRY(auto prefill, pool("prefill_", "P:"));
+        if (decode && prefill) count_workers(*prefill, *decode, all);
         if (decode) row.worker = decode->worker;
         row.decode_workers = decode ? decode->workers : all > 0 ? 1 : 0;
         row.decode_chips = decode || all == 0 ? row.worker.chips() : all;
@@ -127,11 +163,29 @@ private:
         if (prefill) row.prefill_worker = prefill->worker;
         if (prefill) row.prefill_workers = prefill->workers;
         row.chips = all > 0 ? all : row.decode_chips;
+        return {};
+    }
+
+    // Where the numbers of workers are unknown, they follow from that of all chips if only one pair of numbers does.
+    static void count_workers(Pool& prefill, Pool& decode, std::int64_t all) {
+        if (prefill.workers > 0 && decode.workers > 0) return;
+        const std::int64_t each = prefill.worker.chips();
+        const std::int64_t other = decode.worker.chips();
+        std::optional<std::pair<std::int64_t, std::int64_t>> found;
+        for (std::int64_t count = 1; count * each < all; ++count) {
+            const std::int64_t left = all - count * each;
+            if (left % other != 0) continue;
+            if (found) return;
+            found = {count, left / other};
+        }
+        if (!found) return;
+        prefill.workers = found->first;
+        decode.workers = found->second;
     }
 
     /// A number, or `mean512`; 0 if the field is empty.
-    [[nodiscard]] Result<double> length(std::string_view column) const {
-        const auto at = *find_column(columns_, {column});
+    [[nodiscard]] Result<double> length(std::size_t at) const {
+        const std::string_view column = columns_[at];
         const std::string_view written = fields_.text(at);
         if (!written.starts_with("mean")) {
             const auto value = count(column, max_tokens);
@@ -145,31 +199,34 @@ private:
     }
 
     Status read_load(MeasuredServing& row, std::string& skip) const {
-        ROOFLINE_TRY(const auto prompt, length("input_len"));
-        ROOFLINE_TRY(const auto output, length("output_len"));
+        ROOFLINE_TRY(const auto prompt, length(*prompt_column(columns_)));
+        ROOFLINE_TRY(const auto output, length(*output_column(columns_)));
         row.prompt = prompt;
         row.output = output;
-        if (prompt < 1 || output < 1) skip = fmt::format("{} is empty", prompt < 1 ? "input_len" : "output_len");
-        const auto at = *find_column(columns_, {"batch_or_concurrency"});
+        if (prompt < 1 || output < 1) skip = fmt::format("the {} length is empty", prompt < 1 ? "prompt" : "output");
+        const auto at = *load_column(columns_);
         const std::string_view written = fields_.text(at);
         if (written.empty() || lowered(written) == "inf") return {};
         if (const auto most = number_after(written, "max_num_seqs "); most && *most > 0) {
             row.concurrency = static_cast<double>(*most);
             return {};
         }
-        ROOFLINE_TRY(const auto number, count("batch_or_concurrency", max_tokens));
+        ROOFLINE_TRY(const auto number, count(columns_[at], max_tokens));
         if (number > 0) row.concurrency = static_cast<double>(number);
         return {};
     }
 
     Status read_times(MeasuredServing& row) const {
-        std::optional<double>* const times[] = {&row.ttft_s, &row.tpot_s, &row.tokens_per_s};
-        std::size_t i = 0;
-        for (const char* column : {"ttft_s", "tpot_s", "tokens_per_s"}) {
+        const auto chips = static_cast<double>(row.chips);
+        for (const auto& [column, value, scale] :
+             {std::tuple{"ttft_s", &row.ttft_s, 1.0}, std::tuple{"ttft_ms", &row.ttft_s, 1e-3},
+              std::tuple{"tpot_s", &row.tpot_s, 1.0}, std::tuple{"tpot_ms", &row.tpot_s, 1e-3},
+              std::tuple{"tokens_per_s", &row.tokens_per_s, 1.0},
+              std::tuple{"out_tok_s_gpu", &row.tokens_per_s, chips}}) {
             const auto at = find_column(columns_, {column});
-            ROOFLINE_TRY(const auto value, at ? fields_.number(*at) : Result<double>(0));
-            if (value > 0) *times[i] = value;
-            ++i;
+            if (!at || *value) continue;
+            ROOFLINE_TRY(const auto number, fields_.number(*at));
+            if (number > 0) *value = number * scale;
         }
         return {};
     }
@@ -206,10 +263,9 @@ std::optional<double> MeasuredServing::decoding() const {
 }
 
 bool is_serving_table(const Columns& columns) {
-    const auto all = {"model", "input_len", "output_len", "batch_or_concurrency"};
-    return std::all_of(all.begin(), all.end(), [&](const char* name) { return find_column(columns, {name}); }) &&
-           find_column(columns, {"accelerator", "system"}) &&
-           find_column(columns, {"ttft_s", "tpot_s", "tokens_per_s"});
+    return find_column(columns, {"model"}) && system_column(columns) && prompt_column(columns) &&
+           output_column(columns) && load_column(columns) &&
+           find_column(columns, {"ttft_s", "tpot_s", "tokens_per_s", "ttft_ms", "tpot_ms", "out_tok_s_gpu"});
 }
 
 Result<ServingTable> read_serving_table(CsvReader& reader) {

@@ -77,10 +77,69 @@ TEST_CASE("for disaggregated serving the note names the prefill workers and the 
     CHECK(unsaid.decode_workers == 0);
     CHECK(unsaid.decode_chips == 8);
     CHECK(unsaid.prefill_chips == 4);
+    CHECK(row.prefill_workers == 2);
+    CHECK(row.prefill_worker == ServingWorker{1, 1, 4, 4});
     // without a note, it may be all chips
     const MeasuredServing bare = one("us,m,h100,8,,,,,fp8,,disagg,10,10,4,1,0.02,,");
     CHECK(bare.decode_chips == 8);
     CHECK(bare.prefill_chips == 8);
+}
+
+TEST_CASE("numbers of workers follow from the chips if only one pair of numbers does") {
+    const auto workers = [](const char* chips) {
+        const MeasuredServing row = one(std::string("us,m,h100,") + chips +
+                                        ",8,1,1,1,fp8,,disagg,10,10,4,1,0.02,,P:x(tp4 dp1 ep4) D:x(tp8 dp1 ep8)");
+        return std::pair(row.prefill_workers, row.decode_workers);
+    };
+    CHECK(workers("12") == std::pair<std::int64_t, std::int64_t>(1, 1));
+    CHECK(workers("16") == std::pair<std::int64_t, std::int64_t>(2, 1));
+    CHECK(workers("20") == std::pair<std::int64_t, std::int64_t>(0, 0));  // one and two, or three and one
+    CHECK(workers("8") == std::pair<std::int64_t, std::int64_t>(0, 0));
+    CHECK(workers("14") == std::pair<std::int64_t, std::int64_t>(0, 0));
+}
+
+TEST_CASE("plans of deployments: workers in columns, attention by data, times in milliseconds, rates per chip") {
+    constexpr const char* head =
+        "source,model,machine,n_accel,precision,mode,framework,version,isl,osl,concurrency,spec_decode,tp,ep,dp_attn,"
+        "prefill_workers,prefill_tp,prefill_ep,prefill_dp_attn,decode_workers,decode_tp,decode_ep,decode_dp_attn,"
+        "ttft_ms,tpot_ms,out_tok_s_gpu,measured\n";
+    const auto table = [&](const std::string& rows) {
+        const std::string text = head + rows;
+        auto reader = CsvReader::open(text, "plans.csv");
+        REQUIRE(reader);
+        REQUIRE(is_serving_table(reader->header()));
+        auto read = read_serving_table(*reader);
+        REQUIRE_MESSAGE(read, read.error().message);
+        return *read;
+    };
+    const ServingTable rows = table(
+        "us,m,B200,40,fp4,disagg,trtllm,1.1.0,1024,512,64,,,,,1,8,8,True,2,16,4,2,250,12.5,300,yes\n"
+        "us,m,B200,8,fp8,agg,vllm,0.19.0,1024,512,64,none,8,8,True,,,,,,,,,250,12.5,300,\n"
+        "us,m,B200,8,fp8,agg,vllm,0.19.0,1024,512,64,none,8,8,False,,,,,,,,,,12.5,,yes\n"
+        "us,m,B200,8,fp8,agg,vllm,0.19.0,1024,512,64,mtp,8,8,False,,,,,,,,,250,12.5,300,yes\n"
+        "us,m,B200,8,fp8,agg,vllm,0.19.0,1024,512,64,,8,8,False,,,,,,,,,250,12.5,300,no\n");
+    REQUIRE(rows.rows.size() == 3);
+    const MeasuredServing& pools = rows.rows.front();
+    CHECK(pools.system == "B200");
+    CHECK(pools.dtype == "fp4");
+    CHECK(pools.prefill_workers == 1);
+    CHECK(pools.prefill_worker == ServingWorker{1, 1, 8, 8});
+    CHECK(pools.prefill_chips == 8);
+    CHECK(pools.decode_workers == 2);
+    CHECK(pools.worker == ServingWorker{16, 1, 2, 4});
+    CHECK(pools.decode_chips == 32);
+    CHECK(pools.ttft_s.value_or(0) == approx(0.25));
+    CHECK(pools.tpot_s.value_or(0) == approx(0.0125));
+    CHECK(pools.tokens_per_s.value_or(0) == approx(12'000));
+    CHECK(pools.software.starts_with("trtllm"));
+    const MeasuredServing& together = rows.rows[1];
+    CHECK(together.worker == ServingWorker{1, 1, 8, 8});
+    CHECK(together.software == "vllm 0.19.0");
+    CHECK(together.concurrency.value_or(0) == 64);
+    CHECK(rows.rows[2].worker == ServingWorker{8, 1, 1, 8});
+    REQUIRE(rows.skipped.size() == 2);
+    CHECK(rows.skipped[0].reason == "its tokens were drafted (speculative decoding)");
+    CHECK(rows.skipped[1].reason == "nothing was measured");
 }
 
 TEST_CASE("concurrency may be unlimited or given in words; lengths may be means") {
@@ -105,7 +164,7 @@ TEST_CASE("incomplete rows are skipped with the reason") {
     REQUIRE(table.skipped.size() == 4);
     CHECK(table.skipped[0].reason == "the model is empty");
     CHECK(table.skipped[1].reason == "the accelerator is empty");
-    CHECK(table.skipped[2].reason == "input_len is empty");
+    CHECK(table.skipped[2].reason == "the prompt length is empty");
     CHECK(table.skipped[3].reason == "it has neither a time nor a rate");
 }
 

@@ -60,12 +60,12 @@ private:
 };
 
 /// The cache of a processed prompt on its way to a server that decodes.
-struct Transfer {
+struct SentCache {
     double end_s = 0;
     std::int64_t number = 0;  ///< of the request
 
     /// The one that ends first has the highest priority.
-    bool operator<(const Transfer& other) const {
+    bool operator<(const SentCache& other) const {
         return end_s != other.end_s ? end_s > other.end_s : number > other.number;
     }
 };
@@ -165,7 +165,7 @@ private:
     ServingRun run_;
     std::vector<SimulatedServer> prompts_;
     std::vector<SimulatedServer> decoding_;
-    std::priority_queue<Transfer> transfers_;
+    std::priority_queue<SentCache> transfers_;
     std::int64_t arrived_ = 0;  ///< requests; they are numbered in order of arrival
     std::int64_t ended_ = 0;
     double now_s_ = 0;

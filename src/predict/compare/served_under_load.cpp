@@ -17,7 +17,7 @@ namespace roofline::core {
 
 namespace {
 
-// Fraction of a chip's memory for weights and KV cache: the default of servers.
+// Fraction of the memory that weights leave for KV caches: the default of TensorRT-LLM (free_gpu_memory_fraction).
 constexpr double share_for_caches = 0.9;
 constexpr std::int64_t most_whole = 1'000'000'000;
 
@@ -36,12 +36,15 @@ Result<Dtype> caches_of(const MeasuredServing& row, const std::optional<Dtype>& 
     return fail("unknown_dtype", fmt::format("the dtype {} is not known", in_ticks(row.kv_dtype)));
 }
 
-Result<Plan> plan_of(const ServingWorker& worker, std::int64_t chips) {
+// Members of data parallelism do not each have a copy of all experts: where a table names no degree for these, they
+// are taken to be spread over all chips.
+Result<Plan> plan_of(const ServingWorker& worker, std::int64_t chips, bool experts) {
     Plan plan;
     plan.tensor = worker.tensor;
     plan.data = worker.data;
     plan.pipeline = worker.pipeline;
-    if (plan.chips() == chips) return with_experts_on_same_chips(plan, worker.expert);
+    const bool spread = experts && worker.data > 1 && worker.expert == 1;
+    if (plan.chips() == chips) return with_experts_on_same_chips(plan, spread ? chips : worker.expert);
     return fail("no_plan", fmt::format("{} is not the {} chips of a worker", worker.text(), chips));
 }
 
@@ -70,7 +73,7 @@ Result<const ServedUnderLoad::Served*> ServedUnderLoad::served(const MeasuredSer
 Result<ServedUnderLoad::Worker> ServedUnderLoad::worker_of(const MeasuredServing& row, const ServingWorker& degrees,
                                                            std::int64_t chips, const ServedModel& model,
                                                            MeasuredSystems& systems) const {
-    ROOFLINE_TRY(auto plan, plan_of(degrees, chips));
+    ROOFLINE_TRY(auto plan, plan_of(degrees, chips, has_experts(model.model.program)));
     const Result<MeasuredSystem>& system = systems.slice_of(row.system, chips);
     if (!system) return fail(system.error());
     Worker worker{system->system.slice, plan};
@@ -138,7 +141,7 @@ double ServedUnderLoad::room(const Served& served, const Worker& worker, const s
     const auto kept = kept_memory(setup_of(served, worker, software), worker.plan, CacheSplit::heads,
                                   {members, 1, whole(tokens)}, true);
     if (!kept || !(kept->kv > 0)) return plenty;
-    const double left = share_for_caches * worker.capacity - kept->weights;
+    const double left = share_for_caches * (worker.capacity - kept->weights);
     return std::clamp(left / kept->kv * static_cast<double>(members), 1.0, plenty);
 }
 
@@ -146,6 +149,10 @@ Result<ServingTimes> ServedUnderLoad::times(const MeasuredServing& row, Measured
                                             const ModelNames& names) {
     if (row.decode_workers < 1 || (row.disaggregated && row.prefill_workers < 1)) {
         return fail("missing", "the row does not say how many workers there are");
+    }
+    if (row.disaggregated &&
+        row.prefill_workers * row.prefill_chips + row.decode_workers * row.decode_chips != row.chips) {
+        return fail("no_plan", "the workers together are not the chips of the deployment");
     }
     const CalibratedServer* const server = server_of(row.software);
     if (server == nullptr) return fail("not_calibrated", fmt::format("{} has no constants", in_ticks(row.software)));
