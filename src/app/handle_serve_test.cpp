@@ -253,3 +253,21 @@ TEST_CASE("a pool that cannot hold the model, and options without a pool") {
     request.prefill_mesh = {"tensor=4"};
     CHECK(handle(request, Format::text).error().message.starts_with("--prefill-mesh: "));
 }
+
+TEST_CASE("experts that are unevenly loaded slow a server down, and nothing else") {
+    ServeRequest request = llama({"h100-sxm:8"});
+    request.config = {"mixtral-8x7b", ""};
+    request.mesh = {"tensor=8", "expert=8"};
+    const auto chance = json_of(request);
+    request.balancedness = "0.5";
+    const auto uneven = json_of(request);
+    CHECK(chance["under_load"]["balancedness"] < 1);
+    CHECK(chance["under_load"]["balancedness"] > 0.5);
+    CHECK(uneven["under_load"]["balancedness"] == 0.5);
+    CHECK(uneven["under_load"]["tpot_s"] > chance["under_load"]["tpot_s"]);
+    CHECK(uneven["decode"] == chance["decode"]);
+    request.mesh = {"tensor=8"};
+    CHECK(json_of(request)["under_load"]["balancedness"].is_null());
+    request.config = {"llama-3.1-8b", ""};
+    CHECK(handle(request, Format::text).error().message == "llama-3.1-8b has no experts that could be unbalanced");
+}

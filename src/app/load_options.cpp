@@ -169,6 +169,14 @@ Result<std::vector<RequestTokens>> read_request_lengths(const NamedText& table) 
                           "after prompt,output each line has the tokens of a request");
 }
 
+Result<double> balancedness_option(const std::string& word) {
+    if (word.empty()) return 0;
+    const auto value = number_of(word);
+    if (value && *value > 0 && *value <= 1) return *value;
+    return wrong("--balancedness", word, value ? "it must be above 0 and at most 1" : "this is not a number",
+                 "give the mean number of tokens per chip over the largest, such as 0.8");
+}
+
 bool names_load(const ServeRequest& request) {
     for (const std::string* word : {&request.concurrency, &request.rate, &request.cached, &request.ttft, &request.tpot,
                                     &request.requests, &request.schedule}) {

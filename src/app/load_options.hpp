@@ -24,6 +24,9 @@ namespace roofline::core {
 /// a cell that is not a positive whole number.
 [[nodiscard]] Result<std::vector<RequestTokens>> read_request_lengths(const NamedText& table);
 
+/// Reads --balancedness; 0 if it is not given. Error: it is no number above 0 and at most 1.
+[[nodiscard]] Result<double> balancedness_option(const std::string& word);
+
 /// Returns whether the request has an option of a load.
 [[nodiscard]] bool names_load(const ServeRequest& request);
 

@@ -135,3 +135,10 @@ TEST_CASE("a table of lengths with a hole, a negative number or no number is ref
     }
     CHECK_FALSE(read_request_lengths({"lengths.csv", ""}));
 }
+
+TEST_CASE("balancedness is a fraction above 0") {
+    CHECK(balancedness_option("").value() == 0);
+    CHECK(balancedness_option("0.8").value() == 0.8);
+    CHECK(balancedness_option("1").value() == 1);
+    for (const char* wrong : {"0", "-1", "1.1", "80%", "nan", "even"}) CHECK_FALSE(balancedness_option(wrong));
+}

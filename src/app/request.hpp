@@ -155,13 +155,14 @@ struct ServeRequest {
     std::string rate{};                  ///< "2.5": requests per second that arrive at it (open loop); "": closed loop
     std::string requests{};              ///< number of requests to simulate; "": chosen
     std::string schedule{};              ///< "mixed" or "prefill-first"; "": mixed
-    std::string cached{};  ///< "0.8", "80%" or "600": part of each prompt that a prefix cache has; "": none
-    std::string ttft{};    ///< "500ms": target of the time to first token; "": none
-    std::string tpot{};    ///< "30ms": target of the time per output token; "": none
-    std::string weights;   ///< dtype of all parameters; "": as in the checkpoint
-    std::string kv_dtype;  ///< "": the checkpoint's choice, otherwise bf16
-    std::string price;     ///< "2.5": USD per chip-hour; "": the machine's price
-    std::string software;  ///< "nccl-2.29": software whose calibration is used; "": the newest
+    std::string cached{};        ///< "0.8", "80%" or "600": part of each prompt that a prefix cache has; "": none
+    std::string ttft{};          ///< "500ms": target of the time to first token; "": none
+    std::string tpot{};          ///< "30ms": target of the time per output token; "": none
+    std::string balancedness{};  ///< "0.8": mean over largest number of tokens of a chip's experts; "": by chance
+    std::string weights;         ///< dtype of all parameters; "": as in the checkpoint
+    std::string kv_dtype;        ///< "": the checkpoint's choice, otherwise bf16
+    std::string price;           ///< "2.5": USD per chip-hour; "": the machine's price
+    std::string software;        ///< "nccl-2.29": software whose calibration is used; "": the newest
     CalibrationRef calibration{};
     bool textbook = false;                    ///< approximate collectives as one does by hand
     bool disaggregated = false;               ///< prefill runs on slices of its own

@@ -38,6 +38,11 @@ void add_load(CLI::App& app, Line& line) {
     app.add_option("--schedule", serve.schedule,
                    "prompts beside decode tokens (mixed, the default) or before them (prefill-first)")
         ->type_name("mixed|prefill-first");
+    app.add_option(
+           "--balancedness", serve.balancedness,
+           "mean over largest number of tokens that a chip's experts get, as servers report it; default:\nthat of "
+           "choices by chance")
+        ->type_name("FRACTION");
     app.add_option("--requests", serve.requests,
                    "number of requests to simulate; default: ten per request in flight, at least 10000 with --rate")
         ->type_name("N");

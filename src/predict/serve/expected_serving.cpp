@@ -12,11 +12,11 @@ namespace roofline::core {
 Result<ExpectedServing> ExpectedServing::make(const PlannedSlice& prefilling, const PlannedSlice& decoding,
                                               const ServingPass& typical) {
     ROOFLINE_TRY(auto split, best_split(decoding.setup, decoding.plan, typical));
-    ROOFLINE_TRY(auto decode, compile(fastest(split.pass), decoding.setup.decode.model, decoding.plan, true));
+    ROOFLINE_TRY(auto decode, compile(fastest(split.pass), decoding, true));
     ROOFLINE_TRY(auto pass, priced_pass(prefilling.setup, prefilling.plan, CacheSplit::heads,
                                         prefill_pass(prefilling.plan, typical.context)));
     const Prediction& laid = fastest(pass);
-    ROOFLINE_TRY(auto prefill, compile(laid, prefilling.setup.prefill.model, prefilling.plan, false));
+    ROOFLINE_TRY(auto prefill, compile(laid, prefilling, false));
     double launches = 0;
     for (const CompiledKernel::Runs& kernel : laid.runs) launches += kernel.count;
     for (const MessageWork& each : laid.analysis.total.work.messages) {
@@ -26,8 +26,10 @@ Result<ExpectedServing> ExpectedServing::make(const PlannedSlice& prefilling, co
     return ExpectedServing(std::move(decode), std::move(prefill), launches, decoding.setup.calibrations);
 }
 
-Result<ExpectedServing::Pass> ExpectedServing::compile(const Prediction& pass, const Model& model, const Plan& plan,
+Result<ExpectedServing::Pass> ExpectedServing::compile(const Prediction& pass, const PlannedSlice& slice,
                                                        bool decoding) {
+    const Model& model = decoding ? slice.setup.decode.model : slice.setup.prefill.model;
+    const Plan& plan = slice.plan;
     if (!pass.expected_s) {
         return fail("not_calibrated",
                     fmt::format("no calibration for {} on {}", pass.models.missing, pass.machine.name));
@@ -42,18 +44,20 @@ Result<ExpectedServing::Pass> ExpectedServing::compile(const Prediction& pass, c
     // Of each dispatch, the program of the pass names the experts that are read, and that of the model all of them.
     const std::vector<RoutedExperts> all = routed_experts(model.program);
     const std::vector<RoutedExperts> read = routed_experts(pass.program);
-    std::vector<Routed> routed;
+    const auto sharing = static_cast<double>(plan.expert * (plan.experts_over_tensor ? plan.tensor : 1));
+    std::vector<SharedExperts> routed;
     for (std::size_t i = 0; i < std::min(all.size(), read.size()); ++i) {
         if (has(dims, read[i].experts)) continue;
         dims.push_back(read[i].experts);
         dims.push_back(read[i].rows);
         routed.push_back({static_cast<double>(product_of({all[i].experts}, model.program.sizes)),
-                          static_cast<double>(product_of(all[i].choices, model.program.sizes))});
+                          static_cast<double>(product_of(all[i].choices, model.program.sizes)), sharing});
     }
     Pass compiled{CompiledExpected(pass.program, pass.analysis, pass.system, pass.models, dims),
                   dims,
                   windows,
                   std::move(routed),
+                  slice.setup.balancedness,
                   decoding,
                   static_cast<double>(plan.pipeline),
                   static_cast<double>(prompts_at_once(plan))};
@@ -71,10 +75,10 @@ double ExpectedServing::seconds(const Pass& pass, double batch, double context) 
     std::vector<double> sizes{pass.decoding ? sequences : std::max(sequences, pass.members), context};
     if (!pass.decoding) sizes.push_back(context);
     for (const double window : pass.windows) sizes.push_back(std::min(context, window));
-    for (const Routed& each : pass.routed) {
-        const double read = expected_experts(each.experts, each.choices, tokens);
-        sizes.push_back(read);
-        sizes.push_back(tokens * each.choices / read);
+    for (const SharedExperts& each : pass.routed) {
+        const ExpertWork work = busiest_chip(each, tokens, pass.balancedness);
+        sizes.push_back(work.read);
+        sizes.push_back(work.rows);
     }
     std::vector<double> scratch(pass.expected.places());
     return pass.expected.evaluate(sizes, scratch).seconds + pass.sends.seconds(tokens);
@@ -82,6 +86,12 @@ double ExpectedServing::seconds(const Pass& pass, double batch, double context) 
 
 double ExpectedServing::decode_s(double sequences, double context) const {
     return seconds(decode_, sequences, context);
+}
+
+std::optional<double> ExpectedServing::balancedness(double sequences) const {
+    if (decode_.routed.empty() || !(decode_.routed.front().chips > 1)) return std::nullopt;
+    if (decode_.balancedness > 0) return decode_.balancedness;
+    return chance_balancedness(decode_.routed.front(), std::max(sequences / decode_.stages, 1.0));
 }
 
 double ExpectedServing::prompts_s(double prompts, double tokens) const { return seconds(prefill_, prompts, tokens); }

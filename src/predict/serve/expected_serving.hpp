@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "model/routed_experts.hpp"
 #include "predict/serve/serving_slices.hpp"
 
 namespace roofline::core {
@@ -31,22 +33,21 @@ public:
     [[nodiscard]] double members() const { return prefill_.members; }
     /// Number of those that decode different sequences.
     [[nodiscard]] double decode_members() const { return decode_.members; }
+    /// Mean over largest number of tokens that experts of a chip get in such a decode step; empty if chips do not share
+    /// experts.
+    [[nodiscard]] std::optional<double> balancedness(double sequences) const;
     /// Number of kernels and collectives of a prefill pass.
     [[nodiscard]] double launches() const { return launches_; }
 
 private:
-    /// Experts of which a pass reads as many as its tokens are expected to choose.
-    struct Routed {
-        double experts = 0;  ///< number of all experts
-        double choices = 0;  ///< number of experts per token
-    };
     struct Pass {
         CompiledExpected expected;
         /// Dimensions whose sizes are arguments: B, S, T of a prefill pass, windows, and for each element of `routed`
         /// its experts that are read and the rows of each.
         std::vector<std::string> dims;
-        std::vector<double> windows;  ///< sizes of the attention windows
-        std::vector<Routed> routed;
+        std::vector<double> windows;        ///< sizes of the attention windows
+        std::vector<SharedExperts> routed;  ///< a pass takes the time of the chip that is expected to be the busiest
+        double balancedness = 0;            ///< see busiest_chip()
         bool decoding = false;
         double stages = 1;   ///< of a pipeline, each of which processes other sequences
         double members = 1;  ///< of data parallelism; prefill takes no less time for fewer prompts
@@ -59,8 +60,7 @@ private:
           launches_(launches),
           calibrations_(std::move(calibrations)) {}
 
-    [[nodiscard]] static Result<Pass> compile(const Prediction& pass, const Model& model, const Plan& plan,
-                                              bool decoding);
+    [[nodiscard]] static Result<Pass> compile(const Prediction& pass, const PlannedSlice& slice, bool decoding);
     [[nodiscard]] static double seconds(const Pass& pass, double batch, double context);
 
     Pass decode_;

@@ -98,6 +98,10 @@ private:
         }
         answer_.model = prefill_.model;
         answer_.weights = prefill_.weights;
+        if (question_.balancedness > 0 && !has_experts(answer_.model.program)) {
+            return fail("bad_request", fmt::format("{} has no experts that could be unbalanced", answer_.model.name),
+                        "leave the balancedness out");
+        }
         return {};
     }
 
@@ -109,7 +113,7 @@ private:
         const bool server = calibrations_->servers().find(question_.software) != nullptr;
         const std::string kernels =
             server ? server_kernel_software(*calibrations_, slice.machine, question_.software) : question_.software;
-        return {prefill_, decode_, slice, calibrations_, kernels, collectives};
+        return {prefill_, decode_, slice, calibrations_, kernels, collectives, question_.balancedness};
     }
 
     [[nodiscard]] ServingPass decode_pass(const Plan& plan, std::int64_t batch) const {
@@ -285,10 +289,13 @@ private:
             times = serving_times(simulate_concurrency(load.lengths, load.concurrency, 0, pools));
         }
         if (answer_.prefill_pool) answer_.prefill_pool->rates = pool_rates(draw_requests(load.lengths, 1000), pools);
-        answer_.under_load =
-            ServedLoad{server.software, std::hypot(server.error_held_out, additional_error(fastest(answer_.decode))),
-                       times.ttft.mean, times.tpot.mean,
-                       times.running,   times.tokens_per_s};
+        answer_.under_load = ServedLoad{server.software,
+                                        std::hypot(server.error_held_out, additional_error(fastest(answer_.decode))),
+                                        times.ttft.mean,
+                                        times.tpot.mean,
+                                        times.running,
+                                        times.tokens_per_s,
+                                        passes->balancedness(times.running)};
         return {};
     }
 

@@ -40,6 +40,7 @@ struct ServeQuestion {
     std::string software{};              ///< server or library whose calibration is used; "": the newest
     bool textbook = false;               ///< approximate collectives as textbooks do
     std::optional<DisaggregatedQuestion> disaggregated{};  ///< prefill runs on separate slices
+    double balancedness = 0;  ///< of experts on their chips under load, 0 to 1; 0: by chance (busiest_chip())
     std::optional<LoadQuestion> load{};  ///< empty: a closed loop of `batch` requests at a time, without percentiles
     std::vector<std::string> notes{};    ///< notes of the caller, which precede those of the answer
 };

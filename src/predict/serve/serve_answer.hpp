@@ -69,6 +69,9 @@ struct ServedLoad {
     double tpot_s = 0;        ///< time per output token, including interruptions by other requests' prompts
     double running = 0;       ///< average number of requests being decoded
     double tokens_per_s = 0;  ///< of the whole slice
+    /// Mean over largest number of tokens that experts of a chip get in a decode step; empty if each chip has all
+    /// experts, or none.
+    std::optional<double> balancedness{};
 };
 
 /// The predicted serving of a model on a slice.

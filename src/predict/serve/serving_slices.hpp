@@ -34,6 +34,7 @@ struct ServingSetup {
     const std::shared_ptr<Calibrations>& calibrations;
     std::string software;  ///< of the kernels; see expect()
     CollectiveOptions collectives{};
+    double balancedness = 0;  ///< of experts on their chips under load; see busiest_chip()
 
     [[nodiscard]] const ServedModel& of(const ServingPass& pass) const { return pass.queries == 1 ? decode : prefill; }
 };

@@ -288,6 +288,8 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
     {"under_load.tpot_s", "as served", in_seconds, load<&ServedLoad::tpot_s>},
     {"under_load.sequences", "", none, load<&ServedLoad::running>},
     {"under_load.tokens_per_s", "", rate_text, load<&ServedLoad::tokens_per_s>},
+    {"under_load.balancedness", "", none,
+     [](Answer answer) { return answer.under_load ? figure_value(answer.under_load->balancedness) : Json(); }},
     {"under_load.usd_per_million_tokens", "", in_three_digits,
      [](Answer answer) {
          return answer.under_load ? figure_value(load_usd_per_million(answer, answer.under_load->tokens_per_s)) : Json();

@@ -51,6 +51,12 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
             "--prefill-mesh is not given: of a few plans this one processes the most prompts per second");
     }
     if (answer.plan_chosen) notes.emplace_back("--mesh is not given: this is the best of a few plans");
+    if (answer.under_load && answer.under_load->balancedness) {
+        notes.push_back(
+            fmt::format("as served: the chip whose experts get the most tokens has {:.2f} times the mean "
+                        "(--balancedness {:.2f}); TPOT and the frontier are of even shares",
+                        1 / *answer.under_load->balancedness, *answer.under_load->balancedness));
+    }
     if (!answer.under_load) {
         notes.emplace_back("TTFT is that of one prompt on an otherwise idle slice, without queueing");
     }
