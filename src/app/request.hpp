@@ -170,6 +170,7 @@ struct ServeRequest {
     std::vector<std::string> prefill_mesh{};  ///< its plan; empty: the one that processes the most prompts per second
     std::string prefill_workers{};            ///< number of such slices under a load; "": as many as decode keeps busy
     std::string decode_workers{};             ///< number of slices that decode under a load; "": 1
+    bool two_batch_overlap = false;           ///< collectives of half a batch run beside the kernels of the other half
     bool overlap_transfer = false;            ///< caches are sent to them layer by layer, during prefill
     bool explain = false;                     ///< derive a decode step in full, as `roofline op --explain` does
     bool plot = false;                        ///< plot tokens/s over TPOT by batch size

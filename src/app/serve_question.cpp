@@ -146,6 +146,7 @@ Result<ServeQuestion> serve_question(const ServeRequest& request) {
         ROOFLINE_TRY(question.plan, parse_plan(request.mesh, question.slice.chips(), &question.notes));
     }
     ROOFLINE_TRY(question.balancedness, balancedness_option(request.balancedness));
+    question.two_batches = request.two_batch_overlap;
     question.software = request.software;
     question.textbook = request.textbook;
     ROOFLINE_TRY(question.disaggregated, disaggregated_of(request, question, question.notes));

@@ -409,8 +409,10 @@ ExpectedProgramTime CompiledExpected::evaluate(std::span<const double> sizes, st
     messages_.evaluate(sizes, scratch.first(messages_.size()));
     for (std::size_t i = 0; i < message_models_.size(); ++i) {
         const std::span<const double> counts = scratch.subspan(i * counts_of_message, counts_of_message);
-        if (counts[bytes_place] > 0)
-            add(counts[times_place] * seconds(message_models_[i], counts), message_models_[i].expected.error);
+        if (!(counts[bytes_place] > 0)) continue;
+        const double all_s = counts[times_place] * seconds(message_models_[i], counts);
+        total.collectives_s += all_s;
+        add(all_s, message_models_[i].expected.error);
     }
     if (total.seconds > 0) total.error /= total.seconds;
     return total;

@@ -107,6 +107,7 @@ struct ProgramModels {
 struct ExpectedProgramTime {
     double seconds = 0;
     double error = 0;
+    double collectives_s = 0;  ///< the part of `seconds` that collectives take
 };
 
 /// The expected time of a program, compiled, so that a sweep and a single evaluation use the same code. Kernels run

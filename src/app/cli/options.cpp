@@ -90,7 +90,9 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& problem, const std
         return error;
     }
     std::vector<std::string> known;
-    for (const CLI::Option* option : command->get_options()) known.push_back(option->get_name());
+    for (const CLI::Option* option : command->get_options()) {
+        for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
     for (const std::string& word : arguments) {
         const std::string name = word.substr(0, word.find('='));
         if (word.starts_with("--") && std::find(known.begin(), known.end(), name) == known.end()) {

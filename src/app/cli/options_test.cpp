@@ -86,6 +86,8 @@ TEST_CASE("mistyped words get the nearest that exists") {
     const Error option = error_of({"op", "bf16[B] -> f32[B]", "--sweeep", "B=1"});
     CHECK(option.message == "no option `--sweeep`");
     CHECK(option.hint == "did you mean `--sweep`?");
+    // options have several names
+    CHECK(error_of({"serve", "llama-3.1-8b", "--decode", "h100-sxm", "--fast"}).message == "no option `--fast`");
     CHECK(error_of({"op"}).code == "usage");
     CHECK(error_of({"machine", "--color", "sometimes"}).code == "usage");
 }

@@ -38,6 +38,8 @@ void add_load(CLI::App& app, Line& line) {
     app.add_option("--schedule", serve.schedule,
                    "prompts beside decode tokens (mixed, the default) or before them (prefill-first)")
         ->type_name("mixed|prefill-first");
+    app.add_flag("--two-batch-overlap", serve.two_batch_overlap,
+                 "exchange the tokens of half a batch beside the kernels of the other half, where that is faster");
     app.add_option(
            "--balancedness", serve.balancedness,
            "mean over largest number of tokens that a chip's experts get, as servers report it; default:\nthat of "

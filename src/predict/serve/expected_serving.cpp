@@ -9,6 +9,11 @@
 
 namespace roofline::core {
 
+double two_batch_seconds(const HalfBatch& half, double layers) {
+    const auto [shorter, longer] = std::minmax(half.kernels_s, half.collectives_s);
+    return 2 * longer + shorter / layers;
+}
+
 Result<ExpectedServing> ExpectedServing::make(const PlannedSlice& prefilling, const PlannedSlice& decoding,
                                               const ServingPass& typical) {
     ROOFLINE_TRY(auto split, best_split(decoding.setup, decoding.plan, typical));
@@ -58,6 +63,8 @@ Result<ExpectedServing::Pass> ExpectedServing::compile(const Prediction& pass, c
                   windows,
                   std::move(routed),
                   slice.setup.balancedness,
+                  slice.setup.two_batches,
+                  static_cast<double>(std::max<std::int64_t>(1, model.layer_count)),
                   decoding,
                   static_cast<double>(plan.pipeline),
                   static_cast<double>(prompts_at_once(plan))};
@@ -68,8 +75,7 @@ Result<ExpectedServing::Pass> ExpectedServing::compile(const Prediction& pass, c
     return compiled;
 }
 
-double ExpectedServing::seconds(const Pass& pass, double batch, double context) {
-    const double sequences = std::max(batch / pass.stages, 1.0);
+ExpectedProgramTime ExpectedServing::time_of(const Pass& pass, double sequences, double context) {
     const double tokens = sequences * (pass.decoding ? 1 : context);
     // experts get the tokens of all members, and the rest takes the time of a member that has a prompt
     std::vector<double> sizes{pass.decoding ? sequences : std::max(sequences, pass.members), context};
@@ -81,7 +87,21 @@ double ExpectedServing::seconds(const Pass& pass, double batch, double context) 
         sizes.push_back(work.rows);
     }
     std::vector<double> scratch(pass.expected.places());
-    return pass.expected.evaluate(sizes, scratch).seconds + pass.sends.seconds(tokens);
+    return pass.expected.evaluate(sizes, scratch);
+}
+
+double ExpectedServing::seconds(const Pass& pass, double batch, double context) {
+    const double sequences = std::max(batch / pass.stages, 1.0);
+    const double sends_s = pass.sends.seconds(sequences * (pass.decoding ? 1 : context));
+    const ExpectedProgramTime whole = time_of(pass, sequences, context);
+    if (!pass.two_batches) return whole.seconds + sends_s;
+    // A prompt is cut in two, whose kernels take half the time each; half the sequences read all the weights again.
+    HalfBatch half{(whole.seconds - whole.collectives_s) / 2, whole.collectives_s / 2};
+    if (pass.decoding) {
+        const ExpectedProgramTime one = time_of(pass, std::max(sequences / 2, 1.0), context);
+        half = {one.seconds - one.collectives_s, one.collectives_s};
+    }
+    return std::min(whole.seconds, two_batch_seconds(half, pass.layers)) + sends_s;
 }
 
 double ExpectedServing::decode_s(double sequences, double context) const {

@@ -14,6 +14,16 @@
 
 namespace roofline::core {
 
+/// Kernels of half a batch, and its collectives.
+struct HalfBatch {
+    double kernels_s = 0;
+    double collectives_s = 0;
+};
+/// Returns the time of two equal halves of a batch in a model of so many layers whose layers take turns (two-batch
+/// overlap): the collectives of one run beside the kernels of the other. All of what takes longer is waited for, and
+/// the first layer's part of the other.
+[[nodiscard]] double two_batch_seconds(const HalfBatch& half, double layers);
+
 /// The expected times of a model's passes on slices, as sums over their kernels and collectives, for any batch and
 /// context.
 class ExpectedServing {
@@ -48,6 +58,8 @@ private:
         std::vector<double> windows;        ///< sizes of the attention windows
         std::vector<SharedExperts> routed;  ///< a pass takes the time of the chip that is expected to be the busiest
         double balancedness = 0;            ///< see busiest_chip()
+        bool two_batches = false;           ///< where that is faster; see two_batch_seconds()
+        double layers = 1;
         bool decoding = false;
         double stages = 1;   ///< of a pipeline, each of which processes other sequences
         double members = 1;  ///< of data parallelism; prefill takes no less time for fewer prompts
@@ -62,6 +74,7 @@ private:
 
     [[nodiscard]] static Result<Pass> compile(const Prediction& pass, const PlannedSlice& slice, bool decoding);
     [[nodiscard]] static double seconds(const Pass& pass, double batch, double context);
+    [[nodiscard]] static ExpectedProgramTime time_of(const Pass& pass, double sequences, double context);
 
     Pass decode_;
     Pass prefill_;

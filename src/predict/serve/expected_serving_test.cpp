@@ -119,3 +119,22 @@ TEST_CASE("every stage of a pipeline decodes other sequences, and the transfers 
     REQUIRE(twice);
     CHECK(sends->seconds(64) == approx(*twice));
 }
+
+TEST_CASE("two halves of a batch take turns: the longer of kernels and collectives, and a layer of the other") {
+    CHECK(two_batch_seconds({3, 2}, 10) == approx(6.2));
+    CHECK(two_batch_seconds({2, 3}, 10) == approx(6.2));
+    CHECK(two_batch_seconds({3, 0}, 10) == approx(6));
+    const Setup eight("8");
+    Plan plan;
+    plan.tensor = 8;
+    ServingSetup setup = eight.setup();
+    const auto apart = ExpectedServing::make({setup, plan}, {setup, plan}, {32, 1, 2048});
+    setup.two_batches = true;
+    const auto together = ExpectedServing::make({setup, plan}, {setup, plan}, {32, 1, 2048});
+    REQUIRE(apart);
+    REQUIRE(together);
+    // a small step reads its weights twice, which costs more than its collectives
+    CHECK(together->decode_s(2, 512) == apart->decode_s(2, 512));
+    CHECK(together->prompts_s(1, 8192) < apart->prompts_s(1, 8192));
+    CHECK(together->prompts_s(1, 8192) > apart->prompts_s(1, 8192) / 2);
+}

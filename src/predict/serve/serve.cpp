@@ -113,7 +113,14 @@ private:
         const bool server = calibrations_->servers().find(question_.software) != nullptr;
         const std::string kernels =
             server ? server_kernel_software(*calibrations_, slice.machine, question_.software) : question_.software;
-        return {prefill_, decode_, slice, calibrations_, kernels, collectives, question_.balancedness};
+        return {prefill_,
+                decode_,
+                slice,
+                calibrations_,
+                kernels,
+                collectives,
+                question_.balancedness,
+                question_.two_batches};
     }
 
     [[nodiscard]] ServingPass decode_pass(const Plan& plan, std::int64_t batch) const {
@@ -295,7 +302,8 @@ private:
                                         times.tpot.mean,
                                         times.running,
                                         times.tokens_per_s,
-                                        passes->balancedness(times.running)};
+                                        passes->balancedness(times.running),
+                                        question_.two_batches};
         return {};
     }
 

@@ -40,7 +40,8 @@ struct ServeQuestion {
     std::string software{};              ///< server or library whose calibration is used; "": the newest
     bool textbook = false;               ///< approximate collectives as textbooks do
     std::optional<DisaggregatedQuestion> disaggregated{};  ///< prefill runs on separate slices
-    double balancedness = 0;  ///< of experts on their chips under load, 0 to 1; 0: by chance (busiest_chip())
+    double balancedness = 0;   ///< of experts on their chips under load, 0 to 1; 0: by chance (busiest_chip())
+    bool two_batches = false;  ///< under load the collectives of half a batch run beside the kernels of the other half
     std::optional<LoadQuestion> load{};  ///< empty: a closed loop of `batch` requests at a time, without percentiles
     std::vector<std::string> notes{};    ///< notes of the caller, which precede those of the answer
 };

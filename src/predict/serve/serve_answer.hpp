@@ -72,6 +72,7 @@ struct ServedLoad {
     /// Mean over largest number of tokens that experts of a chip get in a decode step; empty if each chip has all
     /// experts, or none.
     std::optional<double> balancedness{};
+    bool two_batches = false;  ///< two-batch overlap where that is faster
 };
 
 /// The predicted serving of a model on a slice.

@@ -34,7 +34,8 @@ struct ServingSetup {
     const std::shared_ptr<Calibrations>& calibrations;
     std::string software;  ///< of the kernels; see expect()
     CollectiveOptions collectives{};
-    double balancedness = 0;  ///< of experts on their chips under load; see busiest_chip()
+    double balancedness = 0;   ///< of experts on their chips under load; see busiest_chip()
+    bool two_batches = false;  ///< under load; see two_batch_seconds()
 
     [[nodiscard]] const ServedModel& of(const ServingPass& pass) const { return pass.queries == 1 ? decode : prefill; }
 };

@@ -290,6 +290,7 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
     {"under_load.tokens_per_s", "", rate_text, load<&ServedLoad::tokens_per_s>},
     {"under_load.balancedness", "", none,
      [](Answer answer) { return answer.under_load ? figure_value(answer.under_load->balancedness) : Json(); }},
+    {"under_load.two_batch_overlap", "", none, load<&ServedLoad::two_batches>},
     {"under_load.usd_per_million_tokens", "", in_three_digits,
      [](Answer answer) {
          return answer.under_load ? figure_value(load_usd_per_million(answer, answer.under_load->tokens_per_s)) : Json();

@@ -51,6 +51,11 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
             "--prefill-mesh is not given: of a few plans this one processes the most prompts per second");
     }
     if (answer.plan_chosen) notes.emplace_back("--mesh is not given: this is the best of a few plans");
+    if (answer.under_load && answer.under_load->two_batches) {
+        notes.emplace_back(
+            "--two-batch-overlap: as served, the collectives of half a batch run beside the kernels of the "
+            "other half where that is faster; TPOT and the frontier are without overlap");
+    }
     if (answer.under_load && answer.under_load->balancedness) {
         notes.push_back(
             fmt::format("as served: the chip whose experts get the most tokens has {:.2f} times the mean "
