@@ -48,6 +48,36 @@ TEST_CASE("every row that can be is compared, and the others are counted by reas
     CHECK(json["error"]["mean"].get<double>() == approx((0.125 + 0.5625) / 2));
 }
 
+TEST_CASE("every row without an expected time is counted with its reason") {
+    // four times of an unknown server in two rows, and three of a known one
+    const std::string head =
+        "model,accelerator,n_accel,tp,dtype,input_len,output_len,batch_or_concurrency,ttft_s,"
+        "tpot_s,tokens_per_s,software\n";
+    const std::string table = head + "Llama-3.1-8B,h100_sxm,1,1,bf16,1024,256,16,0.1,0.01,,homemade 1.0\n" +
+                              "Llama-3.1-8B,h100_sxm,1,1,bf16,1024,256,32,0.1,0.01,,homemade 1.0\n" +
+                              "Llama-3.1-8B,h100_sxm,1,1,bf16,1024,256,16,0.1,0.01,1000,vllm 0.14.0\n";
+    ValidateRequest request;
+    request.table = table;
+    request.table_name = "t.csv";
+    const auto json = nlohmann::json::parse(handle(Request{request, Format::json, false}).out, nullptr, false);
+    REQUIRE(json.is_object());
+    CHECK(json["rows"] == 7);
+    CHECK(json["error_rows"] == 3);
+    REQUIRE(json["not_expected_by"].size() == 1);
+    CHECK(json["not_expected_by"][0]["rows"] == 4);
+    CHECK(json["not_expected_by"][0]["first_line"] == 2);
+    CHECK(json["not_expected_by"][0]["reason"] == "`homemade 1.0` has no constants");
+    const auto says = [&](Format format, std::string_view text) {
+        return handle(Request{request, format, false}).out.find(text) != std::string::npos;
+    };
+    CHECK(says(Format::text, "without an expected time\n  - 4 rows from line 2: `homemade 1.0` has no constants"));
+    CHECK(says(Format::markdown, "without an expected time:\n\n- 4 rows from line 2: `homemade 1.0` has no constants"));
+    CHECK(says(Format::csv, ",llama-3.1-8b,aggregated,`homemade 1.0` has no constants\n"));
+    // where nothing is calibrated the reason is that
+    CHECK(answer(std::string(collective_head) + "all_gather,h100_sxm,8,450000,1,\n")["not_expected_by"][0]["reason"] ==
+          "no calibration covers it");
+}
+
 TEST_CASE("a row faster than its bound fails, unless its time was rounded that far") {
     CHECK(answer(std::string(collective_head) + "all_gather,h100_sxm,8,450000,0.8,\n", 1)["below_lower"] == 1);
     CHECK(answer(std::string(collective_head) + "all_gather,h100_sxm,8,450000,0.8,timer 1us\n")["below_lower"] == 0);

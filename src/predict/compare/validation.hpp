@@ -17,7 +17,7 @@
 
 namespace roofline::core {
 
-/// Rows of a table that are not compared, with the reason.
+/// Rows of a table that are not compared, or that have no expected time, with the reason.
 struct SkippedRows {
     std::string reason;
     std::size_t rows = 0;
@@ -29,7 +29,8 @@ struct Validation {
     std::string table;  ///< name of the file
     std::string kind;   ///< kind of its rows: "collective"
     std::vector<Comparison> rows;
-    std::vector<SkippedRows> skipped;  ///< the most frequent first
+    std::vector<SkippedRows> skipped;       ///< the most frequent first
+    std::vector<SkippedRows> not_expected;  ///< compared rows without an expected time, the most frequent first
     ErrorSummary summary;
     std::optional<double> max_error;  ///< largest accepted mean error, if given
     std::vector<std::string> notes;

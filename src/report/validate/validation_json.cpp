@@ -50,6 +50,25 @@ Json groups_json(const std::vector<ErrorGroup>& groups) {
     return list;
 }
 
+Json order_json(const std::vector<Ordering>& order) {
+    Json list = Json::array();
+    for (const Ordering& each : order) {
+        list.push_back({{"operation", each.operation},
+                        {"pairs", each.pairs},
+                        {"right", each.right},
+                        {"fraction", number(each.fraction())}});
+    }
+    return list;
+}
+
+Json reasons_json(const std::vector<SkippedRows>& reasons) {
+    Json list = Json::array();
+    for (const SkippedRows& each : reasons) {
+        list.push_back({{"reason", each.reason}, {"rows", each.rows}, {"first_line", each.first_line}});
+    }
+    return list;
+}
+
 }  // namespace
 
 std::string validation_json(const Validation& validation) {
@@ -71,16 +90,14 @@ std::string validation_json(const Validation& validation) {
                                               : Json{{"rows", summary.memory.rows},
                                                      {"error", error_of(summary.memory)},
                                                      {"groups", groups_json(summary.memory_groups)}};
+    json["order"] = order_json(summary.order);
     json["max_error"] = number(validation.max_error);
     json["passed"] = !validation.failed();
     json["groups"] = groups_json(summary.groups);
     json["worst"] = rows_json(validation, summary.worst);
     json["below"] = rows_json(validation, summary.below);
-    Json reasons = Json::array();
-    for (const SkippedRows& each : validation.skipped) {
-        reasons.push_back({{"reason", each.reason}, {"rows", each.rows}, {"first_line", each.first_line}});
-    }
-    json["skipped_by"] = std::move(reasons);
+    json["skipped_by"] = reasons_json(validation.skipped);
+    json["not_expected_by"] = reasons_json(validation.not_expected);
     json["notes"] = validation.notes;
     Json sources = Json::array();
     for (const auto& [system, rate] : validation.rates) {
