@@ -16,7 +16,7 @@ Response validate(std::string table, Format format = Format::json, std::optional
     request.table = std::move(table);
     request.table_name = "t.csv";
     request.max_error = max_error;
-    request.plot = true;
+    request.plot = ValidationPlot::scatter;
     request.calibration.none = true;  // bounds only
     return handle(Request{std::move(request), format, false});
 }
@@ -76,6 +76,40 @@ TEST_CASE("every row without an expected time is counted with its reason") {
     // where nothing is calibrated the reason is that
     CHECK(answer(std::string(collective_head) + "all_gather,h100_sxm,8,450000,1,\n")["not_expected_by"][0]["reason"] ==
           "no calibration covers it");
+}
+
+TEST_CASE("frontiers of served models are told and drawn") {
+    // 16 and 32 requests of 256 tokens at a time: 16 * 256 / (0.1 + 255 * 0.01) and 32 * 256 / (0.2 + 255 * 0.0125)
+    ValidateRequest request;
+    request.table =
+        "model,accelerator,n_accel,tp,dtype,input_len,output_len,batch_or_concurrency,ttft_s,tpot_s,software\n"
+        "Llama-3.1-8B,h100_sxm,1,1,bf16,1024,256,16,0.1,0.01,vllm 0.14.0\n"
+        "Llama-3.1-8B,h100_sxm,1,1,bf16,1024,256,32,0.2,0.0125,vllm 0.14.0\n";
+    request.table_name = "t.csv";
+    request.plot = ValidationPlot::frontier;
+    const Response response = handle(Request{request, Format::json, false});
+    const auto json = nlohmann::json::parse(response.out, nullptr, false);
+    REQUIRE(json["frontiers"].is_object());
+    CHECK(json["frontiers"]["points"] == 2);
+    REQUIRE(json["frontiers"]["curves"].size() == 1);
+    const auto& curve = json["frontiers"]["curves"][0];
+    CHECK(curve["model"] == "llama-3.1-8b");
+    CHECK(curve["slice"] == "h100-sxm5:1");
+    REQUIRE(curve["points"].size() == 2);
+    CHECK(curve["points"][0]["concurrency"] == 32);
+    CHECK(curve["points"][0]["measured"]["tokens_per_s_per_user"].get<double>() == approx(80));
+    CHECK(curve["points"][0]["measured"]["tokens_per_s_per_chip"].get<double>() == approx(32 * 256 / 3.3875));
+    CHECK(curve["points"][1]["measured"]["tokens_per_s_per_chip"].get<double>() == approx(16 * 256 / 2.65));
+    CHECK(curve["points"][1]["expected"]["tokens_per_s_per_user"].get<double>() > 50);
+    CHECK(response.svg.find("llama-3.1-8b on h100-sxm5, 1024 prompt and 256 output tokens") != std::string::npos);
+    CHECK(response.svg.find("h100-sxm5:1, tp1, vllm 0.14.0, measured") != std::string::npos);
+    CHECK(handle(Request{request, Format::text, false}).out.find("error of tokens/s per chip") != std::string::npos);
+    // without expected times there is none
+    request.calibration.none = true;
+    const Response none = handle(Request{request, Format::text, false});
+    CHECK(none.exit_code == 2);
+    REQUIRE(none.error);
+    CHECK(none.error->code == "no_plot");
 }
 
 TEST_CASE("a row faster than its bound fails, unless its time was rounded that far") {

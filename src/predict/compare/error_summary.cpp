@@ -47,6 +47,8 @@ std::string_view or_else(const std::string& text, std::string_view otherwise) {
 
 std::string name_of(const GroupKey& key) { return std::string(key.text); }
 
+GroupKey software_of(const Comparison& row) { return {0, or_else(row.software, "not said")}; }
+
 constexpr std::uint8_t bit(MeasuredKind kind) { return static_cast<std::uint8_t>(1U << static_cast<unsigned>(kind)); }
 constexpr std::uint8_t collectives = bit(MeasuredKind::collective);
 constexpr std::uint8_t kernels = bit(MeasuredKind::kernel);
@@ -80,8 +82,8 @@ const Grouping groupings[] = {
     {"devices", true, collectives | runs,
      [](const Comparison& row) { return GroupKey{static_cast<double>(row.devices), {}}; },
      [](const GroupKey& key) { return fmt::format("{}", key.number); }},
-    {"software", true, collectives | kernels | runs,
-     [](const Comparison& row) { return GroupKey{0, or_else(row.software, "not said")}; }, name_of},
+    {"software", false, collectives | kernels, software_of, name_of},
+    {"software", true, runs, software_of, name_of},
     {"variant", false, collectives | kernels | runs,
      [](const Comparison& row) { return GroupKey{0, or_else(row.variant, "the default")}; }, name_of},
 };

@@ -27,8 +27,8 @@ struct ErrorGroup {
     /// "dtype", "size", "devices", "software" or "variant", depending on the kind of measurements.
     std::string by;
     std::string name;  ///< "h100-sxm", "1 MB to 10 MB"
-    /// The only operation in the group; "" for all operations. Groups by operation and by variant exist for all
-    /// operations only.
+    /// The only operation in the group; "" for all operations. Groups by operation and by variant, and those of kernels
+    /// and collectives by software, exist for all operations only.
     std::string operation;
     ErrorStats error;
     std::size_t below_lower = 0;

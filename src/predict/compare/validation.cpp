@@ -241,6 +241,7 @@ Result<Validation> validate(const ValidateQuestion& question) {
                                                  : compare_table(question, validation));
     validation.not_expected = not_expected_of(validation.rows);
     validation.summary = summarise(validation.rows);
+    validation.frontiers = serving_frontiers(validation.rows);
     add_notes(validation);
     return validation;
 }

@@ -14,6 +14,7 @@
 #include "predict/compare/comparison.hpp"
 #include "predict/compare/error_summary.hpp"
 #include "predict/compare/measured_systems.hpp"
+#include "predict/compare/serving_frontier.hpp"
 
 namespace roofline::core {
 
@@ -32,6 +33,7 @@ struct Validation {
     std::vector<SkippedRows> skipped;       ///< the most frequent first
     std::vector<SkippedRows> not_expected;  ///< compared rows without an expected time, the most frequent first
     ErrorSummary summary;
+    ServingFrontiers frontiers;       ///< of served models
     std::optional<double> max_error;  ///< largest accepted mean error, if given
     std::vector<std::string> notes;
     std::vector<std::pair<std::string, Rate>> rates;  ///< rates that the bounds use, each with its machine

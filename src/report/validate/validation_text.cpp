@@ -113,6 +113,17 @@ std::vector<std::pair<std::string, std::string>> answers(const Validation& valid
                            fmt::format("the faster one named in {} % of {}", percent_text(order.fraction()),
                                        count_text(order.pairs, "pair")));
     }
+    const ServingFrontiers& frontiers = validation.frontiers;
+    if (frontiers.per_chip.rows > 0) {
+        lines.emplace_back("error of tokens/s per chip", fmt::format("{}, {}", stats_text(frontiers.per_chip),
+                                                                     count_text(frontiers.per_chip.rows, "load")));
+    }
+    if (frontiers.distance.rows > 0) {
+        lines.emplace_back("distance of frontiers",
+                           fmt::format("{}, {}, {} more outside", stats_text(frontiers.distance),
+                                       count_text(frontiers.distance.rows, "point"),
+                                       grouped(static_cast<std::int64_t>(frontiers.outside))));
+    }
     if (validation.max_error) {
         lines.emplace_back("at most", fmt::format("{} % asked for: {}", percent_text(*validation.max_error),
                                                   validation.beyond_max_error() ? "missed" : "met"));
@@ -142,8 +153,11 @@ std::vector<Section> sections(const Validation& validation) {
     const std::string what = "mean (median) error of the " + predicted_name(validation.summary) + " in %, by ";
     all.push_back({what + "system", crossed(validation, "system", "")});
     for (const char* by : {"model", "mode", "source", "strategy", "size", "dtype", "devices", "software"}) {
-        Table table = crossed(validation, by, "");
-        if (!table.rows.empty()) all.push_back({what + by, std::move(table)});
+        const std::vector<ErrorGroup>& groups = validation.summary.groups;
+        const bool by_operation = std::any_of(groups.begin(), groups.end(), [&](const ErrorGroup& group) {
+            return group.by == by && !group.operation.empty();
+        });
+        if (by_operation) all.push_back({what + by, crossed(validation, by, "")});
     }
     if (!validation.summary.below.empty()) {
         all.push_back({"below the lower bound", rows_table(validation, validation.summary.below, shown_below)});
