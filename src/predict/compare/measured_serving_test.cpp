@@ -195,6 +195,11 @@ TEST_CASE("a server under load is expected to take longer than its bound, and sa
     CHECK(all[0].not_expected.empty());
     CHECK(all[0].model == "llama-3.1-8b");
     CHECK(all[0].mode == "aggregated");
+    REQUIRE(all[0].load);
+    CHECK(all[0].load->concurrency == 16);
+    CHECK(all[0].load->chips == 1);
+    row.all_chips = false;
+    CHECK(compared(row)[0].load->chips == 0);
     row.software = "homemade 1.0";
     CHECK_FALSE(compared(row)[0].prediction.expected_s);
     for (const Comparison& each : compared(row)) CHECK(each.not_expected == "`homemade 1.0` has no constants");
