@@ -113,8 +113,9 @@ ServingFrontiers serving_frontiers(const std::vector<Comparison>& rows) {
     ServingFrontiers frontiers;
     std::vector<double> errors;
     for (auto& [key, points] : found) {
-        std::stable_sort(points.begin(), points.end(),
-                         [](const ServedPoint& a, const ServedPoint& b) { return a.measured.user < b.measured.user; });
+        std::sort(points.begin(), points.end(), [](const ServedPoint& one, const ServedPoint& other) {
+            return std::pair(one.measured.user, one.line) < std::pair(other.measured.user, other.line);
+        });
         for (const ServedPoint& point : points) {
             if (!point.expected) continue;
             errors.push_back(std::abs(point.expected->chip - point.measured.chip) / point.measured.chip);

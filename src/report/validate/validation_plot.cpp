@@ -29,8 +29,10 @@ std::vector<const ServedCurve*> curves_to_show(const ServingFrontiers& frontiers
     for (const ServedCurve& curve : frontiers.curves) {
         if (curve.task == most->first && expected_points(curve) > 0) curves.push_back(&curve);
     }
-    std::stable_sort(curves.begin(), curves.end(), [](const ServedCurve* a, const ServedCurve* b) {
-        return expected_points(*a) > expected_points(*b);
+    std::sort(curves.begin(), curves.end(), [](const ServedCurve* a, const ServedCurve* b) {
+        const std::size_t of_a = expected_points(*a);
+        const std::size_t of_b = expected_points(*b);
+        return of_a != of_b ? of_a > of_b : a < b;  // all are in one list, whose order decides
     });
     return curves;
 }
