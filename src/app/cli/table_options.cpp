@@ -11,7 +11,7 @@ constexpr const char* validate_examples = R"(examples:
   roofline validate all_reduce.csv --on h100-sxm          rows without a system, or of one under another name
   roofline validate all_reduce.csv --on h100-sxm:8x2 --set ib.bandwidth=25GB/s
   roofline validate all_reduce.csv --png errors.png       predicted against measured
-  roofline validate served.csv --plot frontier --svg f.svg  tokens/s per chip against tokens/s per user
+  roofline validate rows.csv --plot frontier --svg f.svg  tokens/s per chip against tokens/s per user
   roofline validate nccl_tests.txt --on h100-sxm:8        what nccl-tests print, as text or as JSON (-J)
   roofline validate all_reduce.csv --csv                  a line for each row, predicted beside measured
   roofline validate all_reduce.csv --max-error 10%        exit status 1 when the mean error is beyond it

@@ -180,8 +180,8 @@ struct OrderedPairs {
 };
 
 /// Counts them among measurements, in a time that grows with their number and not with that of the pairs: in the order
-/// of measured times, each is compared with all that are faster by enough, whose ranks by expected time a binary indexed
-/// tree counts.
+/// of measured times, each is compared with all that are faster by enough, whose ranks by expected time a binary
+/// indexed tree counts.
 OrderedPairs ordered_pairs(std::vector<const Comparison*> rows) {
     std::vector<double> expected;
     for (const Comparison* row : rows) expected.push_back(*row->prediction.expected_s);

@@ -41,8 +41,8 @@ struct Repeats {
 };
 
 /// How often predictions order the set-ups of a run as measured. A pair is two measurements of one operation with equal
-/// source, system, shape (model, lengths and concurrency; batch) and dtype, of different slices, strategies or software,
-/// whose measured times differ by more than a tenth of the smaller one and which both have an expected time.
+/// source, system, shape (model, lengths and concurrency; batch) and dtype, of different slices, strategies or
+/// software, whose measured times differ by more than a tenth of the smaller one and which both have an expected time.
 struct Ordering {
     std::string operation;  ///< "decode"
     std::size_t pairs = 0;
