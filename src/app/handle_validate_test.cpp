@@ -104,6 +104,10 @@ TEST_CASE("frontiers of served models are told and drawn") {
     CHECK(response.svg.find("llama-3.1-8b on h100-sxm5, 1024 prompt and 256 output tokens") != std::string::npos);
     CHECK(response.svg.find("h100-sxm5:1, tp1, vllm 0.14.0, measured") != std::string::npos);
     CHECK(handle(Request{request, Format::text, false}).out.find("error of tokens/s per chip") != std::string::npos);
+    // a single point is no curve
+    ValidateRequest single = request;
+    single.table = single.table.substr(0, single.table.rfind("Llama"));
+    CHECK(handle(Request{single, Format::text, false}).error.value_or(Error{}).code == "no_plot");
     // without expected times there is none
     request.calibration.none = true;
     const Response none = handle(Request{request, Format::text, false});

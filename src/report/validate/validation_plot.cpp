@@ -19,15 +19,18 @@ std::size_t expected_points(const ServedCurve& curve) {
         std::count_if(curve.points.begin(), curve.points.end(), [](const ServedPoint& p) { return p.expected; }));
 }
 
-/// Returns the curves with expected points of the task that has most of them, those with the most points first.
+/// Returns the curves of at least two expected points of the task that has most of them, those with the most points
+/// first. A single point is not drawn: measured and expected ones are told apart by their lines.
 std::vector<const ServedCurve*> curves_to_show(const ServingFrontiers& frontiers) {
     std::map<ServedTask, std::size_t> points;
-    for (const ServedCurve& curve : frontiers.curves) points[curve.task] += expected_points(curve);
+    for (const ServedCurve& curve : frontiers.curves) {
+        if (expected_points(curve) > 1) points[curve.task] += expected_points(curve);
+    }
     const auto most = std::max_element(points.begin(), points.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     std::vector<const ServedCurve*> curves;
     for (const ServedCurve& curve : frontiers.curves) {
-        if (curve.task == most->first && expected_points(curve) > 0) curves.push_back(&curve);
+        if (expected_points(curve) > 1 && curve.task == most->first) curves.push_back(&curve);
     }
     std::sort(curves.begin(), curves.end(), [](const ServedCurve* a, const ServedCurve* b) {
         const std::size_t of_a = expected_points(*a);
@@ -57,11 +60,12 @@ void add_curves(const ServedCurve& curve, SweepPlot& plot) {
 }  // namespace
 
 Result<std::string> frontier_plot(const Validation& validation) {
-    if (validation.frontiers.per_chip.rows == 0) {
-        return fail("no_plot", "no set-up of a served model has expected rates, so there is no frontier to draw",
+    const std::vector<const ServedCurve*> curves = curves_to_show(validation.frontiers);
+    if (curves.empty()) {
+        return fail("no_plot",
+                    "no set-up of a served model has expected rates under two loads, so that there is no curve",
                     "--plot scatter draws predicted over measured times");
     }
-    const std::vector<const ServedCurve*> curves = curves_to_show(validation.frontiers);
     const ServedTask& task = curves.front()->task;
     SweepPlot plot;
     plot.title =
