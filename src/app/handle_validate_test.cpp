@@ -16,7 +16,7 @@ Response validate(std::string table, Format format = Format::json, std::optional
     request.table = std::move(table);
     request.table_name = "t.csv";
     request.max_error = max_error;
-    request.plot = true;
+    request.plot = ValidationPlot::scatter;
     request.calibration.none = true;  // bounds only
     return handle(Request{std::move(request), format, false});
 }
@@ -46,6 +46,74 @@ TEST_CASE("every row that can be is compared, and the others are counted by reas
     CHECK(json["error_of"] == "lower");
     // The errors are 0.125 and 0.5625.
     CHECK(json["error"]["mean"].get<double>() == approx((0.125 + 0.5625) / 2));
+}
+
+TEST_CASE("every row without an expected time is counted with its reason") {
+    // four times of an unknown server in two rows, and three of a known one
+    const std::string head =
+        "model,accelerator,n_accel,tp,dtype,input_len,output_len,batch_or_concurrency,ttft_s,"
+        "tpot_s,tokens_per_s,software\n";
+    const std::string table = head + "Llama-3.1-8B,h100_sxm,1,1,bf16,1024,256,16,0.1,0.01,,homemade 1.0\n" +
+                              "Llama-3.1-8B,h100_sxm,1,1,bf16,1024,256,32,0.1,0.01,,homemade 1.0\n" +
+                              "Llama-3.1-8B,h100_sxm,1,1,bf16,1024,256,16,0.1,0.01,1000,vllm 0.14.0\n";
+    ValidateRequest request;
+    request.table = table;
+    request.table_name = "t.csv";
+    const auto json = nlohmann::json::parse(handle(Request{request, Format::json, false}).out, nullptr, false);
+    REQUIRE(json.is_object());
+    CHECK(json["rows"] == 7);
+    CHECK(json["error_rows"] == 3);
+    REQUIRE(json["not_expected_by"].size() == 1);
+    CHECK(json["not_expected_by"][0]["rows"] == 4);
+    CHECK(json["not_expected_by"][0]["first_line"] == 2);
+    CHECK(json["not_expected_by"][0]["reason"] == "`homemade 1.0` has no constants");
+    const auto says = [&](Format format, std::string_view text) {
+        return handle(Request{request, format, false}).out.find(text) != std::string::npos;
+    };
+    CHECK(says(Format::text, "without an expected time\n  - 4 rows from line 2: `homemade 1.0` has no constants"));
+    CHECK(says(Format::markdown, "without an expected time:\n\n- 4 rows from line 2: `homemade 1.0` has no constants"));
+    CHECK(says(Format::csv, ",llama-3.1-8b,aggregated,`homemade 1.0` has no constants\n"));
+    // where nothing is calibrated the reason is that
+    CHECK(answer(std::string(collective_head) + "all_gather,h100_sxm,8,450000,1,\n")["not_expected_by"][0]["reason"] ==
+          "no calibration covers it");
+}
+
+TEST_CASE("frontiers of served models are told and drawn") {
+    // 16 and 32 requests of 256 tokens at a time: 16 * 256 / (0.1 + 255 * 0.01) and 32 * 256 / (0.2 + 255 * 0.0125)
+    ValidateRequest request;
+    request.table =
+        "model,accelerator,n_accel,tp,dtype,input_len,output_len,batch_or_concurrency,ttft_s,tpot_s,software\n"
+        "Llama-3.1-8B,h100_sxm,1,1,bf16,1024,256,16,0.1,0.01,vllm 0.14.0\n"
+        "Llama-3.1-8B,h100_sxm,1,1,bf16,1024,256,32,0.2,0.0125,vllm 0.14.0\n";
+    request.table_name = "t.csv";
+    request.plot = ValidationPlot::frontier;
+    const Response response = handle(Request{request, Format::json, false});
+    const auto json = nlohmann::json::parse(response.out, nullptr, false);
+    REQUIRE(json["frontiers"].is_object());
+    CHECK(json["frontiers"]["points"] == 2);
+    REQUIRE(json["frontiers"]["curves"].size() == 1);
+    const auto& curve = json["frontiers"]["curves"][0];
+    CHECK(curve["model"] == "llama-3.1-8b");
+    CHECK(curve["slice"] == "h100-sxm5:1");
+    REQUIRE(curve["points"].size() == 2);
+    CHECK(curve["points"][0]["concurrency"] == 32);
+    CHECK(curve["points"][0]["measured"]["tokens_per_s_per_user"].get<double>() == approx(80));
+    CHECK(curve["points"][0]["measured"]["tokens_per_s_per_chip"].get<double>() == approx(32 * 256 / 3.3875));
+    CHECK(curve["points"][1]["measured"]["tokens_per_s_per_chip"].get<double>() == approx(16 * 256 / 2.65));
+    CHECK(curve["points"][1]["expected"]["tokens_per_s_per_user"].get<double>() > 50);
+    CHECK(response.svg.find("llama-3.1-8b on h100-sxm5, 1024 prompt and 256 output tokens") != std::string::npos);
+    CHECK(response.svg.find("h100-sxm5:1, tp1, vllm 0.14.0, measured") != std::string::npos);
+    CHECK(handle(Request{request, Format::text, false}).out.find("error of tokens/s per chip") != std::string::npos);
+    // a single point is no curve
+    ValidateRequest single = request;
+    single.table = single.table.substr(0, single.table.rfind("Llama"));
+    CHECK(handle(Request{single, Format::text, false}).error.value_or(Error{}).code == "no_plot");
+    // without expected times there is none
+    request.calibration.none = true;
+    const Response none = handle(Request{request, Format::text, false});
+    CHECK(none.exit_code == 2);
+    REQUIRE(none.error);
+    CHECK(none.error->code == "no_plot");
 }
 
 TEST_CASE("a row faster than its bound fails, unless its time was rounded that far") {

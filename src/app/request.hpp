@@ -66,6 +66,13 @@ struct MachineRequest {
     std::string rocprof;  ///< file to write the machine to in the format of rocprof-compute; "": none
 };
 
+/// Pictures of `roofline validate`.
+enum class ValidationPlot {
+    none,
+    scatter,   ///< predicted over measured times
+    frontier,  ///< of served models: tokens/s per chip over tokens/s per user, measured and expected
+};
+
 /// A request of `roofline validate`.
 struct ValidateRequest {
     std::string table;       ///< contents of a CSV file, or output of nccl-tests
@@ -77,7 +84,7 @@ struct ValidateRequest {
     std::string collective;  ///< "all-gather": the operation that nccl-tests timed, if their output does not name it
     bool strict = false;     ///< a cell that is not a number is an error; otherwise its row is skipped
     std::optional<double> max_error;  ///< the answer is negative if the mean error exceeds this fraction
-    bool plot = false;
+    ValidationPlot plot = ValidationPlot::none;
 };
 
 /// A request of `roofline fit`.

@@ -163,6 +163,7 @@ private:
         if (prefill) row.prefill_worker = prefill->worker;
         if (prefill) row.prefill_workers = prefill->workers;
         row.chips = all > 0 ? all : row.decode_chips;
+        row.all_chips = all > 0;
         return {};
     }
 

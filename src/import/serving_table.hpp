@@ -32,6 +32,7 @@ struct MeasuredServing {
     std::string model;                   ///< as the table names it
     std::string system;                  ///< as the table names it: "h100_sxm"
     std::int64_t chips = 1;              ///< of the whole deployment, as far as the table says
+    bool all_chips = true;               ///< whether `chips` counts those of all workers
     ServingWorker worker;                ///< a worker for decode
     bool disaggregated = false;          ///< prefill has workers of its own
     std::int64_t decode_workers = 1;     ///< number of equal decode workers; 0: unknown

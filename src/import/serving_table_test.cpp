@@ -72,6 +72,7 @@ TEST_CASE("for disaggregated serving the note names the prefill workers and the 
     CHECK(row.decode_chips == 8);
     CHECK(row.prefill_chips == 4);
     CHECK(row.strategy() == "disagg tp8 ep8");
+    CHECK(row.all_chips);
     const MeasuredServing unsaid =
         one("us,m,h100,,8,1,4,1,fp8,,disagg,10,10,4,1,0.02,,P:x(tp4 dp1 ep4) D:x(tp8 dp1 ep4)");
     CHECK(unsaid.decode_workers == 0);
@@ -79,6 +80,7 @@ TEST_CASE("for disaggregated serving the note names the prefill workers and the 
     CHECK(unsaid.prefill_chips == 4);
     CHECK(row.prefill_workers == 2);
     CHECK(row.prefill_worker == ServingWorker{1, 1, 4, 4});
+    CHECK_FALSE(unsaid.all_chips);
     // without a note, it may be all chips
     const MeasuredServing bare = one("us,m,h100,8,,,,,fp8,,disagg,10,10,4,1,0.02,,");
     CHECK(bare.decode_chips == 8);

@@ -79,6 +79,9 @@ TEST_CASE("a plot is asked for by naming its file") {
     CHECK(error_of({"op", "bf16[B] -> f32[B]", "--svg", "a.svg", "--plot", "tiemline"}).hint ==
           "did you mean `timeline`?");
     CHECK(parsed({"op", "bf16[B] -> f32[B]", "--png", "a.png"}).plots.png == "a.png");
+    CHECK(error_of({"validate", "t.csv", "--plot", "frontier"}).code == "usage");
+    CHECK(error_of({"validate", "t.csv", "--svg", "a.svg", "--plot", "frontir"}).hint == "did you mean `frontier`?");
+    CHECK(error_of({"validate", "t.csv", "--svg", "a.svg", "--plot", "mesh"}).hint == "there are scatter, frontier");
 }
 
 TEST_CASE("mistyped words get the nearest that exists") {

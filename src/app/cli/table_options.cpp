@@ -11,6 +11,7 @@ constexpr const char* validate_examples = R"(examples:
   roofline validate all_reduce.csv --on h100-sxm          rows without a system, or of one under another name
   roofline validate all_reduce.csv --on h100-sxm:8x2 --set ib.bandwidth=25GB/s
   roofline validate all_reduce.csv --png errors.png       predicted against measured
+  roofline validate rows.csv --plot frontier --svg f.svg  tokens/s per chip against tokens/s per user
   roofline validate nccl_tests.txt --on h100-sxm:8        what nccl-tests print, as text or as JSON (-J)
   roofline validate all_reduce.csv --csv                  a line for each row, predicted beside measured
   roofline validate all_reduce.csv --max-error 10%        exit status 1 when the mean error is beyond it
@@ -49,6 +50,10 @@ void add_validate(CLI::App& app, Line& line) {
     add_calibration(app, words);
     app.add_option("--max-error", words.max_error, "maximum acceptable mean error: 10% or 0.1")->type_name("ERROR");
     add_plots(app, line.plots, "predicted against measured");
+    app.add_option("--plot", words.plot,
+                   "kind of plot: scatter (times) or frontier (tokens/s per chip over tokens/s per user, of the\n"
+                   "served model with the most rows); default: scatter")
+        ->type_name("KIND");
     add_formats(app, words);
 }
 
@@ -79,6 +84,9 @@ Result<What> validate_request(Line& line) {
     const Words& words = line.words;
     const PlotFiles& plots = line.plots;
     ROOFLINE_CHECK(check_plots(words, plots));
+    if (!plots.svg.empty() || !plots.png.empty()) {
+        ROOFLINE_TRY(validate.plot, validation_plot_kind(words.plot));
+    }
     if (!words.max_error.empty()) {
         ROOFLINE_TRY(validate.max_error,
                      parse_fraction(words.max_error, "error to stay below", "write --max-error 10% or 0.1"));
@@ -88,7 +96,6 @@ Result<What> validate_request(Line& line) {
     validate.table_name = words.table == "-" ? "standard input" : words.table;
     ROOFLINE_TRY(validate.machines, load_machines(words.on));
     ROOFLINE_TRY(validate.calibration, load_calibrations(words.calibrations));
-    validate.plot = !plots.svg.empty() || !plots.png.empty();
     return std::move(validate);
 }
 

@@ -194,6 +194,23 @@ Result<Format> format_of(const Words& words) {
     return words.json ? Format::json : words.csv ? Format::csv : words.markdown ? Format::markdown : Format::text;
 }
 
+namespace {
+
+/// Returns the kind of plot that a word names; without a word the first kind.
+template <class Kind>
+Result<Kind> kind_of(const std::string& word, const std::vector<std::pair<std::string, Kind>>& kinds) {
+    if (word.empty()) return kinds.front().second;
+    std::vector<std::string> names;
+    for (const auto& [name, kind] : kinds) {
+        if (name == word) return kind;
+        names.push_back(name);
+    }
+    return fail("usage", fmt::format("no plot `{}`", word),
+                did_you_mean(word, names, fmt::format("there are {}", fmt::join(names, ", "))));
+}
+
+}  // namespace
+
 Status check_plots(const Words& words, const PlotFiles& files) {
     if (!words.plot.empty() && files.svg.empty() && files.png.empty()) {
         return fail("usage", "--plot selects a plot, but no file for it is given", "add --svg FILE or --png FILE");
@@ -205,18 +222,15 @@ Status check_plots(const Words& words, const PlotFiles& files) {
 }
 
 Result<PlotKind> plot_kind(const std::string& word) {
-    const std::vector<std::pair<std::string, PlotKind>> kinds{{"roofline", PlotKind::roofline},
-                                                              {"sweep", PlotKind::sweep},
-                                                              {"mesh", PlotKind::mesh},
-                                                              {"timeline", PlotKind::timeline}};
-    if (word.empty()) return PlotKind::roofline;
-    std::vector<std::string> names;
-    for (const auto& [name, kind] : kinds) {
-        if (name == word) return kind;
-        names.push_back(name);
-    }
-    return fail("usage", fmt::format("no plot `{}`", word),
-                did_you_mean(word, names, fmt::format("there are {}", fmt::join(names, ", "))));
+    return kind_of<PlotKind>(word, {{"roofline", PlotKind::roofline},
+                                    {"sweep", PlotKind::sweep},
+                                    {"mesh", PlotKind::mesh},
+                                    {"timeline", PlotKind::timeline}});
+}
+
+Result<ValidationPlot> validation_plot_kind(const std::string& word) {
+    return kind_of<ValidationPlot>(word,
+                                   {{"scatter", ValidationPlot::scatter}, {"frontier", ValidationPlot::frontier}});
 }
 
 }  // namespace roofline::core::cli

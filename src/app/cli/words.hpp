@@ -65,5 +65,6 @@ void add_plots(CLI::App& app, PlotFiles& plots, const std::string& what);
 [[nodiscard]] Result<Format> format_of(const Words& words);
 [[nodiscard]] Status check_plots(const Words& words, const PlotFiles& files);
 [[nodiscard]] Result<PlotKind> plot_kind(const std::string& word);
+[[nodiscard]] Result<ValidationPlot> validation_plot_kind(const std::string& word);
 
 }  // namespace roofline::core::cli

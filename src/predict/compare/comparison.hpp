@@ -22,7 +22,8 @@ struct PredictedTime {
 enum class MeasuredKind {
     collective,
     kernel,
-    run,  ///< a whole program: a training step, a serving run
+    training,  ///< of a whole step
+    serving,   ///< of requests to a server
 };
 
 /// Memory that a device was measured to hold and predicted to hold, in bytes.
@@ -35,11 +36,21 @@ struct MemoryComparison {
     [[nodiscard]] double error() const { return std::abs(predicted - measured) / measured; }
 };
 
+/// The load on a served model.
+struct MeasuredLoad {
+    double prompt = 0;                  ///< mean number of prompt tokens
+    double output = 0;                  ///< mean number of output tokens
+    std::optional<double> concurrency;  ///< limit on concurrent requests; none: no limit
+    std::int64_t chips = 0;             ///< of the whole deployment; 0: unknown
+};
+
 /// A measurement, which is one row of a table, and its prediction.
 struct Comparison {
     int line = 0;  ///< of the table
     MeasuredKind kind = MeasuredKind::collective;
     std::string source;     ///< its publisher; "" if reports do not group by publisher
+    std::string model;      ///< of a served model, by the name of its preset
+    std::string mode;       ///< of a served model: "aggregated", or "disaggregated" with prefill on other workers
     std::string strategy;   ///< of a run: its parallelism, "fsdp" or "tensor, pipeline"
     std::string system;     ///< "h100-sxm": the machine or server, by which rows are grouped
     std::string slice;      ///< "h100-sxm5:8"
@@ -55,8 +66,10 @@ struct Comparison {
     double measured_s = 0;     ///< 0 if memory was measured but not time
     double rounding_s = 0;     ///< largest error of the measured time that is due to the table's rounding
     PredictedTime prediction;
+    std::string not_expected;  ///< why there is no expected time; "" if no calibrated model covers the measurement
     std::optional<MemoryComparison> memory;
-    std::optional<StepParts> parts;  ///< of a training step
+    std::optional<StepParts> parts;    ///< of a training step
+    std::optional<MeasuredLoad> load;  ///< of a served model
 
     [[nodiscard]] bool timed() const { return measured_s > 0; }
     /// Returns the expected time, or the lower bound if the machine is not calibrated.

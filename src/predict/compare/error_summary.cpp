@@ -17,6 +17,7 @@ namespace roofline::core {
 namespace {
 
 constexpr std::size_t max_worst_rows = 10;
+constexpr double worth_ordering = 1.1;  // ratio of two times above which it matters which one is longer
 
 /// Interpolates linearly at `fraction` of the way through `sorted`, which is not empty.
 double quantile(const std::vector<double>& sorted, double fraction) {
@@ -46,10 +47,13 @@ std::string_view or_else(const std::string& text, std::string_view otherwise) {
 
 std::string name_of(const GroupKey& key) { return std::string(key.text); }
 
+GroupKey software_of(const Comparison& row) { return {0, or_else(row.software, "not said")}; }
+
 constexpr std::uint8_t bit(MeasuredKind kind) { return static_cast<std::uint8_t>(1U << static_cast<unsigned>(kind)); }
 constexpr std::uint8_t collectives = bit(MeasuredKind::collective);
 constexpr std::uint8_t kernels = bit(MeasuredKind::kernel);
-constexpr std::uint8_t runs = bit(MeasuredKind::run);
+constexpr std::uint8_t servings = bit(MeasuredKind::serving);
+constexpr std::uint8_t runs = bit(MeasuredKind::training) | servings;
 
 /// A criterion for groups. Groups are ordered by their keys.
 struct Grouping {
@@ -65,6 +69,8 @@ const Grouping groupings[] = {
      name_of},
     {"system", true, collectives | kernels | runs, [](const Comparison& row) { return GroupKey{0, row.system}; },
      name_of},
+    {"model", true, servings, [](const Comparison& row) { return GroupKey{0, row.model}; }, name_of},
+    {"mode", true, servings, [](const Comparison& row) { return GroupKey{0, row.mode}; }, name_of},
     {"source", true, runs, [](const Comparison& row) { return GroupKey{0, or_else(row.source, "not said")}; }, name_of},
     {"strategy", true, runs, [](const Comparison& row) { return GroupKey{0, or_else(row.strategy, "one chip")}; },
      name_of},
@@ -76,8 +82,8 @@ const Grouping groupings[] = {
     {"devices", true, collectives | runs,
      [](const Comparison& row) { return GroupKey{static_cast<double>(row.devices), {}}; },
      [](const GroupKey& key) { return fmt::format("{}", key.number); }},
-    {"software", false, collectives | kernels | runs,
-     [](const Comparison& row) { return GroupKey{0, or_else(row.software, "not said")}; }, name_of},
+    {"software", false, collectives | kernels, software_of, name_of},
+    {"software", true, runs, software_of, name_of},
     {"variant", false, collectives | kernels | runs,
      [](const Comparison& row) { return GroupKey{0, or_else(row.variant, "the default")}; }, name_of},
 };
@@ -167,6 +173,80 @@ std::optional<Repeats> repeats_of(const std::vector<Comparison>& rows) {
     return repeats;
 }
 
+/// Pairs of measurements that differ enough, and those that are expected in the measured order.
+struct OrderedPairs {
+    std::size_t pairs = 0;
+    std::size_t right = 0;
+};
+
+/// Counts them among measurements, in a time that grows with their number and not with that of the pairs: in the order
+/// of measured times, each is compared with all that are faster by enough, whose ranks by expected time a binary
+/// indexed tree counts.
+OrderedPairs ordered_pairs(std::vector<const Comparison*> rows) {
+    std::vector<double> expected;
+    for (const Comparison* row : rows) expected.push_back(*row->prediction.expected_s);
+    std::sort(expected.begin(), expected.end());
+    const auto rank = [&](const Comparison* row) {
+        return static_cast<std::size_t>(
+            std::lower_bound(expected.begin(), expected.end(), *row->prediction.expected_s) - expected.begin());
+    };
+    std::sort(rows.begin(), rows.end(),
+              [](const Comparison* a, const Comparison* b) { return a->measured_s < b->measured_s; });
+    std::vector<std::size_t> tree(rows.size() + 1, 0);
+    OrderedPairs count;
+    std::size_t faster = 0;
+    for (const Comparison* slow : rows) {
+        for (; worth_ordering * rows[faster]->measured_s < slow->measured_s; ++faster) {
+            for (std::size_t i = rank(rows[faster]) + 1; i < tree.size(); i += i & (~i + 1)) ++tree[i];
+        }
+        count.pairs += faster;
+        for (std::size_t i = rank(slow); i > 0; i -= i & (~i + 1)) count.right += tree[i];
+    }
+    return count;
+}
+
+/// Calls `use` with each run of consecutive elements whose key is the same.
+template <class Key, class Use>
+void each_group(const std::vector<const Comparison*>& sorted, Key key, Use use) {
+    for (auto begin = sorted.begin(); begin != sorted.end();) {
+        const auto end =
+            std::find_if(begin, sorted.end(), [&](const Comparison* row) { return key(*row) != key(**begin); });
+        use(std::vector<const Comparison*>(begin, end));
+        begin = end;
+    }
+}
+
+std::vector<Ordering> order_of(const std::vector<Comparison>& rows) {
+    const auto question = [](const Comparison& row) {
+        return std::tie(row.operation, row.source, row.system, row.shape, row.dtype);
+    };
+    const auto set_up = [](const Comparison& row) { return std::tie(row.slice, row.strategy, row.software); };
+    std::vector<const Comparison*> sorted;
+    for (const Comparison& row : rows) {
+        if ((bit(row.kind) & runs) != 0 && row.timed() && row.prediction.expected_s) sorted.push_back(&row);
+    }
+    std::sort(sorted.begin(), sorted.end(), [&](const Comparison* a, const Comparison* b) {
+        return std::pair(question(*a), set_up(*a)) < std::pair(question(*b), set_up(*b));
+    });
+    std::map<std::string, Ordering> all;
+    each_group(sorted, question, [&](const std::vector<const Comparison*>& alike) {
+        OrderedPairs count = ordered_pairs(alike);
+        each_group(alike, set_up, [&](const std::vector<const Comparison*>& repeats) {
+            const OrderedPairs same = ordered_pairs(repeats);
+            count.pairs -= same.pairs;
+            count.right -= same.right;
+        });
+        Ordering& sum = all[alike.front()->operation];
+        sum.pairs += count.pairs;
+        sum.right += count.right;
+    });
+    std::vector<Ordering> with_pairs;
+    for (auto& [operation, sum] : all) {
+        if (sum.pairs > 0) with_pairs.push_back({operation, sum.pairs, sum.right});
+    }
+    return with_pairs;
+}
+
 void add_memory(const std::vector<Comparison>& rows, ErrorSummary& summary) {
     std::vector<double> errors;
     std::map<std::pair<std::string_view, std::string_view>, std::vector<double>> groups;
@@ -217,6 +297,7 @@ ErrorSummary summarise(const std::vector<Comparison>& rows) {
         rows, rows.size(), [](const Comparison& row) { return row.below_lower(); },
         [](const Comparison& row) { return row.prediction.lower_s / row.measured_s; });
     summary.repeats = repeats_of(rows);
+    summary.order = order_of(rows);
     add_memory(rows, summary);
     return summary;
 }

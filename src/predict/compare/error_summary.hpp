@@ -23,11 +23,12 @@ struct ErrorStats {
 
 /// Measurements with a common property.
 struct ErrorGroup {
-    /// The property: "operation", "system", "source" and "strategy" (of runs), "dtype", "size", "devices", "software"
-    /// or "variant", depending on the kind of measurements.
+    /// The property: "operation", "system", "model" and "mode" (of served models), "source" and "strategy" (of runs),
+    /// "dtype", "size", "devices", "software" or "variant", depending on the kind of measurements.
     std::string by;
     std::string name;  ///< "h100-sxm", "1 MB to 10 MB"
-    /// For groups by system, size or number of devices: the only operation in the group; "" for all operations.
+    /// The only operation in the group; "" for all operations. Groups by operation and by variant, and those of kernels
+    /// and collectives by software, exist for all operations only.
     std::string operation;
     ErrorStats error;
     std::size_t below_lower = 0;
@@ -37,6 +38,17 @@ struct ErrorGroup {
 struct Repeats {
     std::size_t rows = 0;  ///< measurements that were repeated at least once
     double mean = 0;       ///< mean of |time - median of its repeats| / median
+};
+
+/// How often predictions order the set-ups of a run as measured. A pair is two measurements of one operation with equal
+/// source, system, shape (model, lengths and concurrency; batch) and dtype, of different slices, strategies or
+/// software, whose measured times differ by more than a tenth of the smaller one and which both have an expected time.
+struct Ordering {
+    std::string operation;  ///< "decode"
+    std::size_t pairs = 0;
+    std::size_t right = 0;  ///< pairs whose faster one has the smaller expected time
+
+    [[nodiscard]] double fraction() const { return static_cast<double>(right) / static_cast<double>(pairs); }
 };
 
 /// The errors of all measurements of a table.
@@ -54,6 +66,7 @@ struct ErrorSummary {
     std::vector<std::size_t> worst;
     std::vector<std::size_t> below;  ///< indices of the measurements below the lower bound, the farthest below first
     std::optional<Repeats> repeats;
+    std::vector<Ordering> order;            ///< of training and serving, by operation; those without pairs are left out
     ErrorStats memory;                      ///< of measurements that include memory; no rows if none does
     std::vector<ErrorGroup> memory_groups;  ///< of these measurements, by "source" and by "what" was counted
 };

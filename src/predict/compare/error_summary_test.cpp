@@ -129,7 +129,7 @@ TEST_CASE("no rows, no errors") {
 TEST_CASE("runs are grouped by publisher and by strategy, and their memory is compared separately") {
     std::vector<Comparison> rows{row("a", "train", 0, 4, 2), row("a", "train", 0, 4, 3), row("a", "train", 0, 0, 3)};
     for (Comparison& each : rows) {
-        each.kind = MeasuredKind::run;
+        each.kind = MeasuredKind::training;
         each.source = "x";
     }
     rows[0].strategy = "fsdp";
@@ -156,4 +156,72 @@ TEST_CASE("runs are grouped by publisher and by strategy, and their memory is co
     CHECK(summary.memory_groups[1].error.mean == approx(0.2));
     CHECK(summary.memory_groups[3].by == "what");
     CHECK(summary.memory_groups[3].name == "reserved");
+}
+
+TEST_CASE("served models are grouped by model, mode and software, each by metric") {
+    std::vector<Comparison> rows{row("a", "decode", 0, 4, 2), row("a", "decode", 0, 4, 3), row("a", "prefill", 0, 4, 1),
+                                 row("a", "decode", 0, 4, 1)};
+    for (Comparison& each : rows) {
+        each.kind = MeasuredKind::serving;
+        each.model = "m";
+        each.mode = "aggregated";
+        each.software = "vllm 9";
+    }
+    rows[3].model = "n";
+    rows[3].mode = "disaggregated";
+    rows[3].software = "sglang 9";
+    const ErrorSummary summary = summarise(rows);
+    // errors of 1/2, 1/4, 3/4 and, of the other model, 3/4
+    CHECK(group(summary, "model", "m").error.mean == approx(0.5));
+    CHECK(group(summary, "model", "m", "decode").error.mean == approx(0.375));
+    CHECK(group(summary, "model", "m", "prefill").error.median == approx(0.75));
+    CHECK(group(summary, "model", "n").error.rows == 1);
+    CHECK(group(summary, "mode", "aggregated", "decode").error.rows == 2);
+    CHECK(group(summary, "mode", "disaggregated", "decode").error.mean == approx(0.75));
+    CHECK(group(summary, "software", "vllm 9", "decode").error.median == approx(0.375));
+    CHECK(group(summary, "software", "sglang 9", "decode").error.rows == 1);
+    // other kinds of measurements have neither
+    for (Comparison& each : rows) each.kind = MeasuredKind::kernel;
+    const ErrorSummary of_kernels = summarise(rows);
+    CHECK(std::none_of(of_kernels.groups.begin(), of_kernels.groups.end(),
+                       [](const ErrorGroup& each) { return each.by == "model" || each.by == "mode"; }));
+}
+
+TEST_CASE("of two set-ups that differ by more than a tenth the faster one is named, or not") {
+    const auto run = [](std::string strategy, double measured_s, double expected_s) {
+        Comparison result = row("a", "decode", 0, measured_s, 0.1);
+        result.kind = MeasuredKind::serving;
+        result.shape = "m 8+8, 4 at a time";
+        result.strategy = std::move(strategy);
+        result.prediction.expected_s = expected_s;
+        return result;
+    };
+    // Of tp1 (10 s), tp2 (8 s) and tp4 (7.5 s) all pairs but that of tp2 and tp4 differ by more than a tenth. Both are
+    // expected to be faster than tp1: right. A second tp1 row, of 5 s, makes a pair with either, expected the other way
+    // round, and none with the first one, because it is the same set-up.
+    std::vector<Comparison> rows{run("tp1", 10, 4), run("tp2", 8, 3), run("tp4", 7.5, 3.5), run("tp1", 5, 4)};
+    ErrorSummary summary = summarise(rows);
+    REQUIRE(summary.order.size() == 1);
+    CHECK(summary.order[0].operation == "decode");
+    CHECK(summary.order[0].pairs == 4);
+    CHECK(summary.order[0].right == 2);
+    CHECK(summary.order[0].fraction() == approx(0.5));
+    // Equal expected times name none.
+    rows[1].prediction.expected_s = 4;
+    CHECK(summarise(rows).order[0].right == 1);
+    // A row of another load, without an expected time or of another kind is not part of any pair.
+    rows[0].shape = "m 8+8, 5 at a time";
+    CHECK(summarise(rows).order[0].pairs == 2);
+    rows[3].prediction.expected_s.reset();
+    CHECK(summarise(rows).order.empty());
+    for (Comparison& each : rows) each.kind = MeasuredKind::kernel;
+    rows[0].shape = rows[1].shape;
+    CHECK(summarise(rows).order.empty());
+    // Exactly a tenth is not more than a tenth.
+    CHECK(summarise({run("tp1", 11, 2), run("tp2", 10, 1)}).order.empty());
+    CHECK(summarise({run("tp1", 11.01, 2), run("tp2", 10, 1)}).order[0].right == 1);
+    // Either side of the other set-up, software and slice tell set-ups apart as well.
+    Comparison other = run("tp1", 20, 1);
+    other.software = "vllm 9";
+    CHECK(summarise({run("tp1", 10, 4), other}).order[0].right == 0);
 }

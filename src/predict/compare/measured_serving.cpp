@@ -202,9 +202,9 @@ Result<double> MeasuredServingRuns::seconds_per_token(Served& served, const Meas
 
 // For each token of a sequence, a fraction of the next one's prompt must be processed. If this alone takes longer at
 // published rates than the row's time per output token, prompts were repeated and served from the prefix cache.
-bool MeasuredServingRuns::prompts_computed(const Served& served, const MeasuredServing& row) {
+Status MeasuredServingRuns::prompts_computed(const Served& served, const MeasuredServing& row) {
     const auto decoding = row.decoding();
-    if (!decoding || !row.tpot_s || row.decode_workers < 1) return true;
+    if (!decoding || !row.tpot_s || row.decode_workers < 1) return {};
     const Times one = prefill_times(served, 1, row.prompt);
     Times more;
     for (const auto& [resource, seconds] : prefill_times(served, 2, row.prompt)) {
@@ -212,14 +212,20 @@ bool MeasuredServingRuns::prompts_computed(const Served& served, const MeasuredS
         more[resource] = seconds - (before == one.end() ? 0 : before->second);
     }
     const double each = longest(more) / static_cast<double>(row.decode_chips);
-    return *decoding / static_cast<double>(row.decode_workers) * each <= row.output * *row.tpot_s;
+    if (*decoding / static_cast<double>(row.decode_workers) * each <= row.output * *row.tpot_s) return {};
+    return fail("cached", "prompts came from a prefix cache, because no chip can process them this fast");
 }
 
 Result<ServerSample> MeasuredServingRuns::sample(const MeasuredServing& row) {
     ROOFLINE_TRY(auto found, served(row));
-    if (!prompts_computed(*found, row))
-        return fail("cached", "prompts came from a prefix cache, because no chip can process them this fast");
+    ROOFLINE_CHECK(prompts_computed(*found, row));
     return under_load_.sample(row, systems_, names_);
+}
+
+Result<ServingTimes> MeasuredServingRuns::expected(const Served& served, const MeasuredServing& row) {
+    // Prompts of a disaggregated server are not computed on the chips that decode.
+    if (!row.disaggregated) ROOFLINE_CHECK(prompts_computed(served, row));
+    return under_load_.times(row, systems_, names_);
 }
 
 Result<std::vector<Comparison>> MeasuredServingRuns::compare(const MeasuredServing& row) {
@@ -227,8 +233,11 @@ Result<std::vector<Comparison>> MeasuredServingRuns::compare(const MeasuredServi
     Served& served = *found;
     Comparison common;
     common.line = row.line;
-    common.kind = MeasuredKind::run;
+    common.kind = MeasuredKind::serving;
     common.source = row.source;
+    common.model = names_.preset_of(row.model);
+    common.mode = row.disaggregated ? "disaggregated" : "aggregated";
+    common.load = MeasuredLoad{row.prompt, row.output, row.concurrency, row.all_chips ? row.chips : 0};
     common.strategy = row.strategy();
     common.system = served.chip->machine().id;
     common.slice = fmt::format("{}:{}", common.system, row.chips);
@@ -237,10 +246,8 @@ Result<std::vector<Comparison>> MeasuredServingRuns::compare(const MeasuredServi
     common.dtype = row.dtype == "?" ? "" : row.dtype;
     common.software = row.software;
     std::vector<Comparison> all;
-    std::optional<ServingTimes> expected;
-    if (row.disaggregated || prompts_computed(served, row)) {
-        if (const auto times = under_load_.times(row, systems_, names_)) expected = *times;
-    }
+    const Result<ServingTimes> expected = this->expected(served, row);
+    if (!expected) common.not_expected = expected.error().message;
     const auto add = [&](const char* operation, double measured_s, double lower_s, double expected_s) {
         all.push_back(common);
         all.back().operation = operation;

@@ -72,7 +72,8 @@ private:
     [[nodiscard]] static Times prefill_times(const Served& served, double batch, double prompt);
     [[nodiscard]] static Times decode_times(const Served& served, double batch, const MeasuredServing& row);
     [[nodiscard]] static Times times(const Served& served, bool decoding, double batch, double context);
-    [[nodiscard]] static bool prompts_computed(const Served& served, const MeasuredServing& row);
+    [[nodiscard]] static Status prompts_computed(const Served& served, const MeasuredServing& row);
+    [[nodiscard]] Result<ServingTimes> expected(const Served& served, const MeasuredServing& row);
     [[nodiscard]] static Result<double> max_sequences(Served& served, const MeasuredServing& row, std::int64_t chips);
     [[nodiscard]] static Result<double> decode_seconds(Served& served, const MeasuredServing& row);
     [[nodiscard]] static Result<double> seconds_per_token(Served& served, const MeasuredServing& row);

@@ -192,11 +192,24 @@ TEST_CASE("a server under load is expected to take longer than its bound, and sa
     // 16 requests of 256 tokens: the time per generated token is a sixteenth of the time per output token, plus prompts
     CHECK(*all[2].prediction.expected_s > *all[0].prediction.expected_s / 16);
     CHECK(*all[2].prediction.expected_s < *all[0].prediction.expected_s / 14);
+    CHECK(all[0].not_expected.empty());
+    CHECK(all[0].model == "llama-3.1-8b");
+    CHECK(all[0].mode == "aggregated");
+    REQUIRE(all[0].load);
+    CHECK(all[0].load->concurrency == 16);
+    CHECK(all[0].load->chips == 1);
+    row.all_chips = false;
+    CHECK(compared(row)[0].load->chips == 0);
     row.software = "homemade 1.0";
     CHECK_FALSE(compared(row)[0].prediction.expected_s);
+    for (const Comparison& each : compared(row)) CHECK(each.not_expected == "`homemade 1.0` has no constants");
     row.software = "vllm 0.14.0";
     row.worker.tensor = 2;  // but the worker has one chip
     CHECK_FALSE(compared(row)[0].prediction.expected_s);
+    CHECK(compared(row)[0].not_expected == "tp2 is not the 1 chips of a worker");
+    row.worker.tensor = 1;
+    row.decode_workers = 0;
+    CHECK(compared(row)[0].not_expected == "the row does not say how many workers there are");
 }
 
 TEST_CASE("prompts that no chip computes so fast came out of a cache, and say nothing of a server") {
@@ -208,6 +221,7 @@ TEST_CASE("prompts that no chip computes so fast came out of a cache, and say no
     // 100 sequences need one prompt of 8000 tokens per hundred tokens: 8000 x 16 GFLOP per step, 0.13 s at 989 TFLOP/s
     row.tpot_s = 0.05;
     CHECK_FALSE(compared(row)[0].prediction.expected_s);
+    CHECK(compared(row)[0].not_expected.starts_with("prompts came from a prefix cache"));
     row.tpot_s = 0.2;
     CHECK(compared(row)[0].prediction.expected_s);
 }

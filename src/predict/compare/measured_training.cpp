@@ -263,7 +263,7 @@ Result<Comparison> MeasuredTrainingRuns::compare(const MeasuredTraining& row) {
     if (!priced) return fail(priced.error());
     Comparison comparison;
     comparison.line = row.line;
-    comparison.kind = MeasuredKind::run;
+    comparison.kind = MeasuredKind::training;
     comparison.source = row.source;
     comparison.strategy = strategy_of(setup.plan);
     comparison.system = system->id;

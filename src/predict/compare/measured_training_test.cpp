@@ -31,7 +31,7 @@ TEST_CASE("a row is priced as the step that it is") {
     const double multiplying = 2 * 12.0 * 1024 * 1024 + 50304.0 * 1024;
     const double attention = 2 * 8192.0 * (2.0 * 1024 * 1024 / 2) * 7;
     CHECK(compared->prediction.lower_s == approx((6 * 8192.0 * multiplying + attention) / 989.4e12).epsilon(1e-9));
-    CHECK(compared->kind == MeasuredKind::run);
+    CHECK(compared->kind == MeasuredKind::training);
     CHECK(compared->slice == "h100-sxm5:1");
     CHECK(compared->strategy.empty());
     CHECK(!compared->memory);

@@ -208,11 +208,20 @@ Status compare_table(const ValidateQuestion& question, Validation& validation) {
     return kind->compare(reader, question, validation);
 }
 
+std::vector<SkippedRows> not_expected_of(const std::vector<Comparison>& rows) {
+    Skipped reasons;
+    for (const Comparison& row : rows) {
+        if (row.prediction.expected_s) continue;
+        reasons.add(row.line, row.not_expected.empty() ? "no calibration covers it" : row.not_expected);
+    }
+    return reasons.most_first();
+}
+
 void add_notes(Validation& validation) {
     if (!validation.summary.of_expected && !validation.rows.empty()) {
         validation.notes.emplace_back("no calibration covers these rows: errors are those of the lower bound");
     } else if (validation.summary.error.rows < validation.rows.size()) {
-        validation.notes.push_back(fmt::format("no calibration covers {} of the rows: they are not in the errors",
+        validation.notes.push_back(fmt::format("{} of the rows have no expected time: they are not in the errors",
                                                validation.rows.size() - validation.summary.error.rows));
     }
     for (const auto& [system, rate] : validation.rates) {
@@ -230,7 +239,9 @@ Result<Validation> validate(const ValidateQuestion& question) {
     validation.max_error = question.max_error;
     ROOFLINE_CHECK(is_nccl_tests(question.table) ? compare_nccl_tests(question, validation)
                                                  : compare_table(question, validation));
+    validation.not_expected = not_expected_of(validation.rows);
     validation.summary = summarise(validation.rows);
+    validation.frontiers = serving_frontiers(validation.rows);
     add_notes(validation);
     return validation;
 }

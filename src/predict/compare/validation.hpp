@@ -14,10 +14,11 @@
 #include "predict/compare/comparison.hpp"
 #include "predict/compare/error_summary.hpp"
 #include "predict/compare/measured_systems.hpp"
+#include "predict/compare/serving_frontier.hpp"
 
 namespace roofline::core {
 
-/// Rows of a table that are not compared, with the reason.
+/// Rows of a table that are not compared, or that have no expected time, with the reason.
 struct SkippedRows {
     std::string reason;
     std::size_t rows = 0;
@@ -29,8 +30,10 @@ struct Validation {
     std::string table;  ///< name of the file
     std::string kind;   ///< kind of its rows: "collective"
     std::vector<Comparison> rows;
-    std::vector<SkippedRows> skipped;  ///< the most frequent first
+    std::vector<SkippedRows> skipped;       ///< the most frequent first
+    std::vector<SkippedRows> not_expected;  ///< compared rows without an expected time, the most frequent first
     ErrorSummary summary;
+    ServingFrontiers frontiers;       ///< of served models
     std::optional<double> max_error;  ///< largest accepted mean error, if given
     std::vector<std::string> notes;
     std::vector<std::pair<std::string, Rate>> rates;  ///< rates that the bounds use, each with its machine

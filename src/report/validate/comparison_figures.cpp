@@ -51,12 +51,15 @@ constexpr AnswerFigure<Comparison> all[] = {
     {"software", "software", none, name_of<&Comparison::software>, software_cell},
     {"variant", "", none, name_of<&Comparison::variant>},
     {"source", "", none, name_of<&Comparison::source>},
+    {"model", "", none, name_of<&Comparison::model>},
+    {"mode", "", none, name_of<&Comparison::mode>},
     {"strategy", "", none, name_of<&Comparison::strategy>},
     {"measured_s", "measured", in_seconds, [](Row row) -> Json { return row.measured_s; }, measured_words},
     {"#rounding_s", "", in_seconds, [](Row row) -> Json { return row.rounding_s; }},
     {"lower_s", "lower", in_seconds, [](Row row) -> Json { return row.prediction.lower_s; }},
     {"expected_s", "expected", in_seconds, [](Row row) { return figure_value(row.prediction.expected_s); }},
     {"expected_error", "", in_percent, [](Row row) { return figure_value(row.prediction.expected_error); }},
+    {"not_expected", "", none, name_of<&Comparison::not_expected>},
     {"error", "error", in_percent, [](Row row) { return row.timed() ? Json(row.error()) : Json(); },
      [](Row row) { return in_percent(row.error()); }},
     {"#below_lower", "", none, [](Row row) -> Json { return row.below_lower(); }},
@@ -113,7 +116,10 @@ constexpr FigureColumn columns[] = {{"line"},
                                     {"#flops_per_joule"},
                                     {"#pytorch"},
                                     {"#in_turn"},
-                                    {"#experts"}};
+                                    {"#experts"},
+                                    {"model"},
+                                    {"mode"},
+                                    {"not_expected"}};
 static_assert(named(all, columns));
 
 }  // namespace

@@ -50,6 +50,66 @@ Json groups_json(const std::vector<ErrorGroup>& groups) {
     return list;
 }
 
+Json order_json(const std::vector<Ordering>& order) {
+    Json list = Json::array();
+    for (const Ordering& each : order) {
+        list.push_back({{"operation", each.operation},
+                        {"pairs", each.pairs},
+                        {"right", each.right},
+                        {"fraction", number(each.fraction())}});
+    }
+    return list;
+}
+
+Json rates_json(const ServedRates& rates) {
+    return {{"tokens_per_s_per_user", number(rates.user)}, {"tokens_per_s_per_chip", number(rates.chip)}};
+}
+
+Json curve_json(const ServedCurve& curve) {
+    Json json;
+    json["source"] = text(curve.task.source);
+    json["model"] = curve.task.model;
+    json["system"] = curve.task.system;
+    json["dtype"] = text(curve.task.dtype);
+    json["prompt"] = curve.task.prompt;
+    json["output"] = curve.task.output;
+    json["slice"] = curve.slice;
+    json["strategy"] = curve.strategy;
+    json["software"] = text(curve.software);
+    Json points = Json::array();
+    for (const ServedPoint& point : curve.points) {
+        points.push_back({{"line", point.line},
+                          {"concurrency", number(point.concurrency)},
+                          {"measured", rates_json(point.measured)},
+                          {"expected", point.expected ? rates_json(*point.expected) : Json(nullptr)}});
+    }
+    json["points"] = std::move(points);
+    return json;
+}
+
+Json frontiers_json(const ServingFrontiers& frontiers) {
+    if (frontiers.curves.empty()) return nullptr;
+    Json curves = Json::array();
+    for (const ServedCurve& curve : frontiers.curves) curves.push_back(curve_json(curve));
+    Json json;
+    json["points"] = frontiers.per_chip.rows;
+    json["error_per_chip"] = error_of(frontiers.per_chip);
+    json["tasks"] = frontiers.tasks;
+    json["compared"] = frontiers.distance.rows;
+    json["outside"] = frontiers.outside;
+    json["distance"] = error_of(frontiers.distance);
+    json["curves"] = std::move(curves);
+    return json;
+}
+
+Json reasons_json(const std::vector<SkippedRows>& reasons) {
+    Json list = Json::array();
+    for (const SkippedRows& each : reasons) {
+        list.push_back({{"reason", each.reason}, {"rows", each.rows}, {"first_line", each.first_line}});
+    }
+    return list;
+}
+
 }  // namespace
 
 std::string validation_json(const Validation& validation) {
@@ -71,16 +131,15 @@ std::string validation_json(const Validation& validation) {
                                               : Json{{"rows", summary.memory.rows},
                                                      {"error", error_of(summary.memory)},
                                                      {"groups", groups_json(summary.memory_groups)}};
+    json["order"] = order_json(summary.order);
+    json["frontiers"] = frontiers_json(validation.frontiers);
     json["max_error"] = number(validation.max_error);
     json["passed"] = !validation.failed();
     json["groups"] = groups_json(summary.groups);
     json["worst"] = rows_json(validation, summary.worst);
     json["below"] = rows_json(validation, summary.below);
-    Json reasons = Json::array();
-    for (const SkippedRows& each : validation.skipped) {
-        reasons.push_back({{"reason", each.reason}, {"rows", each.rows}, {"first_line", each.first_line}});
-    }
-    json["skipped_by"] = std::move(reasons);
+    json["skipped_by"] = reasons_json(validation.skipped);
+    json["not_expected_by"] = reasons_json(validation.not_expected);
     json["notes"] = validation.notes;
     Json sources = Json::array();
     for (const auto& [system, rate] : validation.rates) {

@@ -17,4 +17,9 @@ namespace roofline::core {
 /// Returns a plot of predicted over measured times as SVG.
 [[nodiscard]] std::string validation_plot(const Validation& validation);
 
+/// Returns a plot of tokens/s per chip over tokens/s per user as SVG: measured and expected curves of the set-ups of
+/// the task with the most expected points, at most eight set-ups, those with the most points. Errors: the table has no
+/// set-up of a served model with two expected points.
+[[nodiscard]] Result<std::string> frontier_plot(const Validation& validation);
+
 }  // namespace roofline::core

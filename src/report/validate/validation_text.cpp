@@ -31,7 +31,11 @@ std::string stats_text(const ErrorStats& stats) {
                        percent_text(stats.p90));
 }
 
-/// Returns the mean errors of all groups of one kind, with one column per operation.
+std::string mean_and_median(const ErrorStats& stats) {
+    return stats.rows > 0 ? fmt::format("{} ({})", percent_text(stats.mean), percent_text(stats.median)) : "-";
+}
+
+/// Returns the mean and median errors of all groups of one kind, with one column per operation.
 Table crossed(const Validation& validation, std::string_view by, std::string_view heading) {
     std::set<std::string> operations;
     for (const Comparison& row : validation.rows) operations.insert(row.operation);
@@ -47,18 +51,18 @@ Table crossed(const Validation& validation, std::string_view by, std::string_vie
             table.rows.push_back({"and more (all of them with --json)"});
             break;
         }
-        const std::string mean = group.error.rows > 0 ? percent_text(group.error.mean) : "-";
+        const std::string error = mean_and_median(group.error);
         if (group.operation.empty()) {
             // Rows are sorted: the row for all operations comes first.
             table.rows.push_back({group.name});
             table.rows.back().resize(table.head.size(), "");
-            table.rows.back()[table.head.size() - 2] = mean;
+            table.rows.back()[table.head.size() - 2] = error;
             table.rows.back().back() = grouped(static_cast<std::int64_t>(group.error.rows));
             continue;
         }
         const auto column =
             static_cast<std::size_t>(std::distance(operations.begin(), operations.find(group.operation)));
-        table.rows.back()[column + 1] = mean;
+        table.rows.back()[column + 1] = error;
     }
     return table;
 }
@@ -104,6 +108,22 @@ std::vector<std::pair<std::string, std::string>> answers(const Validation& valid
                            fmt::format("{} % from their median, {}", percent_text(summary.repeats->mean),
                                        count_text(summary.repeats->rows, "row")));
     }
+    for (const Ordering& order : summary.order) {
+        lines.emplace_back("order of " + display_name(order.operation),
+                           fmt::format("the faster one named in {} % of {}", percent_text(order.fraction()),
+                                       count_text(order.pairs, "pair")));
+    }
+    const ServingFrontiers& frontiers = validation.frontiers;
+    if (frontiers.per_chip.rows > 0) {
+        lines.emplace_back("error of tokens/s per chip", fmt::format("{}, {}", stats_text(frontiers.per_chip),
+                                                                     count_text(frontiers.per_chip.rows, "load")));
+    }
+    if (frontiers.distance.rows > 0) {
+        lines.emplace_back("distance of frontiers",
+                           fmt::format("{}, {}, {} more outside", stats_text(frontiers.distance),
+                                       count_text(frontiers.distance.rows, "point"),
+                                       grouped(static_cast<std::int64_t>(frontiers.outside))));
+    }
     if (validation.max_error) {
         lines.emplace_back("at most", fmt::format("{} % asked for: {}", percent_text(*validation.max_error),
                                                   validation.beyond_max_error() ? "missed" : "met"));
@@ -130,11 +150,14 @@ struct Section {
 
 std::vector<Section> sections(const Validation& validation) {
     std::vector<Section> all;
-    const std::string what = "mean error of the " + predicted_name(validation.summary) + " in %, by ";
+    const std::string what = "mean (median) error of the " + predicted_name(validation.summary) + " in %, by ";
     all.push_back({what + "system", crossed(validation, "system", "")});
-    for (const char* by : {"source", "strategy", "size", "dtype", "devices"}) {
-        Table table = crossed(validation, by, "");
-        if (!table.rows.empty()) all.push_back({what + by, std::move(table)});
+    for (const char* by : {"model", "mode", "source", "strategy", "size", "dtype", "devices", "software"}) {
+        const std::vector<ErrorGroup>& groups = validation.summary.groups;
+        const bool by_operation = std::any_of(groups.begin(), groups.end(), [&](const ErrorGroup& group) {
+            return group.by == by && !group.operation.empty();
+        });
+        if (by_operation) all.push_back({what + by, crossed(validation, by, "")});
     }
     if (!validation.summary.below.empty()) {
         all.push_back({"below the lower bound", rows_table(validation, validation.summary.below, shown_below)});
@@ -148,17 +171,35 @@ std::vector<Section> sections(const Validation& validation) {
     return all;
 }
 
-std::vector<std::string> skipped_lines(const Validation& validation) {
+struct List {
+    std::string title;
     std::vector<std::string> lines;
-    for (const SkippedRows& each : validation.skipped) {
-        if (lines.size() == shown_reasons) {
-            lines.push_back(
-                fmt::format("and {} more reasons (--json has them)", validation.skipped.size() - lines.size()));
+};
+
+List reasons(std::string title, const std::vector<SkippedRows>& rows) {
+    List list{std::move(title), {}};
+    for (const SkippedRows& each : rows) {
+        if (list.lines.size() == shown_reasons) {
+            list.lines.push_back(fmt::format("and {} more reasons (--json has them)", rows.size() - shown_reasons));
             break;
         }
-        lines.push_back(fmt::format("{} from line {}: {}", count_text(each.rows, "row"), each.first_line, each.reason));
+        list.lines.push_back(
+            fmt::format("{} from line {}: {}", count_text(each.rows, "row"), each.first_line, each.reason));
     }
-    return lines;
+    return list;
+}
+
+/// Returns the lists of reasons that are not empty. Rows that merely lack a calibration are in a note if all do.
+std::vector<List> lists(const Validation& validation) {
+    std::vector<List> all;
+    if (!validation.skipped.empty()) all.push_back(reasons("skipped", validation.skipped));
+    const bool say_why =
+        validation.summary.of_expected || std::any_of(validation.rows.begin(), validation.rows.end(),
+                                                      [](const Comparison& row) { return !row.not_expected.empty(); });
+    if (say_why && !validation.not_expected.empty()) {
+        all.push_back(reasons("without an expected time", validation.not_expected));
+    }
+    return all;
 }
 
 }  // namespace
@@ -171,9 +212,10 @@ std::string validation_text(const Validation& validation) {
             text += "\n  " + section.title + "\n" + table_text(section.table, 2);
         }
     }
-    const std::vector<std::string> skipped = skipped_lines(validation);
-    if (!skipped.empty()) text += "\n  skipped\n";
-    for (const std::string& line : skipped) text += "  - " + wrapped(line, 4, 4, page_width) + "\n";
+    for (const List& list : lists(validation)) {
+        text += "\n  " + list.title + "\n";
+        for (const std::string& line : list.lines) text += "  - " + wrapped(line, 4, 4, page_width) + "\n";
+    }
     if (!validation.notes.empty()) text += "\n";
     for (const std::string& note : validation.notes) text += "  note: " + wrapped(note, 8, 8, page_width) + "\n";
     return text;
@@ -188,10 +230,11 @@ std::string validation_markdown(const Validation& validation) {
             text += fmt::format("\n{}:\n\n{}", section.title, table_markdown(section.table));
         }
     }
-    const std::vector<std::string> skipped = skipped_lines(validation);
-    if (!skipped.empty()) text += "\nskipped:\n";
-    for (const std::string& line : skipped) text += "\n- " + line;
-    if (!skipped.empty()) text += "\n";
+    for (const List& list : lists(validation)) {
+        text += "\n" + list.title + ":\n";
+        for (const std::string& line : list.lines) text += "\n- " + line;
+        text += "\n";
+    }
     for (const std::string& note : validation.notes) text += "\nnote: " + note + "\n";
     return text;
 }
