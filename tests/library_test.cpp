@@ -222,6 +222,20 @@ TEST_CASE("JSON of a prediction is what the program prints") {
         REQUIRE(served);
         CHECK((served->to_json() == program_says({request})));
         CHECK(served->decode.lower <= served->time_per_token);
+        CHECK_FALSE(served->speculation);
+        request.draft = "2";
+        request.acceptance = "0.5";
+        request.draft_model = core::NamedText{"llama-3.2-1b", ""};
+        setup.speculation = Speculation{2, 0.5, Model::find("llama-3.2-1b").value()};
+        const auto drafted = predict_serving(model, System::slice(h100, "2").value(), setup);
+        REQUIRE(drafted);
+        CHECK((drafted->to_json() == program_says({request})));
+        REQUIRE(drafted->speculation);
+        const SpeculationGain& gain = *drafted->speculation;
+        CHECK(gain.tokens_per_step == 1.75);
+        CHECK(gain.time_per_token_without == served->time_per_token);
+        CHECK((gain.verification.value + gain.drafts.value) / 1.75 == doctest::Approx(drafted->time_per_token.value));
+        CHECK(gain.gain * drafted->time_per_token.value == doctest::Approx(served->time_per_token.value));
     }
 }
 
@@ -314,6 +328,7 @@ TEST_CASE("what goes wrong is said in terms of the library") {
     });
     add(predict_training(model, slice.with_mesh({{"X", 8}}).value(), TrainingOptions{.batch_tokens = 1 << 20}));
     add(predict_serving(model, slice, {.prompt = 0}));
+    add(predict_serving(model, slice, {.speculation = Speculation{3, 1.5, {}}}));
     add(predict_serving(model, slice, {.prompt = 1 << 22}));
     add(predict_serving(model, slice, {.plan = ServingPlan{.tensor = 3}}));
     add(predict_serving(model, slice.with_mesh({{"X", 8}}).value(), {}));

@@ -27,16 +27,26 @@ struct ServingPlan {
     bool experts_over_tensor = false;
 };
 
+/// Speculative decoding: tokens of each request are drafted, and the model verifies them all in one pass. Its own layer
+/// that predicts further tokens (multi-token prediction) drafts if it has one; without one and without a draft model a
+/// lookup in the text, which costs nothing.
+struct Speculation {
+    std::int64_t draft_tokens = 1;       ///< drafted for each step of a request, 1 to 16
+    double acceptance = 0;               ///< probability that a drafted token is accepted if all before it were
+    std::optional<Model> draft_model{};  ///< drafts instead, one token after another
+};
+
 /// What is served, and how it is priced.
 struct ServingSetup {
-    std::int64_t prompt = 1024;         ///< input tokens per request
-    std::int64_t output = 256;          ///< output tokens per request
-    std::int64_t batch = 1;             ///< requests that are decoded together
-    std::int64_t prefill_chunk = 8192;  ///< tokens of a long prompt that are prefilled together
-    std::optional<ServingPlan> plan{};  ///< empty: the fastest of several candidates that hold the batch
-    std::optional<Dtype> weights{};     ///< dtype of all parameters; empty: as the checkpoint stores them
-    std::optional<Dtype> kv_cache{};    ///< empty: the checkpoint's choice, otherwise bf16
-    bool disaggregated = false;         ///< prefill runs on slices of its own
+    std::int64_t prompt = 1024;                ///< input tokens per request
+    std::int64_t output = 256;                 ///< output tokens per request
+    std::int64_t batch = 1;                    ///< requests that are decoded together
+    std::int64_t prefill_chunk = 8192;         ///< tokens of a long prompt that are prefilled together
+    std::optional<ServingPlan> plan{};         ///< empty: the fastest of several candidates that hold the batch
+    std::optional<Dtype> weights{};            ///< dtype of all parameters; empty: as the checkpoint stores them
+    std::optional<Dtype> kv_cache{};           ///< empty: the checkpoint's choice, otherwise bf16
+    std::optional<Speculation> speculation{};  ///< empty: a step generates one token of each request
+    bool disaggregated = false;                ///< prefill runs on slices of its own
     std::string software{};  ///< Server ("vllm") or library whose calibration is used; "" selects the newest.
     bool calibrated = true;  ///< predict expected times; otherwise bounds only
     bool textbook = false;   ///< approximate collectives as one does by hand
@@ -62,7 +72,7 @@ struct ServingPassTimes {
 /// Performance and cost at one batch size.
 struct ServingPoint {
     std::int64_t batch = 0;
-    Seconds lower;                         ///< of one decode step
+    Seconds lower;                         ///< of the time per token
     Seconds time_per_token;                ///< TPOT: expected, or `sequential` without a calibration
     Frequency tokens_per_second;           ///< of the whole slice
     std::optional<Usd> usd_per_million{};  ///< per million output tokens; empty without a price
@@ -77,6 +87,17 @@ struct ServingLoad {
     Frequency tokens_per_second;  ///< of the whole slice
 };
 
+/// What speculation costs and gains.
+struct SpeculationGain {
+    double tokens_per_step = 1;      ///< that a step yields of each request on average
+    Seconds verification;            ///< the decode pass of a step
+    Seconds drafts;                  ///< of a step, one after another
+    Seconds time_per_token_without;  ///< TPOT of the same set-up without speculation
+    double gain = 1;                 ///< `time_per_token_without` over TPOT
+    /// The batch of the frontier from which on nothing is gained; empty if the largest gains.
+    std::optional<std::int64_t> no_gain_from{};
+};
+
 /// The answer of predict_serving(). All members are plain values; only to_json() needs `data`.
 struct ServingPrediction {
     ServingMemory memory{};           ///< of one chip
@@ -85,13 +106,14 @@ struct ServingPrediction {
     /// Requests that fit; 0 if not even one fits, empty if no capacity is published.
     std::optional<std::int64_t> max_batch{};
     ServingPassTimes prefill{};
-    ServingPassTimes decode{};             ///< at the average context of a request
+    ServingPassTimes decode{};             ///< at the average context; with speculation, a verification
     Seconds time_to_first_token;           ///< TTFT of one prompt on an otherwise idle slice
     Seconds time_per_token;                ///< TPOT
     Frequency tokens_per_second;           ///< of the whole slice while it decodes
     Frequency served_tokens_per_second;    ///< the same if the same chips also prefill
     std::optional<Usd> usd_per_million{};  ///< per million output tokens, prefill included; empty without a price
     std::vector<ServingPoint> frontier{};  ///< ordered by batch size
+    std::optional<SpeculationGain> speculation{};
     std::optional<ServingLoad> under_load{};
     std::vector<std::string> notes{};
 
@@ -104,8 +126,9 @@ struct ServingPrediction {
 };
 
 /// Predicts serving of the model on the slice. Errors: a number of tokens or requests is below 1, exceeds 2^24 or
-/// exceeds the model's context; the plan does not suit the model or the slice (`bad_plan`); the machine has no rate for
-/// part of the work. A batch that does not fit into memory is an answer, not an error.
+/// exceeds the model's context; an acceptance is no probability; the plan does not suit the model or the slice
+/// (`bad_plan`); the machine has no rate for part of the work. A batch that does not fit into memory is an answer, not
+/// an error.
 [[nodiscard]] Result<ServingPrediction> predict_serving(const Model& model, const System& system,
                                                         const ServingSetup& setup);
 

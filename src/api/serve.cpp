@@ -35,6 +35,11 @@ Result<core::ServeQuestion> serve_question_of(const Model& model, const System& 
     question.output = setup.output;
     question.batch = setup.batch;
     question.chunk = setup.prefill_chunk;
+    if (setup.speculation) {
+        core::DraftQuestion draft{setup.speculation->draft_tokens, setup.speculation->acceptance};
+        if (const auto& drafter = setup.speculation->draft_model) draft.model = drafter->data().config;
+        question.draft = std::move(draft);
+    }
     question.software = setup.software;
     question.textbook = setup.textbook;
     if (setup.disaggregated) question.disaggregated.emplace();
@@ -58,6 +63,14 @@ std::vector<ServingPoint> points_of(const core::ServeAnswer& answer) {
     return points;
 }
 
+std::optional<SpeculationGain> speculation_of(const core::ServeAnswer& answer) {
+    if (!answer.speculation) return std::nullopt;
+    const core::SpeculatedServing& drafts = *answer.speculation;
+    return SpeculationGain{
+        drafts.tokens_per_step,         Seconds{core::pass_seconds(answer.decode)},          Seconds{drafts.draft_s()},
+        Seconds{drafts.tpot_without_s}, drafts.tpot_without_s / core::token_seconds(answer), drafts.no_gain_from};
+}
+
 ServingPrediction public_serving(core::ServeAnswer answer) {
     ServingPrediction prediction;
     const core::ServingMemory& memory = answer.chip_memory;
@@ -70,12 +83,13 @@ ServingPrediction public_serving(core::ServeAnswer answer) {
     prediction.prefill = pass_of(answer.prefill, answer.least_prefill);
     prediction.decode = pass_of(answer.decode, answer.least_decode);
     prediction.time_to_first_token = Seconds{core::first_token_seconds(answer)};
-    prediction.time_per_token = Seconds{core::pass_seconds(answer.decode)};
+    prediction.time_per_token = Seconds{core::token_seconds(answer)};
     prediction.tokens_per_second = Frequency{core::decode_tokens_per_s(answer)};
     const double served = core::served_tokens_per_s(answer);
     prediction.served_tokens_per_second = Frequency{served};
     prediction.usd_per_million = usd_of(core::usd_per_million(answer, 1, core::prefill_ratio(answer), served));
     prediction.frontier = points_of(answer);
+    prediction.speculation = speculation_of(answer);
     if (const auto& load = answer.under_load) {
         prediction.under_load = ServingLoad{load->software, load->error, Seconds{load->ttft_s}, Seconds{load->tpot_s},
                                             Frequency{load->tokens_per_s}};

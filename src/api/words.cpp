@@ -67,6 +67,9 @@ constexpr Option options[] = {
     {"--seq", false, [](std::string_view) { return std::string("length of sequence"); }},
     {"--batch-tokens", false, [](std::string_view) { return std::string("TrainingOptions::batch_tokens of"); }},
     {"--microbatches", false, [](std::string_view) { return std::string("TrainingOptions::microbatches of"); }},
+    {"--draft-model", false, [](std::string_view) { return std::string("Speculation::draft_model"); }},
+    {"--draft", false, [](std::string_view) { return std::string("Speculation::draft_tokens"); }},
+    {"--acceptance", false, [](std::string_view) { return std::string("Speculation::acceptance"); }},
     {"--software", false, [](std::string_view) { return std::string("software"); }},
     {"--textbook", false, [](std::string_view) { return std::string("textbook"); }},
 };
@@ -86,6 +89,7 @@ constexpr Phrase phrases[] = {
     {"--on tpu-v5e:4x4 --mesh", "--on tpu-v5e:4x4 and --mesh"},
     {"--weights DTYPE counts", "a dtype for the weights counts"},
     {"--kv-dtype fp8 counts", "Dtype::fp8 counts"},
+    {"`serve --draft`", "ServingSetup::speculation"},
     {"shorten --seq", "shorten the sequence"},
     {"without --seq", "without a sequence length"},
     {"neither --seq", "neither a length of sequence"},

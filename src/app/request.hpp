@@ -162,9 +162,12 @@ struct ServeRequest {
     std::string rate{};                  ///< "2.5": requests per second that arrive at it (open loop); "": closed loop
     std::string requests{};              ///< number of requests to simulate; "": chosen
     std::string schedule{};              ///< "mixed" or "prefill-first"; "": mixed
-    std::string cached{};        ///< "0.8", "80%" or "600": part of each prompt that a prefix cache has; "": none
-    std::string ttft{};          ///< "500ms": target of the time to first token; "": none
-    std::string tpot{};          ///< "30ms": target of the time per output token; "": none
+    std::string cached{};      ///< "0.8", "80%" or "600": part of each prompt that a prefix cache has; "": none
+    std::string ttft{};        ///< "500ms": target of the time to first token; "": none
+    std::string tpot{};        ///< "30ms": target of the time per output token; "": none
+    std::string draft{};       ///< tokens that are drafted for each step of a sequence; "": none
+    std::string acceptance{};  ///< "0.8" or "80%": probability that such a token is accepted
+    std::optional<NamedText> draft_model{};  ///< config.json, or without text a name; otherwise see DraftSource
     std::string balancedness{};  ///< "0.8": mean over largest number of tokens of a chip's experts; "": by chance
     std::string weights;         ///< dtype of all parameters; "": as in the checkpoint
     std::string kv_dtype;        ///< "": the checkpoint's choice, otherwise bf16

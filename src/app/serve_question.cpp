@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/calibration_option.hpp"
+#include "app/draft_options.hpp"
 #include "app/load_options.hpp"
 #include "app/model_option.hpp"
 #include "app/system_option.hpp"
@@ -147,6 +148,7 @@ Result<ServeQuestion> serve_question(const ServeRequest& request) {
     }
     ROOFLINE_TRY(question.balancedness, balancedness_option(request.balancedness));
     question.two_batches = request.two_batch_overlap;
+    ROOFLINE_TRY(question.draft, draft_options(request));
     question.software = request.software;
     question.textbook = request.textbook;
     ROOFLINE_TRY(question.disaggregated, disaggregated_of(request, question, question.notes));

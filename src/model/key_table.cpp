@@ -111,6 +111,8 @@ private:
             const std::string_view key = value.key();
             if (key == "count") {
                 table.layers = text(value);
+            } else if (key == "further") {
+                table.further = text(value);
             } else if (key == "dims") {
                 table.layer_dims = expressions(value);
             } else if (key == "options") {
@@ -147,6 +149,7 @@ KeyTable over(KeyTable base, KeyTable own) {
     if (!own.architecture.empty()) base.architecture = std::move(own.architecture);
     if (!own.context.empty()) base.context = std::move(own.context);
     if (!own.layers.empty()) base.layers = std::move(own.layers);
+    if (!own.further.empty()) base.further = std::move(own.further);
     if (own.active != "embedding") base.active = std::move(own.active);
     if (!own.defaults.members.empty()) base.defaults = std::move(own.defaults);
     base.let = over(std::move(base.let), own.let);

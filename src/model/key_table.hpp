@@ -25,6 +25,7 @@ struct KeyTable {
     Expressions dims;           ///< sizes of dimensions
     Expressions options;        ///< options of the program
     std::string layers;         ///< number of layers
+    std::string further;        ///< number of layers that predict tokens beyond the next one; "": none
     Expressions layer_dims;     ///< sizes that may differ between layers; the layer's number is `i`, from 0
     Expressions layer_options;  ///< options that may differ between layers
     Expressions refuse;         ///< a condition, and why such a configuration is rejected

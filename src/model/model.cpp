@@ -264,6 +264,8 @@ Result<Choices> choices_of(Binder& binder, const KeyTable& table, Model& model) 
                     fmt::format("1 to {} are supported; see `{}` in the configuration", max_layers, table.layers));
     }
     model.layer_count = count;
+    ROOFLINE_TRY(model.further_layers,
+                 binder.whole(table.further.empty() ? "0" : table.further, "the layers that predict further tokens"));
     ROOFLINE_TRY(auto groups, layer_groups(binder, table, count));
     model.groups = std::move(groups);
     label_groups(model.groups, model.sizes);

@@ -33,9 +33,10 @@ struct Model {
     Program program;           ///< one forward pass with sizes: batch B = 1, query T and context S tokens
     std::vector<LayerGroup> groups;
     std::int64_t layer_count = 0;
-    std::int64_t context = 0;   ///< the longest that the configuration allows
-    std::int64_t sequence = 0;  ///< the sequence length of the program
-    Sizes sizes;                ///< all sizes that the table bound
+    std::int64_t further_layers = 0;  ///< layers beyond these that predict tokens after the next one
+    std::int64_t context = 0;         ///< the longest that the configuration allows
+    std::int64_t sequence = 0;        ///< the sequence length of the program
+    Sizes sizes;                      ///< all sizes that the table bound
     /// Of causal masks, as the table bound them; in the program they are limited to the sequence.
     Sizes windows{};
     DimRoles roles;  ///< roles of the architecture's dimensions in parallelism

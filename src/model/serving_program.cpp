@@ -112,7 +112,7 @@ public:
     Result<Program> run() {
         bind();
         store();
-        if (pass_.queries == 1) unmask();
+        if (only_last()) unmask();
         ROOFLINE_CHECK(last_logits());
         touched_experts();
         merge_matmuls(program_);
@@ -121,6 +121,9 @@ public:
     }
 
 private:
+    /// Whether there is nothing but the ends of sequences, which all of their tokens precede.
+    [[nodiscard]] bool only_last() const { return pass_.phase == ServingPhase::decode || pass_.queries == 1; }
+
     void bind() {
         program_.sizes["B"] = pass_.batch;
         program_.sizes["T"] = pass_.queries;
@@ -208,7 +211,7 @@ private:
         std::map<ValueId, ValueId> last_of;
         for (Node& node : program_.body.nodes) {
             auto* statement = std::get_if<Statement>(&node);
-            if (statement == nullptr || statement->part != "head" || pass_.queries == 1) {
+            if (statement == nullptr || statement->part != "head" || only_last()) {
                 found_head_ = found_head_ || (statement != nullptr && statement->part == "head");
                 nodes.push_back(std::move(node));
                 continue;
@@ -322,8 +325,9 @@ private:
 
 Result<Program> serving_program(Program program, const Model& model, const ServingPass& pass,
                                 const ServingDtypes& dtypes) {
-    if (pass.batch < 1 || pass.queries < 1 || pass.queries > pass.context) {
-        return fail("bad_request", "a pass takes at least one token of each sequence and at most the whole context");
+    const bool prefill = pass.phase == ServingPhase::prefill;
+    if (pass.batch < 1 || pass.queries < 1 || pass.context < 1 || (prefill && pass.queries > pass.context)) {
+        return fail("bad_request", "a pass takes at least one token of each sequence, and a prefill at most them all");
     }
     return Serving(std::move(program), model, pass, dtypes).run();
 }

@@ -1,5 +1,5 @@
-// The forward program of a model in serving: prefill processes whole prompts, and a decode iteration generates one
-// token per sequence.
+// The forward program of a model in serving: prefill processes whole prompts, and a decode iteration generates the next
+// token of each sequence, or verifies several that were drafted.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,26 @@ namespace roofline::core {
 /// The experts that a pass reads: the number that its tokens are expected to choose (likely_experts()), or all.
 enum class ExpertsRead : std::uint8_t { likely, all };
 
-/// One forward pass. If `queries` equals `context`, it processes whole prompts; if it is smaller, their last tokens (a
-/// chunk), which attend to all of the context; if it is 1, the last token of each sequence.
+/// What a pass is for: to process prompts, or to generate tokens.
+enum class ServingPhase : std::uint8_t { prefill, decode };
+
+/// One forward pass. A prefill whose `queries` equal `context` processes whole prompts; if they are fewer, the last
+/// tokens of them (a chunk), which attend to all of the context. A decode pass processes the last token of each
+/// sequence and, with more queries than one, tokens that were drafted to follow it.
 struct ServingPass {
     std::int64_t batch = 1;    ///< number of sequences
     std::int64_t queries = 1;  ///< tokens per sequence that the pass processes
-    std::int64_t context = 1;  ///< tokens per sequence that they attend to, themselves included
+    /// Tokens per sequence that the queries attend to, themselves included. In a decode pass that is the context of its
+    /// first query; the others, which see a few more, are counted with as many.
+    std::int64_t context = 1;
+    ServingPhase phase = ServingPhase::prefill;
     ExpertsRead experts = ExpertsRead::likely;
 };
+
+/// Returns a decode pass of so many sequences.
+[[nodiscard]] inline ServingPass decode_pass(std::int64_t sequences, std::int64_t context, std::int64_t queries = 1) {
+    return {sequences, queries, context, ServingPhase::decode};
+}
 
 /// The dtypes in which parameters and caches are stored.
 struct ServingDtypes {
@@ -33,13 +45,13 @@ struct ServingDtypes {
 
 /// Transforms the program of `model`, or the same program with subscripts, to that of one pass:
 /// - B, T, S, windows and the tokens of an expert are bound to the pass.
-/// - Only the logits of the last token are computed, from which the next token is sampled.
+/// - Of a prefill only the logits of the last token are computed, from which the next token is sampled.
 /// - Parameters and caches get the dtypes in which they are stored. A matmul with weights in a float of 8 bits or less
 /// runs in
 ///   that dtype, as kernels that quantise activations do; integers only reduce storage.
-/// - A single query needs no mask, and with a window it reads only the window.
+/// - The queries of a decode pass need no mask, and with a window they read only the window.
 /// - The experts that are read become a separate dimension, `Eread` of `E`; routes are distributed evenly among them.
-/// Errors: more queries than context, or none; nothing to compute logits from.
+/// Errors: a prefill with more queries than context, a pass without any; nothing to compute logits from.
 [[nodiscard]] Result<Program> serving_program(Program program, const Model& model, const ServingPass& pass,
                                               const ServingDtypes& dtypes);
 

@@ -56,13 +56,33 @@ constexpr double multiplying = 32.0 * (4 * 4096.0 * 4096 + 3 * 4096.0 * 11008) +
 
 TEST_CASE("a decode iteration multiplies every weight once and attends to the whole context") {
     const Model model = model_named("llama-2-7b", 1);
-    const Program step = pass_of(model, {4, 1, 1000});
+    const Program step = pass_of(model, decode_pass(4, 1000));
     // 2 FLOPs per weight, plus scores and values: 2 * 2 * S * K * H per layer
     CHECK(matmul_flops(step) == approx(4 * (2 * multiplying + 32 * 4.0 * 1000 * 4096)));
     // weights and caches are read at least once; activations are small in comparison
     const double least = 2 * multiplying + 4 * 32 * 2.0 * 1000 * 4096 * 2;
     CHECK(bytes_read(step) > least);
     CHECK(bytes_read(step) < 1.01 * least);
+}
+
+TEST_CASE("a pass that verifies drafts reads weights and caches once for all of its queries") {
+    const Model model = model_named("llama-2-7b", 1);
+    const Program step = pass_of(model, decode_pass(4, 1000, 3));
+    // three tokens of each sequence, each of which attends to the context and needs its logits
+    CHECK(matmul_flops(step) == approx(3 * 4 * (2 * multiplying + 32 * 4.0 * 1000 * 4096)));
+    const double least = 2 * multiplying + 4 * 32 * 2.0 * 1000 * 4096 * 2;
+    CHECK(bytes_read(step) > least);
+    CHECK(bytes_read(step) < 1.02 * least);
+}
+
+TEST_CASE("with a window a verification reads only the window, even of a context shorter than its queries") {
+    const Model model = model_named("gpt-oss-20b", 1);
+    const auto flops = [&](std::int64_t queries, std::int64_t context) {
+        return matmul_flops(pass_of(model, decode_pass(1, context, queries)));
+    };
+    // as above for one query: 12 of 24 layers attend to 6000 tokens more, with 64 heads of width 64
+    CHECK(flops(4, 10000) - flops(4, 4000) == approx(4 * 12 * 4.0 * 6000 * 64 * 64));
+    CHECK(flops(4, 2) - flops(4, 1) == approx(4 * 24 * 4.0 * 64 * 64));
 }
 
 TEST_CASE("a prefill computes only the logits of the last token") {
@@ -76,7 +96,7 @@ TEST_CASE("a prefill computes only the logits of the last token") {
 
 TEST_CASE("weights and caches are stored in their dtypes, and integers only reduce storage") {
     const Model model = model_named("llama-2-7b", 1);
-    const Program step = pass_of(model, {4, 1, 1000}, Dtype::int8, Dtype::int8);
+    const Program step = pass_of(model, decode_pass(4, 1000), Dtype::int8, Dtype::int8);
     CHECK(value_called(step, "Wq").type.dtype == Dtype::int8);
     CHECK(value_called(step, "Kc").type.dtype == Dtype::int8);
     CHECK(value_called(step, "X").type.dtype == Dtype::bf16);
@@ -92,7 +112,7 @@ TEST_CASE("weights and caches are stored in their dtypes, and integers only redu
 
 TEST_CASE("matmuls with fp8 weights run in fp8, attention in the dtype of the queries") {
     const Model model = model_named("llama-2-7b", 1);
-    const Program step = pass_of(model, {1, 1, 1000}, Dtype::fp8, Dtype::bf16);
+    const Program step = pass_of(model, decode_pass(1, 1000), Dtype::fp8, Dtype::bf16);
     auto work = derive_work(step);
     REQUIRE(work);
     double fp8 = 0;
@@ -108,12 +128,12 @@ TEST_CASE("matmuls with fp8 weights run in fp8, attention in the dtype of the qu
 TEST_CASE("with a window a decode iteration reads only the window") {
     // gpt-oss-20b: 12 of 24 layers have a window of 128; 8 heads of keys and values with 8 queries each, of width 64
     const Model model = model_named("gpt-oss-20b", 1);
-    const Program far = pass_of(model, {1, 1, 10000});
-    const Program near = pass_of(model, {1, 1, 4000});
+    const Program far = pass_of(model, decode_pass(1, 10000));
+    const Program near = pass_of(model, decode_pass(1, 4000));
     CHECK(matmul_flops(far) - matmul_flops(near) == approx(12 * 4.0 * 6000 * 64 * 64));
     CHECK(bytes_read(far) - bytes_read(near) == approx(12 * 2.0 * 6000 * 8 * 64 * 2));
-    const Program short_one = pass_of(model, {1, 1, 128});
-    const Program shorter = pass_of(model, {1, 1, 127});
+    const Program short_one = pass_of(model, decode_pass(1, 128));
+    const Program shorter = pass_of(model, decode_pass(1, 127));
     CHECK(bytes_read(short_one) - bytes_read(shorter) == approx(24 * 2.0 * 8 * 64 * 2));
 }
 
@@ -121,10 +141,10 @@ TEST_CASE("the expected number of chosen experts is read, or all of them") {
     // Mixtral 8x22B: E = 8, A = 2, D = 6144, I = 16384, L = 56: an expert has 3 D I weights
     const Model model = model_named("mixtral-8x22b", 1);
     const double expert = 3 * 6144.0 * 16384 * 2;
-    const double one = bytes_read(pass_of(model, {1, 1, 1}));
-    const double two = bytes_read(pass_of(model, {2, 1, 1}));
-    const double five = bytes_read(pass_of(model, {5, 1, 1}));
-    const double all = bytes_read(pass_of(model, {5, 1, 1, ExpertsRead::all}));
+    const double one = bytes_read(pass_of(model, decode_pass(1, 1)));
+    const double two = bytes_read(pass_of(model, decode_pass(2, 1)));
+    const double five = bytes_read(pass_of(model, decode_pass(5, 1)));
+    const double all = bytes_read(pass_of(model, {5, 1, 1, ServingPhase::decode, ExpertsRead::all}));
     CHECK(two - one == approx(56 * 2 * expert).epsilon(0.001));   // 8 (1 - (3/4)^2) = 3.5, rounded to 4 experts
     CHECK(five - two == approx(56 * 2 * expert).epsilon(0.001));  // 8 (1 - (3/4)^5) = 6.1
     CHECK(all - five == approx(56 * 2 * expert).epsilon(0.001));

@@ -12,10 +12,26 @@ constexpr const char* serve_examples = R"(examples:
   roofline serve config.json --on h200:8 --mesh data=2,tensor=4 --batch 64
   roofline serve config.json --on tpu-v5e:4x4 --batch 32 --disaggregated      prefill on separate slices
   roofline serve deepseek-v3 --prefill h200:8 --decode gb200:72 --concurrency 2048 --output 1k
+  roofline serve deepseek-v3 --on h200:8 --draft 2 --acceptance 0.8 --batch 16        draft with its own layer
   roofline serve config.json --on h100-sxm:8 --rate 8 --prompt lognormal:1000,0.5 --ttft 500ms --tpot 30ms
   roofline serve config.json --on h100-sxm:8 --price 2 --png frontier.png     tokens/s against TPOT
 
 )";
+
+// The options of speculative decoding.
+void add_speculation(CLI::App& app, Line& line) {
+    ServeRequest& serve = line.request<ServeRequest>();
+    app.add_option(
+           "--draft", serve.draft,
+           "speculative decoding: draft so many tokens for each step, which the model verifies together; by its "
+           "own layer that predicts further tokens (MTP) if it has one, otherwise by a lookup that takes no time")
+        ->type_name("TOKENS");
+    app.add_option("--acceptance", serve.acceptance,
+                   "probability that a drafted token is accepted if all before it were: 0.8 or 80%")
+        ->type_name("FRACTION");
+    app.add_option("--draft-model", line.words.draft_model, "a smaller model that drafts these tokens")
+        ->type_name("CONFIG.json|NAME");
+}
 
 // The options of a simulated load.
 void add_load(CLI::App& app, Line& line) {
@@ -88,6 +104,7 @@ void add_serve(CLI::App& app, Line& line) {
            "--chunk", serve.chunk,
            "tokens per chunk of a long prompt (chunked prefill); activations are those of one chunk; default 8192")
         ->type_name("TOKENS");
+    add_speculation(app, line);
     add_load(app, line);
     app.add_option("--weights", serve.weights, "dtype of all parameters; default: as stored in the checkpoint")
         ->type_name("DTYPE");
@@ -126,6 +143,9 @@ Result<What> serve_request(Line& line) {
     if (!line.words.lengths.empty()) {
         ROOFLINE_TRY(auto text, read_file(line.words.lengths));
         serve.lengths = NamedText{line.words.lengths, std::move(text)};
+    }
+    if (!line.words.draft_model.empty()) {
+        ROOFLINE_TRY(serve.draft_model, load_model(line.words.draft_model));
     }
     ROOFLINE_TRY(serve.calibration, load_calibrations(line.words.calibrations));
     return What(std::move(serve));

@@ -22,6 +22,7 @@ struct Words {
     std::string model;
     std::string lengths;
     std::string prefill;
+    std::string draft_model;
     std::string quantisation;
     std::vector<std::string> on;
     std::vector<std::string> names;

@@ -103,8 +103,8 @@ Status MeasuredServingRuns::compile(Served& served, bool decoding) {
     const ServedModel& model = decoding ? served.decode : served.prefill;
     Compiled& compiled = served.passes[decoding ? 1 : 0];
     constexpr std::int64_t context = 4096;
-    auto program =
-        serving_program(model.model.program, model.model, {1, decoding ? 1 : context, context}, model.stored);
+    auto program = serving_program(model.model.program, model.model,
+                                   decoding ? decode_pass(1, context) : ServingPass{1, context, context}, model.stored);
     if (!program) return fail(program.error());
     compiled.program = std::move(*program);
     bind_fewest_experts(compiled.program, compiled.program.sizes);

@@ -81,7 +81,8 @@ Result<ServedUnderLoad::Worker> ServedUnderLoad::worker_of(const MeasuredServing
     if (memory == nullptr || !memory->total_capacity()) return worker;
     worker.capacity = memory->total_capacity()->value;
     const ServingSetup setup{model, model, worker.slice, calibrations_, {}, {}};
-    ROOFLINE_TRY(const auto kept, kept_memory(setup, plan, CacheSplit::heads, {prompts_at_once(plan), 1, 1}, true));
+    ROOFLINE_TRY(const auto kept,
+                 kept_memory(setup, plan, CacheSplit::heads, decode_pass(prompts_at_once(plan), 1), true));
     if (kept.weights <= worker.capacity) return worker;
     return fail("does_not_fit", "the weights do not fit on the chips of a worker");
 }
@@ -111,7 +112,7 @@ Result<std::unique_ptr<ServedUnderLoad::Served>> ServedUnderLoad::make(const Mea
     const ServingSetup setup = setup_of(*result, result->worker, row.software);
     const Plan& plan = result->worker.plan;
     const RequestSize size{row.prompt, row.output};
-    const ServingPass typical{prompts_at_once(plan) * 32, 1, whole(size.context())};
+    const ServingPass typical = decode_pass(prompts_at_once(plan) * 32, whole(size.context()));
     const Worker& prefills = result->prefills ? *result->prefills : result->worker;
     const ServingSetup prefill_setup = setup_of(*result, prefills, row.software);
     ROOFLINE_TRY(auto passes, ExpectedServing::make({prefill_setup, prefills.plan}, {setup, plan}, typical));
@@ -139,7 +140,7 @@ double ServedUnderLoad::room(const Served& served, const Worker& worker, const s
     if (!(worker.capacity > 0)) return plenty;
     const std::int64_t members = prompts_at_once(worker.plan);
     const auto kept = kept_memory(setup_of(served, worker, software), worker.plan, CacheSplit::heads,
-                                  {members, 1, whole(tokens)}, true);
+                                  decode_pass(members, whole(tokens)), true);
     if (!kept || !(kept->kv > 0)) return plenty;
     const double left = share_for_caches * (worker.capacity - kept->weights);
     return std::clamp(left / kept->kv * static_cast<double>(members), 1.0, plenty);

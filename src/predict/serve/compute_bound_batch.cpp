@@ -84,7 +84,8 @@ std::optional<double> textbook(const Model& model, const WeightBytes& weights, c
     for (const auto& entry : weights.by_format) elements += entry.second.params.to_double();
     if (!(elements > 0)) return std::nullopt;
     const double ridge = math->terms.front().rate.value / memory->terms.front().rate.value;
-    return ridge * weights.total.to_double() / elements / 2 * experts_per_choice(model.program);
+    const auto queries = static_cast<double>(decode.program.sizes.at("T"));  // of each sequence
+    return ridge * weights.total.to_double() / elements / 2 * experts_per_choice(model.program) / queries;
 }
 
 }  // namespace

@@ -17,22 +17,45 @@ double two_batch_seconds(const HalfBatch& half, double layers) {
 Result<ExpectedServing> ExpectedServing::make(const PlannedSlice& prefilling, const PlannedSlice& decoding,
                                               const ServingPass& typical) {
     ROOFLINE_TRY(auto split, best_split(decoding.setup, decoding.plan, typical));
-    ROOFLINE_TRY(auto decode, compile(fastest(split.pass), decoding, true));
+    ROOFLINE_TRY(auto passes, compile(prefilling, decoding, split.pass, typical.context));
+    ExpectedServing expected(std::move(passes), decoding.setup.calibrations);
+    const Speculation* const speculation = decoding.setup.speculation;
+    if (speculation == nullptr) return expected;
+    expected.tokens_per_step_ = speculation->tokens_per_step();
+    if (!speculation->drafter) return expected;
+    const ServingSetup decode_setup = drafting(decoding.setup);
+    const Plan decode_plan = drafting_plan(decoding.setup, decoding.plan);
+    const ServingSetup prefill_setup = drafting(prefilling.setup);
+    const Plan prefill_plan = drafting_plan(prefilling.setup, prefilling.plan);
+    ROOFLINE_TRY(auto draft,
+                 priced_pass(decode_setup, decode_plan, split.caches, decode_pass(typical.batch, typical.context)));
+    ROOFLINE_TRY(expected.drafter_,
+                 compile({prefill_setup, prefill_plan}, {decode_setup, decode_plan}, draft, typical.context));
+    expected.drafts_ = static_cast<double>(speculation->tokens);
+    expected.launches_ += expected.drafter_->launches;
+    return expected;
+}
+
+Result<ExpectedServing::Passes> ExpectedServing::compile(const PlannedSlice& prefilling, const PlannedSlice& decoding,
+                                                         const Prediction& decode, std::int64_t context) {
+    ROOFLINE_TRY(auto decoded, compile(fastest(decode), decoding, ServingPhase::decode));
     ROOFLINE_TRY(auto pass, priced_pass(prefilling.setup, prefilling.plan, CacheSplit::heads,
-                                        prefill_pass(prefilling.plan, typical.context)));
+                                        prefill_pass(prefilling.plan, context)));
     const Prediction& laid = fastest(pass);
-    ROOFLINE_TRY(auto prefill, compile(laid, prefilling, false));
-    double launches = 0;
-    for (const CompiledKernel::Runs& kernel : laid.runs) launches += kernel.count;
+    ROOFLINE_TRY(auto prefilled, compile(laid, prefilling, ServingPhase::prefill));
+    if (decoding.setup.in_last_stage) decoded.sends = prefilled.sends = StageSends{};
+    Passes passes{std::move(decoded), std::move(prefilled)};
+    for (const CompiledKernel::Runs& kernel : laid.runs) passes.launches += kernel.count;
     for (const MessageWork& each : laid.analysis.total.work.messages) {
         const auto count = each.count.evaluate(laid.program.sizes);
-        if (count) launches += count->to_double();
+        if (count) passes.launches += count->to_double();
     }
-    return ExpectedServing(std::move(decode), std::move(prefill), launches, decoding.setup.calibrations);
+    return passes;
 }
 
 Result<ExpectedServing::Pass> ExpectedServing::compile(const Prediction& pass, const PlannedSlice& slice,
-                                                       bool decoding) {
+                                                       ServingPhase phase) {
+    const bool decoding = phase == ServingPhase::decode;
     const Model& model = decoding ? slice.setup.decode.model : slice.setup.prefill.model;
     const Plan& plan = slice.plan;
     if (!pass.expected_s) {
@@ -40,7 +63,7 @@ Result<ExpectedServing::Pass> ExpectedServing::compile(const Prediction& pass, c
                     fmt::format("no calibration for {} on {}", pass.models.missing, pass.machine.name));
     }
     std::vector<std::string> dims{"B", "S"};
-    if (!decoding) dims.emplace_back("T");
+    if (phase == ServingPhase::prefill) dims.emplace_back("T");
     std::vector<double> windows;
     for (const auto& [window, size] : model.windows) {
         dims.push_back(window);
@@ -65,7 +88,7 @@ Result<ExpectedServing::Pass> ExpectedServing::compile(const Prediction& pass, c
                   slice.setup.balancedness,
                   slice.setup.two_batches,
                   static_cast<double>(std::max<std::int64_t>(1, model.layer_count)),
-                  decoding,
+                  decoding ? static_cast<double>(pass.program.sizes.at("T")) : 0,
                   static_cast<double>(plan.pipeline),
                   static_cast<double>(prompts_at_once(plan))};
     if (plan.pipeline > 1) {
@@ -75,11 +98,16 @@ Result<ExpectedServing::Pass> ExpectedServing::compile(const Prediction& pass, c
     return compiled;
 }
 
+double ExpectedServing::tokens_of(const Pass& pass, double sequences, double context) {
+    return sequences * (pass.queries > 0 ? pass.queries : context);
+}
+
 ExpectedProgramTime ExpectedServing::time_of(const Pass& pass, double sequences, double context) {
-    const double tokens = sequences * (pass.decoding ? 1 : context);
+    const bool decoding = pass.queries > 0;
+    const double tokens = tokens_of(pass, sequences, context);
     // experts get the tokens of all members, and the rest takes the time of a member that has a prompt
-    std::vector<double> sizes{pass.decoding ? sequences : std::max(sequences, pass.members), context};
-    if (!pass.decoding) sizes.push_back(context);
+    std::vector<double> sizes{decoding ? sequences : std::max(sequences, pass.members), context};
+    if (!decoding) sizes.push_back(context);
     for (const double window : pass.windows) sizes.push_back(std::min(context, window));
     for (const SharedExperts& each : pass.routed) {
         const ExpertWork work = busiest_chip(each, tokens, pass.balancedness);
@@ -92,12 +120,12 @@ ExpectedProgramTime ExpectedServing::time_of(const Pass& pass, double sequences,
 
 double ExpectedServing::seconds(const Pass& pass, double batch, double context) {
     const double sequences = std::max(batch / pass.stages, 1.0);
-    const double sends_s = pass.sends.seconds(sequences * (pass.decoding ? 1 : context));
+    const double sends_s = pass.sends.seconds(tokens_of(pass, sequences, context));
     const ExpectedProgramTime whole = time_of(pass, sequences, context);
     if (!pass.two_batches) return whole.seconds + sends_s;
     // A prompt is cut in two, whose kernels take half the time each; half the sequences read all the weights again.
     HalfBatch half{(whole.seconds - whole.collectives_s) / 2, whole.collectives_s / 2};
-    if (pass.decoding) {
+    if (pass.queries > 0) {
         const ExpectedProgramTime one = time_of(pass, std::max(sequences / 2, 1.0), context);
         half = {one.seconds - one.collectives_s, one.collectives_s};
     }
@@ -105,15 +133,20 @@ double ExpectedServing::seconds(const Pass& pass, double batch, double context) 
 }
 
 double ExpectedServing::decode_s(double sequences, double context) const {
-    return seconds(decode_, sequences, context);
+    const double verified = seconds(passes_.decode, sequences, context);
+    return drafter_ ? verified + drafts_ * seconds(drafter_->decode, sequences, context) : verified;
 }
 
 std::optional<double> ExpectedServing::balancedness(double sequences) const {
-    if (decode_.routed.empty() || !(decode_.routed.front().chips > 1)) return std::nullopt;
-    if (decode_.balancedness > 0) return decode_.balancedness;
-    return chance_balancedness(decode_.routed.front(), std::max(sequences / decode_.stages, 1.0));
+    const Pass& decode = passes_.decode;
+    if (decode.routed.empty() || !(decode.routed.front().chips > 1)) return std::nullopt;
+    if (decode.balancedness > 0) return decode.balancedness;
+    return chance_balancedness(decode.routed.front(), tokens_of(decode, std::max(sequences / decode.stages, 1.0), 1));
 }
 
-double ExpectedServing::prompts_s(double prompts, double tokens) const { return seconds(prefill_, prompts, tokens); }
+double ExpectedServing::prompts_s(double prompts, double tokens) const {
+    const double model = seconds(passes_.prefill, prompts, tokens);
+    return drafter_ ? model + seconds(drafter_->prefill, prompts, tokens) : model;
+}
 
 }  // namespace roofline::core

@@ -29,24 +29,27 @@ struct HalfBatch {
 class ExpectedServing {
 public:
     /// Compiles the passes of the slices that prefill and decode, which may be the same, in the KV cache split that is
-    /// best for `typical`, a decode step. Errors: those of priced_pass(); `not_calibrated` if a part of a pass has no
-    /// model.
-    [[nodiscard]] static Result<ExpectedServing> make(const PlannedSlice& prefill, const PlannedSlice& decode,
+    /// best for `typical`, a decode pass; those of a drafter lie as these do. Errors: those of priced_pass();
+    /// `not_calibrated` if a part of a pass has no model.
+    [[nodiscard]] static Result<ExpectedServing> make(const PlannedSlice& prefilling, const PlannedSlice& decoding,
                                                       const ServingPass& typical);
 
-    /// Seconds of a decode step of `sequences` sequences with `context` tokens of context each.
+    /// Seconds of a decode step of `sequences` sequences with `context` tokens of context each; with speculation, of
+    /// its drafts and of their verification.
     [[nodiscard]] double decode_s(double sequences, double context) const;
-    /// Seconds of a prefill pass over `prompts` prompts of `tokens` tokens each. Members of data parallelism have a
-    /// prompt each as far as there are enough.
+    /// Mean number of tokens that a decode step yields for each sequence.
+    [[nodiscard]] double tokens_per_step() const { return tokens_per_step_; }
+    /// Seconds of a prefill pass over `prompts` prompts of `tokens` tokens each, by the model and by a drafter. Members
+    /// of data parallelism have a prompt each as far as there are enough.
     [[nodiscard]] double prompts_s(double prompts, double tokens) const;
     /// Number of members of data parallelism that process different prompts.
-    [[nodiscard]] double members() const { return prefill_.members; }
+    [[nodiscard]] double members() const { return passes_.prefill.members; }
     /// Number of those that decode different sequences.
-    [[nodiscard]] double decode_members() const { return decode_.members; }
+    [[nodiscard]] double decode_members() const { return passes_.decode.members; }
     /// Mean over largest number of tokens that experts of a chip get in such a decode step; empty if chips do not share
     /// experts.
     [[nodiscard]] std::optional<double> balancedness(double sequences) const;
-    /// Number of kernels and collectives of a prefill pass.
+    /// Number of kernels and collectives of such a prefill pass.
     [[nodiscard]] double launches() const { return launches_; }
 
 private:
@@ -60,24 +63,33 @@ private:
         double balancedness = 0;            ///< see busiest_chip()
         bool two_batches = false;           ///< where that is faster; see two_batch_seconds()
         double layers = 1;
-        bool decoding = false;
+        double queries = 0;  ///< per sequence of a decode pass; 0: of a prefill, the whole context
         double stages = 1;   ///< of a pipeline, each of which processes other sequences
         double members = 1;  ///< of data parallelism; prefill takes no less time for fewer prompts
         StageSends sends{};
     };
 
-    ExpectedServing(Pass decode, Pass prefill, double launches, std::shared_ptr<Calibrations> calibrations)
-        : decode_(std::move(decode)),
-          prefill_(std::move(prefill)),
-          launches_(launches),
-          calibrations_(std::move(calibrations)) {}
+    /// The passes of a model.
+    struct Passes {
+        Pass decode;
+        Pass prefill;
+        double launches = 0;  ///< of prefill
+    };
 
-    [[nodiscard]] static Result<Pass> compile(const Prediction& pass, const PlannedSlice& slice, bool decoding);
+    ExpectedServing(Passes passes, std::shared_ptr<Calibrations> calibrations)
+        : passes_(std::move(passes)), launches_(passes_.launches), calibrations_(std::move(calibrations)) {}
+
+    [[nodiscard]] static Result<Passes> compile(const PlannedSlice& prefilling, const PlannedSlice& decoding,
+                                                const Prediction& decode, std::int64_t context);
+    [[nodiscard]] static Result<Pass> compile(const Prediction& pass, const PlannedSlice& slice, ServingPhase phase);
+    [[nodiscard]] static double tokens_of(const Pass& pass, double sequences, double context);
     [[nodiscard]] static double seconds(const Pass& pass, double batch, double context);
     [[nodiscard]] static ExpectedProgramTime time_of(const Pass& pass, double sequences, double context);
 
-    Pass decode_;
-    Pass prefill_;
+    Passes passes_;
+    std::optional<Passes> drafter_;
+    double drafts_ = 0;  ///< passes of the drafter in a step
+    double tokens_per_step_ = 1;
     double launches_ = 0;
     std::shared_ptr<Calibrations> calibrations_;  ///< keeps what the compiled passes point to alive
 };

@@ -47,10 +47,10 @@ TEST_CASE("compiled passes take what each pass takes that is priced alone") {
     const Setup two("2");
     Plan plan;
     plan.tensor = 2;
-    const auto compiled = passes_of(two, plan, {32, 1, 2048});
+    const auto compiled = passes_of(two, plan, decode_pass(32, 2048));
     REQUIRE_MESSAGE(compiled, compiled.error().message);
     for (const auto& [batch, context] : {std::pair{1, 512}, std::pair{32, 2048}, std::pair{100, 700}}) {
-        const auto alone = priced_pass(two.setup(), plan, CacheSplit::heads, {batch, 1, context});
+        const auto alone = priced_pass(two.setup(), plan, CacheSplit::heads, decode_pass(batch, context));
         REQUIRE(alone);
         REQUIRE(alone->expected_s);
         CHECK(compiled->decode_s(batch, context) == approx(*alone->expected_s).epsilon(0.001));
@@ -68,7 +68,7 @@ TEST_CASE("what has no expected time under load says why") {
     const Setup one("1");
     Setup none("1");
     none.calibrations = std::make_shared<Calibrations>(std::vector<Calibration>{});
-    const auto uncalibrated = passes_of(none, {}, {1, 1, 100});
+    const auto uncalibrated = passes_of(none, {}, decode_pass(1, 100));
     REQUIRE_FALSE(uncalibrated);
     CHECK(uncalibrated.error().code == "not_calibrated");
 }
@@ -79,11 +79,11 @@ TEST_CASE("the experts that a compiled pass reads follow from its tokens") {
         Plan plan;
         plan.tensor = 8;
         plan.experts_over_tensor = over_tensor;
-        const auto compiled = passes_of(eight, plan, {32, 1, 2048});
+        const auto compiled = passes_of(eight, plan, decode_pass(32, 2048));
         REQUIRE_MESSAGE(compiled, compiled.error().message);
         // 2 of 8 experts per token: the number that is read grows up to about a dozen tokens, then only their rows do
         for (const auto& [batch, context] : {std::pair{1, 2048}, std::pair{4, 512}, std::pair{256, 2048}}) {
-            const auto alone = priced_pass(eight.setup(), plan, CacheSplit::heads, {batch, 1, context});
+            const auto alone = priced_pass(eight.setup(), plan, CacheSplit::heads, decode_pass(batch, context));
             REQUIRE(alone);
             // a pass that is priced alone reads a whole number of experts, with a whole number of rows each
             if (!over_tensor) CHECK(compiled->decode_s(batch, context) == approx(pass_seconds(*alone)).epsilon(0.05));
@@ -107,9 +107,9 @@ TEST_CASE("every stage of a pipeline decodes other sequences, and the transfers 
     const Setup two("2");
     Plan plan;
     plan.pipeline = 2;
-    const auto compiled = passes_of(two, plan, {16, 1, 1024});
+    const auto compiled = passes_of(two, plan, decode_pass(16, 1024));
     REQUIRE_MESSAGE(compiled, compiled.error().message);
-    const auto half = priced_pass(two.setup(), plan, CacheSplit::heads, {32, 1, 1024});
+    const auto half = priced_pass(two.setup(), plan, CacheSplit::heads, decode_pass(32, 1024));
     REQUIRE(half);
     CHECK(compiled->decode_s(64, 1024) == approx(pass_seconds(*half)).epsilon(0.001));
     // Llama 3.1 8B has 4096 values of two bytes per token between its layers

@@ -38,7 +38,7 @@ Result<ChipLink> link_of(const Machine& machine) {
 /// Bytes that one chip of a member holds of one prompt.
 Result<double> held(const PlannedSlice& slice, CacheSplit caches, std::int64_t prompt) {
     ROOFLINE_TRY(const auto kept,
-                 kept_memory(slice.setup, slice.plan, caches, {prompts_at_once(slice.plan), 1, prompt}, true));
+                 kept_memory(slice.setup, slice.plan, caches, decode_pass(prompts_at_once(slice.plan), prompt), true));
     return kept.kv;
 }
 
@@ -58,7 +58,7 @@ Result<ChosenPool> pool_with(const ServingSetup& setup, const Plan& plan, std::i
         pool.capacity = memory->total_capacity()->value;
     }
     const std::int64_t members = prompts_at_once(plan);
-    ROOFLINE_TRY(pool.chip_memory, kept_memory(setup, plan, CacheSplit::heads, {members, 1, prompt}, true));
+    ROOFLINE_TRY(pool.chip_memory, kept_memory(setup, plan, CacheSplit::heads, decode_pass(members, prompt), true));
     ROOFLINE_TRY(pool.chip_memory.activations, prefill_activations(setup, plan, prompt, chunk, prefill));
     if (pool.capacity && pool.chip_memory.kv > 0) {
         const double left = *pool.capacity - pool.chip_memory.weights - pool.chip_memory.activations;

@@ -15,6 +15,7 @@
 #include "predict/serve/serving_costs.hpp"
 #include "predict/serve/serving_slices.hpp"
 #include "predict/serve/simulated_load.hpp"
+#include "predict/serve/speculation.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -45,7 +46,7 @@ public:
     Result<ServeAnswer> run() {
         ROOFLINE_CHECK(read());
         ROOFLINE_CHECK(choose_plan());
-        if (question_.disaggregated) ROOFLINE_CHECK(choose_pool());
+        ROOFLINE_CHECK(question_.disaggregated ? choose_pool() : draft_prefill(setup(), answer_.plan));
         ROOFLINE_CHECK(details());
         return std::move(answer_);
     }
@@ -102,12 +103,26 @@ private:
             return fail("bad_request", fmt::format("{} has no experts that could be unbalanced", answer_.model.name),
                         "leave the balancedness out");
         }
+        return question_.draft ? read_drafter(*question_.draft, quantisation) : Status{};
+    }
+
+    Status read_drafter(const DraftQuestion& draft, const std::optional<Quantisation>& quantisation) {
+        const std::int64_t tokens = answer_.prompt + answer_.output;
+        ROOFLINE_TRY(speculation_, speculation_of(draft, {prefill_, decode_, question_.weights, quantisation,
+                                                          answer_.kv_dtype, tokens}));
+        SpeculatedServing& told = answer_.speculation.emplace();
+        told.tokens = speculation_->tokens;
+        told.acceptance = speculation_->acceptance;
+        told.source = speculation_->source;
+        told.name = speculation_->name;
+        told.tokens_per_step = speculation_->tokens_per_step();
         return {};
     }
 
     [[nodiscard]] ServingSetup setup() const { return setup_on(answer_.slice); }
 
-    [[nodiscard]] ServingSetup setup_on(const Slice& slice) const {
+    // The set-up of the question on a slice, or the same without speculation.
+    [[nodiscard]] ServingSetup setup_on(const Slice& slice, bool speculating = true) const {
         CollectiveOptions collectives;
         collectives.textbook = question_.textbook;
         const bool server = calibrations_->servers().find(question_.software) != nullptr;
@@ -120,14 +135,16 @@ private:
                 kernels,
                 collectives,
                 question_.balancedness,
-                question_.two_batches};
+                question_.two_batches,
+                speculating && speculation_ ? &*speculation_ : nullptr};
     }
 
-    [[nodiscard]] ServingPass decode_pass(const Plan& plan, std::int64_t batch) const {
-        return {sequences_at_once(plan, batch), 1, answer_.context};
+    // The decode pass of a step at the average context.
+    [[nodiscard]] ServingPass mean_pass(const ServingSetup& setup, const Plan& plan, std::int64_t batch) const {
+        return decode_pass(sequences_at_once(plan, batch), answer_.context, step_queries(setup));
     }
     [[nodiscard]] ServingPass last_pass(std::int64_t batch) const {
-        return {batch, 1, answer_.prompt + answer_.output};
+        return decode_pass(batch, answer_.prompt + answer_.output);
     }
 
     // Selects the requested plan, or else the best of those that hold the batch, or of all if none does.
@@ -141,9 +158,11 @@ private:
         }
         std::optional<Error> error;
         bool best_fits = false;
+        double best_s = 0;
         bool any = false;
         for (const Plan& plan : plans) {
-            auto splits = priced_splits(setup(), plan, decode_pass(plan, answer_.batch));
+            const ServingSetup setup = this->setup();
+            auto splits = priced_splits(setup, plan, mean_pass(setup, plan, answer_.batch));
             if (!splits) {
                 if (!error) error = splits.error();
                 continue;
@@ -155,16 +174,22 @@ private:
             }
             const double activations = prefill->activations;
             for (SplitPass& found : *splits) {
+                auto draft = draft_pass(plan, found.caches, mean_pass(setup, plan, answer_.batch));
+                if (!draft) {
+                    if (!error) error = draft.error();
+                    continue;
+                }
                 ROOFLINE_TRY(auto memory,
-                             memory_of(setup(), plan, found.caches, last_pass(answer_.batch), activations, found.pass));
+                             memory_of(setup, plan, found.caches, last_pass(answer_.batch), activations, found.pass));
                 const bool fits = !answer_.capacity || memory.total() <= *answer_.capacity;
-                const bool better = !any || (fits && !best_fits) ||
-                                    (fits == best_fits && pass_seconds(found.pass) < pass_seconds(answer_.decode));
-                if (!better) continue;
+                const double seconds = step_seconds(found.pass, *draft);
+                if (any && (fits ? best_fits && seconds >= best_s : best_fits || seconds >= best_s)) continue;
                 any = true;
                 best_fits = fits;
+                best_s = seconds;
                 prefill_activations_ = activations;
                 take(plan, std::move(found), prefill->pass, memory);
+                if (answer_.speculation) answer_.speculation->draft = std::move(*draft);
             }
         }
         if (!any) return fail(error.value_or(Error{"unsupported", "no plan fits this slice", "name one", {}}));
@@ -191,6 +216,7 @@ private:
         const auto plan = asked.plan || asked.prefill ? asked.plan : std::optional(answer_.plan);
         ROOFLINE_TRY(auto chosen, choose_prefill_pool(there, plan, answer_.prompt, answer_.chunk));
         answer_.prefill = std::move(chosen.prefill);
+        ROOFLINE_CHECK(draft_prefill(there, chosen.pool.plan));
         PrefillPool& pool = answer_.prefill_pool.emplace(std::move(chosen.pool));
         pool.machine_id = !asked.prefill          ? answer_.machine_id
                           : asked.machine.empty() ? slice.machine.id
@@ -218,6 +244,64 @@ private:
         return {};
     }
 
+    // The pass that drafts a token for each sequence of a decode pass; empty if no model drafts.
+    [[nodiscard]] Result<std::optional<Prediction>> draft_pass(const Plan& plan, CacheSplit caches,
+                                                               const ServingPass& decode) const {
+        if (!speculation_ || !speculation_->drafter) return std::optional<Prediction>{};
+        const ServingSetup setup = this->setup();
+        auto draft =
+            priced_pass(drafting(setup), drafting_plan(setup, plan), caches, decode_pass(decode.batch, decode.context));
+        if (draft) return std::optional(std::move(*draft));
+        Error error = draft.error();
+        error.message = fmt::format("{} as the drafter: {}", speculation_->name, error.message);
+        return fail(std::move(error));
+    }
+
+    // The time of a step: its drafts, and the decode pass that verifies them.
+    [[nodiscard]] double step_seconds(const Prediction& decode, const std::optional<Prediction>& draft) const {
+        const double drafts = draft ? static_cast<double>(speculation_->tokens) * pass_seconds(*draft) : 0;
+        return pass_seconds(decode) + drafts;
+    }
+
+    // The time per token of sequences that have so many tokens of context.
+    [[nodiscard]] Result<double> token_seconds_at(std::int64_t context) const {
+        const std::int64_t together = sequences_at_once(answer_.plan, answer_.batch);
+        const ServingPass pass = decode_pass(together, context, step_queries(setup()));
+        ROOFLINE_TRY(auto decode, priced_pass(setup(), answer_.plan, answer_.caches, pass));
+        ROOFLINE_TRY(auto draft, draft_pass(answer_.plan, answer_.caches, pass));
+        return step_seconds(decode, draft) / tokens_per_step(answer_);
+    }
+
+    // Adds the prefill by the drafter, on the slice that prefills.
+    Status draft_prefill(const ServingSetup& setup, const Plan& prefill_plan) {
+        if (!speculation_ || !speculation_->drafter) return {};
+        const Plan plan = drafting_plan(setup, prefill_plan);
+        ROOFLINE_TRY(auto prefill,
+                     priced_pass(drafting(setup), plan, CacheSplit::heads, prefill_pass(plan, answer_.prompt)));
+        answer_.speculation->prefill_s = pass_seconds(prefill);
+        return {};
+    }
+
+    // Adds what the drafter holds and takes, and what speculation gains.
+    Status speculation() {
+        if (!answer_.speculation) return {};
+        SpeculatedServing& told = *answer_.speculation;
+        const ServingSetup setup = this->setup();
+        if (told.draft) {
+            const ServingSetup own = drafting(setup);
+            const Plan plan = drafting_plan(setup, answer_.plan);
+            ROOFLINE_TRY(told.memory, kept_memory(own, plan, answer_.caches, last_pass(answer_.batch), true));
+            ROOFLINE_TRY(told.least_draft, least_pass(*told.draft));
+        }
+        for (const ServePoint& point : answer_.frontier) {
+            const bool gains = point.tpot_s < *point.tpot_without_s;
+            if (gains) told.no_gain_from.reset();
+            if (!gains && !told.no_gain_from) told.no_gain_from = point.batch;
+            if (point.batch == answer_.batch) told.tpot_without_s = *point.tpot_without_s;
+        }
+        return {};
+    }
+
     void take(const Plan& plan, SplitPass found, Prediction prefill, const ServingMemory& memory) {
         answer_.plan = plan;
         answer_.mesh = found.pass.program.mesh;
@@ -235,8 +319,10 @@ private:
                                   prefills ? chunk_pass(Plan{}, answer_.prompt, answer_.chunk) : last_pass(1)));
         ROOFLINE_CHECK(find_max_batch());
         ROOFLINE_CHECK(load());
-        ROOFLINE_CHECK(steps());
+        ROOFLINE_TRY(answer_.first_step_s, token_seconds_at(answer_.prompt + 1));
+        ROOFLINE_TRY(answer_.last_step_s, token_seconds_at(answer_.prompt + answer_.output));
         ROOFLINE_CHECK(frontier());
+        ROOFLINE_CHECK(speculation());
         for (auto [pass, least] :
              {std::pair(&answer_.prefill, &answer_.least_prefill), std::pair(&answer_.decode, &answer_.least_decode)}) {
             ROOFLINE_TRY(*least, least_pass(*pass));
@@ -355,8 +441,8 @@ private:
         const ServingSetup here = setup();
         const ServingSetup prefilling = answer_.prefill_pool ? setup_on(answer_.prefill_pool->slice) : here;
         const Plan& plan = answer_.prefill_pool ? answer_.prefill_pool->plan : answer_.plan;
-        auto passes =
-            ExpectedServing::make({prefilling, plan}, {here, answer_.plan}, decode_pass(answer_.plan, answer_.batch));
+        auto passes = ExpectedServing::make({prefilling, plan}, {here, answer_.plan},
+                                            mean_pass(here, answer_.plan, answer_.batch));
         if (!passes && passes.error().hint.empty()) passes.error().hint = "ask without a load";
         return passes;
     }
@@ -386,22 +472,12 @@ private:
         return {};
     }
 
-    Status steps() {
-        const std::int64_t together = sequences_at_once(answer_.plan, answer_.batch);
-        ROOFLINE_TRY(auto first, priced_pass(setup(), answer_.plan, answer_.caches, {together, 1, answer_.prompt + 1}));
-        ROOFLINE_TRY(auto last, priced_pass(setup(), answer_.plan, answer_.caches,
-                                            {together, 1, answer_.prompt + answer_.output}));
-        answer_.first_step_s = pass_seconds(first);
-        answer_.last_step_s = pass_seconds(last);
-        return {};
-    }
-
     // The fastest split of the caches with which a batch fits, or the fastest one if none does.
-    [[nodiscard]] Result<SplitPass> fitting_split(std::int64_t batch) const {
-        ROOFLINE_TRY(auto splits, priced_splits(setup(), answer_.plan, decode_pass(answer_.plan, batch)));
+    [[nodiscard]] Result<SplitPass> fitting_split(const ServingSetup& setup, std::int64_t batch) const {
+        ROOFLINE_TRY(auto splits, priced_splits(setup, answer_.plan, mean_pass(setup, answer_.plan, batch)));
         for (SplitPass& split : splits) {
             if (!answer_.capacity || splits.size() == 1) break;
-            ROOFLINE_TRY(const auto memory, memory_of(setup(), answer_.plan, split.caches, last_pass(batch),
+            ROOFLINE_TRY(const auto memory, memory_of(setup, answer_.plan, split.caches, last_pass(batch),
                                                       prefill_activations_, split.pass));
             if (memory.total() <= *answer_.capacity) return std::move(split);
         }
@@ -411,14 +487,7 @@ private:
     Status frontier() {
         double best = 0;
         for (const std::int64_t batch : frontier_batches(answer_)) {
-            ROOFLINE_TRY(auto pass, batch == answer_.batch
-                                        ? Result<SplitPass>(SplitPass{answer_.caches, answer_.decode})
-                                        : fitting_split(batch));
-            const Prediction& step = pass.pass;
-            ROOFLINE_TRY(const auto least, least_pass(step));
-            ServePoint point{batch, least.lower_s, pass_seconds(step), 0, bound_label(step)};
-            point.uniform_lower_s = step.analysis.total.bounds.lower;
-            point.tokens_per_s = static_cast<double>(batch) / point.tpot_s;
+            ROOFLINE_TRY(auto point, frontier_point(batch));
             if (point.tokens_per_s / point.tpot_s > best) {
                 best = point.tokens_per_s / point.tpot_s;
                 answer_.knee = answer_.frontier.size();
@@ -428,11 +497,41 @@ private:
         return {};
     }
 
+    [[nodiscard]] Result<ServePoint> frontier_point(std::int64_t batch) const {
+        ROOFLINE_TRY(auto found, batch == answer_.batch ? Result<SplitPass>(SplitPass{answer_.caches, answer_.decode})
+                                                        : fitting_split(setup(), batch));
+        const Prediction& decode = found.pass;
+        ROOFLINE_TRY(auto draft, draft_pass(answer_.plan, found.caches, mean_pass(setup(), answer_.plan, batch)));
+        ROOFLINE_TRY(const auto least, least_pass(decode));
+        ServePoint point;
+        point.batch = batch;
+        point.lower_s = least.lower_s;
+        point.uniform_lower_s = decode.analysis.total.bounds.lower;
+        if (draft) {
+            const auto drafts = static_cast<double>(speculation_->tokens);
+            ROOFLINE_TRY(const auto least_draft, least_pass(*draft));
+            point.lower_s += drafts * least_draft.lower_s;
+            point.uniform_lower_s += drafts * draft->analysis.total.bounds.lower;
+        }
+        const double tokens = tokens_per_step(answer_);
+        point.lower_s /= tokens;
+        point.uniform_lower_s /= tokens;
+        point.tpot_s = step_seconds(decode, draft) / tokens;
+        point.tokens_per_s = static_cast<double>(batch) / point.tpot_s;
+        point.bound_by = bound_label(decode);
+        if (speculation_) {
+            ROOFLINE_TRY(const auto alone, fitting_split(setup_on(answer_.slice, false), batch));
+            point.tpot_without_s = pass_seconds(alone.pass);
+        }
+        return point;
+    }
+
     ServeQuestion question_;
     double prefill_activations_ = 0;  ///< bytes, with the plan of the answer
     ServeAnswer answer_;
     ServedModel prefill_;
     ServedModel decode_;
+    std::optional<Speculation> speculation_;
     std::shared_ptr<Calibrations> calibrations_;
 };
 

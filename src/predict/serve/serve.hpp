@@ -12,6 +12,7 @@
 #include "model/config.hpp"
 #include "network/slice.hpp"
 #include "plan/plan.hpp"
+#include "predict/serve/draft_question.hpp"
 #include "predict/serve/prefill_pool.hpp"
 #include "predict/serve/serve_answer.hpp"
 #include "units/dtype.hpp"
@@ -40,6 +41,7 @@ struct ServeQuestion {
     std::string software{};              ///< server or library whose calibration is used; "": the newest
     bool textbook = false;               ///< approximate collectives as textbooks do
     std::optional<DisaggregatedQuestion> disaggregated{};  ///< prefill runs on separate slices
+    std::optional<DraftQuestion> draft{};                  ///< empty: a step generates one token of each sequence
     double balancedness = 0;   ///< of experts on their chips under load, 0 to 1; 0: by chance (busiest_chip())
     bool two_batches = false;  ///< under load the collectives of half a batch run beside the kernels of the other half
     std::optional<LoadQuestion> load{};  ///< empty: a closed loop of `batch` requests at a time, without percentiles
@@ -48,8 +50,8 @@ struct ServeQuestion {
 
 /// Predicts the serving of a model. Errors: sizes out of range or larger than the model's context; a plan that does not
 /// suit the model or the slice; work that the machine has no rate for; a load on passes
-/// without expected times (ExpectedServing::make()) or of a server without a model, and those of check_requests() and
-/// simulated_load().
+/// without expected times (ExpectedServing::make()) or of a server without a model, and those of check_requests(),
+/// simulated_load() and speculation_of().
 [[nodiscard]] Result<ServeAnswer> predict_serving(ServeQuestion question, std::shared_ptr<Calibrations> calibrations);
 
 }  // namespace roofline::core

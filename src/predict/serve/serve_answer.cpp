@@ -27,23 +27,45 @@ bool calibrated(const ServeAnswer& answer) {
     return answer.decode.expected_s.has_value() && answer.prefill.expected_s.has_value();
 }
 
+double SpeculatedServing::draft_s() const { return draft ? static_cast<double>(tokens) * pass_seconds(*draft) : 0; }
+
+double tokens_per_step(const ServeAnswer& answer) {
+    return answer.speculation ? answer.speculation->tokens_per_step : 1;
+}
+
+double step_seconds(const ServeAnswer& answer) {
+    return pass_seconds(answer.decode) + (answer.speculation ? answer.speculation->draft_s() : 0);
+}
+
+double token_seconds(const ServeAnswer& answer) { return step_seconds(answer) / tokens_per_step(answer); }
+
+double least_token_seconds(const ServeAnswer& answer) {
+    if (!answer.speculation) return answer.least_decode.lower_s;
+    const double drafts = static_cast<double>(answer.speculation->tokens) * answer.speculation->least_draft.lower_s;
+    return (answer.least_decode.lower_s + drafts) / tokens_per_step(answer);
+}
+
+double prefill_seconds(const ServeAnswer& answer) {
+    return pass_seconds(answer.prefill) + (answer.speculation ? answer.speculation->prefill_s : 0);
+}
+
 double decode_tokens_per_s(const ServeAnswer& answer) {
-    return static_cast<double>(answer.batch) / pass_seconds(answer.decode);
+    return static_cast<double>(answer.batch) / token_seconds(answer);
 }
 
 double first_token_seconds(const ServeAnswer& answer) {
-    const double prefill_s = pass_seconds(answer.prefill);
+    const double prefill_s = prefill_seconds(answer);
     if (!answer.prefill_pool || !answer.prefill_pool->transfer) return prefill_s;
     return prefill_s + answer.prefill_pool->transfer->exposed_s(static_cast<double>(answer.prompt), prefill_s);
 }
 
 double prompt_seconds(const ServeAnswer& answer) {
     const Plan& plan = answer.prefill_pool ? answer.prefill_pool->plan : answer.plan;
-    return pass_seconds(answer.prefill) / static_cast<double>(prompts_at_once(plan) * plan.pipeline);
+    return prefill_seconds(answer) / static_cast<double>(prompts_at_once(plan) * plan.pipeline);
 }
 
 double prefill_ratio(const ServeAnswer& answer) {
-    const double decoding = pass_seconds(answer.decode) * static_cast<double>(answer.output);
+    const double decoding = token_seconds(answer) * static_cast<double>(answer.output);
     return prompt_seconds(answer) * static_cast<double>(answer.batch) / decoding;
 }
 

@@ -14,6 +14,7 @@
 #include "plan/serving_memory.hpp"
 #include "plan/serving_split.hpp"
 #include "predict/prediction.hpp"
+#include "predict/serve/draft_question.hpp"
 #include "predict/serve/load_question.hpp"
 
 namespace roofline::core {
@@ -21,11 +22,32 @@ namespace roofline::core {
 /// One batch size of the throughput-latency frontier.
 struct ServePoint {
     std::int64_t batch = 0;
-    double lower_s = 0;          ///< lower bound of a decode step for any choice of experts
-    double tpot_s = 0;           ///< of a decode step: the expected time, or else the sequential time
+    double lower_s = 0;          ///< lower bound of the time per output token for any choice of experts
+    double tpot_s = 0;           ///< time per output token: the expected time, or else the sequential time
     double tokens_per_s = 0;     ///< of the whole slice
     std::string bound_by;        ///< "HBM": bottleneck of a decode step with uniform routing
     double uniform_lower_s = 0;  ///< lower bound with uniform routing; equals lower_s without experts
+    /// With speculation, the time per output token without it.
+    std::optional<double> tpot_without_s{};
+};
+
+/// Speculative decoding: a step drafts tokens of each sequence, and the decode pass of the answer verifies them.
+struct SpeculatedServing {
+    std::int64_t tokens = 0;  ///< drafted for each step of a sequence
+    double acceptance = 0;
+    DraftSource source = DraftSource::lookup;
+    std::string name;                   ///< of the drafter's model; "": of a lookup
+    double tokens_per_step = 1;         ///< that a step yields on average
+    std::optional<Prediction> draft{};  ///< the pass that drafts one token of each sequence; empty: of a lookup
+    RoutingBound least_draft{};         ///< its bound for any choice of experts
+    double prefill_s = 0;               ///< of the prompts of the answer's prefill, by the drafter
+    ServingMemory memory{};             ///< weights and KV cache of the drafter, part of `chip_memory`
+    double tpot_without_s = 0;          ///< time per output token of the same set-up without speculation
+    /// The batch of the frontier from which on it is no longer faster; empty: it is for the largest.
+    std::optional<std::int64_t> no_gain_from{};
+
+    /// All drafts of a step, one after another.
+    [[nodiscard]] double draft_s() const;
 };
 
 /// The batch sizes at which a decode step becomes compute-bound.
@@ -101,18 +123,19 @@ struct ServeAnswer {
     std::optional<PrefillPool> prefill_pool;  ///< of disaggregated serving; all else is that of a slice that decodes
 
     Prediction prefill;          ///< one prompt per member of `data`
-    Prediction decode;           ///< a decode step at the average context
+    Prediction decode;           ///< a decode pass at the average context; with speculation, a verification
     std::int64_t context = 0;    ///< average context of a decode step in tokens
     RoutingBound least_prefill;  ///< bound for any choice of experts
     RoutingBound least_decode;   ///< likewise
-    double first_step_s = 0;     ///< of the first token that is decoded after the prompt
-    double last_step_s = 0;      ///< of the last token
+    double first_step_s = 0;     ///< time per token where the first one is decoded after the prompt
+    double last_step_s = 0;      ///< and where the last one is
     std::vector<ServePoint> frontier;
     std::optional<std::size_t> knee;  ///< point of the frontier with the highest throughput per time per output token
     [[nodiscard]] bool experts() const { return !compute_bound_known; }
     bool compute_bound_known = false;  ///< the critical batch was solved exactly, which is not possible with experts
     ComputeBoundBatch compute_bound;
     std::optional<SmallestSlice> smallest;
+    std::optional<SpeculatedServing> speculation;
     std::optional<ServedLoad> under_load;  ///< only if the passes and a server are calibrated
     std::optional<SimulatedLoad> load;     ///< of the question's load; `under_load` has its means
     std::vector<std::string> notes;
@@ -133,6 +156,19 @@ struct ServeAnswer {
 
 /// Returns whether the answer's times are expected times.
 [[nodiscard]] bool calibrated(const ServeAnswer& answer);
+
+/// Returns the mean number of tokens of each sequence that a step yields: 1 without speculation.
+[[nodiscard]] double tokens_per_step(const ServeAnswer& answer);
+
+/// Returns the time of a step in seconds: the decode pass, and with speculation the drafts before it.
+[[nodiscard]] double step_seconds(const ServeAnswer& answer);
+
+/// Returns the time per output token in seconds (TPOT), and its lower bound for any choice of experts.
+[[nodiscard]] double token_seconds(const ServeAnswer& answer);
+[[nodiscard]] double least_token_seconds(const ServeAnswer& answer);
+
+/// Returns the time of the answer's prefill in seconds, by a drafter too.
+[[nodiscard]] double prefill_seconds(const ServeAnswer& answer);
 
 /// Returns the tokens/s of a slice that only decodes.
 [[nodiscard]] double decode_tokens_per_s(const ServeAnswer& answer);

@@ -94,13 +94,14 @@ std::int64_t whole(double value) {
 
 ServingCosts serving_costs(const ExpectedServing& passes, const ServerModel& server, const RequestSize& size) {
     const auto table = std::make_shared<DecodeTable>(passes, size);
-    const auto decode = [server, table, members = passes.decode_members()](double sequences) {
+    const auto decode = [server, table, members = passes.decode_members(),
+                         tokens = passes.tokens_per_step()](double sequences) {
         const KernelTime kernels = table->at(sequences);
         const double each = sequences / members;
         const double idle_s = step_seconds(server, 0, each);
         // the sum of contexts is the average times the sequences
-        return DecodeCost{step_seconds(server, kernels.fixed_s, each),
-                          (step_seconds(server, kernels.context_s, each) - idle_s) / sequences};
+        return DecodeCost{step_seconds(server, kernels.fixed_s, each) / tokens,
+                          (step_seconds(server, kernels.context_s, each) - idle_s) / sequences / tokens};
     };
     const auto prompts = [&](double count) {
         const auto times = std::make_shared<PromptTable>(passes, count, size.prompt);

@@ -12,7 +12,8 @@ namespace roofline::core {
 /// Returns the costs of a server's iterations. They refer to `passes`. `size` is that of a typical request: prompts of
 /// its size have their exact time. Costs for numbers of sequences between two powers of two and
 /// those of prompts between quarters of an octave are interpolated linearly. A decode step is taken as linear in the
-/// context, through the times at the typical request's first and last token.
+/// context, through the times at the typical request's first and last token. Where tokens are drafted, a step yields
+/// several; each takes its share of the step, as if they came one by one.
 [[nodiscard]] ServingCosts serving_costs(const ExpectedServing& passes, const ServerModel& server,
                                          const RequestSize& size);
 

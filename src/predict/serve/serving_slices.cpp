@@ -34,6 +34,10 @@ Result<SplitProgram> split_pass(const ServingSetup& setup, const Plan& plan, Cac
     return split;
 }
 
+ServingMemory sum_of(const ServingMemory& one, const ServingMemory& other) {
+    return {one.weights + other.weights, one.kv + other.kv, one.activations + other.activations};
+}
+
 /// Peak activation memory at another batch with the layout of a pass.
 double activations_at(const Prediction& pass, std::int64_t batch) {
     Sizes sizes = pass.local.sizes;
@@ -43,12 +47,26 @@ double activations_at(const Prediction& pass, std::int64_t batch) {
 
 }  // namespace
 
-Result<ServedModel> served_model(const Config& config, bool decoding, std::optional<Dtype> all,
-                                 const std::optional<Quantisation>& quantisation, Dtype kv) {
-    ROOFLINE_TRY(auto model, build_model(config, 1, decoding));
-    ROOFLINE_TRY(auto weights, weight_bytes(model, all, quantisation));
-    ServingDtypes stored{weights.by_value, kv};
-    return ServedModel{std::move(model), std::move(weights), std::move(stored)};
+ServingSetup drafting(const ServingSetup& setup) {
+    const Drafter& drafter = *setup.speculation->drafter;
+    ServingSetup own{drafter.prefill, drafter.decode,    setup.slice,        setup.calibrations,
+                     setup.software,  setup.collectives, setup.balancedness, setup.two_batches};
+    own.in_last_stage = true;
+    return own;
+}
+
+Plan drafting_plan(const ServingSetup& setup, const Plan& plan) {
+    const Model& model = setup.speculation->drafter->decode.model;
+    if (!routed_experts(model.program).empty()) return plan;
+    Plan own = plan;
+    own.data = plan.data * plan.expert;
+    own.expert = 1;
+    own.experts_over_tensor = false;
+    return own;
+}
+
+std::int64_t step_queries(const ServingSetup& setup) {
+    return 1 + (setup.speculation != nullptr ? setup.speculation->tokens : 0);
 }
 
 std::vector<Plan> serving_plans(const Model& model, const Slice& slice, std::int64_t batch) {
@@ -158,7 +176,7 @@ Result<Prediction> priced_pass(const ServingSetup& setup, const Plan& plan, Cach
     options.fastest = true;
     ROOFLINE_TRY(auto system, plan_system(setup.slice, split.program, setup.collectives));
     auto priced = predict(std::move(split.program), std::move(system), options, setup.calibrations);
-    if (!priced || plan.pipeline == 1) return priced;
+    if (!priced || plan.pipeline == 1 || setup.in_last_stage) return priced;
     ROOFLINE_TRY(const auto transfers, sends_of(*priced, plan.pipeline));
     const double sends = transfers.seconds(static_cast<double>(pass.batch * pass.queries));
     // groups of sequences could be smaller, so that transfers overlap; they are therefore not part of the lower bound
@@ -216,14 +234,20 @@ Result<SplitPass> best_split(const ServingSetup& setup, const Plan& plan, const 
 Result<ServingMemory> kept_memory(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
                                   const ServingPass& last, bool one_chip) {
     ROOFLINE_TRY(auto split,
-                 split_pass(setup, plan, caches, {last.batch, last.context, last.context, ExpertsRead::all}));
+                 split_pass(setup, plan, caches,
+                            {last.batch, last.context, last.context, ServingPhase::prefill, ExpertsRead::all}));
     const std::vector<StoredParam>& stored = setup.prefill.stored.params;
-    if (plan.pipeline == 1) return kept_bytes(split.program, stored, one_chip);
+    ServingMemory drafter;
+    if (setup.speculation != nullptr && setup.speculation->drafter) {
+        ROOFLINE_TRY(drafter, kept_memory(drafting(setup), drafting_plan(setup, plan), caches, last, one_chip));
+    }
+    if (plan.pipeline == 1 || setup.in_last_stage) return sum_of(kept_bytes(split.program, stored, one_chip), drafter);
     ROOFLINE_TRY(auto stages, pipeline_stages(split.program, plan.pipeline));
     ServingMemory most;
     for (const PipelineStage& stage : stages) {
         ROOFLINE_TRY(auto held, stage_shares(split.program, plan.pipeline, stage));
-        const ServingMemory memory = kept_bytes(split.program, stored, one_chip, held);
+        ServingMemory memory = kept_bytes(split.program, stored, one_chip, held);
+        if (stage.place == StagePlace::last) memory = sum_of(memory, drafter);
         if (memory.total() > most.total()) most = memory;
     }
     return most;
@@ -258,8 +282,9 @@ Result<std::optional<SmallestSlice>> smallest_slice(const ServingSetup& setup, c
     for (const Slice& slice : slice_shapes(setup.slice.machine)) {
         const auto chips = static_cast<double>(slice.chips());
         if (whole.weights + whole.kv > chips * capacity->value) continue;
-        const ServingSetup here{setup.prefill,      setup.decode,   slice,
-                                setup.calibrations, setup.software, setup.collectives};
+        const ServingSetup here{setup.prefill,      setup.decode,      slice,
+                                setup.calibrations, setup.software,    setup.collectives,
+                                setup.balancedness, setup.two_batches, setup.speculation};
         for (const Plan& plan : serving_plans(setup.decode.model, slice, last.batch)) {
             auto splits = priced_splits(here, plan, last);
             if (!splits) continue;

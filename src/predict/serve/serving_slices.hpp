@@ -11,20 +11,10 @@
 #include "network/slice.hpp"
 #include "predict/predict.hpp"
 #include "predict/serve/serve_answer.hpp"
+#include "predict/serve/served_model.hpp"
+#include "predict/serve/speculation.hpp"
 
 namespace roofline::core {
-
-/// A model built for passes of one kind, with the dtypes of its weights and KV cache.
-struct ServedModel {
-    Model model;
-    WeightBytes weights;
-    ServingDtypes stored;
-};
-
-/// Builds a model for passes of one kind. For `decoding` see build_model(), for `all` and `quantisation`
-/// weight_bytes(). Errors: those of build_model() and weight_bytes().
-[[nodiscard]] Result<ServedModel> served_model(const Config& config, bool decoding, std::optional<Dtype> all,
-                                               const std::optional<Quantisation>& quantisation, Dtype kv);
 
 /// What all passes have in common. It refers to the objects it was made from.
 struct ServingSetup {
@@ -34,10 +24,15 @@ struct ServingSetup {
     const std::shared_ptr<Calibrations>& calibrations;
     std::string software;  ///< of the kernels; see expect()
     CollectiveOptions collectives{};
-    double balancedness = 0;   ///< of experts on their chips under load; see busiest_chip()
-    bool two_batches = false;  ///< under load; see two_batch_seconds()
+    double balancedness = 0;                   ///< of experts on their chips under load; see busiest_chip()
+    bool two_batches = false;                  ///< under load; see two_batch_seconds()
+    const Speculation* speculation = nullptr;  ///< null: a step generates one token of each sequence
+    /// The last stage of a pipeline runs all of the model, as a drafter. Otherwise stages share its layers.
+    bool in_last_stage = false;
 
-    [[nodiscard]] const ServedModel& of(const ServingPass& pass) const { return pass.queries == 1 ? decode : prefill; }
+    [[nodiscard]] const ServedModel& of(const ServingPass& pass) const {
+        return pass.phase == ServingPhase::decode ? decode : prefill;
+    }
 };
 
 /// A slice on which a model is served, with the plan. It refers to the objects it was made from.
@@ -45,6 +40,16 @@ struct PlannedSlice {
     const ServingSetup& setup;
     const Plan& plan;
 };
+
+/// Returns what passes of the drafter have in common; there must be one.
+[[nodiscard]] ServingSetup drafting(const ServingSetup& setup);
+
+/// Returns the plan of the drafter on the chips of `plan`. Chips that share out the experts of the model work on
+/// different sequences of a drafter without experts.
+[[nodiscard]] Plan drafting_plan(const ServingSetup& setup, const Plan& plan);
+
+/// Returns the tokens of each sequence that a step processes: the newest, and those that were drafted.
+[[nodiscard]] std::int64_t step_queries(const ServingSetup& setup);
 
 /// Returns the plans that are tried if none is given: tensor parallelism over all chips or over a power-of-two fraction
 /// of them with data parallelism over the rest, as far as heads and batch allow; the same with experts over all chips;
@@ -96,7 +101,8 @@ struct SplitPass {
 [[nodiscard]] Result<SplitPass> best_split(const ServingSetup& setup, const Plan& plan, const ServingPass& pass);
 
 /// Returns the memory of weights and KV cache, of one chip (the fullest stage of a pipeline) or of all chips with each
-/// byte counted once. The cache has all tokens of the context of `last`, even if a step reads only a part of them.
+/// byte counted once, those of a drafter included. The cache has all tokens of the context of `last`, even if a step
+/// reads only a part of them.
 [[nodiscard]] Result<ServingMemory> kept_memory(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
                                                 const ServingPass& last, bool one_chip);
 

@@ -22,7 +22,8 @@ Prediction first_step(const char* model, std::int64_t batch, const char* chips =
     REQUIRE(served);
     const auto none = std::make_shared<Calibrations>(std::vector<Calibration>{});
     const std::string software;
-    auto pass = priced_pass({*served, *served, *slice, none, software, {}}, plan, CacheSplit::heads, {batch, 1, 1});
+    auto pass =
+        priced_pass({*served, *served, *slice, none, software, {}}, plan, CacheSplit::heads, decode_pass(batch, 1));
     REQUIRE_MESSAGE(pass, pass.error().message);
     return std::move(*pass);
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "predict/serve/compute_bound_batch.hpp"
 #include "report/plan_json.hpp"
 #include "report/serve/serve_words.hpp"
 #include "report/source_json.hpp"
@@ -98,6 +99,8 @@ constexpr AnswerFigure<FrontierPoint> frontier_all[] = {
     {"uniform_lower_s", "", in_seconds,
      [](const FrontierPoint& at) { return at.answer.experts() ? Json(at.point().uniform_lower_s) : Json(); }},
     {"tpot_s", "TPOT", in_seconds, [](const FrontierPoint& at) -> Json { return at.point().tpot_s; }},
+    {"tpot_without_s", "alone", in_seconds,
+     [](const FrontierPoint& at) { return figure_value(at.point().tpot_without_s); }},
     {"tokens_per_s", "tokens/s", rate_text, [](const FrontierPoint& at) -> Json { return at.point().tokens_per_s; }},
     {"tokens_per_s_per_chip", "a chip", rate_text,
      [](const FrontierPoint& at) -> Json { return at.point().tokens_per_s / chips_of(at.answer); }},
@@ -182,6 +185,26 @@ constexpr auto of_load(Value) {
     return +[](Answer answer) -> Json { return answer.load ? Json(Value{}(*answer.load)) : Json(); };
 }
 
+using Drafts = const SpeculatedServing&;
+
+/// Makes a value of speculation one of the answer, null without speculation.
+template <class Value>
+constexpr auto of_speculation(Value) {
+    return +[](Answer answer) -> Json { return answer.speculation ? Json(Value{}(*answer.speculation)) : Json(); };
+}
+
+std::string_view source_name(DraftSource source) {
+    switch (source) {
+        case DraftSource::layer:
+            return "layer";
+        case DraftSource::model:
+            return "model";
+        case DraftSource::lookup:
+            break;
+    }
+    return "lookup";
+}
+
 Json spread_json(const TimeSpread& spread) {
     Json json = Json::object();
     json["mean"] = spread.mean;
@@ -231,14 +254,14 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
      [](Answer answer) { return answer.capacity ? Json(answer.max_batch) : Json(); }},
     {"prefill", "", none, pass<&ServeAnswer::prefill, &ServeAnswer::least_prefill>},
     {"decode", "", none, pass<&ServeAnswer::decode, &ServeAnswer::least_decode>},
-    {"decode.lower_s", "at least", in_seconds, nullptr},
     {"decode.bound_by", "bound by", none, nullptr, [](Answer answer) { return bound_label(answer.decode); }},
     {"decode.context", "", in_whole, [](Answer answer) -> Json { return answer.context; }},
     {"decode.first_s", "", in_seconds, [](Answer answer) -> Json { return answer.first_step_s; }},
     {"decode.last_s", "", in_seconds, [](Answer answer) -> Json { return answer.last_step_s; }},
     {"times", "", none, [](Answer answer) -> Json { return calibrated(answer) ? "expected" : "in turn"; }},
     {"ttft_s", "TTFT", in_seconds, [](Answer answer) -> Json { return first_token_seconds(answer); }},
-    {"tpot_s", "TPOT", in_seconds, [](Answer answer) -> Json { return pass_seconds(answer.decode); }},
+    {"tpot_s", "TPOT", in_seconds, [](Answer answer) -> Json { return token_seconds(answer); }},
+    {"tpot_lower_s", "at least", in_seconds, [](Answer answer) -> Json { return least_token_seconds(answer); }},
     {"tokens_per_s", "tokens/s", rate_text, [](Answer answer) -> Json { return decode_tokens_per_s(answer); }},
     {"tokens_per_s_per_chip", "a chip", rate_text,
      [](Answer answer) -> Json { return decode_tokens_per_s(answer) / chips_of(answer); }},
@@ -255,6 +278,35 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
      [](Answer answer) {
          return figure_value(usd_per_million(answer, 1, prefill_ratio(answer), served_tokens_per_s(answer)));
      }},
+    {"speculation", "", none, [](Answer answer) { return group_value(answer.speculation.has_value()); }},
+    {"speculation.draft_tokens", "", in_whole, of_speculation([](Drafts drafts) -> Json { return drafts.tokens; })},
+    {"speculation.acceptance", "", none, of_speculation([](Drafts drafts) -> Json { return drafts.acceptance; })},
+    {"speculation.drafter", "", none, of_speculation([](Drafts drafts) -> Json { return source_name(drafts.source); })},
+    {"speculation.draft_model", "", none, of_speculation([](Drafts drafts) { return optional_string(drafts.name); })},
+    {"speculation.tokens_per_step", "", in_three_digits,
+     of_speculation([](Drafts drafts) -> Json { return drafts.tokens_per_step; })},
+    {"speculation.verify_s", "", in_seconds,
+     [](Answer answer) { return answer.speculation ? Json(pass_seconds(answer.decode)) : Json(); }},
+    {"speculation.draft_s", "", in_seconds, of_speculation([](Drafts drafts) -> Json { return drafts.draft_s(); })},
+    {"speculation.draft", "", none,
+     of_speculation([](Drafts drafts) {
+         return drafts.draft ? json_of(pass_figures, Pass{*drafts.draft, drafts.least_draft,
+                                                          has_experts(drafts.draft->program)})
+                             : Json();
+     })},
+    {"speculation.step_s", "", in_seconds,
+     [](Answer answer) { return answer.speculation ? Json(step_seconds(answer)) : Json(); }},
+    {"speculation.prefill_s", "", in_seconds, of_speculation([](Drafts drafts) -> Json { return drafts.prefill_s; })},
+    {"speculation.memory_bytes_per_chip", "", in_bytes,
+     of_speculation([](Drafts drafts) -> Json { return drafts.memory.total(); })},
+    {"speculation.tpot_without_s", "", in_seconds,
+     of_speculation([](Drafts drafts) -> Json { return drafts.tpot_without_s; })},
+    {"speculation.gain", "speculation", in_three_digits,
+     [](Answer answer) {
+         return answer.speculation ? Json(answer.speculation->tpot_without_s / token_seconds(answer)) : Json();
+     }},
+    {"speculation.no_gain_from_batch", "", in_whole,
+     of_speculation([](Drafts drafts) { return figure_value(drafts.no_gain_from); })},
     {"disaggregated", "", none, [](Answer answer) { return group_value(answer.prefill_pool.has_value()); }},
     {"disaggregated.prefill_per_decode", "", none, [](Answer answer) -> Json { return prefill_ratio(answer); }},
     {"disaggregated.machine", "", none, of_pool([](Pool pool) -> Json { return pool.slice.machine.id; })},
@@ -273,7 +325,7 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
      of_transfer([](Answer answer, const CacheTransfer& transfer) { return transfer.seconds.at(prompt_of(answer)); })},
     {"disaggregated.transfer_exposed_s", "", in_seconds,
      of_transfer([](Answer answer, const CacheTransfer& transfer) {
-         return transfer.exposed_s(prompt_of(answer), pass_seconds(answer.prefill));
+         return transfer.exposed_s(prompt_of(answer), prefill_seconds(answer));
      })},
     {"disaggregated.prefill_workers", "", in_whole, of_pool([](Pool pool) -> Json { return pool.slices; })},
     {"disaggregated.decode_workers", "", in_whole, of_pool([](Pool pool) -> Json { return pool.decode_slices; })},
@@ -346,7 +398,7 @@ constexpr FigureColumn compared_columns[] = {{"slice", "slice", true},
                                              {"max_batch", "room for"},
                                              {"ttft_s"},
                                              {"tpot_s"},
-                                             {"decode.lower_s"},
+                                             {"tpot_lower_s", "lower_s"},
                                              {"decode.bound_by", "bound by", true},
                                              {"tokens_per_s", "tokens/s"},
                                              {"tokens_per_s_per_chip", "tokens/s per chip"},
@@ -362,7 +414,8 @@ constexpr FigureLine lines[] = {{"chips"},
                                 {"max_batch"},
                                 {"ttft_s"},
                                 {"tpot_s"},
-                                {"decode.lower_s"},
+                                {"tpot_lower_s"},
+                                {"speculation.gain", true},
                                 {"decode.bound_by"},
                                 {"tokens_per_s"},
                                 {"tokens_per_s_per_chip"},

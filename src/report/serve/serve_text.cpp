@@ -93,9 +93,26 @@ private:
         figure("tokens_per_s", fmt::format("during decode, {} per chip{}", rate_text(tokens / chips),
                                            price(usd_per_million(answer_, 1, 0, tokens))));
         served();
+        if (answer_.speculation) speculation(*answer_.speculation);
         if (answer_.under_load) under_load(*answer_.under_load);
         if (answer_.load) out_ += load_text(answer_);
         out_ += "\n";
+    }
+
+    void speculation(const SpeculatedServing& drafts) {
+        const std::string drafter =
+            drafts.source == DraftSource::layer
+                ? fmt::format("drafts by its own layer {}", to_text(Seconds{drafts.draft_s()}))
+            : drafts.source == DraftSource::model
+                ? fmt::format("drafts by {} {}", drafts.name, to_text(Seconds{drafts.draft_s()}))
+                : std::string("drafts by lookup no time");
+        const std::string limit =
+            drafts.no_gain_from ? fmt::format("; no gain from batch {} on", *drafts.no_gain_from) : "";
+        figure("speculation.gain",
+               fmt::format("times as fast as {} without it; {} drafted, {} % accepted: {:.3g} tokens a step; "
+                           "verification {}, {}{}",
+                           to_text(Seconds{drafts.tpot_without_s}), drafts.tokens, percent_text(drafts.acceptance),
+                           drafts.tokens_per_step, to_text(Seconds{pass_seconds(answer_.decode)}), drafter, limit));
     }
 
     void under_load(const ServedLoad& load) {
@@ -146,7 +163,7 @@ private:
                          rate_text(1 / prompt_seconds(answer_))));
         if (pool.transfer) {
             const double prompt = static_cast<double>(answer_.prompt);
-            const double exposed = pool.transfer->exposed_s(prompt, pass_seconds(answer_.prefill));
+            const double exposed = pool.transfer->exposed_s(prompt, prefill_seconds(answer_));
             figure("disaggregated.transfer_s",
                    fmt::format("for the {} of a prompt over {}, {} of it before the first token",
                                bytes(pool.transfer->bytes.at(prompt)), pool.transfer->network,
@@ -180,7 +197,10 @@ private:
             answer_.prompt > answer_.chunk
                 ? fmt::format("peak activation memory, with prompts in chunks of {} tokens", answer_.chunk)
                 : "peak activation memory");
-        row("total", "total", "");
+        row("total", "total",
+            answer_.speculation && answer_.speculation->draft
+                ? fmt::format("{} of a chip for the drafter", bytes(answer_.speculation->memory.total()))
+                : "");
         out_ += "\n";
     }
 
@@ -190,6 +210,9 @@ private:
                             "no overlap", "bound by");
         pass("prefill", answer_.prefill, answer_.least_prefill);
         pass("decode", answer_.decode, answer_.least_decode);
+        if (answer_.speculation && answer_.speculation->draft) {
+            pass("draft", *answer_.speculation->draft, answer_.speculation->least_draft);
+        }
         out_ += "\n";
         for (const Resource& resource : answer_.decode.analysis.total.pricing.resources) {
             const auto index =
@@ -230,10 +253,13 @@ private:
 
     void frontier() {
         constexpr std::string_view keys[] = {
-            "batch", "tpot_s", "tokens_per_s", "tokens_per_s_per_chip", "usd_per_million_tokens", "bound_by"};
+            "batch",   "tpot_s", "tpot_without_s", "tokens_per_s", "tokens_per_s_per_chip", "usd_per_million_tokens",
+            "bound_by"};
         std::vector<FigureColumn> columns;
-        for (const std::string_view key : keys)
+        for (const std::string_view key : keys) {
+            if (key == "tpot_without_s" && !answer_.speculation) continue;
             columns.push_back({key, find_figure(frontier_figures(), key).label, true});
+        }
         const std::vector<FrontierPoint> points = frontier_of(answer_);
         Table table = figure_table(frontier_figures(), columns, points);
         for (const FrontierPoint& at : points) {

@@ -40,6 +40,17 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
             "--textbook: collectives are approximated, so the lower bound and the no-overlap time are estimates, not "
             "bounds");
     }
+    if (const auto& drafts = answer.speculation) {
+        if (drafts->source == DraftSource::lookup) {
+            notes.emplace_back(
+                "no layer that predicts further tokens is known from the configuration, and --draft-model is not "
+                "given: "
+                "tokens are drafted by a lookup in the text (n-grams), which is taken to cost nothing");
+        }
+        notes.emplace_back(
+            "TPOT and its lower bound rest on --acceptance: a step's times, divided by the tokens that it yields on "
+            "average");
+    }
     if (answer.plan.pipeline > 1) {
         notes.push_back(
             fmt::format("each of {} groups of sequences is in another stage: an iteration of {} sequences goes through "
