@@ -147,10 +147,9 @@ private:
             answered(number);
             return;
         }
-        if (pools_.transfer_s) {
-            times(number).first_token_s += pools_.transfer_s(static_cast<double>(request(number).prompt));
-        }
-        transfers_.push({times(number).first_token_s, number});
+        const double transfer_s =
+            pools_.transfer_s ? pools_.transfer_s(static_cast<double>(request(number).prompt)) : 0;
+        transfers_.push({now_s_ + transfer_s, number});
     }
 
     void answered(std::int64_t number) {

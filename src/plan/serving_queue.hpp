@@ -55,6 +55,8 @@ struct ServingCosts {
     /// takes the difference of two such times.
     std::function<double(double tokens)> prompt_s;
     double least_prompts_s = 0;  ///< the least that prompts add to an iteration
+    /// Iterations of a server that decodes which pass before it looks at a request that has arrived meanwhile.
+    std::int64_t wait = 0;
     /// The same as `prompt_s` while the other members have no prompts; not needed for a server of one member.
     std::function<double(double tokens)> lone_prompt_s{};
 };
@@ -72,7 +74,7 @@ struct ServingPools {
     /// Disaggregated serving: servers that decode the prompts that others processed. Only their cache is limited by all
     /// tokens of a request, that of `prompts` by those of its prompt.
     std::optional<ServerPool> decode{};
-    /// The time by which the transfer of the cache of so many tokens, to a server that decodes, delays the first token.
+    /// The time by which the transfer of the cache of so many tokens, to a server that decodes, delays the request.
     /// Transfers do not wait for each other.
     std::function<double(double tokens)> transfer_s{};
 };
@@ -83,12 +85,12 @@ inline constexpr std::int64_t max_simulated_requests = 1'000'000;
 inline constexpr std::int64_t max_servers = 1'000;
 
 /// Simulates the schedule of vLLM, SGLang and TensorRT-LLM. Each server admits the request that has waited longest
-/// first, as soon as there is room for the cache of its prompt and its output; one that never fits is processed alone.
-/// An iteration takes prompts in order of arrival up to its number of tokens, the last of them in part; a new one goes
-/// to the member that has the fewest tokens in this iteration. Arrivals are noticed between iterations. With
-/// disaggregation the first token is there when the cache has been transferred, and the second one follows when the
-/// server that decodes has admitted the request. The simulation is deterministic. It takes time n log n in the number
-/// of requests and of their chunks, times the number of servers, regardless of the tokens that are decoded.
+/// first, after its wait, as soon as there is room for the cache of its prompt and its output; one that never fits is
+/// processed alone. An iteration takes prompts in order of arrival up to its number of tokens, the last of them in part;
+/// a new one goes to the member that has the fewest tokens in this iteration. Arrivals are noticed between iterations.
+/// With disaggregation the server that decodes sends the first token, when it has admitted the request after the
+/// transfer of its cache. The simulation is deterministic. It takes time n log n in the number of requests and of their
+/// chunks, times the number of servers, regardless of the tokens that are decoded.
 [[nodiscard]] ServingRun simulate_serving(const ServingLoad& load, const ServingPools& pools);
 
 }  // namespace roofline::core

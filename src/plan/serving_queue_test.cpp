@@ -221,19 +221,17 @@ TEST_CASE("time and requests agree with Little's law") {
 
 TEST_CASE("one pool of prefill and one of decode: the second token waits for nobody's prompt") {
     // Prompts of a and b: 0 to 10 and 10 to 20, each sent in 2 s. a is decoded from 12 alone, 1.1 s a token; at 22 b
-    // arrives, notices the iteration to 22 + 0.1 of a (ten iterations from 12 end at 23), and both take 1.2 s.
+    // arrives, whose first token is sent after the iteration in progress, at 23; then both take 1.2 s.
     ServingPools pools{{one_prompt, costs}, ServerPool{{}, costs}, [](double tokens) { return tokens / 50; }};
     ServingRun run = simulate_serving(closed(2, 1, {100, 12}), pools);
     CHECK(run.requests[0].first_token_s == approx(12));
-    CHECK(run.requests[1].first_token_s == approx(22));
+    CHECK(run.requests[1].first_token_s == approx(23));
     // a: 10 tokens alone to 23, the eleventh with b to 24.2; b: one to 24.2, ten alone
     CHECK(run.requests[0].end_s == approx(24.2));
     CHECK(run.requests[1].end_s == approx(24.2 + 11));
     CHECK(run.gaps.count() == 22);
-    CHECK(run.gaps.spread().mean == approx(((24.2 - 12) + (35.2 - 22)) / 22));
-    // the gap before b's second token includes the wait for the iteration of a
-    CHECK(run.gaps.spread().p99 > 1.9);
-    CHECK(run.decoded_s == approx(12.2 + 13.2));
+    CHECK(run.gaps.spread().mean == approx(((24.2 - 12) + (35.2 - 23)) / 22));
+    CHECK(run.decoded_s == approx(12.2 + 12.2));
     // with a server for each prompt both are there at 12, and decoded together
     pools.prompts.servers = 2;
     run = simulate_serving(closed(2, 1, {100, 12}), pools);
@@ -247,10 +245,11 @@ TEST_CASE("one pool of prefill and one of decode: the second token waits for nob
     for (const RequestTimes& times : run.requests) CHECK(times.end_s == approx(12 + 11 * 1.1));
 }
 
-TEST_CASE("a decode pool without room keeps requests waiting after their first token") {
+TEST_CASE("a decode pool without room keeps requests waiting for their first token") {
     const ServingPools pools{{{.prompt_tokens = 200}, costs}, ServerPool{{.cache_tokens = 103}, costs}, {}};
     const ServingRun run = simulate_serving(closed(2, 1, {100, 3}), pools);
-    for (const RequestTimes& times : run.requests) CHECK(times.first_token_s == approx(20));
+    CHECK(run.requests[0].first_token_s == approx(20));
+    CHECK(run.requests[1].first_token_s == approx(22.2));
     CHECK(run.requests[0].end_s == approx(22.2));
     CHECK(run.requests[1].end_s == approx(24.4));
     // a single token needs no decode
@@ -269,4 +268,28 @@ TEST_CASE("members process prompts side by side, a lone prompt faster than if al
     CHECK(times_of(closed(6, 1, {50, 1}), three, members).ttft.mean == approx(10));
     // a long prompt stays with its member: two iterations of 4 s
     CHECK(times_of(closed(1, 2, {200, 1}), three, members).ttft.mean == approx(8));
+}
+
+TEST_CASE("a server that decodes looks at a request only after its wait") {
+    ServingCosts waiting = costs;
+    waiting.wait = 3;
+    // a is admitted at once: its prompt to 10. b waits for this iteration and two of a, to 12.2; then its prompt takes
+    // 11.1 s beside a token of a.
+    const ServingTimes times = times_of(closed(2, 1, {100, 10}), one_prompt, waiting);
+    CHECK(times.ttft.mean == approx((10 + 23.3) / 2));
+    // a ends with its last token before the wait of b does
+    CHECK(times_of(closed(2, 1, {100, 3}), one_prompt, waiting).ttft.mean == approx((10 + 12.2 + 10) / 2));
+    // nobody waits for an idle server
+    CHECK(times_of(closed(1, 5, {100, 3}), one_prompt, waiting).ttft.mean == approx(10));
+    // an arrival during iterations: three more pass after the one in progress
+    const ServingCosts even{[](double) { return DecodeCost{1, 0}; }, [](double) { return 0.0; }, 0, 3};
+    const ServingRun run = simulate_serving({std::vector<RequestTokens>(2, RequestTokens{1, 1000}), 0.1}, {{{}, even}});
+    const double first = run.requests[0].first_token_s;
+    CHECK(run.requests[1].first_token_s - first == approx(4 + std::ceil(run.requests[1].arrival_s - first)));
+    // with pools it is the server that decodes which waits
+    ServingPools pools{{one_prompt, waiting}, ServerPool{{}, waiting}, {}};
+    const ServingRun apart = simulate_serving(closed(2, 1, {100, 20}), pools);
+    CHECK(apart.requests[0].first_token_s == approx(10));
+    // b comes at 20, in the tenth iteration of a, which ends at 21
+    CHECK(apart.requests[1].first_token_s == approx(21 + 3.3));
 }

@@ -46,18 +46,31 @@ bool SimulatedServer::has_room(std::int64_t number) const {
 
 void SimulatedServer::offer(std::int64_t number, double now_s) {
     const bool first = admitted_ == queue_.size();
-    queue_.push_back(number);
-    // a waiting request that does not fit waits for an end, and those behind it with it
-    if (iterations_.decoding <= 1 || !first || !has_room(number)) return;
     const DecodeCost& cost = iterations_.cost;
-    plan(iterations_within(now_s - iterations_.begin_s, cost.seconds(running_.contexts()),
-                           cost.context_s * static_cast<double>(running_.count()), iterations_.decoding),
-         iterations_.begin_s);
+    // the iteration in progress counts
+    std::int64_t passed = end_s_ < never ? 1 : 0;
+    if (iterations_.decoding > 1) {
+        passed = iterations_within(now_s - iterations_.begin_s, cost.seconds(running_.contexts()),
+                                   cost.context_s * static_cast<double>(running_.count()), iterations_.decoding);
+    }
+    queue_.push_back(number);
+    ready_.push_back(iteration_ + passed + pool_.costs.wait);
+    // a waiting request that does not fit waits for an end, and those behind it with it
+    const std::int64_t until = ready_.back() - iteration_;
+    if (iterations_.decoding <= std::max<std::int64_t>(1, until) || !first || !has_room(number)) return;
+    plan(until, iterations_.begin_s);
+}
+
+// Returns the iterations that the request which has waited longest is not looked at, 0 if there is none or nothing else
+// to do.
+std::int64_t SimulatedServer::waits() const {
+    if (admitted_ == queue_.size() || running_.count() == 0) return 0;
+    return std::max<std::int64_t>(0, ready_[admitted_] - iteration_);
 }
 
 // Admits the request that has waited longest if it fits.
 std::optional<std::int64_t> SimulatedServer::admit() {
-    if (admitted_ == queue_.size() || !has_room(queue_[admitted_])) return std::nullopt;
+    if (admitted_ == queue_.size() || waits() > 0 || !has_room(queue_[admitted_])) return std::nullopt;
     reserved_ += cache_tokens(queue_[admitted_]);
     return queue_[admitted_++];
 }
@@ -119,10 +132,12 @@ std::optional<double> SimulatedServer::prompts_seconds() {
     return std::max(longest, pool_.costs.least_prompts_s);
 }
 
-void SimulatedServer::enter_admitted() {
+// The server that decodes sends the first token, too.
+void SimulatedServer::enter_admitted(double now_s) {
     while (const auto number = admit()) {
+        run_.requests[static_cast<std::size_t>(*number)].first_token_s = now_s;
         running_.enter(*number);
-        gaps_.enter(run_.requests[static_cast<std::size_t>(*number)].first_token_s);
+        gaps_.enter(now_s);
     }
 }
 
@@ -144,7 +159,7 @@ void SimulatedServer::begin(double now_s) {
     if (end_s_ < never) return;
     processed_.clear();
     if (task_ == Task::decoding) {
-        enter_admitted();
+        enter_admitted(now_s);
     } else {
         const bool decoding = pool_.limits.schedule == PromptSchedule::mixed && running_.count() > 0;
         if (const auto prompts_s = prompts_seconds()) {
@@ -152,12 +167,16 @@ void SimulatedServer::begin(double now_s) {
             return;
         }
     }
-    if (running_.count() > 0) plan(running_.iterations_to_an_end(), now_s);
+    if (running_.count() == 0) return;
+    const std::int64_t to_an_end = running_.iterations_to_an_end();
+    const std::int64_t wait = waits();
+    plan(wait > 0 && has_room(queue_[admitted_]) ? std::min(wait, to_an_end) : to_an_end, now_s);
 }
 
 void SimulatedServer::end() {
     now_s_ = end_s_;
     end_s_ = never;
+    iteration_ += std::max<std::int64_t>(1, iterations_.decoding);
     if (iterations_.decoding > 0) {
         const auto count = static_cast<double>(iterations_.decoding);
         const double first_s = iterations_.cost.seconds(running_.contexts());

@@ -66,11 +66,12 @@ private:
         return request(number).prompt + (task_ == Task::prompts ? 0 : request(number).output);
     }
     [[nodiscard]] bool has_room(std::int64_t number) const;
+    [[nodiscard]] std::int64_t waits() const;
     [[nodiscard]] std::optional<std::int64_t> admit();
     void leave(std::int64_t number);
     void process(Member& member);
     [[nodiscard]] std::optional<double> prompts_seconds();
-    void enter_admitted();
+    void enter_admitted(double now_s);
     void plan(std::int64_t iterations, double begin_s);
 
     const std::vector<RequestTokens>& requests_;
@@ -82,13 +83,15 @@ private:
     std::vector<std::optional<DecodeCost>> decode_costs_;  ///< by number of sequences, each computed once
     std::vector<Member> members_;
     std::vector<std::int64_t> queue_;      ///< all that were offered, in order of arrival
+    std::vector<std::int64_t> ready_;      ///< the iteration from which on each of them is looked at
     std::vector<std::int64_t> processed_;  ///< prompts that the iteration in progress completes, or the last one
     Iterations iterations_{};
     double end_s_ = std::numeric_limits<double>::infinity();
-    double now_s_ = 0;           ///< the last end
-    std::size_t admitted_ = 0;   ///< of `queue_`
-    std::int64_t ended_ = 0;     ///< requests that left
-    std::int64_t reserved_ = 0;  ///< tokens of cache
+    double now_s_ = 0;            ///< the last end
+    std::int64_t iteration_ = 0;  ///< iterations that have ended
+    std::size_t admitted_ = 0;    ///< of `queue_`
+    std::int64_t ended_ = 0;      ///< requests that left
+    std::int64_t reserved_ = 0;   ///< tokens of cache
 };
 
 }  // namespace roofline::core

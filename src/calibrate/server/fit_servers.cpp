@@ -181,7 +181,58 @@ LeftOutErrors held_out(const std::vector<ServerSample>& samples, const std::set<
     return result;
 }
 
+/// Returns the wait in steps with the least sum of relative deviations: a weighted median, because the deviation of each
+/// measurement is linear in the wait on both sides of the one that explains it.
+double wait_of(const std::vector<const WaitSample*>& samples) {
+    std::vector<std::pair<double, double>> waits;  // with their weights
+    double weights = 0;
+    for (const WaitSample* sample : samples) {
+        const double weight = sample->step_s / sample->measured_s;
+        waits.emplace_back((sample->measured_s - sample->expected_s) / sample->step_s, weight);
+        weights += weight;
+    }
+    std::sort(waits.begin(), waits.end());
+    double below = 0;
+    for (const auto& [wait, weight] : waits) {
+        below += weight;
+        if (2 * below >= weights) return std::max(0.0, wait);
+    }
+    return 0;
+}
+
+double wait_deviation(const WaitSample& sample, double wait) {
+    return std::abs((sample.expected_s + wait * sample.step_s) / sample.measured_s - 1);
+}
+
 }  // namespace
+
+void fit_waits(ServerModels& models, const std::vector<WaitSample>& samples) {
+    for (CalibratedServer& server : models.servers) {
+        std::vector<const WaitSample*> own;
+        std::set<std::string> served;
+        for (const WaitSample& sample : samples) {
+            const bool of_library = server.software == library_of(sample.software);
+            if (!of_library && server.software != minor_version_of(sample.software)) continue;
+            if (!(sample.step_s > 0) || !(sample.measured_s > 0)) continue;
+            own.push_back(&sample);
+            served.insert(sample.model);
+        }
+        if (own.size() < min_rows) continue;
+        server.costs.wait_steps = four_digits(wait_of(own));
+        double sum = 0;
+        for (const std::string& model : served) {
+            std::vector<const WaitSample*> others;
+            for (const WaitSample* sample : own) {
+                if (sample->model != model) others.push_back(sample);
+            }
+            const double wait = wait_of(others);
+            for (const WaitSample* sample : own) {
+                if (sample->model == model) sum += wait_deviation(*sample, wait);
+            }
+        }
+        server.ttft_error_held_out = served.size() > 1 ? sum / static_cast<double>(own.size()) : untested_error;
+    }
+}
 
 double token_seconds(const ServerModel& costs, const ServerSample& sample) {
     const double sequences = sample.sequences / sample.members;

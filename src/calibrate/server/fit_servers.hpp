@@ -37,4 +37,18 @@ struct ServerSample {
 /// and independent of the order of samples.
 [[nodiscard]] ServerModels fit_servers(std::vector<ServerSample> samples);
 
+/// A measured time to first token beside the one that its server would have without a wait.
+struct WaitSample {
+    std::string software;
+    std::string model;
+    double expected_s = 0;  ///< with wait_steps = 0
+    double step_s = 0;      ///< expected time of a decode step
+    double measured_s = 0;
+};
+
+/// Sets the wait of each server model to the number of decode steps that minimizes the absolute relative deviations of
+/// times to first token of its library or version, and the error on models that were left out, one at a time. Models
+/// with fewer than eight measurements keep no wait.
+void fit_waits(ServerModels& models, const std::vector<WaitSample>& samples);
+
 }  // namespace roofline::core

@@ -85,3 +85,27 @@ TEST_CASE("what was never tried on another model says so") {
     CHECK(fit_servers(rows).servers.empty());
     CHECK(fit_servers({}).servers.empty());
 }
+
+TEST_CASE("the wait is the number of steps that most times to first token lack") {
+    ServerModels models;
+    for (const char* software : {"one", "one 1.2", "two"}) models.servers.emplace_back().software = software;
+    std::vector<WaitSample> samples;
+    for (int i = 1; i <= 10; ++i) {
+        const double step = 1e-3 * i;
+        for (const char* model : {"a", "b"}) samples.push_back({"one 1.2.3", model, 0.1, step, 0.1 + 7 * step});
+    }
+    samples.push_back({"one 1.1", "a", 0.1, 1e-3, 9});  // an odd one
+    samples.push_back({"two", "a", 0.1, 1e-3, 9});      // too few
+    fit_waits(models, samples);
+    CHECK(models.servers[0].costs.wait_steps == approx(7));
+    CHECK(models.servers[1].costs.wait_steps == approx(7));
+    CHECK(models.servers[1].ttft_error_held_out < 1e-9);
+    // of 21 rows one is 0.988 off
+    CHECK(models.servers[0].ttft_error_held_out == approx((1 - 0.107 / 9) / 21));
+    CHECK(models.servers[2].costs.wait_steps == 0);
+    CHECK(models.servers[2].ttft_error_held_out == 0);
+    // rows that are faster than expected do not make a negative wait
+    for (WaitSample& sample : samples) sample.measured_s = 0.05;
+    fit_waits(models, samples);
+    CHECK(models.servers[0].costs.wait_steps == 0);
+}

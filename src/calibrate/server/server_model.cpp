@@ -41,6 +41,8 @@ CalibratedServer read_server(Reader& table) {
     server.costs.step_s = number(table, "step_us", 0) / 1e6;
     server.costs.sequence_s = number(table, "sequence_us", 0) / 1e6;
     server.costs.launch_s = number(table, "launch_us", 0) / 1e6;
+    server.costs.wait_steps = number(table, "wait_steps", 0);
+    server.ttft_error_held_out = number(table, "ttft_error_held_out", 0);
     table.finish();
     return server;
 }
@@ -62,10 +64,13 @@ std::string server_text(const CalibratedServer& server) {
     const auto add = [&](std::string_view key, double value) {
         if (value > 0) text += fmt::format("{} = {:.4g}\n", key, value);
     };
+    if (server.ttft_error_held_out > 0)
+        text += fmt::format("ttft_error_held_out = {:.3g}\n", server.ttft_error_held_out);
     add("kernels", server.costs.kernels);
     add("step_us", server.costs.step_s * 1e6);
     add("sequence_us", server.costs.sequence_s * 1e6);
     add("launch_us", server.costs.launch_s * 1e6);
+    add("wait_steps", server.costs.wait_steps);
     return text;
 }
 

@@ -22,6 +22,9 @@ struct ServerModel {
     double step_s = 0;      ///< host time per step: scheduling, sampling, sending tokens
     double sequence_s = 0;  ///< host time per sequence of a step, of those of one member of data parallelism
     double launch_s = 0;    ///< host time per kernel outside of graphs
+    /// Decode steps that pass before a server looks at a request that arrives meanwhile, and before it sends its first
+    /// token, together.
+    double wait_steps = 0;
 
     bool operator==(const ServerModel&) const = default;
 };
@@ -44,6 +47,7 @@ struct CalibratedServer {
     double error_fitted = 0;
     /// The same on measurements of models that were left out of the fit, one model at a time.
     double error_held_out = 0;
+    double ttft_error_held_out = 0;  ///< the same of the time to first token; 0: unknown
 
     bool operator==(const CalibratedServer&) const = default;
 };

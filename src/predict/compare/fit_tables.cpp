@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "calibrate/kernel/kernel_transfer.hpp"
@@ -102,21 +103,41 @@ void merge(std::vector<Calibration> more, std::vector<Calibration>& all) {
     }
 }
 
-Status collect_servings(const TableText& file, bool strict, MeasuredServingRuns& servings,
-                        std::vector<ServerSample>& samples, Reasons& skipped) {
-    ROOFLINE_TRY(auto reader, CsvReader::open(file.text, file.name));
-    if (!strict) reader.leave_out_bad_rows();
-    ROOFLINE_TRY(auto table, read_serving_table(reader));
-    for (const SkippedRow& row : table.skipped) ++skipped[row.reason];
-    for (const MeasuredServing& row : table.rows) {
-        auto sample = servings.sample(row);
-        if (sample) {
-            samples.push_back(std::move(*sample));
-        } else {
-            ++skipped[sample.error().message];
-        }
+Result<std::vector<MeasuredServing>> servings_of(const FitQuestion& question, Reasons& skipped) {
+    std::vector<MeasuredServing> rows;
+    for (const TableText& file : question.tables) {
+        ROOFLINE_TRY(auto reader, CsvReader::open(file.text, file.name));
+        if (!question.strict) reader.leave_out_bad_rows();
+        ROOFLINE_TRY(auto table, read_serving_table(reader));
+        for (const SkippedRow& row : table.skipped) ++skipped[row.reason];
+        std::move(table.rows.begin(), table.rows.end(), std::back_inserter(rows));
     }
-    return {};
+    return rows;
+}
+
+// The times to first token of rows on one worker, beside those of servers with these models, which have no wait yet.
+Result<std::vector<WaitSample>> wait_samples(const std::vector<MeasuredServing>& rows, const FitQuestion& question,
+                                             const ServerModels& models) {
+    ROOFLINE_TRY(auto systems, MeasuredSystems::make(question.on));
+    Calibrations calibrations = Calibrations::built_in();
+    calibrations.replace(models);
+    ROOFLINE_TRY(auto servings, MeasuredServingRuns::make(std::move(systems), std::move(calibrations)));
+    std::vector<WaitSample> samples;
+    for (const MeasuredServing& row : rows) {
+        if (row.disaggregated) continue;
+        const auto compared = servings.compare(row);
+        if (!compared) continue;
+        WaitSample sample{row.software, compared->front().model};
+        for (const Comparison& each : *compared) {
+            const double expected_s = each.prediction.expected_s.value_or(0);
+            if (each.operation == "decode") sample.step_s = expected_s;
+            if (each.operation != "prefill") continue;
+            sample.expected_s = expected_s;
+            sample.measured_s = each.measured_s;
+        }
+        if (sample.step_s > 0 && sample.expected_s > 0) samples.push_back(std::move(sample));
+    }
+    return samples;
 }
 
 std::vector<std::pair<std::string, std::int64_t>> most_first(const Reasons& reasons) {
@@ -167,11 +188,19 @@ Result<ServersFit> fit_serving_tables(const FitQuestion& question) {
     ROOFLINE_TRY(auto servings, MeasuredServingRuns::make(std::move(systems), Calibrations::built_in()));
     std::vector<ServerSample> samples;
     Reasons skipped;
-    for (const TableText& file : question.tables) {
-        ROOFLINE_CHECK(collect_servings(file, question.strict, servings, samples, skipped));
+    ROOFLINE_TRY(const auto rows, servings_of(question, skipped));
+    for (const MeasuredServing& row : rows) {
+        auto sample = servings.sample(row);
+        if (sample) {
+            samples.push_back(std::move(*sample));
+        } else {
+            ++skipped[sample.error().message];
+        }
     }
     ServersFit report;
     report.models = fit_servers(std::move(samples));
+    ROOFLINE_TRY(const auto waits, wait_samples(rows, question, report.models));
+    fit_waits(report.models, waits);
     report.models.fitted = question.date;
     report.skipped = most_first(skipped);
     return report;

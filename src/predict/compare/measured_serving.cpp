@@ -255,11 +255,12 @@ Result<std::vector<Comparison>> MeasuredServingRuns::compare(const MeasuredServi
         all.back().prediction.lower_s = lower_s;
         if (!(expected_s > 0)) return;
         all.back().prediction.expected_s = std::max(expected_s, lower_s);
-        // the model was only fitted to times per output token
-        if (all.back().operation == "decode") {
-            if (const auto* server = under_load_.server_of(row.software)) {
-                all.back().prediction.expected_error = server->error_held_out;
-            }
+        // server models were fitted to times per output token and times to first token
+        const CalibratedServer* const server = under_load_.server_of(row.software);
+        if (server == nullptr) return;
+        if (all.back().operation == "decode") all.back().prediction.expected_error = server->error_held_out;
+        if (all.back().operation == "prefill" && server->ttft_error_held_out > 0) {
+            all.back().prediction.expected_error = server->ttft_error_held_out;
         }
     };
     if (row.tpot_s && row.output > 1) {

@@ -90,6 +90,8 @@ std::int64_t whole(double value) {
     return static_cast<std::int64_t>(std::clamp(value, 1.0, most));
 }
 
+constexpr double most_wait = 1e6;
+
 }  // namespace
 
 ServingCosts serving_costs(const ExpectedServing& passes, const ServerModel& server, const RequestSize& size) {
@@ -107,7 +109,8 @@ ServingCosts serving_costs(const ExpectedServing& passes, const ServerModel& ser
         const auto times = std::make_shared<PromptTable>(passes, count, size.prompt);
         return [times](double tokens) { return times->seconds(tokens); };
     };
-    return {decode, prompts(passes.members()), prompt_seconds(server, 0, passes.launches()), prompts(1)};
+    return {decode, prompts(passes.members()), prompt_seconds(server, 0, passes.launches()),
+            std::llround(std::min(server.wait_steps, most_wait)), prompts(1)};
 }
 
 RequestLengths typical_lengths(const RequestSize& size) {

@@ -17,18 +17,22 @@ using Json = nlohmann::ordered_json;
 /// Times are in adaptive units for people (`spoken`) and in seconds for programs.
 Table table_of(const ServerModels& server_models, bool spoken) {
     Table table;
-    table.head = spoken ? std::vector<std::string>{"software", "rows",   "models", "kernels",       "step",
-                                                   "sequence", "launch", "fitted", "model held out"}
-                        : std::vector<std::string>{"software",   "rows",     "models",       "kernels",       "step_s",
-                                                   "sequence_s", "launch_s", "error_fitted", "error_held_out"};
-    table.right = {false, true, true, true, true, true, true, true, true};
+    table.head =
+        spoken
+            ? std::vector<std::string>{"software", "rows", "models", "kernels",        "step",         "sequence",
+                                       "launch",   "wait", "fitted", "model held out", "TTFT held out"}
+            : std::vector<std::string>{"software",           "rows",     "models",     "kernels",      "step_s",
+                                       "sequence_s",         "launch_s", "wait_steps", "error_fitted", "error_held_out",
+                                       "ttft_error_held_out"};
+    table.right = {false, true, true, true, true, true, true, true, true, true, true};
     const auto seconds = [&](double s) { return spoken ? to_text(Seconds{s}) : fmt::format("{:.4g}", s); };
     const auto error = [&](double e) { return spoken ? percent_text(e) : fmt::format("{:.3g}", e); };
     for (const CalibratedServer& each : server_models.servers) {
         table.rows.push_back({each.software, fmt::format("{}", each.rows), fmt::format("{}", each.models.size()),
                               fmt::format("{:.4g}", each.costs.kernels), seconds(each.costs.step_s),
-                              seconds(each.costs.sequence_s), seconds(each.costs.launch_s), error(each.error_fitted),
-                              error(each.error_held_out)});
+                              seconds(each.costs.sequence_s), seconds(each.costs.launch_s),
+                              fmt::format("{:.4g}", each.costs.wait_steps), error(each.error_fitted),
+                              error(each.error_held_out), error(each.ttft_error_held_out)});
     }
     return table;
 }
@@ -44,8 +48,10 @@ std::string json_of(const ServersFit& report) {
                            {"step_s", each.costs.step_s},
                            {"sequence_s", each.costs.sequence_s},
                            {"launch_s", each.costs.launch_s},
+                           {"wait_steps", each.costs.wait_steps},
                            {"error_fitted", each.error_fitted},
-                           {"error_held_out", each.error_held_out}});
+                           {"error_held_out", each.error_held_out},
+                           {"ttft_error_held_out", each.ttft_error_held_out}});
     }
     Json skipped = Json::array();
     for (const auto& [reason, rows] : report.skipped) skipped.push_back({{"reason", reason}, {"rows", rows}});
