@@ -237,6 +237,77 @@ TEST_CASE("JSON of a prediction is what the program prints") {
         CHECK((gain.verification.value + gain.drafts.value) / 1.75 == doctest::Approx(drafted->time_per_token.value));
         CHECK(gain.gain * drafted->time_per_token.value == doctest::Approx(served->time_per_token.value));
     }
+    SUBCASE("a load on pools of prefill and decode") {
+        core::ServeRequest request;
+        request.config = {"mixtral-8x7b", ""};
+        request.machines = {{"h100-sxm5:8", std::nullopt}};
+        request.prompt = "2Ki";
+        request.output = "256";
+        request.batch = "32";
+        request.mesh = {"tensor=8", "expert=8"};
+        request.prefill = core::MachineRef{"h100-sxm5:4", std::nullopt};
+        request.prefill_mesh = {"tensor=4"};
+        request.prefill_workers = "2";
+        request.decode_workers = "3";
+        request.overlap_transfer = true;
+        request.rate = "6";
+        request.requests = "500";
+        request.cached = "0.5";
+        request.ttft = "1s";
+        request.tpot = "50ms";
+        request.balancedness = "0.8";
+        request.two_batch_overlap = true;
+        ServingSetup setup;
+        setup.prompt = 2048;
+        setup.output = 256;
+        setup.batch = 32;
+        setup.plan = ServingPlan{.tensor = 8, .experts_over_tensor = true};
+        setup.prefill = PrefillPool{System::slice(h100, "4").value(), ServingPlan{.tensor = 4}, 2, 3, true};
+        ServingLoadSetup load;
+        load.rate = Frequency{6};
+        load.requests = 500;
+        load.cached = 0.5;
+        load.ttft = Seconds{1};
+        load.tpot = Seconds{0.05};
+        setup.load = load;
+        setup.balancedness = 0.8;
+        setup.two_batch_overlap = true;
+        const Model model = Model::find("mixtral-8x7b").value();
+        const System slice = System::slice(h100, "8").value();
+        const auto served = predict_serving(model, slice, setup);
+        REQUIRE_MESSAGE(served, served.error().message);
+        CHECK((served->to_json() == program_says({request})));
+        REQUIRE(served->simulated);
+        const SimulatedServing& simulated = *served->simulated;
+        CHECK(simulated.requests == 500);
+        CHECK(simulated.time_per_token.p50 <= simulated.time_per_token.p99);
+        CHECK(simulated.goodput.value().value <= simulated.requests_per_second.value);
+        CHECK(simulated.largest.value() <= simulated.saturation.value);
+        REQUIRE(served->prefill_pool);
+        CHECK(served->prefill_pool->plan.tensor == 4);
+        // keys and values of 8 heads of 128 in 32 layers, 2 bytes each
+        CHECK(served->prefill_pool->transferred.value().value == 2048.0 * 2 * 32 * 8 * 128 * 2);
+        for (const std::string& note : served->notes) CHECK(note.find("--") == std::string::npos);
+        // mistakes
+        const auto code = [&](auto change) {
+            ServingSetup wrong = setup;
+            change(wrong);
+            const auto answer = predict_serving(model, slice, wrong);
+            return answer ? std::string() : answer.error().code;
+        };
+        CHECK(code([](ServingSetup& s) { s.load->rate = Frequency{1e6}; }) == "overload");
+        CHECK(code([](ServingSetup& s) { s.load->rate = Frequency{-1}; }) == "bad_request");
+        CHECK(code([](ServingSetup& s) { s.load->concurrency = 0; }) == "bad_request");
+        CHECK(code([](ServingSetup& s) { s.load->requests = 1'000'001; }) == "bad_request");
+        CHECK(code([](ServingSetup& s) { s.load->cached = 1.5; }) == "bad_request");
+        CHECK(code([](ServingSetup& s) { s.load->lengths = {{0, 1}}; }) == "bad_request");
+        CHECK(code([](ServingSetup& s) { s.load->ttft = Seconds{0}; }) == "bad_request");
+        CHECK(code([](ServingSetup& s) { s.prefill->workers = 1001; }) == "bad_request");
+        CHECK(code([](ServingSetup& s) { s.prefill->decode_workers = 0; }) == "bad_request");
+        CHECK(code([](ServingSetup& s) { s.balancedness = -1; }) == "bad_request");
+        CHECK(code([](ServingSetup& s) { s.calibrated = false; }) == "not_calibrated");
+        CHECK_FALSE(code([](ServingSetup& s) { s.prefill->plan = ServingPlan{.tensor = 3}; }).empty());
+    }
 }
 
 TEST_CASE("a model's figures are those of its configuration") {

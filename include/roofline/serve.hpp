@@ -36,6 +36,33 @@ struct Speculation {
     std::optional<Model> draft_model{};  ///< drafts instead, one token after another
 };
 
+/// The slices that prefill for those that decode (disaggregated serving).
+struct PrefillPool {
+    std::optional<System> slice{};      ///< without a mesh; empty: like the slice that decodes, with the same plan
+    std::optional<ServingPlan> plan{};  ///< empty: of several candidates the one with the most prompts per second
+    std::int64_t workers = 0;           ///< such slices under a load, up to 1000; 0: as many as decode keeps busy
+    std::int64_t decode_workers = 1;    ///< slices that decode under a load, up to 1000
+    bool transfer_by_layer = false;     ///< caches are sent layer by layer during prefill
+};
+
+/// The tokens of one request.
+struct RequestLength {
+    std::int64_t prompt = 1;
+    std::int64_t output = 1;
+};
+
+/// The load of a simulated server.
+struct ServingLoadSetup {
+    std::optional<Frequency> rate{};  ///< requests arrive at random at this rate (open loop); empty: a closed loop
+    std::int64_t concurrency = 1;     ///< closed loop: requests in flight, each followed by the next; up to 100,000
+    std::int64_t requests = 0;        ///< simulated requests, up to a million; 0: ten per request in flight
+    std::vector<RequestLength> lengths{};  ///< of the requests, in turn; empty: those of the setup
+    double cached = 0;                     ///< fraction of each prompt that a prefix cache has, 0 to 1
+    bool prefill_first = false;            ///< nothing is decoded beside prompts
+    std::optional<Seconds> ttft{};         ///< target of TTFT: goodput, and the largest load that meets it
+    std::optional<Seconds> tpot{};         ///< target of TPOT, likewise
+};
+
 /// What is served, and how it is priced.
 struct ServingSetup {
     std::int64_t prompt = 1024;                ///< input tokens per request
@@ -46,10 +73,13 @@ struct ServingSetup {
     std::optional<Dtype> weights{};            ///< dtype of all parameters; empty: as the checkpoint stores them
     std::optional<Dtype> kv_cache{};           ///< empty: the checkpoint's choice, otherwise bf16
     std::optional<Speculation> speculation{};  ///< empty: a step generates one token of each request
-    bool disaggregated = false;                ///< prefill runs on slices of its own
-    std::string software{};  ///< Server ("vllm") or library whose calibration is used; "" selects the newest.
-    bool calibrated = true;  ///< predict expected times; otherwise bounds only
-    bool textbook = false;   ///< approximate collectives as one does by hand
+    std::optional<PrefillPool> prefill{};      ///< empty: the same slice prefills and decodes
+    std::optional<ServingLoadSetup> load{};    ///< empty: `batch` requests in flight, without percentiles
+    double balancedness = 0;                   ///< mean over largest load of a chip's experts under load; 0: by chance
+    bool two_batch_overlap = false;  ///< under load, exchanges of half a batch beside the kernels of the other half
+    std::string software{};          ///< Server ("vllm") or library whose calibration is used; "" selects the newest.
+    bool calibrated = true;          ///< predict expected times; otherwise bounds only
+    bool textbook = false;           ///< approximate collectives as one does by hand
 };
 
 /// Bytes per chip, or per slice with replicated data counted once.
@@ -87,6 +117,41 @@ struct ServingLoad {
     Frequency tokens_per_second;  ///< of the whole slice
 };
 
+/// The mean and percentiles of a time.
+struct TimeSpread {
+    Seconds mean;
+    Seconds p50;
+    Seconds p90;
+    Seconds p99;
+};
+
+/// A simulated server.
+struct SimulatedServing {
+    std::int64_t requests = 0;  ///< that were simulated
+    TimeSpread time_to_first_token{};
+    TimeSpread time_per_token{};
+    TimeSpread time_between_tokens{};  ///< from any token to the next (ITL)
+    TimeSpread latency{};              ///< from arrival to the last token
+    Frequency requests_per_second;
+    Frequency tokens_per_second;
+    Frequency saturation;                ///< rate from which on the queue of an open loop grows without bound
+    std::optional<Frequency> goodput{};  ///< requests per second that meet the targets; empty without targets
+    /// The largest rate, or without a rate the largest concurrency, of which the 99th percentiles meet the targets; 0
+    /// if none does, empty without targets.
+    std::optional<double> largest{};
+};
+
+/// The slices that prefill, and the caches that they send.
+struct PrefillPoolPrediction {
+    double slices_per_decode_slice = 0;  ///< that keep each other busy at the batch
+    ServingPlan plan{};
+    Bytes memory;  ///< of one chip
+    bool fits = true;
+    std::optional<Bytes> transferred{};    ///< cache of a prompt; empty if a machine has no network between slices
+    std::optional<Seconds> transfer{};     ///< its time
+    std::optional<Seconds> first_token{};  ///< the part of it that delays the first token
+};
+
 /// What speculation costs and gains.
 struct SpeculationGain {
     double tokens_per_step = 1;      ///< that a step yields of each request on average
@@ -114,7 +179,9 @@ struct ServingPrediction {
     std::optional<Usd> usd_per_million{};  ///< per million output tokens, prefill included; empty without a price
     std::vector<ServingPoint> frontier{};  ///< ordered by batch size
     std::optional<SpeculationGain> speculation{};
+    std::optional<PrefillPoolPrediction> prefill_pool{};
     std::optional<ServingLoad> under_load{};
+    std::optional<SimulatedServing> simulated{};  ///< of the setup's load
     std::vector<std::string> notes{};
 
     /// Returns the line that `roofline serve --json` prints for the same question.
@@ -127,8 +194,8 @@ struct ServingPrediction {
 
 /// Predicts serving of the model on the slice. Errors: a number of tokens or requests is below 1, exceeds 2^24 or
 /// exceeds the model's context; an acceptance is no probability; the plan does not suit the model or the slice
-/// (`bad_plan`); the machine has no rate for part of the work. A batch that does not fit into memory is an answer, not
-/// an error.
+/// (`bad_plan`); the machine has no rate for part of the work; a load without expected times (`not_calibrated`) or
+/// beyond what the servers take (`overload`). A batch that does not fit into memory is an answer, not an error.
 [[nodiscard]] Result<ServingPrediction> predict_serving(const Model& model, const System& system,
                                                         const ServingSetup& setup);
 

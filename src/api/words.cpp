@@ -70,6 +70,9 @@ constexpr Option options[] = {
     {"--draft-model", false, [](std::string_view) { return std::string("Speculation::draft_model"); }},
     {"--draft", false, [](std::string_view) { return std::string("Speculation::draft_tokens"); }},
     {"--acceptance", false, [](std::string_view) { return std::string("Speculation::acceptance"); }},
+    {"--prefill-mesh", false, [](std::string_view) { return std::string("PrefillPool::plan"); }},
+    {"--balancedness", false, [](std::string_view) { return std::string("ServingSetup::balancedness"); }},
+    {"--two-batch-overlap", false, [](std::string_view) { return std::string("ServingSetup::two_batch_overlap"); }},
     {"--software", false, [](std::string_view) { return std::string("software"); }},
     {"--textbook", false, [](std::string_view) { return std::string("textbook"); }},
 };

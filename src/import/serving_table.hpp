@@ -69,14 +69,14 @@ struct ServingTable {
 
 /// Reads the rows after the header. Required columns: `model`; `accelerator`, `system` or `machine`; `input_len` or
 /// `isl`, `output_len` or `osl` (a number, or `mean512` if requests differ); `batch_or_concurrency` or `concurrency` (a
-/// number, `inf`, or a text with `max_num_seqs 128`), and at least one of `ttft_s`, `tpot_s`, `tokens_per_s`, `ttft_ms`,
-/// `tpot_ms` and `out_tok_s_gpu` (output tokens/s per chip). Optional columns: `n_accel`, `tp`, `pp`, `ep`, `dp` (0 or
-/// empty: unknown), `dp_attn` (true where all chips of `tp` attend to sequences of their own, or a number of members),
-/// `dtype` or `precision`, `kv_dtype`, `mode` (values that begin with `disagg` mean disaggregated prefill), `source`,
-/// `software`, `lib` or `framework` with `version`, `notes` (the software; `P:1x(tp4 dp1 ep1) D:2x(tp8 dp1 ep8)`, the
-/// prefill and decode workers), `prefill_workers`, `prefill_tp` and so on and `decode_workers`, `decode_tp` and so on
-/// (the same in columns), `measured` (rows with `no` are skipped), `spec_decode` (rows with any but `none` are
-/// skipped). Numbers of workers that are not given are those that follow from `n_accel`, if only one pair does. An
+/// number, `inf`, or a text with `max_num_seqs 128`), and at least one of `ttft_s`, `tpot_s`, `tokens_per_s`,
+/// `ttft_ms`, `tpot_ms` and `out_tok_s_gpu` (output tokens/s per chip). Optional columns: `n_accel`, `tp`, `pp`, `ep`,
+/// `dp` (0 or empty: unknown), `dp_attn` (true where all chips of `tp` attend to sequences of their own, or a number of
+/// members), `dtype` or `precision`, `kv_dtype`, `mode` (values that begin with `disagg` mean disaggregated prefill),
+/// `source`, `software`, `lib` or `framework` with `version`, `notes` (the software; `P:1x(tp4 dp1 ep1) D:2x(tp8 dp1
+/// ep8)`, the prefill and decode workers), `prefill_workers`, `prefill_tp` and so on and `decode_workers`, `decode_tp`
+/// and so on (the same in columns), `measured` (rows with `no` are skipped), `spec_decode` (rows with any but `none`
+/// are skipped). Numbers of workers that are not given are those that follow from `n_accel`, if only one pair does. An
 /// incomplete row is skipped with the reason. Errors, with line and column: a missing column; a value that is not a
 /// positive number.
 [[nodiscard]] Result<ServingTable> read_serving_table(CsvReader& reader);

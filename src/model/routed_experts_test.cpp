@@ -59,8 +59,9 @@ TEST_CASE("products of dimensions stay below 2^50, and dimensions without a size
 }
 
 TEST_CASE("the busiest of several chips has more routes than the mean, by chance or as measured") {
-    // the expected maximum of 8 standard normal numbers is 1.4236 (Harter 1961); 64 tokens with 8 choices of 256 experts
-    // make 64 routes per chip, so 64 + 1.42 * 8 (Blom's z is 0.7 % larger); of its 32 experts 1 - (1 - 1/32)^64 = 0.8689 are read, 27.80 +- 1.909
+    // the expected maximum of 8 standard normal numbers is 1.4236 (Harter 1961), and Blom's z 0.7 % larger; 64 tokens
+    // with 8 choices of 256 experts make 64 routes per chip, so 64 + 1.42 * 8; of its 32 experts
+    // 1 - (1 - 1/32)^64 = 0.8689 are read, 27.80 +- 1.909
     const SharedExperts eight{256, 8, 8};
     const ExpertWork work = busiest_chip(eight, 64, 0);
     CHECK(work.read / 8 == approx(27.80 + 1.4236 * 1.909).epsilon(0.002));

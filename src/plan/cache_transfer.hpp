@@ -21,7 +21,7 @@ struct CacheTransfer {
     bool by_layer = false;  ///< each layer's cache is sent while the next one is computed
 
     /// Returns the seconds by which the transfer delays the first token of a prompt whose prefill takes `prefill_s`. A
-    /// transfer layer by layer ends a layer after the prefill, or a layer after its own beginning takes all of its time.
+    /// transfer layer by layer ends a layer after the prefill, or all of its time after the first layer's prefill.
     [[nodiscard]] double exposed_s(double tokens, double prefill_s) const;
 };
 

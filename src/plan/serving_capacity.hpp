@@ -10,10 +10,10 @@
 namespace roofline::core {
 
 /// Returns the requests per second of servers that always have requests waiting: from this rate on the queue of an open
-/// loop grows without bound. For a server it is the inverse of the mean time that a request takes of it: its prompt, and
-/// its share of the iterations that decode it. As many sequences are decoded at a time as the cache holds, or, if that
-/// is fewer, as the prompts of each iteration keep up with. Of two pools the slower one counts. `requests` are a sample
-/// of the load, at least one.
+/// loop grows without bound. For a server it is the inverse of the mean time that a request takes of it: its prompt,
+/// and its share of the iterations that decode it. As many sequences are decoded at a time as the cache holds, or, if
+/// that is fewer, as the prompts of each iteration keep up with. Of two pools the slower one counts. `requests` are a
+/// sample of the load, at least one.
 [[nodiscard]] double saturation_rate(const std::vector<RequestTokens>& requests, const ServingPools& pools);
 
 /// The same of the servers that process prompts, without their decoding, and of those that decode.

@@ -86,11 +86,11 @@ inline constexpr std::int64_t max_servers = 1'000;
 
 /// Simulates the schedule of vLLM, SGLang and TensorRT-LLM. Each server admits the request that has waited longest
 /// first, after its wait, as soon as there is room for the cache of its prompt and its output; one that never fits is
-/// processed alone. An iteration takes prompts in order of arrival up to its number of tokens, the last of them in part;
-/// a new one goes to the member that has the fewest tokens in this iteration. Arrivals are noticed between iterations.
-/// With disaggregation the server that decodes sends the first token, when it has admitted the request after the
-/// transfer of its cache. The simulation is deterministic. It takes time n log n in the number of requests and of their
-/// chunks, times the number of servers, regardless of the tokens that are decoded.
+/// processed alone. An iteration takes prompts in order of arrival up to its number of tokens, the last of them in
+/// part; a new one goes to the member that has the fewest tokens in this iteration. Arrivals are noticed between
+/// iterations. With disaggregation the server that decodes sends the first token, when it has admitted the request
+/// after the transfer of its cache. The simulation is deterministic. It takes time n log n in the number of requests
+/// and of their chunks, times the number of servers, regardless of the tokens that are decoded.
 [[nodiscard]] ServingRun simulate_serving(const ServingLoad& load, const ServingPools& pools);
 
 }  // namespace roofline::core

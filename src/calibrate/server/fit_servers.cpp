@@ -181,8 +181,8 @@ LeftOutErrors held_out(const std::vector<ServerSample>& samples, const std::set<
     return result;
 }
 
-/// Returns the wait in steps with the least sum of relative deviations: a weighted median, because the deviation of each
-/// measurement is linear in the wait on both sides of the one that explains it.
+/// Returns the wait in steps with the least sum of relative deviations: a weighted median, because the deviation of
+/// each measurement is linear in the wait on both sides of the one that explains it.
 double wait_of(const std::vector<const WaitSample*>& samples) {
     std::vector<std::pair<double, double>> waits;  // with their weights
     double weights = 0;

@@ -26,9 +26,9 @@ public:
     explicit ServedUnderLoad(Calibrations calibrations)
         : calibrations_(std::make_shared<Calibrations>(std::move(calibrations))) {}
 
-    /// Returns the expected times of the servers: of one worker with its part of the load, or of disaggregated pools. The
-    /// message of the error is the reason why there are none: unknown workers, a plan that does not match a worker's
-    /// chips, weights that do not fit on them, no model of the server.
+    /// Returns the expected times of the servers: of one worker with its part of the load, or of disaggregated pools.
+    /// The message of the error is the reason why there are none: unknown workers, a plan that does not match a
+    /// worker's chips, weights that do not fit on them, no model of the server.
     [[nodiscard]] Result<ServingTimes> times(const MeasuredServing& row, MeasuredSystems& systems,
                                              const ModelNames& names);
 

@@ -101,7 +101,7 @@ private:
         answer_.weights = prefill_.weights;
         if (question_.balancedness > 0 && !has_experts(answer_.model.program)) {
             return fail("bad_request", fmt::format("{} has no experts that could be unbalanced", answer_.model.name),
-                        "leave the balancedness out");
+                        "leave --balancedness out");
         }
         return question_.draft ? read_drafter(*question_.draft, quantisation) : Status{};
     }

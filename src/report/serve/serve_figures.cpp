@@ -345,7 +345,8 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
     {"under_load.two_batch_overlap", "", none, load<&ServedLoad::two_batches>},
     {"under_load.usd_per_million_tokens", "", in_three_digits,
      [](Answer answer) {
-         return answer.under_load ? figure_value(load_usd_per_million(answer, answer.under_load->tokens_per_s)) : Json();
+         const auto& load = answer.under_load;
+         return load ? figure_value(load_usd_per_million(answer, load->tokens_per_s)) : Json();
      }},
     {"load", "", none, [](Answer answer) { return group_value(answer.load.has_value()); }},
     {"load.loop", "", none, of_load([](Load load) -> Json { return load.load.rate > 0 ? "open" : "closed"; })},
