@@ -12,9 +12,8 @@
 #include "predict/expected_basis.hpp"
 #include "predict/serve/compute_bound_batch.hpp"
 #include "predict/serve/expected_serving.hpp"
-#include "predict/serve/serving_costs.hpp"
+#include "predict/serve/served_load.hpp"
 #include "predict/serve/serving_slices.hpp"
-#include "predict/serve/simulated_load.hpp"
 #include "predict/serve/speculation.hpp"
 #include "units/text.hpp"
 
@@ -357,94 +356,16 @@ private:
         return {};
     }
 
-    // Adds the expected times under load. Without them the answer to a question about a load is an error, unless not
-    // even one request fits, which the answer says.
     Status load() {
-        const bool asked = question_.load.has_value();
-        if (asked && !holds_requests()) return {};
-        auto passes = served_passes();
-        if (!passes) return asked ? Status(fail(passes.error())) : Status{};
-        if (!asked && (!answer_.fits || !holds_requests() || answer_.batch > max_requests)) return {};
-        const CalibratedServer& server = *this->server();
-        const RequestSize size{static_cast<double>(answer_.prompt), static_cast<double>(answer_.output)};
-        LoadQuestion load;
-        load.concurrency = answer_.batch * (answer_.prefill_pool ? answer_.prefill_pool->decode_slices : 1);
-        load.lengths = typical_lengths(size);
-        if (asked) load = *question_.load;
-        const ServingPools pools = pools_of(*passes, server, size, load.schedule);
-        ServingTimes times;
-        if (asked) {
-            ROOFLINE_CHECK(check_requests(load, pools, answer_.model.context));
-            ROOFLINE_TRY(answer_.load, simulated_load(load, pools));
-            times = answer_.load->times;
-        } else {
-            load.concurrency = std::min(load.concurrency, max_requests);
-            times = serving_times(simulate_concurrency(load.lengths, load.concurrency, 0, pools));
-        }
-        if (answer_.prefill_pool) answer_.prefill_pool->rates = pool_rates(draw_requests(load.lengths, 1000), pools);
-        answer_.under_load = ServedLoad{server.software,
-                                        std::hypot(server.error_held_out, additional_error(fastest(answer_.decode))),
-                                        times.ttft.mean,
-                                        times.tpot.mean,
-                                        times.running,
-                                        times.tokens_per_s,
-                                        passes->balancedness(times.running),
-                                        question_.two_batches};
-        return {};
-    }
-
-    // Whether each slice holds at least one request.
-    [[nodiscard]] bool holds_requests() const {
-        return (!answer_.capacity || answer_.max_batch >= 1) && (!answer_.prefill_pool || answer_.prefill_pool->fits());
-    }
-
-    [[nodiscard]] ServingPools pools_of(const ExpectedServing& passes, const CalibratedServer& server,
-                                        const RequestSize& size, PromptSchedule schedule) const {
-        const ServingCosts costs = serving_costs(passes, server.costs, size);
-        ServerLimits decode;
-        if (answer_.capacity) decode = serving_limits(size, static_cast<double>(answer_.max_batch));
-        ServerLimits prefill = decode;
-        if (const auto& pool = answer_.prefill_pool) {
-            prefill = pool->room > 0 ? serving_limits({size.prompt, 0}, pool->room) : ServerLimits{};
-        }
-        prefill.prompt_tokens = answer_.chunk;
-        prefill.members = std::llround(passes.members());
-        prefill.schedule = schedule;
-        ServingPools pools{{prefill, costs}};
-        if (const auto& pool = answer_.prefill_pool) {
-            pools.prompts.servers = pool->slices;
-            pools.decode = {decode, costs, pool->decode_slices};
-            if (pool->transfer) {
-                pools.transfer_s = [transfer = *pool->transfer, lone_s = costs.lone_prompt_s](double tokens) {
-                    return transfer.exposed_s(tokens, lone_s(tokens));
-                };
-            }
-        }
-        return pools;
-    }
-
-    // The server whose model is used: that of the software, or else the one with the most measurements; null if there
-    // is none.
-    [[nodiscard]] const CalibratedServer* server() const {
-        const ServerModels& servers = calibrations_->servers();
-        const CalibratedServer* const named = servers.find(question_.software);
-        return named != nullptr ? named : servers.find("");
-    }
-
-    [[nodiscard]] Result<ExpectedServing> served_passes() const {
-        if (server() == nullptr || !calibrated(answer_)) {
-            return fail("not_calibrated",
-                        fmt::format("a load needs expected times, and no calibration of {} covers all of this",
-                                    answer_.slice.machine.name),
-                        "ask without a load, or name a calibrated machine");
-        }
         const ServingSetup here = setup();
-        const ServingSetup prefilling = answer_.prefill_pool ? setup_on(answer_.prefill_pool->slice) : here;
-        const Plan& plan = answer_.prefill_pool ? answer_.prefill_pool->plan : answer_.plan;
-        auto passes = ExpectedServing::make({prefilling, plan}, {here, answer_.plan},
-                                            mean_pass(here, answer_.plan, answer_.batch));
-        if (!passes && passes.error().hint.empty()) passes.error().hint = "ask without a load";
-        return passes;
+        const auto& pool = answer_.prefill_pool;
+        const ServingSetup prefilling = pool ? setup_on(pool->slice) : here;
+        const Plan prefill_plan = pool ? pool->plan : answer_.plan;
+        return add_load(answer_, question_.load,
+                        {{prefilling, prefill_plan},
+                         {here, answer_.plan},
+                         mean_pass(here, answer_.plan, answer_.batch),
+                         question_.software});
     }
 
     // Bisection is valid because memory grows monotonically with the batch.

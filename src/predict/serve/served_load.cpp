@@ -1,0 +1,105 @@
+#include "predict/serve/served_load.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "plan/serving_capacity.hpp"
+#include "predict/expected_basis.hpp"
+#include "predict/serve/expected_serving.hpp"
+#include "predict/serve/serving_costs.hpp"
+#include "predict/serve/simulated_load.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+// Whether each slice holds at least one request.
+bool holds_requests(const ServeAnswer& answer) {
+    return (!answer.capacity || answer.max_batch >= 1) && (!answer.prefill_pool || answer.prefill_pool->fits());
+}
+
+ServingPools pools_of(const ServeAnswer& answer, const ExpectedServing& passes, const ServerModel& server,
+                      PromptSchedule schedule) {
+    const RequestSize size{static_cast<double>(answer.prompt), static_cast<double>(answer.output)};
+    const ServingCosts costs = serving_costs(passes, server, size);
+    const auto& pool = answer.prefill_pool;
+    ServerLimits decode;
+    if (answer.capacity) decode = serving_limits(size, static_cast<double>(answer.max_batch));
+    ServerLimits prefill = decode;
+    if (pool) prefill = pool->room > 0 ? serving_limits({size.prompt, 0}, pool->room) : ServerLimits{};
+    prefill.prompt_tokens = answer.chunk;
+    prefill.members = std::llround(passes.members());
+    prefill.schedule = schedule;
+    ServingPools pools{{prefill, costs}};
+    if (!pool) return pools;
+    pools.prompts.servers = pool->slices;
+    pools.decode = {decode, costs, pool->decode_slices};
+    if (pool->transfer) {
+        pools.transfer_s = [transfer = *pool->transfer, lone_s = costs.lone_prompt_s](double tokens) {
+            return transfer.exposed_s(tokens, lone_s(tokens));
+        };
+    }
+    return pools;
+}
+
+// Null if no server has a model.
+const CalibratedServer* server_of(const ServedSlices& slices) {
+    const ServerModels& servers = slices.decode.setup.calibrations->servers();
+    const CalibratedServer* const named = servers.find(slices.software);
+    return named != nullptr ? named : servers.find("");
+}
+
+Result<ExpectedServing> served_passes(const ServeAnswer& answer, const ServedSlices& slices) {
+    if (server_of(slices) == nullptr || !calibrated(answer)) {
+        return fail("not_calibrated",
+                    fmt::format("a load needs expected times, and no calibration of {} covers all of this",
+                                answer.slice.machine.name),
+                    "ask without a load, or name a calibrated machine");
+    }
+    auto passes = ExpectedServing::make(slices.prefill, slices.decode, slices.typical);
+    if (!passes && passes.error().hint.empty()) passes.error().hint = "ask without a load";
+    return passes;
+}
+
+LoadQuestion closed_loop(const ServeAnswer& answer) {
+    LoadQuestion load;
+    const std::int64_t servers = answer.prefill_pool ? answer.prefill_pool->decode_slices : 1;
+    load.concurrency = std::min(answer.batch * servers, max_requests);
+    load.lengths = typical_lengths({static_cast<double>(answer.prompt), static_cast<double>(answer.output)});
+    return load;
+}
+
+}  // namespace
+
+Status add_load(ServeAnswer& answer, const std::optional<LoadQuestion>& load, const ServedSlices& slices) {
+    if (load && !holds_requests(answer)) return {};
+    auto passes = served_passes(answer, slices);
+    if (!passes) return load ? Status(fail(passes.error())) : Status{};
+    if (!load && (!answer.fits || !holds_requests(answer) || answer.batch > max_requests)) return {};
+    const CalibratedServer& server = *server_of(slices);
+    const LoadQuestion asked = load ? *load : closed_loop(answer);
+    const ServingPools pools = pools_of(answer, *passes, server.costs, asked.schedule);
+    ServingTimes times;
+    if (load) {
+        ROOFLINE_CHECK(check_requests(asked, pools, answer.model.context));
+        ROOFLINE_TRY(answer.load, simulated_load(asked, pools));
+        times = answer.load->times;
+    } else {
+        times = serving_times(simulate_concurrency(asked.lengths, asked.concurrency, 0, pools));
+    }
+    constexpr std::int64_t sample = 1000;
+    if (answer.prefill_pool) answer.prefill_pool->rates = pool_rates(draw_requests(asked.lengths, sample), pools);
+    answer.under_load = ServedLoad{server.software,
+                                   std::hypot(server.error_held_out, additional_error(fastest(answer.decode))),
+                                   times.ttft.mean,
+                                   times.tpot.mean,
+                                   times.running,
+                                   times.tokens_per_s,
+                                   passes->balancedness(times.running),
+                                   slices.decode.setup.two_batches};
+    return {};
+}
+
+}  // namespace roofline::core

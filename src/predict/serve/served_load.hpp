@@ -1,0 +1,26 @@
+// The expected times of an answer's servers under load.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+#include "predict/serve/serving_slices.hpp"
+
+namespace roofline::core {
+
+/// The slices that answer a load.
+struct ServedSlices {
+    PlannedSlice prefill;  ///< the same as `decode` without disaggregation
+    PlannedSlice decode;
+    ServingPass typical;   ///< a decode step
+    std::string software;  ///< server whose model is used; if it has none, the library with the most measurements
+};
+
+/// Adds the expected times under load to an answer: those of the load, or without one those of a closed loop of as many
+/// requests as are decoded together. Without expected times of its passes nothing is added, but an answer to a question
+/// about a load is an error (`not_calibrated`), unless not even one request fits, which the answer says. Other errors:
+/// those of check_requests() and simulated_load().
+[[nodiscard]] Status add_load(ServeAnswer& answer, const std::optional<LoadQuestion>& load, const ServedSlices& slices);
+
+}  // namespace roofline::core
