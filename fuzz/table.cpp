@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     ValidateRequest validate;
     validate.table = text;
     validate.table_name = "fuzz.csv";
-    validate.plot = true;
+    validate.plot = size % 2 == 0 ? ValidationPlot::scatter : ValidationPlot::frontier;
     const Response response = handle(Request{validate, formats[size % std::size(formats)], false});
     const bool answered = !response.error && !response.out.empty() && !response.svg.empty();
     const bool refused = response.error && response.exit_code == 2 && !response.error->message.empty();

@@ -17,19 +17,19 @@ struct ChipLink {
 
 // The outermost tier joins slices.
 Result<ChipLink> link_of(const Machine& machine) {
-    for (auto tier = machine.network.rbegin(); tier != machine.network.rend(); ++tier) {
-        if (!joins_chips(*tier)) continue;
+    const auto found = std::find_if(machine.network.rbegin(), machine.network.rend(), joins_chips);
+    if (found != machine.network.rend()) {
+        const NetworkTier& tier = *found;
         ChipLink link;
-        link.label = tier->label;
-        if (tier->hop_latency.value) link.latency_s = tier->hop_latency.value->value;
-        if (tier->chip_bandwidth.value) {
-            link.bytes_per_s = tier->chip_bandwidth.value->value;
-        } else if (tier->link_bandwidth.value) {
-            link.bytes_per_s =
-                tier->link_bandwidth.value->value * static_cast<double>(std::max<std::int64_t>(1, tier->links));
+        link.label = tier.label;
+        if (tier.hop_latency.value) link.latency_s = tier.hop_latency.value->value;
+        if (tier.chip_bandwidth.value) {
+            link.bytes_per_s = tier.chip_bandwidth.value->value;
+        } else if (tier.link_bandwidth.value) {
+            const auto links = static_cast<double>(std::max<std::int64_t>(1, tier.links));
+            link.bytes_per_s = tier.link_bandwidth.value->value * links;
         }
         if (link.bytes_per_s > 0) return link;
-        break;
     }
     return fail("no_network", fmt::format("the file of {} has no rate of a network between slices", machine.name),
                 "name a machine that has one, or add it to the file");
