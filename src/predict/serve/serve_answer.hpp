@@ -86,7 +86,7 @@ struct PrefillPool {
 /// Expected behaviour of a server under load: that of the question, or a closed loop of as many requests as the batch.
 struct ServedLoad {
     std::string software;     ///< server whose calibration is used: "vllm"
-    double error = 0;         ///< held-out error of the time per output token, on models that were not fitted
+    double error = 0;         ///< of the time per output token, on models (with pools: set-ups) not fitted
     double ttft_s = 0;        ///< time to first token, including queueing
     double tpot_s = 0;        ///< time per output token, including interruptions by other requests' prompts
     double running = 0;       ///< average number of requests being decoded

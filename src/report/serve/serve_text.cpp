@@ -122,9 +122,9 @@ private:
                            price(load_usd_per_million(answer_, load.tokens_per_s)), error_words(load)));
     }
 
-    [[nodiscard]] static std::string error_words(const ServedLoad& load) {
-        return fmt::format("mean error {} % on models to which {} was not fitted", percent_text(load.error),
-                           load.software);
+    [[nodiscard]] std::string error_words(const ServedLoad& load) const {
+        return fmt::format("mean error {} % on {} to which {} was not fitted", percent_text(load.error),
+                           answer_.prefill_pool ? "pools" : "models", load.software);
     }
 
     [[nodiscard]] std::string price(std::optional<double> dollars) const {
