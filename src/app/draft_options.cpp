@@ -23,7 +23,7 @@ Result<double> acceptance_option(const std::string& word) {
     const double acceptance = number.value_or(-1) / (percent ? 100 : 1);
     if (acceptance >= 0 && acceptance <= 1) return acceptance;
     return fail("bad_request",
-                fmt::format("--acceptance {}: this is no probability from 0 to 1", in_ticks(word.substr(0, 40))),
+                fmt::format("--acceptance {}: the probability must be 0 to 1", in_ticks(word.substr(0, 40))),
                 "give for example 0.8 or 80%");
 }
 

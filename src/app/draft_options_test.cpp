@@ -50,7 +50,7 @@ TEST_CASE("options of speculation that mean nothing are refused by name") {
           "--draft needs --acceptance: the probability that a drafted token is accepted");
     for (const char* word : {"1.01", "-0.1", "101%", "often", "%", "nan", "0.5x"}) {
         CHECK(refusal_of(requested("3", word)) ==
-              "--acceptance `" + std::string(word) + "`: this is no probability from 0 to 1");
+              "--acceptance `" + std::string(word) + "`: the probability must be 0 to 1");
     }
     CHECK(refusal_of(requested("17", "0.5")) == "--draft is 17: it must be 1 to 16");
     CHECK(refusal_of(requested("0", "0.5")).find("--draft: ") == 0);

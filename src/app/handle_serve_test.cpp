@@ -240,6 +240,15 @@ TEST_CASE("a pool that cannot hold the model, and options without a pool") {
     const Response response = answered(request, Format::text);
     CHECK(response.exit_code == 1);
     CHECK(response.out.find("142 GB of 85.9 GB, too much") != std::string::npos);
+    // a slice that decodes one token per long prompt keeps more slices busy than are simulated
+    ServeRequest many = llama({"h100-sxm:8"});
+    many.disaggregated = true;
+    many.prompt = "100k";
+    many.output = "1";
+    many.batch = "8000";
+    const auto wanted = json_of(many)["disaggregated"];
+    CHECK(wanted["prefill_per_decode"] > 1000);
+    CHECK(wanted["prefill_workers"] == 1000);
     request.prefill = {};
     for (std::string ServeRequest::* count : {&ServeRequest::prefill_workers, &ServeRequest::decode_workers}) {
         ServeRequest wrong = request;

@@ -221,16 +221,10 @@ private:
                           : asked.machine.empty() ? slice.machine.id
                                                   : asked.machine;
         pool.decode_slices = asked.decode_slices;
-        pool.slices =
-            asked.prefill_slices > 0
-                ? asked.prefill_slices
-                : std::max<std::int64_t>(
-                      1, std::llround(std::ceil(static_cast<double>(asked.decode_slices) * prefill_ratio(answer_))));
-        if (pool.slices > max_servers || pool.decode_slices > max_servers) {
-            return fail("size",
-                        fmt::format("{} slices that prefill and {} that decode: at most {} of each are simulated",
-                                    pool.slices, pool.decode_slices, max_servers));
-        }
+        const double wanted = std::ceil(static_cast<double>(asked.decode_slices) * prefill_ratio(answer_));
+        pool.slices = asked.prefill_slices > 0
+                          ? asked.prefill_slices
+                          : std::llround(std::clamp(wanted, 1.0, static_cast<double>(max_servers)));
         auto transfer = cache_transfer({there, pool.plan}, {setup(), answer_.plan}, answer_.caches, answer_.prompt);
         if (transfer) {
             transfer->by_layer = asked.by_layer;
