@@ -6,7 +6,7 @@
 #include <queue>
 
 #include "plan/random_numbers.hpp"
-#include "plan/simulated_server.hpp"
+#include "plan/simulated_pool.hpp"
 
 namespace roofline::core {
 
@@ -73,13 +73,14 @@ struct SentCache {
 class Simulation {
 public:
     Simulation(const ServingLoad& load, const ServingPools& pools)
-        : requests_(load.requests), pools_(pools), arrivals_(load) {
+        : requests_(load.requests),
+          pools_(pools),
+          arrivals_(load),
+          prompts_(requests_, pools.prompts, pools.decode ? Task::prompts : Task::all, run_) {
         const auto all = static_cast<std::int64_t>(requests_.size());
         run_.requests.resize(requests_.size());
         if (!arrivals_.open() && load.concurrency < all) run_.first = load.concurrency;
-        using Task = SimulatedServer::Task;
-        add(prompts_, pools_.prompts, pools_.decode ? Task::prompts : Task::all);
-        if (pools_.decode) add(decoding_, *pools_.decode, Task::decoding);
+        if (pools_.decode) decoding_.emplace(requests_, *pools_.decode, Task::decoding, run_);
     }
 
     ServingRun run() {
@@ -87,58 +88,44 @@ public:
             deliver();
             now_s_ = std::min(arrivals_.next_s(),
                               transfers_.empty() ? std::numeric_limits<double>::infinity() : transfers_.top().end_s);
-            for (std::vector<SimulatedServer>* servers : {&prompts_, &decoding_}) {
-                for (SimulatedServer& server : *servers) now_s_ = std::min(now_s_, server.end_s());
-            }
-            for (std::vector<SimulatedServer>* servers : {&prompts_, &decoding_}) {
-                for (SimulatedServer& server : *servers) {
-                    if (server.end_s() <= now_s_) end(server);
-                }
-            }
+            now_s_ = std::min(now_s_, prompts_.end_s());
+            if (decoding_) now_s_ = std::min(now_s_, decoding_->end_s());
+            end(prompts_);
+            if (decoding_) end(*decoding_);
         }
         run_.seconds = now_s_;
         return std::move(run_);
     }
 
 private:
-    void add(std::vector<SimulatedServer>& servers, const ServerPool& pool, SimulatedServer::Task task) {
-        const std::int64_t count = std::clamp<std::int64_t>(pool.servers, 1, max_servers);
-        servers.reserve(static_cast<std::size_t>(count));
-        for (std::int64_t i = 0; i < count; ++i) servers.emplace_back(requests_, pool, task, run_);
-    }
+    using Task = SimulatedServer::Task;
 
     RequestTimes& times(std::int64_t number) { return run_.requests[static_cast<std::size_t>(number)]; }
     [[nodiscard]] const RequestTokens& request(std::int64_t number) const {
         return requests_[static_cast<std::size_t>(number)];
     }
 
-    // Gives a request to the server that has the fewest.
-    void offer(std::vector<SimulatedServer>& servers, std::int64_t number, double now_s) {
-        std::min_element(servers.begin(), servers.end(), [](const SimulatedServer& a, const SimulatedServer& b) {
-            return a.inside() < b.inside();
-        })->offer(number, now_s);
-    }
-
     // Hands out what has arrived, and begins what can begin.
     void deliver() {
         while (const auto arrival_s = arrivals_.take(now_s_)) {
             times(arrived_).arrival_s = *arrival_s;
-            offer(prompts_, arrived_++, *arrival_s);
+            prompts_.offer(arrived_++, *arrival_s);
         }
         while (!transfers_.empty() && transfers_.top().end_s <= now_s_) {
-            offer(decoding_, transfers_.top().number, transfers_.top().end_s);
+            decoding_->offer(transfers_.top().number, transfers_.top().end_s);
             transfers_.pop();
         }
-        for (SimulatedServer& server : prompts_) server.begin(now_s_);
-        for (SimulatedServer& server : decoding_) server.begin(now_s_);
+        prompts_.begin(now_s_);
+        if (decoding_) decoding_->begin(now_s_);
     }
 
-    void end(SimulatedServer& server) {
-        server.end();
-        if (pools_.decode) {
-            for (const std::int64_t number : server.processed()) send(number);
+    void end(SimulatedPool& pool) {
+        while (SimulatedServer* server = pool.end(now_s_)) {
+            if (pools_.decode) {
+                for (const std::int64_t number : server->processed()) send(number);
+            }
+            while (const auto number = server->take_decoded()) answered(*number);
         }
-        while (const auto number = server.take_decoded()) answered(*number);
     }
 
     void send(std::int64_t number) {
@@ -162,8 +149,8 @@ private:
     const ServingPools& pools_;
     Arrivals arrivals_;
     ServingRun run_;
-    std::vector<SimulatedServer> prompts_;
-    std::vector<SimulatedServer> decoding_;
+    SimulatedPool prompts_;
+    std::optional<SimulatedPool> decoding_;
     std::priority_queue<SentCache> transfers_;
     std::int64_t arrived_ = 0;  ///< requests; they are numbered in order of arrival
     std::int64_t ended_ = 0;

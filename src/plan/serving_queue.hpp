@@ -90,7 +90,7 @@ inline constexpr std::int64_t max_servers = 1'000;
 /// part; a new one goes to the member that has the fewest tokens in this iteration. Arrivals are noticed between
 /// iterations. With disaggregation the server that decodes sends the first token, when it has admitted the request
 /// after the transfer of its cache. The simulation is deterministic. It takes time n log n in the number of requests
-/// and of their chunks, times the number of servers, regardless of the tokens that are decoded.
+/// and of their chunks, times the logarithm of the number of servers, regardless of the tokens that are decoded.
 [[nodiscard]] ServingRun simulate_serving(const ServingLoad& load, const ServingPools& pools);
 
 }  // namespace roofline::core
