@@ -12,9 +12,10 @@ CompiledSums::CompiledSums(const std::vector<WeightedSum>& sums, const std::vect
             const Polynomial bound = polynomial.bind(fixed);
             for (const auto& [monomial, coefficient] : bound.terms()) {
                 for (const Factor& factor : monomial) {
-                    const auto place = std::find(dims.begin(), dims.end(), factor.symbol.dim);
-                    powers_.push_back({static_cast<std::uint32_t>(place - dims.begin()), factor.power,
-                                       static_cast<double>(factor.symbol.divisor)});
+                    auto place = std::find(dims.begin(), dims.end(), shard_name(factor.symbol));
+                    const double divisor = place == dims.end() ? static_cast<double>(factor.symbol.divisor) : 1;
+                    if (place == dims.end()) place = std::find(dims.begin(), dims.end(), factor.symbol.dim);
+                    powers_.push_back({static_cast<std::uint32_t>(place - dims.begin()), factor.power, divisor});
                 }
                 products_.push_back({coefficient.to_double() * weight, static_cast<std::uint32_t>(powers_.size())});
             }

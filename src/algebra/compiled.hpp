@@ -16,7 +16,8 @@ public:
     CompiledSums() = default;
 
     /// `dims` is the order in which sizes will be passed; dimensions in `fixed` are constants. Every dimension of the
-    /// sums must be in one of the two.
+    /// sums must be in one of the two. If `dims` has the shard_name() of a shard, its size is passed as well, and need
+    /// not be that of an equal part.
     CompiledSums(const std::vector<WeightedSum>& sums, const std::vector<std::string>& dims, const Sizes& fixed);
 
     /// Computes one number per sum, in double precision. sizes.size() == dims, values.size() == sums.

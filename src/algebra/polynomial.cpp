@@ -246,6 +246,10 @@ std::optional<Rational> Polynomial::evaluate(const Sizes& sizes) const {
     return sum;
 }
 
+std::string shard_name(const Symbol& symbol) {
+    return symbol.divisor > 1 ? symbol.dim + "/" + std::to_string(symbol.divisor) : symbol.dim;
+}
+
 Polynomial Polynomial::bind(const Sizes& sizes) const {
     if (sizes.empty()) return *this;
     Polynomial bound;

@@ -26,6 +26,9 @@ struct Symbol {
     bool operator==(const Symbol&) const = default;
 };
 
+/// Returns the name of a part of a dimension, "B/4"; with a divisor of 1 that of the dimension.
+[[nodiscard]] std::string shard_name(const Symbol& symbol);
+
 struct Factor {
     Symbol symbol;
     int power = 1;

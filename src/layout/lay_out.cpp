@@ -150,7 +150,8 @@ private:
         message.sure = strategies.sure_share(tensor);
         message.copies = Rational(1) / message.sure;
         std::vector<Symbol> shards = shards_of(system_, strategies.moved_dims(tensor), move.held);
-        Polynomial moved = Polynomial(strategies.moved_bytes(tensor) * Rational(move.times));
+        const std::int64_t times = move.times > 1 ? chips_across(system_, move.axes) : 1;
+        Polynomial moved = Polynomial(strategies.moved_bytes(tensor) * Rational(times));
         if (move.hops > 0) {
             shards.erase(shards.begin() + static_cast<std::ptrdiff_t>(move.halo_dim));
             moved *= strategies.halo().size();
@@ -240,7 +241,7 @@ private:
                     std::find(strategies.dims().begin(), strategies.dims().end(), dim) - strategies.dims().begin();
                 if (static_cast<std::size_t>(place) == strategies.dims().size()) continue;
                 dim = result_.local.local_dims.add(
-                    strategies.local_dim(strategy, static_cast<std::size_t>(place), tensor));
+                    strategies.local_dim(strategy, static_cast<std::size_t>(place), tensor, system_));
             }
         };
         for (std::size_t i = 0; i < op.inputs.size(); ++i) share(op.inputs[i].dims, i);

@@ -58,9 +58,10 @@ bool OpStrategies::has_halo(const Looks& looks, std::size_t dim, std::optional<s
     return looks.dim == dim && (looks.across || (tensor && looks.with_halo[*tensor]));
 }
 
-LocalDim OpStrategies::local_dim(const Strategy& strategy, std::size_t dim, std::optional<std::size_t> tensor) const {
+LocalDim OpStrategies::local_dim(const Strategy& strategy, std::size_t dim, std::optional<std::size_t> tensor,
+                                 const System& system) const {
     DimShare share = dim_share(strategy, dim, tensor);
-    return {dims_[dim], chips_across(costs_->system(), share.axes), std::move(share.halo)};
+    return {dims_[dim], chips_across(system, share.axes), std::move(share.halo)};
 }
 
 DimShare OpStrategies::dim_share(const Strategy& strategy, std::size_t dim, std::optional<std::size_t> tensor) const {

@@ -146,9 +146,9 @@ public:
     void set_sizes(const Sizes& sizes);
 
     /// Returns a chip's part of a dimension in an operand (operands, then the result), or, without a tensor, in the
-    /// function that works along it.
-    [[nodiscard]] LocalDim local_dim(const Strategy& strategy, std::size_t dim,
-                                     std::optional<std::size_t> tensor) const;
+    /// function that works along it. `system` has the sizes of the mesh axes.
+    [[nodiscard]] LocalDim local_dim(const Strategy& strategy, std::size_t dim, std::optional<std::size_t> tensor,
+                                     const System& system) const;
     [[nodiscard]] DimShare dim_share(const Strategy& strategy, std::size_t dim,
                                      std::optional<std::size_t> tensor) const;
     /// The sharding in which a strategy uses an operand; of the result, the sharding in which it is computed (unreduced

@@ -286,15 +286,17 @@ Status limit_experts(Binder& binder, const KeyTable& table, Program& program) {
 
 }  // namespace
 
-void bind_groups_of_experts(Program& program) {
-    for (const RoutedExperts& each : routed_experts(program)) {
-        const std::int64_t experts = product_of({each.experts}, program.sizes);
-        const std::int64_t tokens = product_of(each.tokens, program.sizes);
+void bind_groups_of_experts(const std::vector<RoutedExperts>& routed, Sizes& sizes) {
+    for (const RoutedExperts& each : routed) {
+        const std::int64_t experts = product_of({each.experts}, sizes);
+        const std::int64_t tokens = product_of(each.tokens, sizes);
         constexpr Int128 most = Int128{1} << 50;
-        const Int128 routes = std::min(Int128{tokens} * product_of(each.choices, program.sizes), most);
-        program.sizes[each.rows] = static_cast<std::int64_t>((routes + experts - 1) / experts);
+        const Int128 routes = std::min(Int128{tokens} * product_of(each.choices, sizes), most);
+        sizes[each.rows] = static_cast<std::int64_t>((routes + experts - 1) / experts);
     }
 }
+
+void bind_groups_of_experts(Program& program) { bind_groups_of_experts(routed_experts(program), program.sizes); }
 
 Result<Model> build_model(const Config& config, std::optional<std::int64_t> sequence, bool decoding) {
     ROOFLINE_TRY(auto table, key_table(config.model_type));

@@ -11,6 +11,7 @@
 #include "base/result.hpp"
 #include "model/config.hpp"
 #include "model/key_table.hpp"
+#include "model/routed_experts.hpp"
 #include "notation/notation.hpp"
 #include "program/program.hpp"
 #include "units/dtype.hpp"
@@ -51,6 +52,8 @@ struct Model {
 /// Binds the tokens of each expert's group if they are divided evenly, rounded up: C = ceil(B T A / E), from the
 /// program's sizes.
 void bind_groups_of_experts(Program& program);
+/// The same for sizes of a program with these experts.
+void bind_groups_of_experts(const std::vector<RoutedExperts>& routed, Sizes& sizes);
 
 /// Builds the model of a configuration. `sequence` tokens are query and context; none: the configuration's context.
 /// `decoding` selects the form of the model for one query at a time if its table has one. Errors: an unknown model_type

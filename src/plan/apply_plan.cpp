@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "layout/op_strategies.hpp"
@@ -41,7 +42,7 @@ public:
     Result<PlannedProgram> run() {
         ROOFLINE_CHECK(cut_heads());
         ROOFLINE_CHECK(check_dims());
-        result_.program.mesh = mesh();
+        result_.program.mesh = mesh_of(plan_, cut_);
         note_outside(result_.program.body);
         const std::set<ValueId> partial = partial_values();
         const std::set<ValueId> summed = summed_over_tokens();
@@ -240,44 +241,17 @@ private:
         return value.param ? StepRole::param : StepRole::activation;
     }
 
-    // How the tensor and sequence axes divide heads and the queries that share one.
     Status cut_heads() {
-        const auto heads = size_of_role("heads");
-        const auto queries = size_of_role("queries").value_or(1);
-        tensor_queries_ = sequence_queries_ = 1;
-        if (!heads) return {};
-        const auto cut = [&](std::string_view axis, std::int64_t ways, std::int64_t& left, std::int64_t& left_queries,
-                             std::int64_t& over_queries) -> Status {
-            const std::int64_t over_heads = std::gcd(left, ways);
-            over_queries = ways / over_heads;
-            if (left_queries % over_queries != 0) {
-                return fail("bad_plan",
-                            fmt::format("{}={} does not divide {} heads ({} KV heads, {} query heads per KV head)",
-                                        axis, ways, *heads * queries, *heads, queries),
-                            fmt::format("possible degrees are {}", divisors(left, left_queries)));
-            }
-            left /= over_heads;
-            left_queries /= over_queries;
-            if (over_queries > 1) {
-                result_.notes.push_back(
-                    fmt::format("{}={} exceeds the {} KV heads: each of them is replicated on {} chips, which "
-                                "split its query heads",
-                                axis, ways, *heads, over_queries));
-            }
-            return {};
-        };
-        std::int64_t left = *heads;
-        std::int64_t left_queries = queries;
-        ROOFLINE_CHECK(cut("tensor", plan_.tensor, left, left_queries, tensor_queries_));
-        return cut("sequence", plan_.sequence, left, left_queries, sequence_queries_);
-    }
-
-    [[nodiscard]] static std::string divisors(std::int64_t heads, std::int64_t queries) {
-        std::vector<std::int64_t> ways;
-        for (std::int64_t way = 1; way <= heads * queries && ways.size() < 16; ++way) {
-            if (queries % (way / std::gcd(heads, way)) == 0) ways.push_back(way);
+        ROOFLINE_TRY(cut_, core::cut_heads(plan_, size_of_role("heads"), size_of_role("queries").value_or(1)));
+        for (const auto& [axis, ways, over] : {std::tuple("tensor", plan_.tensor, cut_.tensor_queries),
+                                               std::tuple("sequence", plan_.sequence, cut_.sequence_queries)}) {
+            if (over == 1) continue;
+            result_.notes.push_back(
+                fmt::format("{}={} exceeds the {} KV heads: each of them is replicated on {} chips, which "
+                            "split its query heads",
+                            axis, ways, *size_of_role("heads"), over));
         }
-        return fmt::format("{}", fmt::join(ways, ", "));
+        return {};
     }
 
     Status check_dims() const {
@@ -297,21 +271,6 @@ private:
                         "use the remaining factor for data, fsdp or tensor");
         }
         return {};
-    }
-
-    // The mesh of the plan; an axis that divides both heads and queries is cut in two.
-    [[nodiscard]] std::vector<MeshAxis> mesh() const {
-        std::vector<MeshAxis> cut;
-        for (MeshAxis& axis : mesh_of(plan_)) {
-            const std::int64_t over = axis.name == "tensor"     ? tensor_queries_
-                                      : axis.name == "sequence" ? sequence_queries_
-                                                                : 1;
-            const std::string name = axis.name;
-            axis.size /= over;
-            if (axis.size > 1) cut.push_back(std::move(axis));
-            if (over > 1) cut.push_back({name == "tensor" ? "queries" : "sequence2", over, {}});
-        }
-        return cut;
     }
 
     // Those of these axes that the mesh has.
@@ -455,11 +414,55 @@ private:
     PlannedProgram result_;
     std::map<std::string, StepRole, std::less<>> kinds_;  ///< of a training step's tensors, by name
     std::set<ValueId> outside_;                           ///< operands of matmuls with weights
-    std::int64_t tensor_queries_ = 1;                     ///< members of `tensor` that divide the queries of one head
-    std::int64_t sequence_queries_ = 1;                   ///< the same for `sequence`
+    HeadCut cut_;
 };
 
+std::string head_degrees(std::int64_t heads, std::int64_t queries) {
+    std::vector<std::int64_t> ways;
+    for (std::int64_t way = 1; way <= heads * queries && ways.size() < 16; ++way) {
+        if (queries % (way / std::gcd(heads, way)) == 0) ways.push_back(way);
+    }
+    return fmt::format("{}", fmt::join(ways, ", "));
+}
+
 }  // namespace
+
+Result<HeadCut> cut_heads(const Plan& plan, std::optional<std::int64_t> heads, std::int64_t queries) {
+    HeadCut parts;
+    if (!heads) return parts;
+    std::int64_t left = *heads;
+    std::int64_t left_queries = queries;
+    const auto cut = [&](std::string_view axis, std::int64_t ways, std::int64_t& over_queries) -> Status {
+        const std::int64_t over_heads = std::gcd(left, ways);
+        over_queries = ways / over_heads;
+        if (left_queries % over_queries != 0) {
+            return fail("bad_plan",
+                        fmt::format("{}={} does not divide {} heads ({} KV heads, {} query heads per KV head)", axis,
+                                    ways, *heads * queries, *heads, queries),
+                        fmt::format("possible degrees are {}", head_degrees(left, left_queries)));
+        }
+        left /= over_heads;
+        left_queries /= over_queries;
+        return {};
+    };
+    ROOFLINE_CHECK(cut("tensor", plan.tensor, parts.tensor_queries));
+    ROOFLINE_CHECK(cut("sequence", plan.sequence, parts.sequence_queries));
+    return parts;
+}
+
+std::vector<MeshAxis> mesh_of(const Plan& plan, const HeadCut& parts) {
+    std::vector<MeshAxis> cut;
+    for (MeshAxis& axis : mesh_of(plan)) {
+        const std::int64_t over = axis.name == "tensor"     ? parts.tensor_queries
+                                  : axis.name == "sequence" ? parts.sequence_queries
+                                                            : 1;
+        const std::string name = axis.name;
+        axis.size /= over;
+        if (axis.size > 1) cut.push_back(std::move(axis));
+        if (over > 1) cut.push_back({name == "tensor" ? "queries" : "sequence2", over, {}});
+    }
+    return cut;
+}
 
 Result<PlannedProgram> apply_plan(const Program& program, const DimRoles& roles, const Plan& plan) {
     return PlanWriter(program, roles, plan).run();

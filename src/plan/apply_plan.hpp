@@ -2,6 +2,8 @@
 // follow.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,21 @@ struct PlannedProgram {
     StayingAxes stay;                ///< weights are not gathered over `tensor` and `expert`; for lay_out()
     std::vector<std::string> notes;  ///< deviations from what the plan suggests: heads that are replicated, ...
 };
+
+/// The members of the axes `tensor` and `sequence` that split the queries of one head, because there are not as many KV
+/// heads.
+struct HeadCut {
+    std::int64_t tensor_queries = 1;
+    std::int64_t sequence_queries = 1;
+};
+
+/// Returns how `tensor` and `sequence` divide the KV heads, if the model has any, and the queries per KV head. Errors:
+/// members that do not divide them.
+[[nodiscard]] Result<HeadCut> cut_heads(const Plan& plan, std::optional<std::int64_t> heads, std::int64_t queries);
+
+/// Returns the mesh of a plan in which an axis that divides both heads and queries is cut in two: `queries` follows
+/// `tensor`, `sequence2` follows `sequence`.
+[[nodiscard]] std::vector<MeshAxis> mesh_of(const Plan& plan, const HeadCut& parts);
 
 /// Shards a sized program according to a plan, by the roles of its dimensions (docs/method/plans.md has the table of
 /// rules). A tensor axis that has more members than there are KV heads is cut in two: `tensor` over those heads, and

@@ -55,18 +55,17 @@ public:
         if (logits) in_parts_ = dims_of(*logits);
     }
 
-    Result<LiveMemory> run(const InFlight& in_flight) {
+    Result<HeldTensors> run() {
         stretches_.push_back({});
         walk(local_.body, 0);
         stretches_.front().places.last = places_;
-        live_.assign(places_ + 2, 0);
-        LiveMemory memory;
+        held_.places = places_ + 1;
         std::vector<bool> kept(lives_.size(), false);
         note_ends();
         for (const StepTensor& tensor : step_.tensors) {
             if (tensor.role != StepRole::activation) continue;
             kept[tensor.value] = true;
-            memory.kept += keep(tensor, tensor.repeats.empty() ? in_flight.others : in_flight.layers);
+            keep(tensor);
         }
         for (ValueId id = 0; id < lives_.size(); ++id) {
             if (!kept[id]) pass_on(id);
@@ -77,14 +76,12 @@ public:
         for (const Addend& each : addends_) {
             add({each.made, stretches_[each.stretch].places.last}, bytes(each.product.value, each.product.dims));
         }
-        if (unsized_) return fail("no_size", "the memory of a step cannot be counted because a size is not known");
-        double now = 0;
-        for (const double change : live_) {
-            now += change;
-            memory.peak = std::max(memory.peak, now);
+        for (auto& [shape, stretches] : stand_ins_) {
+            auto& alternatives = held_.largest_of.emplace_back();
+            for (auto& [stretch, all] : stretches) alternatives.push_back(std::move(all));
         }
-        memory.peak += stand_in_bytes();
-        return memory;
+        if (unsized_) return fail("no_size", "the memory of a step cannot be counted because a size is not known");
+        return std::move(held_);
     }
 
 private:
@@ -172,18 +169,8 @@ private:
             if (!everywhere) shape.push_back(dim);
         }
         std::sort(shape.begin(), shape.end());
-        const double bytes = elements_of(shape) * info(local_.values[param->second].type.dtype).bits / 8;
-        stand_ins_[shape][stretch] += bytes;
-    }
-
-    [[nodiscard]] double stand_in_bytes() const {
-        double all = 0;
-        for (const auto& [shape, stretches] : stand_ins_) {
-            double most = 0;
-            for (const auto& [stretch, bytes] : stretches) most = std::max(most, bytes);
-            all += most;
-        }
-        return all;
+        HeldBytes bytes{info(local_.values[param->second].type.dtype).bits / 8.0, shape};
+        stand_ins_[shape][stretch].push_back(std::move(bytes));
     }
 
     void read(const Operand& input, const std::map<ValueId, const Op*>& inside, std::size_t stretch) {
@@ -228,20 +215,20 @@ private:
         return number ? number->to_double() : 0;
     }
 
-    double bytes(ValueId id, const std::vector<std::string>& dims) {
+    HeldBytes bytes(ValueId id, std::vector<std::string> dims) {
         const double parts = dims_of(id) == in_parts_ ? loss_parts_ : 1;
-        return elements_of(dims) / parts * info(local_.values[id].type.dtype).bits / 8;
+        static_cast<void>(elements_of(dims));  // all sizes are known
+        return {info(local_.values[id].type.dtype).bits / 8.0 / parts, std::move(dims)};
     }
 
     // A parameter that layers gather one after the other is held for this layer and the next.
-    double copy_bytes(const Copy& copy) {
+    HeldBytes copy_bytes(const Copy& copy) {
         const auto& [id, dims, stretch] = copy;
         return bytes(id, dims) * (local_.values[id].param && stretch != 0 ? 2 : 1);
     }
 
-    void add(const Interval& places, double bytes) {
-        live_[places.first] += bytes;
-        live_[places.last + 1] -= bytes;
+    void add(const Interval& places, HeldBytes bytes, HeldTimes times = HeldTimes::once) {
+        held_.tensors.push_back({places.first, places.last, std::move(bytes), times});
     }
 
     // Finds where the backward passes end that belong to repeats.
@@ -255,11 +242,12 @@ private:
         }
     }
 
-    double keep(const StepTensor& tensor, double in_flight) {
+    void keep(const StepTensor& tensor) {
         const TensorLife& life = lives_[tensor.value];
-        double passes = 1;
-        for (const std::string& count : tensor.repeats) passes *= elements_of({count});
-        const double one = bytes(tensor.value, dims_of(tensor.value));
+        const HeldBytes one = bytes(tensor.value, dims_of(tensor.value));
+        HeldBytes passes = one;
+        passes.dims.insert(passes.dims.end(), tensor.repeats.begin(), tensor.repeats.end());
+        static_cast<void>(elements_of(tensor.repeats));
         const std::size_t made = life.made.value_or(0);
         Interval all{made, std::max(made, life.last)};
         // A value that nothing reads is freed with the rest of its pass.
@@ -268,10 +256,19 @@ private:
         for (const std::size_t reader : readers_[tensor.value]) {
             if (!tensor.repeats.empty()) all.last = std::max(all.last, stretches_[reader].places.last);
         }
-        add({made, readers_[tensor.value].empty() ? all.last : std::max(made, life.last)}, one);
-        add(all, one * (passes - 1));
-        add({0, places_}, one * passes * (in_flight - 1));
-        return one * passes * in_flight;
+        const HeldTimes flights = tensor.repeats.empty() ? HeldTimes::others : HeldTimes::layers;
+        const std::size_t last = readers_[tensor.value].empty() ? all.last : std::max(made, life.last);
+        if (tensor.repeats.empty()) {
+            add({made, last}, one);
+        } else {  // one for this iteration, the others for as long as iterations need them
+            add({made, last}, one);
+            add(all, passes);
+            add(all, one * -1);
+        }
+        const Interval always{0, places_};
+        add(always, passes, flights);
+        add(always, passes * -1);
+        held_.kept.push_back({0, 0, std::move(passes), flights});
     }
 
     void pass_on(ValueId id) {
@@ -307,17 +304,61 @@ private:
     std::vector<Addend> addends_;  ///< terms added to gradients
     bool fused_gradients_ = false;
     std::map<ValueId, ValueId> gradient_of_;                                       ///< the parameter
-    std::map<std::vector<std::string>, std::map<std::size_t, double>> stand_ins_;  ///< bytes by shape and range
+    std::map<std::vector<std::string>, std::map<std::size_t, std::vector<HeldBytes>>>
+        stand_ins_;  ///< by shape and range
     std::size_t places_ = 0;
-    std::vector<double> live_;  ///< by place: bytes allocated minus bytes freed
+    HeldTensors held_;
     bool unsized_ = false;
 };
 
 }  // namespace
 
+Result<HeldTensors> held_tensors(const TrainingProgram& step, const Program& local, const FrameworkHabits& habits) {
+    return LifeTimes(step, local, habits).run();
+}
+
 Result<LiveMemory> live_memory(const TrainingProgram& step, const Program& local, const InFlight& in_flight,
                                const FrameworkHabits& habits) {
-    return LifeTimes(step, local, habits).run(in_flight);
+    ROOFLINE_TRY(const auto held, held_tensors(step, local, habits));
+    std::map<std::string, double, std::less<>> sizes;
+    const auto bytes_of = [&](const HeldBytes& bytes) {
+        double product = bytes.scale;
+        for (const std::string& dim : bytes.dims) {
+            const auto [size, fresh] = sizes.try_emplace(dim, 0);
+            if (fresh) size->second = elements(local.local_dims, {dim}).evaluate(local.sizes)->to_double();
+            product *= size->second;
+        }
+        return product;
+    };
+    const auto all_of = [&](const HeldTensor& tensor) {
+        const double times = tensor.times == HeldTimes::layers   ? in_flight.layers
+                             : tensor.times == HeldTimes::others ? in_flight.others
+                                                                 : 1;
+        return bytes_of(tensor.bytes) * times;
+    };
+    LiveMemory memory;
+    for (const HeldTensor& tensor : held.kept) memory.kept += all_of(tensor);
+    std::vector<double> live(held.places + 1, 0);
+    for (const HeldTensor& tensor : held.tensors) {
+        const double bytes = all_of(tensor);
+        live[tensor.first] += bytes;
+        live[tensor.last + 1] -= bytes;
+    }
+    double now = 0;
+    for (const double change : live) {
+        now += change;
+        memory.peak = std::max(memory.peak, now);
+    }
+    for (const auto& alternatives : held.largest_of) {
+        double most = 0;
+        for (const std::vector<HeldBytes>& together : alternatives) {
+            double sum = 0;
+            for (const HeldBytes& bytes : together) sum += bytes_of(bytes);
+            most = std::max(most, sum);
+        }
+        memory.peak += most;
+    }
+    return memory;
 }
 
 }  // namespace roofline::core

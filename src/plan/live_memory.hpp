@@ -1,6 +1,10 @@
 // The tensors that a training step holds from one statement to the next, and their peak.
 #pragma once
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
 #include "base/result.hpp"
 #include "plan/framework_memory.hpp"
 #include "program/adjoint.hpp"
@@ -20,6 +24,40 @@ struct LiveMemory {
     double kept = 0;  ///< activations kept from the forward to the backward pass, of all micro-batches in flight
     double peak = 0;  ///< peak of these and of all other results that are still to be read
 };
+
+/// The bytes of a tensor on one chip: `scale` times the sizes of dimensions of its program.
+struct HeldBytes {
+    double scale = 0;
+    std::vector<std::string> dims;
+
+    [[nodiscard]] HeldBytes operator*(double times) const { return {scale * times, dims}; }
+};
+
+/// By which number of InFlight the bytes are multiplied.
+enum class HeldTimes { once, layers, others };
+
+/// A tensor that is held from one place of a program, a statement or a fused kernel, to another, both included. Its
+/// bytes may be negative, as a correction of another one's.
+struct HeldTensor {
+    std::size_t first = 0;
+    std::size_t last = 0;
+    HeldBytes bytes;
+    HeldTimes times = HeldTimes::once;
+};
+
+/// What a step holds beside parameters, gradients and optimizer states, as formulas.
+struct HeldTensors {
+    std::vector<HeldTensor> tensors;
+    std::size_t places = 0;        ///< of the program, and one more
+    std::vector<HeldTensor> kept;  ///< activations that the backward pass reads, which are among `tensors`
+    /// Of each of these the alternative with the largest sum is held from the beginning to the end.
+    std::vector<std::vector<std::vector<HeldBytes>>> largest_of{};
+};
+
+/// Returns what a step holds. Sizes only tell which tensors are gathered: those with more elements than their shards.
+/// Arguments, rules and errors are those of live_memory().
+[[nodiscard]] Result<HeldTensors> held_tensors(const TrainingProgram& step, const Program& local,
+                                               const FrameworkHabits& habits = {});
 
 /// Returns the peak bytes over all statements. `local` is the step on one chip; its statements are those of `step`. A
 /// tensor is held from the statement that produces it to the last one that reads it. Activations of a repeat are held

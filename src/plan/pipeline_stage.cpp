@@ -168,6 +168,19 @@ Result<std::vector<PipelineStage>> pipeline_stages(const Program& forward, std::
     return kinds;
 }
 
+Result<Sizes> stage_passes(const Program& forward, std::int64_t stages, const PipelineStage& stage) {
+    ROOFLINE_TRY(auto share, passes_of(forward, stages));
+    if (stages > 1) {
+        ROOFLINE_TRY(share, shares(forward, share, stages, stage));
+    }
+    Sizes passes;
+    std::size_t next = 0;
+    for (const Node& node : forward.body.nodes) {
+        if (is_repeat(node)) passes[std::get<Block>(node).count] = share[next++];
+    }
+    return passes;
+}
+
 Result<Program> pipeline_stage(const Program& forward, std::int64_t stages, const PipelineStage& stage) {
     ROOFLINE_TRY(auto passes, passes_of(forward, stages));
     ROOFLINE_TRY(const auto dealt, shares(forward, passes, stages, stage));

@@ -45,30 +45,36 @@ Result<double> copied_gradient_bytes(const TrainingProgram& step, const std::vec
     return bytes;
 }
 
-// Additional memory of an optimizer of plain tensor operations: for each element that a chip updates an f32 copy of its
-// gradient, unless the gradient is f32, the root of its second moment, and the denominator of the update.
 Result<double> unfused_bytes(const TrainingProgram& step, const std::vector<TensorType>& types, const System& system) {
+    double bytes = 0;
+    for (const auto& [tensor, per_element] : unfused_tensors(step)) {
+        const auto number = elements_of(step.program, *tensor).evaluate(step.program.sizes);
+        if (!number) return fail("no_size", "the bytes of an optimizer cannot be counted");
+        const double ways = tensor->value < types.size() ? holders_of(types[tensor->value], system) : 1;
+        bytes += number->to_double() / ways * per_element;
+    }
+    return bytes;
+}
+
+}  // namespace
+
+std::vector<std::pair<const StepTensor*, double>> unfused_tensors(const TrainingProgram& step) {
     constexpr double f32 = 4;
     std::map<ValueId, double> copied;  // by parameter
     for (const StepTensor& tensor : step.tensors) {
         if (tensor.role != StepRole::gradient || !tensor.param) continue;
         copied[*tensor.param] = step.program.values[tensor.value].type.dtype == Dtype::f32 ? 0 : f32;
     }
-    double bytes = 0;
+    std::vector<std::pair<const StepTensor*, double>> tensors;
     for (const StepTensor& tensor : step.tensors) {
         if (tensor.role != StepRole::optimizer_state || !tensor.param) continue;
         const auto gradient = copied.find(*tensor.param);
         if (gradient == copied.end()) continue;  // counted with another of its states
-        const auto number = elements_of(step.program, tensor).evaluate(step.program.sizes);
-        if (!number) return fail("no_size", "the bytes of an optimizer cannot be counted");
-        const double ways = tensor.value < types.size() ? holders_of(types[tensor.value], system) : 1;
-        bytes += number->to_double() / ways * (gradient->second + 2 * f32);
+        tensors.emplace_back(&tensor, gradient->second + 2 * f32);
         copied.erase(gradient);
     }
-    return bytes;
+    return tensors;
 }
-
-}  // namespace
 
 Result<TrainingMemory> training_memory(const TrainingProgram& step, const Program& local,
                                        const std::vector<TensorType>& types, const System& system,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -26,6 +27,11 @@ struct TrainingMemory {
     [[nodiscard]] double total() const { return params + gradients + optimizer + activations + working; }
     [[nodiscard]] bool fits() const { return !capacity || total() <= *capacity; }
 };
+
+/// Additional memory of an optimizer of plain tensor operations: for each element that a chip updates an f32 copy of its
+/// gradient, unless the gradient is f32, the root of its second moment, and the denominator of the update. Returns the
+/// states whose shards have these elements, each with the bytes per element.
+[[nodiscard]] std::vector<std::pair<const StepTensor*, double>> unfused_tensors(const TrainingProgram& step);
 
 /// Returns what a chip holds of a step's tensors. `local` is the step on one chip and `types` are the shardings of its
 /// values, as lay_out() gives them. Parameters, gradients and states are flattened before they are sharded, so they

@@ -15,14 +15,6 @@ namespace roofline::core {
 
 namespace {
 
-/// Returns the dtype of a tensor by the name that reports use. The dtype determines how partial sums are added.
-std::optional<Dtype> dtype_of(const Program& program, const std::string& tensor) {
-    for (const Value& value : program.values) {
-        if (value.name == tensor || value.label == tensor) return value.type.dtype;
-    }
-    return std::nullopt;
-}
-
 /// Expected time of an expert dispatch or combine, if `software` names a library whose exchanges were measured. Without
 /// `software` the all-to-all model is used, because training frameworks use all-to-alls by default and this model fits
 /// their steps better.
@@ -277,6 +269,13 @@ bool multiplies_two_dtypes(const KernelKey& key) {
 }
 
 }  // namespace
+
+std::optional<Dtype> dtype_of(const Program& program, const std::string& tensor) {
+    for (const Value& value : program.values) {
+        if (value.name == tensor || value.label == tensor) return value.type.dtype;
+    }
+    return std::nullopt;
+}
 
 ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, const Program& local,
                             const ProgramAnalysis& analysis, const std::string& software, const std::string& variant) {

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.hpp"
 #include "predict/prediction.hpp"
 
 namespace roofline::core {
+
+/// Returns the dtype of a tensor by the name that reports use. The dtype determines how partial sums are added.
+[[nodiscard]] std::optional<Dtype> dtype_of(const Program& program, const std::string& tensor);
 
 /// Selects a kernel model for each kernel of a program; `local` is the program of one chip that `analysis` describes.
 /// If `software` is not empty, only models of that software are used. The models live as long as `calibrations`.

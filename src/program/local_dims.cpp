@@ -14,8 +14,7 @@ Polynomial LocalDim::size() const {
 }
 
 std::string LocalDim::name() const {
-    std::string text = dim;
-    if (shards > 1) text += "/" + std::to_string(shards);
+    std::string text = shard_name(symbol());
     if (halo) text += "+" + halo->text();
     return text;
 }

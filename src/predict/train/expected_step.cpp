@@ -12,25 +12,6 @@ namespace roofline::core {
 
 namespace {
 
-// The sum that a kernel's time belongs to: `narrow_s` for matmuls in fewer than 16 bits, `promoted_s` if the matrix
-// units also accumulate these in fewer than 32 bits.
-double StepParts::* step_part_of(const KernelKey& key, const Machine& machine) {
-    constexpr int wide_bits = 16;
-    constexpr std::int64_t sum_bits = 32;
-    const auto dtype = find_dtype(key.dtype.substr(0, key.dtype.find(" x ")));
-    if (!dtype || info(*dtype).bits >= wide_bits) return &StepParts::kernels_s;
-    const Peak* peak = machine.peak(Unit::matmul, *dtype);
-    const bool partial = peak != nullptr && peak->sum_bits > 0 && peak->sum_bits < sum_bits;
-    return partial ? &StepParts::promoted_s : &StepParts::narrow_s;
-}
-
-// Returns 0 if the power limit of the chip is unknown or it has no peak in bf16.
-double flops_per_joule(const Machine& machine) {
-    const Peak* peak = machine.peak(Unit::matmul, Dtype::bf16);
-    if (peak == nullptr || !peak->rate.value || !machine.power.value || !(machine.power.value->value > 0)) return 0;
-    return peak->rate.value->value / machine.power.value->value;
-}
-
 /// Collectives of a step that run as one exchange: those over replicas with the same kind and axes, because frameworks
 /// fill buckets with gradients and weights; any other collective by itself.
 struct CollectiveBucket {
@@ -38,14 +19,6 @@ struct CollectiveBucket {
     double bytes = 0;         ///< total of a bucket over replicas; otherwise of one execution
     double times = 0;
 };
-
-bool is_over_replicas(const Message& message) { return has(message.axes, "data") || has(message.axes, "fsdp"); }
-
-// Returns whether the framework overlaps the collectives of all axes of this message with matmuls.
-bool is_overlapped(const Message& message, const std::vector<std::string>& overlapped) {
-    return !message.axes.empty() && std::all_of(message.axes.begin(), message.axes.end(),
-                                                [&](const std::string& axis) { return has(overlapped, axis); });
-}
 
 std::optional<std::vector<CollectiveBucket>> exchanges_of(const Prediction& step) {
     std::vector<CollectiveBucket> all;
@@ -90,6 +63,34 @@ bool add_exchange(const Prediction& step, const CollectiveBucket& each, const Sy
 
 }  // namespace
 
+double StepParts::* step_part_of(const KernelKey& key, const Machine& machine) {
+    constexpr int wide_bits = 16;
+    constexpr std::int64_t sum_bits = 32;
+    const auto dtype = find_dtype(key.dtype.substr(0, key.dtype.find(" x ")));
+    if (!dtype || info(*dtype).bits >= wide_bits) return &StepParts::kernels_s;
+    const Peak* peak = machine.peak(Unit::matmul, *dtype);
+    const bool partial = peak != nullptr && peak->sum_bits > 0 && peak->sum_bits < sum_bits;
+    return partial ? &StepParts::promoted_s : &StepParts::narrow_s;
+}
+
+double flops_per_joule(const Machine& machine) {
+    const Peak* peak = machine.peak(Unit::matmul, Dtype::bf16);
+    if (peak == nullptr || !peak->rate.value || !machine.power.value || !(machine.power.value->value > 0)) return 0;
+    return peak->rate.value->value / machine.power.value->value;
+}
+
+bool is_over_replicas(const Message& message) { return has(message.axes, "data") || has(message.axes, "fsdp"); }
+
+bool is_overlapped(const Message& message, const std::vector<std::string>& overlapped) {
+    return !message.axes.empty() && std::all_of(message.axes.begin(), message.axes.end(),
+                                                [&](const std::string& axis) { return has(overlapped, axis); });
+}
+
+bool of_experts(const ProgramModels& models, std::size_t kernel) {
+    const bool stands_in = kernel < models.instead.size() && models.instead[kernel] == KernelKind::grouped_contraction;
+    return stands_in || models.kernels[kernel]->key.kind == KernelKind::grouped_contraction;
+}
+
 std::optional<StepParts> step_parts(const Prediction& step, const std::vector<std::string>& overlapped) {
     if (!step.analysis.total.seconds) return std::nullopt;
     StepParts parts;
@@ -102,9 +103,7 @@ std::optional<StepParts> step_parts(const Prediction& step, const std::vector<st
         const Work& work = step.analysis.work.kernels[i].work;
         if (model == nullptr && !(work.compute.empty() && work.memory.empty())) return std::nullopt;
         if (model == nullptr) continue;
-        const bool stands_in =
-            i < step.models.instead.size() && step.models.instead[i] == KernelKind::grouped_contraction;
-        parts.experts = parts.experts || stands_in || model->key.kind == KernelKind::grouped_contraction;
+        parts.experts = parts.experts || of_experts(step.models, i);
         parts.launches += runs[i].count;
         parts.*step_part_of(model->key, step.machine) += runs[i].count * seconds_of(model->fit, runs[i].point);
     }

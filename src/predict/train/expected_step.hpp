@@ -10,6 +10,17 @@
 
 namespace roofline::core {
 
+/// Returns the sum that a kernel's time belongs to: `narrow_s` for matmuls in fewer than 16 bits, `promoted_s` if the
+/// matrix units also accumulate these in fewer than 32 bits.
+[[nodiscard]] double StepParts::* step_part_of(const KernelKey& key, const Machine& machine);
+/// Returns 0 if the power limit of the chip is unknown or it has no peak in bf16.
+[[nodiscard]] double flops_per_joule(const Machine& machine);
+/// Returns whether a kernel, which has a model, multiplies with the weights of experts.
+[[nodiscard]] bool of_experts(const ProgramModels& models, std::size_t kernel);
+[[nodiscard]] bool is_over_replicas(const Message& message);
+/// Returns whether the framework overlaps the collectives of all axes of this message with matmuls.
+[[nodiscard]] bool is_overlapped(const Message& message, const std::vector<std::string>& overlapped);
+
 /// Returns the parts of a priced step. Collectives over `data` or `fsdp` belong to gradients and sharded weights, for
 /// which no kernel waits immediately; those of one kind form one exchange of all their bytes, because frameworks
 /// collect them in buckets. Collectives whose axes are all in `overlapped` also run beside matmuls, each as one

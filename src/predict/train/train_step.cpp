@@ -7,15 +7,13 @@
 #include <memory>
 #include <utility>
 
-#include "plan/apply_plan.hpp"
 #include "plan/pipeline.hpp"
 #include "plan/pipeline_stage.hpp"
 #include "predict/expect.hpp"
 #include "predict/expected_basis.hpp"
 #include "predict/predict.hpp"
 #include "predict/train/expected_step.hpp"
-#include "program/stored_attention.hpp"
-#include "program/weight_arithmetic.hpp"
+#include "predict/train/planned_stage.hpp"
 
 namespace roofline::core {
 
@@ -30,44 +28,11 @@ struct PricedStage {
     std::optional<StepParts> parts{};
 };
 
-// Returns the names to keep that exist in a stage. Names that exist in no stage remain, so that they are rejected.
-std::vector<std::string> names_in_stage(const Program& stage, const Program& whole,
-                                        const std::vector<std::string>& kept) {
-    const auto has_value = [](const Program& program, const std::string& name) {
-        return std::any_of(program.values.begin(), program.values.end(),
-                           [&](const Value& value) { return value.name == name; });
-    };
-    std::vector<std::string> there;
-    for (const std::string& name : kept) {
-        if (has_value(stage, name) || !has_value(whole, name)) there.push_back(name);
-    }
-    return there;
-}
-
-// The loss follows the last layers. The first stage needs no gradients of its inputs.
-Result<TrainingProgram> stage_program(const Program& forward, const TrainSetup& setup, const PipelineStage& stage) {
-    TrainingOptions options = setup.options;
-    options.microbatches = setup.batch.microbatches;
-    if (setup.plan.pipeline == 1) {
-        auto with = with_loss(forward, options.f32_logits);
-        return with ? training_step(*with, options) : fail(with.error());
-    }
-    auto part = pipeline_stage(forward, setup.plan.pipeline, stage);
-    if (part && stage.place == StagePlace::last) part = with_loss(*part, options.f32_logits);
-    if (!part) return fail(part.error());
-    options.kept = names_in_stage(*part, forward, options.kept);
-    options.input_gradients = stage.place != StagePlace::first;
-    return training_step(*part, options);
-}
-
 Result<PricedStage> stage_step(const Program& forward, const Model& model, const TrainSetup& setup,
                                const PipelineStage& stage, const InFlight& held, const Slice& slice,
                                const StepPricing& pricing) {
-    ROOFLINE_TRY(auto step, stage_program(forward, setup, stage));
-    if (setup.products) compute_weights_in(step, *setup.products);
-    if (setup.dispatch) dispatch_in(step, *setup.dispatch);
-    ROOFLINE_TRY(auto planned, apply_plan(step, model.roles, setup.plan));
-    step.program = std::move(planned.program);
+    ROOFLINE_TRY(auto planned, planned_stage(forward, model, setup, stage));
+    const TrainingProgram& step = planned.step;
     CollectiveOptions collectives;
     collectives.textbook = pricing.textbook;
     PredictOptions options = as_planned(model.name, pricing.software, planned.stay);
@@ -151,33 +116,16 @@ StepTimes times_of(const PipelineTimes& pipeline, std::size_t& stage) {
     return times;
 }
 
-// Computes the expected time if all stages have parts: that of the slowest stage including its idle time. No stage
-// waits for collectives that overlap.
+// Computes the expected time if all stages have parts.
 void expect_step(const PipelineTimes& pipeline, const StepModel& step_model, StepTimes& times) {
-    StepParts waited_for;
+    std::vector<StageWork> stages;
     for (const PricedStage& each : pipeline.stages) {
         if (!each.parts) return;
-        StepParts work = *each.parts;
-        work.overlappable_s = work.overlappable_wire_s = 0;
-        work *= each.stage.count;
-        waited_for += work;
+        stages.push_back({each.stage.count, *each.parts});
     }
-    for (const PricedStage& each : pipeline.stages) {
-        StepParts own = *each.parts;
-        own.overlappable_s = own.overlappable_wire_s = 0;
-        own *= -1;
-        StepParts parts = waited_for;
-        parts += own;
-        parts *= pipeline.schedule.fill;
-        parts += *each.parts;
-        parts.exchanged_wire_s += pipeline.sends;
-        const double seconds = seconds_of(step_model, parts);
-        if (times.expected && *times.expected >= seconds) continue;
-        times.expected = seconds;
-        times.parts = parts;
-    }
-    if (!times.expected) return;
-    times.expected = std::max(*times.expected, times.lower);
+    ExpectedStep expected = expected_of_stages(stages, pipeline.schedule.fill, pipeline.sends, step_model);
+    times.parts = expected.parts;
+    times.expected = std::max(expected.seconds, times.lower);
     double beyond = 0;
     for (const PricedStage& each : pipeline.stages) beyond = std::max(beyond, additional_error(each.answer));
     times.expected_error = std::hypot(class_of(step_model, *times.parts).error, beyond);
@@ -196,59 +144,14 @@ std::string stage_text(const PipelineStage& stage, std::int64_t stages) {
     return fmt::format("a middle one of {} stages", stages);
 }
 
-Result<Pipeline> pipeline_of(const Model& model, const TrainSetup& setup) {
-    Pipeline pipeline = setup.schedule;
-    pipeline.stages = setup.plan.pipeline;
-    pipeline.microbatches = setup.batch.microbatches;
-    const std::int64_t layers = model.layer_count;
-    const std::int64_t most = (layers + 2) / pipeline.stages;  // the embedding and the head may be chunks of their own
-    if (pipeline.chunks > 1 && most >= 1 && pipeline.chunks > most) {
-        return fail("bad_plan",
-                    fmt::format("a stage has {} chunks of layers, but {} layers on {} stages allow at most {}",
-                                pipeline.chunks, layers, pipeline.stages, most),
-                    most > 1 ? fmt::format("at most interleaved:{}", most) : std::string("use the schedule 1f1b"));
-    }
-    return pipeline;
-}
-
-// Returns the fraction of a forward pass's matmul time that the backward pass recomputes, for all layers on one chip.
-// It is the same for all stages because the idle time of a schedule assumes passes of equal length.
-Result<double> recomputed_share(const Program& forward, const TrainSetup& setup, const Machine& machine) {
-    TrainingOptions options = setup.options;
-    if (options.remat == Remat::none) return 0.0;
-    ROOFLINE_TRY(const auto with, with_loss(forward, options.f32_logits));
-    AnalysisOptions quick;
-    quick.kernels = quick.growth = false;
-    const auto math = [&](const TrainingOptions& each) -> Result<double> {
-        ROOFLINE_TRY(const auto step, training_step(with, each));
-        ROOFLINE_TRY(const auto analysis, analyse(step.program, machine, quick));
-        return analysis.total.seconds_of("math").value_or(0);
-    };
-    ROOFLINE_TRY(const auto again, math(options));
-    options.remat = Remat::none;
-    options.kept = {};
-    ROOFLINE_TRY(const auto once, math(options));
-    constexpr double passes = 3;  // forward, gradients of the inputs, gradients of the weights
-    return once > 0 ? std::clamp((again / once - 1) * passes, 0.0, 1.0) : 0.0;
-}
-
 Result<std::vector<PricedStage>> stage_steps(const Model& model, const TrainSetup& setup, const Pipeline& pipeline,
                                              const Slice& slice, const StepPricing& pricing) {
-    Program forward = model.program;
-    forward.sizes["B"] = setup.batch.sequences();
-    if (setup.stored_attention) store_attention(forward, setup.attention_dropout);
-    bind_groups_of_experts(forward);
-    std::vector<PipelineStage> kinds(1);
-    if (pipeline.stages > 1) {
-        ROOFLINE_TRY(kinds, pipeline_stages(forward, pipeline.stages, setup.late_layers));
-    }
+    const Program forward = forward_pass_of(model, setup);
+    ROOFLINE_TRY(const auto kinds, stages_of(forward, setup));
     std::vector<PricedStage> stages;
     for (const PipelineStage& kind : kinds) {
-        const double layers = held_microbatches(pipeline, kind.index);
-        // the last stage starts the backward pass immediately, unless all micro-batches go forward first
-        const bool at_once = kind.place == StagePlace::last && pipeline.schedule != Schedule::gpipe;
-        const InFlight held{layers, at_once ? std::min(layers, 1.0) : layers};
-        ROOFLINE_TRY(auto step, stage_step(forward, model, setup, kind, held, slice, pricing));
+        ROOFLINE_TRY(auto step,
+                     stage_step(forward, model, setup, kind, in_flight_of(pipeline, kind), slice, pricing));
         stages.push_back(std::move(step));
     }
     return stages;
@@ -260,10 +163,7 @@ Result<TrainStep> train_step(const Model& model, const TrainSetup& setup, const 
                              const StepPricing& pricing, std::vector<std::string>& notes) {
     ROOFLINE_TRY(auto pipeline, pipeline_of(model, setup));
     if (pipeline.schedule == Schedule::zero_bubble && pipeline.stages > 1) {
-        Program forward = model.program;
-        forward.sizes["B"] = setup.batch.sequences();
-        bind_groups_of_experts(forward);
-        ROOFLINE_TRY(pipeline.recomputed, recomputed_share(forward, setup, slice.machine));
+        ROOFLINE_TRY(pipeline.recomputed, recomputed_share(model, setup, slice.machine));
     }
     ROOFLINE_TRY(auto schedule, pipeline_cost(pipeline));
     ROOFLINE_TRY(auto stages, stage_steps(model, setup, pipeline, slice, pricing));

@@ -1,0 +1,112 @@
+#include "predict/plan/plan_pricer.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/approx_test.hpp"
+#include "model/models_test.hpp"
+#include "network/slices_test.hpp"
+#include "plan/random_numbers.hpp"
+
+using namespace roofline::core;
+
+namespace {
+
+std::int64_t one_of(RandomNumbers& random, const std::vector<std::int64_t>& values) {
+    return values[static_cast<std::size_t>(random.uniform() * static_cast<double>(values.size()))];
+}
+
+// Splits chips at random over the axes.
+Plan random_plan(RandomNumbers& random, std::int64_t chips, bool experts) {
+    Plan plan;
+    std::vector<std::int64_t Plan::*> axes{&Plan::data,     &Plan::fsdp,    &Plan::tensor,
+                                           &Plan::sequence, &Plan::context, &Plan::pipeline};
+    if (experts) axes.push_back(&Plan::expert);
+    for (; chips > 1; chips /= 2) {
+        plan.*axes[static_cast<std::size_t>(random.uniform() * static_cast<double>(axes.size()))] *= 2;
+    }
+    plan.zero = plan.replicas() > 1 ? static_cast<int>(one_of(random, {0, 1, 2})) : 0;
+    return plan;
+}
+
+TrainSetup random_setup(RandomNumbers& random, std::int64_t chips, bool experts, std::int64_t sequence) {
+    TrainSetup setup;
+    setup.plan = random_plan(random, chips, experts);
+    setup.batch = {64 * sequence, sequence, one_of(random, {1, 2, 4, 8})};
+    setup.options.remat = static_cast<Remat>(one_of(random, {0, 1, 3}));
+    return setup;
+}
+
+struct Differences {
+    int compared = 0;
+    int refused = 0;
+    double largest = 0;
+    std::string worst;
+};
+
+Differences differences(std::string_view model_name, const Slice& slice, int plans) {
+    const std::int64_t sequence = 4096;
+    const Model model = model_named(model_name, sequence);
+    const StepPricing pricing{std::make_shared<Calibrations>(Calibrations::built_in()), "", false, false,
+                              *built_in_step_model()};
+    PlanPricer pricer(model, slice, pricing);
+    RandomNumbers random(11);
+    Differences result;
+    for (int i = 0; i < plans; ++i) {
+        const TrainSetup setup = random_setup(random, slice.chips(), model.program.expert_groups.of > 0 &&
+                                                                         !routed_experts(model.program).empty(),
+                                              sequence);
+        const BatchShards shards{setup.plan.data * setup.plan.fsdp * setup.plan.expert,
+                                 setup.plan.sequence * setup.plan.context};
+        if (!check_batch(setup.batch, shards) || setup.plan.pipeline > model.layer_count) continue;
+        std::vector<std::string> notes;
+        const auto step = train_step(model, setup, slice, pricing, notes);
+        const auto priced = pricer.price(setup);
+        REQUIRE(step.has_value() == priced.has_value());
+        if (!step) {
+            ++result.refused;
+            continue;
+        }
+        CAPTURE(plan_text(setup.plan));
+        CAPTURE(setup.batch.microbatches);
+        CHECK(priced->memory.total() == approx(step->memory.total()).epsilon(1e-9));
+        if (!priced->memory.fits()) continue;
+        ++result.compared;
+        REQUIRE(priced->expected_s.has_value() == step->times.expected.has_value());
+        const double exact = step->times.expected.value_or(step->times.lower);
+        const double off = std::abs(priced->seconds() / exact - 1);
+        if (off > result.largest) {
+            result.largest = off;
+            result.worst = plan_text(setup.plan) + " x " + std::to_string(setup.batch.microbatches) + " " +
+                           std::to_string(priced->seconds()) + " instead of " + std::to_string(exact);
+        }
+    }
+    MESSAGE(model_name << ": " << result.compared << " compared, " << result.refused << " refused, "
+                       << pricer.compiled() << " compiled, largest " << result.largest << " " << result.worst);
+    return result;
+}
+
+}  // namespace
+
+TEST_CASE("plans priced together have the times and the memory that each has alone") {
+    const Differences dense = differences("llama-3.1-8b", catalogue_slice("h100-sxm", "8x4"), 120);
+    CHECK(dense.compared > 10);
+    CHECK(dense.largest < 1e-6);
+}
+
+TEST_CASE("plans of a model with experts, too") {
+    const Differences experts = differences("mixtral-8x7b", catalogue_slice("h100-sxm", "8x8"), 120);
+    CHECK(experts.compared > 10);
+    CHECK(experts.largest < 1e-6);
+}
+
+TEST_CASE("plans on a torus without calibration, too") {
+    const Differences torus = differences("llama-3.1-8b", catalogue_slice("tpu-v5p", "4x4x4"), 80);
+    CHECK(torus.compared > 10);
+    CHECK(torus.largest < 1e-6);
+}
