@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/ascii.hpp"
+#include "calibrate/collective/expected_collective.hpp"
 #include "machine/embedded.hpp"
 #include "machine/toml_file.hpp"
 
@@ -49,21 +50,31 @@ BenchmarkLoad::Run read_run(Reader& table) {
     return run;
 }
 
+// A fraction above 0 and up to 1.
+double read_fraction(Reader& table, std::string_view key, double otherwise) {
+    const double fraction = table.number(key, otherwise);
+    if (fraction > 1) table.fault(key, "out_of_range", table.of(key) + " must be at most 1");
+    return fraction;
+}
+
+BenchmarkLoad::Server read_server(Reader& table) {
+    BenchmarkLoad::Server server{table.required_text("software"), read_fraction(table, "memory_fraction", 1)};
+    table.finish();
+    return server;
+}
+
 BenchmarkLoad read_benchmark(Reader& table, const Citations& citations) {
     BenchmarkLoad load;
     load.publisher = table.required_text("publisher");
     load.source = citations.resolve(table.required_text("source"));
     load.dated = table.flag("dated");
     load.at_once = table.flag("at_once");
-    load.shortest = table.number("shortest", 0);
+    load.shortest = read_fraction(table, "shortest", 0);
     load.rate = table.number("rate", 0);
     load.per_concurrency = table.whole("per_concurrency", 1, most_requests, 0);
     load.requests = table.whole("requests", 1, most_requests, 0);
-    if (table.has("memory_fraction")) load.memory_fraction = table.number("memory_fraction", 1);
-    for (const auto& [key, value] :
-         {std::pair{"shortest", load.shortest}, std::pair{"memory_fraction", load.memory_fraction.value_or(0)}}) {
-        if (value > 1) table.fault(key, "out_of_range", table.of(key) + " must be at most 1");
-    }
+    if (table.has("memory_fraction")) load.memory_fraction = read_fraction(table, "memory_fraction", 1);
+    for (Reader& server : table.each("server")) load.servers.push_back(read_server(server));
     for (Reader& run : table.each("run")) load.runs.push_back(read_run(run));
     table.finish();
     return load;
@@ -71,7 +82,7 @@ BenchmarkLoad read_benchmark(Reader& table, const Citations& citations) {
 
 }  // namespace
 
-BenchmarkDrive BenchmarkLoad::of(double prompt, double output, double concurrency) const {
+BenchmarkDrive BenchmarkLoad::of(double prompt, double output, double concurrency, std::string_view software) const {
     BenchmarkDrive drive;
     if (shortest > 0) {
         drive.lengths.emplace();
@@ -80,6 +91,9 @@ BenchmarkDrive BenchmarkLoad::of(double prompt, double output, double concurrenc
     }
     drive.rate = rate;
     drive.memory_fraction = memory_fraction;
+    for (const Server& each : servers) {
+        if (same_library(each.software, software)) drive.memory_fraction = each.memory_fraction;
+    }
     drive.requests = requests > 0 ? requests : std::llround(concurrency * static_cast<double>(per_concurrency));
     const auto run = std::find_if(runs.begin(), runs.end(), [&](const Run& each) {
         return static_cast<double>(each.prompt) == prompt && static_cast<double>(each.output) == output;

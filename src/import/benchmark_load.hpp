@@ -32,6 +32,11 @@ struct BenchmarkLoad {
         std::int64_t output = 0;
         std::int64_t requests = 0;
     };
+    /// The memory that it gives a server.
+    struct Server {
+        std::string software;
+        double memory_fraction = 1;
+    };
     std::string publisher;             ///< with which the source of a row begins
     bool dated = false;                ///< only rows whose notes have a date
     double shortest = 0;               ///< lengths are uniform from this fraction of the stated ones; 0: unknown
@@ -40,11 +45,12 @@ struct BenchmarkLoad {
     double rate = 0;
     std::int64_t requests = 0;
     std::optional<double> memory_fraction{};
+    std::vector<Server> servers{};  ///< those with another fraction of memory
     std::vector<Run> runs{};
     std::string source;  ///< citation
 
-    /// Returns the load of a row with these stated lengths and requests in flight; without a limit on these it is 0.
-    [[nodiscard]] BenchmarkDrive of(double prompt, double output, double concurrency) const;
+    /// Returns the load of a row with these stated lengths and requests in flight (without a limit on these 0).
+    [[nodiscard]] BenchmarkDrive of(double prompt, double output, double concurrency, std::string_view software) const;
 };
 
 /// The habits of all publishers.

@@ -17,7 +17,7 @@ const BenchmarkLoad& published(std::string_view source, std::string_view notes =
 }  // namespace
 
 TEST_CASE("InferenceX draws lengths from 0.8 to 1 of the stated ones, ten requests per one in flight") {
-    const BenchmarkDrive drive = published("aic-silicon", "vllm 0.19.0 2026-04-17").of(1024, 8192, 64);
+    const BenchmarkDrive drive = published("aic-silicon", "vllm 0.19.0 2026-04-17").of(1024, 8192, 64, "vllm 0.19.0");
     REQUIRE(drive.lengths);
     const LengthDistribution& prompt = drive.lengths->prompt;
     CHECK(prompt.kind == LengthDistribution::Kind::uniform);
@@ -28,6 +28,11 @@ TEST_CASE("InferenceX draws lengths from 0.8 to 1 of the stated ones, ten reques
     CHECK(drive.requests == 640);
     CHECK_FALSE(drive.at_once);
     CHECK(drive.rate == 0);
+    CHECK(drive.memory_fraction == 0.9);
+    // --mem-fraction-static and free_gpu_memory_fraction of its scripts
+    CHECK(published("aic-silicon", "2026-04-17").of(1024, 1024, 4, "sglang 0.5.9").memory_fraction == 0.85);
+    CHECK(published("aic-silicon", "2026-04-17").of(1024, 1024, 4, "trtllm 1.2").memory_fraction == 0.8);
+    CHECK_FALSE(published("aic-silicon", "2026-04-17").of(1024, 1024, 4, "other").memory_fraction);
 }
 
 TEST_CASE("samples without a date were measured elsewhere") {
@@ -38,19 +43,19 @@ TEST_CASE("samples without a date were measured elsewhere") {
 
 TEST_CASE("TensorRT-LLM's tables are of equal requests that are all there in the beginning") {
     const BenchmarkLoad& load = published("TensorRT-LLM perf-overview@00f3768 (v1.0)");
-    const BenchmarkDrive drive = load.of(128, 2048, 0);
+    const BenchmarkDrive drive = load.of(128, 2048, 0, "trtllm");
     CHECK(drive.at_once);
     CHECK(drive.requests == 3000);
     CHECK(drive.memory_fraction == 0.95);
     REQUIRE(drive.lengths);
     CHECK(draw_requests(*drive.lengths, 2) == std::vector<RequestTokens>{{128, 2048}, {128, 2048}});
     // lengths that its page does not list
-    CHECK(load.of(128, 2049, 0).requests == 0);
-    CHECK_FALSE(load.of(128, 2049, 0).at_once);
+    CHECK(load.of(128, 2049, 0, "trtllm").requests == 0);
+    CHECK_FALSE(load.of(128, 2049, 0, "trtllm").at_once);
 }
 
 TEST_CASE("an open loop has a rate and a number of requests") {
-    const BenchmarkDrive drive = published("LLMServingSim bench (real vLLM)").of(857, 653, 128);
+    const BenchmarkDrive drive = published("LLMServingSim bench (real vLLM)").of(857, 653, 128, "vllm");
     CHECK(drive.rate == 10);
     CHECK(drive.requests == 300);
     CHECK_FALSE(drive.lengths);
@@ -67,5 +72,6 @@ TEST_CASE("a broken table of loads is refused") {
     CHECK(broken("memory_fraction = 2\n") == "out_of_range");
     CHECK(broken("per_concurrency = 0\n") == "out_of_range");
     CHECK(broken("[[benchmark.run]]\nprompt = 1\noutput = 0\nrequests = 1\n") == "out_of_range");
+    CHECK(broken("[[benchmark.server]]\nsoftware = \"one\"\nmemory_fraction = 0\n") == "out_of_range");
     CHECK(broken("longest = 1\n") == "unknown_key");
 }

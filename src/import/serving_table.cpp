@@ -224,7 +224,7 @@ private:
         row.output = row.stated_output;
         const BenchmarkLoad* const load = built_in_benchmark_loads().find(row.source, text({"notes", "note"}));
         if (load == nullptr || row.prompt < 1 || row.output < 1) return;
-        row.drive = load->of(row.prompt, row.output, row.concurrency.value_or(0));
+        row.drive = load->of(row.prompt, row.output, row.concurrency.value_or(0), row.software);
         if (!row.drive.lengths) return;
         row.prompt = mean_length(row.drive.lengths->prompt);
         row.output = mean_length(row.drive.lengths->output);

@@ -118,8 +118,8 @@ double MemoryReserve::fraction_left(const ServerChips& chips) const {
     const Class& own = found == classes.end() ? classes.back() : *found;
     constexpr std::int64_t wide = 4;
     const double sequences = chips.chips / chips.stages < wide ? own.sequences : own.wide_sequences;
-    double reserved = fixed + prompt_token * own.tokens + graph_sequence * sequences +
-                      chip * static_cast<double>(chips.chips);
+    double reserved =
+        fixed + prompt_token * own.tokens + graph_sequence * sequences + chip * static_cast<double>(chips.chips);
     if (chips.members > 1) {
         const double each = member_sequence + (sequences > large ? large_member_sequence : 0);
         reserved += each * sequences * static_cast<double>(chips.members);

@@ -100,8 +100,8 @@ TEST_CASE("tokens round up to whole blocks") {
 
 TEST_CASE("a broken table is refused with its place") {
     const auto broken = [](const std::string& line) {
-        const auto read = parse_server_memories(
-            "[[server]]\nsoftware = \"one\"\nof = \"all\"\nsource = \"s\"\n" + line, "f.toml");
+        const auto read =
+            parse_server_memories("[[server]]\nsoftware = \"one\"\nof = \"all\"\nsource = \"s\"\n" + line, "f.toml");
         REQUIRE_FALSE(read);
         return read.error().code;
     };

@@ -65,8 +65,8 @@ ServingRun driven(const MeasuredServing& row, ServingPools pools) {
     // without a limit, as many requests run as fit
     const ServerPool& decode = pools.decode ? *pools.decode : pools.prompts;
     const auto held = static_cast<double>(decode.limits.held(whole(row.prompt + row.output)));
-    const auto fit = std::floor(static_cast<double>(decode.limits.cache_tokens) / held) *
-                     static_cast<double>(row.decode_workers);
+    const auto fit =
+        std::floor(static_cast<double>(decode.limits.cache_tokens) / held) * static_cast<double>(row.decode_workers);
     return simulate_concurrency(lengths, part(row.concurrency.value_or(fit)), count, pools);
 }
 
@@ -163,14 +163,17 @@ ServerLimits ServedUnderLoad::limits(const Served& served, const Worker& worker,
     constexpr double plenty = 1e12;
     const std::int64_t members = prompts_at_once(worker.plan);
     const MemoryChoice choice{built_in_server_memories().find(row.software), row.drive.memory_fraction};
-    const MemoryRule rule =
-        choice.on({worker.capacity, worker.slice.chips(), worker.plan.pipeline, members});
+    const MemoryRule rule = choice.on({worker.capacity, worker.slice.chips(), worker.plan.pipeline, members});
     if (!(worker.capacity > 0)) return serving_limits(plenty, rule.block);
     const std::int64_t each = in_blocks(whole(tokens), rule.block);
     const auto kept = kept_memory(setup_of(served, worker, row.software), worker.plan, CacheSplit::heads,
                                   decode_pass(members, each), true);
     if (!kept || !(kept->kv > 0)) return serving_limits(plenty, rule.block);
-    const double left = cache_room(rule, worker.capacity, kept->weights, worker.activations);
+    // A server that was measured had room: where its usual fraction leaves none, it was given more.
+    double left = cache_room(rule, worker.capacity, kept->weights, worker.activations);
+    if (left * static_cast<double>(members) < kept->kv) {
+        left = cache_room(MemoryRule{}, worker.capacity, kept->weights, worker.activations);
+    }
     const double most = left / kept->kv * static_cast<double>(members * each);
     return serving_limits(std::clamp(most, static_cast<double>(each), plenty), rule.block);
 }

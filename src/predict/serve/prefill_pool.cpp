@@ -102,8 +102,7 @@ Status find_prefill_room(PrefillPool& pool, const ServingSetup& setup, const Mem
     const std::int64_t members = prompts_at_once(pool.plan);
     const MemoryRule rule = choice.on(server_chips({setup, pool.plan}, *pool.capacity));
     const std::int64_t held = in_blocks(prompt, rule.block);
-    ROOFLINE_TRY(const auto kept,
-                 kept_memory(setup, pool.plan, CacheSplit::heads, decode_pass(members, held), true));
+    ROOFLINE_TRY(const auto kept, kept_memory(setup, pool.plan, CacheSplit::heads, decode_pass(members, held), true));
     pool.block = rule.block;
     if (!(kept.kv > 0)) return {};
     const double left = cache_room(rule, *pool.capacity, kept.weights, pool.chip_memory.activations);

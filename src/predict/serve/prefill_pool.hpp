@@ -27,9 +27,9 @@ struct ChosenPool {
     Prediction prefill;
 };
 
-/// Returns the pool of a question with the memory of a slice, without its room, `slices` and `rates`. If no plan is given it is
-/// the one that processes the most prompts of `prompt` tokens per second, in chunks of `chunk` tokens for memory, of
-/// those that fit. Errors: those of priced_pass().
+/// Returns the pool of a question with the memory of a slice, without its room, `slices` and `rates`. If no plan is
+/// given it is the one that processes the most prompts of `prompt` tokens per second, in chunks of `chunk` tokens for
+/// memory, of those that fit. Errors: those of priced_pass().
 [[nodiscard]] Result<ChosenPool> choose_prefill_pool(const ServingSetup& setup, const std::optional<Plan>& plan,
                                                      std::int64_t prompt, std::int64_t chunk);
 

@@ -68,9 +68,8 @@ private:
             return fail("size", fmt::format("a block must have 1 to {} tokens: {}", max_sequences, question_.block));
         }
         if (question_.memory_fraction && !(*question_.memory_fraction > 0 && *question_.memory_fraction <= 1)) {
-            return fail("bad_request",
-                        fmt::format("the fraction of memory must be above 0 and at most 1: {}",
-                                    *question_.memory_fraction));
+            return fail("bad_request", fmt::format("the fraction of memory must be above 0 and at most 1: {}",
+                                                   *question_.memory_fraction));
         }
         ROOFLINE_CHECK(read_model());
         answer_.slice = std::move(question_.slice);
@@ -153,7 +152,8 @@ private:
     }
     // Only a block that was asked for rounds caches up: without one, memory is what a model needs with any server.
     [[nodiscard]] ServingPass last_pass(std::int64_t batch) const {
-        return decode_pass(batch, in_blocks(answer_.prompt + answer_.output, std::max<std::int64_t>(1, question_.block)));
+        return decode_pass(batch,
+                           in_blocks(answer_.prompt + answer_.output, std::max<std::int64_t>(1, question_.block)));
     }
 
     // Selects the requested plan, or else the best of those that hold the batch, or of all if none does.
@@ -374,8 +374,8 @@ private:
     }
 
     [[nodiscard]] SequencesOnSlice sequences(const ServingSetup& setup) const {
-        return {{setup, answer_.plan}, answer_.caches, answer_.prompt + answer_.output, prefill_activations_,
-                answer_.decode, *answer_.capacity};
+        return {{setup, answer_.plan}, answer_.caches, answer_.prompt + answer_.output,
+                prefill_activations_,  answer_.decode, *answer_.capacity};
     }
 
     Status find_max_batch() {

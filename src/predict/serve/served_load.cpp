@@ -34,10 +34,12 @@ std::optional<Error> no_served_room(const ServeAnswer& answer) {
     if (!pool || !(pool->room_tokens > 0) || pool->room_tokens >= static_cast<double>(answer.prompt)) {
         return std::nullopt;
     }
-    return Error{"does_not_fit",
-                 fmt::format("the server has no room for the KV cache of a prompt of {} tokens on a slice that prefills",
-                             answer.prompt),
-                 "give a larger --memory-fraction or larger slices", {}};
+    return Error{
+        "does_not_fit",
+        fmt::format("the server has no room for the KV cache of a prompt of {} tokens on a slice that prefills",
+                    answer.prompt),
+        "give a larger --memory-fraction or larger slices",
+        {}};
 }
 
 ServingPools pools_of(const ServeAnswer& answer, const ExpectedServing& passes, const ServerModel& server,

@@ -71,8 +71,9 @@ Error no_room(const ServedRoom& room, double capacity, std::int64_t tokens) {
                         "fraction of {} ({}), and weights of {} and activations of {} leave {}",
                         by, tokens, bytes(least.kv), bytes(capacity), rule.fraction, name(rule.of),
                         bytes(least.weights), bytes(least.activations), left > 0 ? bytes(left) : "nothing"),
-            needed <= 1 ? fmt::format("--memory-fraction {} would be enough, or more chips, or shorter sequences", needed)
-                        : std::string("give more chips, shorter sequences or a smaller dtype of weights or KV cache"),
+            needed <= 1
+                ? fmt::format("--memory-fraction {} would be enough, or more chips, or shorter sequences", needed)
+                : std::string("give more chips, shorter sequences or a smaller dtype of weights or KV cache"),
             {}};
 }
 
