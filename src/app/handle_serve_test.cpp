@@ -373,7 +373,7 @@ TEST_CASE("a server without room for a request says what does not fit and what w
     // (weights + activations + 1264 tokens) / capacity, rounded up
     const std::string& hint = refused.error().hint;
     REQUIRE(hint.starts_with("--memory-fraction 0."));
-    request.memory_fraction = hint.substr(18, 5);
+    request.memory_fraction = hint.substr(18, hint.find(' ', 18) - 18);
     CHECK(json_of(request)["server_memory"]["max_batch"] >= 1);
 }
 

@@ -102,14 +102,13 @@ private:
 
     void server_room(const ServedRoom& room) {
         const MemoryRule& rule = room.rule;
-        const std::string whose =
-            rule.of == MemoryShare::all        ? "of a chip's memory for weights, activations and KV cache"
-            : rule.of == MemoryShare::unmoving ? "of a chip's memory for weights and KV cache"
-                                               : "of what weights and activations leave for KV cache";
-        const std::string blocks = rule.block > 1 ? fmt::format(" in blocks of {}", rule.block) : "";
+        const char* const whose = rule.of == MemoryShare::all        ? "a chip's memory"
+                                  : rule.of == MemoryShare::unmoving ? "a chip's memory beside activations"
+                                                                     : "what weights and activations leave";
         figure("server_memory.max_batch",
-               fmt::format("sequence{}, {} tokens{}, where {} uses {} % {}: {} per chip for KV cache",
-                           room.max_batch == 1 ? "" : "s", grouped(room.tokens), blocks,
+               fmt::format("sequence{}, {} tokens{}: {} uses {} % of {}, {} per chip for KV cache",
+                           room.max_batch == 1 ? "" : "s", grouped(room.tokens),
+                           rule.block > 1 ? fmt::format(" in blocks of {}", rule.block) : "",
                            rule.software.empty() ? "the server" : rule.software, percent_text(rule.fraction), whose,
                            bytes(room.cache_bytes)));
     }
