@@ -50,8 +50,8 @@ Result<ServedRoom> served_room(const SequencesOnSlice& on, const MemoryRule& rul
     ROOFLINE_TRY(const auto memory, memory_with(on, rule.block, std::max<std::int64_t>(1, room.max_batch)));
     room.cache_bytes = std::max(0.0, cache_room(rule, on.capacity, memory.weights, memory.activations));
     if (room.max_batch < 1 || !(memory.kv > 0)) return room;
-    const std::int64_t held = in_blocks(on.tokens, rule.block) * room.max_batch;
-    const double blocks = static_cast<double>(held / rule.block) * room.cache_bytes / memory.kv;
+    const std::int64_t held = in_blocks(on.tokens, rule.block) / rule.block * room.max_batch;
+    const double blocks = static_cast<double>(held) * room.cache_bytes / memory.kv;
     constexpr double most_blocks = 1e15;
     room.tokens = static_cast<std::int64_t>(std::min(blocks, most_blocks)) * rule.block;
     return room;
@@ -66,15 +66,18 @@ Error no_room(const ServedRoom& room, double capacity, std::int64_t tokens) {
     const double fraction = least_fraction(rule.of, capacity, least.weights, least.activations, least.kv);
     constexpr double digits = 1000;
     const double needed = std::ceil(fraction * digits) / digits;
-    return {"does_not_fit",
-            fmt::format("{} has no room for the KV cache of a sequence of {} tokens, {} per chip: of {} it uses a "
-                        "fraction of {} ({}), and weights of {} and activations of {} leave {}",
-                        by, tokens, bytes(least.kv), bytes(capacity), rule.fraction, name(rule.of),
-                        bytes(least.weights), bytes(least.activations), left > 0 ? bytes(left) : "nothing"),
-            needed <= 1
-                ? fmt::format("--memory-fraction {} would be enough, or more chips, or shorter sequences", needed)
-                : std::string("give more chips, shorter sequences or a smaller dtype of weights or KV cache"),
-            {}};
+    std::string used = bytes(capacity);
+    if (rule.of == MemoryShare::unmoving) used += " beside activations";
+    if (rule.of == MemoryShare::left) used = "what weights and activations leave of " + used;
+    return {
+        "does_not_fit",
+        fmt::format("{} has no room for the KV cache of a sequence of {} tokens, {} per chip: it uses {} % of {}, and "
+                    "weights of {} and activations of {} leave {}",
+                    by, tokens, bytes(least.kv), percent_text(rule.fraction), used, bytes(least.weights),
+                    bytes(least.activations), left > 0 ? bytes(left) : "nothing"),
+        needed <= 1 ? fmt::format("--memory-fraction {} would be enough, or more chips, or shorter sequences", needed)
+                    : std::string("give more chips, shorter sequences or a smaller dtype of weights or KV cache"),
+        {}};
 }
 
 }  // namespace roofline::core
