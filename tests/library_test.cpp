@@ -223,6 +223,28 @@ TEST_CASE("JSON of a prediction is what the program prints") {
         CHECK((served->to_json() == program_says({request})));
         CHECK(served->decode.lower <= served->time_per_token);
         CHECK_FALSE(served->speculation);
+        core::ServeRequest paged = request;
+        paged.software = "sglang";
+        paged.memory_fraction = "0.75";
+        paged.block = "64";
+        ServingSetup paging = setup;
+        paging.software = "sglang";
+        paging.memory_fraction = 0.75;
+        paging.cache_block = 64;
+        const auto roomed = predict_serving(model, System::slice(h100, "2").value(), paging);
+        REQUIRE(roomed);
+        CHECK((roomed->to_json() == program_says({paged})));
+        REQUIRE(roomed->server_room);
+        CHECK(roomed->server_room->memory_fraction == 0.75);
+        CHECK(roomed->server_room->fraction_of == "static");
+        CHECK(roomed->server_room->tokens % 64 == 0);
+        for (const double fraction : {0.0, 1.5}) {
+            paging.memory_fraction = fraction;
+            CHECK(predict_serving(model, System::slice(h100, "2").value(), paging).error().code == "bad_request");
+        }
+        paging.memory_fraction.reset();
+        paging.cache_block = -1;
+        CHECK(predict_serving(model, System::slice(h100, "2").value(), paging).error().code == "size");
         request.draft = "2";
         request.acceptance = "0.5";
         request.draft_model = core::NamedText{"llama-3.2-1b", ""};

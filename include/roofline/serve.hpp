@@ -72,6 +72,8 @@ struct ServingSetup {
     std::optional<ServingPlan> plan{};         ///< empty: the fastest of several candidates that hold the batch
     std::optional<Dtype> weights{};            ///< dtype of all parameters; empty: as the checkpoint stores them
     std::optional<Dtype> kv_cache{};           ///< empty: the checkpoint's choice, otherwise bf16
+    std::optional<double> memory_fraction{};   ///< of a chip's memory that the server uses; empty: its default
+    std::int64_t cache_block = 0;              ///< tokens per block of the KV cache; 0: the server's default
     std::optional<Speculation> speculation{};  ///< empty: a step generates one token of each request
     std::optional<PrefillPool> prefill{};      ///< empty: the same slice prefills and decodes
     std::optional<ServingLoadSetup> load{};    ///< empty: `batch` requests in flight, without percentiles
@@ -88,6 +90,17 @@ struct ServingMemory {
     Bytes kv;  ///< keys and values, and states of recurrences
     Bytes activations;
     Bytes total;
+};
+
+/// What a server has room for, which does not use all of a chip's memory.
+struct ServerRoom {
+    std::string software;        ///< whose defaults hold: "vllm"; "": none's
+    double memory_fraction = 1;  ///< that it uses
+    std::string fraction_of;  ///< "all" of a chip's memory, "static" (weights and KV cache) or "free" (beside weights)
+    std::int64_t cache_block = 1;  ///< tokens per block of the KV cache
+    Bytes cache;                   ///< of one chip, for KV caches
+    std::int64_t tokens = 0;       ///< of the whole slice
+    std::int64_t max_batch = 0;    ///< requests of the setup's lengths; 0 if not even one fits
 };
 
 /// Times of one pass through the model: prefill of one prompt per replica, or one decode step of the batch.
@@ -170,6 +183,8 @@ struct ServingPrediction {
     bool fits = true;
     /// Requests that fit; 0 if not even one fits, empty if no capacity is published.
     std::optional<std::int64_t> max_batch{};
+    /// Its server's room, which the figures under load rest on; empty if no server is known, or no capacity published.
+    std::optional<ServerRoom> server_room{};
     ServingPassTimes prefill{};
     ServingPassTimes decode{};             ///< at the average context; with speculation, a verification
     Seconds time_to_first_token;           ///< TTFT of one prompt on an otherwise idle slice
@@ -194,8 +209,9 @@ struct ServingPrediction {
 
 /// Predicts serving of the model on the slice. Errors: a number of tokens or requests is below 1, exceeds 2^24 or
 /// exceeds the model's context; an acceptance is no probability; the plan does not suit the model or the slice
-/// (`bad_plan`); the machine has no rate for part of the work; a load without expected times (`not_calibrated`) or
-/// beyond what the servers take (`overload`). A batch that does not fit into memory is an answer, not an error.
+/// (`bad_plan`); the machine has no rate for part of the work; a fraction of memory that is not above 0 and at most 1;
+/// a load without expected times (`not_calibrated`), on a server without room for a request (`does_not_fit`) or beyond
+/// what the servers take (`overload`). A batch that does not fit into memory is an answer, not an error.
 [[nodiscard]] Result<ServingPrediction> predict_serving(const Model& model, const System& system,
                                                         const ServingSetup& setup);
 

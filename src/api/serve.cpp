@@ -101,6 +101,8 @@ Result<core::ServeQuestion> serve_question_of(const Model& model, const System& 
     question.output = setup.output;
     question.batch = setup.batch;
     question.chunk = setup.prefill_chunk;
+    question.memory_fraction = setup.memory_fraction;
+    question.block = setup.cache_block;
     if (setup.speculation) {
         core::DraftQuestion draft{setup.speculation->draft_tokens, setup.speculation->acceptance};
         if (const auto& drafter = setup.speculation->draft_model) draft.model = drafter->data().config;
@@ -190,6 +192,12 @@ ServingPrediction public_serving(core::ServeAnswer answer) {
         prediction.max_batch = answer.max_batch;
     }
     prediction.fits = answer.fits;
+    if (const auto& room = answer.served) {
+        const core::MemoryRule& rule = room->rule;
+        prediction.server_room = ServerRoom{
+            rule.software, rule.fraction,  std::string(core::name(rule.of)), rule.block, Bytes{room->cache_bytes},
+            room->tokens,  room->max_batch};
+    }
     prediction.prefill = pass_of(answer.prefill, answer.least_prefill);
     prediction.decode = pass_of(answer.decode, answer.least_decode);
     prediction.time_to_first_token = Seconds{core::first_token_seconds(answer)};

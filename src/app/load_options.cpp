@@ -177,6 +177,16 @@ Result<double> balancedness_option(const std::string& word) {
                  "give the mean number of tokens per chip over the largest, such as 0.8");
 }
 
+Result<std::optional<double>> memory_fraction_option(const std::string& word) {
+    if (word.empty()) return std::optional<double>{};
+    const bool percent = word.ends_with('%');
+    const auto number = number_of(percent ? std::string_view(word).substr(0, word.size() - 1) : word);
+    constexpr double hundred = 100;
+    if (number && *number > 0 && *number <= (percent ? hundred : 1)) return percent ? *number / hundred : *number;
+    return wrong("--memory-fraction", word, number ? "it must be above 0 and at most 1" : "this is not a number",
+                 "give the part of a chip's memory that the server uses, such as 0.9 or 90%");
+}
+
 bool names_load(const ServeRequest& request) {
     for (const std::string* word : {&request.concurrency, &request.rate, &request.cached, &request.ttft, &request.tpot,
                                     &request.requests, &request.schedule}) {

@@ -27,6 +27,9 @@ namespace roofline::core {
 /// Reads --balancedness; 0 if it is not given. Error: it is no number above 0 and at most 1.
 [[nodiscard]] Result<double> balancedness_option(const std::string& word);
 
+/// Reads --memory-fraction, `0.9` or `90%`; empty if it is not given. Error: it is no number above 0 and at most 1.
+[[nodiscard]] Result<std::optional<double>> memory_fraction_option(const std::string& word);
+
 /// Returns whether the request has an option of a load.
 [[nodiscard]] bool names_load(const ServeRequest& request);
 

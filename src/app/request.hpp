@@ -158,6 +158,8 @@ struct ServeRequest {
     std::optional<NamedText> lengths{};  ///< table of requests, in place of both
     std::string batch;                   ///< requests that are decoded together
     std::string chunk{};                 ///< tokens of a long prompt that are prefilled together; "": 8192
+    std::string memory_fraction{};       ///< "0.9" or "90%": of a chip's memory that a server uses; "": its default
+    std::string block{};                 ///< tokens per block of the KV cache; "": the server's default
     std::string concurrency{};           ///< requests in flight of a simulated server (closed loop); "": the batch
     std::string rate{};                  ///< "2.5": requests per second that arrive at it (open loop); "": closed loop
     std::string requests{};              ///< number of requests to simulate; "": chosen

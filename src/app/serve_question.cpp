@@ -135,6 +135,10 @@ Result<ServeQuestion> serve_question(const ServeRequest& request) {
     // The default is stated next to the activations, and only if it makes a difference there.
     std::vector<std::string> unsaid;
     ROOFLINE_TRY(question.chunk, count_option(request.chunk, "--chunk", question.chunk, unsaid));
+    if (!request.block.empty()) {
+        ROOFLINE_TRY(question.block, count_option(request.block, "--block", 0, unsaid));
+    }
+    ROOFLINE_TRY(question.memory_fraction, memory_fraction_option(request.memory_fraction));
     ROOFLINE_TRY(question.kv_dtype, dtype_option(request.kv_dtype, "--kv-dtype"));
     ROOFLINE_TRY(question.weights, dtype_option(request.weights, "--weights"));
     ROOFLINE_TRY(question.config, resolve_config(request.config));

@@ -84,6 +84,7 @@ public:
         ROOFLINE_CHECK(read_split(row));
         ROOFLINE_CHECK(read_load(row, skip));
         ROOFLINE_CHECK(read_times(row));
+        drive(row);
         if (lowered(text({"measured"})) == "no") skip = "nothing was measured";
         if (const auto drafts = lowered(text({"spec_decode"})); !drafts.empty() && drafts != "none") {
             skip = "its tokens were drafted (speculative decoding)";
@@ -202,8 +203,8 @@ private:
     Status read_load(MeasuredServing& row, std::string& skip) const {
         ROOFLINE_TRY(const auto prompt, length(*prompt_column(columns_)));
         ROOFLINE_TRY(const auto output, length(*output_column(columns_)));
-        row.prompt = prompt;
-        row.output = output;
+        row.stated_prompt = prompt;
+        row.stated_output = output;
         if (prompt < 1 || output < 1) skip = fmt::format("the {} length is empty", prompt < 1 ? "prompt" : "output");
         const auto at = *load_column(columns_);
         const std::string_view written = fields_.text(at);
@@ -215,6 +216,18 @@ private:
         ROOFLINE_TRY(const auto number, count(columns_[at], max_tokens));
         if (number > 0) row.concurrency = static_cast<double>(number);
         return {};
+    }
+
+    // Sets the requests that the publisher sent.
+    void drive(MeasuredServing& row) const {
+        row.prompt = row.stated_prompt;
+        row.output = row.stated_output;
+        const BenchmarkLoad* const load = built_in_benchmark_loads().find(row.source, text({"notes", "note"}));
+        if (load == nullptr || row.prompt < 1 || row.output < 1) return;
+        row.drive = load->of(row.prompt, row.output, row.concurrency.value_or(0), row.software);
+        if (!row.drive.lengths) return;
+        row.prompt = mean_length(row.drive.lengths->prompt);
+        row.output = mean_length(row.drive.lengths->output);
     }
 
     Status read_times(MeasuredServing& row) const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "import/benchmark_load.hpp"
 #include "import/table_fields.hpp"
 
 namespace roofline::core {
@@ -42,8 +43,11 @@ struct MeasuredServing {
     std::int64_t prefill_workers = 0;    ///< number of equal workers of its own for prefill; 0: none, or unknown
     std::string dtype;                   ///< of the weights, as the table says: "fp8", "?"
     std::string kv_dtype;                ///< "": unknown
-    double prompt = 0;                   ///< mean number of prompt tokens
-    double output = 0;                   ///< mean number of output tokens
+    double stated_prompt = 0;            ///< prompt tokens as the table states them
+    double stated_output = 0;            ///< output tokens, likewise
+    double prompt = 0;                   ///< mean number of prompt tokens of the requests that were sent
+    double output = 0;                   ///< mean number of output tokens, likewise
+    BenchmarkDrive drive{};              ///< how the publisher drove the server (data/benchmark_loads.toml)
     std::optional<double> concurrency;   ///< limit on concurrent requests; none: no limit
     std::optional<double> ttft_s;        ///< time to first token (TTFT), including queueing
     std::optional<double> tpot_s;        ///< time per output token (TPOT)

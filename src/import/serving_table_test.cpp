@@ -179,3 +179,17 @@ TEST_CASE("a value that is not a number is an error") {
     CHECK(error_of("m,h100,1,10,10,many,0.02") != "");
     CHECK(error_of("m,h100,1,10,10,4,0") != "");
 }
+
+TEST_CASE("a publisher's habits make the requests that were sent out of the lengths that are stated") {
+    const std::string row = "aic-silicon,m,h100_sxm,4,4,1,1,1,fp8,,agg,1024,8192,64,0.2,0.01,,";
+    const MeasuredServing dated = one(row + "vllm 0.19.0 2026-04-21");
+    CHECK(dated.stated_prompt == 1024);
+    CHECK(dated.stated_output == 8192);
+    CHECK(dated.prompt == (819 + 1024) / 2.0);
+    CHECK(dated.output == (6553 + 8192) / 2.0);
+    CHECK(dated.drive.requests == 640);
+    const MeasuredServing undated = one(row + "vllm 0.19.0");
+    CHECK(undated.prompt == 1024);
+    CHECK(undated.output == 8192);
+    CHECK(undated.drive == BenchmarkDrive{});
+}

@@ -71,6 +71,12 @@ struct EmbeddedArchitecture {
 /// data/servers.toml.
 [[nodiscard]] TomlNode embedded_servers();
 
+/// data/server_memory.toml.
+[[nodiscard]] TomlNode embedded_server_memory();
+
+/// data/benchmark_loads.toml.
+[[nodiscard]] TomlNode embedded_benchmark_loads();
+
 /// All files of data/models, in alphabetical order of model types.
 [[nodiscard]] std::span<const EmbeddedKeys> embedded_keys();
 

@@ -231,6 +231,14 @@ std::vector<double> Reader::numbers(std::string_view key) {
     return result;
 }
 
+double Reader::number(std::string_view key, double otherwise) {
+    if (!has(key)) return otherwise;
+    const std::vector<double> values = numbers(key);
+    if (values.size() == 1) return values.front();
+    fault(key, "wrong_type", fmt::format("{} must be one number", of(key)));
+    return otherwise;
+}
+
 bool Reader::flag(std::string_view key) {
     const TomlNode node = find(key);
     if (!node) return false;

@@ -92,6 +92,8 @@ public:
     std::vector<std::int64_t> wholes(std::string_view key, std::int64_t most);
     /// A positive number or a list of them.
     std::vector<double> numbers(std::string_view key);
+    /// A positive number.
+    double number(std::string_view key, double otherwise);
     bool flag(std::string_view key);
     std::optional<Dtype> dtype(std::string_view key);
     char confidence();

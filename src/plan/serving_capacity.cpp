@@ -20,8 +20,11 @@ struct MeanRequest {
     double cache_tokens = 0;  ///< tokens in the cache, times those decoded meanwhile
 };
 
-// `prompts` are the servers that process them; null if no times are needed.
-MeanRequest mean_request(const std::vector<RequestTokens>& requests, const ServingCosts* prompts) {
+const ServerPool& decoding(const ServingPools& pools) { return pools.decode ? *pools.decode : pools.prompts; }
+
+// `prompts` are the servers that process them, null if no times are needed; `decode` those that hold all tokens.
+MeanRequest mean_request(const std::vector<RequestTokens>& requests, const ServingCosts* prompts,
+                         const ServerLimits& decode) {
     MeanRequest mean;
     for (const RequestTokens& request : requests) {
         const auto prompt = static_cast<double>(request.prompt);
@@ -32,8 +35,9 @@ MeanRequest mean_request(const std::vector<RequestTokens>& requests, const Servi
         if (prompts != nullptr) mean.prompt_s += prompts->prompt_s(prompt) - prompts->prompt_s(cached);
         mean.decoded += decoded;
         mean.contexts += decoded * (prompt + output / 2);
-        mean.cache += prompt + output;
-        mean.cache_tokens += (prompt + output) * decoded;
+        const auto held = static_cast<double>(decode.held(request.prompt + request.output));
+        mean.cache += held;
+        mean.cache_tokens += held * decoded;
     }
     for (double* part :
          {&mean.computed, &mean.prompt_s, &mean.decoded, &mean.contexts, &mean.cache, &mean.cache_tokens}) {
@@ -67,8 +71,6 @@ double decode_seconds(const MeanRequest& mean, const ServerPool& pool, double se
     return mean.decoded * cost.fixed_s / sequences + mean.contexts * cost.context_s;
 }
 
-const ServerPool& decoding(const ServingPools& pools) { return pools.decode ? *pools.decode : pools.prompts; }
-
 double servers(const ServerPool& pool) { return static_cast<double>(pool.servers); }
 
 PoolRates rates_of(const MeanRequest& mean, const ServingPools& pools) {
@@ -81,16 +83,16 @@ PoolRates rates_of(const MeanRequest& mean, const ServingPools& pools) {
 
 double sequences_in_cache(const std::vector<RequestTokens>& requests, const ServingPools& pools) {
     const ServerPool& pool = decoding(pools);
-    const double each = sequences_in_cache(mean_request(requests, nullptr), pool.limits);
+    const double each = sequences_in_cache(mean_request(requests, nullptr, pool.limits), pool.limits);
     return std::min(static_cast<double>(max_requests), servers(pool) * each);
 }
 
 PoolRates pool_rates(const std::vector<RequestTokens>& requests, const ServingPools& pools) {
-    return rates_of(mean_request(requests, &pools.prompts.costs), pools);
+    return rates_of(mean_request(requests, &pools.prompts.costs, decoding(pools).limits), pools);
 }
 
 double saturation_rate(const std::vector<RequestTokens>& requests, const ServingPools& pools) {
-    const MeanRequest mean = mean_request(requests, &pools.prompts.costs);
+    const MeanRequest mean = mean_request(requests, &pools.prompts.costs, decoding(pools).limits);
     if (pools.decode) {
         const PoolRates rates = rates_of(mean, pools);
         return std::min(rates.prompts, rates.decode);

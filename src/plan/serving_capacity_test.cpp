@@ -157,3 +157,11 @@ TEST_CASE(
         CHECK(saturation_rate(requests, pools) == approx(simulated).epsilon(0.05));
     }
 }
+
+TEST_CASE("a cache of blocks holds fewer requests") {
+    const std::vector<RequestTokens> requests(3, {100, 5});
+    ServerLimits limits{.cache_tokens = 1120};
+    CHECK(sequences_in_cache(requests, {{limits, by_context}}) == approx(1120.0 / 105));
+    limits.block_tokens = 16;
+    CHECK(sequences_in_cache(requests, {{limits, by_context}}) == approx(10));
+}

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "calibrate/server/server_memory.hpp"
 #include "plan/request_lengths.hpp"
 #include "plan/serving_metrics.hpp"
 
@@ -31,6 +32,7 @@ enum class PromptSchedule {
 /// What a server can take at a time.
 struct ServerLimits {
     std::int64_t cache_tokens = 0;  ///< tokens of prompts and outputs whose caches fit; 0: no limit
+    std::int64_t block_tokens = 1;  ///< tokens per block of the cache: a request holds whole blocks; at least 1
     std::int64_t sequences = 0;     ///< requests that are processed at a time; 0: no limit
     /// Tokens of prompts that a member processes in an iteration, beside those of decoding; at least 1. The default of
     /// vLLM (max_num_batched_tokens), SGLang (chunked_prefill_size) and TensorRT-LLM (max_num_tokens).
@@ -38,6 +40,9 @@ struct ServerLimits {
     /// Members of data parallelism, which process different prompts side by side; at least 1.
     std::int64_t members = 1;
     PromptSchedule schedule = PromptSchedule::mixed;
+
+    /// Returns the tokens of cache that a request of so many tokens holds.
+    [[nodiscard]] std::int64_t held(std::int64_t tokens) const { return in_blocks(tokens, block_tokens); }
 };
 
 /// The time of an iteration that decodes one token for each of some sequences.

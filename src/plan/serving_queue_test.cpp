@@ -293,3 +293,14 @@ TEST_CASE("a server that decodes looks at a request only after its wait") {
     // b comes at 20, in the tenth iteration of a, which ends at 21
     CHECK(apart.requests[1].first_token_s == approx(21 + 3.3));
 }
+
+TEST_CASE("a request holds whole blocks of the cache") {
+    // two requests of 105 tokens fit in 210, but not in blocks of 16: they hold 112 each
+    ServerLimits limits{.cache_tokens = 210, .prompt_tokens = 100};
+    const ServingLoad two = closed(2, 3, {100, 5});
+    CHECK(times_of(two, limits).requests_per_s > 1 / 14.4);
+    limits.block_tokens = 16;
+    CHECK(times_of(two, limits).requests_per_s == approx(1 / 14.4));
+    limits.cache_tokens = 224;
+    CHECK(times_of(two, limits).requests_per_s > 1 / 14.4);
+}

@@ -63,7 +63,7 @@ private:
         return requests_[static_cast<std::size_t>(number)];
     }
     [[nodiscard]] std::int64_t cache_tokens(std::int64_t number) const {
-        return request(number).prompt + (task_ == Task::prompts ? 0 : request(number).output);
+        return pool_.limits.held(request(number).prompt + (task_ == Task::prompts ? 0 : request(number).output));
     }
     [[nodiscard]] bool has_room(std::int64_t number) const;
     [[nodiscard]] std::int64_t waits() const;

@@ -104,6 +104,13 @@ void add_serve(CLI::App& app, Line& line) {
            "--chunk", serve.chunk,
            "tokens per chunk of a long prompt (chunked prefill); activations are those of one chunk; default 8192")
         ->type_name("TOKENS");
+    app.add_option("--memory-fraction", serve.memory_fraction,
+                   "part of a chip's memory that the server uses: 0.9 or 90%; default: that of its software")
+        ->type_name("FRACTION");
+    app.add_option("--block", serve.block,
+                   "tokens per block of the KV cache, in which sequences round up; default: that of the server's\n"
+                   "software under load, else 1")
+        ->type_name("TOKENS");
     add_speculation(app, line);
     add_load(app, line);
     app.add_option("--weights", serve.weights, "dtype of all parameters; default: as stored in the checkpoint")

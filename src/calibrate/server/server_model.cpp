@@ -16,15 +16,6 @@ namespace {
 
 constexpr std::int64_t most_rows = 1'000'000'000;
 
-/// Returns a positive number, or `otherwise` if the key is absent.
-double number(Reader& table, std::string_view key, double otherwise) {
-    if (!table.has(key)) return otherwise;
-    const std::vector<double> values = table.numbers(key);
-    if (values.size() == 1) return values.front();
-    table.fault(key, "wrong_type", fmt::format("{} must be one number", table.of(key)));
-    return otherwise;
-}
-
 CalibratedServer read_server(Reader& table) {
     CalibratedServer server;
     server.software = table.required_text("software");
@@ -32,17 +23,17 @@ CalibratedServer read_server(Reader& table) {
     server.machines = table.texts("machines");
     server.sources = table.texts("sources");
     server.rows = table.whole("rows", 1, most_rows, 1);
-    server.error_fitted = number(table, "error_fitted", 0);
-    server.error_held_out = number(table, "error_held_out", 0);
+    server.error_fitted = table.number("error_fitted", 0);
+    server.error_held_out = table.number("error_held_out", 0);
     if (!table.has("error_held_out")) {
         table.fault("error_held_out", "missing_key", fmt::format("{} is missing", table.of("error_held_out")));
     }
-    server.costs.kernels = number(table, "kernels", 1);
-    server.costs.step_s = number(table, "step_us", 0) / 1e6;
-    server.costs.sequence_s = number(table, "sequence_us", 0) / 1e6;
-    server.costs.launch_s = number(table, "launch_us", 0) / 1e6;
-    server.costs.wait_steps = number(table, "wait_steps", 0);
-    server.ttft_error_held_out = number(table, "ttft_error_held_out", 0);
+    server.costs.kernels = table.number("kernels", 1);
+    server.costs.step_s = table.number("step_us", 0) / 1e6;
+    server.costs.sequence_s = table.number("sequence_us", 0) / 1e6;
+    server.costs.launch_s = table.number("launch_us", 0) / 1e6;
+    server.costs.wait_steps = table.number("wait_steps", 0);
+    server.ttft_error_held_out = table.number("ttft_error_held_out", 0);
     table.finish();
     return server;
 }

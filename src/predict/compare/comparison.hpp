@@ -38,8 +38,8 @@ struct MemoryComparison {
 
 /// The load on a served model.
 struct MeasuredLoad {
-    double prompt = 0;                  ///< mean number of prompt tokens
-    double output = 0;                  ///< mean number of output tokens
+    double prompt = 0;                  ///< prompt tokens as the table states them
+    double output = 0;                  ///< output tokens, likewise
     std::optional<double> concurrency;  ///< limit on concurrent requests; none: no limit
     std::int64_t chips = 0;             ///< of the whole deployment; 0: unknown
 };

@@ -51,7 +51,7 @@ std::vector<std::string> dims_of(const Program& program, const Model& model, boo
 }
 
 std::string shape_of(const MeasuredServing& row) {
-    std::string shape = fmt::format("{} {:.0f}+{:.0f}", row.model, row.prompt, row.output);
+    std::string shape = fmt::format("{} {:.0f}+{:.0f}", row.model, row.stated_prompt, row.stated_output);
     if (row.concurrency) shape += fmt::format(", {:.0f} at a time", *row.concurrency);
     return shape;
 }
@@ -237,7 +237,7 @@ Result<std::vector<Comparison>> MeasuredServingRuns::compare(const MeasuredServi
     common.source = row.source;
     common.model = names_.preset_of(row.model);
     common.mode = row.disaggregated ? "disaggregated" : "aggregated";
-    common.load = MeasuredLoad{row.prompt, row.output, row.concurrency, row.all_chips ? row.chips : 0};
+    common.load = MeasuredLoad{row.stated_prompt, row.stated_output, row.concurrency, row.all_chips ? row.chips : 0};
     common.strategy = row.strategy();
     common.system = served.chip->machine().id;
     common.slice = fmt::format("{}:{}", common.system, row.chips);

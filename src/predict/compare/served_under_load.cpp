@@ -11,14 +11,13 @@
 #include "plan/serving_capacity.hpp"
 #include "predict/expect.hpp"
 #include "predict/serve/compute_bound_batch.hpp"
+#include "predict/serve/serve.hpp"
 #include "predict/serve/serving_costs.hpp"
 
 namespace roofline::core {
 
 namespace {
 
-// Fraction of the memory that weights leave for KV caches: the default of TensorRT-LLM (free_gpu_memory_fraction).
-constexpr double share_for_caches = 0.9;
 constexpr std::int64_t most_whole = 1'000'000'000;
 
 /// Returns the dtype of the weights; empty for that of the checkpoint. A table's fp4 has a scale per block of 16,
@@ -52,6 +51,25 @@ std::int64_t whole(double value) {
     return static_cast<std::int64_t>(std::clamp(std::round(value), 1.0, static_cast<double>(most_whole)));
 }
 
+// Simulates the load of a row; on aggregated workers the part of one of them.
+ServingRun driven(const MeasuredServing& row, ServingPools pools) {
+    const auto workers = row.disaggregated ? 1.0 : static_cast<double>(row.decode_workers);
+    const RequestLengths lengths = row.drive.lengths.value_or(typical_lengths({row.prompt, row.output}));
+    const auto part = [&](double requests) { return std::min(whole(requests / workers), max_requests); };
+    const std::int64_t count = row.drive.requests > 0 ? part(static_cast<double>(row.drive.requests)) : 0;
+    if (row.drive.rate > 0 && count > 0) {
+        if (row.concurrency) pools.prompts.limits.sequences = part(*row.concurrency);
+        return simulate_rate(lengths, row.drive.rate / workers, count, pools);
+    }
+    if (row.drive.at_once) return simulate_concurrency(lengths, count, count, pools);
+    // without a limit, as many requests run as fit
+    const ServerPool& decode = pools.decode ? *pools.decode : pools.prompts;
+    const auto held = static_cast<double>(decode.limits.held(whole(row.prompt + row.output)));
+    const auto fit =
+        std::floor(static_cast<double>(decode.limits.cache_tokens) / held) * static_cast<double>(row.decode_workers);
+    return simulate_concurrency(lengths, part(row.concurrency.value_or(fit)), count, pools);
+}
+
 }  // namespace
 
 Result<const ServedUnderLoad::Served*> ServedUnderLoad::served(const MeasuredServing& row, MeasuredSystems& systems,
@@ -83,8 +101,14 @@ Result<ServedUnderLoad::Worker> ServedUnderLoad::worker_of(const MeasuredServing
     const ServingSetup setup{model, model, worker.slice, calibrations_, {}, {}};
     ROOFLINE_TRY(const auto kept,
                  kept_memory(setup, plan, CacheSplit::heads, decode_pass(prompts_at_once(plan), 1), true));
-    if (kept.weights <= worker.capacity) return worker;
-    return fail("does_not_fit", "the weights do not fit on the chips of a worker");
+    if (kept.weights > worker.capacity) {
+        return fail("does_not_fit", "the weights do not fit on the chips of a worker");
+    }
+    // servers leave room for the largest pass that they accept, whatever their prompts are
+    ROOFLINE_TRY(const auto chunk,
+                 priced_pass(setup, plan, CacheSplit::heads, chunk_pass(plan, prefill_chunk, prefill_chunk)));
+    ROOFLINE_TRY(worker.activations, prefill_activations(setup, plan, prefill_chunk, prefill_chunk, chunk));
+    return worker;
 }
 
 Result<std::unique_ptr<ServedUnderLoad::Served>> ServedUnderLoad::make(const MeasuredServing& row,
@@ -133,17 +157,25 @@ ServingSetup ServedUnderLoad::setup_of(const Served& served, const Worker& worke
             {}};
 }
 
-// The number of requests that fit with so many tokens each.
-double ServedUnderLoad::room(const Served& served, const Worker& worker, const std::string& software,
-                             double tokens) const {
-    constexpr double plenty = 1e6;
-    if (!(worker.capacity > 0)) return plenty;
+// What a worker has room for, at least one request of so many tokens.
+ServerLimits ServedUnderLoad::limits(const Served& served, const Worker& worker, const MeasuredServing& row,
+                                     double tokens) const {
+    constexpr double plenty = 1e12;
     const std::int64_t members = prompts_at_once(worker.plan);
-    const auto kept = kept_memory(setup_of(served, worker, software), worker.plan, CacheSplit::heads,
-                                  decode_pass(members, whole(tokens)), true);
-    if (!kept || !(kept->kv > 0)) return plenty;
-    const double left = share_for_caches * (worker.capacity - kept->weights);
-    return std::clamp(left / kept->kv * static_cast<double>(members), 1.0, plenty);
+    const MemoryChoice choice{built_in_server_memories().find(row.software), row.drive.memory_fraction};
+    const MemoryRule rule = choice.on({worker.capacity, worker.slice.chips(), worker.plan.pipeline, members});
+    if (!(worker.capacity > 0)) return serving_limits(plenty, rule.block);
+    const std::int64_t each = in_blocks(whole(tokens), rule.block);
+    const auto kept = kept_memory(setup_of(served, worker, row.software), worker.plan, CacheSplit::heads,
+                                  decode_pass(members, each), true);
+    if (!kept || !(kept->kv > 0)) return serving_limits(plenty, rule.block);
+    // A server that was measured had room: where its usual fraction leaves none, it was given more.
+    double left = cache_room(rule, worker.capacity, kept->weights, worker.activations);
+    if (left * static_cast<double>(members) < kept->kv) {
+        left = cache_room(MemoryRule{}, worker.capacity, kept->weights, worker.activations);
+    }
+    const double most = left / kept->kv * static_cast<double>(members * each);
+    return serving_limits(std::clamp(most, static_cast<double>(each), plenty), rule.block);
 }
 
 Result<ServingTimes> ServedUnderLoad::times(const MeasuredServing& row, MeasuredSystems& systems,
@@ -160,26 +192,18 @@ Result<ServingTimes> ServedUnderLoad::times(const MeasuredServing& row, Measured
     ROOFLINE_TRY(auto found, served(row, systems, names));
     const Served& served = *found;
     const RequestSize size{row.prompt, row.output};
-    const double most = room(served, served.worker, row.software, row.prompt + row.output);
     const ServingCosts costs = serving_costs(*served.passes, server->costs, size);
-    ServingPools pools{{serving_limits(size, most), costs}};
-    const auto workers = static_cast<double>(row.decode_workers);
-    // without a limit, as many requests run as fit
-    double requests = row.concurrency.value_or(most * workers);
+    ServingPools pools{{limits(served, served.worker, row, row.prompt + row.output), costs}};
     if (served.prefills) {
         pools.decode = {pools.prompts.limits, costs, std::min(row.decode_workers, max_servers)};
         pools.prompts.servers = std::min(row.prefill_workers, max_servers);
-        pools.prompts.limits =
-            serving_limits({size.prompt, 0}, room(served, *served.prefills, row.software, row.prompt));
+        pools.prompts.limits = limits(served, *served.prefills, row, row.prompt);
         pools.transfer_s = [&](double tokens) {
             return served.transfer->exposed_s(tokens, costs.lone_prompt_s(tokens));
         };
-    } else {
-        requests /= workers;
     }
     pools.prompts.limits.members = whole(served.passes->members());
-    return serving_times(
-        simulate_concurrency(typical_lengths(size), std::min(whole(requests), max_requests), 0, pools));
+    return serving_times(driven(row, pools));
 }
 
 Result<ServerSample> ServedUnderLoad::sample(const MeasuredServing& row, MeasuredSystems& systems,

@@ -47,7 +47,8 @@ private:
     struct Worker {
         Slice slice;
         Plan plan;
-        double capacity = 0;  ///< bytes of one chip; 0: unknown
+        double capacity = 0;     ///< bytes of one chip; 0: unknown
+        double activations = 0;  ///< bytes of one chip, of a chunk of prompts
     };
     struct Served {
         ServedModel prefill;
@@ -67,8 +68,8 @@ private:
     [[nodiscard]] Result<Worker> worker_of(const MeasuredServing& row, const ServingWorker& degrees, std::int64_t chips,
                                            const ServedModel& model, MeasuredSystems& systems) const;
     [[nodiscard]] ServingSetup setup_of(const Served& served, const Worker& worker, const std::string& software) const;
-    [[nodiscard]] double room(const Served& served, const Worker& worker, const std::string& software,
-                              double tokens) const;
+    [[nodiscard]] ServerLimits limits(const Served& served, const Worker& worker, const MeasuredServing& row,
+                                      double tokens) const;
 
     std::shared_ptr<Calibrations> calibrations_;
     std::map<Key, Result<std::unique_ptr<Served>>> served_;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "predict/serve/served_room.hpp"
+
 namespace roofline::core {
 
 namespace {
@@ -60,10 +62,6 @@ Result<ChosenPool> pool_with(const ServingSetup& setup, const Plan& plan, std::i
     const std::int64_t members = prompts_at_once(plan);
     ROOFLINE_TRY(pool.chip_memory, kept_memory(setup, plan, CacheSplit::heads, decode_pass(members, prompt), true));
     ROOFLINE_TRY(pool.chip_memory.activations, prefill_activations(setup, plan, prompt, chunk, prefill));
-    if (pool.capacity && pool.chip_memory.kv > 0) {
-        const double left = *pool.capacity - pool.chip_memory.weights - pool.chip_memory.activations;
-        pool.room = std::max(1.0, left / pool.chip_memory.kv * static_cast<double>(members));
-    }
     chosen.prefill = std::move(prefill);
     return chosen;
 }
@@ -96,6 +94,20 @@ Result<ChosenPool> choose_prefill_pool(const ServingSetup& setup, const std::opt
         return fail(error.value_or(Error{"unsupported", "no plan fits the slice that prefills", "name one", {}}));
     best->pool.plan_chosen = setup.slice.chips() > 1;
     return std::move(*best);
+}
+
+Status find_prefill_room(PrefillPool& pool, const ServingSetup& setup, const MemoryChoice& choice,
+                         std::int64_t prompt) {
+    if (!pool.capacity) return {};
+    const std::int64_t members = prompts_at_once(pool.plan);
+    const MemoryRule rule = choice.on(server_chips({setup, pool.plan}, *pool.capacity));
+    const std::int64_t held = in_blocks(prompt, rule.block);
+    ROOFLINE_TRY(const auto kept, kept_memory(setup, pool.plan, CacheSplit::heads, decode_pass(members, held), true));
+    pool.block = rule.block;
+    if (!(kept.kv > 0)) return {};
+    const double left = cache_room(rule, *pool.capacity, kept.weights, pool.chip_memory.activations);
+    pool.room_tokens = std::max(1.0, left / kept.kv * static_cast<double>(members * held));
+    return {};
 }
 
 Result<CacheTransfer> cache_transfer(const PlannedSlice& prefill, const PlannedSlice& decode, CacheSplit caches,

@@ -27,11 +27,16 @@ struct ChosenPool {
     Prediction prefill;
 };
 
-/// Returns the pool of a question with the memory of a slice, without `slices` and `rates`. If no plan is given it is
-/// the one that processes the most prompts of `prompt` tokens per second, in chunks of `chunk` tokens for memory, of
-/// those that fit. Errors: those of priced_pass().
+/// Returns the pool of a question with the memory of a slice, without its room, `slices` and `rates`. If no plan is
+/// given it is the one that processes the most prompts of `prompt` tokens per second, in chunks of `chunk` tokens for
+/// memory, of those that fit. Errors: those of priced_pass().
 [[nodiscard]] Result<ChosenPool> choose_prefill_pool(const ServingSetup& setup, const std::optional<Plan>& plan,
                                                      std::int64_t prompt, std::int64_t chunk);
+
+/// Sets the prompt tokens that a slice of a pool has room for by a server's rule, if the memory of its chips is known.
+/// Errors: those of kept_memory().
+[[nodiscard]] Status find_prefill_room(PrefillPool& pool, const ServingSetup& setup, const MemoryChoice& choice,
+                                       std::int64_t prompt);
 
 /// Returns the transfer of prompts of `prompt` tokens to a slice whose caches are split by `caches`. Each chip that
 /// decodes receives its part of the caches, at the rate of its links of the outermost network tier; the chips that

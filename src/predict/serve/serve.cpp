@@ -13,6 +13,7 @@
 #include "predict/serve/compute_bound_batch.hpp"
 #include "predict/serve/expected_serving.hpp"
 #include "predict/serve/served_load.hpp"
+#include "predict/serve/served_room.hpp"
 #include "predict/serve/serving_slices.hpp"
 #include "predict/serve/speculation.hpp"
 #include "units/text.hpp"
@@ -62,6 +63,13 @@ private:
             if (count >= 1 && count <= max_sequences) continue;
             return fail("size",
                         fmt::format("prompt, output, batch and chunk must be 1 to {}: {}", max_sequences, count));
+        }
+        if (question_.block < 0 || question_.block > max_sequences) {
+            return fail("size", fmt::format("a block must have 1 to {} tokens: {}", max_sequences, question_.block));
+        }
+        if (question_.memory_fraction && !(*question_.memory_fraction > 0 && *question_.memory_fraction <= 1)) {
+            return fail("bad_request", fmt::format("the fraction of memory must be above 0 and at most 1: {}",
+                                                   *question_.memory_fraction));
         }
         ROOFLINE_CHECK(read_model());
         answer_.slice = std::move(question_.slice);
@@ -142,8 +150,10 @@ private:
     [[nodiscard]] ServingPass mean_pass(const ServingSetup& setup, const Plan& plan, std::int64_t batch) const {
         return decode_pass(sequences_at_once(plan, batch), answer_.context, step_queries(setup));
     }
+    // Only a block that was asked for rounds caches up: without one, memory is what a model needs with any server.
     [[nodiscard]] ServingPass last_pass(std::int64_t batch) const {
-        return decode_pass(batch, answer_.prompt + answer_.output);
+        return decode_pass(batch,
+                           in_blocks(answer_.prompt + answer_.output, std::max<std::int64_t>(1, question_.block)));
     }
 
     // Selects the requested plan, or else the best of those that hold the batch, or of all if none does.
@@ -311,6 +321,7 @@ private:
                      whole_memory(setup(), last_pass(answer_.batch),
                                   prefills ? chunk_pass(Plan{}, answer_.prompt, answer_.chunk) : last_pass(1)));
         ROOFLINE_CHECK(find_max_batch());
+        ROOFLINE_CHECK(find_served_room());
         ROOFLINE_CHECK(load());
         ROOFLINE_TRY(answer_.first_step_s, token_seconds_at(answer_.prompt + 1));
         ROOFLINE_TRY(answer_.last_step_s, token_seconds_at(answer_.prompt + answer_.output));
@@ -362,29 +373,43 @@ private:
                          question_.software});
     }
 
-    // Bisection is valid because memory grows monotonically with the batch.
+    [[nodiscard]] SequencesOnSlice sequences(const ServingSetup& setup) const {
+        return {{setup, answer_.plan}, answer_.caches, answer_.prompt + answer_.output,
+                prefill_activations_,  answer_.decode, *answer_.capacity};
+    }
+
     Status find_max_batch() {
         if (!answer_.capacity) return {};
-        const auto holds = [&](std::int64_t batch) -> Result<bool> {
-            ROOFLINE_TRY(auto memory, memory_of(setup(), answer_.plan, answer_.caches, last_pass(batch),
-                                                prefill_activations_, answer_.decode));
-            return memory.total() <= *answer_.capacity;
-        };
-        std::int64_t low = 0;
-        std::int64_t high = 1;
-        while (high <= max_sequences) {
-            ROOFLINE_TRY(auto fits, holds(high));
-            if (!fits) break;
-            low = high;
-            high *= 2;
-        }
-        while (high - low > 1) {
-            const std::int64_t middle = low + (high - low) / 2;
-            ROOFLINE_TRY(auto fits, holds(middle));
-            (fits ? low : high) = middle;
-        }
-        answer_.max_batch = low;
+        const ServingSetup here = setup();
+        const MemoryRule whole = MemoryChoice{nullptr, {}, question_.block}.on({});
+        ROOFLINE_TRY(answer_.max_batch, sequences_with_room(sequences(here), whole, max_sequences));
         return {};
+    }
+
+    // The server whose defaults hold: that of the question, or else the one whose times are expected, if any are.
+    [[nodiscard]] MemoryChoice memory_choice() const {
+        MemoryChoice choice{built_in_server_memories().find(question_.software), question_.memory_fraction,
+                            question_.block};
+        const CalibratedServer* const usual = calibrations_->servers().find("");
+        if (choice.server == nullptr && calibrated(answer_) && usual != nullptr) {
+            choice.server = built_in_server_memories().find(usual->software);
+        }
+        return choice;
+    }
+
+    // What a server has room for cannot be more than what the memory has.
+    Status find_served_room() {
+        const MemoryChoice choice = memory_choice();
+        if (!choice.any()) return {};
+        if (answer_.capacity) {
+            const ServingSetup here = setup();
+            const SequencesOnSlice on = sequences(here);
+            ROOFLINE_TRY(answer_.served,
+                         served_room(on, choice.on(server_chips(on.slice, on.capacity)), answer_.max_batch));
+        }
+        if (!answer_.prefill_pool) return {};
+        const ServingSetup there = setup_on(answer_.prefill_pool->slice);
+        return find_prefill_room(*answer_.prefill_pool, there, choice, answer_.prompt);
     }
 
     // The fastest split of the caches with which a batch fits, or the fastest one if none does.

@@ -44,14 +44,16 @@ struct ServeQuestion {
     std::optional<DraftQuestion> draft{};                  ///< empty: a step generates one token of each sequence
     double balancedness = 0;   ///< of experts on their chips under load, 0 to 1; 0: by chance (busiest_chip())
     bool two_batches = false;  ///< under load the collectives of half a batch run beside the kernels of the other half
+    std::optional<double> memory_fraction{};  ///< that a server uses, above 0 to 1; empty: its software's default
+    std::int64_t block = 0;                   ///< tokens per block of the KV cache; 0: its software's default
     std::optional<LoadQuestion> load{};  ///< empty: a closed loop of `batch` requests at a time, without percentiles
     std::vector<std::string> notes{};    ///< notes of the caller, which precede those of the answer
 };
 
 /// Predicts the serving of a model. Errors: sizes out of range or larger than the model's context; a plan that does not
 /// suit the model or the slice; work that the machine has no rate for; a load on passes
-/// without expected times (ExpectedServing::make()) or of a server without a model, and those of check_requests(),
-/// simulated_load() and speculation_of().
+/// without expected times (ExpectedServing::make()) or of a server without a model, or without room for a sequence
+/// (no_room()), and those of check_requests(), simulated_load() and speculation_of().
 [[nodiscard]] Result<ServeAnswer> predict_serving(ServeQuestion question, std::shared_ptr<Calibrations> calibrations);
 
 }  // namespace roofline::core

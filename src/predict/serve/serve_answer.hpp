@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/server/server_memory.hpp"
 #include "model/model.hpp"
 #include "model/weights.hpp"
 #include "plan/cache_transfer.hpp"
@@ -65,6 +66,15 @@ struct SmallestSlice {
     Plan plan;  ///< a plan with which it does
 };
 
+/// What a server has room for, which does not use all of a chip's memory.
+struct ServedRoom {
+    MemoryRule rule;
+    double cache_bytes = 0;      ///< of one chip, for KV caches
+    std::int64_t max_batch = 0;  ///< sequences of prompt and output; 0: not even one fits
+    std::int64_t tokens = 0;     ///< of such sequences, in whole blocks
+    ServingMemory least;         ///< of one chip with a single sequence
+};
+
 /// The slices that prefill for those that decode.
 struct PrefillPool {
     Slice slice;
@@ -74,7 +84,8 @@ struct PrefillPool {
     bool plan_chosen = false;               ///< the plan was not given but chosen
     ServingMemory chip_memory;              ///< with a prompt per member
     std::optional<double> capacity;         ///< bytes of one chip; empty if the machine does not specify it
-    double room = 0;                        ///< prompts whose caches fit on a slice; 0: no limit
+    double room_tokens = 0;                 ///< prompt tokens whose caches fit on a slice; 0: no limit
+    std::int64_t block = 1;                 ///< tokens per block of these caches
     std::int64_t slices = 1;                ///< that prefill under the load
     std::int64_t decode_slices = 1;         ///< that decode under the load
     std::optional<CacheTransfer> transfer;  ///< empty if a machine's file has no network between slices
@@ -119,6 +130,8 @@ struct ServeAnswer {
     std::optional<double> capacity;  ///< bytes of one chip; empty if the machine does not specify it
     bool fits = true;
     std::int64_t max_batch = 0;  ///< sequences; 0: not even one fits
+    /// What its server has room for; empty if no server is known, or the machine does not specify the memory.
+    std::optional<ServedRoom> served{};
 
     std::optional<PrefillPool> prefill_pool;  ///< of disaggregated serving; all else is that of a slice that decodes
 

@@ -8,6 +8,7 @@
 #include "plan/serving_capacity.hpp"
 #include "predict/expected_basis.hpp"
 #include "predict/serve/expected_serving.hpp"
+#include "predict/serve/served_room.hpp"
 #include "predict/serve/serving_costs.hpp"
 #include "predict/serve/simulated_load.hpp"
 
@@ -24,15 +25,32 @@ bool holds_requests(const ServeAnswer& answer) {
     return (!answer.capacity || answer.max_batch >= 1) && (!answer.prefill_pool || answer.prefill_pool->fits());
 }
 
+// Empty if the servers have room for a request.
+std::optional<Error> no_served_room(const ServeAnswer& answer) {
+    if (answer.served && answer.served->max_batch < 1) {
+        return no_room(*answer.served, *answer.capacity, answer.prompt + answer.output);
+    }
+    const auto& pool = answer.prefill_pool;
+    if (!pool || !(pool->room_tokens > 0) || pool->room_tokens >= static_cast<double>(answer.prompt)) {
+        return std::nullopt;
+    }
+    return Error{
+        "does_not_fit",
+        fmt::format("the server has no room for the KV cache of a prompt of {} tokens on a slice that prefills",
+                    answer.prompt),
+        "give a larger --memory-fraction or larger slices",
+        {}};
+}
+
 ServingPools pools_of(const ServeAnswer& answer, const ExpectedServing& passes, const ServerModel& server,
                       PromptSchedule schedule) {
     const RequestSize size{static_cast<double>(answer.prompt), static_cast<double>(answer.output)};
     const ServingCosts costs = serving_costs(passes, server, size);
     const auto& pool = answer.prefill_pool;
     ServerLimits decode;
-    if (answer.capacity) decode = serving_limits(size, static_cast<double>(answer.max_batch));
+    if (answer.served) decode = serving_limits(static_cast<double>(answer.served->tokens), answer.served->rule.block);
     ServerLimits prefill = decode;
-    if (pool) prefill = pool->room > 0 ? serving_limits({size.prompt, 0}, pool->room) : ServerLimits{};
+    if (pool) prefill = pool->room_tokens > 0 ? serving_limits(pool->room_tokens, pool->block) : ServerLimits{};
     prefill.prompt_tokens = answer.chunk;
     prefill.members = std::llround(passes.members());
     prefill.schedule = schedule;
@@ -82,6 +100,11 @@ Status add_load(ServeAnswer& answer, const std::optional<LoadQuestion>& load, co
     auto passes = served_passes(answer, slices);
     if (!passes) return load ? Status(fail(passes.error())) : Status{};
     if (!load && (!answer.fits || !holds_requests(answer) || answer.batch > max_requests)) return {};
+    if (const auto error = no_served_room(answer)) {
+        if (load) return fail(*error);
+        answer.notes.push_back(fmt::format("as served nothing is expected: {}; {}", error->message, error->hint));
+        return {};
+    }
     const CalibratedServer& server = *server_of(slices);
     const LoadQuestion asked = load ? *load : closed_loop(answer);
     const ServingPools pools = pools_of(answer, *passes, server.costs, asked.schedule);

@@ -19,8 +19,9 @@ struct ServedSlices {
 
 /// Adds the expected times under load to an answer: those of the load, or without one those of a closed loop of as many
 /// requests as are decoded together. Without expected times of its passes nothing is added, but an answer to a question
-/// about a load is an error (`not_calibrated`), unless not even one request fits, which the answer says. Other errors:
-/// those of check_requests() and simulated_load().
+/// about a load is an error (`not_calibrated`), unless not even one request fits, which the answer says. A server
+/// without room for one is an error (`does_not_fit`), without a load a note. Other errors: those of check_requests()
+/// and simulated_load().
 [[nodiscard]] Status add_load(ServeAnswer& answer, const std::optional<LoadQuestion>& load, const ServedSlices& slices);
 
 }  // namespace roofline::core

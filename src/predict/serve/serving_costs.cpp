@@ -121,9 +121,10 @@ RequestLengths typical_lengths(const RequestSize& size) {
     return lengths;
 }
 
-ServerLimits serving_limits(const RequestSize& size, double room) {
+ServerLimits serving_limits(double tokens, std::int64_t block) {
     ServerLimits limits;
-    limits.cache_tokens = whole(std::floor(room) * (size.prompt + size.output));
+    limits.cache_tokens = whole(tokens);
+    limits.block_tokens = block;
     return limits;
 }
 

@@ -21,7 +21,8 @@ namespace roofline::core {
 /// together and wait for each other for ever.
 [[nodiscard]] RequestLengths typical_lengths(const RequestSize& size);
 
-/// Returns the limits of a server that holds `room` requests of that size. Its members are those of its plan.
-[[nodiscard]] ServerLimits serving_limits(const RequestSize& size, double room);
+/// Returns the limits of a server whose cache has room for so many tokens, in blocks of `block` tokens. Its members are
+/// those of its plan.
+[[nodiscard]] ServerLimits serving_limits(double tokens, std::int64_t block);
 
 }  // namespace roofline::core

@@ -81,6 +81,7 @@ TEST_CASE("typical outputs vary by a tenth, and a room is one of tokens") {
     CHECK(least->output == 90);
     CHECK(most->output == 110);
     CHECK(requests.back().prompt == 1000);
-    CHECK(serving_limits({1000, 100}, 20.7).cache_tokens == 22'000);
-    CHECK(serving_limits({1000, 100}, 0.5).cache_tokens == 1);
+    CHECK(serving_limits(22'000.7, 16).cache_tokens == 22'000);
+    CHECK(serving_limits(22'000.7, 16).block_tokens == 16);
+    CHECK(serving_limits(0.5, 1).cache_tokens == 1);
 }

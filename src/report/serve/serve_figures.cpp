@@ -185,6 +185,12 @@ constexpr auto of_load(Value) {
     return +[](Answer answer) -> Json { return answer.load ? Json(Value{}(*answer.load)) : Json(); };
 }
 
+using Room = const ServedRoom&;
+template <class Value>
+constexpr auto of_room(Value) {
+    return +[](Answer answer) -> Json { return answer.served ? Json(Value{}(*answer.served)) : Json(); };
+}
+
 using Drafts = const SpeculatedServing&;
 
 /// Makes a value of speculation one of the answer, null without speculation.
@@ -252,6 +258,17 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
     {"fits", "fits", none, [](Answer answer) { return answer.capacity ? Json(answer.fits) : Json(); }, fits_words},
     {"max_batch", "room for", in_whole,
      [](Answer answer) { return answer.capacity ? Json(answer.max_batch) : Json(); }},
+    {"server_memory", "", none, [](Answer answer) { return group_value(answer.served.has_value()); }},
+    {"server_memory.software", "", none,
+     of_room([](Room room) { return optional_string(room.rule.software); })},
+    {"server_memory.fraction", "", none, of_room([](Room room) -> Json { return room.rule.fraction; })},
+    {"server_memory.of", "", none, of_room([](Room room) -> Json { return name(room.rule.of); })},
+    {"server_memory.block_tokens", "", in_whole, of_room([](Room room) -> Json { return room.rule.block; })},
+    {"server_memory.cache_bytes_per_chip", "", in_bytes,
+     of_room([](Room room) -> Json { return room.cache_bytes; })},
+    {"server_memory.tokens", "", in_whole, of_room([](Room room) -> Json { return room.tokens; })},
+    {"server_memory.max_batch", "server holds", in_whole, of_room([](Room room) -> Json { return room.max_batch; })},
+    {"server_memory.source", "", none, of_room([](Room room) { return optional_string(room.rule.source); })},
     {"prefill", "", none, pass<&ServeAnswer::prefill, &ServeAnswer::least_prefill>},
     {"decode", "", none, pass<&ServeAnswer::decode, &ServeAnswer::least_decode>},
     {"decode.bound_by", "bound by", none, nullptr, [](Answer answer) { return bound_label(answer.decode); }},
@@ -413,6 +430,7 @@ constexpr FigureLine lines[] = {{"chips"},
                                 {"fits"},
                                 {"memory_bytes_per_chip.total"},
                                 {"max_batch"},
+                                {"server_memory.max_batch", true},
                                 {"ttft_s"},
                                 {"tpot_s"},
                                 {"tpot_lower_s"},

@@ -85,6 +85,7 @@ private:
         } else {
             figure("fits", "the machine's file does not say how much memory a chip has");
         }
+        if (answer_.served) server_room(*answer_.served);
         figure("tpot_s", fmt::format("time per output token of each sequence; {} for its first, {} for its last",
                                      to_text(Seconds{answer_.first_step_s}), to_text(Seconds{answer_.last_step_s})));
         figure("ttft_s", answer_.prefill_pool ? "time to first token of one prompt on otherwise idle slices"
@@ -97,6 +98,19 @@ private:
         if (answer_.under_load) under_load(*answer_.under_load);
         if (answer_.load) out_ += load_text(answer_);
         out_ += "\n";
+    }
+
+    void server_room(const ServedRoom& room) {
+        const MemoryRule& rule = room.rule;
+        const char* const whose = rule.of == MemoryShare::all        ? "a chip's memory"
+                                  : rule.of == MemoryShare::unmoving ? "a chip's memory beside activations"
+                                                                     : "what weights and activations leave";
+        figure("server_memory.max_batch",
+               fmt::format("sequence{}, {} tokens{}: {} uses {} % of {}, {} per chip for KV cache",
+                           room.max_batch == 1 ? "" : "s", grouped(room.tokens),
+                           rule.block > 1 ? fmt::format(" in blocks of {}", rule.block) : "",
+                           rule.software.empty() ? "the server" : rule.software, percent_text(rule.fraction), whose,
+                           bytes(room.cache_bytes)));
     }
 
     void speculation(const SpeculatedServing& drafts) {

@@ -1,0 +1,83 @@
+#include "predict/serve/served_room.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "units/quantity.hpp"
+#include "units/text.hpp"
+
+namespace roofline::core {
+
+ServerChips server_chips(const PlannedSlice& slice, double capacity) {
+    return {capacity, slice.plan.chips(), slice.plan.pipeline, prompts_at_once(slice.plan)};
+}
+
+Result<ServingMemory> memory_with(const SequencesOnSlice& on, std::int64_t block, std::int64_t sequences) {
+    return memory_of(on.slice.setup, on.slice.plan, on.caches, decode_pass(sequences, in_blocks(on.tokens, block)),
+                     on.prefill_activations, on.decode);
+}
+
+// Bisection is valid because memory grows monotonically with the batch.
+Result<std::int64_t> sequences_with_room(const SequencesOnSlice& on, const MemoryRule& rule, std::int64_t most) {
+    const auto fit = [&](std::int64_t sequences) -> Result<bool> {
+        ROOFLINE_TRY(const auto memory, memory_with(on, rule.block, sequences));
+        return memory.kv <= cache_room(rule, on.capacity, memory.weights, memory.activations);
+    };
+    std::int64_t low = 0;
+    std::int64_t high = 1;
+    while (high <= most) {
+        ROOFLINE_TRY(const auto fits, fit(high));
+        if (!fits) break;
+        low = high;
+        high *= 2;
+    }
+    high = std::min(high, most + 1);
+    while (high - low > 1) {
+        const std::int64_t middle = low + (high - low) / 2;
+        ROOFLINE_TRY(const auto fits, fit(middle));
+        (fits ? low : high) = middle;
+    }
+    return low;
+}
+
+Result<ServedRoom> served_room(const SequencesOnSlice& on, const MemoryRule& rule, std::int64_t most) {
+    ServedRoom room;
+    room.rule = rule;
+    ROOFLINE_TRY(room.max_batch, sequences_with_room(on, rule, most));
+    ROOFLINE_TRY(room.least, memory_with(on, rule.block, 1));
+    ROOFLINE_TRY(const auto memory, memory_with(on, rule.block, std::max<std::int64_t>(1, room.max_batch)));
+    room.cache_bytes = std::max(0.0, cache_room(rule, on.capacity, memory.weights, memory.activations));
+    if (room.max_batch < 1 || !(memory.kv > 0)) return room;
+    const std::int64_t held = in_blocks(on.tokens, rule.block) / rule.block * room.max_batch;
+    const double blocks = static_cast<double>(held) * room.cache_bytes / memory.kv;
+    constexpr double most_blocks = 1e15;
+    room.tokens = static_cast<std::int64_t>(std::min(blocks, most_blocks)) * rule.block;
+    return room;
+}
+
+Error no_room(const ServedRoom& room, double capacity, std::int64_t tokens) {
+    const auto bytes = [](double value) { return to_text(Bytes{value}); };
+    const MemoryRule& rule = room.rule;
+    const ServingMemory& least = room.least;
+    const std::string by = rule.software.empty() ? "the server" : rule.software;
+    const double left = cache_room(rule, capacity, least.weights, least.activations);
+    const double fraction = least_fraction(rule.of, capacity, least.weights, least.activations, least.kv);
+    constexpr double digits = 1000;
+    const double needed = std::ceil(fraction * digits) / digits;
+    std::string used = bytes(capacity);
+    if (rule.of == MemoryShare::unmoving) used += " beside activations";
+    if (rule.of == MemoryShare::left) used = "what weights and activations leave of " + used;
+    return {
+        "does_not_fit",
+        fmt::format("{} has no room for the KV cache of a sequence of {} tokens, {} per chip: it uses {} % of {}, and "
+                    "weights of {} and activations of {} leave {}",
+                    by, tokens, bytes(least.kv), percent_text(rule.fraction), used, bytes(least.weights),
+                    bytes(least.activations), left > 0 ? bytes(left) : "nothing"),
+        needed <= 1 ? fmt::format("--memory-fraction {} would be enough, or more chips, or shorter sequences", needed)
+                    : std::string("give more chips, shorter sequences or a smaller dtype of weights or KV cache"),
+        {}};
+}
+
+}  // namespace roofline::core
