@@ -1,0 +1,56 @@
+// The training plans of a model on a number of chips: every combination of degrees, ZeRO stage, recomputation,
+// micro-batches and schedule.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/apply_plan.hpp"
+#include "plan/pipeline.hpp"
+#include "plan/plan.hpp"
+#include "program/adjoint.hpp"
+
+namespace roofline::core {
+
+/// What limits the degrees of a job, and what its user fixed.
+struct PlanSpace {
+    std::int64_t chips = 1;
+    std::int64_t layers = 1;
+    std::int64_t sequence = 1;            ///< tokens of each sequence
+    std::int64_t sequences = 1;           ///< of a batch
+    std::optional<std::int64_t> heads{};  ///< KV heads
+    std::int64_t queries = 1;             ///< query heads per KV head
+    std::int64_t experts = 0;             ///< 0: a dense model
+
+    std::map<std::string, std::int64_t, std::less<>> fixed{};  ///< degrees that are given, by axis
+    std::vector<std::string> without{};                        ///< axes that are not used
+    std::vector<int> zero{0, 1, 2};                            ///< ZeRO stages over replicas
+    std::vector<Remat> remat{Remat::none, Remat::selective, Remat::full};
+    std::optional<std::int64_t> microbatches{};
+    std::vector<Schedule> schedules{Schedule::one_f_one_b, Schedule::interleaved, Schedule::zero_bubble};
+    std::optional<std::int64_t> chunks{};  ///< of interleaved schedules; otherwise all that divide a stage's layers
+};
+
+/// One choice beside the degrees.
+struct PlanChoice {
+    Remat remat = Remat::none;
+    std::int64_t microbatches = 1;
+    Pipeline schedule{};
+};
+
+/// Calls `visit` for every split of the chips over axes, with every ZeRO stage that makes a difference, in a fixed
+/// order. ZeRO-3 over `data` is the axis `fsdp` in other words, and GPipe takes as long as 1F1B and more memory, so
+/// neither is among them. Returns the number of splits that do not divide heads, tokens, sequences, layers or experts
+/// evenly.
+std::int64_t for_each_plan(const PlanSpace& space, const std::function<void(const Plan&)>& visit);
+
+/// Returns the choices for a plan in a fixed order: micro-batches of whole sequences per member, and schedules that
+/// pipeline_cost() accepts.
+[[nodiscard]] std::vector<PlanChoice> choices_of(const PlanSpace& space, const Plan& plan);
+
+}  // namespace roofline::core
