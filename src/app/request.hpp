@@ -146,6 +146,16 @@ struct TrainRequest {
     bool plot = false;      ///< the timeline of a step
 };
 
+/// A request of `roofline plan train`.
+struct PlanRequest {
+    /// The job. Degrees in `mesh` are fixed, and so are the ZeRO stage, recomputation, micro-batches and schedule if they
+    /// are given; all else is searched.
+    TrainRequest train;
+    std::vector<std::string> without;  ///< "pipeline,context": axes that are not used
+    std::size_t threads = 1;
+    std::string shown{};  ///< "8": number of plans beside the best one; "": 8
+};
+
 /// A request of `roofline serve`.
 struct ServeRequest {
     static constexpr bool by_machine = true;  ///< if one machine fails, the others are still answered
@@ -207,7 +217,7 @@ struct TraceRequest {
 
 /// A request of any command.
 using AnyRequest = std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, TrainRequest,
-                                ServeRequest, ImportRequest, TraceRequest>;
+                                PlanRequest, ServeRequest, ImportRequest, TraceRequest>;
 
 struct Request {
     AnyRequest what;
@@ -230,6 +240,8 @@ struct Response {
 [[nodiscard]] Result<Response> handle(const ModelRequest& request, Format format);
 /// Exit code 1 if the plan does not fit the memory of a chip.
 [[nodiscard]] Result<Response> handle(const TrainRequest& request, Format format);
+/// Exit code 1 if no plan fits; the answer is then the one that needs the least memory.
+[[nodiscard]] Result<Response> handle(const PlanRequest& request, Format format);
 /// Exit code 1 if the slice is too small; the answer then names one that is large enough.
 [[nodiscard]] Result<Response> handle(const ServeRequest& request, Format format);
 [[nodiscard]] Result<Response> handle(const TraceRequest& request, Format format);

@@ -93,7 +93,7 @@ Result<std::optional<TrainingBatch>> batch_of(const TrainRequest& request, std::
 
 }  // namespace
 
-Result<TrainQuestion> train_question(const TrainRequest& request) {
+Result<TrainQuestion> train_job(const TrainRequest& request) {
     TrainQuestion question;
     TrainSetup& setup = question.setup;
     ROOFLINE_CHECK(check_request(request));
@@ -108,12 +108,6 @@ Result<TrainQuestion> train_question(const TrainRequest& request) {
                         "context is extended; --seq {} is the whole context",
                         training_sequence, question.model.context));
     }
-    question.plan_given = !request.mesh.empty();
-    ROOFLINE_TRY(setup.plan, plan_of(request, question.slice.chips(), question.notes));
-    ROOFLINE_TRY(setup.schedule, schedule_of(request, setup.plan));
-    if (setup.plan.pipeline > 1 && request.microbatches.empty()) {
-        question.notes.emplace_back("--microbatches is not given: with one microbatch, all stages but one are idle");
-    }
     ROOFLINE_TRY(const auto batch, batch_of(request, question.model.sequence));
     question.batch_given = batch.has_value();
     if (batch) setup.batch = *batch;
@@ -122,12 +116,24 @@ Result<TrainQuestion> train_question(const TrainRequest& request) {
     if (setup.dispatch && routed_experts(question.model.program).empty()) {
         return fail("bad_request", "--dispatch needs a model with experts", "leave it out");
     }
-    ROOFLINE_TRY(setup.overlapped, overlapped_axes(request.overlap, setup.plan));
     question.mfu = request.mfu;
     ROOFLINE_TRY(question.tokens, size_option(request.tokens, "--tokens"));
     question.software = request.software;
     question.textbook = request.textbook;
     question.explained = request.explain;
+    return question;
+}
+
+Result<TrainQuestion> train_question(const TrainRequest& request) {
+    ROOFLINE_TRY(auto question, train_job(request));
+    TrainSetup& setup = question.setup;
+    question.plan_given = !request.mesh.empty();
+    ROOFLINE_TRY(setup.plan, plan_of(request, question.slice.chips(), question.notes));
+    ROOFLINE_TRY(setup.schedule, schedule_of(request, setup.plan));
+    if (setup.plan.pipeline > 1 && request.microbatches.empty()) {
+        question.notes.emplace_back("--microbatches is not given: with one microbatch, all stages but one are idle");
+    }
+    ROOFLINE_TRY(setup.overlapped, overlapped_axes(request.overlap, setup.plan));
     return question;
 }
 

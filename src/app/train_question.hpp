@@ -6,6 +6,10 @@
 
 namespace roofline::core {
 
+/// Returns the question about the request's first machine without its plan: one chip, no micro-batches and no schedule.
+/// Errors: those of train_question() that do not concern the plan.
+[[nodiscard]] Result<TrainQuestion> train_job(const TrainRequest& request);
+
 /// Returns the question about the request's first machine. Errors: invalid options; sizes, plans and options that do
 /// not match. Each error names the option.
 [[nodiscard]] Result<TrainQuestion> train_question(const TrainRequest& request);

@@ -219,10 +219,7 @@ private:
     }
 
     [[nodiscard]] std::optional<std::int64_t> size_of_role(std::string_view wanted) const {
-        for (const auto& [dim, size] : result_.program.sizes) {
-            if (role_of(roles_, dim) == wanted) return size;
-        }
-        return std::nullopt;
+        return core::size_of_role(roles_, result_.program.sizes, wanted);
     }
 
     // A weight, or an optimizer state of one: it does not grow with the number of tokens.
@@ -426,6 +423,13 @@ std::string head_degrees(std::int64_t heads, std::int64_t queries) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> size_of_role(const DimRoles& roles, const Sizes& sizes, std::string_view wanted) {
+    for (const auto& [dim, size] : sizes) {
+        if (role_of(roles, dim) == wanted) return size;
+    }
+    return std::nullopt;
+}
 
 Result<HeadCut> cut_heads(const Plan& plan, std::optional<std::int64_t> heads, std::int64_t queries) {
     HeadCut parts;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -21,6 +22,10 @@ struct PlannedProgram {
     StayingAxes stay;                ///< weights are not gathered over `tensor` and `expert`; for lay_out()
     std::vector<std::string> notes;  ///< deviations from what the plan suggests: heads that are replicated, ...
 };
+
+/// Returns the size of the first dimension with a role; empty if there is none.
+[[nodiscard]] std::optional<std::int64_t> size_of_role(const DimRoles& roles, const Sizes& sizes,
+                                                       std::string_view wanted);
 
 /// The members of the axes `tensor` and `sequence` that split the queries of one head, because there are not as many KV
 /// heads.

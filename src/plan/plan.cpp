@@ -169,6 +169,44 @@ Result<Plan> with_experts_on_same_chips(Plan plan, std::int64_t degree) {
     return plan;
 }
 
+Result<std::map<std::string, std::int64_t, std::less<>>> parse_degrees(const std::vector<std::string>& texts) {
+    std::map<std::string, std::int64_t, std::less<>> degrees;
+    if (texts.empty()) return degrees;
+    std::string text;
+    for (const std::string& each : texts) text += (text.empty() ? "mesh " : ", ") + each;
+    ROOFLINE_TRY(const auto read, parse_program(text, "--mesh"));
+    if (!read.values.empty() || !read.dims.empty()) {
+        return fail("syntax", "the text contains more than a mesh", "write it like data=4,tensor=8");
+    }
+    Plan checked;
+    for (const MeshAxis& axis : read.mesh) {
+        ROOFLINE_CHECK(read_axis(axis, checked));
+        if (!axis.links.empty()) {
+            return fail("bad_plan", fmt::format("a search places the axis `{}` itself", axis.name),
+                        "leave out the links");
+        }
+        if (!degrees.emplace(axis_called(axis.name), axis.size).second) {
+            return fail("bad_plan", fmt::format("the axis `{}` is given twice", axis.name), "give it once");
+        }
+    }
+    return degrees;
+}
+
+Result<std::vector<std::string>> parse_axes(const std::vector<std::string>& texts) {
+    std::vector<std::string> names;
+    for (const std::string& text : texts) {
+        for (std::string_view rest = text; !rest.empty();) {
+            const std::size_t comma = rest.find(',');
+            Plan checked;
+            const MeshAxis axis{std::string(rest.substr(0, comma)), 1, {}};
+            ROOFLINE_CHECK(read_axis(axis, checked));
+            names.emplace_back(axis_called(axis.name));
+            rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+        }
+    }
+    return names;
+}
+
 Status check_plan(const Plan& plan, std::int64_t chips) {
     for (const auto& [name, degree] : plan_axes(plan)) {
         if (degree >= 1) continue;

@@ -55,6 +55,13 @@ struct Plan {
 [[nodiscard]] Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chips,
                                       std::vector<std::string>* notes = nullptr);
 
+/// Reads axes as parse_plan() does, but those that are not named are not fixed. Errors: those of an axis.
+[[nodiscard]] Result<std::map<std::string, std::int64_t, std::less<>>> parse_degrees(
+    const std::vector<std::string>& texts);
+
+/// Reads the names of axes, "pipeline,context" or as frameworks call them. Errors: an axis that is none.
+[[nodiscard]] Result<std::vector<std::string>> parse_axes(const std::vector<std::string>& texts);
+
 /// Whether a plan is for so many chips. Errors: axes that do not multiply to them (with a plan near it that does), or
 /// sizes below 1.
 [[nodiscard]] Status check_plan(const Plan& plan, std::int64_t chips);

@@ -17,6 +17,7 @@ namespace roofline::core::cli {
 /// Values of options as strings, as CLI11 has stored them.
 struct Words {
     std::vector<std::string> calibrations;
+    std::string threads;  ///< "8"; "": as many as cores
     std::vector<std::string> tables;
     std::string program;
     std::string model;

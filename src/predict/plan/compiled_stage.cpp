@@ -166,7 +166,6 @@ void CompiledStage::compile_collectives(const TrainSetup& setup, const Program& 
 
 void CompiledStage::set(const StageSizes& sizes) {
     degrees_ = sizes.degrees;
-    in_flight_ = sizes.in_flight;
     const auto whole = [&](const std::string& dim, double otherwise) {
         const auto found = sizes.whole.find(dim);
         return found == sizes.whole.end() ? otherwise : static_cast<double>(found->second);

@@ -21,7 +21,6 @@ namespace roofline::core {
 struct StageSizes {
     const Sizes& whole;  ///< of the dimensions of the stage's program, before it is sharded
     MeshDegrees degrees{};
-    InFlight in_flight{};
 };
 
 /// Plans whose mesh has the same axes lead to the same program of one chip with other sizes, unless their layouts
@@ -41,7 +40,9 @@ public:
 
     /// Sets the sizes for the functions below.
     void set(const StageSizes& sizes);
-    [[nodiscard]] TrainingMemory memory() const { return memory_.evaluate(sizes_, degrees_, in_flight_); }
+    [[nodiscard]] TrainingMemory memory(const InFlight& in_flight) const {
+        return memory_.evaluate(sizes_, degrees_, in_flight);
+    }
     /// Returns the kernels' part of a step.
     [[nodiscard]] StepParts kernels();
     /// Adds the collectives. Returns whether the times of all are known.
@@ -85,7 +86,6 @@ private:
     std::vector<Size> wanted_;
     std::vector<double> sizes_;
     MeshDegrees degrees_{};
-    InFlight in_flight_{};
 
     CompiledMemory memory_;
     std::shared_ptr<ProgramAnalysis> analysis_;

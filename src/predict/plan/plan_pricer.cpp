@@ -12,14 +12,6 @@ namespace roofline::core {
 
 namespace {
 
-std::optional<std::int64_t> size_of_role(const Model& model, std::string_view role) {
-    for (const auto& [dim, size] : model.program.sizes) {
-        const auto found = model.roles.find(dim);
-        if (found != model.roles.end() && found->second == role) return size;
-    }
-    return std::nullopt;
-}
-
 MeshDegrees degrees_of(const std::vector<MeshAxis>& mesh) {
     MeshDegrees degrees;
     degrees.fill(1);
@@ -57,8 +49,8 @@ PlanPricer::PlanPricer(const Model& model, Slice slice, StepPricing pricing)
       slice_(std::move(slice)),
       pricing_(std::move(pricing)),
       collectives_(slice_, {pricing_.textbook}, pricing_.calibrations, pricing_.software),
-      heads_(size_of_role(model, "heads")),
-      queries_(size_of_role(model, "queries").value_or(1)),
+      heads_(size_of_role(model.roles, model.program.sizes, "heads")),
+      queries_(size_of_role(model.roles, model.program.sizes, "queries").value_or(1)),
       routed_(routed_experts(model.program)) {
     const MemoryLevel* hbm = slice_.machine.level("hbm");
     if (hbm == nullptr) return;
@@ -122,48 +114,75 @@ Result<double> PlanPricer::recomputed(const TrainSetup& setup) {
     return recomputed_[key] = share;
 }
 
-Result<PricedPlan> PlanPricer::price(const TrainSetup& setup) {
-    const Plan& plan = setup.plan;
-    ROOFLINE_TRY(const auto heads, cut_heads(plan, heads_, queries_));
+bool PlanPricer::Prepared::is_for(const TrainSetup& other) const {
+    return !stages.empty() && plan == other.plan && microbatches == other.batch.microbatches &&
+           remat == other.options.remat && kept == other.options.kept;
+}
+
+Status PlanPricer::prepare(const TrainSetup& setup) {
+    if (prepared_.is_for(setup)) return {};
+    prepared_ = {};
+    Prepared next;
+    next.plan = setup.plan;
+    next.microbatches = setup.batch.microbatches;
+    next.remat = setup.options.remat;
+    next.kept = setup.options.kept;
+    ROOFLINE_TRY(const auto heads, cut_heads(setup.plan, heads_, queries_));
+    ROOFLINE_TRY(next.cut, cut_of(setup));
+    const std::vector<MeshAxis> mesh = mesh_of(setup.plan, heads);
+    ROOFLINE_TRY(next.placement, collectives_.placement(mesh));
+    for (std::size_t kind = 0; kind < next.cut->kinds.size(); ++kind) {
+        ROOFLINE_TRY(CompiledStage* const stage, stage_of(setup, heads, *next.cut, kind));
+        stage->set({sizes_of(setup, *next.cut, kind), degrees_of(mesh)});
+        next.stages.push_back(stage);
+    }
+    prepared_ = std::move(next);
+    return {};
+}
+
+Status PlanPricer::price_work() {
+    Prepared& now = prepared_;
+    if (now.priced) return {};
+    now.priced = true;
+    now.send_s = collectives_.send_s(now.placement, now.stages.front()->carried_bytes());
+    for (std::size_t kind = 0; kind < now.stages.size() && now.stages[kind]->expected(); ++kind) {
+        StageWork one{now.cut->kinds[kind].count, now.stages[kind]->kernels()};
+        if (!now.stages[kind]->add_collectives(one.parts, now.placement, collectives_)) break;
+        now.work.push_back(one);
+    }
+    if (now.work.size() == now.stages.size()) return {};
+    now.work.clear();
+    for (CompiledStage* const stage : now.stages) {
+        ROOFLINE_TRY(now.lower.emplace_back(), stage->lower(now.placement, collectives_));
+    }
+    return {};
+}
+
+Result<PricedPlan> PlanPricer::price(const TrainSetup& setup, double capacities) {
     ROOFLINE_TRY(auto pipeline, pipeline_of(model_, setup));
     if (pipeline.schedule == Schedule::zero_bubble && pipeline.stages > 1) {
         ROOFLINE_TRY(pipeline.recomputed, recomputed(setup));
     }
     ROOFLINE_TRY(const auto schedule, pipeline_cost(pipeline));
-    ROOFLINE_TRY(const Cut* cut, cut_of(setup));
-    const std::vector<MeshAxis> mesh = mesh_of(plan, heads);
-    ROOFLINE_TRY(const std::size_t placement, collectives_.placement(mesh));
-    const MeshDegrees degrees = degrees_of(mesh);
-    std::vector<CompiledStage*> stages;
+    ROOFLINE_CHECK(prepare(setup));
     PricedPlan priced;
-    for (std::size_t kind = 0; kind < cut->kinds.size(); ++kind) {
-        ROOFLINE_TRY(CompiledStage* const stage, stage_of(setup, heads, *cut, kind));
-        stages.push_back(stage);
-        stage->set({sizes_of(setup, *cut, kind), degrees, in_flight_of(pipeline, cut->kinds[kind])});
-        TrainingMemory memory = stage->memory();
+    for (std::size_t kind = 0; kind < prepared_.stages.size(); ++kind) {
+        const InFlight in_flight = in_flight_of(pipeline, prepared_.cut->kinds[kind]);
+        TrainingMemory memory = prepared_.stages[kind]->memory(in_flight);
         if (kind == 0 || memory.total() > priced.memory.total()) priced.memory = memory;
     }
     priced.memory.capacity = capacity_;
-    if (!priced.memory.fits()) return priced;
-    const double sends = static_cast<double>(schedule.transfers) *
-                         collectives_.send_s(placement, stages.front()->carried_bytes());
-    std::vector<StageWork> work;
-    for (std::size_t kind = 0; kind < stages.size() && stages[kind]->expected(); ++kind) {
-        StageWork one{cut->kinds[kind].count, stages[kind]->kernels()};
-        if (!stages[kind]->add_collectives(one.parts, placement, collectives_)) break;
-        work.push_back(one);
-    }
-    if (work.size() == stages.size()) {
-        priced.expected_s = expected_of_stages(work, schedule.fill, sends, pricing_.step_model).seconds;
+    if (capacity_ && priced.memory.total() > *capacity_ * capacities) return priced;
+    ROOFLINE_CHECK(price_work());
+    if (!prepared_.work.empty()) {
+        const double sends = static_cast<double>(schedule.transfers) * prepared_.send_s;
+        priced.expected_s = expected_of_stages(prepared_.work, schedule.fill, sends, pricing_.step_model).seconds;
         return priced;
     }
-    std::vector<CompiledStage::Lower> lower;
+    const std::vector<PipelineStage>& kinds = prepared_.cut->kinds;
     double math_s = 0;
-    for (std::size_t kind = 0; kind < stages.size(); ++kind) {
-        ROOFLINE_TRY(lower.emplace_back(), stages[kind]->lower(placement, collectives_));
-        math_s += cut->kinds[kind].count * lower.back().math_s;
-    }
-    for (const CompiledStage::Lower& each : lower) {
+    for (std::size_t kind = 0; kind < kinds.size(); ++kind) math_s += kinds[kind].count * prepared_.lower[kind].math_s;
+    for (const CompiledStage::Lower& each : prepared_.lower) {
         priced.lower_s = std::max(priced.lower_s, each.seconds + schedule.fill * (math_s - each.math_s));
     }
     return priced;

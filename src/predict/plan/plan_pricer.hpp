@@ -33,9 +33,10 @@ public:
     /// `model` must outlive the object.
     PlanPricer(const Model& model, Slice slice, StepPricing pricing);
 
-    /// Returns the memory and, if that fits, the time of a set-up. Errors: a plan that does not suit the model or the
-    /// slice, as for train_step().
-    [[nodiscard]] Result<PricedPlan> price(const TrainSetup& setup);
+    /// Returns the memory of a set-up and, if it is at most `capacities` times that of a chip, the time. Set-ups that
+    /// differ in their schedule alone are cheapest one after another. Errors: a plan that does not suit the model or
+    /// the slice, as for train_step().
+    [[nodiscard]] Result<PricedPlan> price(const TrainSetup& setup, double capacities = 1);
     /// Number of stages that were compiled.
     [[nodiscard]] std::size_t compiled() const { return stages_.size(); }
 
@@ -51,6 +52,25 @@ private:
                                                   std::size_t kind);
     [[nodiscard]] Result<double> recomputed(const TrainSetup& setup);
 
+    /// The stages of the last set-up and their work, which schedules do not change.
+    struct Prepared {
+        Plan plan;
+        std::int64_t microbatches = 0;
+        Remat remat = Remat::none;
+        std::vector<std::string> kept;
+        const Cut* cut = nullptr;
+        std::size_t placement = 0;
+        std::vector<CompiledStage*> stages;
+        bool priced = false;
+        double send_s = 0;
+        std::vector<StageWork> work;             ///< empty where the machine is not calibrated
+        std::vector<CompiledStage::Lower> lower;  ///< otherwise
+
+        [[nodiscard]] bool is_for(const TrainSetup& other) const;
+    };
+    [[nodiscard]] Status prepare(const TrainSetup& setup);
+    [[nodiscard]] Status price_work();
+
     const Model& model_;
     Slice slice_;
     StepPricing pricing_;
@@ -63,6 +83,7 @@ private:
     std::map<std::vector<std::int64_t>, Sizes> sizes_;
     std::map<std::string, std::shared_ptr<CompiledStage>> stages_;  ///< null: compiled for certain degrees only
     std::map<std::string, double> recomputed_;
+    Prepared prepared_;
 };
 
 }  // namespace roofline::core

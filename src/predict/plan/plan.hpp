@@ -1,0 +1,66 @@
+// Typed question and answer of `roofline plan train`: the best plan of a training job, the others beside it, and what
+// would change the answer.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "plan/plan_space.hpp"
+#include "predict/plan/plan_search.hpp"
+#include "predict/train/train.hpp"
+
+namespace roofline::core {
+
+struct PlanQuestion {
+    TrainQuestion train;  ///< the plan, recomputation, micro-batches and schedule of its set-up are searched
+    PlanSpace space;      ///< its sizes are those of the model, the batch and the slice
+    std::size_t threads = 1;
+    std::size_t shown = 8;  ///< plans of different degrees
+};
+
+/// A plan beside the best one.
+struct PlanBeside {
+    TrainAnswer answer;
+    /// The share of measured pairs of plans whose expected times differ as much as this one's from the best, and of
+    /// which the faster one was named; empty without expected times.
+    std::optional<double> sure{};
+};
+
+/// What a plan would need that does not fit.
+struct LargerPlan {
+    TrainAnswer answer;
+    double bytes = 0;  ///< that a chip lacks
+    double gain = 0;   ///< the part of the best plan's time that it saves
+};
+
+/// The change of the step's time with a figure of the machine: d log time / d log figure.
+struct Elasticity {
+    std::string path;
+    double value = 0;
+};
+
+struct PlanAnswer {
+    TrainAnswer best;  ///< if nothing fits, the plan that needs the least memory
+    bool fits = true;
+    std::vector<PlanBeside> plans;  ///< the best one of each set of degrees, best first, the best plan among them
+    std::vector<LargerPlan> larger;
+    std::vector<Elasticity> elasticities;
+    PlanCounts counts;
+    std::vector<std::string> notes;
+};
+
+/// Returns the share of measured pairs in which the plan that is expected to be faster was the faster one, where
+/// expected times differ by this factor, at least 1: linear between the shares of 4,772 pairs of 114 jobs
+/// (docs/method/planning.md).
+[[nodiscard]] double share_in_order(double factor);
+
+/// Searches the plans of a job. Errors: a batch that is not given or no whole number of sequences; an empty space; a
+/// model without derivatives; weights that fit under no plan.
+[[nodiscard]] Result<PlanAnswer> predict_plans(PlanQuestion question,
+                                               const std::shared_ptr<Calibrations>& calibrations);
+
+}  // namespace roofline::core

@@ -1,0 +1,218 @@
+#include "predict/plan/plan_search.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "model/account.hpp"
+#include "plan/training_cost.hpp"
+#include "predict/plan/weight_bytes.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+// Plans that need up to this many times the memory of a chip are priced, too, to tell what more memory would bring.
+constexpr double larger_memory = 1.5;
+constexpr std::size_t most_kept = 64;
+constexpr std::size_t most_larger = 16;
+
+// Plans with the same axes, which share compiled stages.
+struct Group {
+    std::vector<std::pair<std::int64_t, Plan>> plans;  ///< with their order
+};
+
+bool better(const FoundPlan& a, const FoundPlan& b) {
+    return a.seconds != b.seconds ? a.seconds < b.seconds : a.order < b.order;
+}
+
+void keep_best(std::vector<FoundPlan>& plans, std::size_t most) {
+    std::sort(plans.begin(), plans.end(), better);
+    if (plans.size() > most) plans.resize(most);
+}
+
+// What a search knows before it prices a plan.
+struct Limits {
+    ModelWeights weights;
+    std::optional<double> capacity;
+    double math_s = 0;  ///< of a step at the peak of all chips; 0: not known
+};
+
+class GroupSearch {
+public:
+    GroupSearch(const PlanJob& job, const Limits& limits, PlanPricer& pricer)
+        : job_(job), limits_(limits), pricer_(pricer) {}
+
+    FoundPlans run(const Group& group) {
+        const std::size_t before = pricer_.compiled();
+        for (const auto& [order, plan] : group.plans) look_at(plan, order);
+        finish(before);
+        return std::move(found_);
+    }
+
+private:
+    void look_at(const Plan& plan, std::int64_t order) {
+        const std::vector<PlanChoice> choices = choices_of(job_.space, plan);
+        found_.counts.looked_at += std::ssize(choices);
+        if (limits_.capacity && least_weight_bytes(limits_.weights, plan) > *limits_.capacity * larger_memory) {
+            found_.counts.memory += std::ssize(choices);
+            found_.counts.weights += std::ssize(choices);
+            return;
+        }
+        // of one structure at a time, schedules together
+        TrainSetup setup = job_.base;
+        setup.plan = plan;
+        std::vector<std::pair<PlanChoice, std::int64_t>> in_order;
+        for (const PlanChoice& choice : choices) in_order.emplace_back(choice, order++);
+        std::stable_sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
+            return std::pair(a.first.microbatches, a.first.remat) < std::pair(b.first.microbatches, b.first.remat);
+        });
+        for (const auto& [choice, place] : in_order) {
+            setup.batch.microbatches = choice.microbatches;
+            setup.options.remat = choice.remat;
+            setup.schedule = choice.schedule;
+            price(setup, place);
+        }
+    }
+
+    // A stage computes its share of the step, and waits for the others as the schedule says.
+    [[nodiscard]] double least_seconds(const TrainSetup& setup) const {
+        const auto cost = pipeline_cost(setup.schedule);
+        const double others = cost ? cost->fill * static_cast<double>(setup.plan.pipeline - 1) : 0;
+        return limits_.math_s * (1 + others);
+    }
+
+    void price(const TrainSetup& setup, std::int64_t order) {
+        if (least_seconds(setup) > best_s_) {
+            ++found_.counts.bound;
+            return;
+        }
+        const auto priced = pricer_.price(setup, larger_memory);
+        if (!priced) {
+            ++found_.counts.unsuited;
+            if (found_.refusal.empty()) found_.refusal = priced.error().message;
+            return;
+        }
+        FoundPlan plan{setup, priced->seconds(), priced->memory.total(), order};
+        if (priced->memory.fits()) {
+            ++found_.counts.priced;
+            best_s_ = std::min(best_s_, plan.seconds);
+            add(found_.best, std::move(plan), most_kept);
+            return;
+        }
+        ++found_.counts.memory;
+        if (!found_.nearest || plan.memory < found_.nearest->memory) found_.nearest = plan;
+        if (plan.seconds > 0) add(found_.larger, std::move(plan), most_larger);
+    }
+
+    static void add(std::vector<FoundPlan>& plans, FoundPlan plan, std::size_t most) {
+        plans.push_back(std::move(plan));
+        if (plans.size() >= 4 * most) keep_best(plans, most);
+    }
+
+    void finish(std::size_t before) {
+        keep_best(found_.best, most_kept);
+        keep_best(found_.larger, most_larger);
+        found_.counts.compiled += static_cast<std::int64_t>(pricer_.compiled() - before);
+    }
+
+    const PlanJob& job_;
+    const Limits& limits_;
+    PlanPricer& pricer_;
+    FoundPlans found_;
+    double best_s_ = std::numeric_limits<double>::infinity();
+};
+
+// The axes of a plan that make its structure.
+std::vector<bool> axes_of(const Plan& plan) {
+    std::vector<bool> axes;
+    for (const auto& [name, degree] : plan_axes(plan)) axes.push_back(degree > 1);
+    axes.push_back(plan.experts_over_tensor);
+    return axes;
+}
+
+std::vector<Group> groups_of(const PlanJob& job, PlanCounts& counts) {
+    std::map<std::vector<bool>, Group> groups;
+    std::int64_t order = 0;
+    counts.divides = for_each_plan(job.space, [&](const Plan& plan) {
+        groups[axes_of(plan)].plans.emplace_back(order, plan);
+        order += std::ssize(choices_of(job.space, plan));
+    });
+    counts.looked_at = counts.divides;
+    std::vector<Group> sorted;
+    for (auto& [axes, group] : groups) sorted.push_back(std::move(group));
+    // long ones first, so that no thread waits for them in the end
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const Group& a, const Group& b) { return a.plans.size() > b.plans.size(); });
+    return sorted;
+}
+
+Result<Limits> limits_of(const PlanJob& job) {
+    Limits limits;
+    ROOFLINE_TRY(limits.weights, weights_in_training(job.model, job.base.options));
+    const MemoryLevel* hbm = job.slice.machine.level("hbm");
+    if (hbm != nullptr && hbm->total_capacity()) limits.capacity = hbm->total_capacity()->value;
+    if (job.base.products) return limits;  // their peak may be higher than the one of the demand
+    ROOFLINE_TRY(const auto counts, count_model(job.model));
+    ROOFLINE_TRY(const auto demand, training_demand(counts, job.slice.machine, job.slice.chips()));
+    limits.math_s = demand.seconds(static_cast<double>(job.base.batch.tokens), 1);
+    return limits;
+}
+
+void merge(FoundPlans& all, FoundPlans&& one) {
+    all.best.insert(all.best.end(), one.best.begin(), one.best.end());
+    all.larger.insert(all.larger.end(), one.larger.begin(), one.larger.end());
+    const auto nearer = [](const FoundPlan& a, const FoundPlan& b) {
+        return a.memory != b.memory ? a.memory < b.memory : a.order < b.order;
+    };
+    if (one.nearest && (!all.nearest || nearer(*one.nearest, *all.nearest))) all.nearest = one.nearest;
+    all.counts += one.counts;
+    if (all.refusal.empty()) all.refusal = std::move(one.refusal);
+}
+
+}  // namespace
+
+PlanCounts& PlanCounts::operator+=(const PlanCounts& other) {
+    looked_at += other.looked_at;
+    priced += other.priced;
+    divides += other.divides;
+    memory += other.memory;
+    weights += other.weights;
+    bound += other.bound;
+    unsuited += other.unsuited;
+    compiled += other.compiled;
+    return *this;
+}
+
+Result<FoundPlans> search_plans(const PlanJob& job, std::size_t threads) {
+    ROOFLINE_TRY(const auto limits, limits_of(job));
+    FoundPlans all;
+    const std::vector<Group> groups = groups_of(job, all.counts);
+    std::vector<FoundPlans> results(groups.size());
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&](StepPricing pricing) {
+        PlanPricer pricer(job.model, job.slice, std::move(pricing));
+        for (std::size_t i = next++; i < groups.size(); i = next++) {
+            results[i] = GroupSearch(job, limits, pricer).run(groups[i]);
+        }
+    };
+    std::vector<std::thread> running;
+    for (std::size_t i = 1; i < std::min(threads, groups.size()); ++i) {
+        StepPricing own = job.pricing;  // calibrations are read when they are asked for, each thread its own
+        own.calibrations = std::make_shared<Calibrations>(*job.pricing.calibrations);
+        running.emplace_back(work, std::move(own));
+    }
+    work(job.pricing);
+    for (std::thread& thread : running) thread.join();
+    for (FoundPlans& one : results) merge(all, std::move(one));
+    keep_best(all.best, most_kept);
+    const double best_s = all.best.empty() ? std::numeric_limits<double>::infinity() : all.best.front().seconds;
+    std::erase_if(all.larger, [&](const FoundPlan& plan) { return plan.seconds >= best_s; });
+    keep_best(all.larger, most_larger);
+    return all;
+}
+
+}  // namespace roofline::core

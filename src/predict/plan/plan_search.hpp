@@ -1,0 +1,62 @@
+// The best training plan: every plan of a space is looked at, and what is rejected is counted by reason.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "plan/plan_space.hpp"
+#include "predict/plan/plan_pricer.hpp"
+
+namespace roofline::core {
+
+/// The plans of a job. `base` has what all of them share: the tokens of a batch, the optimizer, dtypes.
+struct PlanJob {
+    const Model& model;
+    const Slice& slice;
+    TrainSetup base;
+    PlanSpace space;
+    StepPricing pricing;
+};
+
+/// A plan that a search looked at.
+struct FoundPlan {
+    TrainSetup setup;
+    double seconds = 0;
+    double memory = 0;       ///< bytes on the fullest chip
+    std::int64_t order = 0;  ///< among all plans; of equally fast ones the first is the better
+};
+
+/// Plans by what became of them.
+struct PlanCounts {
+    std::int64_t looked_at = 0;
+    std::int64_t priced = 0;
+    std::int64_t divides = 0;   ///< splits of chips that do not divide the model or the batch
+    std::int64_t memory = 0;    ///< plans that do not fit
+    std::int64_t weights = 0;   ///< of these, plans whose weights and optimizer states alone do not fit
+    std::int64_t bound = 0;     ///< plans whose lower bound exceeds the time of the best one with the same axes
+    std::int64_t unsuited = 0;  ///< plans that cannot be laid out on the slice
+    std::int64_t compiled = 0;  ///< structures of stages
+
+    PlanCounts& operator+=(const PlanCounts& other);
+};
+
+/// The result of a search.
+struct FoundPlans {
+    std::vector<FoundPlan> best;         ///< the fastest that fit, best first
+    std::vector<FoundPlan> larger;       ///< faster ones than the best that need more memory than a chip has
+    std::optional<FoundPlan> nearest{};  ///< of those that do not fit, the one that needs the least
+    PlanCounts counts;
+    std::string refusal{};  ///< why a plan could not be laid out, the first of them
+};
+
+/// Looks at all plans of a space, on `threads` threads. The same question has the same answer on any number of them.
+/// Errors: an operation without a derivative.
+[[nodiscard]] Result<FoundPlans> search_plans(const PlanJob& job, std::size_t threads);
+
+}  // namespace roofline::core
