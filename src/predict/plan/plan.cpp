@@ -19,6 +19,7 @@ namespace {
 // The layout of a plan with its own degrees may differ from that of the plan that its structure was compiled with, so
 // the first plans are priced again, alone.
 constexpr std::size_t priced_again = 6;
+constexpr std::size_t priced_again_with_experts = 16;  // whose layouts differ more often
 
 Status complete(PlanSpace& space, const TrainQuestion& question) {
     const TrainingBatch& batch = question.setup.batch;
@@ -75,11 +76,12 @@ private:
     Status price_again(const std::vector<FoundPlan>& found) {
         std::vector<PlanBeside> all;
         std::set<std::string> shown;
+        const std::size_t again = question_.space.experts > 0 ? priced_again_with_experts : priced_again;
         for (std::size_t i = 0; i < found.size(); ++i) {
             Plan degrees = found[i].setup.plan;
             degrees.zero = 0;
             const bool fresh = shown.size() < question_.shown && shown.insert(plan_text(degrees)).second;
-            if (!fresh && i >= priced_again) continue;
+            if (!fresh && i >= again) continue;
             ROOFLINE_TRY(auto answer, alone(found[i]));
             if (answer.step->memory.fits()) all.push_back({std::move(answer)});
         }

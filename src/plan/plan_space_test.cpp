@@ -1,0 +1,97 @@
+#include "plan/plan_space.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+using namespace roofline::core;
+
+namespace {
+
+PlanSpace space_of(std::int64_t chips) {
+    PlanSpace space;
+    space.chips = chips;
+    space.layers = 32;
+    space.sequence = 4096;
+    space.sequences = 64;
+    space.heads = 8;
+    space.queries = 4;
+    return space;
+}
+
+std::vector<Plan> plans_of(const PlanSpace& space, std::int64_t* undivided = nullptr) {
+    std::vector<Plan> plans;
+    const std::int64_t rejected = for_each_plan(space, [&](const Plan& plan) { plans.push_back(plan); });
+    if (undivided != nullptr) *undivided = rejected;
+    return plans;
+}
+
+}  // namespace
+
+TEST_CASE("all splits of chips over the axes are plans, each once") {
+    std::int64_t undivided = 0;
+    PlanSpace space = space_of(8);
+    space.zero = {0};
+    const std::vector<Plan> plans = plans_of(space, &undivided);
+    // three factors of 2 in six axes: 8 over 3 = 56 ways
+    CHECK(plans.size() == 56);
+    CHECK(undivided == 0);
+    std::set<std::string> texts;
+    for (const Plan& plan : plans) {
+        CHECK(plan.chips() == 8);
+        texts.insert(plan_text(plan));
+    }
+    CHECK(texts.size() == plans.size());
+    // with an axis for experts 9 over 3 = 84, and those with tensor and experts on the same chips twice
+    space.experts = 8;
+    std::size_t over_tensor = 0;
+    for (const Plan& plan : plans_of(space)) over_tensor += plan.experts_over_tensor ? 1 : 0;
+    CHECK(plans_of(space).size() == 84 + over_tensor);
+    // tensor = 2, 4 or 8 with two, one or no other factors in six other axes: 21 + 6 + 1
+    CHECK(over_tensor == 28);
+}
+
+TEST_CASE("ZeRO stages count where weights have replicas") {
+    const std::vector<Plan> plans = plans_of(space_of(2));
+    // fsdp, tensor and pipeline have none; data, context and sequence have three stages
+    CHECK(plans.size() == 3 + 3 * 3);
+}
+
+TEST_CASE("splits that do not divide are counted, fixed axes are kept and others left out") {
+    std::int64_t undivided = 0;
+    PlanSpace space = space_of(64);
+    space.zero = {0};
+    space.without = {"sequence", "context", "data"};
+    // fsdp, tensor, pipeline over 2^6: 28 ways; 64 pipeline stages of 32 layers, and 64 ways for 32 heads are too many
+    CHECK(plans_of(space, &undivided).size() == 26);
+    CHECK(undivided == 2);
+    space.fixed["tensor"] = 8;
+    for (const Plan& plan : plans_of(space)) CHECK(plan.tensor == 8);
+    CHECK(plans_of(space).size() == 4);
+    space.fixed["tensor"] = 3;
+    CHECK(plans_of(space).empty());
+}
+
+TEST_CASE("micro-batches divide a member's sequences, and schedules their number") {
+    PlanSpace space = space_of(8);
+    Plan plan;
+    plan.data = 4;
+    plan.tensor = 2;
+    // 1, 2, 4, 8, 16 micro-batches of 16 sequences, three kinds of recomputation
+    CHECK(choices_of(space, plan).size() == 5 * 3);
+    space.remat = {Remat::full};
+    plan.tensor = 1;
+    plan.pipeline = 2;
+    // 1F1B for all five, zero-bubble from 2 on, interleaved with 2, 4, 8 and 16 chunks of 16 layers for even numbers
+    CHECK(choices_of(space, plan).size() == 5 + 4 + 4 * 4);
+    space.microbatches = 8;
+    space.schedules = {Schedule::interleaved};
+    space.chunks = 4;
+    REQUIRE(choices_of(space, plan).size() == 1);
+    CHECK(schedule_text(choices_of(space, plan).front().schedule) == "interleaved:4");
+    space.microbatches = 3;
+    CHECK(choices_of(space, plan).empty());
+}
