@@ -76,6 +76,7 @@ TEST_CASE("every file of TOML that the build parsed is what parsing its text giv
     CHECK(difference(embedded_systems(), "systems.toml") == "");
     CHECK(difference(embedded_extrapolation(), "extrapolation.toml") == "");
     CHECK(difference(embedded_servers(), "servers.toml") == "");
+    CHECK(difference(embedded_exchanges(), "exchanges.toml") == "");
 }
 
 TEST_CASE("files of another kind are built in as they are") {

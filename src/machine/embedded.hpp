@@ -71,6 +71,9 @@ struct EmbeddedArchitecture {
 /// data/servers.toml.
 [[nodiscard]] TomlNode embedded_servers();
 
+/// data/exchanges.toml.
+[[nodiscard]] TomlNode embedded_exchanges();
+
 /// All files of data/models, in alphabetical order of model types.
 [[nodiscard]] std::span<const EmbeddedKeys> embedded_keys();
 

@@ -39,6 +39,7 @@ struct ServeQuestion {
     std::int64_t batch = 1;              ///< sequences that are decoded together
     std::int64_t chunk = prefill_chunk;  ///< prompt tokens that are prefilled together
     std::string software{};              ///< server or library whose calibration is used; "": the newest
+    std::string exchange{};  ///< kernels that exchange tokens with experts: "deepep"; "": those of the server
     bool textbook = false;               ///< approximate collectives as textbooks do
     std::optional<DisaggregatedQuestion> disaggregated{};  ///< prefill runs on separate slices
     std::optional<DraftQuestion> draft{};                  ///< empty: a step generates one token of each sequence
