@@ -73,6 +73,7 @@ constexpr Option options[] = {
     {"--prefill-mesh", false, [](std::string_view) { return std::string("PrefillPool::plan"); }},
     {"--balancedness", false, [](std::string_view) { return std::string("ServingSetup::balancedness"); }},
     {"--two-batch-overlap", false, [](std::string_view) { return std::string("ServingSetup::two_batch_overlap"); }},
+    {"--exchange", false, [](std::string_view) { return std::string("ServingSetup::exchange"); }},
     {"--software", false, [](std::string_view) { return std::string("software"); }},
     {"--textbook", false, [](std::string_view) { return std::string("textbook"); }},
 };

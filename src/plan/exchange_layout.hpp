@@ -7,8 +7,8 @@
 
 namespace roofline::core {
 
-/// Adds to `stay` what fixes the exchange of tokens with experts over the axis `expert`, which the layout search decides
-/// otherwise. All-to-all: neither tokens nor combined results move over this axis, so that the rows of experts do.
+/// Adds to `stay` what fixes the exchange of tokens with experts over the axis `expert`, which otherwise the layout
+/// search decides. All-to-all: neither tokens nor combined results move over this axis, so that the rows of experts do.
 /// All-gather: the rows of experts do not move over it, so that tokens are gathered before they are dispatched, and
 /// combined results are partial sums, which are reduced and scattered.
 [[nodiscard]] StayingAxes staying_for_exchange(const Program& program, ExchangeForm form, StayingAxes stay);

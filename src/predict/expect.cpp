@@ -354,8 +354,8 @@ std::string server_kernel_software(Calibrations& calibrations, const Machine& ma
     return timed ? server : "";
 }
 
-Status expect(Prediction& answer, const std::string& software, std::shared_ptr<Calibrations> calibrations,
-              Expect what, const ExchangeKernels* exchange) {
+Status expect(Prediction& answer, const std::string& software, std::shared_ptr<Calibrations> calibrations, Expect what,
+              const ExchangeKernels* exchange) {
     answer.calibrations = std::move(calibrations);
     ROOFLINE_CHECK(check_software(answer, software));
     choose_models(answer, {software, what, exchange});

@@ -46,11 +46,11 @@ struct Prediction {
     /// Predictions of the same program with other layouts or other formulas of its work: those with the lowest bound at
     /// some points of a sweep, and those that may have the shortest expected time.
     std::vector<Prediction> alternative_predictions;
-    /// Whether the expected time may be that of this layout. Otherwise kernels of expert dispatch and combine are given,
-    /// and it is that of the alternative prediction with the layout that they need.
+    /// Whether the expected time may be that of this layout. Otherwise kernels of expert dispatch and combine are
+    /// given, and it is that of the alternative prediction with the layout that they need.
     bool may_run = true;
     const ExchangeKernels* exchange = nullptr;  ///< kernels of expert dispatch and combine; null: none are given
-    std::uint32_t region = 0;  ///< predictions with the same number have the same formulas of work
+    std::uint32_t region = 0;                   ///< predictions with the same number have the same formulas of work
     /// Per point of the sweep: 0 for this prediction, otherwise 1 + index in `alternative_predictions`.
     std::vector<std::uint32_t> which;
     std::optional<RoutingBound> uniform;  ///< only if tokens are sent to experts on other chips

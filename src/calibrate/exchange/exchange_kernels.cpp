@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/ascii.hpp"
 #include "calibrate/collective/expected_collective.hpp"
@@ -18,7 +19,7 @@ ExchangeKernels read_kernels(Reader& table) {
     ExchangeKernels kernels;
     kernels.name = table.required_text("name");
     kernels.form = table.choice("moves", {"all-to-all", "all-gather"}) == "all-gather" ? ExchangeForm::all_gather
-                                                                                      : ExchangeForm::all_to_all;
+                                                                                       : ExchangeForm::all_to_all;
     kernels.once = table.flag("once");
     kernels.prefill = table.text("prefill");
     kernels.decode = table.text("decode");
@@ -35,12 +36,11 @@ bool runs_as(const KnownExchanges& all, const std::string& name) {
 
 }  // namespace
 
-std::string_view name(ExchangeForm form) {
-    return form == ExchangeForm::all_gather ? "all-gather" : "all-to-all";
-}
+std::string_view name(ExchangeForm form) { return form == ExchangeForm::all_gather ? "all-gather" : "all-to-all"; }
 
 const ExchangeKernels* KnownExchanges::find(std::string_view name) const {
-    const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const auto& each) { return each.name == name; });
+    const auto found =
+        std::find_if(kernels.begin(), kernels.end(), [&](const auto& each) { return each.name == name; });
     return found == kernels.end() ? nullptr : &*found;
 }
 

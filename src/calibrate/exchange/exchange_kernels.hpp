@@ -63,8 +63,8 @@ struct KnownExchanges {
     [[nodiscard]] ExchangeChoice of_server(std::string_view software, const Slice& slice) const;
 };
 
-/// Reads data/exchanges.toml strictly. Errors carry the line and the column; a kernel that is used but not described, or
-/// described twice, is one.
+/// Reads data/exchanges.toml strictly. Errors carry the line and the column. They include kernels that are used but not
+/// described, or described twice.
 [[nodiscard]] Result<KnownExchanges> parse_exchanges(const TomlInput& toml, std::string_view origin);
 
 /// Returns the built-in table.

@@ -108,7 +108,13 @@ private:
     }
 
     Status read_exchange() {
-        if (question_.exchange.empty()) return {};
+        if (question_.exchange.empty()) {
+            const ServerModels& servers = calibrations_->servers();
+            const CalibratedServer* const named = servers.find(question_.software);
+            const CalibratedServer* const server = named != nullptr ? named : servers.find("");
+            if (server != nullptr) answer_.exchange_server = server->software;
+            return {};
+        }
         ROOFLINE_TRY(asked_exchange_, built_in_exchanges().named(question_.exchange));
         if (!has_experts(answer_.model.program)) {
             return fail("bad_request", fmt::format("{} has no experts to exchange tokens with", answer_.model.name),
@@ -123,10 +129,10 @@ private:
         const auto exchanges = [](const Plan& plan) { return plan.expert > 1; };
         if (!exchanges(answer_.plan) && !(answer_.prefill_pool && exchanges(answer_.prefill_pool->plan))) {
             return fail("bad_request",
-                        fmt::format("no tokens are exchanged with experts: in the plan {} chips that share experts have "
-                                    "the same tokens",
+                        fmt::format("no tokens are exchanged with experts: in the plan {} chips that share experts "
+                                    "have the same tokens",
                                     plan_text(answer_.plan)),
-                        "give experts an axis, as in --mesh expert=8, or leave --exchange out");
+                        "give experts an axis of the plan, such as `expert=8`, or leave --exchange out");
         }
         if (calibrated(answer_)) return {};
         return fail("not_calibrated",
@@ -153,9 +159,7 @@ private:
     // The kernels that were asked for, or else those of the server whose model is used under load.
     [[nodiscard]] ExchangeChoice exchange_on(const Slice& slice) const {
         if (asked_exchange_) return *asked_exchange_;
-        const CalibratedServer* const named = calibrations_->servers().find(question_.software);
-        const CalibratedServer* const server = named != nullptr ? named : calibrations_->servers().find("");
-        return server != nullptr ? built_in_exchanges().of_server(server->software, slice) : ExchangeChoice{};
+        return built_in_exchanges().of_server(answer_.exchange_server, slice);
     }
 
     // The set-up of the question on a slice, or the same without speculation.

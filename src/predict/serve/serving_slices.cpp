@@ -294,10 +294,10 @@ Result<std::optional<SmallestSlice>> smallest_slice(const ServingSetup& setup, c
     for (const Slice& slice : slice_shapes(setup.slice.machine)) {
         const auto chips = static_cast<double>(slice.chips());
         if (whole.weights + whole.kv > chips * capacity->value) continue;
-        const ServingSetup here{setup.prefill,      setup.decode,      slice,
-                                setup.calibrations, setup.software,    setup.collectives,
-                                setup.balancedness, setup.two_batches, setup.speculation, setup.in_last_stage,
-                                setup.exchange};
+        const ServingSetup here{setup.prefill,       setup.decode,      slice,
+                                setup.calibrations,  setup.software,    setup.collectives,
+                                setup.balancedness,  setup.two_batches, setup.speculation,
+                                setup.in_last_stage, setup.exchange};
         for (const Plan& plan : serving_plans(setup.decode.model, slice, last.batch)) {
             auto splits = priced_splits(here, plan, last);
             if (!splits) continue;
