@@ -45,19 +45,19 @@ const ExchangeKernels* KnownExchanges::find(std::string_view name) const {
 }
 
 Result<ExchangeChoice> KnownExchanges::named(std::string_view name) const {
-    const ExchangeKernels* const kernels = find(lowered(trimmed(name)));
-    if (kernels == nullptr) {
+    const ExchangeKernels* const asked = find(lowered(trimmed(name)));
+    if (asked == nullptr) {
         std::vector<std::string> names;
-        for (const ExchangeKernels& each : this->kernels) names.push_back(each.name);
+        for (const ExchangeKernels& each : kernels) names.push_back(each.name);
         return fail("unknown_exchange", fmt::format("there are no kernels {} for tokens and experts", in_ticks(name)),
                     did_you_mean(name, names, fmt::format("known are {}", fmt::join(names, ", "))));
     }
-    return ExchangeChoice{kernels->prefill.empty() ? kernels : find(kernels->prefill),
-                          kernels->decode.empty() ? kernels : find(kernels->decode), true};
+    return ExchangeChoice{asked->prefill.empty() ? asked : find(asked->prefill),
+                          asked->decode.empty() ? asked : find(asked->decode), true};
 }
 
 ExchangeChoice KnownExchanges::of_server(std::string_view software, const Slice& slice) const {
-    const std::string_view within = slice.tiers.size() == 1 ? slice.network(slice.tiers.front()).id : "";
+    const std::string within = slice.tiers.size() == 1 ? slice.network(slice.tiers.front()).id : std::string();
     for (const ServerExchange& server : servers) {
         if (software.empty() || !same_library(software, server.software)) continue;
         if (!server.within.empty() && server.within != within) continue;
