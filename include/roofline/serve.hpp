@@ -80,6 +80,7 @@ struct ServingSetup {
     double balancedness = 0;                   ///< mean over largest load of a chip's experts under load; 0: by chance
     bool two_batch_overlap = false;  ///< under load, exchanges of half a batch beside the kernels of the other half
     std::string software{};          ///< Server ("vllm") or library whose calibration is used; "" selects the newest.
+    std::string exchange{};          ///< kernels by which tokens get to experts ("deepep"); "": those of the server
     bool calibrated = true;          ///< predict expected times; otherwise bounds only
     bool textbook = false;           ///< approximate collectives as one does by hand
 };

@@ -109,6 +109,7 @@ Result<core::ServeQuestion> serve_question_of(const Model& model, const System& 
         question.draft = std::move(draft);
     }
     question.software = setup.software;
+    question.exchange = setup.exchange;
     question.textbook = setup.textbook;
     if (setup.prefill) {
         ROOFLINE_TRY(question.disaggregated, pool_of(*setup.prefill, question.slice));

@@ -75,6 +75,7 @@ constexpr Option options[] = {
     {"--memory-fraction", false, [](std::string_view) { return std::string("ServingSetup::memory_fraction"); }},
     {"--block", false, [](std::string_view) { return std::string("ServingSetup::cache_block"); }},
     {"--two-batch-overlap", false, [](std::string_view) { return std::string("ServingSetup::two_batch_overlap"); }},
+    {"--exchange", false, [](std::string_view) { return std::string("ServingSetup::exchange"); }},
     {"--software", false, [](std::string_view) { return std::string("software"); }},
     {"--textbook", false, [](std::string_view) { return std::string("textbook"); }},
 };

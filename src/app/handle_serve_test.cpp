@@ -393,3 +393,48 @@ TEST_CASE("fractions of memory and blocks that cannot be are refused") {
         CHECK(refused.error().message.find("--block") != std::string::npos);
     }
 }
+
+TEST_CASE("kernels of expert exchanges are the server's, or those that are asked for") {
+    ServeRequest request = llama({"h200-sxm:8"});
+    request.config = {"qwen3-30b-a3b", ""};
+    request.mesh = {"expert=8"};
+    request.batch = "256";
+    request.software = "sglang";
+    const auto sglang = json_of(request);
+    CHECK(sglang["prefill"]["exchange"]["kernels"] == "deepep normal");
+    CHECK(sglang["decode"]["exchange"]["kernels"] == "deepep low latency");
+    CHECK(sglang["decode"]["exchange"]["measured"]["machine"] == "h200-sxm");
+    CHECK(sglang["decode"]["exchange"]["measured"]["chips"] == 8);
+    request.exchange = "all-gather";
+    const auto gathered = json_of(request);
+    CHECK(gathered["decode"]["exchange"]["moves"] == "all-gather");
+    CHECK(gathered["decode"]["exchange"]["measured"].is_null());
+    CHECK(gathered["decode"]["lower_s"] == sglang["decode"]["lower_s"]);
+    CHECK(gathered["decode"]["expected_s"] != sglang["decode"]["expected_s"]);
+    CHECK(gathered["under_load"]["tpot_s"] != sglang["under_load"]["tpot_s"]);
+    CHECK(answered(request, Format::text).out.find("by all-gather, as --exchange says") != std::string::npos);
+    request.exchange = "";
+    request.software = "vllm";
+    CHECK(json_of(request)["decode"]["exchange"]["kernels"] == "all-gather");
+    request.mesh = {"tensor=8", "expert=8"};
+    CHECK(json_of(request)["decode"]["exchange"].is_null());
+}
+
+TEST_CASE("kernels of expert exchanges that change nothing are refused") {
+    ServeRequest request = llama({"h200-sxm:8"});
+    request.config = {"qwen3-30b-a3b", ""};
+    request.mesh = {"expert=8"};
+    request.exchange = "deep-ep normal";
+    CHECK(handle(request, Format::text).error().hint == "did you mean `deepep normal`?");
+    request.exchange = "deepep";
+    CHECK(handle(request, Format::text));
+    request.mesh = {"tensor=8", "expert=8"};
+    CHECK(handle(request, Format::text).error().message.starts_with("no tokens are exchanged with experts: "));
+    request.mesh = {"expert=16"};
+    request.machines = {{"tpu-v5e:4x4", {}}};
+    CHECK(handle(request, Format::text).error().code == "not_calibrated");
+    request.machines = {{"h200-sxm:8", {}}};
+    request.mesh = {"tensor=8"};
+    request.config = {"llama-3.1-8b", ""};
+    CHECK(handle(request, Format::text).error().message == "llama-3.1-8b has no experts to exchange tokens with");
+}

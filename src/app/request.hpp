@@ -170,6 +170,7 @@ struct ServeRequest {
     std::string draft{};       ///< tokens that are drafted for each step of a sequence; "": none
     std::string acceptance{};  ///< "0.8" or "80%": probability that such a token is accepted
     std::optional<NamedText> draft_model{};  ///< config.json, or without text a name; otherwise see DraftSource
+    std::string exchange{};      ///< "deepep": kernels that exchange tokens with experts; "": those of the server
     std::string balancedness{};  ///< "0.8": mean over largest number of tokens of a chip's experts; "": by chance
     std::string weights;         ///< dtype of all parameters; "": as in the checkpoint
     std::string kv_dtype;        ///< "": the checkpoint's choice, otherwise bf16

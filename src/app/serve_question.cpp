@@ -154,6 +154,7 @@ Result<ServeQuestion> serve_question(const ServeRequest& request) {
     question.two_batches = request.two_batch_overlap;
     ROOFLINE_TRY(question.draft, draft_options(request));
     question.software = request.software;
+    question.exchange = request.exchange;
     question.textbook = request.textbook;
     ROOFLINE_TRY(question.disaggregated, disaggregated_of(request, question, question.notes));
     return question;

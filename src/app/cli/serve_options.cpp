@@ -121,6 +121,10 @@ void add_serve(CLI::App& app, Line& line) {
     repeated(app, "--mesh,--decode-mesh", serve.mesh,
              "degree of each kind of parallelism; default: the best of a few plans", "data=2,tensor=8");
     add_pools(app, line);
+    app.add_option("--exchange", serve.exchange,
+                   "kernels by which tokens get to experts on other chips: all-gather, deepep, deepep normal,\ndeepep "
+                   "low latency, flashinfer, nvlink one-sided; default: those of the server")
+        ->type_name("KERNELS");
     app.add_option("--price", serve.price, "USD per chip-hour")->type_name("USD");
     repeated(app, "--set", serve.sets, "what if: replace a figure of the machine, absolute or relative",
              "hbm.bandwidth=3TB/s|*2");

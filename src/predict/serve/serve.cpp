@@ -47,6 +47,7 @@ public:
         ROOFLINE_CHECK(read());
         ROOFLINE_CHECK(choose_plan());
         ROOFLINE_CHECK(question_.disaggregated ? choose_pool() : draft_prefill(setup(), answer_.plan));
+        ROOFLINE_CHECK(check_exchange());
         ROOFLINE_CHECK(details());
         return std::move(answer_);
     }
@@ -110,7 +111,42 @@ private:
             return fail("bad_request", fmt::format("{} has no experts that could be unbalanced", answer_.model.name),
                         "leave --balancedness out");
         }
+        ROOFLINE_CHECK(read_exchange());
         return question_.draft ? read_drafter(*question_.draft, quantisation) : Status{};
+    }
+
+    Status read_exchange() {
+        if (question_.exchange.empty()) {
+            const ServerModels& servers = calibrations_->servers();
+            const CalibratedServer* const named = servers.find(question_.software);
+            const CalibratedServer* const server = named != nullptr ? named : servers.find("");
+            if (server != nullptr) answer_.exchange_server = server->software;
+            return {};
+        }
+        ROOFLINE_TRY(asked_exchange_, built_in_exchanges().named(question_.exchange));
+        if (!has_experts(answer_.model.program)) {
+            return fail("bad_request", fmt::format("{} has no experts to exchange tokens with", answer_.model.name),
+                        "leave --exchange out");
+        }
+        return {};
+    }
+
+    // Kernels that were asked for must be those of a pass, and its time an expected one.
+    Status check_exchange() const {
+        if (!asked_exchange_) return {};
+        const auto exchanges = [](const Plan& plan) { return plan.expert > 1; };
+        if (!exchanges(answer_.plan) && !(answer_.prefill_pool && exchanges(answer_.prefill_pool->plan))) {
+            return fail("bad_request",
+                        fmt::format("no tokens are exchanged with experts: in the plan {} chips that share experts "
+                                    "have the same tokens",
+                                    plan_text(answer_.plan)),
+                        "give experts an axis of the plan, such as `expert=8`, or leave --exchange out");
+        }
+        if (calibrated(answer_)) return {};
+        return fail("not_calibrated",
+                    fmt::format("--exchange changes expected times, and no calibration of {} covers all of this",
+                                answer_.slice.machine.name),
+                    "leave it out, or name a calibrated machine");
     }
 
     Status read_drafter(const DraftQuestion& draft, const std::optional<Quantisation>& quantisation) {
@@ -128,6 +164,12 @@ private:
 
     [[nodiscard]] ServingSetup setup() const { return setup_on(answer_.slice); }
 
+    // The kernels that were asked for, or else those of the server whose model is used under load.
+    [[nodiscard]] ExchangeChoice exchange_on(const Slice& slice) const {
+        if (asked_exchange_) return *asked_exchange_;
+        return built_in_exchanges().of_server(answer_.exchange_server, slice);
+    }
+
     // The set-up of the question on a slice, or the same without speculation.
     [[nodiscard]] ServingSetup setup_on(const Slice& slice, bool speculating = true) const {
         CollectiveOptions collectives;
@@ -143,7 +185,9 @@ private:
                 collectives,
                 question_.balancedness,
                 question_.two_batches,
-                speculating && speculation_ ? &*speculation_ : nullptr};
+                speculating && speculation_ ? &*speculation_ : nullptr,
+                false,
+                exchange_on(slice)};
     }
 
     // The decode pass of a step at the average context.
@@ -472,6 +516,7 @@ private:
     ServedModel prefill_;
     ServedModel decode_;
     std::optional<Speculation> speculation_;
+    std::optional<ExchangeChoice> asked_exchange_;
     std::shared_ptr<Calibrations> calibrations_;
 };
 

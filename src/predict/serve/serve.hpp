@@ -39,7 +39,8 @@ struct ServeQuestion {
     std::int64_t batch = 1;              ///< sequences that are decoded together
     std::int64_t chunk = prefill_chunk;  ///< prompt tokens that are prefilled together
     std::string software{};              ///< server or library whose calibration is used; "": the newest
-    bool textbook = false;               ///< approximate collectives as textbooks do
+    std::string exchange{};  ///< kernels that exchange tokens with experts: "deepep"; "": those of the server
+    bool textbook = false;   ///< approximate collectives as textbooks do
     std::optional<DisaggregatedQuestion> disaggregated{};  ///< prefill runs on separate slices
     std::optional<DraftQuestion> draft{};                  ///< empty: a step generates one token of each sequence
     double balancedness = 0;   ///< of experts on their chips under load, 0 to 1; 0: by chance (busiest_chip())

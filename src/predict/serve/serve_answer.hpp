@@ -149,6 +149,7 @@ struct ServeAnswer {
     ComputeBoundBatch compute_bound;
     std::optional<SmallestSlice> smallest;
     std::optional<SpeculatedServing> speculation;
+    std::string exchange_server{};         ///< whose kernels exchange tokens with experts; "": they were asked for
     std::optional<ServedLoad> under_load;  ///< only if the passes and a server are calibrated
     std::optional<SimulatedLoad> load;     ///< of the question's load; `under_load` has its means
     std::vector<std::string> notes;

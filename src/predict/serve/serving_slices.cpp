@@ -9,6 +9,7 @@
 #include "bound/times.hpp"
 #include "model/routed_experts.hpp"
 #include "network/slice_shapes.hpp"
+#include "plan/exchange_layout.hpp"
 #include "plan/pipeline_stage.hpp"
 #include "work/work.hpp"
 
@@ -47,11 +48,18 @@ double activations_at(const Prediction& pass, std::int64_t batch) {
 
 }  // namespace
 
+// Chips of `tensor` have the same tokens, and need not exchange any.
+const ExchangeKernels* ServingSetup::exchange_of(const Plan& plan, ServingPhase phase) const {
+    if (plan.expert == 1) return nullptr;
+    return phase == ServingPhase::decode ? exchange.decode : exchange.prefill;
+}
+
 ServingSetup drafting(const ServingSetup& setup) {
     const Drafter& drafter = *setup.speculation->drafter;
     ServingSetup own{drafter.prefill, drafter.decode,    setup.slice,        setup.calibrations,
                      setup.software,  setup.collectives, setup.balancedness, setup.two_batches};
     own.in_last_stage = true;
+    own.exchange = setup.exchange;
     return own;
 }
 
@@ -174,6 +182,10 @@ Result<Prediction> priced_pass(const ServingSetup& setup, const Plan& plan, Cach
     PredictOptions options = as_planned(setup.of(pass).model.name, setup.software, split.stay);
     options.routing = TokenRouting::uniform;
     options.fastest = true;
+    options.exchange = setup.exchange_of(plan, pass.phase);
+    if (options.exchange != nullptr) {
+        options.exchange_stay = staying_for_exchange(split.program, options.exchange->form, options.stay);
+    }
     ROOFLINE_TRY(auto system, plan_system(setup.slice, split.program, setup.collectives));
     auto priced = predict(std::move(split.program), std::move(system), options, setup.calibrations);
     if (!priced || plan.pipeline == 1 || setup.in_last_stage) return priced;
@@ -282,9 +294,10 @@ Result<std::optional<SmallestSlice>> smallest_slice(const ServingSetup& setup, c
     for (const Slice& slice : slice_shapes(setup.slice.machine)) {
         const auto chips = static_cast<double>(slice.chips());
         if (whole.weights + whole.kv > chips * capacity->value) continue;
-        const ServingSetup here{setup.prefill,      setup.decode,      slice,
-                                setup.calibrations, setup.software,    setup.collectives,
-                                setup.balancedness, setup.two_batches, setup.speculation};
+        const ServingSetup here{setup.prefill,       setup.decode,      slice,
+                                setup.calibrations,  setup.software,    setup.collectives,
+                                setup.balancedness,  setup.two_batches, setup.speculation,
+                                setup.in_last_stage, setup.exchange};
         for (const Plan& plan : serving_plans(setup.decode.model, slice, last.batch)) {
             auto splits = priced_splits(here, plan, last);
             if (!splits) continue;

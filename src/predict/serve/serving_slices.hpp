@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/exchange/exchange_kernels.hpp"
 #include "model/serving_program.hpp"
 #include "network/slice.hpp"
 #include "predict/predict.hpp"
@@ -29,10 +30,13 @@ struct ServingSetup {
     const Speculation* speculation = nullptr;  ///< null: a step generates one token of each sequence
     /// The last stage of a pipeline runs all of the model, as a drafter. Otherwise stages share its layers.
     bool in_last_stage = false;
+    ExchangeChoice exchange{};  ///< kernels by which tokens get to experts on chips that have other tokens
 
     [[nodiscard]] const ServedModel& of(const ServingPass& pass) const {
         return pass.phase == ServingPhase::decode ? decode : prefill;
     }
+    /// Returns the kernels of a pass; null if it exchanges no tokens with experts, or if they are not known.
+    [[nodiscard]] const ExchangeKernels* exchange_of(const Plan& plan, ServingPhase phase) const;
 };
 
 /// A slice on which a model is served, with the plan. It refers to the objects it was made from.

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "predict/serve/compute_bound_batch.hpp"
+#include "predict/serve/pass_exchange.hpp"
 #include "report/plan_json.hpp"
 #include "report/serve/serve_words.hpp"
 #include "report/source_json.hpp"
@@ -65,6 +66,19 @@ Json collectives_json(const Pass& pass) {
     return list;
 }
 
+Json exchange_json(const Pass& pass) {
+    const PassExchange exchange = exchange_of(pass.prediction);
+    if (exchange.kernels == nullptr) return {};
+    Json json = {{"kernels", exchange.kernels->name}, {"moves", name(exchange.kernels->form)}, {"measured", Json()}};
+    if (exchange.model == nullptr) return json;
+    const ExpectedExchange& model = *exchange.model;
+    json["measured"] = {{"machine", model.machine},
+                        {"software", model.model->key.software},
+                        {"chips", model.model->key.members},
+                        {"error", model.error}};
+    return json;
+}
+
 constexpr AnswerFigure<Pass> pass_figures[] = {
     {"lower_s", "lower", in_seconds, [](const Pass& pass) -> Json { return pass.least.lower_s; }},
     {"uniform_lower_s", "uniform", in_seconds,
@@ -85,6 +99,7 @@ constexpr AnswerFigure<Pass> pass_figures[] = {
      }},
     {"dims", "", none, dims_json},
     {"collectives", "", none, collectives_json},
+    {"exchange", "", none, exchange_json},
 };
 
 double chips_of(Answer answer) { return static_cast<double>(answer.slice.chips()); }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "predict/serve/pass_exchange.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -62,6 +63,8 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
             "--prefill-mesh is not given: of a few plans this one processes the most prompts per second");
     }
     if (answer.plan_chosen) notes.emplace_back("--mesh is not given: this is the best of a few plans");
+    const std::vector<std::string> exchanges = exchange_notes(answer.prefill, answer.decode, answer.exchange_server);
+    notes.insert(notes.end(), exchanges.begin(), exchanges.end());
     if (answer.under_load && answer.under_load->two_batches) {
         notes.emplace_back(
             "--two-batch-overlap: as served, the collectives of half a batch run beside the kernels of the "
