@@ -72,6 +72,8 @@ constexpr Option options[] = {
     {"--acceptance", false, [](std::string_view) { return std::string("Speculation::acceptance"); }},
     {"--prefill-mesh", false, [](std::string_view) { return std::string("PrefillPool::plan"); }},
     {"--balancedness", false, [](std::string_view) { return std::string("ServingSetup::balancedness"); }},
+    {"--routing", false, [](std::string_view) { return std::string("ServingSetup::routing"); }},
+    {"--redundant-experts", false, [](std::string_view) { return std::string("ServingSetup::redundant_experts"); }},
     {"--two-batch-overlap", false, [](std::string_view) { return std::string("ServingSetup::two_batch_overlap"); }},
     {"--software", false, [](std::string_view) { return std::string("software"); }},
     {"--textbook", false, [](std::string_view) { return std::string("textbook"); }},

@@ -10,6 +10,7 @@
 #include "base/result.hpp"
 #include "calibrate/collective/expected_collective.hpp"
 #include "model/config.hpp"
+#include "model/expert_routing.hpp"
 #include "network/slice.hpp"
 #include "plan/plan.hpp"
 #include "predict/serve/draft_question.hpp"
@@ -42,7 +43,9 @@ struct ServeQuestion {
     bool textbook = false;               ///< approximate collectives as textbooks do
     std::optional<DisaggregatedQuestion> disaggregated{};  ///< prefill runs on separate slices
     std::optional<DraftQuestion> draft{};                  ///< empty: a step generates one token of each sequence
-    double balancedness = 0;   ///< of experts on their chips under load, 0 to 1; 0: by chance (busiest_chip())
+    double balancedness =
+        0;  ///< of experts on their chips under load, 0 to 1; 0: by popularity and chance (PlacedExperts)
+    ExpertRouting routing{};   ///< of experts, also those of prefill slices and of the model's own layer that drafts
     bool two_batches = false;  ///< under load the collectives of half a batch run beside the kernels of the other half
     std::optional<LoadQuestion> load{};  ///< empty: a closed loop of `batch` requests at a time, without percentiles
     std::vector<std::string> notes{};    ///< notes of the caller, which precede those of the answer
@@ -51,7 +54,7 @@ struct ServeQuestion {
 /// Predicts the serving of a model. Errors: sizes out of range or larger than the model's context; a plan that does not
 /// suit the model or the slice; work that the machine has no rate for; a load on passes
 /// without expected times (ExpectedServing::make()) or of a server without a model, and those of check_requests(),
-/// simulated_load() and speculation_of().
+/// simulated_load(), check_routing(), check_placement() and speculation_of().
 [[nodiscard]] Result<ServeAnswer> predict_serving(ServeQuestion question, std::shared_ptr<Calibrations> calibrations);
 
 }  // namespace roofline::core
