@@ -266,6 +266,44 @@ TEST_CASE("a pool that cannot hold the model, and options without a pool") {
     CHECK(handle(request, Format::text).error().message.starts_with("--prefill-mesh: "));
 }
 
+TEST_CASE("popular experts and replicas of them: memory, reads and the busiest chip, but not the lower bound") {
+    ServeRequest request = llama({"h200:8"});
+    request.config = {"deepseek-v3", ""};
+    request.mesh = {"tensor=8", "expert=8"};
+    request.batch = "64";
+    const auto uniform = json_of(request);
+    CHECK(uniform["experts"]["routing"] == "uniform");
+    CHECK(uniform["experts"]["redundant"].is_null());
+    CHECK(uniform["experts"]["per_chip"] == 32);
+    request.routing = "zipf:1";
+    const auto popular = json_of(request);
+    CHECK(popular["experts"]["read"] < uniform["experts"]["read"]);
+    CHECK(popular["experts"]["imbalance"] > 1.5);
+    CHECK(popular["decode"]["dims"]["Eread"] == 145);
+    CHECK(popular["tpot_s"] < uniform["tpot_s"]);
+    CHECK(popular["tpot_lower_s"] == uniform["tpot_lower_s"]);
+    CHECK(popular["under_load"]["balancedness"] < uniform["under_load"]["balancedness"]);
+    CHECK(popular["memory_bytes_per_chip"] == uniform["memory_bytes_per_chip"]);
+    request.redundant_experts = "32";
+    const auto replicated = json_of(request);
+    CHECK(replicated["experts"]["per_chip"] == 36);
+    CHECK(replicated["under_load"]["balancedness"] > popular["under_load"]["balancedness"]);
+    CHECK(replicated["tpot_lower_s"] == uniform["tpot_lower_s"]);
+    // 4 experts more in 58 layers: 3 matrices of 7168 x 2048 in a byte per value, and a scale of 4 bytes per 128 x 128
+    const double more = 4.0 * 58 * 3 * 7168 * 2048 * (1 + 4.0 / (128 * 128));
+    CHECK(replicated["memory_bytes_per_chip"]["weights"].get<double>() -
+              uniform["memory_bytes_per_chip"]["weights"].get<double>() ==
+          approx(more));
+    CHECK(replicated["memory_bytes"]["weights"] == uniform["memory_bytes"]["weights"]);
+    CHECK(replicated["max_batch"] < uniform["max_batch"]);
+    request.balancedness = "0.5";
+    CHECK(json_of(request)["under_load"]["balancedness"] == 0.5);
+    request.redundant_experts = "30";
+    CHECK(handle(request, Format::text).error().code == "bad_redundant_experts");
+    request.config = {"llama-3.1-8b", ""};
+    CHECK_FALSE(handle(request, Format::text));
+}
+
 TEST_CASE("experts that are unevenly loaded slow a server down, and nothing else") {
     ServeRequest request = llama({"h100-sxm:8"});
     request.config = {"mixtral-8x7b", ""};

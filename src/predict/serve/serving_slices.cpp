@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "bound/network_pricing.hpp"
 #include "bound/pricing.hpp"
@@ -10,6 +11,7 @@
 #include "model/routed_experts.hpp"
 #include "network/slice_shapes.hpp"
 #include "plan/exchange_layout.hpp"
+#include "plan/expert_placement.hpp"
 #include "plan/pipeline_stage.hpp"
 #include "work/work.hpp"
 
@@ -31,12 +33,44 @@ Result<SplitProgram> split_pass(const ServingSetup& setup, const Plan& plan, Cac
         ROOFLINE_TRY(auto made, split_for_serving(split.program, served.model.roles, plan, caches));
         split = {std::move(made.program), std::move(made.stay)};
     }
-    ROOFLINE_TRY(split.program, serving_program(std::move(split.program), served.model, pass, served.stored));
+    ROOFLINE_TRY(split.program,
+                 serving_program(std::move(split.program), served.model, pass, served.stored, served.routing));
     return split;
 }
 
 ServingMemory sum_of(const ServingMemory& one, const ServingMemory& other) {
     return {one.weights + other.weights, one.kv + other.kv, one.activations + other.activations};
+}
+
+// Whether the chips of a plan can hold the redundant experts.
+Status check_experts(const ServedModel& served, const Plan& plan) {
+    for (const SharedExperts& each : shared_experts(served.model.program, plan)) {
+        ROOFLINE_CHECK(check_placement(served.routing, each));
+    }
+    return {};
+}
+
+bool has_experts(const Value& value, const RoutedExperts& routed) {
+    return std::any_of(value.type.axes.begin(), value.type.axes.end(),
+                       [&](const Axis& axis) { return axis.dim == routed.experts; });
+}
+
+// Returns by value of a pass's program how many times as much of it a chip holds with redundant experts, times `held`.
+std::vector<double> with_replicas(const Program& pass, const ServedModel& served, const Plan& plan,
+                                  std::vector<double> held) {
+    if (!(served.routing.replicas() > 0)) return held;
+    held.resize(pass.values.size(), 1);
+    const std::vector<SharedExperts> shared = shared_experts(served.model.program, plan);
+    const std::vector<RoutedExperts> routed = routed_experts(pass);
+    for (std::size_t i = 0; i < std::min(shared.size(), routed.size()); ++i) {
+        const SharedExperts& each = shared[i];
+        const double without = std::ceil(each.experts / each.chips);
+        const double more = (each.experts + served.routing.replicas()) / each.chips / without;
+        for (ValueId id = 0; id < pass.values.size(); ++id) {
+            if (pass.values[id].param && has_experts(pass.values[id], routed[i])) held[id] *= more;
+        }
+    }
+    return held;
 }
 
 /// Peak activation memory at another batch with the layout of a pass.
@@ -77,7 +111,8 @@ std::int64_t step_queries(const ServingSetup& setup) {
     return 1 + (setup.speculation != nullptr ? setup.speculation->tokens : 0);
 }
 
-std::vector<Plan> serving_plans(const Model& model, const Slice& slice, std::int64_t batch) {
+std::vector<Plan> serving_plans(const ServedModel& served, const Slice& slice, std::int64_t batch) {
+    const Model& model = served.model;
     constexpr std::size_t max_splits = 4;
     std::vector<Plan> plans;
     const std::int64_t chips = slice.chips();
@@ -105,6 +140,11 @@ std::vector<Plan> serving_plans(const Model& model, const Slice& slice, std::int
         offer({.tensor = inside, .pipeline = chips / inside});
     }
     plans.erase(std::unique(plans.begin(), plans.end()), plans.end());
+    const auto shares = [](const Plan& plan) { return expert_chips(plan) > 1; };
+    // with a single plan that shares none it is better to hear why than that there is no plan
+    if (served.routing.redundant && std::any_of(plans.begin(), plans.end(), shares)) {
+        std::erase_if(plans, [&](const Plan& plan) { return !shares(plan); });
+    }
     return plans;
 }
 
@@ -178,6 +218,7 @@ Result<StageSends> sends_of(const Prediction& pass, std::int64_t stages) {
 
 Result<Prediction> priced_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
                                const ServingPass& pass) {
+    ROOFLINE_CHECK(check_experts(setup.of(pass), plan));
     ROOFLINE_TRY(auto split, split_pass(setup, plan, caches, pass));
     PredictOptions options = as_planned(setup.of(pass).model.name, setup.software, split.stay);
     options.routing = TokenRouting::uniform;
@@ -200,6 +241,28 @@ Result<Prediction> priced_pass(const ServingSetup& setup, const Plan& plan, Cach
     add(*priced);
     for (Prediction& other : priced->alternative_predictions) add(other);
     return priced;
+}
+
+Result<RoutingBound> least_of(const ServingSetup& setup, const Plan& plan, CacheSplit caches, const ServingPass& pass,
+                              const Prediction& priced) {
+    ROOFLINE_TRY(auto least, least_pass(priced));
+    const ExpertRouting& routing = setup.of(pass).routing;
+    if (routing.uniform() && !(routing.replicas() > 0)) return least;
+    ServingPass alike = pass;
+    alike.experts = ExpertsRead::if_alike;
+    ROOFLINE_TRY(const auto other, priced_pass(setup, plan, caches, alike));
+    ROOFLINE_TRY(const auto other_least, least_pass(other));
+    const std::vector<Resource>& others = other.analysis.total.pricing.resources;
+    const Pricing& pricing = priced.analysis.total.pricing;
+    std::vector<double> seconds(least.seconds.size(), 0);
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+        for (std::size_t j = 0; j < others.size() && j < other_least.seconds.size(); ++j) {
+            if (others[j].id == pricing.resources[i].id) {
+                seconds[i] = std::min(least.seconds[i], other_least.seconds[j]);
+            }
+        }
+    }
+    return bound_of(pricing, std::move(seconds));
 }
 
 Result<double> prefill_activations(const ServingSetup& setup, const Plan& plan, std::int64_t prompt, std::int64_t chunk,
@@ -249,16 +312,22 @@ Result<ServingMemory> kept_memory(const ServingSetup& setup, const Plan& plan, C
                  split_pass(setup, plan, caches,
                             {last.batch, last.context, last.context, ServingPhase::prefill, ExpertsRead::all}));
     const std::vector<StoredParam>& stored = setup.prefill.stored.params;
+    const auto replicated = [&](std::vector<double> held) {
+        return one_chip ? with_replicas(split.program, setup.prefill, plan, std::move(held)) : held;
+    };
+    if (one_chip) ROOFLINE_CHECK(check_experts(setup.prefill, plan));
     ServingMemory drafter;
     if (setup.speculation != nullptr && setup.speculation->drafter) {
         ROOFLINE_TRY(drafter, kept_memory(drafting(setup), drafting_plan(setup, plan), caches, last, one_chip));
     }
-    if (plan.pipeline == 1 || setup.in_last_stage) return sum_of(kept_bytes(split.program, stored, one_chip), drafter);
+    if (plan.pipeline == 1 || setup.in_last_stage) {
+        return sum_of(kept_bytes(split.program, stored, one_chip, replicated({})), drafter);
+    }
     ROOFLINE_TRY(auto stages, pipeline_stages(split.program, plan.pipeline));
     ServingMemory most;
     for (const PipelineStage& stage : stages) {
         ROOFLINE_TRY(auto held, stage_shares(split.program, plan.pipeline, stage));
-        ServingMemory memory = kept_bytes(split.program, stored, one_chip, held);
+        ServingMemory memory = kept_bytes(split.program, stored, one_chip, replicated(std::move(held)));
         if (stage.place == StagePlace::last) memory = sum_of(memory, drafter);
         if (memory.total() > most.total()) most = memory;
     }
@@ -298,7 +367,7 @@ Result<std::optional<SmallestSlice>> smallest_slice(const ServingSetup& setup, c
                                 setup.calibrations,  setup.software,    setup.collectives,
                                 setup.balancedness,  setup.two_batches, setup.speculation,
                                 setup.in_last_stage, setup.exchange};
-        for (const Plan& plan : serving_plans(setup.decode.model, slice, last.batch)) {
+        for (const Plan& plan : serving_plans(setup.decode, slice, last.batch)) {
             auto splits = priced_splits(here, plan, last);
             if (!splits) continue;
             Result<double> activations = 0.0;

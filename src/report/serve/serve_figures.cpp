@@ -206,6 +206,14 @@ constexpr auto of_room(Value) {
     return +[](Answer answer) -> Json { return answer.served ? Json(Value{}(*answer.served)) : Json(); };
 }
 
+using Routed = const ServedExperts&;
+
+/// Makes a value of the experts one of the answer, null without experts.
+template <class Value>
+constexpr auto of_experts(Value) {
+    return +[](Answer answer) -> Json { return answer.routed ? Json(Value{}(*answer.routed)) : Json(); };
+}
+
 using Drafts = const SpeculatedServing&;
 
 /// Makes a value of speculation one of the answer, null without speculation.
@@ -365,6 +373,13 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
      of_pool([](Pool pool) { return pool.rates ? figure_value(pool.rates->prompts) : Json(); })},
     {"disaggregated.decode_requests_per_s", "", rate_text,
      of_pool([](Pool pool) { return pool.rates ? figure_value(pool.rates->decode) : Json(); })},
+    {"experts", "", none, [](Answer answer) { return group_value(answer.routed.has_value()); }},
+    {"experts.routing", "", none, of_experts([](Routed routed) -> Json { return routing_text(routed.routing); })},
+    {"experts.redundant", "", in_whole,
+     of_experts([](Routed routed) { return figure_value(routed.routing.redundant); })},
+    {"experts.per_chip", "", none, of_experts([](Routed routed) -> Json { return routed.held; })},
+    {"experts.read", "", none, of_experts([](Routed routed) -> Json { return routed.read; })},
+    {"experts.imbalance", "", in_three_digits, of_experts([](Routed routed) -> Json { return routed.imbalance; })},
     {"under_load", "", none, [](Answer answer) { return group_value(answer.under_load.has_value()); }},
     {"under_load.software", "", none, load<&ServedLoad::software>},
     {"under_load.error", "", in_percent, load<&ServedLoad::error>},

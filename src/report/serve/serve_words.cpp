@@ -26,6 +26,23 @@ std::string split_text(const ServeAnswer& answer) {
     return text;
 }
 
+namespace {
+
+// Where the experts lie, and what the busiest chip has of them.
+std::string routing_note(const ServedExperts& routed) {
+    const ExpertRouting& routing = routed.routing;
+    const std::string lie =
+        routing.redundant ? fmt::format("with --redundant-experts {} placed as EPLB does", *routing.redundant)
+        : routing.zipf > 0 && routing.measured.empty() ? "in the order of ids, which are independent of popularity"
+                                                       : "in the order of ids";
+    return fmt::format(
+        "--routing {}: {:.4g} experts of each layer lie on each chip, {}; those of the most popular chip are chosen "
+        "{:.2f} times as often as the mean; a decode step reads {:.4g} experts of each layer",
+        routing_text(routing), routed.held, lie, routed.imbalance, routed.read);
+}
+
+}  // namespace
+
 std::vector<std::string> serve_notes(const ServeAnswer& answer) {
     std::vector<std::string> notes = answer.notes;
     notes.insert(notes.end(), answer.model.notes.begin(), answer.model.notes.end());
@@ -69,6 +86,9 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
         notes.emplace_back(
             "--two-batch-overlap: as served, the collectives of half a batch run beside the kernels of the "
             "other half where that is faster; TPOT and the frontier are without overlap");
+    }
+    if (answer.routed && (!answer.routed->routing.uniform() || answer.routed->routing.redundant)) {
+        notes.push_back(routing_note(*answer.routed));
     }
     if (answer.under_load && answer.under_load->balancedness) {
         notes.push_back(
