@@ -304,6 +304,43 @@ TEST_CASE("popular experts and replicas of them: memory, reads and the busiest c
     CHECK_FALSE(handle(request, Format::text));
 }
 
+TEST_CASE("the lower bound is that of any routing, and does not depend on the one that is given") {
+    for (const char* const mesh : {"expert=8", "tensor=8,expert=8"}) {
+        ServeRequest request = llama({"h200:8"});
+        request.config = {"deepseek-v3", ""};
+        request.mesh = {mesh};
+        request.batch = "4096";
+        const auto without = json_of(request);
+        request.routing = "zipf:10";
+        const auto popular = json_of(request);
+        request.redundant_experts = "8";
+        const auto replicated = json_of(request);
+        for (const auto& with : {popular, replicated}) {
+            for (const char* const pass : {"prefill", "decode"}) {
+                for (const char* const key : {"lower_s", "bound_by", "time_s"}) {
+                    CHECK_MESSAGE(with[pass][key] == without[pass][key], mesh, " ", pass, " ", key);
+                }
+                CHECK_MESSAGE(with[pass]["lower_s"] <= with[pass]["uniform_lower_s"], mesh, " ", pass);
+            }
+            CHECK(with["tpot_lower_s"] == without["tpot_lower_s"]);
+            CHECK(with["tpot_s"] != without["tpot_s"]);
+        }
+    }
+}
+
+TEST_CASE("a note of routing begins with the option that was given") {
+    ServeRequest request = llama({"h200:8"});
+    request.config = {"mixtral-8x7b", ""};
+    request.mesh = {"tensor=8", "expert=8"};
+    CHECK(answered(request, Format::text).out.find("experts of each layer lie on each chip") == std::string::npos);
+    request.redundant_experts = "8";
+    const std::string replicas = answered(request, Format::text).out;
+    CHECK(replicas.find("--redundant-experts 8: 2 experts of each layer lie on each chip") != std::string::npos);
+    CHECK(replicas.find("--routing") == std::string::npos);
+    request.routing = "zipf:1";
+    CHECK(answered(request, Format::text).out.find("--routing zipf:1, --redundant-experts 8: ") != std::string::npos);
+}
+
 TEST_CASE("experts that are unevenly loaded slow a server down, and nothing else") {
     ServeRequest request = llama({"h100-sxm:8"});
     request.config = {"mixtral-8x7b", ""};

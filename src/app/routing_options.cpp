@@ -23,7 +23,16 @@ tl::unexpected<Error> wrong_routing(std::string_view option, const std::string& 
 
 }  // namespace
 
-bool is_routing_law(const std::string& word) { return word == "uniform" || word.find(':') != std::string::npos; }
+bool is_routing_law(const std::string& word) {
+    return word == "uniform" || word == "zipf" || word.find(':') != std::string::npos;
+}
+
+Error unreadable_routing(const std::string& word, const Error& error) {
+    const std::string problem =
+        fmt::format("this is neither uniform, nor zipf:S, nor a table of popularities: {}", error.message);
+    const std::string hint = "use uniform, zipf:S such as zipf:1, or the file of a table";
+    return wrong_routing("--routing", word, problem, did_you_mean(word, {"uniform", "zipf:1"}, hint)).value();
+}
 
 Result<std::vector<double>> read_expert_popularity(const NamedText& table) {
     constexpr const char* remedy = "a number of at least 0: tokens that chose the expert, or their share";

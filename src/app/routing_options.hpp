@@ -10,8 +10,12 @@
 
 namespace roofline::core {
 
-/// Returns whether a word of --routing is a law and not a file: "uniform", or with a colon such as "zipf:1.2".
+/// Returns whether a word of --routing is a law and not a file: "uniform", "zipf", or with a colon such as "zipf:1.2".
 [[nodiscard]] bool is_routing_law(const std::string& word);
+
+/// Returns the error of a word of --routing that is no law and names no file that can be read, which says the words
+/// that there are. `error` is that of the file.
+[[nodiscard]] Error unreadable_routing(const std::string& word, const Error& error);
 
 /// Reads a table with a column `tokens` or `share`: how many tokens, or which share of them, chose each expert of a
 /// layer, in the order of ids. Errors carry the line: no rows, no such column, a cell that is no number of at least 0,

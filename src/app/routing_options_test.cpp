@@ -41,6 +41,12 @@ TEST_CASE("--routing and --redundant-experts") {
     }
     CHECK(is_routing_law("uniform"));
     CHECK(is_routing_law("zipf:1"));
+    CHECK(is_routing_law("zipf"));
+    CHECK(routing_of("zipf").error().message == "--routing `zipf`: the exponent must be 0 to 10");
+    const Error misspelt = unreadable_routing("unifrom", Error{"file", "cannot open unifrom", "", {}});
+    CHECK(misspelt.message.starts_with("--routing `unifrom`: this is neither uniform, nor zipf:S, nor a table"));
+    CHECK(misspelt.hint == "did you mean `uniform`?");
+    CHECK(unreadable_routing("counts.csv", Error{}).hint.find("zipf:S") != std::string::npos);
     CHECK_FALSE(is_routing_law("popular.csv"));
 }
 

@@ -53,7 +53,7 @@ struct RoutedReplicas {
 /// most popular expert. A token chooses A distinct ones of E experts. Expert e of popularity p_e is one of them with
 /// probability q_e = min(1, l p_e), where l is such that the q_e add up to A; choices of different experts and tokens
 /// are taken to be independent. Each replica is given, one after another, to the expert with the largest q_e per
-/// replica, as EPLB does (DeepSeek, https://github.com/deepseek-ai/EPLB, replicate_experts()). The routing must have
+/// replica, as EPLB does (deepseek-ai/EPLB, replicate_experts()). The routing must have
 /// passed check_routing().
 [[nodiscard]] std::vector<RoutedReplicas> routed_replicas(const ExpertRouting& routing, double experts, double choices);
 

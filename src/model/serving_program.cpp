@@ -308,10 +308,11 @@ private:
     [[nodiscard]] std::int64_t experts_read(const RoutedExperts& routed) const {
         const std::int64_t experts = product_of({routed.experts}, program_.sizes);
         if (pass_.experts == ExpertsRead::all) return experts;
-        const std::int64_t tokens = product_of(routed.tokens, program_.sizes);
+        const std::int64_t choices = product_of(routed.choices, program_.sizes);
+        if (pass_.experts == ExpertsRead::fewest) return std::min(experts, choices);
         const ExpertRouting alike;
         const bool given = pass_.experts == ExpertsRead::likely;
-        return likely_experts(given ? routing_ : alike, experts, product_of(routed.choices, program_.sizes), tokens);
+        return likely_experts(given ? routing_ : alike, experts, choices, product_of(routed.tokens, program_.sizes));
     }
 
     Program program_;

@@ -15,8 +15,8 @@
 namespace roofline::core {
 
 /// The experts that a pass reads: the number that its tokens are expected to choose (likely_experts()), the same if
-/// experts were alike and had no replicas, or all.
-enum class ExpertsRead : std::uint8_t { likely, if_alike, all };
+/// experts were alike and had no replicas, those of one token, or all.
+enum class ExpertsRead : std::uint8_t { likely, if_alike, fewest, all };
 
 /// What a pass is for: to process prompts, or to generate tokens.
 enum class ServingPhase : std::uint8_t { prefill, decode };

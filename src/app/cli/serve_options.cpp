@@ -168,8 +168,9 @@ Result<What> serve_request(Line& line) {
     if (is_routing_law(line.words.routing)) {
         serve.routing = line.words.routing;
     } else if (!line.words.routing.empty()) {
-        ROOFLINE_TRY(auto text, read_file(line.words.routing));
-        serve.popularity = NamedText{line.words.routing, std::move(text)};
+        auto text = read_file(line.words.routing);
+        if (!text) return fail(unreadable_routing(line.words.routing, text.error()));
+        serve.popularity = NamedText{line.words.routing, std::move(*text)};
     }
     if (!line.words.draft_model.empty()) {
         ROOFLINE_TRY(serve.draft_model, load_model(line.words.draft_model));

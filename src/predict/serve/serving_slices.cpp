@@ -243,26 +243,40 @@ Result<Prediction> priced_pass(const ServingSetup& setup, const Plan& plan, Cach
     return priced;
 }
 
+namespace {
+
+// The seconds of a bound in the order of these resources. One without work in the layout of the bound takes no time.
+std::vector<double> in_order_of(const std::vector<Resource>& resources, const RoutingBound& bound,
+                                const std::vector<Resource>& own) {
+    std::vector<double> seconds;
+    for (const Resource& resource : resources) {
+        const auto found =
+            std::find_if(own.begin(), own.end(), [&](const Resource& each) { return each.id == resource.id; });
+        const auto at = static_cast<std::size_t>(found - own.begin());
+        seconds.push_back(at < bound.seconds.size() ? bound.seconds[at] : 0);
+    }
+    return seconds;
+}
+
+}  // namespace
+
 Result<RoutingBound> least_of(const ServingSetup& setup, const Plan& plan, CacheSplit caches, const ServingPass& pass,
                               const Prediction& priced) {
-    ROOFLINE_TRY(auto least, least_pass(priced));
+    const auto least_with = [&](ExpertsRead experts) -> Result<RoutingBound> {
+        ServingPass read = pass;
+        read.experts = experts;
+        ROOFLINE_TRY(const auto laid, priced_pass(setup, plan, caches, read));
+        ROOFLINE_TRY(auto bound, least_pass(laid));
+        bound.seconds =
+            in_order_of(priced.analysis.total.pricing.resources, bound, laid.analysis.total.pricing.resources);
+        return bound;
+    };
     const ExpertRouting& routing = setup.of(pass).routing;
-    if (routing.uniform() && !(routing.replicas() > 0)) return least;
-    ServingPass alike = pass;
-    alike.experts = ExpertsRead::if_alike;
-    ROOFLINE_TRY(const auto other, priced_pass(setup, plan, caches, alike));
-    ROOFLINE_TRY(const auto other_least, least_pass(other));
-    const std::vector<Resource>& others = other.analysis.total.pricing.resources;
-    const Pricing& pricing = priced.analysis.total.pricing;
-    std::vector<double> seconds(least.seconds.size(), 0);
-    for (std::size_t i = 0; i < seconds.size(); ++i) {
-        for (std::size_t j = 0; j < others.size() && j < other_least.seconds.size(); ++j) {
-            if (others[j].id == pricing.resources[i].id) {
-                seconds[i] = std::min(least.seconds[i], other_least.seconds[j]);
-            }
-        }
-    }
-    return bound_of(pricing, std::move(seconds));
+    const bool alike = routing.uniform() && !(routing.replicas() > 0);
+    ROOFLINE_TRY(auto even, alike ? least_pass(priced) : least_with(ExpertsRead::if_alike));
+    if (plan.chips() == 1 || routed_experts(priced.program).empty()) return even;
+    ROOFLINE_TRY(auto fewest, least_with(ExpertsRead::fewest));
+    return fewest.lower_s < even.lower_s ? fewest : even;
 }
 
 Result<double> prefill_activations(const ServingSetup& setup, const Plan& plan, std::int64_t prompt, std::int64_t chunk,

@@ -83,9 +83,9 @@ struct PlannedSlice {
 [[nodiscard]] Result<Prediction> priced_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
                                              const ServingPass& pass);
 
-/// Returns least_pass() of a pass of the set-up that was priced. If the experts of the set-up differ in popularity or
-/// have replicas, the layout may be another than with experts that are alike; each resource then takes the smaller
-/// amount of both, so that the bound holds whatever the routing is. Errors: those of priced_pass() and least_pass().
+/// Returns the smaller least_pass() of two passes of the set-up: if experts were alike and had no replicas, and if all
+/// tokens chose the same ones. Their layouts may differ, and neither depends on the routing of the set-up. The seconds
+/// are in the order of the resources of `priced`, the pass as it is. Errors: those of priced_pass() and least_pass().
 [[nodiscard]] Result<RoutingBound> least_of(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
                                             const ServingPass& pass, const Prediction& priced);
 

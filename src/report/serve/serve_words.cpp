@@ -31,14 +31,19 @@ namespace {
 // Where the experts lie, and what the busiest chip has of them.
 std::string routing_note(const ServedExperts& routed) {
     const ExpertRouting& routing = routed.routing;
-    const std::string lie =
-        routing.redundant ? fmt::format("with --redundant-experts {} placed as EPLB does", *routing.redundant)
-        : routing.zipf > 0 && routing.measured.empty() ? "in the order of ids, which are independent of popularity"
-                                                       : "in the order of ids";
+    std::vector<std::string> options;
+    if (!routing.uniform()) options.push_back(fmt::format("--routing {}", routing_text(routing)));
+    if (routing.redundant) options.push_back(fmt::format("--redundant-experts {}", *routing.redundant));
+    const char* lie = "in the order of ids";
+    if (routing.redundant) {
+        lie = "placed as EPLB does";
+    } else if (routing.zipf > 0 && routing.measured.empty()) {
+        lie = "in the order of ids, which are independent of popularity";
+    }
     return fmt::format(
-        "--routing {}: {:.4g} experts of each layer lie on each chip, {}; those of the most popular chip are chosen "
-        "{:.2f} times as often as the mean; a decode step reads {:.4g} experts of each layer",
-        routing_text(routing), routed.held, lie, routed.imbalance, routed.read);
+        "{}: {:.4g} experts of each layer lie on each chip, {}; those of the most popular chip are chosen {:.2f} times "
+        "as often as the mean; a decode step reads {:.4g} experts of each layer",
+        fmt::join(options, ", "), routed.held, lie, routed.imbalance, routed.read);
 }
 
 }  // namespace
