@@ -245,6 +245,17 @@ Result<Prediction> priced_pass(const ServingSetup& setup, const Plan& plan, Cach
 
 namespace {
 
+// A pass with bounds alone, which need no layout but the one with the lowest bound.
+Result<Prediction> bounded_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
+                                const ServingPass& pass) {
+    ROOFLINE_TRY(auto split, split_pass(setup, plan, caches, pass));
+    PredictOptions options = as_planned(setup.of(pass).model.name, "", split.stay);
+    options.routing = TokenRouting::uniform;
+    ROOFLINE_TRY(auto system, plan_system(setup.slice, split.program, setup.collectives));
+    return predict(std::move(split.program), std::move(system), options,
+                   std::make_shared<Calibrations>(std::vector<Calibration>{}));
+}
+
 // The seconds of a bound in the order of these resources. One without work in the layout of the bound takes no time.
 std::vector<double> in_order_of(const std::vector<Resource>& resources, const RoutingBound& bound,
                                 const std::vector<Resource>& own) {
@@ -265,7 +276,7 @@ Result<RoutingBound> least_of(const ServingSetup& setup, const Plan& plan, Cache
     const auto least_with = [&](ExpertsRead experts) -> Result<RoutingBound> {
         ServingPass read = pass;
         read.experts = experts;
-        ROOFLINE_TRY(const auto laid, priced_pass(setup, plan, caches, read));
+        ROOFLINE_TRY(const auto laid, bounded_pass(setup, plan, caches, read));
         ROOFLINE_TRY(auto bound, least_pass(laid));
         bound.seconds =
             in_order_of(priced.analysis.total.pricing.resources, bound, laid.analysis.total.pricing.resources);
