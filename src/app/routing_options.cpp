@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/ascii.hpp"
 #include "import/table_fields.hpp"
 #include "text/csv.hpp"
 #include "text/text_reader.hpp"
