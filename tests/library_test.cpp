@@ -278,6 +278,7 @@ TEST_CASE("JSON of a prediction is what the program prints") {
         request.ttft = "1s";
         request.tpot = "50ms";
         request.balancedness = "0.8";
+        request.routing = "zipf:0.5";
         request.two_batch_overlap = true;
         ServingSetup setup;
         setup.prompt = 2048;
@@ -293,6 +294,7 @@ TEST_CASE("JSON of a prediction is what the program prints") {
         load.tpot = Seconds{0.05};
         setup.load = load;
         setup.balancedness = 0.8;
+        setup.routing.zipf = 0.5;
         setup.two_batch_overlap = true;
         const Model model = Model::find("mixtral-8x7b").value();
         const System slice = System::slice(h100, "8").value();
@@ -327,8 +329,37 @@ TEST_CASE("JSON of a prediction is what the program prints") {
         CHECK(code([](ServingSetup& s) { s.prefill->workers = 1001; }) == "bad_request");
         CHECK(code([](ServingSetup& s) { s.prefill->decode_workers = 0; }) == "bad_request");
         CHECK(code([](ServingSetup& s) { s.balancedness = -1; }) == "bad_request");
+        CHECK(code([](ServingSetup& s) { s.routing.zipf = -1; }) == "bad_routing");
+        CHECK(code([](ServingSetup& s) { s.routing.measured = {1, 2}; }) == "bad_routing");
+        CHECK(code([](ServingSetup& s) { s.redundant_experts = 3; }) == "bad_redundant_experts");
         CHECK(code([](ServingSetup& s) { s.calibrated = false; }) == "not_calibrated");
         CHECK_FALSE(code([](ServingSetup& s) { s.prefill->plan = ServingPlan{.tensor = 3}; }).empty());
+    }
+    SUBCASE("kernels of expert exchanges") {
+        core::ServeRequest request;
+        request.config = {"mixtral-8x7b", ""};
+        request.machines = {{"h100-sxm5:8", std::nullopt}};
+        request.prompt = "2Ki";
+        request.output = "256";
+        request.batch = "64";
+        request.mesh = {"expert=8"};
+        request.exchange = "deepep";
+        ServingSetup setup;
+        setup.prompt = 2048;
+        setup.output = 256;
+        setup.batch = 64;
+        setup.plan = ServingPlan{.expert = 8};
+        setup.exchange = "deepep";
+        const auto served =
+            predict_serving(Model::find("mixtral-8x7b").value(), System::slice(h100, "8").value(), setup);
+        REQUIRE_MESSAGE(served, served.error().message);
+        CHECK((served->to_json() == program_says({request})));
+        for (const std::string& note : served->notes) CHECK(note.find("--") == std::string::npos);
+        setup.plan = ServingPlan{.tensor = 8};
+        const auto none = predict_serving(Model::find("mixtral-8x7b").value(), System::slice(h100, "8").value(), setup);
+        REQUIRE_FALSE(none);
+        CHECK(none.error().code == "bad_request");
+        CHECK(none.error().hint.find("--") == std::string::npos);
     }
 }
 

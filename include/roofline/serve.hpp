@@ -63,6 +63,13 @@ struct ServingLoadSetup {
     std::optional<Seconds> tpot{};         ///< target of TPOT, likewise
 };
 
+/// How popular the experts of a layer are, the same in all layers.
+struct ExpertRouting {
+    double zipf = 0;  ///< the i-th most popular expert is chosen in proportion to i^-zipf, 0 to 10; 0: all alike
+    /// In place of this law, a number per expert in the order of ids: tokens that chose it, or their share.
+    std::vector<double> measured{};
+};
+
 /// What is served, and how it is priced.
 struct ServingSetup {
     std::int64_t prompt = 1024;                ///< input tokens per request
@@ -78,8 +85,13 @@ struct ServingSetup {
     std::optional<PrefillPool> prefill{};      ///< empty: the same slice prefills and decodes
     std::optional<ServingLoadSetup> load{};    ///< empty: `batch` requests in flight, without percentiles
     double balancedness = 0;                   ///< mean over largest load of a chip's experts under load; 0: by chance
+    ExpertRouting routing{};                   ///< which experts tokens choose
+    /// Replicas of popular experts per layer over all chips, placed as EPLB does; 0: it only places experts. Empty:
+    /// none, and experts lie in the order of ids.
+    std::optional<std::int64_t> redundant_experts{};
     bool two_batch_overlap = false;  ///< under load, exchanges of half a batch beside the kernels of the other half
     std::string software{};          ///< Server ("vllm") or library whose calibration is used; "" selects the newest.
+    std::string exchange{};          ///< kernels by which tokens get to experts ("deepep"); "": those of the server
     bool calibrated = true;          ///< predict expected times; otherwise bounds only
     bool textbook = false;           ///< approximate collectives as one does by hand
 };
@@ -209,9 +221,10 @@ struct ServingPrediction {
 
 /// Predicts serving of the model on the slice. Errors: a number of tokens or requests is below 1, exceeds 2^24 or
 /// exceeds the model's context; an acceptance is no probability; the plan does not suit the model or the slice
-/// (`bad_plan`); the machine has no rate for part of the work; a fraction of memory that is not above 0 and at most 1;
-/// a load without expected times (`not_calibrated`), on a server without room for a request (`does_not_fit`) or beyond
-/// what the servers take (`overload`). A batch that does not fit into memory is an answer, not an error.
+/// (`bad_plan`); experts cannot be chosen so (`bad_routing`) or shared out so (`bad_redundant_experts`); the machine
+/// has no rate for part of the work; a fraction of memory that is not above 0 and at most 1; a load without expected
+/// times (`not_calibrated`), on a server without room for a request (`does_not_fit`) or beyond what the servers take
+/// (`overload`). A batch that does not fit into memory is an answer, not an error.
 [[nodiscard]] Result<ServingPrediction> predict_serving(const Model& model, const System& system,
                                                         const ServingSetup& setup);
 

@@ -109,6 +109,7 @@ Result<core::ServeQuestion> serve_question_of(const Model& model, const System& 
         question.draft = std::move(draft);
     }
     question.software = setup.software;
+    question.exchange = setup.exchange;
     question.textbook = setup.textbook;
     if (setup.prefill) {
         ROOFLINE_TRY(question.disaggregated, pool_of(*setup.prefill, question.slice));
@@ -118,6 +119,7 @@ Result<core::ServeQuestion> serve_question_of(const Model& model, const System& 
     }
     if (!(setup.balancedness >= 0 && setup.balancedness <= 1)) return out_of_range("balancedness", "0 to 1");
     question.balancedness = setup.balancedness;
+    question.routing = {setup.routing.zipf, setup.routing.measured, setup.redundant_experts};
     question.two_batches = setup.two_batch_overlap;
     return question;
 }

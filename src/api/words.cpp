@@ -74,7 +74,10 @@ constexpr Option options[] = {
     {"--balancedness", false, [](std::string_view) { return std::string("ServingSetup::balancedness"); }},
     {"--memory-fraction", false, [](std::string_view) { return std::string("ServingSetup::memory_fraction"); }},
     {"--block", false, [](std::string_view) { return std::string("ServingSetup::cache_block"); }},
+    {"--routing", false, [](std::string_view) { return std::string("ServingSetup::routing"); }},
+    {"--redundant-experts", false, [](std::string_view) { return std::string("ServingSetup::redundant_experts"); }},
     {"--two-batch-overlap", false, [](std::string_view) { return std::string("ServingSetup::two_batch_overlap"); }},
+    {"--exchange", false, [](std::string_view) { return std::string("ServingSetup::exchange"); }},
     {"--software", false, [](std::string_view) { return std::string("software"); }},
     {"--textbook", false, [](std::string_view) { return std::string("textbook"); }},
 };

@@ -266,6 +266,81 @@ TEST_CASE("a pool that cannot hold the model, and options without a pool") {
     CHECK(handle(request, Format::text).error().message.starts_with("--prefill-mesh: "));
 }
 
+TEST_CASE("popular experts and replicas of them: memory, reads and the busiest chip, but not the lower bound") {
+    ServeRequest request = llama({"h200:8"});
+    request.config = {"deepseek-v3", ""};
+    request.mesh = {"tensor=8", "expert=8"};
+    request.batch = "64";
+    const auto uniform = json_of(request);
+    CHECK(uniform["experts"]["routing"] == "uniform");
+    CHECK(uniform["experts"]["redundant"].is_null());
+    CHECK(uniform["experts"]["per_chip"] == 32);
+    request.routing = "zipf:1";
+    const auto popular = json_of(request);
+    CHECK(popular["experts"]["read"] < uniform["experts"]["read"]);
+    CHECK(popular["experts"]["imbalance"] > 1.5);
+    CHECK(popular["decode"]["dims"]["Eread"] == 145);
+    CHECK(popular["tpot_s"] < uniform["tpot_s"]);
+    CHECK(popular["tpot_lower_s"] == uniform["tpot_lower_s"]);
+    CHECK(popular["under_load"]["balancedness"] < uniform["under_load"]["balancedness"]);
+    CHECK(popular["memory_bytes_per_chip"] == uniform["memory_bytes_per_chip"]);
+    request.redundant_experts = "32";
+    const auto replicated = json_of(request);
+    CHECK(replicated["experts"]["per_chip"] == 36);
+    CHECK(replicated["under_load"]["balancedness"] > popular["under_load"]["balancedness"]);
+    CHECK(replicated["tpot_lower_s"] == uniform["tpot_lower_s"]);
+    // 4 experts more in 58 layers: 3 matrices of 7168 x 2048 in a byte per value, and a scale of 4 bytes per 128 x 128
+    const double more = 4.0 * 58 * 3 * 7168 * 2048 * (1 + 4.0 / (128 * 128));
+    CHECK(replicated["memory_bytes_per_chip"]["weights"].get<double>() -
+              uniform["memory_bytes_per_chip"]["weights"].get<double>() ==
+          approx(more));
+    CHECK(replicated["memory_bytes"]["weights"] == uniform["memory_bytes"]["weights"]);
+    CHECK(replicated["max_batch"] < uniform["max_batch"]);
+    request.balancedness = "0.5";
+    CHECK(json_of(request)["under_load"]["balancedness"] == 0.5);
+    request.redundant_experts = "30";
+    CHECK(handle(request, Format::text).error().code == "bad_redundant_experts");
+    request.config = {"llama-3.1-8b", ""};
+    CHECK_FALSE(handle(request, Format::text));
+}
+
+TEST_CASE("the lower bound is that of any routing, and does not depend on the one that is given") {
+    for (const char* const mesh : {"expert=8", "tensor=8,expert=8"}) {
+        ServeRequest request = llama({"h200:8"});
+        request.config = {"deepseek-v3", ""};
+        request.mesh = {mesh};
+        request.batch = "4096";
+        const auto without = json_of(request);
+        request.routing = "zipf:10";
+        const auto popular = json_of(request);
+        request.redundant_experts = "8";
+        const auto replicated = json_of(request);
+        for (const auto& with : {popular, replicated}) {
+            for (const char* const pass : {"prefill", "decode"}) {
+                for (const char* const key : {"lower_s", "bound_by", "time_s"}) {
+                    CHECK_MESSAGE(with[pass][key] == without[pass][key], mesh, " ", pass, " ", key);
+                }
+                CHECK_MESSAGE(with[pass]["lower_s"] <= with[pass]["uniform_lower_s"], mesh, " ", pass);
+            }
+            CHECK(with["tpot_lower_s"] == without["tpot_lower_s"]);
+            CHECK(with["tpot_s"] != without["tpot_s"]);
+        }
+    }
+}
+
+TEST_CASE("a note of routing begins with the option that was given") {
+    ServeRequest request = llama({"h200:8"});
+    request.config = {"mixtral-8x7b", ""};
+    request.mesh = {"tensor=8", "expert=8"};
+    CHECK(answered(request, Format::text).out.find("experts of each layer lie on each chip") == std::string::npos);
+    request.redundant_experts = "8";
+    const std::string replicas = answered(request, Format::text).out;
+    CHECK(replicas.find("--redundant-experts 8: 2 experts of each layer lie on each chip") != std::string::npos);
+    CHECK(replicas.find("--routing") == std::string::npos);
+    request.routing = "zipf:1";
+    CHECK(answered(request, Format::text).out.find("--routing zipf:1, --redundant-experts 8: ") != std::string::npos);
+}
+
 TEST_CASE("experts that are unevenly loaded slow a server down, and nothing else") {
     ServeRequest request = llama({"h100-sxm:8"});
     request.config = {"mixtral-8x7b", ""};
@@ -392,4 +467,49 @@ TEST_CASE("fractions of memory and blocks that cannot be are refused") {
         REQUIRE_FALSE_MESSAGE(refused, wrong);
         CHECK(refused.error().message.find("--block") != std::string::npos);
     }
+}
+
+TEST_CASE("kernels of expert exchanges are the server's, or those that are asked for") {
+    ServeRequest request = llama({"h200-sxm:8"});
+    request.config = {"qwen3-30b-a3b", ""};
+    request.mesh = {"expert=8"};
+    request.batch = "256";
+    request.software = "sglang";
+    const auto sglang = json_of(request);
+    CHECK(sglang["prefill"]["exchange"]["kernels"] == "deepep normal");
+    CHECK(sglang["decode"]["exchange"]["kernels"] == "deepep low latency");
+    CHECK(sglang["decode"]["exchange"]["measured"]["machine"] == "h200-sxm");
+    CHECK(sglang["decode"]["exchange"]["measured"]["chips"] == 8);
+    request.exchange = "all-gather";
+    const auto gathered = json_of(request);
+    CHECK(gathered["decode"]["exchange"]["moves"] == "all-gather");
+    CHECK(gathered["decode"]["exchange"]["measured"].is_null());
+    CHECK(gathered["decode"]["lower_s"] == sglang["decode"]["lower_s"]);
+    CHECK(gathered["decode"]["expected_s"] != sglang["decode"]["expected_s"]);
+    CHECK(gathered["under_load"]["tpot_s"] != sglang["under_load"]["tpot_s"]);
+    CHECK(answered(request, Format::text).out.find("by all-gather, as --exchange says") != std::string::npos);
+    request.exchange = "";
+    request.software = "vllm";
+    CHECK(json_of(request)["decode"]["exchange"]["kernels"] == "all-gather");
+    request.mesh = {"tensor=8", "expert=8"};
+    CHECK(json_of(request)["decode"]["exchange"].is_null());
+}
+
+TEST_CASE("kernels of expert exchanges that change nothing are refused") {
+    ServeRequest request = llama({"h200-sxm:8"});
+    request.config = {"qwen3-30b-a3b", ""};
+    request.mesh = {"expert=8"};
+    request.exchange = "deep-ep normal";
+    CHECK(handle(request, Format::text).error().hint == "did you mean `deepep normal`?");
+    request.exchange = "deepep";
+    CHECK(handle(request, Format::text));
+    request.mesh = {"tensor=8", "expert=8"};
+    CHECK(handle(request, Format::text).error().message.starts_with("no tokens are exchanged with experts: "));
+    request.mesh = {"expert=16"};
+    request.machines = {{"tpu-v5e:4x4", {}}};
+    CHECK(handle(request, Format::text).error().code == "not_calibrated");
+    request.machines = {{"h200-sxm:8", {}}};
+    request.mesh = {"tensor=8"};
+    request.config = {"llama-3.1-8b", ""};
+    CHECK(handle(request, Format::text).error().message == "llama-3.1-8b has no experts to exchange tokens with");
 }

@@ -180,11 +180,15 @@ struct ServeRequest {
     std::string draft{};       ///< tokens that are drafted for each step of a sequence; "": none
     std::string acceptance{};  ///< "0.8" or "80%": probability that such a token is accepted
     std::optional<NamedText> draft_model{};  ///< config.json, or without text a name; otherwise see DraftSource
+    std::string exchange{};      ///< "deepep": kernels that exchange tokens with experts; "": those of the server
     std::string balancedness{};  ///< "0.8": mean over largest number of tokens of a chip's experts; "": by chance
-    std::string weights;         ///< dtype of all parameters; "": as in the checkpoint
-    std::string kv_dtype;        ///< "": the checkpoint's choice, otherwise bf16
-    std::string price;           ///< "2.5": USD per chip-hour; "": the machine's price
-    std::string software;        ///< "nccl-2.29": software whose calibration is used; "": the newest
+    std::string routing{};       ///< "uniform" or "zipf:1": popularity of experts; "": uniform, or as `popularity` says
+    std::optional<NamedText> popularity{};  ///< table of measured popularities
+    std::string redundant_experts{};        ///< "32": replicas of experts per layer; "": none, and no EPLB
+    std::string weights;                    ///< dtype of all parameters; "": as in the checkpoint
+    std::string kv_dtype;                   ///< "": the checkpoint's choice, otherwise bf16
+    std::string price;                      ///< "2.5": USD per chip-hour; "": the machine's price
+    std::string software;                   ///< "nccl-2.29": software whose calibration is used; "": the newest
     CalibrationRef calibration{};
     bool textbook = false;                    ///< approximate collectives as one does by hand
     bool disaggregated = false;               ///< prefill runs on slices of its own

@@ -11,6 +11,7 @@
 #include "app/draft_options.hpp"
 #include "app/load_options.hpp"
 #include "app/model_option.hpp"
+#include "app/routing_options.hpp"
 #include "app/system_option.hpp"
 #include "predict/serve/serving_costs.hpp"
 #include "units/text.hpp"
@@ -151,9 +152,11 @@ Result<ServeQuestion> serve_question(const ServeRequest& request) {
         ROOFLINE_TRY(question.plan, parse_plan(request.mesh, question.slice.chips(), &question.notes));
     }
     ROOFLINE_TRY(question.balancedness, balancedness_option(request.balancedness));
+    ROOFLINE_TRY(question.routing, routing_options(request));
     question.two_batches = request.two_batch_overlap;
     ROOFLINE_TRY(question.draft, draft_options(request));
     question.software = request.software;
+    question.exchange = request.exchange;
     question.textbook = request.textbook;
     ROOFLINE_TRY(question.disaggregated, disaggregated_of(request, question, question.notes));
     return question;

@@ -365,6 +365,7 @@ CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis
         sums.resize(first + counts_of_message);
         sums[first + bytes_place] = {{each.message.bytes, 1.0}};
         sums[first + times_place] = {{each.count, 1.0}};
+        message_models_.back().lower_s_per_byte *= models.messages[i]->sent;
         if (!models.messages[i]->exchange) continue;
         const ExpertRows& routed = models.messages[i]->exchange->rows;
         MessageModel& model = message_models_.back();
@@ -388,7 +389,9 @@ double CompiledExpected::seconds(const MessageModel& model, std::span<const doub
         return std::max(seconds_of(model.expected.exchange->model->model, exchange_point(tokens, *model.wires)), lower);
     }
     CollectivePoint point = model.point_per_byte;
-    for (double* const part : {&point.buffer_bytes, &point.wire_s, &point.buffer_s}) *part *= bytes;
+    for (double* const part : {&point.buffer_bytes, &point.wire_s, &point.buffer_s}) {
+        *part *= bytes * model.expected.sent;
+    }
     return std::max(seconds_of(model.expected, point), lower);
 }
 

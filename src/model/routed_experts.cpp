@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "algebra/rational.hpp"
 
@@ -70,52 +69,6 @@ std::int64_t product_of(const std::vector<std::string>& dims, const Sizes& sizes
         if (size != sizes.end()) product = std::min(product * size->second, most);
     }
     return static_cast<std::int64_t>(product);
-}
-
-namespace {
-
-/// The expected maximum of n independent standard normal numbers; 0 for one of them.
-double expected_maximum(double n) {
-    const double probability = (n - 0.375) / (n + 0.25);
-    double low = 0;
-    double high = 10;
-    constexpr int halvings = 50;
-    for (int i = 0; i < halvings; ++i) {
-        const double middle = (low + high) / 2;
-        (std::erfc(-middle / std::sqrt(2.0)) / 2 < probability ? low : high) = middle;
-    }
-    return low;
-}
-
-}  // namespace
-
-double expected_experts(double experts, double choices, double tokens) {
-    if (choices >= experts) return experts;
-    const double missed = std::pow(1 - choices / experts, tokens);
-    return std::clamp(experts * (1 - missed), choices, experts);
-}
-
-double chance_balancedness(const SharedExperts& experts, double tokens) {
-    const double each = tokens * experts.choices / experts.chips;
-    return 1 / (1 + expected_maximum(experts.chips) / std::sqrt(each));
-}
-
-ExpertWork busiest_chip(const SharedExperts& experts, double tokens, double balancedness) {
-    const double read = expected_experts(experts.experts, experts.choices, tokens);
-    const double routes = tokens * experts.choices;
-    if (!(experts.chips > 1)) return {read, routes / read};
-    const double z = expected_maximum(experts.chips);
-    const double on_chip = experts.experts / experts.chips;
-    const double share = read / experts.experts;
-    const double most_read = std::min(on_chip, on_chip * share + z * std::sqrt(on_chip * share * (1 - share)));
-    const double each = routes / experts.chips;
-    const double most_routes = each / (balancedness > 0 ? balancedness : chance_balancedness(experts, tokens));
-    return {most_read * experts.chips, most_routes / most_read};
-}
-
-std::int64_t likely_experts(std::int64_t experts, std::int64_t choices, std::int64_t tokens) {
-    return std::llround(
-        expected_experts(static_cast<double>(experts), static_cast<double>(choices), static_cast<double>(tokens)));
 }
 
 void bind_fewest_experts(const Program& program, Sizes& sizes) {

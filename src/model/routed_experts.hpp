@@ -29,33 +29,6 @@ struct RoutedExperts {
 /// Product of the sizes of some dimensions, at most 2^50; one without a size counts as 1.
 [[nodiscard]] std::int64_t product_of(const std::vector<std::string>& dims, const Sizes& sizes);
 
-/// Expected number of E experts that at least one of n tokens chooses if each token chooses A, uniformly and
-/// independently: E (1 - (1 - A/E)^n), at least A.
-[[nodiscard]] double expected_experts(double experts, double choices, double tokens);
-/// The same, rounded to the nearest integer.
-[[nodiscard]] std::int64_t likely_experts(std::int64_t experts, std::int64_t choices, std::int64_t tokens);
-
-/// Experts that are shared out evenly among chips, of which the busiest one decides the time.
-struct SharedExperts {
-    double experts = 0;  ///< number of all experts
-    double choices = 0;  ///< experts per token
-    double chips = 1;    ///< that share them
-};
-/// The work of the busiest chip, as if all had as much.
-struct ExpertWork {
-    double read = 0;  ///< experts that are read on all chips
-    double rows = 0;  ///< of each of these
-};
-/// Returns the expected work of the busiest chip for uniform and independent choices of n tokens. The number of routes
-/// to a chip has the mean m = n A / g and about the variance of a Poisson distribution, m; that of experts read on it
-/// is binomial. The expected maximum of g such numbers is taken as their mean and z standard deviations, where z is the
-/// expected maximum of g standard normal numbers as Blom (1958) approximates it, the quantile (g - 0.375) / (g + 0.25).
-/// If `balancedness` is positive it is the mean over the largest number of routes to a chip, in place of chance.
-[[nodiscard]] ExpertWork busiest_chip(const SharedExperts& experts, double tokens, double balancedness);
-
-/// Returns the expected mean over the largest number of routes to a chip of these choices by chance.
-[[nodiscard]] double chance_balancedness(const SharedExperts& experts, double tokens);
-
 /// Binds the smallest number of experts that tokens can choose: all tokens choose the same ones, each of which has a
 /// row for each token.
 void bind_fewest_experts(const Program& program, Sizes& sizes);

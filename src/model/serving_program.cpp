@@ -102,8 +102,9 @@ private:
 
 class Serving {
 public:
-    Serving(Program program, const Model& model, const ServingPass& pass, const ServingDtypes& dtypes)
-        : program_(std::move(program)), model_(model), pass_(pass), dtypes_(dtypes) {
+    Serving(Program program, const Model& model, const ServingPass& pass, const ServingDtypes& dtypes,
+            const ExpertRouting& routing)
+        : program_(std::move(program)), model_(model), pass_(pass), dtypes_(dtypes), routing_(routing) {
         for (const Value& value : program_.values) {
             for (const MaskedPlane& plane : value.masks) positions_.insert({plane.columns, plane.window});
         }
@@ -307,14 +308,18 @@ private:
     [[nodiscard]] std::int64_t experts_read(const RoutedExperts& routed) const {
         const std::int64_t experts = product_of({routed.experts}, program_.sizes);
         if (pass_.experts == ExpertsRead::all) return experts;
-        const std::int64_t tokens = product_of(routed.tokens, program_.sizes);
-        return likely_experts(experts, product_of(routed.choices, program_.sizes), tokens);
+        const std::int64_t choices = product_of(routed.choices, program_.sizes);
+        if (pass_.experts == ExpertsRead::fewest) return std::min(experts, choices);
+        const ExpertRouting alike;
+        const bool given = pass_.experts == ExpertsRead::likely;
+        return likely_experts(given ? routing_ : alike, experts, choices, product_of(routed.tokens, program_.sizes));
     }
 
     Program program_;
     const Model& model_;
     const ServingPass& pass_;
     const ServingDtypes& dtypes_;
+    const ExpertRouting& routing_;
     std::set<std::pair<std::string, std::string>> positions_;  ///< columns of masks and their windows
     std::string last_;                                         ///< the dimension of the last token
     std::optional<ValueId> positions_of_last_;
@@ -324,12 +329,12 @@ private:
 }  // namespace
 
 Result<Program> serving_program(Program program, const Model& model, const ServingPass& pass,
-                                const ServingDtypes& dtypes) {
+                                const ServingDtypes& dtypes, const ExpertRouting& routing) {
     const bool prefill = pass.phase == ServingPhase::prefill;
     if (pass.batch < 1 || pass.queries < 1 || pass.context < 1 || (prefill && pass.queries > pass.context)) {
         return fail("bad_request", "a pass takes at least one token of each sequence, and a prefill at most them all");
     }
-    return Serving(std::move(program), model, pass, dtypes).run();
+    return Serving(std::move(program), model, pass, dtypes, routing).run();
 }
 
 }  // namespace roofline::core

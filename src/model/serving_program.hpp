@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "model/expert_routing.hpp"
 #include "model/model.hpp"
 #include "model/weights.hpp"
 #include "program/program.hpp"
@@ -13,8 +14,9 @@
 
 namespace roofline::core {
 
-/// The experts that a pass reads: the number that its tokens are expected to choose (likely_experts()), or all.
-enum class ExpertsRead : std::uint8_t { likely, all };
+/// The experts that a pass reads: the number that its tokens are expected to choose (likely_experts()), the same if
+/// experts were alike and had no replicas, those of one token, or all.
+enum class ExpertsRead : std::uint8_t { likely, if_alike, fewest, all };
 
 /// What a pass is for: to process prompts, or to generate tokens.
 enum class ServingPhase : std::uint8_t { prefill, decode };
@@ -50,9 +52,10 @@ struct ServingDtypes {
 /// runs in
 ///   that dtype, as kernels that quantise activations do; integers only reduce storage.
 /// - The queries of a decode pass need no mask, and with a window they read only the window.
-/// - The experts that are read become a separate dimension, `Eread` of `E`; routes are distributed evenly among them.
+/// - The experts that are read become a separate dimension, `Eread` of `E`, their replicas included; routes are
+///   distributed evenly among them.
 /// Errors: a prefill with more queries than context, a pass without any; nothing to compute logits from.
 [[nodiscard]] Result<Program> serving_program(Program program, const Model& model, const ServingPass& pass,
-                                              const ServingDtypes& dtypes);
+                                              const ServingDtypes& dtypes, const ExpertRouting& routing = {});
 
 }  // namespace roofline::core

@@ -15,14 +15,27 @@ namespace roofline::core {
 
 namespace {
 
-/// Expected time of an expert dispatch or combine, if `software` names a library whose exchanges were measured. Without
-/// `software` the all-to-all model is used, because training frameworks use all-to-alls by default and this model fits
-/// their steps better.
+/// What decides the models of a program.
+struct ModelChoice {
+    const std::string& software;
+    Expect what = Expect::all;
+    const ExchangeKernels* exchange = nullptr;
+};
+
+/// Whether an exchange model is the one that was asked for.
+bool is_asked(const CalibratedExchange& model, const ModelChoice& choice) {
+    return choice.exchange != nullptr ? model.key.variant == choice.exchange->name
+                                      : same_library(model.key.software, choice.software);
+}
+
+/// Expected time of an expert dispatch or combine, if its kernels are named, or `software` names a library whose
+/// exchanges were measured. Otherwise the all-to-all model is used, because training frameworks use all-to-alls by
+/// default and this model fits their steps better.
 std::optional<ExpectedTime> expected_exchange(const Prediction& answer, const System& system, const Message& message,
                                               const CollectiveRequest& collective, double bytes,
-                                              const std::string& software) {
+                                              const ModelChoice& choice) {
     const auto rows = expert_rows(answer.local, message);
-    if (!rows || software.empty()) return {};
+    if (!rows || (choice.software.empty() && choice.exchange == nullptr)) return {};
     const auto load = load_of(message, system);
     const auto experts = rows->experts.evaluate(answer.program.sizes);
     const auto row_bytes = rows->row_bytes.evaluate(answer.program.sizes);
@@ -32,12 +45,17 @@ std::optional<ExpectedTime> expected_exchange(const Prediction& answer, const Sy
     ExchangeRequest request;
     request.key.step = rows->back ? ExchangeStep::combine : ExchangeStep::dispatch;
     request.key.tiers = collective.tiers;
-    request.key.software = software;
+    // servers share the kernels of a library, which were measured with one of them
+    if (choice.exchange != nullptr) {
+        request.key.variant = choice.exchange->name;
+    } else {
+        request.key.software = choice.software;
+    }
     request.link = collective.link;
     request.point = exchange_point(
         routed_tokens(bytes, rows->choices, experts->to_double(), row_bytes->to_double(), *wires), *wires);
     auto found = answer.calibrations->expected_exchange(answer.machine, request);
-    if (!found || !same_library(found->model->key.software, software)) return {};
+    if (!found || !is_asked(*found->model, choice)) return {};
     ExpectedTime expected;
     expected.seconds = found->seconds;
     expected.error = found->error;
@@ -50,19 +68,26 @@ std::optional<ExpectedTime> expected_exchange(const Prediction& answer, const Sy
 }
 
 std::optional<ExpectedTime> expected_of(const Prediction& answer, const System& system, const Message& message,
-                                        const std::string& software, Expect what) {
+                                        const ModelChoice& choice) {
     const auto load = load_of(message, system);
-    const auto bytes = message.bytes.evaluate(answer.program.sizes);
-    if (!load || !bytes || bytes->is_zero()) return std::nullopt;
-    auto request = request_for(*load, system, bytes->to_double());
+    const auto counted = message.bytes.evaluate(answer.program.sizes);
+    if (!load || !counted || counted->is_zero()) return std::nullopt;
+    const double bytes = counted->to_double();
+    auto request = request_for(*load, system, bytes);
     if (!request) return std::nullopt;
-    if (!software.empty()) request->software = software;
+    if (!choice.software.empty()) request->software = choice.software;
     request->dtype = dtype_of(answer.program, message.tensor);
-    request->error = what == Expect::all;
-    auto expected = expected_exchange(answer, system, message, *request, bytes->to_double(), software);
-    if (!expected) expected = answer.calibrations->expected(*request);
+    request->error = choice.what == Expect::all;
     const double sure = message.sure.to_double();
-    const auto lower = time_of(*load, system, bytes->to_double() * (expected && expected->exchange ? sure : 1));
+    auto expected = expected_exchange(answer, system, message, *request, bytes, choice);
+    double sent = expected ? sure : 1;
+    if (!expected) {
+        if (choice.exchange != nullptr && choice.exchange->once && expert_rows(answer.local, message)) sent = sure;
+        if (const auto less = request_for(*load, system, bytes * sent)) request->point = less->point;
+        expected = answer.calibrations->expected(*request);
+        if (expected) expected->sent = sent;
+    }
+    const auto lower = time_of(*load, system, bytes * sent);
     if (expected && lower) expected->seconds = std::max(expected->seconds, lower->lower_s);
     return expected;
 }
@@ -108,8 +133,8 @@ std::string spoken(const KernelKey& key) {
 }
 
 /// Selects the models of kernels and collectives, and records the first part without a model.
-void choose_models(Prediction& answer, const std::string& software, Expect what) {
-    answer.models = kernel_models(*answer.calibrations, answer.machine, answer.local, answer.analysis, software);
+void choose_models(Prediction& answer, const ModelChoice& choice) {
+    answer.models = kernel_models(*answer.calibrations, answer.machine, answer.local, answer.analysis, choice.software);
     ProgramModels& fitted_models = answer.models;
     const std::vector<MessageWork>& messages = answer.analysis.total.work.messages;
     // Calibrated parameters refer to the actual traffic of the links, so a textbook approximation that was requested
@@ -117,7 +142,7 @@ void choose_models(Prediction& answer, const std::string& software, Expect what)
     System system = answer.system;
     system.collectives = {};
     for (const MessageWork& each : messages) {
-        fitted_models.messages.push_back(expected_of(answer, system, each.message, software, what));
+        fitted_models.messages.push_back(expected_of(answer, system, each.message, choice));
         const auto bytes = each.message.bytes.evaluate(answer.program.sizes);
         const bool moves = bytes && !bytes->is_zero();
         if (!fitted_models.messages.back() && moves && fitted_models.missing.empty())
@@ -189,7 +214,7 @@ void note_extrapolation(const Prediction& answer, std::vector<std::string>& note
 }
 
 // Notes on assumptions that readers would not expect.
-void add_notes(Prediction& answer, const std::string& software) {
+void add_notes(Prediction& answer, const std::string& software, const ExchangeKernels* exchange) {
     std::vector<std::string> notes;
     note_transferred(answer, notes);
     note_quantised(answer, notes);
@@ -202,7 +227,8 @@ void add_notes(Prediction& answer, const std::string& software) {
         if (expected->instead) {
             notes.push_back(stand_in_text(*expected, answer.analysis.total.work.messages[i].message.kind));
         }
-        if (!software.empty() && !is_version(measured, software)) {
+        const bool any_software = expected->exchange && exchange != nullptr;
+        if (!software.empty() && !any_software && !is_version(measured, software)) {
             notes.push_back(
                 fmt::format("{} has not been measured there: expected times are those of {}", software, measured));
         }
@@ -327,19 +353,19 @@ std::string server_kernel_software(Calibrations& calibrations, const Machine& ma
     return timed ? server : "";
 }
 
-Status expect(Prediction& answer, const std::string& software, std::shared_ptr<Calibrations> calibrations,
-              Expect what) {
+Status expect(Prediction& answer, const std::string& software, std::shared_ptr<Calibrations> calibrations, Expect what,
+              const ExchangeKernels* exchange) {
     answer.calibrations = std::move(calibrations);
     ROOFLINE_CHECK(check_software(answer, software));
-    choose_models(answer, software, what);
+    choose_models(answer, {software, what, exchange});
     answer.why_not_expected = why_not(answer);
     if (answer.models.missing.empty() && answer.analysis.total.seconds) {
         answer.runs = kernel_runs(answer.program, answer.analysis, chip_traits(answer.machine));
     }
     if (what == Expect::all) add_total(answer);
-    add_notes(answer, software);
+    add_notes(answer, software, exchange);
     for (Prediction& other : answer.alternative_predictions) {
-        ROOFLINE_CHECK(expect(other, software, answer.calibrations, what));
+        ROOFLINE_CHECK(expect(other, software, answer.calibrations, what, exchange));
     }
     return {};
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "calibrate/exchange/exchange_kernels.hpp"
 #include "predict/prediction.hpp"
 
 namespace roofline::core {
@@ -31,8 +32,10 @@ enum class Expect { times, all };
 
 /// Adds the expected time of each kernel and collective to an analysed prediction, and the total if all of them have a
 /// model. `software` selects the calibration ("": the newest). Errors: no measurements exist with this software;
-/// software was given although no model of this program depends on any.
+/// software was given although no model of this program depends on any. With `exchange` the all-to-alls of expert
+/// dispatch and combine take the time of these kernels, measured with any software; if they have no model there, that
+/// of an all-to-all.
 [[nodiscard]] Status expect(Prediction& answer, const std::string& software, std::shared_ptr<Calibrations> calibrations,
-                            Expect what = Expect::all);
+                            Expect what = Expect::all, const ExchangeKernels* exchange = nullptr);
 
 }  // namespace roofline::core

@@ -167,7 +167,7 @@ Status add_candidates(Prediction& answer, const std::vector<SweepAxis>& axes) {
 // Adds a note if the expected time is that of a layout other than the one shown.
 void note_fastest(Prediction& answer, const std::vector<SweepAxis>& axes) {
     const Prediction& best = fastest(answer);
-    if (&best == &answer || !axes.empty()) return;
+    if (&best == &answer || !axes.empty() || !answer.may_run) return;
     const std::string exchanged = communication_text(best);
     answer.notes.push_back(fmt::format(
         "the layout with the lowest bound is expected to take {}; the expected time is that of a faster layout: {}",
@@ -215,7 +215,8 @@ double overhead_of_collective(const Prediction& answer) {
 
 // Adds the layout that is likely to be the fastest of those in which tensors are used as they are sharded.
 Status add_sequential(Prediction& answer, const PredictOptions& options) {
-    ROOFLINE_TRY(auto laid, lay_out_sequential(answer.program, answer.system, options.stay,
+    ROOFLINE_TRY(auto laid, lay_out_sequential(answer.program, answer.system,
+                                               options.exchange != nullptr ? options.exchange_stay : options.stay,
                                                overhead_of_collective(answer), options.alternatives));
     Prediction other;
     other.name = answer.name;
@@ -226,6 +227,8 @@ Status add_sequential(Prediction& answer, const PredictOptions& options) {
     other.region = answer.region;
     take_layout(other, std::move(laid));
     if (options.routing == TokenRouting::uniform) route_uniformly(other.local, other.program.sizes, other.system);
+    other.exchange = options.exchange;
+    answer.may_run = options.exchange == nullptr;
     answer.alternative_predictions.push_back(std::move(other));
     return {};
 }
@@ -243,7 +246,7 @@ Status expect_candidates(Prediction& answer, const PredictOptions& options,
     }
     for (Prediction& other : std::span(answer.alternative_predictions).subspan(known)) {
         ROOFLINE_CHECK(analyse_answer(other, options.growth));
-        ROOFLINE_CHECK(expect(other, options.software, calibrations, options.expect));
+        ROOFLINE_CHECK(expect(other, options.software, calibrations, options.expect, options.exchange));
     }
     note_fastest(answer, options.axes);
     return {};
@@ -318,7 +321,7 @@ Result<Prediction> predict(Program program, System system, PredictOptions option
     }
     const bool swept = !options.axes.empty();
     if (swept && answer.program.sharded()) choose_at_points(answer, options.axes);
-    ROOFLINE_CHECK(expect(answer, options.software, calibrations, options.expect));
+    ROOFLINE_CHECK(expect(answer, options.software, calibrations, options.expect, options.exchange));
     ROOFLINE_CHECK(expect_candidates(answer, options, calibrations));
     if (swept) note_low_confidence(answer);
     return answer;

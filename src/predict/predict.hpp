@@ -39,7 +39,11 @@ struct PredictOptions {
     bool exact_flops = false;         ///< count 2 K - 1 FLOPs for each sum of K products instead of 2 K
     bool growth = true;               ///< also find intensities, their limits and critical sizes
     Expect expect = Expect::all;
-    std::string software{};  ///< software whose calibration is used, "nccl 2.29"; "": the newest
+    std::string software{};                     ///< software whose calibration is used, "nccl 2.29"; "": the newest
+    const ExchangeKernels* exchange = nullptr;  ///< of expert dispatch and combine; see expect()
+    /// As `stay`, for the layout that these kernels need. Only such a layout has expected times then; bounds are those
+    /// of any layout.
+    StayingAxes exchange_stay{};
 };
 
 /// Returns the options for a program that a parallelism plan has split: matmuls run where the plan places them, and

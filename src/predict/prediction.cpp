@@ -38,8 +38,8 @@ RoutingBound bound_of(const Pricing& pricing, std::vector<double> seconds) {
 const Prediction& fastest(const Prediction& answer) {
     const Prediction* best = &answer;
     for (const Prediction& other : answer.alternative_predictions) {
-        const bool alike = other.region == answer.region && best->expected_s && other.expected_s;
-        if (alike && *other.expected_s < *best->expected_s) best = &other;
+        const bool alike = other.region == answer.region && best->expected_s && other.expected_s && other.may_run;
+        if (alike && (!best->may_run || *other.expected_s < *best->expected_s)) best = &other;
     }
     return *best;
 }

@@ -12,6 +12,7 @@
 #include "bound/analysis.hpp"
 #include "bound/network_pricing.hpp"
 #include "bound/sweep.hpp"
+#include "calibrate/exchange/exchange_kernels.hpp"
 #include "calibrate/expected_program.hpp"
 #include "layout/lay_out.hpp"
 #include "machine/machine.hpp"
@@ -45,7 +46,11 @@ struct Prediction {
     /// Predictions of the same program with other layouts or other formulas of its work: those with the lowest bound at
     /// some points of a sweep, and those that may have the shortest expected time.
     std::vector<Prediction> alternative_predictions;
-    std::uint32_t region = 0;  ///< predictions with the same number have the same formulas of work
+    /// Whether the expected time may be that of this layout. Otherwise kernels of expert dispatch and combine are
+    /// given, and it is that of the alternative prediction with the layout that they need.
+    bool may_run = true;
+    const ExchangeKernels* exchange = nullptr;  ///< kernels of expert dispatch and combine; null: none are given
+    std::uint32_t region = 0;                   ///< predictions with the same number have the same formulas of work
     /// Per point of the sweep: 0 for this prediction, otherwise 1 + index in `alternative_predictions`.
     std::vector<std::uint32_t> which;
     std::optional<RoutingBound> uniform;  ///< only if tokens are sent to experts on other chips
@@ -60,7 +65,7 @@ struct Prediction {
 };
 
 /// Returns the prediction with the shortest expected time among this one and those of `alternative_predictions` with
-/// the same formulas.
+/// the same formulas, as far as they may run.
 [[nodiscard]] const Prediction& fastest(const Prediction& answer);
 
 /// Returns the collectives of the chosen layout: "all-reduce C over X", or "".

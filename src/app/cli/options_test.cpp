@@ -30,6 +30,12 @@ using Words = std::vector<std::string>;
 
 }  // namespace
 
+TEST_CASE("a word of --routing that is no law and no file is refused by the words that there are") {
+    const Error error = error_of({"serve", "mixtral-8x7b", "--on", "h100:8", "--routing", "unifrom"});
+    CHECK(error.message.starts_with("--routing `unifrom`: this is neither uniform, nor zipf:S, nor a table"));
+    CHECK(error.hint == "did you mean `uniform`?");
+}
+
 TEST_CASE("options that may be repeated are, in order, and take one word each") {
     const OpRequest op = op_of({"--on", "tpu-v5e", "--dims", "B=8,D=4", "--on", "h200", "--dims", "F=2", "--set",
                                 "price=2", "--sweep", "B=1..4", "--tile", "best", "--mesh", "X=2"});

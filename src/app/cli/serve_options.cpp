@@ -1,6 +1,7 @@
 // The options of `roofline serve`.
 #include "app/cli/commands.hpp"
 #include "app/cli/files.hpp"
+#include "app/routing_options.hpp"
 
 namespace roofline::core::cli {
 
@@ -61,6 +62,15 @@ void add_load(CLI::App& app, Line& line) {
            "mean over largest number of tokens that a chip's experts get, as servers report it; default:\nthat of "
            "choices by chance")
         ->type_name("FRACTION");
+    app.add_option("--routing", line.words.routing,
+                   "popularity of the experts of a layer: all alike (uniform, the default), by Zipf's law (zipf:1), or "
+                   "as\nmeasured: a number per expert, one per line (column tokens or share)")
+        ->type_name("uniform|zipf:S|FILE.csv");
+    app.add_option(
+           "--redundant-experts", serve.redundant_experts,
+           "replicas of popular experts per layer over all chips, placed as EPLB does; 0: it only places experts;\n"
+           "default: none, and experts lie in the order of ids")
+        ->type_name("N");
     app.add_option("--requests", serve.requests,
                    "number of requests to simulate; default: ten per request in flight, at least 10000 with --rate")
         ->type_name("N");
@@ -121,6 +131,10 @@ void add_serve(CLI::App& app, Line& line) {
     repeated(app, "--mesh,--decode-mesh", serve.mesh,
              "degree of each kind of parallelism; default: the best of a few plans", "data=2,tensor=8");
     add_pools(app, line);
+    app.add_option("--exchange", serve.exchange,
+                   "kernels by which tokens get to experts on other chips: all-gather, deepep, deepep normal,\ndeepep "
+                   "low latency, flashinfer, nvlink one-sided; default: those of the server")
+        ->type_name("KERNELS");
     app.add_option("--price", serve.price, "USD per chip-hour")->type_name("USD");
     repeated(app, "--set", serve.sets, "what if: replace a figure of the machine, absolute or relative",
              "hbm.bandwidth=3TB/s|*2");
@@ -150,6 +164,13 @@ Result<What> serve_request(Line& line) {
     if (!line.words.lengths.empty()) {
         ROOFLINE_TRY(auto text, read_file(line.words.lengths));
         serve.lengths = NamedText{line.words.lengths, std::move(text)};
+    }
+    if (is_routing_law(line.words.routing)) {
+        serve.routing = line.words.routing;
+    } else if (!line.words.routing.empty()) {
+        auto text = read_file(line.words.routing);
+        if (!text) return fail(unreadable_routing(line.words.routing, text.error()));
+        serve.popularity = NamedText{line.words.routing, std::move(*text)};
     }
     if (!line.words.draft_model.empty()) {
         ROOFLINE_TRY(serve.draft_model, load_model(line.words.draft_model));

@@ -22,6 +22,7 @@ struct Words {
     std::string program;
     std::string model;
     std::string lengths;
+    std::string routing;
     std::string prefill;
     std::string draft_model;
     std::string quantisation;

@@ -82,6 +82,9 @@ struct ExpectedTime {
     std::optional<double> buffer_rate;
     /// Of an expert dispatch or combine, if such were measured; `models` is then empty.
     std::optional<ExpectedExchange> exchange;
+    /// Part of the bytes that is sent, by kernels of an expert dispatch or combine without a model that send a token
+    /// only once to each chip.
+    double sent = 1;
     /// The provider's system on whose network between nodes the model was measured, if another system or none was
     /// requested; otherwise "".
     std::string fabric{};

@@ -149,12 +149,14 @@ Result<std::unique_ptr<ServedUnderLoad::Served>> ServedUnderLoad::make(const Mea
 }
 
 ServingSetup ServedUnderLoad::setup_of(const Served& served, const Worker& worker, const std::string& software) const {
-    return {served.prefill,
-            served.decode,
-            worker.slice,
-            calibrations_,
-            server_kernel_software(*calibrations_, worker.slice.machine, software),
-            {}};
+    ServingSetup setup{served.prefill,
+                       served.decode,
+                       worker.slice,
+                       calibrations_,
+                       server_kernel_software(*calibrations_, worker.slice.machine, software),
+                       {}};
+    setup.exchange = built_in_exchanges().of_server(software, worker.slice);
+    return setup;
 }
 
 // What a worker has room for, at least one request of so many tokens.

@@ -56,7 +56,8 @@ Result<ExpectedServing::Passes> ExpectedServing::compile(const PlannedSlice& pre
 Result<ExpectedServing::Pass> ExpectedServing::compile(const Prediction& pass, const PlannedSlice& slice,
                                                        ServingPhase phase) {
     const bool decoding = phase == ServingPhase::decode;
-    const Model& model = decoding ? slice.setup.decode.model : slice.setup.prefill.model;
+    const ServedModel& served = decoding ? slice.setup.decode : slice.setup.prefill;
+    const Model& model = served.model;
     const Plan& plan = slice.plan;
     if (!pass.expected_s) {
         return fail("not_calibrated",
@@ -70,16 +71,14 @@ Result<ExpectedServing::Pass> ExpectedServing::compile(const Prediction& pass, c
         windows.push_back(static_cast<double>(size));
     }
     // Of each dispatch, the program of the pass names the experts that are read, and that of the model all of them.
-    const std::vector<RoutedExperts> all = routed_experts(model.program);
+    const std::vector<SharedExperts> all = shared_experts(model.program, plan);
     const std::vector<RoutedExperts> read = routed_experts(pass.program);
-    const auto sharing = static_cast<double>(plan.expert * (plan.experts_over_tensor ? plan.tensor : 1));
-    std::vector<SharedExperts> routed;
+    std::vector<PlacedExperts> routed;
     for (std::size_t i = 0; i < std::min(all.size(), read.size()); ++i) {
         if (has(dims, read[i].experts)) continue;
         dims.push_back(read[i].experts);
         dims.push_back(read[i].rows);
-        routed.push_back({static_cast<double>(product_of({all[i].experts}, model.program.sizes)),
-                          static_cast<double>(product_of(all[i].choices, model.program.sizes)), sharing});
+        routed.emplace_back(served.routing, all[i]);
     }
     Pass compiled{CompiledExpected(pass.program, pass.analysis, pass.system, pass.models, dims),
                   dims,
@@ -109,8 +108,8 @@ ExpectedProgramTime ExpectedServing::time_of(const Pass& pass, double sequences,
     std::vector<double> sizes{decoding ? sequences : std::max(sequences, pass.members), context};
     if (!decoding) sizes.push_back(context);
     for (const double window : pass.windows) sizes.push_back(std::min(context, window));
-    for (const SharedExperts& each : pass.routed) {
-        const ExpertWork work = busiest_chip(each, tokens, pass.balancedness);
+    for (const PlacedExperts& each : pass.routed) {
+        const ExpertWork work = each.busiest_chip(tokens, pass.balancedness);
         sizes.push_back(work.read);
         sizes.push_back(work.rows);
     }
@@ -139,9 +138,9 @@ double ExpectedServing::decode_s(double sequences, double context) const {
 
 std::optional<double> ExpectedServing::balancedness(double sequences) const {
     const Pass& decode = passes_.decode;
-    if (decode.routed.empty() || !(decode.routed.front().chips > 1)) return std::nullopt;
+    if (decode.routed.empty() || !(decode.routed.front().chips() > 1)) return std::nullopt;
     if (decode.balancedness > 0) return decode.balancedness;
-    return chance_balancedness(decode.routed.front(), tokens_of(decode, std::max(sequences / decode.stages, 1.0), 1));
+    return decode.routed.front().balancedness(tokens_of(decode, std::max(sequences / decode.stages, 1.0), 1));
 }
 
 double ExpectedServing::prompts_s(double prompts, double tokens) const {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/routed_experts.hpp"
+#include "plan/expert_placement.hpp"
 #include "predict/serve/serving_slices.hpp"
 
 namespace roofline::core {
@@ -59,8 +59,8 @@ private:
         /// its experts that are read and the rows of each.
         std::vector<std::string> dims;
         std::vector<double> windows;        ///< sizes of the attention windows
-        std::vector<SharedExperts> routed;  ///< a pass takes the time of the chip that is expected to be the busiest
-        double balancedness = 0;            ///< see busiest_chip()
+        std::vector<PlacedExperts> routed;  ///< a pass takes the time of the chip that is expected to be the busiest
+        double balancedness = 0;            ///< see PlacedExperts::busiest_chip()
         bool two_batches = false;           ///< where that is faster; see two_batch_seconds()
         double layers = 1;
         double queries = 0;  ///< per sequence of a decode pass; 0: of a prefill, the whole context

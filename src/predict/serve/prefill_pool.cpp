@@ -80,7 +80,7 @@ Result<ChosenPool> choose_prefill_pool(const ServingSetup& setup, const std::opt
     std::optional<Error> error;
     const std::int64_t plenty =
         setup.slice.chips();  // prompts that wait: as many as the plan with the most members has
-    for (const Plan& each : serving_plans(setup.prefill.model, setup.slice, plenty)) {
+    for (const Plan& each : serving_plans(setup.prefill, setup.slice, plenty)) {
         auto chosen = pool_with(setup, each, prompt, chunk);
         if (!chosen) {
             if (!error) error = chosen.error();

@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 
+#include "plan/expert_placement.hpp"
 #include "plan/serving_capacity.hpp"
 #include "predict/expect.hpp"
 #include "predict/expected_basis.hpp"
@@ -47,6 +48,7 @@ public:
         ROOFLINE_CHECK(read());
         ROOFLINE_CHECK(choose_plan());
         ROOFLINE_CHECK(question_.disaggregated ? choose_pool() : draft_prefill(setup(), answer_.plan));
+        ROOFLINE_CHECK(check_exchange());
         ROOFLINE_CHECK(details());
         return std::move(answer_);
     }
@@ -110,7 +112,44 @@ private:
             return fail("bad_request", fmt::format("{} has no experts that could be unbalanced", answer_.model.name),
                         "leave --balancedness out");
         }
+        ROOFLINE_CHECK(read_exchange());
+        ROOFLINE_CHECK(check_routing(question_.routing, answer_.model.program));
+        prefill_.routing = decode_.routing = question_.routing;
         return question_.draft ? read_drafter(*question_.draft, quantisation) : Status{};
+    }
+
+    Status read_exchange() {
+        if (question_.exchange.empty()) {
+            const ServerModels& servers = calibrations_->servers();
+            const CalibratedServer* const named = servers.find(question_.software);
+            const CalibratedServer* const server = named != nullptr ? named : servers.find("");
+            if (server != nullptr) answer_.exchange_server = server->software;
+            return {};
+        }
+        ROOFLINE_TRY(asked_exchange_, built_in_exchanges().named(question_.exchange));
+        if (!has_experts(answer_.model.program)) {
+            return fail("bad_request", fmt::format("{} has no experts to exchange tokens with", answer_.model.name),
+                        "leave --exchange out");
+        }
+        return {};
+    }
+
+    // Kernels that were asked for must be those of a pass, and its time an expected one.
+    Status check_exchange() const {
+        if (!asked_exchange_) return {};
+        const auto exchanges = [](const Plan& plan) { return plan.expert > 1; };
+        if (!exchanges(answer_.plan) && !(answer_.prefill_pool && exchanges(answer_.prefill_pool->plan))) {
+            return fail("bad_request",
+                        fmt::format("no tokens are exchanged with experts: in the plan {} chips that share experts "
+                                    "have the same tokens",
+                                    plan_text(answer_.plan)),
+                        "give experts an axis of the plan, such as `expert=8`, or leave --exchange out");
+        }
+        if (calibrated(answer_)) return {};
+        return fail("not_calibrated",
+                    fmt::format("--exchange changes expected times, and no calibration of {} covers all of this",
+                                answer_.slice.machine.name),
+                    "leave it out, or name a calibrated machine");
     }
 
     Status read_drafter(const DraftQuestion& draft, const std::optional<Quantisation>& quantisation) {
@@ -128,6 +167,12 @@ private:
 
     [[nodiscard]] ServingSetup setup() const { return setup_on(answer_.slice); }
 
+    // The kernels that were asked for, or else those of the server whose model is used under load.
+    [[nodiscard]] ExchangeChoice exchange_on(const Slice& slice) const {
+        if (asked_exchange_) return *asked_exchange_;
+        return built_in_exchanges().of_server(answer_.exchange_server, slice);
+    }
+
     // The set-up of the question on a slice, or the same without speculation.
     [[nodiscard]] ServingSetup setup_on(const Slice& slice, bool speculating = true) const {
         CollectiveOptions collectives;
@@ -143,7 +188,9 @@ private:
                 collectives,
                 question_.balancedness,
                 question_.two_batches,
-                speculating && speculation_ ? &*speculation_ : nullptr};
+                speculating && speculation_ ? &*speculation_ : nullptr,
+                false,
+                exchange_on(slice)};
     }
 
     // The decode pass of a step at the average context.
@@ -162,7 +209,7 @@ private:
         if (question_.plan) {
             plans.push_back(*question_.plan);
         } else {
-            plans = serving_plans(answer_.model, answer_.slice, answer_.batch);
+            plans = serving_plans(decode_, answer_.slice, answer_.batch);
             answer_.plan_chosen = answer_.slice.chips() > 1;
         }
         std::optional<Error> error;
@@ -294,7 +341,8 @@ private:
             const ServingSetup own = drafting(setup);
             const Plan plan = drafting_plan(setup, answer_.plan);
             ROOFLINE_TRY(told.memory, kept_memory(own, plan, answer_.caches, last_pass(answer_.batch), true));
-            ROOFLINE_TRY(told.least_draft, least_pass(*told.draft));
+            const ServingPass drafted = decode_pass(sequences_at_once(answer_.plan, answer_.batch), answer_.context);
+            ROOFLINE_TRY(told.least_draft, least_of(own, plan, answer_.caches, drafted, *told.draft));
         }
         for (const ServePoint& point : answer_.frontier) {
             const bool gains = point.tpot_s < *point.tpot_without_s;
@@ -322,26 +370,31 @@ private:
                                   prefills ? chunk_pass(Plan{}, answer_.prompt, answer_.chunk) : last_pass(1)));
         ROOFLINE_CHECK(find_max_batch());
         ROOFLINE_CHECK(find_served_room());
+        add_experts();
         ROOFLINE_CHECK(load());
         ROOFLINE_TRY(answer_.first_step_s, token_seconds_at(answer_.prompt + 1));
         ROOFLINE_TRY(answer_.last_step_s, token_seconds_at(answer_.prompt + answer_.output));
         ROOFLINE_CHECK(frontier());
         ROOFLINE_CHECK(speculation());
-        for (auto [pass, least] :
-             {std::pair(&answer_.prefill, &answer_.least_prefill), std::pair(&answer_.decode, &answer_.least_decode)}) {
-            ROOFLINE_TRY(*least, least_pass(*pass));
-        }
+        ROOFLINE_TRY(answer_.least_decode, least_of(setup(), answer_.plan, answer_.caches,
+                                                    mean_pass(setup(), answer_.plan, answer_.batch), answer_.decode));
+        const Plan& prefilling = prefills ? answer_.plan : answer_.prefill_pool->plan;
+        ROOFLINE_TRY(answer_.least_prefill,
+                     least_of(prefills ? setup() : setup_on(answer_.prefill_pool->slice), prefilling, CacheSplit::heads,
+                              prefill_pass(prefilling, answer_.prompt), answer_.prefill));
         answer_.compute_bound_known = !has_experts(answer_.model.program);
         if (!answer_.compute_bound_known) {
-            answer_.notes.emplace_back(
+            const char* const chosen = question_.routing.uniform() ? "all alike likely" : "as likely as --routing says";
+            answer_.notes.push_back(fmt::format(
                 "`lower` is the least that any routing does: tokens all choose the same experts, which reads the "
                 "fewest, "
                 "or each those on its own chip, which sends nothing; `uniform` is the bound where they choose "
-                "independently of each other, all alike likely, and a token is sent once to each chip, between nodes "
+                "independently of each other, {}, and a token is sent once to each chip, between nodes "
                 "once "
                 "to each node, that has one of them; all other times rest on that choice too, `no overlap` and "
                 "`expected` "
-                "with the copies that software sends");
+                "with the copies that software sends",
+                chosen));
         }
         answer_.compute_bound = compute_bound_batch(answer_.model, answer_.weights, answer_.decode);
         // the size was solved for the sequences of one stage
@@ -359,6 +412,16 @@ private:
             answer_.smallest = std::move(*smallest);
         }
         return {};
+    }
+
+    void add_experts() {
+        const auto shared = shared_experts(answer_.model.program, answer_.plan);
+        if (shared.empty()) return;
+        const SharedExperts& first = shared.front();
+        const PlacedExperts placed(question_.routing, first);
+        const std::int64_t tokens = sequences_at_once(answer_.plan, answer_.batch) * step_queries(setup());
+        answer_.routed = ServedExperts{question_.routing, (first.experts + question_.routing.replicas()) / first.chips,
+                                       placed.read(static_cast<double>(tokens)), placed.imbalance()};
     }
 
     Status load() {
@@ -442,14 +505,17 @@ private:
                                                         : fitting_split(setup(), batch));
         const Prediction& decode = found.pass;
         ROOFLINE_TRY(auto draft, draft_pass(answer_.plan, found.caches, mean_pass(setup(), answer_.plan, batch)));
-        ROOFLINE_TRY(const auto least, least_pass(decode));
+        const ServingPass pass = mean_pass(setup(), answer_.plan, batch);
+        ROOFLINE_TRY(const auto least, least_of(setup(), answer_.plan, found.caches, pass, decode));
         ServePoint point;
         point.batch = batch;
         point.lower_s = least.lower_s;
         point.uniform_lower_s = decode.analysis.total.bounds.lower;
         if (draft) {
             const auto drafts = static_cast<double>(speculation_->tokens);
-            ROOFLINE_TRY(const auto least_draft, least_pass(*draft));
+            const ServingSetup here = setup();
+            ROOFLINE_TRY(const auto least_draft, least_of(drafting(here), drafting_plan(here, answer_.plan),
+                                                          found.caches, decode_pass(pass.batch, pass.context), *draft));
             point.lower_s += drafts * least_draft.lower_s;
             point.uniform_lower_s += drafts * draft->analysis.total.bounds.lower;
         }
@@ -472,6 +538,7 @@ private:
     ServedModel prefill_;
     ServedModel decode_;
     std::optional<Speculation> speculation_;
+    std::optional<ExchangeChoice> asked_exchange_;
     std::shared_ptr<Calibrations> calibrations_;
 };
 

@@ -10,6 +10,7 @@
 #include "base/result.hpp"
 #include "calibrate/collective/expected_collective.hpp"
 #include "model/config.hpp"
+#include "model/expert_routing.hpp"
 #include "network/slice.hpp"
 #include "plan/plan.hpp"
 #include "predict/serve/draft_question.hpp"
@@ -39,10 +40,13 @@ struct ServeQuestion {
     std::int64_t batch = 1;              ///< sequences that are decoded together
     std::int64_t chunk = prefill_chunk;  ///< prompt tokens that are prefilled together
     std::string software{};              ///< server or library whose calibration is used; "": the newest
-    bool textbook = false;               ///< approximate collectives as textbooks do
+    std::string exchange{};  ///< kernels that exchange tokens with experts: "deepep"; "": those of the server
+    bool textbook = false;   ///< approximate collectives as textbooks do
     std::optional<DisaggregatedQuestion> disaggregated{};  ///< prefill runs on separate slices
     std::optional<DraftQuestion> draft{};                  ///< empty: a step generates one token of each sequence
-    double balancedness = 0;   ///< of experts on their chips under load, 0 to 1; 0: by chance (busiest_chip())
+    double balancedness =
+        0;  ///< of experts on their chips under load, 0 to 1; 0: by popularity and chance (PlacedExperts)
+    ExpertRouting routing{};   ///< of experts, also those of prefill slices and of the model's own layer that drafts
     bool two_batches = false;  ///< under load the collectives of half a batch run beside the kernels of the other half
     std::optional<double> memory_fraction{};  ///< that a server uses, above 0 to 1; empty: its software's default
     std::int64_t block = 0;                   ///< tokens per block of the KV cache; 0: its software's default
@@ -53,7 +57,8 @@ struct ServeQuestion {
 /// Predicts the serving of a model. Errors: sizes out of range or larger than the model's context; a plan that does not
 /// suit the model or the slice; work that the machine has no rate for; a load on passes
 /// without expected times (ExpectedServing::make()) or of a server without a model, or without room for a sequence
-/// (no_room()), and those of check_requests(), simulated_load() and speculation_of().
+/// (no_room()), and those of check_requests(), simulated_load(), check_routing(), check_placement() and
+/// speculation_of().
 [[nodiscard]] Result<ServeAnswer> predict_serving(ServeQuestion question, std::shared_ptr<Calibrations> calibrations);
 
 }  // namespace roofline::core

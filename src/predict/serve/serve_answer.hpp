@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calibrate/server/server_memory.hpp"
+#include "model/expert_routing.hpp"
 #include "model/model.hpp"
 #include "model/weights.hpp"
 #include "plan/cache_transfer.hpp"
@@ -108,6 +109,14 @@ struct ServedLoad {
     bool two_batches = false;  ///< two-batch overlap where that is faster
 };
 
+/// How tokens choose the experts of a layer in a decode pass, and what follows.
+struct ServedExperts {
+    ExpertRouting routing{};
+    double held = 0;       ///< by a chip, of each layer
+    double read = 0;       ///< of each layer by the chips together, as expected for the pass
+    double imbalance = 1;  ///< largest over mean popularity of a chip's experts; 1: chips are alike
+};
+
 /// The predicted serving of a model on a slice.
 struct ServeAnswer {
     Model model;
@@ -135,13 +144,14 @@ struct ServeAnswer {
 
     std::optional<PrefillPool> prefill_pool;  ///< of disaggregated serving; all else is that of a slice that decodes
 
-    Prediction prefill;          ///< one prompt per member of `data`
-    Prediction decode;           ///< a decode pass at the average context; with speculation, a verification
-    std::int64_t context = 0;    ///< average context of a decode step in tokens
-    RoutingBound least_prefill;  ///< bound for any choice of experts
-    RoutingBound least_decode;   ///< likewise
-    double first_step_s = 0;     ///< time per token where the first one is decoded after the prompt
-    double last_step_s = 0;      ///< and where the last one is
+    Prediction prefill;                   ///< one prompt per member of `data`
+    Prediction decode;                    ///< a decode pass at the average context; with speculation, a verification
+    std::int64_t context = 0;             ///< average context of a decode step in tokens
+    RoutingBound least_prefill;           ///< bound for any choice of experts
+    RoutingBound least_decode;            ///< likewise
+    std::optional<ServedExperts> routed;  ///< empty without experts
+    double first_step_s = 0;              ///< time per token where the first one is decoded after the prompt
+    double last_step_s = 0;               ///< and where the last one is
     std::vector<ServePoint> frontier;
     std::optional<std::size_t> knee;  ///< point of the frontier with the highest throughput per time per output token
     [[nodiscard]] bool experts() const { return !compute_bound_known; }
@@ -149,6 +159,7 @@ struct ServeAnswer {
     ComputeBoundBatch compute_bound;
     std::optional<SmallestSlice> smallest;
     std::optional<SpeculatedServing> speculation;
+    std::string exchange_server{};         ///< whose kernels exchange tokens with experts; "": they were asked for
     std::optional<ServedLoad> under_load;  ///< only if the passes and a server are calibrated
     std::optional<SimulatedLoad> load;     ///< of the question's load; `under_load` has its means
     std::vector<std::string> notes;

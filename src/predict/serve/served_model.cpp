@@ -8,7 +8,7 @@ Result<ServedModel> served_model(Model model, std::optional<Dtype> all, const st
                                  Dtype kv) {
     ROOFLINE_TRY(auto weights, weight_bytes(model, all, quantisation));
     ServingDtypes stored{weights.by_value, kv};
-    return ServedModel{std::move(model), std::move(weights), std::move(stored)};
+    return ServedModel{std::move(model), std::move(weights), std::move(stored), {}};
 }
 
 Result<ServedModel> served_model(const Config& config, bool decoding, std::optional<Dtype> all,

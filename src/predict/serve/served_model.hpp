@@ -5,17 +5,19 @@
 
 #include "base/result.hpp"
 #include "model/config.hpp"
+#include "model/expert_routing.hpp"
 #include "model/serving_program.hpp"
 #include "model/weights.hpp"
 #include "units/dtype.hpp"
 
 namespace roofline::core {
 
-/// A model built for passes of one kind, with the dtypes of its weights and KV cache.
+/// A model built for passes of one kind, with the dtypes of its weights and KV cache, and how its experts are chosen.
 struct ServedModel {
     Model model;
     WeightBytes weights;
     ServingDtypes stored;
+    ExpertRouting routing{};
 };
 
 /// Adds how a model is stored. For `all` and `quantisation` see weight_bytes(). Errors: those of weight_bytes().

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "bound/network_pricing.hpp"
 #include "bound/pricing.hpp"
 #include "bound/times.hpp"
 #include "model/routed_experts.hpp"
 #include "network/slice_shapes.hpp"
+#include "plan/exchange_layout.hpp"
+#include "plan/expert_placement.hpp"
 #include "plan/pipeline_stage.hpp"
 #include "work/work.hpp"
 
@@ -30,12 +33,44 @@ Result<SplitProgram> split_pass(const ServingSetup& setup, const Plan& plan, Cac
         ROOFLINE_TRY(auto made, split_for_serving(split.program, served.model.roles, plan, caches));
         split = {std::move(made.program), std::move(made.stay)};
     }
-    ROOFLINE_TRY(split.program, serving_program(std::move(split.program), served.model, pass, served.stored));
+    ROOFLINE_TRY(split.program,
+                 serving_program(std::move(split.program), served.model, pass, served.stored, served.routing));
     return split;
 }
 
 ServingMemory sum_of(const ServingMemory& one, const ServingMemory& other) {
     return {one.weights + other.weights, one.kv + other.kv, one.activations + other.activations};
+}
+
+// Whether the chips of a plan can hold the redundant experts.
+Status check_experts(const ServedModel& served, const Plan& plan) {
+    for (const SharedExperts& each : shared_experts(served.model.program, plan)) {
+        ROOFLINE_CHECK(check_placement(served.routing, each));
+    }
+    return {};
+}
+
+bool has_experts(const Value& value, const RoutedExperts& routed) {
+    return std::any_of(value.type.axes.begin(), value.type.axes.end(),
+                       [&](const Axis& axis) { return axis.dim == routed.experts; });
+}
+
+// Returns by value of a pass's program how many times as much of it a chip holds with redundant experts, times `held`.
+std::vector<double> with_replicas(const Program& pass, const ServedModel& served, const Plan& plan,
+                                  std::vector<double> held) {
+    if (!(served.routing.replicas() > 0)) return held;
+    held.resize(pass.values.size(), 1);
+    const std::vector<SharedExperts> shared = shared_experts(served.model.program, plan);
+    const std::vector<RoutedExperts> routed = routed_experts(pass);
+    for (std::size_t i = 0; i < std::min(shared.size(), routed.size()); ++i) {
+        const SharedExperts& each = shared[i];
+        const double without = std::ceil(each.experts / each.chips);
+        const double more = (each.experts + served.routing.replicas()) / each.chips / without;
+        for (ValueId id = 0; id < pass.values.size(); ++id) {
+            if (pass.values[id].param && has_experts(pass.values[id], routed[i])) held[id] *= more;
+        }
+    }
+    return held;
 }
 
 /// Peak activation memory at another batch with the layout of a pass.
@@ -47,11 +82,18 @@ double activations_at(const Prediction& pass, std::int64_t batch) {
 
 }  // namespace
 
+// Chips of `tensor` have the same tokens, and need not exchange any.
+const ExchangeKernels* ServingSetup::exchange_of(const Plan& plan, ServingPhase phase) const {
+    if (plan.expert == 1) return nullptr;
+    return phase == ServingPhase::decode ? exchange.decode : exchange.prefill;
+}
+
 ServingSetup drafting(const ServingSetup& setup) {
     const Drafter& drafter = *setup.speculation->drafter;
     ServingSetup own{drafter.prefill, drafter.decode,    setup.slice,        setup.calibrations,
                      setup.software,  setup.collectives, setup.balancedness, setup.two_batches};
     own.in_last_stage = true;
+    own.exchange = setup.exchange;
     return own;
 }
 
@@ -69,7 +111,8 @@ std::int64_t step_queries(const ServingSetup& setup) {
     return 1 + (setup.speculation != nullptr ? setup.speculation->tokens : 0);
 }
 
-std::vector<Plan> serving_plans(const Model& model, const Slice& slice, std::int64_t batch) {
+std::vector<Plan> serving_plans(const ServedModel& served, const Slice& slice, std::int64_t batch) {
+    const Model& model = served.model;
     constexpr std::size_t max_splits = 4;
     std::vector<Plan> plans;
     const std::int64_t chips = slice.chips();
@@ -97,6 +140,11 @@ std::vector<Plan> serving_plans(const Model& model, const Slice& slice, std::int
         offer({.tensor = inside, .pipeline = chips / inside});
     }
     plans.erase(std::unique(plans.begin(), plans.end()), plans.end());
+    const auto shares = [](const Plan& plan) { return expert_chips(plan) > 1; };
+    // with a single plan that shares none it is better to hear why than that there is no plan
+    if (served.routing.redundant && std::any_of(plans.begin(), plans.end(), shares)) {
+        std::erase_if(plans, [&](const Plan& plan) { return !shares(plan); });
+    }
     return plans;
 }
 
@@ -170,10 +218,15 @@ Result<StageSends> sends_of(const Prediction& pass, std::int64_t stages) {
 
 Result<Prediction> priced_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
                                const ServingPass& pass) {
+    ROOFLINE_CHECK(check_experts(setup.of(pass), plan));
     ROOFLINE_TRY(auto split, split_pass(setup, plan, caches, pass));
     PredictOptions options = as_planned(setup.of(pass).model.name, setup.software, split.stay);
     options.routing = TokenRouting::uniform;
     options.fastest = true;
+    options.exchange = setup.exchange_of(plan, pass.phase);
+    if (options.exchange != nullptr) {
+        options.exchange_stay = staying_for_exchange(split.program, options.exchange->form, options.stay);
+    }
     ROOFLINE_TRY(auto system, plan_system(setup.slice, split.program, setup.collectives));
     auto priced = predict(std::move(split.program), std::move(system), options, setup.calibrations);
     if (!priced || plan.pipeline == 1 || setup.in_last_stage) return priced;
@@ -188,6 +241,53 @@ Result<Prediction> priced_pass(const ServingSetup& setup, const Plan& plan, Cach
     add(*priced);
     for (Prediction& other : priced->alternative_predictions) add(other);
     return priced;
+}
+
+namespace {
+
+// A pass with bounds alone, which need no layout but the one with the lowest bound.
+Result<Prediction> bounded_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
+                                const ServingPass& pass) {
+    ROOFLINE_TRY(auto split, split_pass(setup, plan, caches, pass));
+    PredictOptions options = as_planned(setup.of(pass).model.name, "", split.stay);
+    options.routing = TokenRouting::uniform;
+    ROOFLINE_TRY(auto system, plan_system(setup.slice, split.program, setup.collectives));
+    return predict(std::move(split.program), std::move(system), options,
+                   std::make_shared<Calibrations>(std::vector<Calibration>{}));
+}
+
+// The seconds of a bound in the order of these resources. One without work in the layout of the bound takes no time.
+std::vector<double> in_order_of(const std::vector<Resource>& resources, const RoutingBound& bound,
+                                const std::vector<Resource>& own) {
+    std::vector<double> seconds;
+    for (const Resource& resource : resources) {
+        const auto found =
+            std::find_if(own.begin(), own.end(), [&](const Resource& each) { return each.id == resource.id; });
+        const auto at = static_cast<std::size_t>(found - own.begin());
+        seconds.push_back(at < bound.seconds.size() ? bound.seconds[at] : 0);
+    }
+    return seconds;
+}
+
+}  // namespace
+
+Result<RoutingBound> least_of(const ServingSetup& setup, const Plan& plan, CacheSplit caches, const ServingPass& pass,
+                              const Prediction& priced) {
+    const auto least_with = [&](ExpertsRead experts) -> Result<RoutingBound> {
+        ServingPass read = pass;
+        read.experts = experts;
+        ROOFLINE_TRY(const auto laid, bounded_pass(setup, plan, caches, read));
+        ROOFLINE_TRY(auto bound, least_pass(laid));
+        bound.seconds =
+            in_order_of(priced.analysis.total.pricing.resources, bound, laid.analysis.total.pricing.resources);
+        return bound;
+    };
+    const ExpertRouting& routing = setup.of(pass).routing;
+    const bool alike = routing.uniform() && !(routing.replicas() > 0);
+    ROOFLINE_TRY(auto even, alike ? least_pass(priced) : least_with(ExpertsRead::if_alike));
+    if (plan.chips() == 1 || routed_experts(priced.program).empty()) return even;
+    ROOFLINE_TRY(auto fewest, least_with(ExpertsRead::fewest));
+    return fewest.lower_s < even.lower_s ? fewest : even;
 }
 
 Result<double> prefill_activations(const ServingSetup& setup, const Plan& plan, std::int64_t prompt, std::int64_t chunk,
@@ -237,16 +337,22 @@ Result<ServingMemory> kept_memory(const ServingSetup& setup, const Plan& plan, C
                  split_pass(setup, plan, caches,
                             {last.batch, last.context, last.context, ServingPhase::prefill, ExpertsRead::all}));
     const std::vector<StoredParam>& stored = setup.prefill.stored.params;
+    const auto replicated = [&](std::vector<double> held) {
+        return one_chip ? with_replicas(split.program, setup.prefill, plan, std::move(held)) : held;
+    };
+    if (one_chip) ROOFLINE_CHECK(check_experts(setup.prefill, plan));
     ServingMemory drafter;
     if (setup.speculation != nullptr && setup.speculation->drafter) {
         ROOFLINE_TRY(drafter, kept_memory(drafting(setup), drafting_plan(setup, plan), caches, last, one_chip));
     }
-    if (plan.pipeline == 1 || setup.in_last_stage) return sum_of(kept_bytes(split.program, stored, one_chip), drafter);
+    if (plan.pipeline == 1 || setup.in_last_stage) {
+        return sum_of(kept_bytes(split.program, stored, one_chip, replicated({})), drafter);
+    }
     ROOFLINE_TRY(auto stages, pipeline_stages(split.program, plan.pipeline));
     ServingMemory most;
     for (const PipelineStage& stage : stages) {
         ROOFLINE_TRY(auto held, stage_shares(split.program, plan.pipeline, stage));
-        ServingMemory memory = kept_bytes(split.program, stored, one_chip, held);
+        ServingMemory memory = kept_bytes(split.program, stored, one_chip, replicated(std::move(held)));
         if (stage.place == StagePlace::last) memory = sum_of(memory, drafter);
         if (memory.total() > most.total()) most = memory;
     }
@@ -282,10 +388,11 @@ Result<std::optional<SmallestSlice>> smallest_slice(const ServingSetup& setup, c
     for (const Slice& slice : slice_shapes(setup.slice.machine)) {
         const auto chips = static_cast<double>(slice.chips());
         if (whole.weights + whole.kv > chips * capacity->value) continue;
-        const ServingSetup here{setup.prefill,      setup.decode,      slice,
-                                setup.calibrations, setup.software,    setup.collectives,
-                                setup.balancedness, setup.two_batches, setup.speculation};
-        for (const Plan& plan : serving_plans(setup.decode.model, slice, last.batch)) {
+        const ServingSetup here{setup.prefill,       setup.decode,      slice,
+                                setup.calibrations,  setup.software,    setup.collectives,
+                                setup.balancedness,  setup.two_batches, setup.speculation,
+                                setup.in_last_stage, setup.exchange};
+        for (const Plan& plan : serving_plans(setup.decode, slice, last.batch)) {
             auto splits = priced_splits(here, plan, last);
             if (!splits) continue;
             Result<double> activations = 0.0;

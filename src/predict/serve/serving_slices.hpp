@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/exchange/exchange_kernels.hpp"
 #include "model/serving_program.hpp"
 #include "network/slice.hpp"
 #include "predict/predict.hpp"
@@ -24,15 +25,18 @@ struct ServingSetup {
     const std::shared_ptr<Calibrations>& calibrations;
     std::string software;  ///< of the kernels; see expect()
     CollectiveOptions collectives{};
-    double balancedness = 0;                   ///< of experts on their chips under load; see busiest_chip()
+    double balancedness = 0;                   ///< of experts on their chips under load; see PlacedExperts
     bool two_batches = false;                  ///< under load; see two_batch_seconds()
     const Speculation* speculation = nullptr;  ///< null: a step generates one token of each sequence
     /// The last stage of a pipeline runs all of the model, as a drafter. Otherwise stages share its layers.
     bool in_last_stage = false;
+    ExchangeChoice exchange{};  ///< kernels by which tokens get to experts on chips that have other tokens
 
     [[nodiscard]] const ServedModel& of(const ServingPass& pass) const {
         return pass.phase == ServingPhase::decode ? decode : prefill;
     }
+    /// Returns the kernels of a pass; null if it exchanges no tokens with experts, or if they are not known.
+    [[nodiscard]] const ExchangeKernels* exchange_of(const Plan& plan, ServingPhase phase) const;
 };
 
 /// A slice on which a model is served, with the plan. It refers to the objects it was made from.
@@ -53,8 +57,9 @@ struct PlannedSlice {
 
 /// Returns the plans that are tried if none is given: tensor parallelism over all chips or over a power-of-two fraction
 /// of them with data parallelism over the rest, as far as heads and batch allow; the same with experts over all chips;
-/// attention by data with experts over all chips; and a pipeline over the nodes.
-[[nodiscard]] std::vector<Plan> serving_plans(const Model& model, const Slice& slice, std::int64_t batch);
+/// attention by data with experts over all chips; and a pipeline over the nodes. With redundant experts, only those
+/// of these plans whose chips share experts, as far as there are any.
+[[nodiscard]] std::vector<Plan> serving_plans(const ServedModel& served, const Slice& slice, std::int64_t batch);
 
 /// Returns the prefill of one prompt per member of `data`.
 [[nodiscard]] ServingPass prefill_pass(const Plan& plan, std::int64_t prompt);
@@ -74,9 +79,15 @@ struct PlannedSlice {
 [[nodiscard]] Result<RoutingBound> least_pass(const Prediction& pass);
 
 /// Returns the prediction of a pass. The stages of a pipeline run one after another, and the transfers of activations
-/// between them are included.
+/// between them are included. Errors: those of check_placement(), split_for_serving(), serving_program() and predict().
 [[nodiscard]] Result<Prediction> priced_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
                                              const ServingPass& pass);
+
+/// Returns the smaller least_pass() of two passes of the set-up: if experts were alike and had no replicas, and if all
+/// tokens chose the same ones. Their layouts may differ, and neither depends on the routing of the set-up. The seconds
+/// are in the order of the resources of `priced`, the pass as it is. Errors: those of priced_pass() and least_pass().
+[[nodiscard]] Result<RoutingBound> least_of(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
+                                            const ServingPass& pass, const Prediction& priced);
 
 /// The transfers between the stages of a pipeline in a whole pass.
 struct StageSends {
@@ -102,7 +113,8 @@ struct SplitPass {
 
 /// Returns the memory of weights and KV cache, of one chip (the fullest stage of a pipeline) or of all chips with each
 /// byte counted once, those of a drafter included. The cache has all tokens of the context of `last`, even if a step
-/// reads only a part of them.
+/// reads only a part of them, and a chip its part of the redundant experts. Errors: those of check_placement() and
+/// split_for_serving().
 [[nodiscard]] Result<ServingMemory> kept_memory(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
                                                 const ServingPass& last, bool one_chip);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/draft_layer.hpp"
+#include "model/routed_experts.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -14,6 +15,7 @@ namespace {
 Result<ServedModel> layer_of(const ServedModel& served, const DraftedModel& drafted) {
     ROOFLINE_TRY(auto model, draft_layer(served.model));
     ROOFLINE_TRY(auto layer, served_model(std::move(model), drafted.weights, drafted.quantisation, drafted.kv));
+    if (!routed_experts(layer.model.program).empty()) layer.routing = served.routing;
     // the model's own embedding and head are there already
     for (ValueId id = 0; id < layer.model.program.values.size(); ++id) {
         const std::string& part = layer.model.program.values[id].part;

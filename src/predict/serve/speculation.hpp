@@ -42,10 +42,10 @@ struct DraftedModel {
     std::int64_t context = 0;  ///< tokens of a request
 };
 
-/// Builds what drafts. A layer of the model is stored as the model is and shares its embedding and head; another model
-/// is stored as its own checkpoint; both have the KV cache's dtype. Errors: a number of tokens or an acceptance out of
-/// range; requests longer than the context of the other model; those of build_model(), weight_bytes() and
-/// draft_layer().
+/// Builds what drafts. A layer of the model is stored and its experts are chosen as those of the model, and it shares
+/// its embedding and head; another model is stored as its own checkpoint, and its experts are alike; both have the KV
+/// cache's dtype. Errors: a number of tokens or an acceptance out of range; requests longer than the context of the
+/// other model; those of build_model(), weight_bytes() and draft_layer().
 [[nodiscard]] Result<Speculation> speculation_of(const DraftQuestion& question, const DraftedModel& drafted);
 
 }  // namespace roofline::core

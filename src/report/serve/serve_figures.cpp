@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "predict/serve/compute_bound_batch.hpp"
+#include "predict/serve/pass_exchange.hpp"
 #include "report/plan_json.hpp"
 #include "report/serve/serve_words.hpp"
 #include "report/source_json.hpp"
@@ -65,6 +66,19 @@ Json collectives_json(const Pass& pass) {
     return list;
 }
 
+Json exchange_json(const Pass& pass) {
+    const PassExchange exchange = exchange_of(pass.prediction);
+    if (exchange.kernels == nullptr) return {};
+    Json json = {{"kernels", exchange.kernels->name}, {"moves", name(exchange.kernels->form)}, {"measured", Json()}};
+    if (exchange.model == nullptr) return json;
+    const ExpectedExchange& model = *exchange.model;
+    json["measured"] = {{"machine", model.machine},
+                        {"software", model.model->key.software},
+                        {"chips", model.model->key.members},
+                        {"error", model.error}};
+    return json;
+}
+
 constexpr AnswerFigure<Pass> pass_figures[] = {
     {"lower_s", "lower", in_seconds, [](const Pass& pass) -> Json { return pass.least.lower_s; }},
     {"uniform_lower_s", "uniform", in_seconds,
@@ -85,6 +99,7 @@ constexpr AnswerFigure<Pass> pass_figures[] = {
      }},
     {"dims", "", none, dims_json},
     {"collectives", "", none, collectives_json},
+    {"exchange", "", none, exchange_json},
 };
 
 double chips_of(Answer answer) { return static_cast<double>(answer.slice.chips()); }
@@ -189,6 +204,14 @@ using Room = const ServedRoom&;
 template <class Value>
 constexpr auto of_room(Value) {
     return +[](Answer answer) -> Json { return answer.served ? Json(Value{}(*answer.served)) : Json(); };
+}
+
+using Routed = const ServedExperts&;
+
+/// Makes a value of the experts one of the answer, null without experts.
+template <class Value>
+constexpr auto of_experts(Value) {
+    return +[](Answer answer) -> Json { return answer.routed ? Json(Value{}(*answer.routed)) : Json(); };
 }
 
 using Drafts = const SpeculatedServing&;
@@ -350,6 +373,13 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
      of_pool([](Pool pool) { return pool.rates ? figure_value(pool.rates->prompts) : Json(); })},
     {"disaggregated.decode_requests_per_s", "", rate_text,
      of_pool([](Pool pool) { return pool.rates ? figure_value(pool.rates->decode) : Json(); })},
+    {"experts", "", none, [](Answer answer) { return group_value(answer.routed.has_value()); }},
+    {"experts.routing", "", none, of_experts([](Routed routed) -> Json { return routing_text(routed.routing); })},
+    {"experts.redundant", "", in_whole,
+     of_experts([](Routed routed) { return figure_value(routed.routing.redundant); })},
+    {"experts.per_chip", "", none, of_experts([](Routed routed) -> Json { return routed.held; })},
+    {"experts.read", "", none, of_experts([](Routed routed) -> Json { return routed.read; })},
+    {"experts.imbalance", "", in_three_digits, of_experts([](Routed routed) -> Json { return routed.imbalance; })},
     {"under_load", "", none, [](Answer answer) { return group_value(answer.under_load.has_value()); }},
     {"under_load.software", "", none, load<&ServedLoad::software>},
     {"under_load.error", "", in_percent, load<&ServedLoad::error>},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "predict/serve/pass_exchange.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -24,6 +25,28 @@ std::string split_text(const ServeAnswer& answer) {
     if (answer.caches == CacheSplit::context) text += ", KV cache split by heads and by context";
     return text;
 }
+
+namespace {
+
+// Where the experts lie, and what the busiest chip has of them.
+std::string routing_note(const ServedExperts& routed) {
+    const ExpertRouting& routing = routed.routing;
+    std::vector<std::string> options;
+    if (!routing.uniform()) options.push_back(fmt::format("--routing {}", routing_text(routing)));
+    if (routing.redundant) options.push_back(fmt::format("--redundant-experts {}", *routing.redundant));
+    const char* lie = "in the order of ids";
+    if (routing.redundant) {
+        lie = "placed as EPLB does";
+    } else if (routing.zipf > 0 && routing.measured.empty()) {
+        lie = "in the order of ids, which are independent of popularity";
+    }
+    return fmt::format(
+        "{}: {:.4g} experts of each layer lie on each chip, {}; those of the most popular chip are chosen {:.2f} times "
+        "as often as the mean; a decode step reads {:.4g} experts of each layer",
+        fmt::join(options, ", "), routed.held, lie, routed.imbalance, routed.read);
+}
+
+}  // namespace
 
 std::vector<std::string> serve_notes(const ServeAnswer& answer) {
     std::vector<std::string> notes = answer.notes;
@@ -62,10 +85,15 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
             "--prefill-mesh is not given: of a few plans this one processes the most prompts per second");
     }
     if (answer.plan_chosen) notes.emplace_back("--mesh is not given: this is the best of a few plans");
+    const std::vector<std::string> exchanges = exchange_notes(answer.prefill, answer.decode, answer.exchange_server);
+    notes.insert(notes.end(), exchanges.begin(), exchanges.end());
     if (answer.under_load && answer.under_load->two_batches) {
         notes.emplace_back(
             "--two-batch-overlap: as served, the collectives of half a batch run beside the kernels of the "
             "other half where that is faster; TPOT and the frontier are without overlap");
+    }
+    if (answer.routed && (!answer.routed->routing.uniform() || answer.routed->routing.redundant)) {
+        notes.push_back(routing_note(*answer.routed));
     }
     if (answer.under_load && answer.under_load->balancedness) {
         notes.push_back(
