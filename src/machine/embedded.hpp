@@ -77,6 +77,9 @@ struct EmbeddedArchitecture {
 /// data/benchmark_loads.toml.
 [[nodiscard]] TomlNode embedded_benchmark_loads();
 
+/// data/interruptions.toml.
+[[nodiscard]] TomlNode embedded_interruptions();
+
 /// All files of data/models, in alphabetical order of model types.
 [[nodiscard]] std::span<const EmbeddedKeys> embedded_keys();
 
