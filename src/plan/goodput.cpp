@@ -11,8 +11,8 @@ namespace roofline::core {
 
 double best_interval(double checkpoint_s, double between_s) {
     const double delta = checkpoint_s / between_s;
-    // The root x = tau/M of h(x) = -ln(1 - x) - x = delta. Both starts are beyond it: h(x) >= x^2/2, and h exceeds delta
-    // where ln(1 - x) = -(1 + delta). h is convex, so Newton's steps descend to the root.
+    // The root x = tau/M of h(x) = -ln(1 - x) - x = delta. Both starts are beyond it: h(x) >= x^2/2, and h exceeds
+    // delta where ln(1 - x) = -(1 + delta). h is convex, so Newton's steps descend to the root.
     double x = std::min(std::sqrt(2 * delta), -std::expm1(-(1 + delta)));
     constexpr int most_steps = 60;
     for (int i = 0; i < most_steps && x < 1; ++i) {

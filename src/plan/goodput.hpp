@@ -43,8 +43,8 @@ struct Goodput {
 /// 10.1016/j.future.2004.11.016), the complete cost function, M e^(R/M) (e^((tau + delta)/M) - 1) T/tau, at
 /// best_interval(), but at least after one step and, in a shorter run, once at its end. Otherwise it is
 /// M e^((R + delta)/M) (e^(tau/M) - 1) T/tau for tau >= delta, because an interruption also loses the training during
-/// the last write; the shortest interval, delta or a step, is the best (docs/method/goodput.md derives it). Errors: interruptions
-/// so frequent that the run takes more than a million times `ideal_s`.
+/// the last write; the shortest interval, delta or a step, is the best (docs/method/goodput.md derives it). Errors:
+/// interruptions so frequent that the run takes more than a million times `ideal_s`.
 [[nodiscard]] Result<Goodput> goodput_of(const Recovery& recovery, double checkpoint_bytes, double ideal_s,
                                          std::int64_t chips);
 

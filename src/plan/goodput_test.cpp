@@ -88,8 +88,8 @@ TEST_CASE("checkpoints are taken at the ends of steps") {
         const auto goodput = goodput_of(recovery, 300e12, 100 * day, 1);
         REQUIRE(goodput);
         CHECK(goodput->interval_s == approx(2 * hour));
-        const double slowdown = blocking ? 3 * (std::exp(125.0 / 360) - 1)
-                                         : 3 * std::exp(5.0 / 360) * (std::exp(120.0 / 360) - 1);
+        const double slowdown =
+            blocking ? 3 * (std::exp(125.0 / 360) - 1) : 3 * std::exp(5.0 / 360) * (std::exp(120.0 / 360) - 1);
         CHECK(goodput->fraction == approx(1 / slowdown));
     }
 }

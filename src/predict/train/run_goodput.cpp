@@ -54,8 +54,8 @@ Status add_goodput(TrainAnswer& answer, const std::optional<RecoveryQuestion>& q
             fmt::format("{}: {} ({})", rate_text(recovery.interruptions), known->system, known->source));
     }
     if (!question->restart_s) {
-        answer.notes.push_back(
-            fmt::format("a restart takes {} minutes: {}", number_text(published.restart_s / 60), published.restart_source));
+        answer.notes.push_back(fmt::format("a restart takes {} minutes: {}", number_text(published.restart_s / 60),
+                                           published.restart_source));
     }
     ROOFLINE_TRY(const double bytes, checkpoint_bytes(answer.model, answer.options));
     ROOFLINE_TRY(answer.goodput, goodput_of(recovery, bytes, answer.cost->seconds, answer.slice.chips()));

@@ -180,8 +180,8 @@ private:
     void goodput() {
         out_ += "\n";
         figure("goodput.fraction",
-               fmt::format("of calendar time; checkpoints {}, rework {}, restarts {}",
-                           text("goodput.writing"), text("goodput.rework"), text("goodput.restarts")));
+               fmt::format("of calendar time; checkpoints {}, rework {}, restarts {}", text("goodput.writing"),
+                           text("goodput.rework"), text("goodput.restarts")));
         figure("goodput.train_s", fmt::format("with {} interruptions, one every {}", text("goodput.interruptions"),
                                               text("goodput.between_s")));
         line("", text("goodput.chip_hours"), "chip-hours");
