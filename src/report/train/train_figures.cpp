@@ -178,7 +178,7 @@ constexpr AnswerFigure<TrainAnswer> all[] = {
     {"goodput.between_s", "", days_text, goodput<&Goodput::between_s>},
     {"goodput.checkpoint_bytes", "checkpoint", in_bytes, goodput<&Goodput::checkpoint_bytes>},
     {"goodput.checkpoint_s", "", in_seconds, goodput<&Goodput::checkpoint_s>},
-    {"goodput.interval_s", "", in_seconds, goodput<&Goodput::interval_s>},
+    {"goodput.interval_s", "", days_text, goodput<&Goodput::interval_s>},
     {"goodput.writing", "", in_tenths_of_percent, goodput<&Goodput::writing>},
     {"goodput.rework", "", in_tenths_of_percent, goodput<&Goodput::rework>},
     {"goodput.restarts", "", in_tenths_of_percent, goodput<&Goodput::restarts>},
