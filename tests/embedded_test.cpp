@@ -79,6 +79,7 @@ TEST_CASE("every file of TOML that the build parsed is what parsing its text giv
     CHECK(difference(embedded_server_memory(), "server_memory.toml") == "");
     CHECK(difference(embedded_benchmark_loads(), "benchmark_loads.toml") == "");
     CHECK(difference(embedded_exchanges(), "exchanges.toml") == "");
+    CHECK(difference(embedded_interruptions(), "interruptions.toml") == "");
 }
 
 TEST_CASE("files of another kind are built in as they are") {

@@ -201,6 +201,21 @@ TEST_CASE("JSON of a prediction is what the program prints") {
         CHECK((training->to_json() == program_says({request})));
         CHECK(training->step->lower <= training->step->no_overlap);
         CHECK(training->cost->usd.has_value() == h100.price().has_value());
+        CHECK_FALSE(training->goodput);
+        request.storage = "1TB/s";
+        request.failures = "8.64";
+        request.restart = "5min";
+        request.async_checkpoints = true;
+        options.recovery = Recovery{Bandwidth{1e12}, Frequency{1e-7}, Seconds{300}, false};
+        const auto interrupted = predict_training(model, System::slice(h100, "8x2").value(), options);
+        REQUIRE(interrupted);
+        CHECK((interrupted->to_json() == program_says({request})));
+        CHECK(interrupted->goodput->time > interrupted->cost->time);
+        options.recovery->storage = Bandwidth{0};
+        CHECK_FALSE(predict_training(model, System::slice(h100, "8x2").value(), options));
+        options.recovery = Recovery{Bandwidth{1e12}};
+        options.total_tokens.reset();
+        CHECK_FALSE(predict_training(model, System::slice(h100, "8x2").value(), options));
     }
     SUBCASE("serving") {
         core::ServeRequest request;

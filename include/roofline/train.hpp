@@ -71,6 +71,18 @@ struct PipelineSchedule {
     std::int64_t virtual_stages = 2;  ///< per stage, if interleaved
 };
 
+/// How a run is interrupted and recovers, for its goodput.
+struct Recovery {
+    Bandwidth storage;  ///< at which all chips together write a checkpoint
+    /// Interruptions by failures of one chip and its part of the system; each stops the whole run. Empty: the published
+    /// rate of the machine, if there is one.
+    std::optional<Frequency> interruptions_per_chip{};
+    /// From an interruption until training goes on, with reading the checkpoint. Empty: 10 minutes (MegaScale, arXiv
+    /// 2402.15627).
+    std::optional<Seconds> restart{};
+    bool blocking = true;  ///< training waits while a checkpoint is written; otherwise it goes on meanwhile
+};
+
 /// Options of predict_training().
 struct TrainingOptions {
     /// Tokens per step of all chips together, a whole number of sequences. Without it no step is predicted, and
@@ -90,6 +102,7 @@ struct TrainingOptions {
     std::vector<PlanAxis> overlapped{};
     std::optional<double> assumed_mfu{};         ///< MFU, 0 < MFU <= 1, that replaces the predicted step time
     std::optional<std::int64_t> total_tokens{};  ///< of the whole run: for its duration and cost
+    std::optional<Recovery> recovery{};          ///< for the goodput of that run; needs `total_tokens`
     std::string software{};                      ///< library or server whose calibration is used; "": the newest
     bool calibrated = true;                      ///< predict expected times; otherwise bounds only
     bool textbook = false;                       ///< approximate collectives as one does by hand
@@ -122,12 +135,29 @@ struct TrainingStep {
     TrainingMemory memory{};
 };
 
-/// Time and cost of a whole training run.
+/// Time and cost of a whole training run without interruptions.
 struct TrainingCost {
     Flops flops;  ///< model FLOPs, without recomputation
     Seconds time;
     Seconds chip_time;         ///< `time` times the number of chips
     std::optional<Usd> usd{};  ///< empty if the chip has no price
+};
+
+/// The same run with interruptions: expected values. `fraction`, `writing`, `rework` and `restarts` are fractions of
+/// `time` and add up to 1 (docs/method/goodput.md).
+struct TrainingGoodput {
+    double fraction = 1;       ///< TrainingCost::time over `time`
+    Seconds time;              ///< calendar time
+    Seconds chip_time;         ///< `time` times the number of chips
+    std::optional<Usd> usd{};  ///< empty if the chip has no price
+    double interruptions = 0;
+    Seconds between_interruptions;  ///< mean
+    Bytes checkpoint;               ///< parameters and optimizer states
+    Seconds checkpoint_time;        ///< to write them
+    Seconds checkpoint_interval;    ///< training from one checkpoint to the next, the best one
+    double writing = 0;             ///< waiting for checkpoints
+    double rework = 0;              ///< repeating what an interruption made useless
+    double restarts = 0;            ///< restarting
 };
 
 /// The answer of predict_training(). All members are plain values; only to_json() needs `data`.
@@ -141,6 +171,7 @@ struct TrainingPrediction {
     std::optional<double> mfu{};
     std::optional<Frequency> tokens_per_second{};  ///< of all chips together
     std::optional<TrainingCost> cost{};            ///< of a run over TrainingOptions::total_tokens
+    std::optional<TrainingGoodput> goodput{};      ///< of that run, with TrainingOptions::recovery and a known rate
     std::vector<std::string> notes{};
 
     /// Returns the line that `roofline train --json` prints for the same question, with its newline.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "api/data.hpp"
@@ -151,6 +152,30 @@ Status check_numbers(const TrainingOptions& options) {
     return {};
 }
 
+Result<std::optional<core::RecoveryQuestion>> recovery_of(const TrainingOptions& options) {
+    if (!options.recovery) return std::nullopt;
+    const Recovery& recovery = *options.recovery;
+    if (!options.total_tokens) {
+        return core::fail("bad_request", "a recovery is about a whole run, whose tokens are not given",
+                          "set total_tokens");
+    }
+    const double rate = recovery.interruptions_per_chip ? recovery.interruptions_per_chip->value : 1;
+    const double restart = recovery.restart ? recovery.restart->value : 0;
+    const double storage = recovery.storage.value;
+    if (!(storage > 0) || !std::isfinite(storage) || !(rate > 0) || !std::isnormal(rate) || !(restart >= 0) ||
+        !std::isfinite(restart)) {
+        return core::fail("bad_recovery",
+                          "bandwidth and rate of interruptions must be above 0, and no restart takes less than 0 s",
+                          "for example Recovery{.storage = Bandwidth{2e12}}");
+    }
+    core::RecoveryQuestion question;
+    question.bandwidth = storage;
+    if (recovery.interruptions_per_chip) question.interruptions = rate;
+    if (recovery.restart) question.restart_s = restart;
+    question.blocking = recovery.blocking;
+    return question;
+}
+
 Status add_setup(core::TrainQuestion& question, const TrainingOptions& options) {
     core::TrainSetup& setup = question.setup;
     ROOFLINE_TRY(setup.options, update_of(options));
@@ -188,6 +213,7 @@ Result<core::TrainQuestion> question_of(const Model& model, const System& system
     ROOFLINE_CHECK(add_setup(question, options));
     question.mfu = options.assumed_mfu;
     question.tokens = options.total_tokens;
+    ROOFLINE_TRY(question.recovery, recovery_of(options));
     question.software = options.software;
     question.textbook = options.textbook;
     return question;
@@ -220,6 +246,22 @@ TrainingCost cost_of(const core::TrainingCost& cost) {
     return whole;
 }
 
+TrainingGoodput goodput_of(const core::TrainingCost& ideal, const core::Goodput& goodput) {
+    const TrainingCost calendar = cost_of(core::cost_with(goodput, ideal));
+    return {goodput.fraction,
+            calendar.time,
+            calendar.chip_time,
+            calendar.usd,
+            goodput.interruptions,
+            Seconds{goodput.between_s},
+            Bytes{goodput.checkpoint_bytes},
+            Seconds{goodput.checkpoint_s},
+            Seconds{goodput.interval_s},
+            goodput.writing,
+            goodput.rework,
+            goodput.restarts};
+}
+
 TrainingPrediction public_training(core::TrainAnswer answer) {
     TrainingPrediction prediction;
     if (answer.step) prediction.step = step_of(*answer.step);
@@ -227,6 +269,7 @@ TrainingPrediction public_training(core::TrainAnswer answer) {
     prediction.mfu = answer.mfu;
     if (answer.tokens_per_s) prediction.tokens_per_second = Frequency{*answer.tokens_per_s};
     if (answer.cost) prediction.cost = cost_of(*answer.cost);
+    if (answer.cost && answer.goodput) prediction.goodput = goodput_of(*answer.cost, *answer.goodput);
     prediction.notes = core::in_library_terms(answer.notes);
     prediction.data = std::make_shared<const TrainingPrediction::Data>(TrainingPrediction::Data{std::move(answer)});
     return prediction;

@@ -64,6 +64,8 @@ constexpr Option options[] = {
     {"--on", true, slice_terms},
     {"--tile", true, tile_words},
     {"--remat", true, kept_terms},
+    {"--storage", false, [](std::string_view) { return std::string("TrainingOptions::recovery"); }},
+    {"--failures", false, [](std::string_view) { return std::string("Recovery::interruptions_per_chip"); }},
     {"--seq", false, [](std::string_view) { return std::string("length of sequence"); }},
     {"--batch-tokens", false, [](std::string_view) { return std::string("TrainingOptions::batch_tokens of"); }},
     {"--microbatches", false, [](std::string_view) { return std::string("TrainingOptions::microbatches of"); }},

@@ -59,6 +59,30 @@ TEST_CASE("training on slices side by side is a column each in text, a line each
     CHECK(lines_of_training(trained(request, Format::markdown).out) == 4);
 }
 
+// Of 8,030,261,248 parameters a checkpoint has 2 bytes and two moments in f32, and, if asked for, a copy in f32.
+TEST_CASE("a checkpoint has the parameters and the states of the optimizer once, however they are sharded") {
+    TrainRequest request = trained_llama({"h100-sxm:8"});
+    request.tokens = "1T";
+    CHECK(json_of(request)["goodput"].is_null());
+    request.storage = "1GB/s";
+    const auto goodput = json_of(request)["goodput"];
+    CHECK(goodput["checkpoint_bytes"].get<double>() == 10 * 8'030'261'248.0);
+    CHECK(goodput["checkpoint_s"].get<double>() == doctest::Approx(80.30261248));
+    request.remat = "full";
+    request.mesh = {"data=2,tensor=4"};
+    request.optimizer = "adam,master";
+    CHECK(json_of(request)["goodput"]["checkpoint_bytes"].get<double>() == 14 * 8'030'261'248.0);
+    request.optimizer = "sgd";
+    CHECK(json_of(request)["goodput"]["checkpoint_bytes"].get<double>() == 2 * 8'030'261'248.0);
+    request.machines = {{"tpu-v5p:2x2x4", {}}};
+    request.mesh = {"fsdp=16"};
+    const auto unknown = json_of(request);
+    CHECK(unknown["goodput"].is_null());
+    CHECK(unknown["notes"].dump().find("--failures") != std::string::npos);
+    request.failures = "1";
+    CHECK(json_of(request)["goodput"]["fraction"].get<double>() < 1);
+}
+
 TEST_CASE("the exit status of training on several slices is 1 when it fits none of them") {
     // 8.03 G parameters with gradients and moments take 96 GB; a chip of 80 GB holds a half or an eighth of them.
     TrainRequest request = trained_llama({"h100-sxm:1", "h100-sxm:8"});

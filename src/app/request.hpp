@@ -137,8 +137,12 @@ struct TrainRequest {
     std::string overlap;        ///< "expert": axes whose collectives overlap with matmuls; "": only `data` and `fsdp`
     std::string tokens;         ///< "15T": tokens of the whole training run; "": not given
     std::optional<double> mfu;  ///< MFU that replaces the predicted step time
-    std::string price;          ///< "2.5": USD per chip-hour; "": the machine's price
-    std::string software;       ///< "nccl-2.29": software whose calibration is used; "": the newest
+    std::string failures{};     ///< "0.5": interruptions per 1,000 chip-days; "": the published rate of the machine
+    std::string storage{};      ///< "2TB/s": bandwidth to the storage of checkpoints; "": without interruptions
+    std::string restart{};      ///< "10min": from an interruption until training goes on; "": as published
+    bool async_checkpoints = false;  ///< training goes on while a checkpoint is written
+    std::string price;               ///< "2.5": USD per chip-hour; "": the machine's price
+    std::string software;            ///< "nccl-2.29": software whose calibration is used; "": the newest
     CalibrationRef calibration{};
     bool textbook = false;  ///< approximate collectives as one does by hand
     bool explain = false;   ///< derive a step in full, as `roofline op --explain` does

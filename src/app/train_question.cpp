@@ -7,6 +7,7 @@
 
 #include "app/calibration_option.hpp"
 #include "app/model_option.hpp"
+#include "app/recovery_option.hpp"
 #include "app/system_option.hpp"
 #include "app/train_options.hpp"
 #include "model/model.hpp"
@@ -118,6 +119,7 @@ Result<TrainQuestion> train_job(const TrainRequest& request) {
     }
     question.mfu = request.mfu;
     ROOFLINE_TRY(question.tokens, size_option(request.tokens, "--tokens"));
+    ROOFLINE_TRY(question.recovery, recovery_option(request));
     question.software = request.software;
     question.textbook = request.textbook;
     question.explained = request.explain;

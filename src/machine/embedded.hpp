@@ -80,6 +80,9 @@ struct EmbeddedArchitecture {
 /// data/exchanges.toml.
 [[nodiscard]] TomlNode embedded_exchanges();
 
+/// data/interruptions.toml.
+[[nodiscard]] TomlNode embedded_interruptions();
+
 /// All files of data/models, in alphabetical order of model types.
 [[nodiscard]] std::span<const EmbeddedKeys> embedded_keys();
 

@@ -4,6 +4,7 @@
 
 #include "app/cli/commands.hpp"
 #include "app/cli/files.hpp"
+#include "app/cli/train_options.hpp"
 #include "app/model_option.hpp"
 
 namespace roofline::core::cli {
@@ -67,6 +68,7 @@ void add_plan(CLI::App& app, Line& line) {
         ->type_name("fp8|mxfp8|nvfp4");
     app.add_option("--tokens", train.tokens, "tokens of the whole training run, for its duration and cost")
         ->type_name("15T");
+    add_recovery(app, train);
     app.add_option("--price", train.price, "price of a chip in USD per hour; default: list price of the machine")
         ->type_name("USD");
     repeated(app, "--set", train.sets, "what if: replace a figure of the machine, absolute or relative",

@@ -1,4 +1,6 @@
 // The options of `roofline train`.
+#include "app/cli/train_options.hpp"
+
 #include "app/cli/commands.hpp"
 #include "app/cli/files.hpp"
 
@@ -64,6 +66,7 @@ void add_train(CLI::App& app, Line& line) {
     add_training_plan(app, train);
     app.add_option("--tokens", train.tokens, "tokens of the whole training run, for its duration and cost")
         ->type_name("15T");
+    add_recovery(app, train);
     app.add_option("--mfu", line.words.mfu, "assumed fraction of peak FLOP/s instead of a prediction: 0.4 or 40%")
         ->type_name("FRACTION");
     app.add_option("--price", train.price, "price of a chip in USD per hour; default: list price of the machine")
@@ -98,6 +101,21 @@ Result<What> train_request(Line& line) {
 }
 
 }  // namespace
+
+void add_recovery(CLI::App& app, TrainRequest& train) {
+    app.add_option("--storage", train.storage,
+                   "bandwidth at which all chips together write checkpoints; with --tokens for goodput, calendar\ndays "
+                   "and cost with interruptions")
+        ->type_name("2TB/s");
+    app.add_option("--failures", train.failures,
+                   "interruptions per 1,000 chip-days, or with a unit (/chip-hour, /chip-day, /chip-year);\ndefault: "
+                   "published rate of the machine")
+        ->type_name("RATE");
+    app.add_option("--restart", train.restart,
+                   "time from an interruption until training goes on; default: 10min (arXiv 2402.15627)")
+        ->type_name("10min");
+    app.add_flag("--async-checkpoints", train.async_checkpoints, "training goes on while a checkpoint is written");
+}
 
 const Command train_command{"train", "step time, memory and cost of training a model on a slice", train_examples,
                             add_train, train_request};

@@ -114,6 +114,7 @@ Result<TrainAnswer> predict_training(TrainQuestion question, const std::shared_p
     if (question.tokens && answer.tokens_per_s) {
         answer.cost = training_cost(answer.demand, *question.tokens, *answer.tokens_per_s, answer.slice.machine.price);
     }
+    ROOFLINE_CHECK(add_goodput(answer, question.recovery));
     return answer;
 }
 

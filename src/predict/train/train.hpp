@@ -12,6 +12,7 @@
 #include "model/config.hpp"
 #include "model/model.hpp"
 #include "network/slice.hpp"
+#include "predict/train/run_goodput.hpp"
 #include "predict/train/train_answer.hpp"
 #include "predict/train/train_step.hpp"
 
@@ -36,11 +37,12 @@ struct TrainQuestion {
     bool plan_given = true;
     bool sequence_given = true;   ///< see TrainAnswer::sequence_given
     std::optional<double> mfu{};  ///< model FLOPs utilization, 0 to 1, that is assumed instead of a predicted one
-    std::optional<std::int64_t> tokens{};  ///< of the whole training run, for days and cost
-    std::string software{};                ///< software whose calibration is used, "nccl 2.29"; "": the newest
-    bool textbook = false;                 ///< approximate collectives as textbooks do
-    bool explained = false;                ///< also compute the error of each collective
-    std::vector<std::string> notes{};      ///< notes of the caller, which precede those of the answer
+    std::optional<std::int64_t> tokens{};        ///< of the whole training run, for days and cost
+    std::optional<RecoveryQuestion> recovery{};  ///< for the goodput of that run; empty: without interruptions
+    std::string software{};                      ///< software whose calibration is used, "nccl 2.29"; "": the newest
+    bool textbook = false;                       ///< approximate collectives as textbooks do
+    bool explained = false;                      ///< also compute the error of each collective
+    std::vector<std::string> notes{};            ///< notes of the caller, which precede those of the answer
 };
 
 /// Predicts the training of a model. Errors: a batch that is missing or not divisible; a plan that does not suit the

@@ -10,6 +10,7 @@
 #include "model/account.hpp"
 #include "model/model.hpp"
 #include "network/slice.hpp"
+#include "plan/goodput.hpp"
 #include "plan/plan.hpp"
 #include "plan/training_batch.hpp"
 #include "plan/training_cost.hpp"
@@ -65,7 +66,8 @@ struct TrainAnswer {
     /// Empty for a plan that does not fit unless the utilization is assumed, because such a run cannot take place.
     std::optional<double> mfu;
     std::optional<double> tokens_per_s;
-    std::optional<TrainingCost> cost;  ///< of the requested number of tokens
+    std::optional<TrainingCost> cost;  ///< of the requested number of tokens, without interruptions
+    std::optional<Goodput> goodput;    ///< of that run with interruptions, if their rate is known
     std::vector<PlanThreshold> thresholds;
     std::vector<std::string> notes;
 };

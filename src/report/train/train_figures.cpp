@@ -79,6 +79,16 @@ Json cost(Answer answer) {
     return answer.cost ? figure_value((*answer.cost).*part) : Json();
 }
 
+template <auto part>
+Json goodput(Answer answer) {
+    return answer.goodput ? figure_value((*answer.goodput).*part) : Json();
+}
+
+template <auto part>
+Json calendar_cost(Answer answer) {
+    return answer.goodput && answer.cost ? figure_value(cost_with(*answer.goodput, *answer.cost).*part) : Json();
+}
+
 const Resource* bound_of(Answer answer) {
     return answer.step ? answer.step->program.analysis.total.bound_resource() : nullptr;
 }
@@ -98,6 +108,8 @@ std::string in_tokens(double rate) {
     constexpr double most = 1e15;  // beyond the chip-hours of any real slice
     return rate < 1000 || rate > most ? in_three_digits(rate) : in_groups(rate);
 }
+
+std::string in_tenths_of_percent(double fraction) { return number_text(100 * fraction) + " %"; }
 
 constexpr NumberText none = nullptr;
 
@@ -157,6 +169,19 @@ constexpr AnswerFigure<TrainAnswer> all[] = {
     {"train_s", "training", days_text, cost<&TrainingCost::seconds>},
     {"chip_hours", "chip-hours", in_three_digits, cost<&TrainingCost::chip_hours>},
     {"usd", "USD", in_three_digits, cost<&TrainingCost::usd>},
+    {"goodput", "", none, [](Answer answer) { return group_value(answer.goodput.has_value()); }},
+    {"goodput.fraction", "goodput", in_tenths_of_percent, goodput<&Goodput::fraction>},
+    {"goodput.train_s", "calendar", days_text, calendar_cost<&TrainingCost::seconds>},
+    {"goodput.chip_hours", "its chip-hours", in_three_digits, calendar_cost<&TrainingCost::chip_hours>},
+    {"goodput.usd", "its USD", in_three_digits, calendar_cost<&TrainingCost::usd>},
+    {"goodput.interruptions", "interruptions", in_three_digits, goodput<&Goodput::interruptions>},
+    {"goodput.between_s", "", days_text, goodput<&Goodput::between_s>},
+    {"goodput.checkpoint_bytes", "checkpoint", in_bytes, goodput<&Goodput::checkpoint_bytes>},
+    {"goodput.checkpoint_s", "", in_seconds, goodput<&Goodput::checkpoint_s>},
+    {"goodput.interval_s", "", days_text, goodput<&Goodput::interval_s>},
+    {"goodput.writing", "", in_tenths_of_percent, goodput<&Goodput::writing>},
+    {"goodput.rework", "", in_tenths_of_percent, goodput<&Goodput::rework>},
+    {"goodput.restarts", "", in_tenths_of_percent, goodput<&Goodput::restarts>},
     {"thresholds", "", none, thresholds_json},
     {"plans", "", none, [](Answer) -> Json { return Json::array(); }},
     {"searched", "", none, [](Answer) -> Json { return 0; }},
@@ -191,7 +216,10 @@ constexpr FigureColumn columns[] = {{"model"},
                                     {"mfu"},
                                     {"tokens_per_s"},
                                     {"train_s"},
-                                    {"usd"}};
+                                    {"usd"},
+                                    {"goodput.fraction", "goodput"},
+                                    {"goodput.train_s", "calendar_s"},
+                                    {"goodput.usd", "calendar_usd"}};
 static_assert(named(all, columns));
 
 constexpr FigureLine lines[] = {{"chips", true},
@@ -209,7 +237,11 @@ constexpr FigureLine lines[] = {{"chips", true},
                                 {"tokens_per_s_per_chip", true},
                                 {"train_s", true},
                                 {"chip_hours", true},
-                                {"usd", true}};
+                                {"usd", true},
+                                {"goodput.fraction", true},
+                                {"goodput.train_s", true},
+                                {"goodput.chip_hours", true},
+                                {"goodput.usd", true}};
 static_assert(named(all, lines));
 
 std::string heading(Answer front) {

@@ -174,6 +174,20 @@ private:
         line("", text("usd"),
              cost.usd ? fmt::format("USD at {} per chip", to_text(*answer_.slice.machine.price))
                       : fmt::format("USD: {} has no list price (--price 2.5)", answer_.slice.machine.name));
+        if (answer_.goodput) goodput();
+    }
+
+    void goodput() {
+        out_ += "\n";
+        figure("goodput.fraction",
+               fmt::format("of calendar time; checkpoints {}, rework {}, restarts {}", text("goodput.writing"),
+                           text("goodput.rework"), text("goodput.restarts")));
+        figure("goodput.train_s", fmt::format("with {} interruptions, one every {}", text("goodput.interruptions"),
+                                              text("goodput.between_s")));
+        line("", text("goodput.chip_hours"), "chip-hours");
+        if (answer_.cost->usd) line("", text("goodput.usd"), "USD");
+        figure("goodput.checkpoint_bytes", fmt::format("written in {} after every {} of training",
+                                                       text("goodput.checkpoint_s"), text("goodput.interval_s")));
     }
 
     void verdict() {
