@@ -217,6 +217,10 @@ LoadName name_of(const TierLoad& load, const System& system) {
     return {fmt::format("{}", fmt::join(ids, "+")), fmt::format("{}", fmt::join(labels, " + "))};
 }
 
+bool knows_targets(const System& system) {
+    return system.slice.chips() <= max_reordered && !system.collectives.textbook;
+}
+
 Result<CollectiveLoad> load_of(const Message& message, const System& system) {
     std::vector<const PlacedAxis*> axes;
     std::int64_t parts = 1;
@@ -227,7 +231,7 @@ Result<CollectiveLoad> load_of(const Message& message, const System& system) {
         parts *= axis->size;
     }
     const bool known = !message.axes_after.empty() || message.hops > 0;
-    if (known && system.slice.chips() <= max_reordered && !system.collectives.textbook) {
+    if (known && knows_targets(system)) {
         return permuted(message, axes, system, parts);
     }
     if (!has_root(message.kind)) {

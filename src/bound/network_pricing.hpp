@@ -20,6 +20,9 @@ namespace roofline::core {
 /// the system lacks.
 [[nodiscard]] Result<CollectiveLoad> load_of(const Message& message, const System& system);
 
+/// Whether load_of() analyses permutes chip by chip: not on a slice of very many chips.
+[[nodiscard]] bool knows_targets(const System& system);
+
 /// The time of a single collective.
 struct CollectiveTime {
     double lower_s = 0;          ///< the longer of transfer and latency, on the slowest tier

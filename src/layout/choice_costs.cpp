@@ -1,31 +1,13 @@
 #include "layout/choice_costs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <tuple>
 
 #include "bound/network_pricing.hpp"
 #include "network/torus_cuts.hpp"
 
 namespace roofline::core {
-
-namespace {
-
-// Sums of the same times in another order differ in their last bits, so the last 22 of 52 bits are rounded away.
-std::uint64_t rounded(double value) {
-    constexpr int dropped = 22;
-    return (std::bit_cast<std::uint64_t>(value) + (std::uint64_t{1} << (dropped - 1))) >> dropped;
-}
-
-}  // namespace
-
-std::weak_ordering LayoutPrice::operator<=>(const LayoutPrice& other) const {
-    const auto key = [](const LayoutPrice& price) {
-        return std::tuple(rounded(price.lower_s), rounded(price.upper_s), rounded(price.collectives),
-                          rounded(price.bytes));
-    };
-    return key(*this) <=> key(other);
-}
 
 LayoutPrice& LayoutPrice::operator+=(const LayoutPrice& other) {
     lower_s += other.lower_s;
@@ -33,6 +15,18 @@ LayoutPrice& LayoutPrice::operator+=(const LayoutPrice& other) {
     collectives += other.collectives;
     bytes += other.bytes;
     return *this;
+}
+
+std::uint64_t Route::hash() const {
+    std::uint64_t hash = static_cast<std::uint64_t>(kind) << 8U | axes;
+    for (const std::uint64_t part :
+         {static_cast<std::uint64_t>(from), static_cast<std::uint64_t>(to),
+          std::uint64_t{std::bit_cast<std::uint32_t>(before)} << 32U | std::bit_cast<std::uint32_t>(after),
+          static_cast<std::uint64_t>(hops)}) {
+        hash = (hash ^ part) * 0x9E3779B97F4A7C15U;
+        hash ^= hash >> 29;
+    }
+    return hash;
 }
 
 Message message_of(const Route& route, AxisList axes, const System& system) {
@@ -147,9 +141,9 @@ bool ChoiceCosts::no_worse(std::span<const double> a, std::span<const double> b)
     return true;
 }
 
-LayoutPrice ChoiceCosts::price(const Route& route, double bytes) const {
+LayoutPrice ChoiceCosts::price(const Loads& loads, double bytes) const {
     LayoutPrice price{0, 0, 1, bytes};
-    for (const TierCost& tier : loads(route).tiers) {
+    for (const TierCost& tier : loads.tiers) {
         const double transfer = bytes * tier.link;
         price.lower_s = std::max(price.lower_s, std::max(transfer, tier.latency_s));
         price.upper_s += transfer + tier.latency_s;
@@ -157,16 +151,88 @@ LayoutPrice ChoiceCosts::price(const Route& route, double bytes) const {
     return price;
 }
 
+Result<LayoutPrice> ChoiceCosts::loaded_price(const Route& route, double bytes) {
+    const Loads& loads = loads_of(route);
+    if (loads.error) return fail(*loads.error);
+    return price(loads, bytes);
+}
+
 Status ChoiceCosts::loaded(const Route& route) {
-    std::unique_ptr<Loads>& known =
-        route.special() ? special_[route] : loads_[static_cast<std::size_t>(route.kind) * 256 + route.axes];
-    if (!known) known = std::make_unique<Loads>(found(route));
-    if (known->error) return fail(*known->error);
+    const Loads& loads = loads_of(route);
+    if (loads.error) return fail(*loads.error);
     return {};
 }
 
-ChoiceCosts::Loads ChoiceCosts::found(const Route& route) const {
+const ChoiceCosts::Loads& ChoiceCosts::loads_of(const Route& route) {
+    if (!route.special()) {
+        std::unique_ptr<Loads>& known = loads_[static_cast<std::size_t>(route.kind) * 256 + route.axes];
+        if (!known) known = std::make_unique<Loads>(found(route));
+        return *known;
+    }
+    const auto known = special_.find(route);
+    return known != special_.end() ? known->second : special_.emplace(route, found(route)).first->second;
+}
+
+namespace {
+
+/// A permute without the axes that it leaves in place; there are `fewer` times fewer parts, a power of two.
+struct MovingAxes {
+    Route route;
+    std::int64_t fewer = 1;
+};
+
+// The product of the sizes of all axes behind this place.
+std::int64_t stride(const System& system, AxisList axes, std::size_t place) {
+    return chips_across(system, axes.from(place + 1));
+}
+
+// Different permutes of axes move the same parts between the same chips. An axis stays in place if equally many parts
+// are behind it before and after. If an axis of equal size replaces each axis, their places do not matter.
+MovingAxes moving_axes(const Route& route, const System& system) {
+    MovingAxes moving{route};
+    Route& least = moving.route;
+    const auto size = [&](std::size_t axis) { return system.mesh[axis].size; };
+    least.before = least.after = {};
+    for (std::size_t i = 0; i < route.before.size(); ++i) {
+        const std::size_t axis = route.before[i];
+        std::size_t to = 0;
+        while (to < route.after.size() && route.after[to] != axis) ++to;
+        if (to == route.after.size() || stride(system, route.before, i) != stride(system, route.after, to) ||
+            !std::has_single_bit(static_cast<std::uint64_t>(size(axis)))) {
+            least.before.push_back(axis);
+        } else {
+            moving.fewer *= size(axis);
+        }
+    }
+    least.axes = least.before.mask();
+    for (std::size_t i = 0; i < route.after.size(); ++i) {
+        if ((unsigned{least.axes} >> route.after[i] & 1U) != 0) least.after.push_back(route.after[i]);
+    }
+    std::array<std::size_t, max_mesh_axes> sources{};
+    bool alike = true;
+    for (std::size_t i = 0; i < least.before.size(); ++i) {
+        sources[least.before[i]] = least.after[i];
+        alike = alike && size(least.before[i]) == size(least.after[i]);
+    }
+    if (!alike) return moving;
+    least.before = listed(least.axes);
+    least.after = {};
+    for (std::size_t i = 0; i < least.before.size(); ++i) least.after.push_back(sources[least.before[i]]);
+    return moving;
+}
+
+}  // namespace
+
+ChoiceCosts::Loads ChoiceCosts::found(const Route& route) {
     Loads loads;
+    if (route.kind == CollectiveKind::permute && route.hops == 0 && knows_targets(*system_)) {
+        const MovingAxes moving = moving_axes(route, *system_);
+        if (!(moving.route == route)) {
+            loads = loads_of(moving.route);
+            for (TierCost& tier : loads.tiers) tier.link /= static_cast<double>(moving.fewer);
+            return loads;
+        }
+    }
     const auto load = load_of(message_of(route, listed(route.axes), *system_), *system_);
     if (!load) {
         loads.error = load.error();

@@ -1,14 +1,15 @@
 // The costs of layouts as vectors of numbers: each choice has one, and they add up over a program.
 #pragma once
 
-#include <array>
+#include <bit>
 #include <compare>
-#include <map>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.hpp"
@@ -26,8 +27,20 @@ struct LayoutPrice {
     double bytes = 0;
 
     LayoutPrice& operator+=(const LayoutPrice& other);
-    std::weak_ordering operator<=>(const LayoutPrice& other) const;
+    std::weak_ordering operator<=>(const LayoutPrice& other) const {
+        if (const auto first = rounded(lower_s) <=> rounded(other.lower_s); first != 0) return first;
+        if (const auto second = rounded(upper_s) <=> rounded(other.upper_s); second != 0) return second;
+        if (const auto third = rounded(collectives) <=> rounded(other.collectives); third != 0) return third;
+        return rounded(bytes) <=> rounded(other.bytes);
+    }
     bool operator==(const LayoutPrice& other) const { return (*this <=> other) == 0; }
+
+private:
+    // Sums of the same times in another order differ in their last bits, so the last 22 of 52 bits are rounded away.
+    static std::uint64_t rounded(double value) {
+        constexpr int dropped = 22;
+        return (std::bit_cast<std::uint64_t>(value) + (std::uint64_t{1} << (dropped - 1))) >> dropped;
+    }
 };
 
 /// The properties of a collective that determine its cost per byte.
@@ -43,7 +56,7 @@ struct Route {
     /// True when the cost depends on more than the kind and the set of axes.
     [[nodiscard]] bool special() const { return has_root(kind) || !before.empty(); }
     bool operator==(const Route&) const = default;
-    auto operator<=>(const Route&) const = default;
+    [[nodiscard]] std::uint64_t hash() const;
 };
 
 /// Returns the route as a message without bytes.
@@ -92,7 +105,9 @@ public:
     [[nodiscard]] bool no_worse(std::span<const double> a, std::span<const double> b) const;
 
     /// The price of a single collective. `loaded` must have succeeded for it.
-    [[nodiscard]] LayoutPrice price(const Route& route, double bytes) const;
+    [[nodiscard]] LayoutPrice price(const Route& route, double bytes) const { return price(loads(route), bytes); }
+    /// The same where its loads may be unknown. Errors: those of loaded().
+    [[nodiscard]] Result<LayoutPrice> loaded_price(const Route& route, double bytes);
     /// Computes the loads of a collective unless they are known. Errors: a topology that has no cost model.
     [[nodiscard]] Status loaded(const Route& route);
 
@@ -110,10 +125,16 @@ private:
     };
 
     static constexpr std::size_t kinds = 5;  ///< kinds without a root
+    struct Hash {
+        std::size_t operator()(const Route& route) const { return route.hash(); }
+    };
     [[nodiscard]] const Loads& loads(const Route& route) const {
-        return route.special() ? *special_.at(route) : *loads_[static_cast<std::size_t>(route.kind) * 256 + route.axes];
+        return route.special() ? special_.at(route) : *loads_[static_cast<std::size_t>(route.kind) * 256 + route.axes];
     }
-    [[nodiscard]] Loads found(const Route& route) const;
+    /// Computes the loads unless they are known.
+    [[nodiscard]] const Loads& loads_of(const Route& route);
+    [[nodiscard]] Loads found(const Route& route);
+    [[nodiscard]] LayoutPrice price(const Loads& loads, double bytes) const;
     [[nodiscard]] TierCost cost_of(const TierLoad& load, const Route& route, double rate) const;
     [[nodiscard]] std::size_t sums() const { return network_slots_ + resources_.size(); }
 
@@ -126,7 +147,7 @@ private:
     std::size_t latencies_ = 0;
     std::vector<std::string> resources_;  ///< they follow the slots of the network
     std::vector<std::unique_ptr<Loads>> loads_;
-    std::map<Route, std::unique_ptr<Loads>> special_;
+    std::unordered_map<Route, Loads, Hash> special_;
 };
 
 }  // namespace roofline::core

@@ -93,9 +93,8 @@ LayoutPrice LayoutSearch::best(const State& state) const {
 bool LayoutSearch::keep(State& state, std::span<const double> cost, std::size_t trace) const {
     const LayoutPrice price = costs_->price(cost);
     const double far = price.lower_s + price.upper_s;
-    const bool full = state.traces.size() == pass_limits_.kept;
-    const auto worst = full ? std::max_element(state.far.begin(), state.far.end()) : state.far.end();
-    if (full && far >= *worst) return false;
+    const bool full = this->full(state);
+    if (full && far >= state.far[state.worst]) return false;
     constexpr double tolerance = 1 + 1e-12;
     const auto kept = [&](std::size_t i) {
         return std::span<const double>(&state.costs[i * cost.size()], cost.size());
@@ -109,7 +108,7 @@ bool LayoutSearch::keep(State& state, std::span<const double> cost, std::size_t 
         state.traces.erase(state.traces.begin() + static_cast<std::ptrdiff_t>(i));
         state.far.erase(state.far.begin() + static_cast<std::ptrdiff_t>(i));
     };
-    if (full) drop(static_cast<std::size_t>(worst - state.far.begin()));
+    if (full) drop(state.worst);
     for (std::size_t i = state.traces.size(); i-- > 0;) {
         if (far <= state.far[i] * tolerance && costs_->no_worse(cost, kept(i))) drop(i);
     }
@@ -122,6 +121,10 @@ bool LayoutSearch::keep(State& state, std::span<const double> cost, std::size_t 
     state.costs.insert(state.costs.end(), cost.begin(), cost.end());
     state.traces.push_back(trace);
     state.far.push_back(far);
+    if (this->full(state)) {
+        const auto worst = std::max_element(state.far.begin(), state.far.end());
+        state.worst = static_cast<std::size_t>(worst - state.far.begin());
+    }
     return true;
 }
 
@@ -130,7 +133,7 @@ void LayoutSearch::trim(State& state, std::size_t kept) const {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(),
               [&](std::size_t a, std::size_t b) { return std::pair(state.far[a], a) < std::pair(state.far[b], b); });
-    State least{state.lies, {}, {}, {}};
+    State least{state.lies, {}, {}, {}, 0};
     for (const std::size_t i : std::span(order).first(kept)) {
         const auto costs = row(state, i);
         least.costs.insert(least.costs.end(), costs.begin(), costs.end());
@@ -168,6 +171,16 @@ void LayoutSearch::take_back_done(std::size_t index, const Strategy& strategy, s
             break;
         }
     }
+}
+
+double LayoutSearch::least_added(std::size_t index, const Strategy& strategy) const {
+    double seconds = strategy.price.upper_s;
+    constexpr double rounding = 1e-9;
+    for (const TensorMove& move : strategy.moves) {
+        if (move.tensor >= ops_[index].before.size() || ops_[index].before[move.tensor].empty()) continue;
+        seconds -= (*reshardings_)[move.resharding].price.upper_s + rounding * strategy.price.upper_s;
+    }
+    return std::max(seconds, 0.0);
 }
 
 bool LayoutSearch::done_before(std::size_t op, const TensorMove& move, const ProgramLayout& layout) const {
@@ -242,15 +255,21 @@ Status LayoutSearch::advance(std::size_t index) {
             std::vector<ShardingId> lies;
             for (const ValueId value : live) lies.push_back(value == output ? known.outputs[w] : lie_of(value, state));
             const auto [place, added] = places.emplace(lies, next.size());
-            if (added) next.push_back({std::move(lies), {}, {}, {}});
+            if (added) next.push_back({std::move(lies), {}, {}, {}, 0});
             if (!limits_.empty()) op_evaluations_left_ -= static_cast<std::int64_t>(state.traces.size());
+            const Strategy& strategy = known.strategies[w];
+            State& reached = next[place->second];
+            const double added_s = count * least_added(index, strategy);
             for (std::size_t i = 0; i < state.traces.size(); ++i) {
+                // Most rows are too far away, which is known before their costs are added up.
+                constexpr double tolerance = 1 - 1e-9;
+                if (full(reached) && (state.far[i] + added_s) * tolerance >= reached.far[reached.worst]) continue;
                 std::copy_n(row(state, i).begin(), sum.size(), sum.begin());
-                costs_->add(sum, known.strategies[w].cost, count);
-                costs_->keep_results(sum, known.strategies[w].cost, count, own, live.size() > (own ? 1U : 0U));
-                take_back_done(index, known.strategies[w], state.traces[i], count, sum);
-                if (!too_expensive(sum, index + 1) && keep(next[place->second], sum, traces_.size()))
-                    traces_.push_back({state.traces[i], &known.strategies[w]});
+                costs_->add(sum, strategy.cost, count);
+                costs_->keep_results(sum, strategy.cost, count, own, live.size() > (own ? 1U : 0U));
+                take_back_done(index, strategy, state.traces[i], count, sum);
+                if (!too_expensive(sum, index + 1) && keep(reached, sum, traces_.size()))
+                    traces_.push_back({state.traces[i], &strategy});
             }
         }
     }
@@ -359,7 +378,7 @@ Status LayoutSearch::pass() {
     for (const auto& fixed : fixed_) fixed_ids_.push_back(fixed ? interned(*fixed) : anywhere);
     known_.assign(ops_.size(), {});
     traces_.assign(1, Trace{});
-    states_.assign(1, State{{}, std::vector<double>(costs_->width(), 0.0), {0}, {0}});
+    states_.assign(1, State{{}, std::vector<double>(costs_->width(), 0.0), {0}, {0}, 0});
     for (std::size_t i = 0; i < ops_.size(); ++i) {
         const std::int64_t share = evaluations_left_ / static_cast<std::int64_t>(ops_.size() - i);
         op_evaluations_left_ = share;

@@ -127,6 +127,7 @@ private:
         std::vector<double> costs;        ///< rows of width()
         std::vector<std::size_t> traces;  ///< by row: the history that led to it
         std::vector<double> far;          ///< by row: lower and upper bound together; the least are kept
+        std::size_t worst = 0;            ///< the row that is farthest, if there is no room for more
     };
     /// The history before and the strategy that was chosen.
     struct Trace {
@@ -158,6 +159,9 @@ private:
                                                 const StayingAxes& stay) const;
     void take_back_done(std::size_t index, const Strategy& strategy, std::size_t trace, double count,
                         std::span<double> cost) const;
+    /// Returns the sequential seconds that a strategy adds at least, if its moves have been done before.
+    [[nodiscard]] double least_added(std::size_t index, const Strategy& strategy) const;
+    [[nodiscard]] bool full(const State& state) const { return state.traces.size() == pass_limits_.kept; }
     void note_splits();
     void fix_inner(const Block& block);
     [[nodiscard]] bool one_place() const;

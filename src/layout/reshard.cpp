@@ -201,57 +201,110 @@ AxisList reordered(const Sharding& from, const Sharding& there) {
     return {};
 }
 
+// The number of elements that a chip has of a dimension.
+double part_of(const System& system, const Moved& moved, std::size_t dim, AxisList split) {
+    return split.empty() ? moved.sizes[dim]
+                         : std::ceil(moved.sizes[dim] / static_cast<double>(chips_across(system, split)));
+}
+
 // V of a collective: the number of local parts times their bytes.
 double bytes_of(const System& system, const Moved& moved, const Move& move) {
     double bytes = moved.element_bytes * static_cast<double>(move.times);
-    for (std::size_t d = 0; d < moved.sizes.size(); ++d) {
-        const AxisList split = move.held.dims[d];
-        bytes *= split.empty() ? moved.sizes[d]
-                               : std::ceil(moved.sizes[d] / static_cast<double>(chips_across(system, split)));
-    }
+    for (std::size_t d = 0; d < moved.sizes.size(); ++d) bytes *= part_of(system, moved, d, move.held.dims[d]);
     return bytes;
+}
+
+/// The same for many collectives that start from one sharding.
+class BytesFrom {
+public:
+    BytesFrom(const System& system, const Moved& moved, const Sharding& from)
+        : system_(system), moved_(moved), from_(from) {
+        for (std::size_t d = 0; d < moved.sizes.size(); ++d) parts_[d] = part_of(system, moved, d, from.dims[d]);
+    }
+
+    [[nodiscard]] double of(const Sharding& held, std::int64_t times) const {
+        double bytes = moved_.element_bytes * static_cast<double>(times);
+        for (std::size_t d = 0; d < moved_.sizes.size(); ++d) {
+            bytes *= held.dims[d] == from_.dims[d] ? parts_[d] : part_of(system_, moved_, d, held.dims[d]);
+        }
+        return bytes;
+    }
+
+private:
+    const System& system_;
+    const Moved& moved_;
+    const Sharding& from_;
+    std::array<double, Sharding::max_dims> parts_{};
+};
+
+// A collective without its bytes.
+Move unpriced_move(const System& system, const Sharding& from, const Sharding& there, CollectiveKind kind,
+                   AxisList axes, bool gathered) {
+    Move move{kind, axes, 0, gathered ? there : from, info(kind).size_of_member() ? chips_across(system, axes) : 1};
+    if (info(kind).ends == Ends::pairs) move.after = reordered(from, there);
+    return move;
 }
 
 }  // namespace
 
 Move move_of(const System& system, const Moved& moved, const Sharding& from, const Sharding& there, CollectiveKind kind,
              AxisList axes, bool gathered) {
-    Move move{kind, axes, 0, gathered ? there : from, info(kind).size_of_member() ? chips_across(system, axes) : 1};
-    if (info(kind).ends == Ends::pairs) move.after = reordered(from, there);
+    Move move = unpriced_move(system, from, there, kind, axes, gathered);
     move.bytes = bytes_of(system, moved, move);
     return move;
 }
 
-std::size_t ReshardSearch::cheapest() const {
-    std::size_t best = nodes_.size();
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        if (!nodes_[i].done && (best == nodes_.size() || nodes_[i].price < nodes_[best].price)) best = i;
-    }
-    return best;
+void ReshardSearch::start(const Sharding& from, const Sharding& to) {
+    to_ = to;
+    goal_.reset();
+    nodes_.clear();
+    open_.clear();
+    first_.fill(no_node);
+    (void)reach(0, from, {}, false);
 }
 
-void ReshardSearch::reach(std::size_t here, const Sharding& there, const LayoutPrice& price, const Move* move) {
-    if (goal_ && !(price < nodes_[*goal_].price)) return;
-    const std::uint64_t hash = there.hash();
-    for (std::size_t i = 0; i < hashes_.size(); ++i) {
-        if (hashes_[i] != hash || nodes_[i].sharding != there) continue;
-        if (nodes_[i].done || !(price < nodes_[i].price)) return;
-        nodes_[i] = {there, price, here, move != nullptr, false, move != nullptr ? *move : Move{}};
-        return;
+namespace {
+
+// Of several nodes with the same price the first one is taken.
+constexpr auto later = [](const auto& a, const auto& b) {
+    const auto compared = a.price <=> b.price;
+    return compared != 0 ? compared > 0 : a.node > b.node;
+};
+
+}  // namespace
+
+std::size_t ReshardSearch::cheapest() {
+    while (!open_.empty()) {
+        std::pop_heap(open_.begin(), open_.end(), later);
+        const std::size_t node = open_.back().node;
+        open_.pop_back();
+        if (!nodes_[node].done) return node;
     }
-    if (there == to_) goal_ = nodes_.size();
-    hashes_.push_back(hash);
-    nodes_.push_back({there, price, here, move != nullptr, false, move != nullptr ? *move : Move{}});
+    return nodes_.size();
 }
 
-// Adds a collective that leads from one sharding to another; its bytes are computed here.
-Status ReshardSearch::take(const Moved& moved, std::size_t here, const Sharding& there, Move move) {
-    ROOFLINE_CHECK(costs_.loaded(move.route()));
-    move.bytes = bytes_of(costs_.system(), moved, move);
-    LayoutPrice next = nodes_[here].price;
-    next += costs_.price(move.route(), move.bytes);
-    reach(here, there, next, &move);
-    return {};
+ReshardSearch::Node* ReshardSearch::reach(std::size_t here, const Sharding& there, const LayoutPrice& price,
+                                          bool moves) {
+    if (goal_ && !(price < nodes_[*goal_].price)) return nullptr;
+    constexpr int first_bits = 8;
+    std::size_t& first = first_[there.hash() >> (64 - first_bits)];
+    std::size_t node = first;
+    while (node != no_node && nodes_[node].sharding != there) node = nodes_[node].next;
+    if (node == no_node) {
+        node = nodes_.size();
+        if (there == to_) goal_ = node;
+        nodes_.push_back({there, price, here, moves, false, {}, first});
+        first = node;
+    } else {
+        Node& known = nodes_[node];
+        if (known.done || !(price < known.price)) return nullptr;
+        known.price = price;
+        known.before = here;
+        known.moves = moves;
+    }
+    open_.push_back({price, node});
+    std::push_heap(open_.begin(), open_.end(), later);
+    return &nodes_[node];
 }
 
 // The move from one chip to where the array is wanted, or from its sharding to the one chip that wants it. An array
@@ -266,13 +319,13 @@ Status ReshardSearch::expand_rooted(const Moved& moved, std::size_t here, const 
         all = all && (costs_.system().mesh[axis].size == 1 || (unsigned{goal.unreduced} >> axis & 1U) != 0);
     }
     if (all) {
-        reach(here, goal, nodes_[here].price, nullptr);
+        (void)reach(here, goal, nodes_[here].price, false);
         return {};
     }
     const Sharding& split = from.at_chip() ? to : from;
     --expansions_left_;
     if (!from.at_chip() && split.used() == 0) {  // it is already there
-        reach(here, to, nodes_[here].price, nullptr);
+        (void)reach(here, to, nodes_[here].price, false);
         return {};
     }
     Move move;
@@ -284,18 +337,33 @@ Status ReshardSearch::expand_rooted(const Moved& moved, std::size_t here, const 
                 : to.at_chip()                 ? CollectiveKind::gather
                 : split.used() == 0            ? CollectiveKind::broadcast
                                                : CollectiveKind::scatter;
-    return take(moved, here, to, move);
+    move.bytes = bytes_of(costs_.system(), moved, move);
+    ROOFLINE_TRY(LayoutPrice next, costs_.loaded_price(move.route(), move.bytes));
+    next += nodes_[here].price;
+    if (Node* const node = reach(here, to, next, true)) node->move = move;
+    return {};
 }
 
 Status ReshardSearch::expand(const Moved& moved, std::size_t here, const Sharding& to) {
     const Sharding from = nodes_[here].sharding;
     const LayoutPrice price = nodes_[here].price;
+    const BytesFrom bytes(costs_.system(), moved, from);
     Status problem;
     const auto visit = [&](const Sharding& there, const CollectiveKind* kind, AxisList axes, bool gathered) {
         --expansions_left_;
-        if (kind == nullptr) return reach(here, there, price, nullptr);
-        const Move move = move_of(costs_.system(), moved, from, there, *kind, axes, gathered);
-        if (auto status = take(moved, here, there, move); !status) problem = status;
+        if (kind == nullptr) {
+            (void)reach(here, there, price, false);
+            return;
+        }
+        Move move = unpriced_move(costs_.system(), from, there, *kind, axes, gathered);
+        move.bytes = bytes.of(move.held, move.times);
+        auto next = costs_.loaded_price(move.route(), move.bytes);
+        if (!next) {
+            problem = fail(next.error());
+            return;
+        }
+        *next += price;
+        if (Node* const node = reach(here, there, *next, true)) node->move = move;
     };
     std::size_t largest_dim = 0;
     double most = 0;
@@ -325,10 +393,7 @@ Resharding ReshardSearch::traced(std::size_t goal) const {
 
 Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, const Sharding& to) {
     if (from == to) return Resharding{};
-    to_ = to;
-    goal_.reset();
-    nodes_.assign(1, Node{from, {}, 0, false, false, {}});
-    hashes_.assign(1, from.hash());
+    start(from, to);
     while (true) {
         const std::size_t here = cheapest();
         if (here == nodes_.size())

@@ -1,6 +1,7 @@
 // The cheapest sequence of collectives from one sharding to another.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -94,6 +95,8 @@ public:
 private:
     static constexpr int max_expansions = 100'000;
 
+    static constexpr std::size_t no_node = ~std::size_t{0};
+
     struct Node {
         Sharding sharding;
         LayoutPrice price;
@@ -101,20 +104,28 @@ private:
         bool moves = false;  ///< a collective, not a slice, led here
         bool done = false;
         Move move;
+        std::size_t next = no_node;  ///< with the same place in first_
+    };
+    /// A node and its price when it was reached.
+    struct Reached {
+        LayoutPrice price;
+        std::size_t node = 0;
     };
 
-    [[nodiscard]] std::size_t cheapest() const;
+    void start(const Sharding& from, const Sharding& to);
+    [[nodiscard]] std::size_t cheapest();
     [[nodiscard]] Resharding traced(std::size_t goal) const;
     [[nodiscard]] Status expand(const Moved& moved, std::size_t here, const Sharding& to);
     [[nodiscard]] Status expand_rooted(const Moved& moved, std::size_t here, const Sharding& goal);
-    [[nodiscard]] Status take(const Moved& moved, std::size_t here, const Sharding& there, Move move);
-    void reach(std::size_t here, const Sharding& there, const LayoutPrice& price, const Move* move);
+    /// Returns the node of `there`, or null if it, or the goal, is already reached at this price.
+    [[nodiscard]] Node* reach(std::size_t here, const Sharding& there, const LayoutPrice& price, bool moves);
 
     ChoiceCosts& costs_;
     std::vector<Node> nodes_;
+    std::array<std::size_t, 256> first_{};  ///< node by the first bits of its hash
+    std::vector<Reached> open_;             ///< a heap, the cheapest first; of each node the last price counts
     Sharding to_;
-    std::optional<std::size_t> goal_;    ///< its node, once it was reached
-    std::vector<std::uint64_t> hashes_;  ///< of the shardings of nodes
+    std::optional<std::size_t> goal_;  ///< its node, once it was reached
     int expansions_left_ = max_expansions;
 };
 
