@@ -28,8 +28,7 @@ Status fix_axes(const PlanRequest& request, std::int64_t chips, PlanSpace& space
                         "remove one of the two");
         }
         if (__builtin_mul_overflow(product, degree, &product) || chips % product != 0) {
-            return fail("bad_plan",
-                        fmt::format("the axes of --mesh do not divide the {} chips of the slice", chips),
+            return fail("bad_plan", fmt::format("the axes of --mesh do not divide the {} chips of the slice", chips),
                         "fix fewer of them, or take a slice of another size");
         }
     }

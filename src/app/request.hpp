@@ -2,6 +2,7 @@
 // that answering it requires no access to the disk.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -152,12 +153,13 @@ struct TrainRequest {
 
 /// A request of `roofline plan train`.
 struct PlanRequest {
-    /// The job. Degrees in `mesh` are fixed, and so are the ZeRO stage, recomputation, micro-batches and schedule if they
-    /// are given; all else is searched.
+    /// The job. Degrees in `mesh` are fixed, and so are the ZeRO stage, recomputation, micro-batches and schedule if
+    /// they are given; all else is searched.
     TrainRequest train;
     std::vector<std::string> without;  ///< "pipeline,context": axes that are not used
     std::size_t threads = 1;
-    std::string shown{};  ///< "8": number of plans beside the best one; "": 8
+    std::string shown{};              ///< "8": number of plans beside the best one; "": 8
+    std::function<double()> clock{};  ///< seconds since some time; empty: the search is not timed
 };
 
 /// A request of `roofline serve`.

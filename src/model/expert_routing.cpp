@@ -53,7 +53,8 @@ std::vector<double> popularities(const ExpertRouting& routing, std::size_t exper
 std::vector<double> chances_of(std::vector<double> popular, double choices) {
     std::vector<std::size_t> order(popular.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return popular[a] > popular[b]; });
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return popular[a] != popular[b] ? popular[a] > popular[b] : a < b; });
     // sums from the smallest, so that they are exact to the last digits
     std::vector<double> from(popular.size() + 1, 0);
     for (std::size_t i = popular.size(); i-- > 0;) from[i] = from[i + 1] + popular[order[i]];

@@ -112,8 +112,9 @@ std::vector<Ids> packed(const std::vector<RoutedReplicas>& experts, std::size_t 
     for (std::size_t id = 0; id < experts.size(); ++id) {
         replicas.insert(replicas.end(), static_cast<std::size_t>(experts[id].replicas), id);
     }
-    std::stable_sort(replicas.begin(), replicas.end(),
-                     [&](std::size_t a, std::size_t b) { return experts[a].chance > experts[b].chance; });
+    std::sort(replicas.begin(), replicas.end(), [&](std::size_t a, std::size_t b) {
+        return experts[a].chance != experts[b].chance ? experts[a].chance > experts[b].chance : a < b;
+    });
     const std::size_t room = (replicas.size() + chips - 1) / chips;
     std::vector<Ids> held(chips);
     std::vector<double> loads(chips, 0);

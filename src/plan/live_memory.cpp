@@ -55,7 +55,7 @@ public:
         if (logits) in_parts_ = dims_of(*logits);
     }
 
-    Result<HeldTensors> run() {
+    Result<LiveTensors> run() {
         stretches_.push_back({});
         walk(local_.body, 0);
         stretches_.front().places.last = places_;
@@ -169,7 +169,7 @@ private:
             if (!everywhere) shape.push_back(dim);
         }
         std::sort(shape.begin(), shape.end());
-        HeldBytes bytes{info(local_.values[param->second].type.dtype).bits / 8.0, shape};
+        LiveBytes bytes{info(local_.values[param->second].type.dtype).bits / 8.0, shape};
         stand_ins_[shape][stretch].push_back(std::move(bytes));
     }
 
@@ -215,19 +215,19 @@ private:
         return number ? number->to_double() : 0;
     }
 
-    HeldBytes bytes(ValueId id, std::vector<std::string> dims) {
+    LiveBytes bytes(ValueId id, std::vector<std::string> dims) {
         const double parts = dims_of(id) == in_parts_ ? loss_parts_ : 1;
         static_cast<void>(elements_of(dims));  // all sizes are known
         return {info(local_.values[id].type.dtype).bits / 8.0 / parts, std::move(dims)};
     }
 
     // A parameter that layers gather one after the other is held for this layer and the next.
-    HeldBytes copy_bytes(const Copy& copy) {
+    LiveBytes copy_bytes(const Copy& copy) {
         const auto& [id, dims, stretch] = copy;
         return bytes(id, dims) * (local_.values[id].param && stretch != 0 ? 2 : 1);
     }
 
-    void add(const Interval& places, HeldBytes bytes, HeldTimes times = HeldTimes::once) {
+    void add(const Interval& places, LiveBytes bytes, LiveTimes times = LiveTimes::once) {
         held_.tensors.push_back({places.first, places.last, std::move(bytes), times});
     }
 
@@ -244,8 +244,8 @@ private:
 
     void keep(const StepTensor& tensor) {
         const TensorLife& life = lives_[tensor.value];
-        const HeldBytes one = bytes(tensor.value, dims_of(tensor.value));
-        HeldBytes passes = one;
+        const LiveBytes one = bytes(tensor.value, dims_of(tensor.value));
+        LiveBytes passes = one;
         passes.dims.insert(passes.dims.end(), tensor.repeats.begin(), tensor.repeats.end());
         static_cast<void>(elements_of(tensor.repeats));
         const std::size_t made = life.made.value_or(0);
@@ -256,7 +256,7 @@ private:
         for (const std::size_t reader : readers_[tensor.value]) {
             if (!tensor.repeats.empty()) all.last = std::max(all.last, stretches_[reader].places.last);
         }
-        const HeldTimes flights = tensor.repeats.empty() ? HeldTimes::others : HeldTimes::layers;
+        const LiveTimes flights = tensor.repeats.empty() ? LiveTimes::others : LiveTimes::layers;
         const std::size_t last = readers_[tensor.value].empty() ? all.last : std::max(made, life.last);
         if (tensor.repeats.empty()) {
             add({made, last}, one);
@@ -303,25 +303,25 @@ private:
     };
     std::vector<Addend> addends_;  ///< terms added to gradients
     bool fused_gradients_ = false;
-    std::map<ValueId, ValueId> gradient_of_;                                       ///< the parameter
-    std::map<std::vector<std::string>, std::map<std::size_t, std::vector<HeldBytes>>>
+    std::map<ValueId, ValueId> gradient_of_;  ///< the parameter
+    std::map<std::vector<std::string>, std::map<std::size_t, std::vector<LiveBytes>>>
         stand_ins_;  ///< by shape and range
     std::size_t places_ = 0;
-    HeldTensors held_;
+    LiveTensors held_;
     bool unsized_ = false;
 };
 
 }  // namespace
 
-Result<HeldTensors> held_tensors(const TrainingProgram& step, const Program& local, const FrameworkHabits& habits) {
+Result<LiveTensors> live_tensors(const TrainingProgram& step, const Program& local, const FrameworkHabits& habits) {
     return LifeTimes(step, local, habits).run();
 }
 
 Result<LiveMemory> live_memory(const TrainingProgram& step, const Program& local, const InFlight& in_flight,
                                const FrameworkHabits& habits) {
-    ROOFLINE_TRY(const auto held, held_tensors(step, local, habits));
+    ROOFLINE_TRY(const auto held, live_tensors(step, local, habits));
     std::map<std::string, double, std::less<>> sizes;
-    const auto bytes_of = [&](const HeldBytes& bytes) {
+    const auto bytes_of = [&](const LiveBytes& bytes) {
         double product = bytes.scale;
         for (const std::string& dim : bytes.dims) {
             const auto [size, fresh] = sizes.try_emplace(dim, 0);
@@ -330,16 +330,16 @@ Result<LiveMemory> live_memory(const TrainingProgram& step, const Program& local
         }
         return product;
     };
-    const auto all_of = [&](const HeldTensor& tensor) {
-        const double times = tensor.times == HeldTimes::layers   ? in_flight.layers
-                             : tensor.times == HeldTimes::others ? in_flight.others
+    const auto all_of = [&](const LiveTensor& tensor) {
+        const double times = tensor.times == LiveTimes::layers   ? in_flight.layers
+                             : tensor.times == LiveTimes::others ? in_flight.others
                                                                  : 1;
         return bytes_of(tensor.bytes) * times;
     };
     LiveMemory memory;
-    for (const HeldTensor& tensor : held.kept) memory.kept += all_of(tensor);
+    for (const LiveTensor& tensor : held.kept) memory.kept += all_of(tensor);
     std::vector<double> live(held.places + 1, 0);
-    for (const HeldTensor& tensor : held.tensors) {
+    for (const LiveTensor& tensor : held.tensors) {
         const double bytes = all_of(tensor);
         live[tensor.first] += bytes;
         live[tensor.last + 1] -= bytes;
@@ -351,9 +351,9 @@ Result<LiveMemory> live_memory(const TrainingProgram& step, const Program& local
     }
     for (const auto& alternatives : held.largest_of) {
         double most = 0;
-        for (const std::vector<HeldBytes>& together : alternatives) {
+        for (const std::vector<LiveBytes>& together : alternatives) {
             double sum = 0;
-            for (const HeldBytes& bytes : together) sum += bytes_of(bytes);
+            for (const LiveBytes& bytes : together) sum += bytes_of(bytes);
             most = std::max(most, sum);
         }
         memory.peak += most;

@@ -26,37 +26,37 @@ struct LiveMemory {
 };
 
 /// The bytes of a tensor on one chip: `scale` times the sizes of dimensions of its program.
-struct HeldBytes {
+struct LiveBytes {
     double scale = 0;
     std::vector<std::string> dims;
 
-    [[nodiscard]] HeldBytes operator*(double times) const { return {scale * times, dims}; }
+    [[nodiscard]] LiveBytes operator*(double times) const { return {scale * times, dims}; }
 };
 
 /// By which number of InFlight the bytes are multiplied.
-enum class HeldTimes { once, layers, others };
+enum class LiveTimes { once, layers, others };
 
 /// A tensor that is held from one place of a program, a statement or a fused kernel, to another, both included. Its
 /// bytes may be negative, as a correction of another one's.
-struct HeldTensor {
+struct LiveTensor {
     std::size_t first = 0;
     std::size_t last = 0;
-    HeldBytes bytes;
-    HeldTimes times = HeldTimes::once;
+    LiveBytes bytes;
+    LiveTimes times = LiveTimes::once;
 };
 
 /// What a step holds beside parameters, gradients and optimizer states, as formulas.
-struct HeldTensors {
-    std::vector<HeldTensor> tensors;
+struct LiveTensors {
+    std::vector<LiveTensor> tensors;
     std::size_t places = 0;        ///< of the program, and one more
-    std::vector<HeldTensor> kept;  ///< activations that the backward pass reads, which are among `tensors`
+    std::vector<LiveTensor> kept;  ///< activations that the backward pass reads, which are among `tensors`
     /// Of each of these the alternative with the largest sum is held from the beginning to the end.
-    std::vector<std::vector<std::vector<HeldBytes>>> largest_of{};
+    std::vector<std::vector<std::vector<LiveBytes>>> largest_of{};
 };
 
 /// Returns what a step holds. Sizes only tell which tensors are gathered: those with more elements than their shards.
 /// Arguments, rules and errors are those of live_memory().
-[[nodiscard]] Result<HeldTensors> held_tensors(const TrainingProgram& step, const Program& local,
+[[nodiscard]] Result<LiveTensors> live_tensors(const TrainingProgram& step, const Program& local,
                                                const FrameworkHabits& habits = {});
 
 /// Returns the peak bytes over all statements. `local` is the step on one chip; its statements are those of `step`. A

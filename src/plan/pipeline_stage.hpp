@@ -33,8 +33,8 @@ struct PipelineStage {
 [[nodiscard]] Result<std::vector<PipelineStage>> pipeline_stages(const Program& forward, std::int64_t stages,
                                                                  bool late = false);
 
-/// Returns the iterations of each outermost `repeat` that a stage computes, by the name of its count; without a pipeline
-/// all of them. Errors: as above.
+/// Returns the iterations of each outermost `repeat` that a stage computes, by the name of its count; without a
+/// pipeline all of them. Errors: as above.
 [[nodiscard]] Result<Sizes> stage_passes(const Program& forward, std::int64_t stages, const PipelineStage& stage);
 
 /// Returns what a stage computes of a model's forward program: its iterations of the outermost `repeat`s, distributed

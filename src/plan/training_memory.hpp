@@ -28,9 +28,9 @@ struct TrainingMemory {
     [[nodiscard]] bool fits() const { return !capacity || total() <= *capacity; }
 };
 
-/// Additional memory of an optimizer of plain tensor operations: for each element that a chip updates an f32 copy of its
-/// gradient, unless the gradient is f32, the root of its second moment, and the denominator of the update. Returns the
-/// states whose shards have these elements, each with the bytes per element.
+/// Additional memory of an optimizer of plain tensor operations: for each element that a chip updates an f32 copy of
+/// its gradient, unless the gradient is f32, the root of its second moment, and the denominator of the update. Returns
+/// the states whose shards have these elements, each with the bytes per element.
 [[nodiscard]] std::vector<std::pair<const StepTensor*, double>> unfused_tensors(const TrainingProgram& step);
 
 /// Returns what a chip holds of a step's tensors. `local` is the step on one chip and `types` are the shardings of its

@@ -64,9 +64,9 @@ extern const Command run_command;
 extern const Command completion_command;
 
 /// All commands in the order of the help. A subcommand follows its parent.
-inline constexpr const Command* commands[] = {
-    &op_command,    &machine_command,  &model_command, &train_command,   &plan_command,   &plan_train_command,
-    &serve_command, &trace_command,    &validate_command, &fit_command,  &measure_command, &import_command,
-    &run_command,   &completion_command};
+inline constexpr const Command* commands[] = {&op_command,       &machine_command,    &model_command,   &train_command,
+                                              &plan_command,     &plan_train_command, &serve_command,   &trace_command,
+                                              &validate_command, &fit_command,        &measure_command, &import_command,
+                                              &run_command,      &completion_command};
 
 }  // namespace roofline::core::cli

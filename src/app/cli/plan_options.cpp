@@ -1,5 +1,6 @@
 // The options of `roofline plan train`.
 #include <algorithm>
+#include <chrono>
 #include <thread>
 
 #include "app/cli/commands.hpp"
@@ -46,7 +47,8 @@ void add_plan(CLI::App& app, Line& line) {
              "context, expert, pipeline",
              "tensor=8");
     repeated(app, "--without", plan.without, "axes that are not used", "pipeline,context");
-    app.add_option("--zero", train.zero, "fix the ZeRO stage over replicas: 1 shards optimizer states, 2 also gradients")
+    app.add_option("--zero", train.zero,
+                   "fix the ZeRO stage over replicas: 1 shards optimizer states, 2 also gradients")
         ->type_name("0|1|2");
     app.add_option("--microbatches", train.microbatches, "fix the number of microbatches per step")->type_name("N");
     app.add_option("--schedule", train.schedule,
@@ -80,8 +82,7 @@ void add_plan(CLI::App& app, Line& line) {
     app.add_flag(
         "--textbook", train.textbook,
         "textbook approximation of collectives: every torus axis is a wrapped ring, without the factor (n-1)/n");
-    app.add_option("--plans", plan.shown, "number of plans with different degrees to show; default: 8")
-        ->type_name("N");
+    app.add_option("--plans", plan.shown, "number of plans with different degrees to show; default: 8")->type_name("N");
     app.add_option("--threads", line.words.threads, "threads that search; default: as many as cores")->type_name("N");
     add_formats(app, line.words);
 }
@@ -93,8 +94,11 @@ Result<What> plan_request(Line& line) {
     ROOFLINE_TRY(plan.train.calibration, load_calibrations(line.words.calibrations));
     ROOFLINE_TRY(const auto threads, size_option(line.words.threads, "--threads"));
     constexpr std::int64_t most = 1024;
-    plan.threads = static_cast<std::size_t>(
-        std::clamp<std::int64_t>(threads.value_or(static_cast<std::int64_t>(std::thread::hardware_concurrency())), 1, most));
+    plan.threads = static_cast<std::size_t>(std::clamp<std::int64_t>(
+        threads.value_or(static_cast<std::int64_t>(std::thread::hardware_concurrency())), 1, most));
+    plan.clock = [] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    };
     return What(std::move(plan));
 }
 

@@ -85,23 +85,23 @@ Result<CompiledMemory> CompiledMemory::compile(const TrainingProgram& step, cons
     }
     FrameworkHabits habits;
     habits.unfused = unfused;
-    ROOFLINE_TRY(const auto held, held_tensors(step, local, habits));
+    ROOFLINE_TRY(const auto held, live_tensors(step, local, habits));
     memory.keep_largest(held, dims);
     return memory;
 }
 
-void CompiledMemory::keep_largest(const HeldTensors& held, const std::vector<std::string>& names) {
+void CompiledMemory::keep_largest(const LiveTensors& held, const std::vector<std::string>& names) {
     std::vector<std::uint32_t> of_tensor;
-    for (const HeldTensor& tensor : held.tensors) of_tensor.push_back(product_of(tensor.bytes.dims, names));
+    for (const LiveTensor& tensor : held.tensors) of_tensor.push_back(product_of(tensor.bytes.dims, names));
     std::vector<std::uint32_t> of_kept;
-    for (const HeldTensor& tensor : held.kept) of_kept.push_back(product_of(tensor.bytes.dims, names));
+    for (const LiveTensor& tensor : held.kept) of_kept.push_back(product_of(tensor.bytes.dims, names));
     const std::size_t width = products_.size() * in_flights;
-    const auto place_in = [](std::uint32_t product, HeldTimes times) {
+    const auto place_in = [](std::uint32_t product, LiveTimes times) {
         return product * in_flights + static_cast<std::size_t>(times);
     };
     std::map<std::size_t, std::vector<std::pair<std::size_t, double>>> at;
     for (std::size_t i = 0; i < held.tensors.size(); ++i) {
-        const HeldTensor& tensor = held.tensors[i];
+        const LiveTensor& tensor = held.tensors[i];
         const std::size_t product = place_in(of_tensor[i], tensor.times);
         at[tensor.first].emplace_back(product, tensor.bytes.scale);
         at[tensor.last + 1].emplace_back(product, -tensor.bytes.scale);

@@ -20,7 +20,7 @@ namespace roofline::core {
 class CompiledMemory {
 public:
     /// `local` and `types` are those of the layout; `dims` are the names of dimensions whose sizes will be passed.
-    /// Errors: those of held_tensors().
+    /// Errors: those of live_tensors().
     static Result<CompiledMemory> compile(const TrainingProgram& step, const Program& local,
                                           const std::vector<TensorType>& types, bool unfused,
                                           const std::vector<std::string>& dims);
@@ -43,7 +43,7 @@ private:
     [[nodiscard]] std::uint32_t product_of(std::vector<std::string> dims, const std::vector<std::string>& names);
     void add_shared(Kind kind, double scale, const Program& program, const StepTensor& tensor,
                     const std::vector<TensorType>& types, const std::vector<std::string>& names);
-    void keep_largest(const HeldTensors& held, const std::vector<std::string>& names);
+    void keep_largest(const LiveTensors& held, const std::vector<std::string>& names);
     [[nodiscard]] static double value_of(const Product& product, std::span<const double> sizes);
     [[nodiscard]] double sum_of(Kind kind, std::span<const double> sizes, const MeshDegrees& degrees) const;
 

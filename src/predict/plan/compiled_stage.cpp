@@ -42,8 +42,8 @@ const Value* carried_value(const Program& local) {
 }  // namespace
 
 Result<CompiledStage> CompiledStage::compile(const Program& forward, const Model& model, const TrainSetup& setup,
-                                             const PipelineStage& stage, const Slice& slice,
-                                             const StepPricing& pricing, CollectiveCosts& collectives) {
+                                             const PipelineStage& stage, const Slice& slice, const StepPricing& pricing,
+                                             CollectiveCosts& collectives) {
     ROOFLINE_TRY(auto planned, planned_stage(forward, model, setup, stage));
     const Program& program = planned.step.program;
     CollectiveOptions options;
@@ -51,8 +51,7 @@ Result<CompiledStage> CompiledStage::compile(const Program& forward, const Model
     ROOFLINE_TRY(const auto system, plan_system(slice, program, options));
     LaidOut laid;
     if (program.sharded()) {
-        ROOFLINE_TRY(auto search,
-                     LayoutSearch::compile(program, system, planned.stay, LayoutFreedom::as_written));
+        ROOFLINE_TRY(auto search, LayoutSearch::compile(program, system, planned.stay, LayoutFreedom::as_written));
         ROOFLINE_TRY(const auto layout, search.choose(program.sizes));
         ROOFLINE_TRY(laid, lay_out(program, marked(system), search, layout, Alternatives::none));
     } else {
@@ -60,8 +59,8 @@ Result<CompiledStage> CompiledStage::compile(const Program& forward, const Model
     }
     CompiledStage compiled;
     compiled.name_sizes(laid.local);
-    ROOFLINE_TRY(compiled.memory_, CompiledMemory::compile(planned.step, laid.local, laid.types, setup.options.unfused,
-                                                           compiled.names_));
+    ROOFLINE_TRY(compiled.memory_,
+                 CompiledMemory::compile(planned.step, laid.local, laid.types, setup.options.unfused, compiled.names_));
     ROOFLINE_CHECK(compiled.compile_kernels(laid.local, system, pricing));
     compiled.compile_collectives(setup, laid.local, collectives);
     compiled.fixed_.flops_per_joule = flops_per_joule(slice.machine);
@@ -118,8 +117,8 @@ Status CompiledStage::compile_kernels(const Program& local, const System& system
             continue;
         }
         fixed_.experts = fixed_.experts || of_experts(models, i);
-        kernels_.push_back({CompiledKernel(*analysis_, i, chip, names_, {}), &model->fit,
-                            step_part_of(model->key, system.machine())});
+        kernels_.push_back(
+            {CompiledKernel(*analysis_, i, chip, names_, {}), &model->fit, step_part_of(model->key, system.machine())});
         places = std::max(places, kernels_.back().compiled.places());
     }
     expected_ = expected_ && !kernels_.empty();
@@ -195,8 +194,7 @@ bool CompiledStage::add_collectives(StepParts& parts, std::size_t placement, Col
     messages_.evaluate(sizes_, message_values_);
     for (std::size_t i = 0; i < collectives_.size(); ++i) {
         const Collective& each = collectives_[i];
-        message_values_[2 * i] *=
-            static_cast<double>(degree_of(degrees_, each.mark)) / static_cast<double>(each.mark);
+        message_values_[2 * i] *= static_cast<double>(degree_of(degrees_, each.mark)) / static_cast<double>(each.mark);
         if (!each.over_replicas) continue;
         const double bytes = message_values_[2 * i] * message_values_[2 * i + 1];
         message_values_[2 * i] = 0;

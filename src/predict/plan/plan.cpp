@@ -85,18 +85,19 @@ private:
             ROOFLINE_TRY(auto answer, alone(found[i]));
             if (answer.step->memory.fits()) all.push_back({std::move(answer)});
         }
-        std::stable_sort(all.begin(), all.end(), [](const PlanBeside& a, const PlanBeside& b) {
-            return seconds_of(a.answer) < seconds_of(b.answer);
-        });
         if (all.empty()) return fail("no_fit", "no plan fits once it is laid out alone", "use more chips");
-        answer_.best = all.front().answer;
+        std::vector<std::pair<double, std::size_t>> in_order;
+        for (std::size_t i = 0; i < all.size(); ++i) in_order.emplace_back(seconds_of(all[i].answer), i);
+        std::sort(in_order.begin(), in_order.end());
+        answer_.best = all[in_order.front().second].answer;
         shown.clear();
-        for (PlanBeside& each : all) {
+        for (const auto& [seconds, place] : in_order) {
+            PlanBeside& each = all[place];
             Plan degrees = each.answer.plan;
             degrees.zero = 0;
             if (!shown.insert(plan_text(degrees)).second) continue;
             if (answer_.best.step->times.expected && !answer_.plans.empty()) {
-                each.sure = share_in_order(seconds_of(each.answer) / seconds_of(answer_.best));
+                each.sure = share_in_order(seconds / seconds_of(answer_.best));
             }
             answer_.plans.push_back(std::move(each));
         }
@@ -106,8 +107,9 @@ private:
     // Of the plans that are faster but do not fit those that no other one beats in both time and memory.
     Status find_larger(const std::vector<FoundPlan>& found) {
         std::vector<FoundPlan> by_memory = found;
-        std::stable_sort(by_memory.begin(), by_memory.end(),
-                         [](const FoundPlan& a, const FoundPlan& b) { return a.memory < b.memory; });
+        std::sort(by_memory.begin(), by_memory.end(), [](const FoundPlan& a, const FoundPlan& b) {
+            return std::pair(a.memory, a.order) < std::pair(b.memory, b.order);
+        });
         constexpr std::size_t most = 3;
         double best_s = seconds_of(answer_.best);
         const double now_s = best_s;
@@ -153,8 +155,9 @@ private:
             const double value = std::log(seconds_of(answer) / seconds_of(answer_.best)) / std::log(factor);
             answer_.elasticities.push_back({path, std::abs(value) < 5e-4 ? 0 : value});
         }
-        std::stable_sort(answer_.elasticities.begin(), answer_.elasticities.end(),
-                         [](const Elasticity& a, const Elasticity& b) { return std::abs(a.value) > std::abs(b.value); });
+        std::sort(answer_.elasticities.begin(), answer_.elasticities.end(), [](const auto& a, const auto& b) {
+            return std::pair(-std::abs(a.value), a.path) < std::pair(-std::abs(b.value), b.path);
+        });
         return {};
     }
 
@@ -170,7 +173,8 @@ Error too_large(const PlanJob& job, const PlanCounts& counts, const std::string&
                 fmt::format("no plan splits the work over {} chips: {} splits do not divide the model's heads, layers, "
                             "experts or the {} sequences of a batch",
                             job.space.chips, counts.divides, job.space.sequences),
-                "use another batch or number of chips, or free an axis that is fixed or left out", {}};
+                "use another batch or number of chips, or free an axis that is fixed or left out",
+                {}};
     }
     if (counts.unsuited > 0 && counts.memory == 0) {
         return {"no_plan", fmt::format("no plan suits the slice: {}", refusal), "use another slice", {}};
@@ -181,15 +185,16 @@ Error too_large(const PlanJob& job, const PlanCounts& counts, const std::string&
     const MemoryLevel* hbm = job.slice.machine.level("hbm");
     const auto capacity = hbm != nullptr ? hbm->total_capacity() : std::nullopt;
     const double bytes = weights ? least_weight_bytes(*weights, all) : 0;
-    return {"no_fit",
-            fmt::format("nothing fits: weights, gradients and optimizer states alone take {} on each of {} chips of "
-                        "{}",
-                        to_text(Bytes{bytes}), all.fsdp, capacity ? to_text(*capacity) : "an unknown memory"),
-            capacity ? fmt::format("at least {} chips hold them; or use --optimizer adam,moments=bf16",
-                                   static_cast<std::int64_t>(std::ceil(bytes * static_cast<double>(all.fsdp) /
-                                                                       capacity->value)))
-                     : std::string(),
-            {}};
+    return {
+        "no_fit",
+        fmt::format("nothing fits: weights, gradients and optimizer states alone take {} on each of {} chips of "
+                    "{}",
+                    to_text(Bytes{bytes}), all.fsdp, capacity ? to_text(*capacity) : "an unknown memory"),
+        capacity
+            ? fmt::format("at least {} chips hold them; or keep moments in fewer bits",
+                          static_cast<std::int64_t>(std::ceil(bytes * static_cast<double>(all.fsdp) / capacity->value)))
+            : std::string(),
+        {}};
 }
 
 }  // namespace
@@ -197,13 +202,8 @@ Error too_large(const PlanJob& job, const PlanCounts& counts, const std::string&
 double share_in_order(double factor) {
     // by the mean logarithm of the ratio of expected times in classes of it, from `roofline validate` on jobs with
     // three or more measured plans; a coin has a half
-    static constexpr std::array<std::pair<double, double>, 7> measured{{{0, 0.5},
-                                                                        {0.01, 0.58},
-                                                                        {0.035, 0.69},
-                                                                        {0.075, 0.77},
-                                                                        {0.15, 0.86},
-                                                                        {0.3, 0.956},
-                                                                        {0.8, 0.996}}};
+    static constexpr std::array<std::pair<double, double>, 7> measured{
+        {{0, 0.5}, {0.01, 0.58}, {0.035, 0.69}, {0.075, 0.77}, {0.15, 0.86}, {0.3, 0.956}, {0.8, 0.996}}};
     const double ratio = std::abs(std::log(factor));
     for (std::size_t i = 1; i < measured.size(); ++i) {
         const auto& [from, low] = measured[i - 1];

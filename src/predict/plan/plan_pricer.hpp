@@ -63,7 +63,7 @@ private:
         std::vector<CompiledStage*> stages;
         bool priced = false;
         double send_s = 0;
-        std::vector<StageWork> work;             ///< empty where the machine is not calibrated
+        std::vector<StageWork> work;              ///< empty where the machine is not calibrated
         std::vector<CompiledStage::Lower> lower;  ///< otherwise
 
         [[nodiscard]] bool is_for(const TrainSetup& other) const;

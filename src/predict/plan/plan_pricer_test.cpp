@@ -58,9 +58,9 @@ Differences differences(std::string_view model_name, const Slice& slice, int pla
     RandomNumbers random(11);
     Differences result;
     for (int i = 0; i < plans; ++i) {
-        const TrainSetup setup = random_setup(random, slice.chips(), model.program.expert_groups.of > 0 &&
-                                                                         !routed_experts(model.program).empty(),
-                                              sequence);
+        const TrainSetup setup =
+            random_setup(random, slice.chips(),
+                         model.program.expert_groups.of > 0 && !routed_experts(model.program).empty(), sequence);
         const BatchShards shards{setup.plan.data * setup.plan.fsdp * setup.plan.expert,
                                  setup.plan.sequence * setup.plan.context};
         if (!check_batch(setup.batch, shards) || setup.plan.pipeline > model.layer_count) continue;

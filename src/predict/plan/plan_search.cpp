@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "model/account.hpp"
@@ -21,7 +22,7 @@ constexpr std::size_t most_kept = 64;
 constexpr std::size_t most_larger = 16;
 
 // Plans with the same axes, which share compiled stages.
-struct Group {
+struct PlanGroup {
     std::vector<std::pair<std::int64_t, Plan>> plans;  ///< with their order
 };
 
@@ -46,7 +47,7 @@ public:
     GroupSearch(const PlanJob& job, const Limits& limits, PlanPricer& pricer)
         : job_(job), limits_(limits), pricer_(pricer) {}
 
-    FoundPlans run(const Group& group) {
+    FoundPlans run(const PlanGroup& group) {
         const std::size_t before = pricer_.compiled();
         for (const auto& [order, plan] : group.plans) look_at(plan, order);
         finish(before);
@@ -67,8 +68,9 @@ private:
         setup.plan = plan;
         std::vector<std::pair<PlanChoice, std::int64_t>> in_order;
         for (const PlanChoice& choice : choices) in_order.emplace_back(choice, order++);
-        std::stable_sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
-            return std::pair(a.first.microbatches, a.first.remat) < std::pair(b.first.microbatches, b.first.remat);
+        std::sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
+            return std::tuple(a.first.microbatches, a.first.remat, a.second) <
+                   std::tuple(b.first.microbatches, b.first.remat, b.second);
         });
         for (const auto& [choice, place] : in_order) {
             setup.batch.microbatches = choice.microbatches;
@@ -134,19 +136,21 @@ std::vector<bool> axes_of(const Plan& plan) {
     return axes;
 }
 
-std::vector<Group> groups_of(const PlanJob& job, PlanCounts& counts) {
-    std::map<std::vector<bool>, Group> groups;
+std::vector<PlanGroup> groups_of(const PlanJob& job, PlanCounts& counts) {
+    std::map<std::vector<bool>, PlanGroup> groups;
     std::int64_t order = 0;
     counts.divides = for_each_plan(job.space, [&](const Plan& plan) {
         groups[axes_of(plan)].plans.emplace_back(order, plan);
         order += std::ssize(choices_of(job.space, plan));
     });
     counts.looked_at = counts.divides;
-    std::vector<Group> sorted;
+    std::vector<PlanGroup> sorted;
     for (auto& [axes, group] : groups) sorted.push_back(std::move(group));
     // long ones first, so that no thread waits for them in the end
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const Group& a, const Group& b) { return a.plans.size() > b.plans.size(); });
+    std::sort(sorted.begin(), sorted.end(), [](const PlanGroup& a, const PlanGroup& b) {
+        return a.plans.size() != b.plans.size() ? a.plans.size() > b.plans.size()
+                                                : a.plans.front().first < b.plans.front().first;
+    });
     return sorted;
 }
 
@@ -190,7 +194,7 @@ PlanCounts& PlanCounts::operator+=(const PlanCounts& other) {
 Result<FoundPlans> search_plans(const PlanJob& job, std::size_t threads) {
     ROOFLINE_TRY(const auto limits, limits_of(job));
     FoundPlans all;
-    const std::vector<Group> groups = groups_of(job, all.counts);
+    const std::vector<PlanGroup> groups = groups_of(job, all.counts);
     std::vector<FoundPlans> results(groups.size());
     std::atomic<std::size_t> next = 0;
     const auto work = [&](StepPricing pricing) {

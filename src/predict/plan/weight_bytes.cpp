@@ -10,7 +10,7 @@ bool is_of_experts(const Model& model, const Value& value) {
     return role != model.roles.end() && role->second == "experts";
 }
 
-double bytes_on_chip(const WeightBytes& all, double ways, double replicas, int zero) {
+double bytes_on_chip(const StateBytes& all, double ways, double replicas, int zero) {
     const double shares = ways * replicas;
     return all.params / (zero >= 3 ? shares : ways) + all.gradients / (zero >= 2 ? shares : ways) +
            all.states / (zero >= 1 ? shares : ways);
@@ -28,7 +28,7 @@ Result<ModelWeights> weights_in_training(const Model& model, const TrainingOptio
         const LocalDims& dims = step.program.local_dims;
         const auto bytes = (bytes_of(dims, value) * elements(dims, tensor.repeats)).evaluate(step.program.sizes);
         if (!bytes) return fail("no_size", "the bytes of a parameter cannot be counted");
-        WeightBytes& kind = is_of_experts(model, value) ? weights.experts : weights.shared;
+        StateBytes& kind = is_of_experts(model, value) ? weights.experts : weights.shared;
         double& role = tensor.role == StepRole::param      ? kind.params
                        : tensor.role == StepRole::gradient ? kind.gradients
                                                            : kind.states;

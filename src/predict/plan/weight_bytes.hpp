@@ -9,7 +9,7 @@
 namespace roofline::core {
 
 /// Bytes of all chips together, each counted once.
-struct WeightBytes {
+struct StateBytes {
     double params = 0;
     double gradients = 0;
     double states = 0;
@@ -17,8 +17,8 @@ struct WeightBytes {
 
 /// The weights of a model, those of experts apart.
 struct ModelWeights {
-    WeightBytes shared;
-    WeightBytes experts;
+    StateBytes shared;
+    StateBytes experts;
 };
 
 /// Errors: those of training_step().

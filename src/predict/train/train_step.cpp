@@ -150,8 +150,7 @@ Result<std::vector<PricedStage>> stage_steps(const Model& model, const TrainSetu
     ROOFLINE_TRY(const auto kinds, stages_of(forward, setup));
     std::vector<PricedStage> stages;
     for (const PipelineStage& kind : kinds) {
-        ROOFLINE_TRY(auto step,
-                     stage_step(forward, model, setup, kind, in_flight_of(pipeline, kind), slice, pricing));
+        ROOFLINE_TRY(auto step, stage_step(forward, model, setup, kind, in_flight_of(pipeline, kind), slice, pricing));
         stages.push_back(std::move(step));
     }
     return stages;

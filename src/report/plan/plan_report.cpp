@@ -19,8 +19,8 @@ namespace {
 using Json = FigureValue;
 
 // What a plan's object has of that of `roofline train`.
-constexpr std::string_view shown_keys[] = {"plan",         "memory_bytes", "fits", "step",       "bound_by",
-                                           "step_s",       "mfu",          "tokens_per_s", "train_s", "usd"};
+constexpr std::string_view shown_keys[] = {"plan",   "memory_bytes", "fits",         "step",    "bound_by",
+                                           "step_s", "mfu",          "tokens_per_s", "train_s", "usd"};
 
 Json shorter(const Json& whole) {
     Json plan = Json::object();
@@ -35,8 +35,8 @@ Json train_object(const TrainAnswer& answer) { return json_of(train_figures(), a
 
 // "8 microbatches, interleaved:2, remat full"
 std::string choice_text(const TrainAnswer& answer) {
-    std::string text = answer.batch->microbatches == 1 ? "1 microbatch"
-                                                       : fmt::format("{} microbatches", answer.batch->microbatches);
+    std::string text =
+        answer.batch->microbatches == 1 ? "1 microbatch" : fmt::format("{} microbatches", answer.batch->microbatches);
     if (!answer.schedule.empty()) text += ", " + answer.schedule;
     return text + ", remat " + remat_text(answer.options);
 }
@@ -95,7 +95,8 @@ private:
         say("slower: how often, of measured plans whose expected times differ as much as this one's from the best, "
             "the one that is expected to be slower was.");
         if (ties) {
-            say(fmt::format("Plans below {} are near-ties: choose among them by memory, by what your framework does "
+            say(
+                fmt::format("Plans below {} are near-ties: choose among them by memory, by what your framework does "
                             "best, or by a measurement.",
                             share_text(tie)));
         }
