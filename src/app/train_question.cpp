@@ -58,7 +58,8 @@ Result<Plan> plan_of(const TrainRequest& request, std::int64_t chips, std::vecto
     plan.fsdp = chips;
     if (chips > 1) {
         notes.push_back(fmt::format(
-            "--mesh is not given: fsdp={} shards everything over all chips; `roofline plan train` searches others", chips));
+            "--mesh is not given: fsdp={} shards everything over all chips; `roofline plan train` searches others",
+            chips));
     }
     return plan;
 }
