@@ -97,7 +97,7 @@ TEST_CASE("plans priced together have nearly the times and the memory that each 
     CHECK(dense.compared > 8);
     CHECK(dense.equal > 0.8 * dense.compared);
     CHECK(dense.largest < 0.03);
-    const Differences experts = differences("mixtral-8x7b", catalogue_slice("h100-sxm", "8x4"), 8);
+    const Differences experts = differences("mixtral-8x7b", catalogue_slice("h100-sxm", "8x4"), 16);
     CHECK(experts.compared > 2);
     CHECK(experts.mean < 0.06);
     const Differences torus = differences("llama-3.1-8b", catalogue_slice("tpu-v5p", "4x4x2"), 10);
