@@ -78,7 +78,9 @@ TEST_CASE("the search finds the plan that is the fastest when each is laid out a
     CHECK(found->best.front().setup.options.remat == best.options.remat);
     CHECK(found->best.front().seconds == approx(best_s).epsilon(0.01));
     CHECK(found->counts.looked_at == all);
-    CHECK(found->counts.priced + found->counts.bound == fitting);
+    // without a pipeline the bound is the same for all plans, and below the time of each
+    CHECK(found->counts.bound == 0);
+    CHECK(found->counts.priced == fitting);
     const auto again = search_plans(job, 3);
     REQUIRE(again);
     REQUIRE(again->best.size() == found->best.size());
