@@ -283,8 +283,7 @@ std::size_t ReshardSearch::cheapest() {
     return nodes_.size();
 }
 
-ReshardSearch::Node* ReshardSearch::reach(std::size_t here, const Sharding& there, const LayoutPrice& price,
-                                          bool moves) {
+ReshardSearch::Node* ReshardSearch::reach(std::size_t here, const Sharding& there, LayoutPrice price, bool moves) {
     if (goal_ && !(price < nodes_[*goal_].price)) return nullptr;
     constexpr int first_bits = 8;
     std::size_t& first = first_[there.hash() >> (64 - first_bits)];

@@ -118,7 +118,7 @@ private:
     [[nodiscard]] Status expand(const Moved& moved, std::size_t here, const Sharding& to);
     [[nodiscard]] Status expand_rooted(const Moved& moved, std::size_t here, const Sharding& goal);
     /// Returns the node of `there`, or null if it, or the goal, is already reached at this price.
-    [[nodiscard]] Node* reach(std::size_t here, const Sharding& there, const LayoutPrice& price, bool moves);
+    [[nodiscard]] Node* reach(std::size_t here, const Sharding& there, LayoutPrice price, bool moves);
 
     ChoiceCosts& costs_;
     std::vector<Node> nodes_;

@@ -19,29 +19,18 @@ constexpr const char* plan_examples = R"(examples:
 
 )";
 
-void add_nothing(CLI::App& app, Line& line) {
-    static_cast<void>(app);
-    static_cast<void>(line);
-}
+void add_nothing(CLI::App& /*app*/, Line& /*line*/) {}
 
-Result<What> no_request(Line& line) {
-    static_cast<void>(line);
+Result<What> no_request(Line& /*line*/) {
     return fail("usage", "what is to be planned is not given", "roofline plan train MODEL --on SLICE ...");
 }
 
 void add_plan(CLI::App& app, Line& line) {
     PlanRequest& plan = line.request<PlanRequest>();
     TrainRequest& train = plan.train;
-    app.add_option("model", line.words.model,
-                   "a configuration (config.json of a checkpoint), - for standard input, or a name")
-        ->type_name("CONFIG.json|NAME")
-        ->required();
+    add_model(app, line.words);
     repeated(app, "--on", line.words.on, "slice: tpu-v5p:8x8x16, h100-sxm:8x16, my.toml:4x4", "SLICE");
-    app.add_option("--batch-tokens", train.batch_tokens, "tokens per step of all chips together; k is 1000, Ki 1024")
-        ->type_name("TOKENS");
-    app.add_option("--seq", train.sequence,
-                   "sequence length in tokens; default: 8192, or the context of the configuration if it is shorter")
-        ->type_name("TOKENS");
+    add_batch(app, train);
     repeated(app, "--mesh", train.mesh,
              "degrees of parallelism that are fixed; all others are searched. Axes: data, fsdp, tensor,\nsequence, "
              "context, expert, pipeline",
@@ -58,30 +47,8 @@ void add_plan(CLI::App& app, Line& line) {
                    "fix the recomputation: none, selective (all but matmul results), alternate, full (whole layers),\n"
                    "or names of tensors that are kept; default: none, selective and full are searched")
         ->type_name("none|selective|alternate|full|Hm,O");
-    app.add_option("--optimizer", train.optimizer,
-                   "adam with moments in f32 or another dtype and, if given, an f32 master copy of the parameters,\nor "
-                   "sgd; gradients=f32 for either")
-        ->type_name("adam[,moments=DTYPE][,master][,unfused]|sgd");
-    app.add_option("--products", train.products,
-                   "dtype below 16 bits for matmuls with parameters, forward and backward; tensors are\nstored in bf16")
-        ->type_name("fp8|mxfp8|nvfp4");
-    app.add_option("--dispatch", train.dispatch,
-                   "dtype below 16 bits in which tokens, and their gradients in the backward pass, are sent to experts")
-        ->type_name("fp8|mxfp8|nvfp4");
-    app.add_option("--tokens", train.tokens, "tokens of the whole training run, for its duration and cost")
-        ->type_name("15T");
-    add_recovery(app, train);
-    app.add_option("--price", train.price, "price of a chip in USD per hour; default: list price of the machine")
-        ->type_name("USD");
-    repeated(app, "--set", train.sets, "what if: replace a figure of the machine, absolute or relative",
-             "hbm.bandwidth=3TB/s|*2");
-    app.add_option("--software", train.software,
-                   "library, with or without version, whose measurements expected times are based on")
-        ->type_name("nccl-2.29");
-    add_calibration(app, line.words);
-    app.add_flag(
-        "--textbook", train.textbook,
-        "textbook approximation of collectives: every torus axis is a wrapped ring, without the factor (n-1)/n");
+    add_arithmetic(app, train);
+    add_run(app, line.words, train);
     app.add_option("--plans", plan.shown, "number of plans with different degrees to show; default: 8")->type_name("N");
     app.add_option("--threads", line.words.threads, "threads that search; default: as many as cores")->type_name("N");
     add_formats(app, line.words);

@@ -17,11 +17,7 @@ constexpr const char* train_examples = R"(examples:
 )";
 
 void add_training_plan(CLI::App& app, TrainRequest& train) {
-    app.add_option("--batch-tokens", train.batch_tokens, "tokens per step of all chips together; k is 1000, Ki 1024")
-        ->type_name("TOKENS");
-    app.add_option("--seq", train.sequence,
-                   "sequence length in tokens; default: 8192, or the context of the configuration if it is shorter")
-        ->type_name("TOKENS");
+    add_batch(app, train);
     repeated(app, "--mesh", train.mesh,
              "degrees of parallelism; their product is the number of chips of the slice. Axes: data, fsdp, "
              "tensor,\nsequence, context, expert, pipeline; default: fsdp over all chips",
@@ -38,17 +34,7 @@ void add_training_plan(CLI::App& app, TrainRequest& train) {
                    "recomputation in the backward pass: none, selective (all but matmul results), alternate\n(also "
                    "every second matmul result), full (whole layers), or names of tensors that are kept")
         ->type_name("none|selective|alternate|full|Hm,O");
-    app.add_option(
-           "--optimizer", train.optimizer,
-           "adam with moments in f32 or another dtype and, if given, an f32 master copy of the parameters; unfused "
-           "adds\nthe intermediate results of unfused tensor operations; or sgd; gradients=f32 for either")
-        ->type_name("adam[,moments=DTYPE][,master][,unfused]|sgd");
-    app.add_option("--products", train.products,
-                   "dtype below 16 bits for matmuls with parameters, forward and backward; tensors are\nstored in bf16")
-        ->type_name("fp8|mxfp8|nvfp4");
-    app.add_option("--dispatch", train.dispatch,
-                   "dtype below 16 bits in which tokens, and their gradients in the backward pass, are sent to experts")
-        ->type_name("fp8|mxfp8|nvfp4");
+    add_arithmetic(app, train);
     app.add_option("--overlap", train.overlap,
                    "axes whose collectives overlap with matmuls of other microbatches or layers (DualPipe: "
                    "expert);\nthose over data and fsdp always do")
@@ -57,29 +43,13 @@ void add_training_plan(CLI::App& app, TrainRequest& train) {
 
 void add_train(CLI::App& app, Line& line) {
     TrainRequest& train = line.request<TrainRequest>();
-    app.add_option("model", line.words.model,
-                   "a configuration (config.json of a checkpoint), - for standard input, or a name")
-        ->type_name("CONFIG.json|NAME")
-        ->required();
+    add_model(app, line.words);
     repeated(app, "--on", line.words.on,
              "slice: tpu-v5p:8x8x16, h100-sxm:8x16, my.toml:4x4; repeat for one column per slice", "SLICE");
     add_training_plan(app, train);
-    app.add_option("--tokens", train.tokens, "tokens of the whole training run, for its duration and cost")
-        ->type_name("15T");
-    add_recovery(app, train);
     app.add_option("--mfu", line.words.mfu, "assumed fraction of peak FLOP/s instead of a prediction: 0.4 or 40%")
         ->type_name("FRACTION");
-    app.add_option("--price", train.price, "price of a chip in USD per hour; default: list price of the machine")
-        ->type_name("USD");
-    repeated(app, "--set", train.sets, "what if: replace a figure of the machine, absolute or relative",
-             "hbm.bandwidth=3TB/s|*2");
-    app.add_option("--software", train.software,
-                   "library, with or without version, whose measurements expected times are based on")
-        ->type_name("nccl-2.29");
-    add_calibration(app, line.words);
-    app.add_flag(
-        "--textbook", train.textbook,
-        "textbook approximation of collectives: every torus axis is a wrapped ring, without the factor (n-1)/n");
+    add_run(app, line.words, train);
     app.add_flag("--explain", train.explain,
                  "show the derivation of the step: formulas, substituted sizes, constants with sources");
     app.add_flag("--program", train.program, "print only the program of a step in the notation");
@@ -102,7 +72,38 @@ Result<What> train_request(Line& line) {
 
 }  // namespace
 
-void add_recovery(CLI::App& app, TrainRequest& train) {
+void add_model(CLI::App& app, Words& words) {
+    app.add_option("model", words.model,
+                   "a configuration (config.json of a checkpoint), - for standard input, or a name")
+        ->type_name("CONFIG.json|NAME")
+        ->required();
+}
+
+void add_batch(CLI::App& app, TrainRequest& train) {
+    app.add_option("--batch-tokens", train.batch_tokens, "tokens per step of all chips together; k is 1000, Ki 1024")
+        ->type_name("TOKENS");
+    app.add_option("--seq", train.sequence,
+                   "sequence length in tokens; default: 8192, or the context of the configuration if it is shorter")
+        ->type_name("TOKENS");
+}
+
+void add_arithmetic(CLI::App& app, TrainRequest& train) {
+    app.add_option(
+           "--optimizer", train.optimizer,
+           "adam with moments in f32 or another dtype and, if given, an f32 master copy of the parameters; unfused "
+           "adds\nthe intermediate results of unfused tensor operations; or sgd; gradients=f32 for either")
+        ->type_name("adam[,moments=DTYPE][,master][,unfused]|sgd");
+    app.add_option("--products", train.products,
+                   "dtype below 16 bits for matmuls with parameters, forward and backward; tensors are\nstored in bf16")
+        ->type_name("fp8|mxfp8|nvfp4");
+    app.add_option("--dispatch", train.dispatch,
+                   "dtype below 16 bits in which tokens, and their gradients in the backward pass, are sent to experts")
+        ->type_name("fp8|mxfp8|nvfp4");
+}
+
+void add_run(CLI::App& app, Words& words, TrainRequest& train) {
+    app.add_option("--tokens", train.tokens, "tokens of the whole training run, for its duration and cost")
+        ->type_name("15T");
     app.add_option("--storage", train.storage,
                    "bandwidth at which all chips together write checkpoints; with --tokens for goodput, calendar\ndays "
                    "and cost with interruptions")
@@ -115,6 +116,17 @@ void add_recovery(CLI::App& app, TrainRequest& train) {
                    "time from an interruption until training goes on; default: 10min (arXiv 2402.15627)")
         ->type_name("10min");
     app.add_flag("--async-checkpoints", train.async_checkpoints, "training goes on while a checkpoint is written");
+    app.add_option("--price", train.price, "price of a chip in USD per hour; default: list price of the machine")
+        ->type_name("USD");
+    repeated(app, "--set", train.sets, "what if: replace a figure of the machine, absolute or relative",
+             "hbm.bandwidth=3TB/s|*2");
+    app.add_option("--software", train.software,
+                   "library, with or without version, whose measurements expected times are based on")
+        ->type_name("nccl-2.29");
+    add_calibration(app, words);
+    app.add_flag(
+        "--textbook", train.textbook,
+        "textbook approximation of collectives: every torus axis is a wrapped ring, without the factor (n-1)/n");
 }
 
 const Command train_command{"train", "step time, memory and cost of training a model on a slice", train_examples,

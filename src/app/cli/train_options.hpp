@@ -1,4 +1,4 @@
-// Options of `roofline train` that another command has, too.
+// Options of `roofline train` that `roofline plan train` has, too.
 #pragma once
 
 #include "app/cli/words.hpp"
@@ -6,7 +6,17 @@
 
 namespace roofline::core::cli {
 
-/// Adds the options about interruptions and checkpoints of a whole run, which follow --tokens.
-void add_recovery(CLI::App& app, TrainRequest& train);
+/// Adds the model.
+void add_model(CLI::App& app, Words& words);
+
+/// Adds the tokens of a batch and of a sequence.
+void add_batch(CLI::App& app, TrainRequest& train);
+
+/// Adds the optimizer and the dtypes of matmuls and dispatched tokens.
+void add_arithmetic(CLI::App& app, TrainRequest& train);
+
+/// Adds the options about a whole run, its cost and its interruptions, and those about the machine and its
+/// calibration.
+void add_run(CLI::App& app, Words& words, TrainRequest& train);
 
 }  // namespace roofline::core::cli

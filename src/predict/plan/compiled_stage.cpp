@@ -102,28 +102,27 @@ Status CompiledStage::compile_kernels(const Program& local, const System& system
     strip(strip, alone.body);
     AnalysisOptions options;
     options.growth = false;
-    ROOFLINE_TRY(auto analysis, analyse(alone, system.machine(), options));
-    analysis_ = std::make_shared<ProgramAnalysis>(std::move(analysis));
+    ROOFLINE_TRY(const auto analysis, analyse(alone, system.machine(), options));
     const ProgramModels models =
-        kernel_models(*pricing.calibrations, system.machine(), alone, *analysis_, pricing.software);
+        kernel_models(*pricing.calibrations, system.machine(), alone, analysis, pricing.software);
     const ChipTraits chip = chip_traits(system.machine());
-    traffic_ = program_traffic(*analysis_, names_, {});
+    traffic_ = program_traffic(analysis, names_, {});
     std::size_t places = 0;
     for (std::size_t i = 0; i < models.kernels.size(); ++i) {
         const CalibratedKernel* model = models.kernels[i];
-        const Work& work = analysis_->work.kernels[i].work;
+        const Work& work = analysis.work.kernels[i].work;
         if (model == nullptr) {
             expected_ = expected_ && work.compute.empty() && work.memory.empty();
             continue;
         }
         fixed_.experts = fixed_.experts || of_experts(models, i);
         kernels_.push_back(
-            {CompiledKernel(*analysis_, i, chip, names_, {}), &model->fit, step_part_of(model->key, system.machine())});
+            {CompiledKernel(analysis, i, chip, names_, {}), &model->fit, step_part_of(model->key, system.machine())});
         places = std::max(places, kernels_.back().compiled.places());
     }
     expected_ = expected_ && !kernels_.empty();
     scratch_.resize(places);
-    const Pricing& pricing_of_chip = analysis_->total.pricing;
+    const Pricing& pricing_of_chip = analysis.total.pricing;
     chip_times_ = CompiledTimes(pricing_of_chip, names_, {});
     chip_seconds_.resize(chip_times_.places());
     math_ = pricing_of_chip.resources.size();
@@ -133,13 +132,13 @@ Status CompiledStage::compile_kernels(const Program& local, const System& system
     const Value* carried = carried_value(local);
     if (carried != nullptr) carried_ = CompiledSums({{{bytes_of(local.local_dims, *carried), 1.0}}}, names_, {});
     ROOFLINE_TRY(auto whole, derive_work(local));
-    analysis_->work.total.messages = std::move(whole.total.messages);
+    message_work_ = std::move(whole.total.messages);
     return {};
 }
 
 void CompiledStage::compile_collectives(const TrainSetup& setup, const Program& local, CollectiveCosts& collectives) {
     std::vector<WeightedSum> sums;
-    const std::vector<MessageWork>& messages = analysis_->work.total.messages;
+    const std::vector<MessageWork>& messages = message_work_;
     for (const MessageWork& each : messages) {
         const Message& message = each.message;
         Collective collective;
@@ -154,7 +153,9 @@ void CompiledStage::compile_collectives(const TrainSetup& setup, const Program& 
             collective.bucket = i;
             break;
         }
-        only_these_degrees_ = only_these_degrees_ || message.hops > 0 || message.sure != Rational(1);
+        // the share of a message that is sent for any routing is in lower bounds only
+        const bool shared = !expected_ && message.sure != Rational(1);
+        only_these_degrees_ = only_these_degrees_ || message.hops > 0 || shared;
         collectives_.push_back(collective);
         sums.push_back({{message.bytes, 1.0}});
         sums.push_back({{each.count, 1.0}});
@@ -231,7 +232,7 @@ Result<CompiledStage::Lower> CompiledStage::lower(std::size_t placement, Collect
     auto known = network_times_.find(placement);
     if (known == network_times_.end()) {
         Work work;
-        work.messages = analysis_->work.total.messages;
+        work.messages = message_work_;
         for (std::size_t i = 0; i < collectives_.size(); ++i) {
             const std::int64_t mark = collectives_[i].mark;
             if (mark > 1) work.messages[i].message.bytes *= Polynomial(Rational(degree_of(degrees_, mark), mark));

@@ -1,7 +1,7 @@
 // A stage of a training step, compiled for all plans with its structure: degrees and sizes in, times and memory out.
 #pragma once
 
-#include <memory>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,8 +25,9 @@ struct StageSizes {
 
 /// Plans whose mesh has the same axes lead to the same program of one chip with other sizes, unless their layouts
 /// differ. It is laid out once, with the degrees of the plan that came first, and its shards are named by axes, so that
-/// other degrees are other sizes. A step with messages whose number of hops, or share that is certain to be sent,
-/// depends on degrees is compiled for these degrees only: see only_these_degrees().
+/// other degrees are other sizes. A step with messages whose number of hops depends on degrees, or without expected
+/// times the share of them that is sent for any routing, is compiled for these degrees only: see
+/// only_these_degrees().
 class CompiledStage {
 public:
     /// Errors: those of planned_stage() and lay_out().
@@ -88,7 +89,6 @@ private:
     MeshDegrees degrees_{};
 
     CompiledMemory memory_;
-    std::shared_ptr<ProgramAnalysis> analysis_;
     CompiledSums traffic_;
     std::vector<Kernel> kernels_;
     std::vector<double> scratch_;
@@ -96,8 +96,9 @@ private:
     bool expected_ = true;
     bool only_these_degrees_ = false;
 
-    std::vector<Collective> collectives_;
-    CompiledSums messages_;  ///< of each its bytes and how often it runs
+    std::vector<MessageWork> message_work_;
+    std::vector<Collective> collectives_;  ///< in the same order
+    CompiledSums messages_;                ///< of each its bytes and how often it runs
     std::vector<double> message_values_;
     CompiledSums carried_;
     CompiledTimes chip_times_;

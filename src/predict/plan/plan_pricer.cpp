@@ -57,6 +57,12 @@ PlanPricer::PlanPricer(const Model& model, Slice slice, StepPricing pricing)
     if (const auto capacity = hbm->total_capacity()) capacity_ = capacity->value;
 }
 
+void PlanPricer::forget() {
+    prepared_ = {};
+    stages_.clear();
+    sizes_.clear();
+}
+
 Result<const PlanPricer::Cut*> PlanPricer::cut_of(const TrainSetup& setup) {
     const std::pair key(setup.plan.pipeline, setup.late_layers);
     const auto known = cuts_.find(key);

@@ -37,8 +37,10 @@ public:
     /// differ in their schedule alone are cheapest one after another. Errors: a plan that does not suit the model or
     /// the slice, as for train_step().
     [[nodiscard]] Result<PricedPlan> price(const TrainSetup& setup, double capacities = 1);
-    /// Number of stages that were compiled.
+    /// Number of stages that were compiled since the last forget().
     [[nodiscard]] std::size_t compiled() const { return stages_.size(); }
+    /// Frees what was compiled. Times of collectives are kept.
+    void forget();
 
 private:
     /// The stages of a pipeline, without what they compute.

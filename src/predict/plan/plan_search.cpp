@@ -48,9 +48,8 @@ public:
         : job_(job), limits_(limits), pricer_(pricer) {}
 
     FoundPlans run(const PlanGroup& group) {
-        const std::size_t before = pricer_.compiled();
         for (const auto& [order, plan] : group.plans) look_at(plan, order);
-        finish(before);
+        finish();
         return std::move(found_);
     }
 
@@ -115,10 +114,12 @@ private:
         if (plans.size() >= 4 * most) keep_best(plans, most);
     }
 
-    void finish(std::size_t before) {
+    // Plans of other groups have other structures.
+    void finish() {
         keep_best(found_.best, most_kept);
         keep_best(found_.larger, most_larger);
-        found_.counts.compiled += static_cast<std::int64_t>(pricer_.compiled() - before);
+        found_.counts.compiled = static_cast<std::int64_t>(pricer_.compiled());
+        pricer_.forget();
     }
 
     const PlanJob& job_;

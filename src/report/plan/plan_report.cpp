@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "report/figure.hpp"
@@ -114,7 +115,7 @@ private:
     void elasticities() {
         std::vector<std::string> parts;
         for (const Elasticity& each : answer_.elasticities) {
-            if (each.value != 0) parts.push_back(fmt::format("{} {:+.2f}", each.path, each.value));
+            if (std::abs(each.value) >= 0.005) parts.push_back(fmt::format("{} {:+.2f}", each.path, each.value));
         }
         if (parts.empty()) return;
         say(fmt::format("Per cent of time for each per cent more: {}.", fmt::join(parts, ", ")));
