@@ -56,6 +56,9 @@ Status fix_choices(const TrainRequest& request, PlanSpace& space, TrainQuestion&
 
 Result<PlanQuestion> plan_question(const PlanRequest& request) {
     PlanQuestion question;
+    if (request.train.batch_tokens.empty()) {
+        return fail("no_batch", "the batch size is not given", "give its tokens: --batch-tokens 4Mi");
+    }
     ROOFLINE_TRY(question.train, train_job(request.train));
     ROOFLINE_CHECK(fix_axes(request, question.train.slice.chips(), question.space));
     ROOFLINE_CHECK(fix_choices(request.train, question.space, question.train));

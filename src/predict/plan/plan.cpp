@@ -92,6 +92,7 @@ private:
         answer_.best = all[in_order.front().second].answer;
         shown.clear();
         for (const auto& [seconds, place] : in_order) {
+            if (answer_.plans.size() == question_.shown) break;
             PlanBeside& each = all[place];
             Plan degrees = each.answer.plan;
             degrees.zero = 0;

@@ -1,5 +1,7 @@
 #include "predict/plan/plan_search.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -19,6 +21,7 @@ namespace {
 // Plans that need up to this many times the memory of a chip are priced, too, to tell what more memory would bring.
 constexpr double larger_memory = 1.5;
 constexpr std::size_t most_kept = 64;
+constexpr std::int64_t most_plans = 20'000'000;  // hours
 constexpr std::size_t most_larger = 16;
 
 // Plans with the same axes, which share compiled stages.
@@ -56,7 +59,6 @@ public:
 private:
     void look_at(const Plan& plan, std::int64_t order) {
         const std::vector<PlanChoice> choices = choices_of(job_.space, plan);
-        found_.counts.looked_at += std::ssize(choices);
         if (limits_.capacity && least_weight_bytes(limits_.weights, plan) > *limits_.capacity * larger_memory) {
             found_.counts.memory += std::ssize(choices);
             found_.counts.weights += std::ssize(choices);
@@ -144,7 +146,7 @@ std::vector<PlanGroup> groups_of(const PlanJob& job, PlanCounts& counts) {
         groups[axes_of(plan)].plans.emplace_back(order, plan);
         order += std::ssize(choices_of(job.space, plan));
     });
-    counts.looked_at = counts.divides;
+    counts.looked_at = counts.divides + order;
     std::vector<PlanGroup> sorted;
     for (auto& [axes, group] : groups) sorted.push_back(std::move(group));
     // long ones first, so that no thread waits for them in the end
@@ -196,6 +198,12 @@ Result<FoundPlans> search_plans(const PlanJob& job, std::size_t threads) {
     ROOFLINE_TRY(const auto limits, limits_of(job));
     FoundPlans all;
     const std::vector<PlanGroup> groups = groups_of(job, all.counts);
+    if (all.counts.looked_at > most_plans) {
+        return fail(
+            "too_many_plans",
+            fmt::format("the space has {} plans, and at most {} are searched", all.counts.looked_at, most_plans),
+            "fix degrees or micro-batches, or leave axes out");
+    }
     std::vector<FoundPlans> results(groups.size());
     std::atomic<std::size_t> next = 0;
     const auto work = [&](StepPricing pricing) {

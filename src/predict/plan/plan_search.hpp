@@ -56,7 +56,7 @@ struct FoundPlans {
 };
 
 /// Looks at all plans of a space, on `threads` threads. The same question has the same answer on any number of them.
-/// Errors: an operation without a derivative.
+/// Errors: an operation without a derivative; more than 20 million plans.
 [[nodiscard]] Result<FoundPlans> search_plans(const PlanJob& job, std::size_t threads);
 
 }  // namespace roofline::core

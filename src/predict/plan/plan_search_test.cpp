@@ -109,6 +109,17 @@ TEST_CASE("what does not fit is said with the plan that needs the least, or with
     CHECK(found->counts.memory == found->counts.looked_at);
 }
 
+TEST_CASE("a space of too many plans is refused with their number") {
+    const Model model = model_named("llama-3.1-8b", 2048);
+    const Slice slice = catalogue_slice("h100-sxm", "8");
+    PlanJob job{model, slice, small_job(), small_space(model, slice), pricing()};
+    job.space.remat.assign(30'000, Remat::full);
+    job.space.without = {};
+    const auto refused = search_plans(job, 1);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == "too_many_plans");
+}
+
 TEST_CASE("of experts and other weights each is split by its own axes") {
     ModelWeights weights;
     weights.shared = {80, 160, 320};

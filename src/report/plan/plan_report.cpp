@@ -128,12 +128,12 @@ private:
         const auto add = [&](std::int64_t number, std::string_view why) {
             if (number > 0) rejected.push_back(fmt::format("{} {}", grouped(number), why));
         };
-        add(counts.memory, "do not fit");
-        add(counts.divides, "splits do not divide the model or the batch");
-        add(counts.bound, "have a lower bound above the best time");
-        add(counts.unsuited, "do not suit the slice");
-        say(fmt::format("{} plans were looked at: {} were priced{}{}.", grouped(counts.looked_at),
-                        grouped(counts.priced), rejected.empty() ? "" : "; ", fmt::join(rejected, ", ")));
+        add(counts.memory, "because they do not fit");
+        add(counts.divides, "because they do not divide the model or the batch");
+        add(counts.bound, "because their lower bound exceeds the best time");
+        add(counts.unsuited, "because the slice cannot be wired for them");
+        say(fmt::format("{} plans were looked at: {} priced{}{}.", grouped(counts.looked_at), grouped(counts.priced),
+                        rejected.empty() ? "" : "; rejected ", fmt::join(rejected, ", ")));
     }
 
     static constexpr double tie = 0.75;
