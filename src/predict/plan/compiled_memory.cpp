@@ -20,12 +20,7 @@ bool never_more(const std::vector<double>& a, const std::vector<double>& b) {
 
 std::int64_t mark_of(const TensorType& type) {
     std::int64_t mark = 1;
-    for (const Axis& axis : type.axes) {
-        for (const std::string& name : axis.mesh) {
-            const std::size_t place = marked_place(name);
-            if (place < marked_axes.size()) mark *= marked_axes[place].mark;
-        }
-    }
+    for (const Axis& axis : type.axes) mark *= core::mark_of(axis.mesh);
     return mark;
 }
 

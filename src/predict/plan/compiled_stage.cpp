@@ -23,15 +23,6 @@ System marked(System system) {
     return system;
 }
 
-std::int64_t mark_of(const std::vector<std::string>& axes) {
-    std::int64_t mark = 1;
-    for (const std::string& axis : axes) {
-        const std::size_t place = marked_place(axis);
-        if (place < marked_axes.size()) mark *= marked_axes[place].mark;
-    }
-    return mark;
-}
-
 // The tensor that a stage hands on.
 const Value* carried_value(const Program& local) {
     const auto found = std::find_if(local.values.begin(), local.values.end(),
@@ -89,22 +80,11 @@ void CompiledStage::name_sizes(const Program& local) {
 }
 
 Status CompiledStage::compile_kernels(const Program& local, const System& system, const StepPricing& pricing) {
-    Program alone = local;  // collectives are priced by placement
-    const auto strip = [](const auto& self, Block& block) -> void {
-        for (Node& node : block.nodes) {
-            if (auto* inner = std::get_if<Block>(&node)) {
-                self(self, *inner);
-            } else {
-                std::get<Statement>(node).messages.clear();
-            }
-        }
-    };
-    strip(strip, alone.body);
     AnalysisOptions options;
     options.growth = false;
-    ROOFLINE_TRY(const auto analysis, analyse(alone, system.machine(), options));
+    ROOFLINE_TRY(const auto analysis, analyse(local, system.machine(), options));
     const ProgramModels models =
-        kernel_models(*pricing.calibrations, system.machine(), alone, analysis, pricing.software);
+        kernel_models(*pricing.calibrations, system.machine(), local, analysis, pricing.software);
     const ChipTraits chip = chip_traits(system.machine());
     traffic_ = program_traffic(analysis, names_, {});
     std::size_t places = 0;
@@ -131,8 +111,7 @@ Status CompiledStage::compile_kernels(const Program& local, const System& system
     }
     const Value* carried = carried_value(local);
     if (carried != nullptr) carried_ = CompiledSums({{{bytes_of(local.local_dims, *carried), 1.0}}}, names_, {});
-    ROOFLINE_TRY(auto whole, derive_work(local));
-    message_work_ = std::move(whole.total.messages);
+    message_work_ = analysis.work.total.messages;  // they are priced by placement
     return {};
 }
 

@@ -4,7 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace roofline::core {
 
@@ -31,6 +33,16 @@ using MeshDegrees = std::array<std::int64_t, marked_axes.size()>;
     std::size_t place = 0;
     while (place < marked_axes.size() && marked_axes[place].name != name) ++place;
     return place;
+}
+
+/// Returns the product of the marks of some axes; those that split no tensor have none.
+[[nodiscard]] inline std::int64_t mark_of(const std::vector<std::string>& axes) {
+    std::int64_t mark = 1;
+    for (const std::string& axis : axes) {
+        const std::size_t place = marked_place(axis);
+        if (place < marked_axes.size()) mark *= marked_axes[place].mark;
+    }
+    return mark;
 }
 
 /// Returns the product of the degrees of the axes whose marks multiply to `mark`.
