@@ -251,7 +251,8 @@ private:
                               prefill_pass(prefilling, answer_.prompt), answer_.prefill));
         answer_.compute_bound_known = !has_experts(answer_.model.program);
         if (!answer_.compute_bound_known) {
-            const char* const chosen = question_.routing.uniform() ? "all alike likely" : "as likely as --routing says";
+            const char* const chosen =
+                question_.routing.uniform() ? "each equally likely" : "as likely as --routing says";
             answer_.notes.push_back(fmt::format(
                 "`lower` is the least that any routing does: tokens all choose the same experts, which reads the "
                 "fewest, or each those on its own chip, which sends nothing; `uniform` is the bound where they choose "
