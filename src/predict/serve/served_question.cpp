@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "predict/serve/compute_bound_batch.hpp"
+
 namespace roofline::core {
 
 namespace {
