@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
 #include <utility>
 
 #include "app/model_option.hpp"
-#include "base/ascii.hpp"
-#include "text/text_reader.hpp"
+#include "app/number_option.hpp"
 
 namespace roofline::core {
 
@@ -18,13 +16,9 @@ Result<double> acceptance_option(const std::string& word) {
         return fail("bad_request", "--draft needs --acceptance: the probability that a drafted token is accepted",
                     "measure it, or try 0.85 for one token by DeepSeek-V3's own layer (its report says 0.85 to 0.9)");
     }
-    const bool percent = word.ends_with('%');
-    const auto number = number_in(std::string_view(word).substr(0, word.size() - (percent ? 1 : 0)));
-    const double acceptance = number.value_or(-1) / (percent ? 100 : 1);
-    if (acceptance >= 0 && acceptance <= 1) return acceptance;
-    return fail("bad_request",
-                fmt::format("--acceptance {}: the probability must be 0 to 1", in_ticks(word.substr(0, 40))),
-                "give for example 0.8 or 80%");
+    const auto acceptance = fraction_in(word);
+    if (acceptance && acceptance->value >= 0 && acceptance->value <= 1) return acceptance->value;
+    return wrong_option("--acceptance", word, "the probability must be 0 to 1", "give for example 0.8 or 80%");
 }
 
 }  // namespace
@@ -37,11 +31,7 @@ Result<std::optional<DraftQuestion>> draft_options(const ServeRequest& request) 
                     "say how many tokens are drafted for each step, for example --draft 3");
     }
     DraftQuestion draft;
-    ROOFLINE_TRY(const auto tokens, size_option(request.draft, "--draft"));
-    draft.tokens = *tokens;
-    if (draft.tokens > max_draft_tokens) {
-        return fail("size", fmt::format("--draft is {}: it must be 1 to {}", draft.tokens, max_draft_tokens));
-    }
+    ROOFLINE_TRY(draft.tokens, whole_option("--draft", request.draft, max_draft_tokens));
     ROOFLINE_TRY(draft.acceptance, acceptance_option(request.acceptance));
     if (request.draft_model) {
         ROOFLINE_TRY(draft.model, resolve_config(*request.draft_model));

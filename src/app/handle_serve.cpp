@@ -3,6 +3,7 @@
 #include "app/request.hpp"
 #include "app/serve_question.hpp"
 #include "report/op/explain.hpp"
+#include "report/serve/frontier_figures.hpp"
 #include "report/serve/serve_figures.hpp"
 #include "report/serve/serve_picture.hpp"
 #include "report/serve/serve_text.hpp"

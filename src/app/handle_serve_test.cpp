@@ -405,6 +405,18 @@ TEST_CASE("a server has room in the part of the memory that it uses, in whole bl
     CHECK(trtllm["cache_bytes_per_chip"].get<double>() == approx(0.9 * (cache + 0.1 * h100_bytes)).epsilon(0.01));
 }
 
+TEST_CASE("SGLang's fraction is that of the plan's chips, stages and members") {
+    ServeRequest request = llama({"h100-sxm:8"});
+    request.software = "sglang";
+    request.mesh = {"tensor=2", "pipeline=4"};
+    // in MiB: 1 - (512 + 12288 + 512 + 1024) / 81920, with the small graphs of two chips per stage
+    CHECK(json_of(request)["server_memory"]["fraction"] == 0.825);
+    request.config = {"mixtral-8x7b", ""};
+    request.mesh = {"expert=8"};
+    // attention by 8 members: 1 - (512 + 12288 + 1024 + 1024 + 512 * 8 * 4.5) / 81920
+    CHECK(json_of(request)["server_memory"]["fraction"] == 0.594);
+}
+
 TEST_CASE("what the memory holds does not depend on the server, what it chose does") {
     const auto vllm = served_by("vllm");
     const auto sglang = served_by("sglang");

@@ -3,67 +3,43 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
-#include "app/model_option.hpp"
+#include "app/number_option.hpp"
 #include "base/ascii.hpp"
 #include "import/table_fields.hpp"
 #include "predict/serve/serve.hpp"
 #include "text/csv.hpp"
+#include "text/text_reader.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
 
 namespace {
 
-tl::unexpected<Error> wrong(std::string_view option, const std::string& word, std::string_view problem,
-                            std::string hint) {
-    return fail("bad_request", fmt::format("{} {}: {}", option, in_ticks(word.substr(0, 40)), problem),
-                std::move(hint));
-}
-
-std::optional<double> number_of(std::string_view text) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-    return value;
-}
-
-/// A positive whole number of tokens up to the largest that `roofline serve` takes.
-Result<std::int64_t> tokens_of(std::string_view text, std::string_view option) {
-    auto tokens = parse_size(text);
-    if (!tokens) {
-        return fail(tokens.error().code, fmt::format("{}: {}", option, tokens.error().message), tokens.error().hint);
-    }
-    if (*tokens <= max_serving_size) return *tokens;
-    return fail("size", fmt::format("{} is {}: it must be 1 to {}", option, *tokens, max_serving_size));
-}
-
 Result<LengthDistribution> uniform_lengths(const std::string& word, std::string_view range, std::string_view option) {
     const std::size_t dots = range.find("..");
     if (dots == std::string_view::npos) {
-        return wrong(option, word, "the range has no `..`", "for example uniform:100..200");
+        return wrong_option(option, word, "the range has no `..`", "for example uniform:100..200");
     }
     LengthDistribution lengths;
     lengths.kind = LengthDistribution::Kind::uniform;
-    ROOFLINE_TRY(lengths.least, tokens_of(range.substr(0, dots), option));
-    ROOFLINE_TRY(lengths.most, tokens_of(range.substr(dots + 2), option));
+    ROOFLINE_TRY(lengths.least, whole_option(option, range.substr(0, dots), max_serving_size));
+    ROOFLINE_TRY(lengths.most, whole_option(option, range.substr(dots + 2), max_serving_size));
     if (lengths.least <= lengths.most) return lengths;
-    return wrong(option, word, "the range is empty", "put the smaller number first");
+    return wrong_option(option, word, "the range is empty", "put the smaller number first");
 }
 
 Result<LengthDistribution> lognormal_lengths(const std::string& word, std::string_view parts, std::string_view option) {
     constexpr double most_sigma = 10;
     const std::size_t comma = parts.find(',');
-    const auto sigma = comma == std::string_view::npos ? std::nullopt : number_of(parts.substr(comma + 1));
+    const auto sigma = comma == std::string_view::npos ? std::nullopt : number_in(parts.substr(comma + 1));
     if (!sigma || *sigma < 0 || *sigma > most_sigma) {
-        return wrong(option, word, "the standard deviation of the logarithm must be 0 to 10",
-                     "for example lognormal:1000,0.5: the mean in tokens, and that deviation");
+        return wrong_option(option, word, "the standard deviation of the logarithm must be 0 to 10",
+                            "for example lognormal:1000,0.5: the mean in tokens, and that deviation");
     }
     LengthDistribution lengths;
     lengths.kind = LengthDistribution::Kind::lognormal;
-    ROOFLINE_TRY(const auto mean, tokens_of(parts.substr(0, comma), option));
+    ROOFLINE_TRY(const auto mean, whole_option(option, parts.substr(0, comma), max_serving_size));
     lengths.mean = static_cast<double>(mean);
     lengths.sigma = *sigma;
     return lengths;
@@ -74,47 +50,40 @@ Result<CachedPrefix> cached_option(const std::string& word) {
     constexpr const char* remedy = "give a fraction from 0 to 1, a percentage, or a number of tokens, such as 600";
     CachedPrefix cached;
     if (word.empty()) return cached;
-    const bool percent = word.ends_with('%');
-    const auto number = number_of(percent ? std::string_view(word).substr(0, word.size() - 1) : word);
-    if (number && (percent || *number <= 1)) {
-        cached.share = percent ? *number / 100 : *number;
+    const auto share = fraction_in(word);
+    if (share && (share->percent || share->value <= 1)) {
+        cached.share = share->value;
         if (cached.share >= 0 && cached.share <= 1) return cached;
-        return wrong("--cached", word, "the hit rate must be 0 to 1", remedy);
+        return wrong_option("--cached", word, "the hit rate must be 0 to 1", remedy);
     }
-    auto tokens = tokens_of(word, "--cached");
+    auto tokens = whole_option("--cached", word, max_serving_size);
     if (!tokens)
-        return wrong("--cached", word, "this is neither a hit rate from 0 to 1 nor a number of tokens", remedy);
+        return wrong_option("--cached", word, "this is neither a hit rate from 0 to 1 nor a number of tokens", remedy);
     cached.tokens = *tokens;
     return cached;
 }
 
 Result<std::optional<double>> target_option(const std::string& word, std::string_view option) {
     if (word.empty()) return std::optional<double>{};
-    auto time = parse_quantity<Seconds>(word);
-    if (!time) return fail(time.error().code, fmt::format("{}: {}", option, time.error().message), time.error().hint);
+    const auto time = parse_quantity<Seconds>(word);
+    if (!time) return fail(of_option(option, time.error()));
     if (time->value > 0) return std::optional(time->value);
-    return wrong(option, word, "the time must be positive", "for example 500ms");
+    return wrong_option(option, word, "the time must be positive", "for example 500ms");
 }
 
 Result<double> rate_option(const std::string& word) {
     constexpr const char* remedy = "give requests per second, for example --rate 2.5";
-    const auto rate = number_of(word);
-    if (!rate) return wrong("--rate", word, "this is not a number", remedy);
+    const auto rate = number_in(word);
+    if (!rate) return wrong_option("--rate", word, "this is not a number", remedy);
     if (*rate > 0) return *rate;
-    return wrong("--rate", word, "the rate must be positive", remedy);
-}
-
-Result<std::int64_t> count_of(const std::string& word, std::string_view option, std::int64_t most) {
-    ROOFLINE_TRY(const auto count, size_option(word, option));
-    if (*count <= most) return *count;
-    return wrong(option, word, fmt::format("at most {} are simulated", grouped(most)), "give a smaller number");
+    return wrong_option("--rate", word, "the rate must be positive", remedy);
 }
 
 Result<PromptSchedule> schedule_option(const std::string& word) {
     if (word.empty() || word == "mixed") return PromptSchedule::mixed;
     if (word == "prefill-first") return PromptSchedule::prefill_first;
-    return wrong("--schedule", word, "there is no such schedule",
-                 did_you_mean(word, {"mixed", "prefill-first"}, "use mixed or prefill-first"));
+    return wrong_option("--schedule", word, "there is no such schedule",
+                        did_you_mean(word, {"mixed", "prefill-first"}, "use mixed or prefill-first"));
 }
 
 }  // namespace
@@ -127,8 +96,8 @@ Result<LengthDistribution> length_distribution(const std::string& word, std::str
     const std::string_view rest = std::string_view(word).substr(colon + 1);
     if (kind == "uniform") return uniform_lengths(word, rest, option);
     if (kind == "lognormal") return lognormal_lengths(word, rest, option);
-    return wrong(option, word, "there is no such distribution",
-                 did_you_mean(kind, {"uniform", "lognormal"}, "use uniform:A..B or lognormal:MEAN,SIGMA"));
+    return wrong_option(option, word, "there is no such distribution",
+                        did_you_mean(kind, {"uniform", "lognormal"}, "use uniform:A..B or lognormal:MEAN,SIGMA"));
 }
 
 Result<std::vector<RequestTokens>> read_request_lengths(const NamedText& table) {
@@ -171,20 +140,18 @@ Result<std::vector<RequestTokens>> read_request_lengths(const NamedText& table) 
 
 Result<double> balancedness_option(const std::string& word) {
     if (word.empty()) return 0;
-    const auto value = number_of(word);
+    const auto value = number_in(word);
     if (value && *value > 0 && *value <= 1) return *value;
-    return wrong("--balancedness", word, value ? "it must be above 0 and at most 1" : "this is not a number",
-                 "give the mean number of tokens per chip over the largest, such as 0.8");
+    return wrong_option("--balancedness", word, value ? "it must be above 0 and at most 1" : "this is not a number",
+                        "give the mean number of tokens per chip over the largest, such as 0.8");
 }
 
 Result<std::optional<double>> memory_fraction_option(const std::string& word) {
     if (word.empty()) return std::optional<double>{};
-    const bool percent = word.ends_with('%');
-    const auto number = number_of(percent ? std::string_view(word).substr(0, word.size() - 1) : word);
-    constexpr double hundred = 100;
-    if (number && *number > 0 && *number <= (percent ? hundred : 1)) return percent ? *number / hundred : *number;
-    return wrong("--memory-fraction", word, number ? "it must be above 0 and at most 1" : "this is not a number",
-                 "give the part of a chip's memory that the server uses, such as 0.9 or 90%");
+    const auto number = fraction_in(word);
+    if (number && number->value > 0 && number->value <= 1) return number->value;
+    return wrong_option("--memory-fraction", word, number ? "it must be above 0 and at most 1" : "this is not a number",
+                        "give the part of a chip's memory that the server uses, such as 0.9 or 90%");
 }
 
 bool names_load(const ServeRequest& request) {
@@ -207,10 +174,10 @@ Result<std::optional<LoadQuestion>> load_options(const ServeRequest& request, Re
         ROOFLINE_TRY(load.rate, rate_option(request.rate));
     }
     if (!request.concurrency.empty()) {
-        ROOFLINE_TRY(load.concurrency, count_of(request.concurrency, "--concurrency", max_requests));
+        ROOFLINE_TRY(load.concurrency, whole_option("--concurrency", request.concurrency, max_requests));
     }
     if (!request.requests.empty()) {
-        ROOFLINE_TRY(load.requests, count_of(request.requests, "--requests", max_simulated_requests));
+        ROOFLINE_TRY(load.requests, whole_option("--requests", request.requests, max_simulated_requests));
     }
     ROOFLINE_TRY(load.schedule, schedule_option(request.schedule));
     ROOFLINE_TRY(load.targets.ttft_s, target_option(request.ttft, "--ttft"));
@@ -219,8 +186,8 @@ Result<std::optional<LoadQuestion>> load_options(const ServeRequest& request, Re
     ROOFLINE_TRY(load.lengths.cached, cached_option(request.cached));
     const bool fixed = load.lengths.listed.empty() && load.lengths.prompt.kind == LengthDistribution::Kind::even;
     if (fixed && static_cast<double>(load.lengths.cached.tokens) > load.lengths.prompt.mean) {
-        return wrong("--cached", request.cached, fmt::format("a prompt has {} tokens", load.lengths.prompt.mean),
-                     "give fewer tokens, or a fraction from 0 to 1");
+        return wrong_option("--cached", request.cached, fmt::format("a prompt has {} tokens", load.lengths.prompt.mean),
+                            "give fewer tokens, or a fraction from 0 to 1");
     }
     return std::optional(std::move(load));
 }

@@ -105,7 +105,7 @@ TEST_CASE("options that make no sense are refused by name") {
                      "--cached `1.5`: this is neither a hit rate from 0 to 1 nor a number of tokens"),
           std::tuple(&ServeRequest::ttft, "0s", "--ttft `0s`: the time must be positive"),
           std::tuple(&ServeRequest::tpot, "3GB", "--tpot: `3GB` is a number of bytes, not a time"),
-          std::tuple(&ServeRequest::concurrency, "1M", "--concurrency `1M`: at most 100,000 are simulated"),
+          std::tuple(&ServeRequest::concurrency, "1M", "--concurrency is 1000000: it must be 1 to 100000"),
           std::tuple(&ServeRequest::schedule, "first", "--schedule `first`: there is no such schedule"),
           std::tuple(&ServeRequest::prompt, "uniform:9..5", "--prompt `uniform:9..5`: the range is empty"),
           std::tuple(&ServeRequest::output, "lognormal:9,-1",

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "app/number_option.hpp"
 #include "import/model_config.hpp"
 #include "model/presets.hpp"
 #include "text/json.hpp"
@@ -34,11 +35,9 @@ Result<std::optional<Dtype>> dtype_option(const std::string& word, std::string_v
 
 Result<std::optional<std::int64_t>> size_option(const std::string& word, std::string_view option) {
     if (word.empty()) return std::nullopt;
-    auto size = parse_size(word);
-    if (size) return *size;
-    Error error = size.error();
-    error.message = fmt::format("{}: {}", option, error.message);
-    return fail(std::move(error));
+    const auto size = parse_size(word);
+    if (!size) return fail(of_option(option, size.error()));
+    return *size;
 }
 
 }  // namespace roofline::core

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 
+#include "app/number_option.hpp"
 #include "base/ascii.hpp"
 #include "plan/interruptions.hpp"
 #include "units/text.hpp"
@@ -28,14 +29,9 @@ constexpr const char* rate_hint =
     "give a number above 0 per 1,000 chip-days, such as --failures 0.47, or with a unit: 0.47/1000chip-days, "
     "2e-5/chip-hour, 0.0005/chip-day, 0.17/chip-year";
 
-Error named(std::string_view option, Error error) {
-    error.message = fmt::format("{}: {}", option, error.message);
-    return error;
-}
-
 Result<double> bandwidth_of(const std::string& text) {
     const auto bandwidth = parse_quantity<Bandwidth>(text);
-    if (!bandwidth) return fail(named("--storage", bandwidth.error()));
+    if (!bandwidth) return fail(of_option("--storage", bandwidth.error()));
     if (!(bandwidth->value > 0)) {
         return fail("range", "--storage: the bandwidth must be above 0", "for example --storage 2TB/s");
     }
@@ -50,7 +46,7 @@ Result<std::optional<double>> restart_of(const std::string& text) {
         return fail("unit", fmt::format("--restart {}: the unit is missing", text.substr(0, 40)), hint);
     }
     const auto time = parse_quantity<Seconds>(text);
-    if (!time) return fail(named("--restart", time.error()));
+    if (!time) return fail(of_option("--restart", time.error()));
     return time->value;
 }
 

@@ -4,8 +4,8 @@
 
 #include <cmath>
 #include <cstdint>
-#include <string_view>
 
+#include "app/number_option.hpp"
 #include "base/ascii.hpp"
 #include "import/table_fields.hpp"
 #include "text/csv.hpp"
@@ -13,16 +13,6 @@
 #include "units/text.hpp"
 
 namespace roofline::core {
-
-namespace {
-
-tl::unexpected<Error> wrong_routing(std::string_view option, const std::string& word, std::string_view problem,
-                                    std::string hint) {
-    return fail("bad_request", fmt::format("{} {}: {}", option, in_ticks(word.substr(0, 40)), problem),
-                std::move(hint));
-}
-
-}  // namespace
 
 bool is_routing_law(const std::string& word) {
     return word == "uniform" || word == "zipf" || word.find(':') != std::string::npos;
@@ -32,7 +22,7 @@ Error unreadable_routing(const std::string& word, const Error& error) {
     const std::string problem =
         fmt::format("this is neither uniform, nor zipf:S, nor a table of popularities: {}", error.message);
     const std::string hint = "use uniform, zipf:S such as zipf:1, or the file of a table";
-    return wrong_routing("--routing", word, problem, did_you_mean(word, {"uniform", "zipf:1"}, hint)).value();
+    return wrong_option("--routing", word, problem, did_you_mean(word, {"uniform", "zipf:1"}, hint)).value();
 }
 
 Result<std::vector<double>> read_expert_popularity(const NamedText& table) {
@@ -77,14 +67,14 @@ Result<ExpertRouting> routing_options(const ServeRequest& request) {
         const std::size_t colon = word.find(':');
         const std::string law = word.substr(0, colon);
         if (law != "zipf") {
-            return wrong_routing(
+            return wrong_option(
                 "--routing", word, "there is no such law",
                 did_you_mean(law, {"uniform", "zipf"}, "use uniform, zipf:S or a table of popularities"));
         }
         const auto exponent = colon == std::string::npos ? std::nullopt : number_in(word.substr(colon + 1));
         if (!exponent || *exponent < 0 || *exponent > max_zipf_exponent) {
-            return wrong_routing("--routing", word, fmt::format("the exponent must be 0 to {}", max_zipf_exponent),
-                                 "for example zipf:1: the i-th most popular expert is chosen in proportion to 1/i");
+            return wrong_option("--routing", word, fmt::format("the exponent must be 0 to {}", max_zipf_exponent),
+                                "for example zipf:1: the i-th most popular expert is chosen in proportion to 1/i");
         }
         routing.zipf = *exponent;
     }
@@ -92,9 +82,9 @@ Result<ExpertRouting> routing_options(const ServeRequest& request) {
     const auto redundant = number_in(request.redundant_experts);
     if (!redundant || *redundant < 0 || *redundant > static_cast<double>(max_unequal_experts) ||
         *redundant != std::floor(*redundant)) {
-        return wrong_routing("--redundant-experts", request.redundant_experts,
-                             fmt::format("this is no whole number from 0 to {}", max_unequal_experts),
-                             "give the number of replicas per layer over all chips, such as 32");
+        return wrong_option("--redundant-experts", request.redundant_experts,
+                            fmt::format("this is no whole number from 0 to {}", max_unequal_experts),
+                            "give the number of replicas per layer over all chips, such as 32");
     }
     routing.redundant = static_cast<std::int64_t>(*redundant);
     return routing;

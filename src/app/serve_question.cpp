@@ -11,6 +11,7 @@
 #include "app/draft_options.hpp"
 #include "app/load_options.hpp"
 #include "app/model_option.hpp"
+#include "app/number_option.hpp"
 #include "app/routing_options.hpp"
 #include "app/system_option.hpp"
 #include "predict/serve/serving_costs.hpp"
@@ -26,10 +27,7 @@ Result<std::int64_t> count_option(const std::string& word, std::string_view opti
         notes.push_back(fmt::format("without {} it is {}", option, otherwise));
         return otherwise;
     }
-    auto size = parse_size(word);
-    if (!size) return fail(size.error().code, fmt::format("{}: {}", option, size.error().message), size.error().hint);
-    if (*size >= 1 && *size <= max_serving_size) return *size;
-    return fail("size", fmt::format("{} is {}: it must be 1 to {}", option, *size, max_serving_size));
+    return whole_option(option, word, max_serving_size);
 }
 
 /// The mean of lengths in whole tokens.
@@ -75,10 +73,7 @@ Result<RequestLengths> lengths_of(const ServeRequest& request, ServeQuestion& qu
 }
 
 Result<std::int64_t> workers_option(const std::string& word, const char* option, std::int64_t otherwise) {
-    if (word.empty()) return otherwise;
-    ROOFLINE_TRY(const auto count, size_option(word, option));
-    if (*count <= max_servers) return *count;
-    return fail("size", fmt::format("{} is {}: it must be 1 to {}", option, *count, max_servers));
+    return word.empty() ? otherwise : whole_option(option, word, max_servers);
 }
 
 // The slices that prefill. --set changes them, too, if their machine is that of --on, and --price in any case.
@@ -108,12 +103,8 @@ Result<std::optional<DisaggregatedQuestion>> disaggregated_of(const ServeRequest
         chips = pools.prefill->chips();
     }
     if (!request.prefill_mesh.empty()) {
-        auto plan = parse_plan(request.prefill_mesh, chips, &notes);
-        if (!plan) {
-            Error error = plan.error();
-            error.message = "--prefill-mesh: " + error.message;
-            return fail(std::move(error));
-        }
+        const auto plan = parse_plan(request.prefill_mesh, chips, &notes);
+        if (!plan) return fail(of_option("--prefill-mesh", plan.error()));
         pools.plan = *plan;
     }
     ROOFLINE_TRY(pools.prefill_slices, workers_option(request.prefill_workers, "--prefill-workers", 0));
@@ -137,7 +128,7 @@ Result<ServeQuestion> serve_question(const ServeRequest& request) {
     std::vector<std::string> unsaid;
     ROOFLINE_TRY(question.chunk, count_option(request.chunk, "--chunk", question.chunk, unsaid));
     if (!request.block.empty()) {
-        ROOFLINE_TRY(question.block, count_option(request.block, "--block", 0, unsaid));
+        ROOFLINE_TRY(question.block, whole_option("--block", request.block, max_serving_size));
     }
     ROOFLINE_TRY(question.memory_fraction, memory_fraction_option(request.memory_fraction));
     ROOFLINE_TRY(question.kv_dtype, dtype_option(request.kv_dtype, "--kv-dtype"));

@@ -39,6 +39,7 @@ TEST_CASE("samples without a date were measured elsewhere") {
     CHECK(built_in_benchmark_loads().find("aic-silicon", "trtllm 1.0.0rc3") == nullptr);
     CHECK(built_in_benchmark_loads().find("aic-silicon", "2026-04-1") == nullptr);
     CHECK(built_in_benchmark_loads().find("somebody", "2026-04-17") == nullptr);
+    CHECK(built_in_benchmark_loads().find("unlike aic-silicon", "2026-04-17") == nullptr);
 }
 
 TEST_CASE("TensorRT-LLM's tables are of equal requests that are all there in the beginning") {

@@ -58,7 +58,8 @@ TEST_CASE("the expected number of experts that at least one token chooses") {
     // chances 0.9, 0.6, 0.3, 0.2: two tokens read 0.99 + 0.84 + 0.51 + 0.36 = 2.7 experts
     CHECK(expected_experts(routed_replicas(measured({9, 6, 3, 2}), 4, 2), 2, 2) == approx(2.7));
     CHECK(likely_experts(measured({9, 6, 3, 2}), 4, 2, 2) == 3);
-    // never fewer than a token chooses, nor more than are ever chosen
+    // never fewer than a token chooses, even if chips have less than a token on average, nor more than are ever chosen
+    CHECK(expected_experts(routed_replicas(measured({9, 6, 3, 2}), 4, 2), 2, 0.25) == 2);
     CHECK(likely_experts(measured({1, 1, 0, 0}), 4, 2, 1000) == 2);
 }
 
@@ -99,6 +100,12 @@ TEST_CASE("each replica is given to the expert with the largest load per replica
     CHECK(experts[1].chance == approx(0.25));
     CHECK(experts[2].replicas == 1);
     CHECK(experts[3].replicas == 1);
+    // of two experts with the largest load, that of the smaller id
+    ExpertRouting even = measured({1, 2, 2, 1});
+    even.redundant = 1;
+    const auto tied = routed_replicas(even, 4, 2);
+    CHECK(tied[1].replicas == 2);
+    CHECK(tied[2].replicas == 1);
     // two tokens: 6 replicas of 1 - 0.75^2, 1 - 0.7^2 and 1 - 0.8^2
     CHECK(expected_experts(experts, 2, 2) == approx(6 * 0.4375 + 0.51 + 0.36));
 }

@@ -97,6 +97,8 @@ TEST_CASE("EPLB places replicas by decreasing load on the chip with the least th
     const PlacedExperts six(measured({9, 6, 3, 2}, 2), {4, 2, 2});
     CHECK(six.imbalance() == approx(1.05));
     CHECK(six.read(1e6) == approx(6));
+    // loads 1, 1/3, 1/3, 1/3: the second chip is full with two, so that the first gets 4/3 although it has more
+    CHECK(PlacedExperts(measured({9, 1, 1, 1}, 0), {4, 2, 2}).imbalance() == approx(4.0 / 3));
     // experts that are alike stay so with a replica of each
     CHECK(PlacedExperts(zipf(0, 8), {8, 2, 4}).imbalance() == approx(1));
     // DeepSeek-V3 has 32 redundant experts on 32 chips in prefill

@@ -57,10 +57,9 @@ void add_load(CLI::App& app, Line& line) {
         ->type_name("mixed|prefill-first");
     app.add_flag("--two-batch-overlap", serve.two_batch_overlap,
                  "exchange the tokens of half a batch beside the kernels of the other half, where that is faster");
-    app.add_option(
-           "--balancedness", serve.balancedness,
-           "mean over largest number of tokens that a chip's experts get, as servers report it; default:\nthat of "
-           "choices by chance")
+    app.add_option("--balancedness", serve.balancedness,
+                   "mean over largest number of tokens that a chip's experts get, as servers report it; default:\nas "
+                   "popularity and chance make it")
         ->type_name("FRACTION");
     app.add_option("--routing", line.words.routing,
                    "popularity of the experts of a layer: all alike (uniform, the default), by Zipf's law (zipf:1), or "
@@ -68,7 +67,7 @@ void add_load(CLI::App& app, Line& line) {
         ->type_name("uniform|zipf:S|FILE.csv");
     app.add_option(
            "--redundant-experts", serve.redundant_experts,
-           "replicas of popular experts per layer over all chips, placed as EPLB does; 0: it only places experts;\n"
+           "replicas of popular experts per layer over all chips, placed as EPLB does; 0: no replicas, but so placed;\n"
            "default: none, and experts lie in the order of ids")
         ->type_name("N");
     app.add_option("--requests", serve.requests,
@@ -117,9 +116,10 @@ void add_serve(CLI::App& app, Line& line) {
     app.add_option("--memory-fraction", serve.memory_fraction,
                    "part of a chip's memory that the server uses: 0.9 or 90%; default: that of its software")
         ->type_name("FRACTION");
-    app.add_option("--block", serve.block,
-                   "tokens per block of the KV cache, in which sequences round up; default: that of the server's\n"
-                   "software under load, else 1")
+    app.add_option(
+           "--block", serve.block,
+           "tokens per block of the KV cache, to which those of a sequence are rounded up; default: that of\nthe "
+           "server's software for what it holds, else 1")
         ->type_name("TOKENS");
     add_speculation(app, line);
     add_load(app, line);

@@ -28,7 +28,7 @@ struct MemoryRule {
     MemoryShare of = MemoryShare::all;
     double fraction = 1;
     std::int64_t block = 1;  ///< tokens per block of the KV cache
-    std::string source{};    ///< citation; "" if the user chose fraction and block
+    std::string source{};    ///< citation of the server's defaults; "" without a server
 
     bool operator==(const MemoryRule&) const = default;
 };

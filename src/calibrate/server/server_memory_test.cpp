@@ -70,6 +70,8 @@ TEST_CASE("SGLang's fraction follows from what it reserves") {
     CHECK(rule_of("sglang", {80 * gib, 1}).fraction == 0.836);
     // tp 2 in each of 4 stages has the small graphs: 512 + 12288 + 512 + 1024 = 14336
     CHECK(rule_of("sglang", {80 * gib, 8, 4}).fraction == 0.825);
+    // tp 4 is the smallest with large graphs: 512 + 12288 + 1024 + 512 = 14336
+    CHECK(rule_of("sglang", {80 * gib, 4}).fraction == 0.825);
     // 192 GiB, tp 8: 512 + 24576 + 1024 + 1024 = 27136 of 196608
     CHECK(rule_of("sglang", {192 * gib, 8}).fraction == 0.862);
     // attention by 8 members: 512 * 8 * (3 + 1.5) = 18432 more
@@ -78,8 +80,21 @@ TEST_CASE("SGLang's fraction follows from what it reserves") {
     CHECK(rule_of("sglang", {80 * gib, 2, 1, 2}).fraction == 0.816);
     // 24 GiB: 512 + 3072 + 48 + 128 = 3760 of 24576
     CHECK(rule_of("sglang", {24 * gib, 1}).fraction == 0.847);
+    // 160 GiB is the first that is not below the last limit: 512 + 24576 + 1024 + 128 = 26240 of 163840
+    CHECK(rule_of("sglang", {160 * gib, 1}).fraction == 0.84);
     // more than there is
     CHECK(rule_of("sglang", {1 * gib, 1}).fraction == 0.001);
+}
+
+TEST_CASE("a reserve has its least value only on chips with more memory than its limit") {
+    MemoryReserve reserve;
+    reserve.fixed = 64;
+    reserve.least = 512;
+    reserve.least_above = 1024;
+    reserve.classes = {{}};
+    // in MiB: 64 of 1024, 512 of 2048
+    CHECK(reserve.fraction_left({1 * gib}) == 0.938);
+    CHECK(reserve.fraction_left({2 * gib}) == 0.75);
 }
 
 TEST_CASE("what the user chooses replaces the defaults") {

@@ -4,40 +4,24 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 
 #include "plan/expert_placement.hpp"
-#include "plan/serving_capacity.hpp"
 #include "predict/expect.hpp"
 #include "predict/expected_basis.hpp"
 #include "predict/serve/compute_bound_batch.hpp"
 #include "predict/serve/expected_serving.hpp"
+#include "predict/serve/serve_frontier.hpp"
 #include "predict/serve/served_load.hpp"
+#include "predict/serve/served_question.hpp"
 #include "predict/serve/served_room.hpp"
 #include "predict/serve/serving_slices.hpp"
-#include "predict/serve/speculation.hpp"
+#include "predict/serve/serving_step.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
 
 namespace {
-
-constexpr std::int64_t max_sequences = max_serving_size;
-
-/// The smallest batch that occupies all members of the plan, doubled up to the largest batch, and additionally the
-/// largest and the requested batch.
-std::vector<std::int64_t> frontier_batches(const ServeAnswer& answer) {
-    std::vector<std::int64_t> batches{answer.batch};
-    if (answer.max_batch > 0) batches.push_back(answer.max_batch);
-    const std::int64_t last = std::max(answer.max_batch, answer.batch);
-    for (std::int64_t batch = prompts_at_once(answer.plan) * answer.plan.pipeline; batch < last; batch *= 2) {
-        batches.push_back(batch);
-    }
-    std::sort(batches.begin(), batches.end());
-    batches.erase(std::unique(batches.begin(), batches.end()), batches.end());
-    return batches;
-}
 
 class Serve {
 public:
@@ -45,7 +29,7 @@ public:
         : question_(std::move(question)), calibrations_(std::move(calibrations)) {}
 
     Result<ServeAnswer> run() {
-        ROOFLINE_CHECK(read());
+        ROOFLINE_TRY(read_, read_question(question_, calibrations_->servers(), answer_));
         ROOFLINE_CHECK(choose_plan());
         ROOFLINE_CHECK(question_.disaggregated ? choose_pool() : draft_prefill(setup(), answer_.plan));
         ROOFLINE_CHECK(check_exchange());
@@ -54,89 +38,9 @@ public:
     }
 
 private:
-    Status read() {
-        answer_.notes = question_.notes;
-        answer_.prompt = question_.prompt;
-        answer_.output = question_.output;
-        answer_.batch = question_.batch;
-        answer_.chunk = question_.chunk;
-        answer_.context = (2 * answer_.prompt + answer_.output + 1) / 2;
-        for (const std::int64_t count : {answer_.prompt, answer_.output, answer_.batch, answer_.chunk}) {
-            if (count >= 1 && count <= max_sequences) continue;
-            return fail("size",
-                        fmt::format("prompt, output, batch and chunk must be 1 to {}: {}", max_sequences, count));
-        }
-        if (question_.block < 0 || question_.block > max_sequences) {
-            return fail("size", fmt::format("a block must have 1 to {} tokens: {}", max_sequences, question_.block));
-        }
-        if (question_.memory_fraction && !(*question_.memory_fraction > 0 && *question_.memory_fraction <= 1)) {
-            return fail("bad_request", fmt::format("the fraction of memory must be above 0 and at most 1: {}",
-                                                   *question_.memory_fraction));
-        }
-        ROOFLINE_CHECK(read_model());
-        answer_.slice = std::move(question_.slice);
-        answer_.machine_id = question_.machine.empty() ? answer_.slice.machine.id : question_.machine;
-        answer_.notes.insert(answer_.notes.end(), answer_.slice.notes.begin(), answer_.slice.notes.end());
-        if (const MemoryLevel* memory = answer_.slice.machine.level("hbm")) {
-            if (memory->total_capacity()) answer_.capacity = memory->total_capacity()->value;
-        }
-        return {};
-    }
-
-    Status read_model() {
-        answer_.kv_dtype = question_.kv_dtype.value_or(Dtype::bf16);
-        ROOFLINE_CHECK(store());
-        const std::int64_t tokens = answer_.prompt + answer_.output;
-        if (answer_.model.context > 0 && tokens > answer_.model.context) {
-            return fail("bad_request",
-                        fmt::format("{} prompt and {} output tokens are {}, more than the context of {}",
-                                    answer_.prompt, answer_.output, tokens, answer_.model.context),
-                        "shorten the prompt or the output, or change the context in the configuration");
-        }
-        return {};
-    }
-
-    Status store() {
-        std::optional<Quantisation> quantisation;
-        if (!question_.weights) {
-            ROOFLINE_TRY(quantisation, quantisation_of(question_.config, nullptr));
-        }
-        if (quantisation && quantisation->kv_is_fp8 && !question_.kv_dtype) answer_.kv_dtype = Dtype::fp8;
-        for (const bool decoding : {false, true}) {
-            ROOFLINE_TRY((decoding ? decode_ : prefill_),
-                         served_model(question_.config, decoding, question_.weights, quantisation, answer_.kv_dtype));
-        }
-        answer_.model = prefill_.model;
-        answer_.weights = prefill_.weights;
-        if (question_.balancedness > 0 && !has_experts(answer_.model.program)) {
-            return fail("bad_request", fmt::format("{} has no experts that could be unbalanced", answer_.model.name),
-                        "leave --balancedness out");
-        }
-        ROOFLINE_CHECK(read_exchange());
-        ROOFLINE_CHECK(check_routing(question_.routing, answer_.model.program));
-        prefill_.routing = decode_.routing = question_.routing;
-        return question_.draft ? read_drafter(*question_.draft, quantisation) : Status{};
-    }
-
-    Status read_exchange() {
-        if (question_.exchange.empty()) {
-            const ServerModels& servers = calibrations_->servers();
-            const CalibratedServer* const named = servers.find(question_.software);
-            const CalibratedServer* const server = named != nullptr ? named : servers.find("");
-            if (server != nullptr) answer_.exchange_server = server->software;
-            return {};
-        }
-        ROOFLINE_TRY(asked_exchange_, built_in_exchanges().named(question_.exchange));
-        if (!has_experts(answer_.model.program)) {
-            return fail("bad_request", fmt::format("{} has no experts to exchange tokens with", answer_.model.name),
-                        "leave --exchange out");
-        }
-        return {};
-    }
-
     // Kernels that were asked for must be those of a pass, and its time an expected one.
     Status check_exchange() const {
-        if (!asked_exchange_) return {};
+        if (!read_.exchange) return {};
         const auto exchanges = [](const Plan& plan) { return plan.expert > 1; };
         if (!exchanges(answer_.plan) && !(answer_.prefill_pool && exchanges(answer_.prefill_pool->plan))) {
             return fail("bad_request",
@@ -152,55 +56,32 @@ private:
                     "leave it out, or name a calibrated machine");
     }
 
-    Status read_drafter(const DraftQuestion& draft, const std::optional<Quantisation>& quantisation) {
-        const std::int64_t tokens = answer_.prompt + answer_.output;
-        ROOFLINE_TRY(speculation_, speculation_of(draft, {prefill_, decode_, question_.weights, quantisation,
-                                                          answer_.kv_dtype, tokens}));
-        SpeculatedServing& told = answer_.speculation.emplace();
-        told.tokens = speculation_->tokens;
-        told.acceptance = speculation_->acceptance;
-        told.source = speculation_->source;
-        told.name = speculation_->name;
-        told.tokens_per_step = speculation_->tokens_per_step();
-        return {};
-    }
-
     [[nodiscard]] ServingSetup setup() const { return setup_on(answer_.slice); }
 
     // The kernels that were asked for, or else those of the server whose model is used under load.
     [[nodiscard]] ExchangeChoice exchange_on(const Slice& slice) const {
-        if (asked_exchange_) return *asked_exchange_;
+        if (read_.exchange) return *read_.exchange;
         return built_in_exchanges().of_server(answer_.exchange_server, slice);
     }
 
-    // The set-up of the question on a slice, or the same without speculation.
-    [[nodiscard]] ServingSetup setup_on(const Slice& slice, bool speculating = true) const {
+    // The set-up of the question on a slice.
+    [[nodiscard]] ServingSetup setup_on(const Slice& slice) const {
         CollectiveOptions collectives;
         collectives.textbook = question_.textbook;
         const bool server = calibrations_->servers().find(question_.software) != nullptr;
         const std::string kernels =
             server ? server_kernel_software(*calibrations_, slice.machine, question_.software) : question_.software;
-        return {prefill_,
-                decode_,
+        return {read_.prefill,
+                read_.decode,
                 slice,
                 calibrations_,
                 kernels,
                 collectives,
                 question_.balancedness,
                 question_.two_batches,
-                speculating && speculation_ ? &*speculation_ : nullptr,
+                read_.speculation ? &*read_.speculation : nullptr,
                 false,
                 exchange_on(slice)};
-    }
-
-    // The decode pass of a step at the average context.
-    [[nodiscard]] ServingPass mean_pass(const ServingSetup& setup, const Plan& plan, std::int64_t batch) const {
-        return decode_pass(sequences_at_once(plan, batch), answer_.context, step_queries(setup));
-    }
-    // Only a block that was asked for rounds caches up: without one, memory is what a model needs with any server.
-    [[nodiscard]] ServingPass last_pass(std::int64_t batch) const {
-        return decode_pass(batch,
-                           in_blocks(answer_.prompt + answer_.output, std::max<std::int64_t>(1, question_.block)));
     }
 
     // Selects the requested plan, or else the best of those that hold the batch, or of all if none does.
@@ -209,7 +90,7 @@ private:
         if (question_.plan) {
             plans.push_back(*question_.plan);
         } else {
-            plans = serving_plans(decode_, answer_.slice, answer_.batch);
+            plans = serving_plans(read_.decode, answer_.slice, answer_.batch);
             answer_.plan_chosen = answer_.slice.chips() > 1;
         }
         std::optional<Error> error;
@@ -218,7 +99,7 @@ private:
         bool any = false;
         for (const Plan& plan : plans) {
             const ServingSetup setup = this->setup();
-            auto splits = priced_splits(setup, plan, mean_pass(setup, plan, answer_.batch));
+            auto splits = priced_splits(setup, plan, mean_pass(answer_, setup, plan, answer_.batch));
             if (!splits) {
                 if (!error) error = splits.error();
                 continue;
@@ -230,15 +111,16 @@ private:
             }
             const double activations = prefill->activations;
             for (SplitPass& found : *splits) {
-                auto draft = draft_pass(plan, found.caches, mean_pass(setup, plan, answer_.batch));
+                auto draft = draft_pass(setup, plan, found.caches, mean_pass(answer_, setup, plan, answer_.batch));
                 if (!draft) {
                     if (!error) error = draft.error();
                     continue;
                 }
                 ROOFLINE_TRY(auto memory,
-                             memory_of(setup, plan, found.caches, last_pass(answer_.batch), activations, found.pass));
+                             memory_of(setup, plan, found.caches, last_pass(answer_, answer_.batch, question_.block),
+                                       activations, found.pass));
                 const bool fits = !answer_.capacity || memory.total() <= *answer_.capacity;
-                const double seconds = step_seconds(found.pass, *draft);
+                const double seconds = step_seconds(setup, found.pass, *draft);
                 if (any && (fits ? best_fits && seconds >= best_s : best_fits || seconds >= best_s)) continue;
                 any = true;
                 best_fits = fits;
@@ -294,37 +176,19 @@ private:
         return {};
     }
 
-    // The pass that drafts a token for each sequence of a decode pass; empty if no model drafts.
-    [[nodiscard]] Result<std::optional<Prediction>> draft_pass(const Plan& plan, CacheSplit caches,
-                                                               const ServingPass& decode) const {
-        if (!speculation_ || !speculation_->drafter) return std::optional<Prediction>{};
-        const ServingSetup setup = this->setup();
-        auto draft =
-            priced_pass(drafting(setup), drafting_plan(setup, plan), caches, decode_pass(decode.batch, decode.context));
-        if (draft) return std::optional(std::move(*draft));
-        Error error = draft.error();
-        error.message = fmt::format("{} as the drafter: {}", speculation_->name, error.message);
-        return fail(std::move(error));
-    }
-
-    // The time of a step: its drafts, and the decode pass that verifies them.
-    [[nodiscard]] double step_seconds(const Prediction& decode, const std::optional<Prediction>& draft) const {
-        const double drafts = draft ? static_cast<double>(speculation_->tokens) * pass_seconds(*draft) : 0;
-        return pass_seconds(decode) + drafts;
-    }
-
     // The time per token of sequences that have so many tokens of context.
     [[nodiscard]] Result<double> token_seconds_at(std::int64_t context) const {
         const std::int64_t together = sequences_at_once(answer_.plan, answer_.batch);
-        const ServingPass pass = decode_pass(together, context, step_queries(setup()));
-        ROOFLINE_TRY(auto decode, priced_pass(setup(), answer_.plan, answer_.caches, pass));
-        ROOFLINE_TRY(auto draft, draft_pass(answer_.plan, answer_.caches, pass));
-        return step_seconds(decode, draft) / tokens_per_step(answer_);
+        const ServingSetup setup = this->setup();
+        const ServingPass pass = decode_pass(together, context, step_queries(setup));
+        ROOFLINE_TRY(auto decode, priced_pass(setup, answer_.plan, answer_.caches, pass));
+        ROOFLINE_TRY(auto draft, draft_pass(setup, answer_.plan, answer_.caches, pass));
+        return step_seconds(setup, decode, draft) / tokens_per_step(answer_);
     }
 
     // Adds the prefill by the drafter, on the slice that prefills.
     Status draft_prefill(const ServingSetup& setup, const Plan& prefill_plan) {
-        if (!speculation_ || !speculation_->drafter) return {};
+        if (!read_.speculation || !read_.speculation->drafter) return {};
         const Plan plan = drafting_plan(setup, prefill_plan);
         ROOFLINE_TRY(auto prefill,
                      priced_pass(drafting(setup), plan, CacheSplit::heads, prefill_pass(plan, answer_.prompt)));
@@ -340,7 +204,8 @@ private:
         if (told.draft) {
             const ServingSetup own = drafting(setup);
             const Plan plan = drafting_plan(setup, answer_.plan);
-            ROOFLINE_TRY(told.memory, kept_memory(own, plan, answer_.caches, last_pass(answer_.batch), true));
+            ROOFLINE_TRY(told.memory, kept_memory(own, plan, answer_.caches,
+                                                  last_pass(answer_, answer_.batch, question_.block), true));
             const ServingPass drafted = decode_pass(sequences_at_once(answer_.plan, answer_.batch), answer_.context);
             ROOFLINE_TRY(told.least_draft, least_of(own, plan, answer_.caches, drafted, *told.draft));
         }
@@ -365,34 +230,34 @@ private:
 
     Status details() {
         const bool prefills = !answer_.prefill_pool;
-        ROOFLINE_TRY(answer_.slice_memory,
-                     whole_memory(setup(), last_pass(answer_.batch),
-                                  prefills ? chunk_pass(Plan{}, answer_.prompt, answer_.chunk) : last_pass(1)));
+        ROOFLINE_TRY(answer_.slice_memory, whole_memory(setup(), last_pass(answer_, answer_.batch, question_.block),
+                                                        prefills ? chunk_pass(Plan{}, answer_.prompt, answer_.chunk)
+                                                                 : last_pass(answer_, 1, question_.block)));
         ROOFLINE_CHECK(find_max_batch());
         ROOFLINE_CHECK(find_served_room());
         add_experts();
         ROOFLINE_CHECK(load());
         ROOFLINE_TRY(answer_.first_step_s, token_seconds_at(answer_.prompt + 1));
         ROOFLINE_TRY(answer_.last_step_s, token_seconds_at(answer_.prompt + answer_.output));
-        ROOFLINE_CHECK(frontier());
+        const ServingSetup here = setup();
+        ROOFLINE_CHECK(add_frontier(answer_, {here, prefill_activations_, question_.block}));
         ROOFLINE_CHECK(speculation());
-        ROOFLINE_TRY(answer_.least_decode, least_of(setup(), answer_.plan, answer_.caches,
-                                                    mean_pass(setup(), answer_.plan, answer_.batch), answer_.decode));
+        ROOFLINE_TRY(answer_.least_decode,
+                     least_of(here, answer_.plan, answer_.caches, mean_pass(answer_, here, answer_.plan, answer_.batch),
+                              answer_.decode));
         const Plan& prefilling = prefills ? answer_.plan : answer_.prefill_pool->plan;
         ROOFLINE_TRY(answer_.least_prefill,
-                     least_of(prefills ? setup() : setup_on(answer_.prefill_pool->slice), prefilling, CacheSplit::heads,
+                     least_of(prefills ? here : setup_on(answer_.prefill_pool->slice), prefilling, CacheSplit::heads,
                               prefill_pass(prefilling, answer_.prompt), answer_.prefill));
         answer_.compute_bound_known = !has_experts(answer_.model.program);
         if (!answer_.compute_bound_known) {
-            const char* const chosen = question_.routing.uniform() ? "all alike likely" : "as likely as --routing says";
+            const char* const chosen =
+                question_.routing.uniform() ? "each equally likely" : "as likely as --routing says";
             answer_.notes.push_back(fmt::format(
                 "`lower` is the least that any routing does: tokens all choose the same experts, which reads the "
-                "fewest, "
-                "or each those on its own chip, which sends nothing; `uniform` is the bound where they choose "
-                "independently of each other, {}, and a token is sent once to each chip, between nodes "
-                "once "
-                "to each node, that has one of them; all other times rest on that choice too, `no overlap` and "
-                "`expected` "
+                "fewest, or each those on its own chip, which sends nothing; `uniform` is the bound where they choose "
+                "independently of each other, {}, and a token is sent once to each chip, between nodes once to each "
+                "node, that has one of them; all other times rest on that choice too, `no overlap` and `expected` "
                 "with the copies that software sends",
                 chosen));
         }
@@ -407,7 +272,7 @@ private:
         if (auto& textbook = answer_.compute_bound.textbook) *textbook *= static_cast<double>(answer_.plan.data);
         if (answer_.capacity) {
             auto smallest = smallest_slice(setup(), answer_.machine_id, prefills ? answer_.prompt : 0, answer_.chunk,
-                                           last_pass(answer_.batch));
+                                           last_pass(answer_, answer_.batch, question_.block));
             if (!smallest) return fail(smallest.error());
             answer_.smallest = std::move(*smallest);
         }
@@ -432,7 +297,7 @@ private:
         return add_load(answer_, question_.load,
                         {{prefilling, prefill_plan},
                          {here, answer_.plan},
-                         mean_pass(here, answer_.plan, answer_.batch),
+                         mean_pass(answer_, here, answer_.plan, answer_.batch),
                          question_.software});
     }
 
@@ -445,7 +310,7 @@ private:
         if (!answer_.capacity) return {};
         const ServingSetup here = setup();
         const MemoryRule whole = MemoryChoice{nullptr, {}, question_.block}.on({});
-        ROOFLINE_TRY(answer_.max_batch, sequences_with_room(sequences(here), whole, max_sequences));
+        ROOFLINE_TRY(answer_.max_batch, sequences_with_room(sequences(here), whole, max_serving_size));
         return {};
     }
 
@@ -475,70 +340,10 @@ private:
         return find_prefill_room(*answer_.prefill_pool, there, choice, answer_.prompt);
     }
 
-    // The fastest split of the caches with which a batch fits, or the fastest one if none does.
-    [[nodiscard]] Result<SplitPass> fitting_split(const ServingSetup& setup, std::int64_t batch) const {
-        ROOFLINE_TRY(auto splits, priced_splits(setup, answer_.plan, mean_pass(setup, answer_.plan, batch)));
-        for (SplitPass& split : splits) {
-            if (!answer_.capacity || splits.size() == 1) break;
-            ROOFLINE_TRY(const auto memory, memory_of(setup, answer_.plan, split.caches, last_pass(batch),
-                                                      prefill_activations_, split.pass));
-            if (memory.total() <= *answer_.capacity) return std::move(split);
-        }
-        return std::move(splits.front());
-    }
-
-    Status frontier() {
-        double best = 0;
-        for (const std::int64_t batch : frontier_batches(answer_)) {
-            ROOFLINE_TRY(auto point, frontier_point(batch));
-            if (point.tokens_per_s / point.tpot_s > best) {
-                best = point.tokens_per_s / point.tpot_s;
-                answer_.knee = answer_.frontier.size();
-            }
-            answer_.frontier.push_back(std::move(point));
-        }
-        return {};
-    }
-
-    [[nodiscard]] Result<ServePoint> frontier_point(std::int64_t batch) const {
-        ROOFLINE_TRY(auto found, batch == answer_.batch ? Result<SplitPass>(SplitPass{answer_.caches, answer_.decode})
-                                                        : fitting_split(setup(), batch));
-        const Prediction& decode = found.pass;
-        ROOFLINE_TRY(auto draft, draft_pass(answer_.plan, found.caches, mean_pass(setup(), answer_.plan, batch)));
-        const ServingPass pass = mean_pass(setup(), answer_.plan, batch);
-        ROOFLINE_TRY(const auto least, least_of(setup(), answer_.plan, found.caches, pass, decode));
-        ServePoint point;
-        point.batch = batch;
-        point.lower_s = least.lower_s;
-        point.uniform_lower_s = decode.analysis.total.bounds.lower;
-        if (draft) {
-            const auto drafts = static_cast<double>(speculation_->tokens);
-            const ServingSetup here = setup();
-            ROOFLINE_TRY(const auto least_draft, least_of(drafting(here), drafting_plan(here, answer_.plan),
-                                                          found.caches, decode_pass(pass.batch, pass.context), *draft));
-            point.lower_s += drafts * least_draft.lower_s;
-            point.uniform_lower_s += drafts * draft->analysis.total.bounds.lower;
-        }
-        const double tokens = tokens_per_step(answer_);
-        point.lower_s /= tokens;
-        point.uniform_lower_s /= tokens;
-        point.tpot_s = step_seconds(decode, draft) / tokens;
-        point.tokens_per_s = static_cast<double>(batch) / point.tpot_s;
-        point.bound_by = bound_label(decode);
-        if (speculation_) {
-            ROOFLINE_TRY(const auto alone, fitting_split(setup_on(answer_.slice, false), batch));
-            point.tpot_without_s = pass_seconds(alone.pass);
-        }
-        return point;
-    }
-
     ServeQuestion question_;
     double prefill_activations_ = 0;  ///< bytes, with the plan of the answer
+    ServedQuestion read_;
     ServeAnswer answer_;
-    ServedModel prefill_;
-    ServedModel decode_;
-    std::optional<Speculation> speculation_;
-    std::optional<ExchangeChoice> asked_exchange_;
     std::shared_ptr<Calibrations> calibrations_;
 };
 

@@ -170,7 +170,7 @@ Result<Pricing> without_dispatch(const Prediction& pass) {
 
 }  // namespace
 
-Result<RoutingBound> least_pass(const Prediction& pass) {
+Result<RoutingBound> least_pass(const Prediction& pass, double chips) {
     const auto& even = pass.analysis.total.seconds;
     const std::vector<RoutedExperts> routed = routed_experts(pass.program);
     if (routed.empty() || !even) return bound_of(pass.analysis.total.pricing, pass.analysis.total.least_seconds);
@@ -182,7 +182,9 @@ Result<RoutingBound> least_pass(const Prediction& pass) {
         dims.push_back(each.rows);
         const auto routes =
             static_cast<double>(product_of(each.tokens, sizes)) * static_cast<double>(product_of(each.choices, sizes));
-        rows.push_back(routes / static_cast<double>(product_of({each.experts}, sizes)));
+        // of each expert on the chips that hold the most
+        const auto experts = static_cast<double>(product_of({each.experts}, sizes));
+        rows.push_back(routes / (std::ceil(experts / chips) * chips));
     }
     ROOFLINE_TRY(const auto pricing, without_dispatch(pass));
     Sizes others = sizes;
@@ -277,14 +279,14 @@ Result<RoutingBound> least_of(const ServingSetup& setup, const Plan& plan, Cache
         ServingPass read = pass;
         read.experts = experts;
         ROOFLINE_TRY(const auto laid, bounded_pass(setup, plan, caches, read));
-        ROOFLINE_TRY(auto bound, least_pass(laid));
+        ROOFLINE_TRY(auto bound, least_pass(laid, expert_chips(plan)));
         bound.seconds =
             in_order_of(priced.analysis.total.pricing.resources, bound, laid.analysis.total.pricing.resources);
         return bound;
     };
     const ExpertRouting& routing = setup.of(pass).routing;
     const bool alike = routing.uniform() && !(routing.replicas() > 0);
-    ROOFLINE_TRY(auto even, alike ? least_pass(priced) : least_with(ExpertsRead::if_alike));
+    ROOFLINE_TRY(auto even, alike ? least_pass(priced, expert_chips(plan)) : least_with(ExpertsRead::if_alike));
     if (plan.chips() == 1 || routed_experts(priced.program).empty()) return even;
     ROOFLINE_TRY(auto fewest, least_with(ExpertsRead::fewest));
     return fewest.lower_s < even.lower_s ? fewest : even;

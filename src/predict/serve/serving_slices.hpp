@@ -72,11 +72,12 @@ struct PlannedSlice {
 [[nodiscard]] Result<double> prefill_activations(const ServingSetup& setup, const Plan& plan, std::int64_t prompt,
                                                  std::int64_t chunk, const Prediction& prefill);
 
-/// Returns a lower bound of a pass for any choice of experts. Each resource takes the smaller of two amounts of work:
-/// that of the even choice which the pass was priced with, and that of all tokens choosing the same experts. No
-/// dispatch is counted, because every token may find its experts on its own chip. Without experts this is the bound of
-/// the pass. Errors: those of price_network().
-[[nodiscard]] Result<RoutingBound> least_pass(const Prediction& pass);
+/// Returns a lower bound of a pass for any choice of experts, which so many chips share. Each resource takes the
+/// smaller of two amounts of work: that of a choice with which every chip has as many routes, also where their number
+/// does not divide that of the experts, and that of all tokens choosing the same experts. No dispatch is counted,
+/// because every token may find its experts on its own chip. Without experts this is the bound of the pass. Errors:
+/// those of price_network().
+[[nodiscard]] Result<RoutingBound> least_pass(const Prediction& pass, double chips);
 
 /// Returns the prediction of a pass. The stages of a pipeline run one after another, and the transfers of activations
 /// between them are included. Errors: those of check_placement(), split_for_serving(), serving_program() and predict().

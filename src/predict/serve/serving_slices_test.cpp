@@ -30,8 +30,8 @@ Prediction first_step(const char* model, std::int64_t batch, const char* chips =
 
 constexpr double hbm_rate = 3.35e12;
 
-double pass_lower(const Prediction& pass) {
-    const auto least = least_pass(pass);
+double pass_lower(const Prediction& pass, double chips = 1) {
+    const auto least = least_pass(pass, chips);
     REQUIRE(least);
     return least->lower_s;
 }
@@ -69,11 +69,24 @@ TEST_CASE(
     CHECK(pass_lower(pass) == approx(2 * (12.88e9 - 32000.0 * 4096) * 4096 / 989.4e12).epsilon(0.02));
 }
 
+TEST_CASE("routing may be even among chips that hold different numbers of experts") {
+    // 8 experts on 3 chips, of which two hold 3: with uniform routing these have 3/8 of the routes, not 1/3
+    Plan plan;
+    plan.expert = 3;
+    constexpr double tokens = 3 * 8192;
+    const Prediction pass = first_step("mixtral-8x7b", 3 * 8192, "3", plan);
+    // 2 FLOPs per active parameter and token, of which 2 * 3 * 4096 * 14336 in each of 32 layers are of experts
+    const double experts = 2 * 2 * 3 * 4096.0 * 14336 * 32 * tokens / 989.4e12;
+    const double all = 2 * (12.88e9 - 32000.0 * 4096) * tokens / 989.4e12;
+    CHECK(pass_lower(pass, 3) == approx(all / 3).epsilon(0.02));
+    CHECK(pass.analysis.total.bounds.lower == approx(all / 3 + experts * (3.0 / 8 - 1.0 / 3)).epsilon(0.02));
+}
+
 TEST_CASE("routing may keep to experts on the token's own chip, and then nothing is sent") {
     Plan plan;
     plan.expert = 8;
     const Prediction pass = first_step("qwen3-30b-a3b", 8192, "8", plan);
-    const auto least = least_pass(pass);
+    const auto least = least_pass(pass, 8);
     REQUIRE(least);
     const std::vector<Resource>& resources = pass.analysis.total.pricing.resources;
     double sent = 0;

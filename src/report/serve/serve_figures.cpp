@@ -5,8 +5,9 @@
 #include <cstdint>
 
 #include "predict/serve/compute_bound_batch.hpp"
-#include "predict/serve/pass_exchange.hpp"
 #include "report/plan_json.hpp"
+#include "report/serve/frontier_figures.hpp"
+#include "report/serve/pass_figures.hpp"
 #include "report/serve/serve_words.hpp"
 #include "report/source_json.hpp"
 
@@ -19,120 +20,7 @@ using Answer = const ServeAnswer&;
 
 constexpr NumberText none = nullptr;
 
-/// A prefill pass or a decode step. `least` is its lower bound for any choice of experts; the prediction is that of
-/// uniformly chosen experts.
-struct Pass {
-    const Prediction& prediction;
-    const RoutingBound& least;
-    bool experts = false;
-    [[nodiscard]] const Analysis& total() const { return prediction.analysis.total; }
-};
-
-/// Returns an object with one value per resource of a pass.
-template <class Get>
-Json by_resource(const Pass& pass, const Get& get) {
-    Json json = Json::object();
-    for (std::size_t i = 0; i < pass.total().pricing.resources.size(); ++i) {
-        json[pass.total().pricing.resources[i].id] = pass.total().seconds ? Json(get(i)) : Json();
-    }
-    return json;
-}
-
-Json uniform_bound(const Pass& pass) {
-    const Resource* bound = pass.total().bound_resource();
-    return bound == nullptr || !pass.experts ? Json() : Json(bound->id);
-}
-
-Json dims_json(const Pass& pass) {
-    Json dims = Json::object();
-    for (const auto& [dim, size] : pass.prediction.program.sizes) {
-        if (!dim.starts_with('#')) dims[dim] = size;
-    }
-    return dims;
-}
-
-Json collectives_json(const Pass& pass) {
-    Json list = Json::array();
-    for (const MessageWork& each : pass.total().work.messages) {
-        const auto size = each.message.bytes.evaluate(pass.prediction.program.sizes);
-        const auto times = each.count.evaluate(pass.prediction.program.sizes);
-        if (!size || !times || size->is_zero()) continue;
-        list.push_back({{"kind", collective_name(each.message.kind)},
-                        {"axes", each.message.axes},
-                        {"tensor", each.message.tensor},
-                        {"bytes", size->to_double()},
-                        {"count", times->to_double()}});
-    }
-    return list;
-}
-
-Json exchange_json(const Pass& pass) {
-    const PassExchange exchange = exchange_of(pass.prediction);
-    if (exchange.kernels == nullptr) return {};
-    Json json = {{"kernels", exchange.kernels->name}, {"moves", name(exchange.kernels->form)}, {"measured", Json()}};
-    if (exchange.model == nullptr) return json;
-    const ExpectedExchange& model = *exchange.model;
-    json["measured"] = {{"machine", model.machine},
-                        {"software", model.model->key.software},
-                        {"chips", model.model->key.members},
-                        {"error", model.error}};
-    return json;
-}
-
-constexpr AnswerFigure<Pass> pass_figures[] = {
-    {"lower_s", "lower", in_seconds, [](const Pass& pass) -> Json { return pass.least.lower_s; }},
-    {"uniform_lower_s", "uniform", in_seconds,
-     [](const Pass& pass) { return pass.experts ? Json(pass.total().bounds.lower) : Json(); }},
-    {"sequential_s", "sequential", in_seconds, [](const Pass& pass) -> Json { return pass.total().sequential; }},
-    {"expected_s", "expected", in_seconds,
-     [](const Pass& pass) { return figure_value(fastest(pass.prediction).expected_s); }},
-    {"expected_error", "", in_percent,
-     [](const Pass& pass) { return figure_value(fastest(pass.prediction).expected_error); }},
-    {"upper_s", "no overlap", in_seconds, [](const Pass& pass) -> Json { return pass.total().bounds.upper; }},
-    {"bound_by", "bound by", none, [](const Pass& pass) { return optional_string(pass.least.bound_by); }},
-    {"uniform_bound_by", "", none, uniform_bound},
-    {"time_s", "", in_seconds,
-     [](const Pass& pass) { return by_resource(pass, [&](std::size_t i) { return pass.least.seconds[i]; }); }},
-    {"uniform_time_s", "", in_seconds,
-     [](const Pass& pass) {
-         return pass.experts ? by_resource(pass, [&](std::size_t i) { return pass.total().least_seconds[i]; }) : Json();
-     }},
-    {"dims", "", none, dims_json},
-    {"collectives", "", none, collectives_json},
-    {"exchange", "", none, exchange_json},
-};
-
 double chips_of(Answer answer) { return static_cast<double>(answer.slice.chips()); }
-
-constexpr AnswerFigure<FrontierPoint> frontier_all[] = {
-    {"batch", "batch", in_whole, [](const FrontierPoint& at) -> Json { return at.point().batch; }},
-    {"fits", "", none,
-     [](const FrontierPoint& at) {
-         return at.answer.capacity ? Json(at.point().batch <= at.answer.max_batch) : Json();
-     }},
-    {"lower_s", "", in_seconds, [](const FrontierPoint& at) -> Json { return at.point().lower_s; }},
-    {"uniform_lower_s", "", in_seconds,
-     [](const FrontierPoint& at) { return at.answer.experts() ? Json(at.point().uniform_lower_s) : Json(); }},
-    {"tpot_s", "TPOT", in_seconds, [](const FrontierPoint& at) -> Json { return at.point().tpot_s; }},
-    {"tpot_without_s", "alone", in_seconds,
-     [](const FrontierPoint& at) { return figure_value(at.point().tpot_without_s); }},
-    {"tokens_per_s", "tokens/s", rate_text, [](const FrontierPoint& at) -> Json { return at.point().tokens_per_s; }},
-    {"tokens_per_s_per_chip", "a chip", rate_text,
-     [](const FrontierPoint& at) -> Json { return at.point().tokens_per_s / chips_of(at.answer); }},
-    {"usd_per_million_tokens", "$/M tokens", in_three_digits,
-     [](const FrontierPoint& at) { return figure_value(usd_per_million(at.answer, 1, 0, at.point().tokens_per_s)); }},
-    {"bound_by", "bound by", none, [](const FrontierPoint& at) -> Json { return at.point().bound_by; }},
-    {"knee", "", none, [](const FrontierPoint& at) -> Json { return at.index == at.answer.knee; }},
-};
-
-constexpr FigureColumn frontier_columns[] = {{"batch"},
-                                             {"tpot_s", "TPOT (s)"},
-                                             {"lower_s", "lower (s)"},
-                                             {"tokens_per_s", "tokens/s"},
-                                             {"tokens_per_s_per_chip", "tokens/s per chip"},
-                                             {"usd_per_million_tokens", "USD/M tokens"},
-                                             {"bound_by", "bound by"}};
-static_assert(named(frontier_all, frontier_columns));
 
 Json mesh_json(Answer answer) {
     Json mesh = Json::object();
@@ -142,7 +30,7 @@ Json mesh_json(Answer answer) {
 
 Json frontier_json(Answer answer) {
     Json list = Json::array();
-    for (const FrontierPoint& point : frontier_of(answer)) list.push_back(json_of(frontier_all, point));
+    for (const FrontierPoint& point : frontier_of(answer)) list.push_back(json_of(frontier_figures(), point));
     return list;
 }
 
@@ -165,7 +53,7 @@ Json total_memory(Answer answer) {
 
 template <auto of, auto least>
 Json pass(Answer answer) {
-    return json_of(pass_figures, Pass{answer.*of, answer.*least, answer.experts()});
+    return pass_json({answer.*of, answer.*least, answer.experts()});
 }
 
 template <auto part>
@@ -330,8 +218,7 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
     {"speculation.draft_s", "", in_seconds, of_speculation([](Drafts drafts) -> Json { return drafts.draft_s(); })},
     {"speculation.draft", "", none,
      of_speculation([](Drafts drafts) {
-         return drafts.draft ? json_of(pass_figures, Pass{*drafts.draft, drafts.least_draft,
-                                                          has_experts(drafts.draft->program)})
+         return drafts.draft ? pass_json({*drafts.draft, drafts.least_draft, has_experts(drafts.draft->program)})
                              : Json();
      })},
     {"speculation.step_s", "", in_seconds,
@@ -481,13 +368,6 @@ constexpr CellStyle six_digits{6};
 }  // namespace
 
 std::span<const AnswerFigure<ServeAnswer>> serve_figures() { return all; }
-std::span<const AnswerFigure<FrontierPoint>> frontier_figures() { return frontier_all; }
-
-std::vector<FrontierPoint> frontier_of(const ServeAnswer& answer) {
-    std::vector<FrontierPoint> points;
-    for (std::size_t i = 0; i < answer.frontier.size(); ++i) points.push_back({answer, i});
-    return points;
-}
 
 std::string serve_json(const ServeAnswer& answer) { return dumped(json_of(all, answer)); }
 
@@ -495,10 +375,6 @@ std::string serve_json(const std::vector<ServeAnswer>& answers) {
     std::vector<std::string> each;
     for (const ServeAnswer& answer : answers) each.push_back(serve_json(answer));
     return machines_json(each);
-}
-
-Table frontier_table(const ServeAnswer& answer) {
-    return figure_table(frontier_all, frontier_columns, frontier_of(answer), six_digits);
 }
 
 Table serve_compare_table(const std::vector<ServeAnswer>& answers) {

@@ -1,7 +1,6 @@
 // The quantities that an answer of `roofline serve` reports, as JSON (docs/reference/json.md), tables and comparisons.
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,25 +11,12 @@
 
 namespace roofline::core {
 
-/// A batch size on the frontier of an answer.
-struct FrontierPoint {
-    const ServeAnswer& answer;
-    std::size_t index = 0;
-    [[nodiscard]] const ServePoint& point() const { return answer.frontier[index]; }
-};
-
-[[nodiscard]] std::vector<FrontierPoint> frontier_of(const ServeAnswer& answer);
-
 [[nodiscard]] std::span<const AnswerFigure<ServeAnswer>> serve_figures();
-[[nodiscard]] std::span<const AnswerFigure<FrontierPoint>> frontier_figures();
 
 [[nodiscard]] std::string serve_json(const ServeAnswer& answer);
 
 /// Returns {"schema":1, "machines":[...]} with the serve_json() of each answer.
 [[nodiscard]] std::string serve_json(const std::vector<ServeAnswer>& answers);
-
-/// Returns the frontier with one row per batch size, for CSV and Markdown.
-[[nodiscard]] Table frontier_table(const ServeAnswer& answer);
 
 /// Returns a table with one row per slice, for CSV and Markdown.
 [[nodiscard]] Table serve_compare_table(const std::vector<ServeAnswer>& answers);

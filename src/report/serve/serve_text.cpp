@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/serve/frontier_figures.hpp"
 #include "report/serve/load_text.hpp"
 #include "report/serve/serve_figures.hpp"
 #include "report/table.hpp"

@@ -98,7 +98,7 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
     if (answer.under_load && answer.under_load->balancedness) {
         notes.push_back(
             fmt::format("as served: the chip whose experts get the most tokens has {:.2f} times the mean "
-                        "(--balancedness {:.2f}); TPOT and the frontier are of even shares",
+                        "(--balancedness {:.2f}); TPOT and the frontier assume that chips get equally many",
                         1 / *answer.under_load->balancedness, *answer.under_load->balancedness));
     }
     if (!answer.under_load) {
