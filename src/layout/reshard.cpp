@@ -260,7 +260,7 @@ void ReshardSearch::start(const Sharding& from, const Sharding& to) {
     nodes_.clear();
     open_.clear();
     first_.fill(no_node);
-    (void)reach(0, from, {}, false);
+    (void)reach(0, from, no_node, {}, false);
 }
 
 namespace {
@@ -283,14 +283,17 @@ std::size_t ReshardSearch::cheapest() {
     return nodes_.size();
 }
 
-ReshardSearch::Node* ReshardSearch::reach(std::size_t here, const Sharding& there, const LayoutPrice& price,
-                                          bool moves) {
+std::size_t ReshardSearch::node_of(const Sharding& sharding) const {
+    std::size_t node = first_[place_of(sharding)];
+    while (node != no_node && nodes_[node].sharding != sharding) node = nodes_[node].next;
+    return node;
+}
+
+ReshardSearch::Node* ReshardSearch::reach(std::size_t here, const Sharding& there, std::size_t node,
+                                          const LayoutPrice& price, bool moves) {
     if (goal_ && !(price < nodes_[*goal_].price)) return nullptr;
-    constexpr int first_bits = 8;
-    std::size_t& first = first_[there.hash() >> (64 - first_bits)];
-    std::size_t node = first;
-    while (node != no_node && nodes_[node].sharding != there) node = nodes_[node].next;
     if (node == no_node) {
+        std::size_t& first = first_[place_of(there)];
         node = nodes_.size();
         if (there == to_) goal_ = node;
         nodes_.push_back({there, price, here, moves, false, {}, first});
@@ -319,13 +322,13 @@ Status ReshardSearch::expand_rooted(const Moved& moved, std::size_t here, const 
         all = all && (costs_.system().mesh[axis].size == 1 || (unsigned{goal.unreduced} >> axis & 1U) != 0);
     }
     if (all) {
-        (void)reach(here, goal, nodes_[here].price, false);
+        (void)reach(here, goal, node_of(goal), nodes_[here].price, false);
         return {};
     }
     const Sharding& split = from.at_chip() ? to : from;
     --expansions_left_;
     if (!from.at_chip() && split.used() == 0) {  // it is already there
-        (void)reach(here, to, nodes_[here].price, false);
+        (void)reach(here, to, node_of(to), nodes_[here].price, false);
         return {};
     }
     Move move;
@@ -340,7 +343,7 @@ Status ReshardSearch::expand_rooted(const Moved& moved, std::size_t here, const 
     move.bytes = bytes_of(costs_.system(), moved, move);
     ROOFLINE_TRY(LayoutPrice next, costs_.loaded_price(move.route(), move.bytes));
     next += nodes_[here].price;
-    if (Node* const node = reach(here, to, next, true)) node->move = move;
+    if (Node* const node = reach(here, to, node_of(to), next, true)) node->move = move;
     return {};
 }
 
@@ -351,8 +354,10 @@ Status ReshardSearch::expand(const Moved& moved, std::size_t here, const Shardin
     Status problem;
     const auto visit = [&](const Sharding& there, const CollectiveKind* kind, AxisList axes, bool gathered) {
         --expansions_left_;
+        const std::size_t known = node_of(there);
+        if (known != no_node && nodes_[known].done) return;
         if (kind == nullptr) {
-            (void)reach(here, there, price, false);
+            (void)reach(here, there, known, price, false);
             return;
         }
         Move move = unpriced_move(costs_.system(), from, there, *kind, axes, gathered);
@@ -363,7 +368,7 @@ Status ReshardSearch::expand(const Moved& moved, std::size_t here, const Shardin
             return;
         }
         *next += price;
-        if (Node* const node = reach(here, there, *next, true)) node->move = move;
+        if (Node* const node = reach(here, there, known, *next, true)) node->move = move;
     };
     std::size_t largest_dim = 0;
     double most = 0;
