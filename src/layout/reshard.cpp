@@ -22,15 +22,21 @@ namespace {
 template <class Visit>
 class TargetMoves {
 public:
-    TargetMoves(const Sharding& here, const Sharding& target, std::size_t largest_dim, const Visit& visit)
-        : here_(here), target_(target), used_(here.used()), largest_dim_(largest_dim), visit_(visit) {}
+    TargetMoves(const Sharding& here, const Sharding& target, std::size_t largest_dim, std::size_t permuted_dim,
+                const Visit& visit)
+        : here_(here),
+          target_(target),
+          used_(here.used()),
+          largest_dim_(largest_dim),
+          permuted_dim_(permuted_dim),
+          visit_(visit) {}
 
     void all() const {
         for (std::size_t d = 0; d < here_.rank; ++d) {
             slices(d);
             scatters(d);
             exchanges(d);
-            if (!target_.at_chip()) permutes(d);
+            if (!target_.at_chip() && d != permuted_dim_) permutes(d);
         }
         if (!target_.at_chip()) gathers();  // otherwise to that chip alone
         sums();
@@ -189,16 +195,16 @@ private:
     const Sharding& here_;
     const Sharding& target_;
     AxisMask used_;
-    std::size_t largest_dim_;  ///< the dimension of which a chip has most
+    std::size_t largest_dim_;   ///< the dimension of which a chip has most
+    std::size_t permuted_dim_;  ///< the one that a permute has just reordered; a single permute is no dearer than two
     const Visit& visit_;
 };
 
-// The axes of the dimension in which two shardings differ, as the second one has them.
-AxisList reordered(const Sharding& from, const Sharding& there) {
-    for (std::size_t d = 0; d < from.rank; ++d) {
-        if (from.dims[d] != there.dims[d]) return there.dims[d];
-    }
-    return {};
+// The first dimension in which two shardings differ; or else the rank.
+std::size_t differing_dim(const Sharding& from, const Sharding& there) {
+    std::size_t d = 0;
+    while (d < from.rank && from.dims[d] == there.dims[d]) ++d;
+    return d;
 }
 
 // The number of elements that a chip has of a dimension.
@@ -241,7 +247,7 @@ private:
 Move unpriced_move(const System& system, const Sharding& from, const Sharding& there, CollectiveKind kind,
                    AxisList axes, bool gathered) {
     Move move{kind, axes, 0, gathered ? there : from, info(kind).size_of_member() ? chips_across(system, axes) : 1};
-    if (info(kind).ends == Ends::pairs) move.after = reordered(from, there);
+    if (info(kind).ends == Ends::pairs) move.after = there.dims[differing_dim(from, there)];
     return move;
 }
 
@@ -377,7 +383,10 @@ Status ReshardSearch::expand(const Moved& moved, std::size_t here, const Shardin
         if (size > most) largest_dim = d;
         most = std::max(most, size);
     }
-    TargetMoves(from, to, largest_dim, visit).all();
+    std::size_t permuted_dim = Sharding::max_dims;
+    const Node& last = nodes_[here];
+    if (last.moves && !last.move.after.empty()) permuted_dim = differing_dim(nodes_[last.before].sharding, from);
+    TargetMoves(from, to, largest_dim, permuted_dim, visit).all();
     return problem;
 }
 
