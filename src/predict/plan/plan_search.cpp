@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -24,7 +26,7 @@ constexpr std::size_t most_kept = 64;
 constexpr std::int64_t most_plans = 20'000'000;  // hours
 constexpr std::size_t most_larger = 16;
 
-// Plans with the same axes, which share compiled stages.
+// Plans with the same axes and ZeRO stage, which share compiled stages.
 struct PlanGroup {
     std::vector<std::pair<std::int64_t, Plan>> plans;  ///< with their order
 };
@@ -45,10 +47,27 @@ struct Limits {
     double math_s = 0;  ///< of a step at the peak of all chips; 0: not known
 };
 
+// The times of the fastest plans so far, as many as are kept.
+class FastestTimes {
+public:
+    void add(double seconds) {
+        if (!(seconds < limit())) return;
+        times_.insert(std::upper_bound(times_.begin(), times_.end(), seconds), seconds);
+        if (times_.size() > most_kept) times_.pop_back();
+    }
+    // A plan that takes longer is not kept.
+    [[nodiscard]] double limit() const {
+        return times_.size() < most_kept ? std::numeric_limits<double>::infinity() : times_.back();
+    }
+
+private:
+    std::vector<double> times_;
+};
+
 class GroupSearch {
 public:
-    GroupSearch(const PlanJob& job, const Limits& limits, PlanPricer& pricer)
-        : job_(job), limits_(limits), pricer_(pricer) {}
+    GroupSearch(const PlanJob& job, const Limits& limits, PlanPricer& pricer, FastestTimes fastest)
+        : job_(job), limits_(limits), pricer_(pricer), fastest_(std::move(fastest)) {}
 
     FoundPlans run(const PlanGroup& group) {
         for (const auto& [order, plan] : group.plans) look_at(plan, order);
@@ -89,20 +108,25 @@ private:
     }
 
     void price(const TrainSetup& setup, std::int64_t order) {
-        if (least_seconds(setup) > best_s_) {
+        const double limit_s = fastest_.limit();
+        if (least_seconds(setup) > limit_s) {
             ++found_.counts.bound;
             return;
         }
-        const auto priced = pricer_.price(setup, larger_memory);
+        const auto priced = pricer_.price(setup, {larger_memory, limit_s});
         if (!priced) {
             ++found_.counts.unsuited;
             if (found_.refusal.empty()) found_.refusal = priced.error().message;
             return;
         }
+        if (priced->known == PricedPlan::Known::bound) {
+            ++found_.counts.bound;
+            return;
+        }
         FoundPlan plan{setup, priced->seconds(), priced->memory.total(), order};
         if (priced->memory.fits()) {
             ++found_.counts.priced;
-            best_s_ = std::min(best_s_, plan.seconds);
+            fastest_.add(plan.seconds);
             add(found_.best, std::move(plan), most_kept);
             return;
         }
@@ -128,34 +152,67 @@ private:
     const Limits& limits_;
     PlanPricer& pricer_;
     FoundPlans found_;
-    double best_s_ = std::numeric_limits<double>::infinity();
+    FastestTimes fastest_;
 };
 
-// The axes of a plan that make its structure.
-std::vector<bool> axes_of(const Plan& plan) {
-    std::vector<bool> axes;
-    for (const auto& [name, degree] : plan_axes(plan)) axes.push_back(degree > 1);
-    axes.push_back(plan.experts_over_tensor);
-    return axes;
+// The axes of a plan that make its structure, simple ones first, and its ZeRO stage.
+std::vector<int> group_of(const Plan& plan) {
+    std::vector<int> key{0};
+    for (const auto& [name, degree] : plan_axes(plan)) {
+        key.push_back(degree > 1 ? 1 : 0);
+        key.front() += key.back();
+    }
+    key.push_back(plan.experts_over_tensor ? 1 : 0);
+    key.push_back(plan.zero);
+    return key;
 }
 
 std::vector<PlanGroup> groups_of(const PlanJob& job, PlanCounts& counts) {
-    std::map<std::vector<bool>, PlanGroup> groups;
+    std::map<std::vector<int>, PlanGroup> groups;
     std::int64_t order = 0;
     counts.divides = for_each_plan(job.space, [&](const Plan& plan) {
-        groups[axes_of(plan)].plans.emplace_back(order, plan);
+        groups[group_of(plan)].plans.emplace_back(order, plan);
         order += std::ssize(choices_of(job.space, plan));
     });
     counts.looked_at = counts.divides + order;
     std::vector<PlanGroup> sorted;
     for (auto& [axes, group] : groups) sorted.push_back(std::move(group));
-    // long ones first, so that no thread waits for them in the end
-    std::sort(sorted.begin(), sorted.end(), [](const PlanGroup& a, const PlanGroup& b) {
-        return a.plans.size() != b.plans.size() ? a.plans.size() > b.plans.size()
-                                                : a.plans.front().first < b.plans.front().first;
-    });
     return sorted;
 }
+
+// The results of groups that are searched at the same time. How fast the plans of earlier groups are rejects plans of
+// later ones. So that the answer is the same on any number of threads, a group knows the results of the first half of
+// the groups before it, all of them and no others.
+class GroupResults {
+public:
+    explicit GroupResults(std::size_t groups) : results_(groups), done_(groups, false) {}
+
+    [[nodiscard]] FastestTimes before(std::size_t group) {
+        std::unique_lock lock(mutex_);
+        ended_.wait(lock, [&] { return fastest_.size() >= group / 2; });
+        return group / 2 == 0 ? FastestTimes() : fastest_[group / 2 - 1];
+    }
+
+    void add(std::size_t group, FoundPlans found) {
+        const std::scoped_lock lock(mutex_);
+        results_[group] = std::move(found);
+        done_[group] = true;
+        for (std::size_t i = fastest_.size(); i < done_.size() && done_[i]; ++i) {
+            fastest_.push_back(i == 0 ? FastestTimes() : fastest_.back());
+            for (const FoundPlan& plan : results_[i].best) fastest_.back().add(plan.seconds);
+        }
+        ended_.notify_all();
+    }
+
+    [[nodiscard]] std::vector<FoundPlans>& all() { return results_; }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable ended_;
+    std::vector<FoundPlans> results_;
+    std::vector<bool> done_;
+    std::vector<FastestTimes> fastest_;  ///< of the first group, the first two groups ...
+};
 
 Result<Limits> limits_of(const PlanJob& job) {
     Limits limits;
@@ -204,12 +261,12 @@ Result<FoundPlans> search_plans(const PlanJob& job, std::size_t threads) {
             fmt::format("the space has {} plans, and at most {} are searched", all.counts.looked_at, most_plans),
             "fix degrees or micro-batches, or leave axes out");
     }
-    std::vector<FoundPlans> results(groups.size());
+    GroupResults results(groups.size());
     std::atomic<std::size_t> next = 0;
     const auto work = [&](StepPricing pricing) {
         PlanPricer pricer(job.model, job.slice, std::move(pricing));
         for (std::size_t i = next++; i < groups.size(); i = next++) {
-            results[i] = GroupSearch(job, limits, pricer).run(groups[i]);
+            results.add(i, GroupSearch(job, limits, pricer, results.before(i)).run(groups[i]));
         }
     };
     std::vector<std::thread> running;
@@ -220,7 +277,7 @@ Result<FoundPlans> search_plans(const PlanJob& job, std::size_t threads) {
     }
     work(job.pricing);
     for (std::thread& thread : running) thread.join();
-    for (FoundPlans& one : results) merge(all, std::move(one));
+    for (FoundPlans& one : results.all()) merge(all, std::move(one));
     keep_best(all.best, most_kept);
     const double best_s = all.best.empty() ? std::numeric_limits<double>::infinity() : all.best.front().seconds;
     std::erase_if(all.larger, [&](const FoundPlan& plan) { return plan.seconds >= best_s; });

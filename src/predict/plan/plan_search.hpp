@@ -39,7 +39,7 @@ struct PlanCounts {
     std::int64_t divides = 0;   ///< splits of chips that do not divide the model or the batch
     std::int64_t memory = 0;    ///< plans that do not fit
     std::int64_t weights = 0;   ///< of these, plans whose weights and optimizer states alone do not fit
-    std::int64_t bound = 0;     ///< plans whose lower bound exceeds the time of the best one with the same axes
+    std::int64_t bound = 0;     ///< plans whose lower bound exceeds the times of those that are kept
     std::int64_t unsuited = 0;  ///< plans that cannot be laid out on the slice
     std::int64_t compiled = 0;  ///< structures of stages
 
