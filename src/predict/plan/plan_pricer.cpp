@@ -221,6 +221,23 @@ Result<bool> PlanPricer::exceeds(Stages& stages, const PipelineCost& schedule, d
     return known && time_of(stages, schedule).seconds() > seconds;
 }
 
+// A step with one micro-batch is another program, because gradients do not accumulate. Nearly the same tensors are live
+// as in a step with several whose number is set to one.
+bool PlanPricer::too_large_undivided(const TrainSetup& setup, const Pipeline& pipeline, double capacities) {
+    constexpr double surely = 1.2;  // times the limit
+    if (setup.batch.microbatches != 1 || !capacity_) return false;
+    TrainSetup several = setup;
+    several.batch.microbatches = 2;
+    for (std::size_t kind = 0; kind < placed_->cut->kinds.size(); ++kind) {
+        CompiledStage* const known = known_stage(structure_of(several, kind));
+        if (known == nullptr) continue;
+        known->set({sizes_of(setup, kind), placed_->degrees});
+        const InFlight in_flight = in_flight_of(pipeline, placed_->cut->kinds[kind]);
+        if (known->memory(in_flight).total() > surely * capacities * *capacity_) return true;
+    }
+    return false;
+}
+
 Result<PricedPlan> PlanPricer::price(const TrainSetup& setup, const PriceLimits& limits) {
     ROOFLINE_TRY(auto pipeline, pipeline_of(model_, setup));
     if (pipeline.schedule == Schedule::zero_bubble && pipeline.stages > 1) {
@@ -237,6 +254,9 @@ Result<PricedPlan> PlanPricer::price(const TrainSetup& setup, const PriceLimits&
         priced.memory.capacity = capacity_;
         return !capacity_ || priced.memory.total() <= *capacity_ * limits.capacities;
     };
+    if (std::isfinite(limits.seconds) && too_large_undivided(setup, pipeline, limits.capacities)) {
+        return PricedPlan{.known = PricedPlan::Known::memory};
+    }
     std::vector<std::size_t> missing;
     bool fits = true;
     for (const std::size_t kind : placed_->cut->heaviest) {
@@ -252,12 +272,12 @@ Result<PricedPlan> PlanPricer::price(const TrainSetup& setup, const PriceLimits&
                                           [](const Stages& each) { return each.remat == Remat::none; });
         if (without != prepared_.end()) {
             ROOFLINE_TRY(const bool slower, exceeds(*without, schedule, limits.seconds));
-            if (slower) return PricedPlan{PricedPlan::Known::bound};
+            if (slower) return PricedPlan{.known = PricedPlan::Known::bound};
         }
     }
     for (const std::size_t kind : missing) {
         ROOFLINE_TRY(const bool slower, exceeds(stages, schedule, limits.seconds));
-        if (slower) return PricedPlan{PricedPlan::Known::bound};
+        if (slower) return PricedPlan{.known = PricedPlan::Known::bound};
         // where nothing fits, the plan that lacks the least is asked for, with all its stages
         if (!fits && std::isfinite(limits.seconds)) break;
         ROOFLINE_TRY(CompiledStage* const compiled, compiled_stage(setup, kind));

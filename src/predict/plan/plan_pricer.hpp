@@ -101,6 +101,7 @@ private:
     [[nodiscard]] Status price_stage(Stages& stages, std::size_t kind);
     /// Returns the time of a step whose stages are those that are priced; the others make it longer.
     [[nodiscard]] PricedPlan time_of(const Stages& stages, const PipelineCost& schedule);
+    [[nodiscard]] bool too_large_undivided(const TrainSetup& setup, const Pipeline& pipeline, double capacities);
     /// Whether the stages that are compiled take longer than this.
     [[nodiscard]] Result<bool> exceeds(Stages& stages, const PipelineCost& schedule, double seconds);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <limits>
@@ -22,7 +23,7 @@ namespace {
 
 // Plans that need up to this many times the memory of a chip are priced, too, to tell what more memory would bring.
 constexpr double larger_memory = 1.5;
-constexpr std::size_t most_kept = 64;
+constexpr std::size_t most_alike = 4;
 constexpr std::int64_t most_plans = 20'000'000;  // hours
 constexpr std::size_t most_larger = 16;
 
@@ -30,6 +31,14 @@ constexpr std::size_t most_larger = 16;
 struct PlanGroup {
     std::vector<std::pair<std::int64_t, Plan>> plans;  ///< with their order
 };
+
+// The degrees of a plan: plans that differ in nothing else stand together in an answer.
+using Degrees = std::array<std::int64_t, 8>;
+
+Degrees degrees_of(const Plan& plan) {
+    return {plan.data,   plan.fsdp,     plan.tensor,         plan.sequence, plan.context,
+            plan.expert, plan.pipeline, plan.experts_over_tensor ? 1 : 0};
+}
 
 bool better(const FoundPlan& a, const FoundPlan& b) {
     return a.seconds != b.seconds ? a.seconds < b.seconds : a.order < b.order;
@@ -40,6 +49,17 @@ void keep_best(std::vector<FoundPlan>& plans, std::size_t most) {
     if (plans.size() > most) plans.resize(most);
 }
 
+// Keeps the fastest plans of the fastest degrees, at most `most_alike` of the same.
+void keep_degrees(std::vector<FoundPlan>& plans, std::size_t kept) {
+    std::sort(plans.begin(), plans.end(), better);
+    std::map<Degrees, std::size_t> alike;
+    std::erase_if(plans, [&](const FoundPlan& plan) {
+        const Degrees degrees = degrees_of(plan.setup.plan);
+        if (alike.size() == kept && !alike.contains(degrees)) return true;
+        return ++alike[degrees] > most_alike;
+    });
+}
+
 // What a search knows before it prices a plan.
 struct Limits {
     ModelWeights weights;
@@ -47,21 +67,27 @@ struct Limits {
     double math_s = 0;  ///< of a step at the peak of all chips; 0: not known
 };
 
-// The times of the fastest plans so far, as many as are kept.
+// The times of the fastest plans so far, each with other degrees.
 class FastestTimes {
 public:
-    void add(double seconds) {
-        if (!(seconds < limit())) return;
-        times_.insert(std::upper_bound(times_.begin(), times_.end(), seconds), seconds);
-        if (times_.size() > most_kept) times_.pop_back();
+    explicit FastestTimes(std::size_t most) : most_(most) {}
+
+    void add(double seconds, const Degrees& degrees) {
+        const auto same = [&](const auto& each) { return each.second == degrees; };
+        const auto known = std::find_if(times_.begin(), times_.end(), same);
+        if (seconds >= (known == times_.end() ? limit() : known->first)) return;
+        if (known != times_.end()) times_.erase(known);
+        times_.emplace(std::upper_bound(times_.begin(), times_.end(), std::pair(seconds, degrees)), seconds, degrees);
+        if (times_.size() > most_) times_.pop_back();
     }
-    // A plan that takes longer is not kept.
+    // Plans that take longer are not among the best.
     [[nodiscard]] double limit() const {
-        return times_.size() < most_kept ? std::numeric_limits<double>::infinity() : times_.back();
+        return times_.size() < most_ ? std::numeric_limits<double>::infinity() : times_.back().first;
     }
 
 private:
-    std::vector<double> times_;
+    std::size_t most_;
+    std::vector<std::pair<double, Degrees>> times_;
 };
 
 class GroupSearch {
@@ -83,14 +109,14 @@ private:
             found_.counts.weights += std::ssize(choices);
             return;
         }
-        // of one structure at a time, schedules together
+        // of one structure at a time, schedules together; many micro-batches need the least memory
         TrainSetup setup = job_.base;
         setup.plan = plan;
         std::vector<std::pair<PlanChoice, std::int64_t>> in_order;
         for (const PlanChoice& choice : choices) in_order.emplace_back(choice, order++);
         std::sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
-            return std::tuple(a.first.microbatches, a.first.remat, a.second) <
-                   std::tuple(b.first.microbatches, b.first.remat, b.second);
+            return std::tuple(-a.first.microbatches, a.first.remat, a.second) <
+                   std::tuple(-b.first.microbatches, b.first.remat, b.second);
         });
         for (const auto& [choice, place] : in_order) {
             setup.batch.microbatches = choice.microbatches;
@@ -126,23 +152,21 @@ private:
         FoundPlan plan{setup, priced->seconds(), priced->memory.total(), order};
         if (priced->memory.fits()) {
             ++found_.counts.priced;
-            fastest_.add(plan.seconds);
-            add(found_.best, std::move(plan), most_kept);
+            fastest_.add(plan.seconds, degrees_of(plan.setup.plan));
+            found_.best.push_back(std::move(plan));
+            if (found_.best.size() >= 4 * most_alike * job_.kept) keep_degrees(found_.best, job_.kept);
             return;
         }
         ++found_.counts.memory;
         if (!found_.nearest || plan.memory < found_.nearest->memory) found_.nearest = plan;
-        if (plan.seconds > 0) add(found_.larger, std::move(plan), most_larger);
-    }
-
-    static void add(std::vector<FoundPlan>& plans, FoundPlan plan, std::size_t most) {
-        plans.push_back(std::move(plan));
-        if (plans.size() >= 4 * most) keep_best(plans, most);
+        if (priced->known != PricedPlan::Known::all) return;
+        found_.larger.push_back(std::move(plan));
+        if (found_.larger.size() >= 4 * most_larger) keep_best(found_.larger, most_larger);
     }
 
     // Plans of other groups have other structures.
     void finish() {
-        keep_best(found_.best, most_kept);
+        keep_degrees(found_.best, job_.kept);
         keep_best(found_.larger, most_larger);
         found_.counts.compiled = static_cast<std::int64_t>(pricer_.compiled());
         pricer_.forget();
@@ -185,12 +209,12 @@ std::vector<PlanGroup> groups_of(const PlanJob& job, PlanCounts& counts) {
 // the groups before it, all of them and no others.
 class GroupResults {
 public:
-    explicit GroupResults(std::size_t groups) : results_(groups), done_(groups, false) {}
+    GroupResults(std::size_t groups, std::size_t kept) : none_(kept), results_(groups), done_(groups, false) {}
 
     [[nodiscard]] FastestTimes before(std::size_t group) {
         std::unique_lock lock(mutex_);
         ended_.wait(lock, [&] { return fastest_.size() >= group / 2; });
-        return group / 2 == 0 ? FastestTimes() : fastest_[group / 2 - 1];
+        return group / 2 == 0 ? none_ : fastest_[group / 2 - 1];
     }
 
     void add(std::size_t group, FoundPlans found) {
@@ -198,8 +222,8 @@ public:
         results_[group] = std::move(found);
         done_[group] = true;
         for (std::size_t i = fastest_.size(); i < done_.size() && done_[i]; ++i) {
-            fastest_.push_back(i == 0 ? FastestTimes() : fastest_.back());
-            for (const FoundPlan& plan : results_[i].best) fastest_.back().add(plan.seconds);
+            fastest_.push_back(i == 0 ? none_ : fastest_.back());
+            for (const FoundPlan& plan : results_[i].best) fastest_.back().add(plan.seconds, degrees_of(plan.setup.plan));
         }
         ended_.notify_all();
     }
@@ -207,6 +231,7 @@ public:
     [[nodiscard]] std::vector<FoundPlans>& all() { return results_; }
 
 private:
+    FastestTimes none_;
     std::mutex mutex_;
     std::condition_variable ended_;
     std::vector<FoundPlans> results_;
@@ -261,7 +286,7 @@ Result<FoundPlans> search_plans(const PlanJob& job, std::size_t threads) {
             fmt::format("the space has {} plans, and at most {} are searched", all.counts.looked_at, most_plans),
             "fix degrees or micro-batches, or leave axes out");
     }
-    GroupResults results(groups.size());
+    GroupResults results(groups.size(), job.kept);
     std::atomic<std::size_t> next = 0;
     const auto work = [&](StepPricing pricing) {
         PlanPricer pricer(job.model, job.slice, std::move(pricing));
@@ -278,7 +303,7 @@ Result<FoundPlans> search_plans(const PlanJob& job, std::size_t threads) {
     work(job.pricing);
     for (std::thread& thread : running) thread.join();
     for (FoundPlans& one : results.all()) merge(all, std::move(one));
-    keep_best(all.best, most_kept);
+    keep_degrees(all.best, job.kept);
     const double best_s = all.best.empty() ? std::numeric_limits<double>::infinity() : all.best.front().seconds;
     std::erase_if(all.larger, [&](const FoundPlan& plan) { return plan.seconds >= best_s; });
     keep_best(all.larger, most_larger);

@@ -22,6 +22,7 @@ struct PlanJob {
     TrainSetup base;
     PlanSpace space;
     StepPricing pricing;
+    std::size_t kept = 16;  ///< sets of degrees in the answer
 };
 
 /// A plan that a search looked at.
@@ -48,7 +49,7 @@ struct PlanCounts {
 
 /// The result of a search.
 struct FoundPlans {
-    std::vector<FoundPlan> best;         ///< the fastest that fit, best first
+    std::vector<FoundPlan> best;         ///< the fastest that fit, best first, and a few of the same degrees
     std::vector<FoundPlan> larger;       ///< faster ones than the best that need more memory than a chip has
     std::optional<FoundPlan> nearest{};  ///< of those that do not fit, the one that needs the least
     PlanCounts counts;
