@@ -36,6 +36,7 @@ PlanPricer::PlanPricer(const Model& model, Slice slice, StepPricing pricing)
     const MemoryLevel* hbm = slice_.machine.level("hbm");
     if (hbm == nullptr) return;
     if (const auto capacity = hbm->total_capacity()) capacity_ = capacity->value;
+    if (hbm->bandwidth.value) hbm_bytes_per_s_ = hbm->bandwidth.value->value;
 }
 
 void PlanPricer::forget() {
@@ -77,7 +78,7 @@ const Sizes& PlanPricer::sizes_of(const TrainSetup& setup, std::size_t kind) {
 }
 
 // What decides the structure of a stage's program: the axes that its mesh has, and all options but numbers.
-PlanPricer::StageKey PlanPricer::structure_of(const TrainSetup& setup, std::size_t kind) const {
+PlanPricer::StageKey PlanPricer::structure_of(const TrainSetup& setup, bool accumulates, std::size_t kind) const {
     const Plan& plan = setup.plan;
     const TrainingOptions& options = setup.options;
     std::int64_t axes = 0;
@@ -85,7 +86,7 @@ PlanPricer::StageKey PlanPricer::structure_of(const TrainSetup& setup, std::size
     const bool even = model_.sequence % (plan.context * plan.sequence * plan.tensor) == 0;
     std::int64_t flags = 1;
     for (const bool each : {plan.pipeline > 1, plan.tensor_tokens, plan.experts_over_tensor, even,
-                            setup.batch.microbatches > 1, options.master}) {
+                            accumulates, options.master}) {
         flags = 2 * flags + (each ? 1 : 0);
     }
     for (const auto& [repeat, count] : placed_->cut->passes[kind]) flags = 2 * flags + (count > 0 ? 1 : 0);
@@ -114,7 +115,7 @@ CompiledStage* PlanPricer::known_stage(const StageKey& key) const {
 }
 
 Result<CompiledStage*> PlanPricer::compiled_stage(const TrainSetup& setup, std::size_t kind) {
-    StageKey key = structure_of(setup, kind);
+    StageKey key = structure_of(setup, setup.batch.microbatches > 1, kind);
     if (CompiledStage* const known = known_stage(key)) return known;
     ROOFLINE_TRY(auto compiled, CompiledStage::compile(forward_pass_of(model_, setup), model_, setup,
                                                        placed_->cut->kinds[kind], slice_, pricing_, collectives_));
@@ -153,17 +154,20 @@ Status PlanPricer::place(const TrainSetup& setup) {
     return {};
 }
 
-PlanPricer::Stages& PlanPricer::stages_of_plan(const TrainSetup& setup) {
-    for (Stages& each : prepared_) {
-        if (each.remat == setup.options.remat && each.kept == setup.options.kept) return each;
+PlanPricer::Stages& PlanPricer::stages_of_plan(const TrainSetup& setup, Remat remat, bool accumulates) {
+    for (const auto& each : prepared_) {
+        if (each->remat == remat && each->kept == setup.options.kept && each->accumulates == accumulates) return *each;
     }
     if (std::find(kept_.begin(), kept_.end(), setup.options.kept) == kept_.end()) kept_.push_back(setup.options.kept);
-    Stages& stages = prepared_.emplace_back();
-    stages.remat = setup.options.remat;
+    Stages& stages = *prepared_.emplace_back(std::make_unique<Stages>());
+    stages.remat = remat;
+    stages.accumulates = accumulates;
     stages.kept = setup.options.kept;
     stages.kinds.resize(placed_->cut->kinds.size());
+    TrainSetup other = setup;
+    other.options.remat = remat;
     for (std::size_t kind = 0; kind < stages.kinds.size(); ++kind) {
-        use(stages.kinds[kind], known_stage(structure_of(setup, kind)), setup, kind);
+        use(stages.kinds[kind], known_stage(structure_of(other, accumulates, kind)), setup, kind);
     }
     return stages;
 }
@@ -188,12 +192,14 @@ Status PlanPricer::price_stage(Stages& stages, std::size_t kind) {
     return {};
 }
 
-PricedPlan PlanPricer::time_of(const Stages& stages, const PipelineCost& schedule) {
+PricedPlan PlanPricer::time_of(const Stages& stages, const PipelineCost& schedule, double recomputed) {
     PricedPlan priced;
     if (stages.expected) {
         std::vector<StageWork> work;
         for (const StageOfPlan& each : stages.kinds) {
-            if (each.priced) work.push_back(each.work);
+            if (!each.priced) continue;
+            work.push_back(each.work);
+            if (recomputed > 0) work.back().parts.kernels_s += recomputed * each.compiled->math_s();
         }
         const StageOfPlan& first = stages.kinds.front();
         const double bytes = first.priced ? first.compiled->carried_bytes() : 0;
@@ -210,32 +216,51 @@ PricedPlan PlanPricer::time_of(const Stages& stages, const PipelineCost& schedul
     return priced;
 }
 
-Result<bool> PlanPricer::exceeds(Stages& stages, const PipelineCost& schedule, double seconds) {
-    if (!std::isfinite(seconds)) return false;
+// The time that the stages take at least that are compiled; 0 without any.
+Result<double> PlanPricer::least_seconds(Stages& stages, const PipelineCost& schedule, double recomputed) {
     bool known = false;
     for (std::size_t kind = 0; kind < stages.kinds.size(); ++kind) {
         if (stages.kinds[kind].compiled == nullptr) continue;
         ROOFLINE_CHECK(price_stage(stages, kind));
         known = true;
     }
-    return known && time_of(stages, schedule).seconds() > seconds;
+    return known ? time_of(stages, schedule, recomputed).seconds() : 0.0;
 }
 
-// A step with one micro-batch is another program, because gradients do not accumulate. Nearly the same tensors are live
-// as in a step with several whose number is set to one.
-bool PlanPricer::too_large_undivided(const TrainSetup& setup, const Pipeline& pipeline, double capacities) {
-    constexpr double surely = 1.2;  // times the limit
-    if (setup.batch.microbatches != 1 || !capacity_) return false;
-    TrainSetup several = setup;
-    several.batch.microbatches = 2;
-    for (std::size_t kind = 0; kind < placed_->cut->kinds.size(); ++kind) {
-        CompiledStage* const known = known_stage(structure_of(several, kind));
-        if (known == nullptr) continue;
-        known->set({sizes_of(setup, kind), placed_->degrees});
-        const InFlight in_flight = in_flight_of(pipeline, placed_->cut->kinds[kind]);
-        if (known->memory(in_flight).total() > surely * capacities * *capacity_) return true;
+// The memory of a stage, if it is compiled, in that of a chip.
+double PlanPricer::capacities_of(const Stages& stages, const Pipeline& pipeline, std::size_t kind) const {
+    if (!capacity_ || stages.kinds[kind].compiled == nullptr) return 0;
+    return stages.kinds[kind].compiled->memory(in_flight_of(pipeline, placed_->cut->kinds[kind])).total() / *capacity_;
+}
+
+// What is known of a plan whose stages are not compiled from those with less work that are. Without recomputation less
+// is computed. A step with one micro-batch is another program, in which gradients do not accumulate.
+Result<PricedPlan::Known> PlanPricer::known_from_others(const TrainSetup& setup, const Pipeline& pipeline,
+                                                        const PriceLimits& limits) {
+    constexpr double larger = 1.2;       // nearly the same tensors are live in both programs
+    constexpr double accumulations = 8;  // gradients are read and written less often than so many times
+    ROOFLINE_TRY(const auto schedule, pipeline_cost(pipeline));
+    const Remat remat = setup.options.remat;
+    const bool undivided = setup.batch.microbatches == 1;
+    ROOFLINE_TRY(const double again, recomputed(setup));
+    constexpr double passes = 3;  // see recomputed_share()
+    if (remat != Remat::none) {
+        Stages& less = stages_of_plan(setup, Remat::none, !undivided);
+        ROOFLINE_TRY(const double seconds, least_seconds(less, schedule, again / passes));
+        if (seconds > limits.seconds) return PricedPlan::Known::bound;
     }
-    return false;
+    if (!undivided) return PricedPlan::Known::all;
+    const Stages& same = stages_of_plan(setup, remat, true);
+    for (std::size_t kind = 0; kind < same.kinds.size(); ++kind) {
+        if (capacities_of(same, pipeline, kind) > larger * limits.capacities) return PricedPlan::Known::memory;
+    }
+    Stages& less = stages_of_plan(setup, Remat::none, true);
+    ROOFLINE_TRY(double seconds, least_seconds(less, schedule, again / passes));
+    for (const StageOfPlan& each : less.kinds) {
+        if (each.compiled == nullptr || !hbm_bytes_per_s_) continue;
+        seconds -= accumulations * each.compiled->memory({}).gradients / *hbm_bytes_per_s_;
+    }
+    return hbm_bytes_per_s_ && seconds > limits.seconds ? PricedPlan::Known::bound : PricedPlan::Known::all;
 }
 
 Result<PricedPlan> PlanPricer::price(const TrainSetup& setup, const PriceLimits& limits) {
@@ -245,49 +270,42 @@ Result<PricedPlan> PlanPricer::price(const TrainSetup& setup, const PriceLimits&
     }
     ROOFLINE_TRY(const auto schedule, pipeline_cost(pipeline));
     ROOFLINE_CHECK(place(setup));
-    Stages& stages = stages_of_plan(setup);
+    Stages& stages = stages_of_plan(setup, setup.options.remat, setup.batch.microbatches > 1);
+    std::vector<std::size_t> missing;
     PricedPlan priced;
+    bool fits = true;
     const auto add_memory = [&](std::size_t kind) {
         const InFlight in_flight = in_flight_of(pipeline, placed_->cut->kinds[kind]);
         TrainingMemory memory = stages.kinds[kind].compiled->memory(in_flight);
         if (memory.total() > priced.memory.total()) priced.memory = memory;
         priced.memory.capacity = capacity_;
-        return !capacity_ || priced.memory.total() <= *capacity_ * limits.capacities;
+        fits = !capacity_ || priced.memory.total() <= *capacity_ * limits.capacities;
     };
-    if (std::isfinite(limits.seconds) && too_large_undivided(setup, pipeline, limits.capacities)) {
-        return PricedPlan{.known = PricedPlan::Known::memory};
-    }
-    std::vector<std::size_t> missing;
-    bool fits = true;
     for (const std::size_t kind : placed_->cut->heaviest) {
         if (stages.kinds[kind].compiled == nullptr) {
             missing.push_back(kind);
         } else {
-            fits = add_memory(kind) && fits;
+            add_memory(kind);
         }
     }
-    // A step without recomputation has less work, and stages wait for each other.
-    if (!missing.empty() && setup.options.remat != Remat::none) {
-        const auto without = std::find_if(prepared_.begin(), prepared_.end(),
-                                          [](const Stages& each) { return each.remat == Remat::none; });
-        if (without != prepared_.end()) {
-            ROOFLINE_TRY(const bool slower, exceeds(*without, schedule, limits.seconds));
-            if (slower) return PricedPlan{.known = PricedPlan::Known::bound};
-        }
+    if (!missing.empty() && std::isfinite(limits.seconds)) {
+        ROOFLINE_TRY(priced.known, known_from_others(setup, pipeline, limits));
+        if (priced.known != PricedPlan::Known::all) return priced;
     }
     for (const std::size_t kind : missing) {
-        ROOFLINE_TRY(const bool slower, exceeds(stages, schedule, limits.seconds));
-        if (slower) return PricedPlan{.known = PricedPlan::Known::bound};
-        // where nothing fits, the plan that lacks the least is asked for, with all its stages
-        if (!fits && std::isfinite(limits.seconds)) break;
+        if (std::isfinite(limits.seconds)) {
+            ROOFLINE_TRY(const double seconds, least_seconds(stages, schedule, 0));
+            if (seconds > limits.seconds) return PricedPlan{.known = PricedPlan::Known::bound};
+            if (!fits) break;
+        }  // otherwise nothing may fit, and the plan that lacks the least is asked for, with all its stages
         ROOFLINE_TRY(CompiledStage* const compiled, compiled_stage(setup, kind));
         use(stages.kinds[kind], compiled, setup, kind);
-        fits = add_memory(kind) && fits;
+        add_memory(kind);
     }
     priced.known = PricedPlan::Known::memory;
     if (!fits) return priced;
     for (std::size_t kind = 0; kind < stages.kinds.size(); ++kind) ROOFLINE_CHECK(price_stage(stages, kind));
-    const PricedPlan time = time_of(stages, schedule);
+    const PricedPlan time = time_of(stages, schedule, 0);
     priced.known = PricedPlan::Known::all;
     priced.expected_s = time.expected_s;
     priced.lower_s = time.lower_s;

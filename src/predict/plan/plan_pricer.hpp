@@ -82,6 +82,7 @@ private:
     struct Stages {
         Remat remat = Remat::none;
         std::vector<std::string> kept{};
+        bool accumulates = false;  ///< compiled for several micro-batches, even if there is one
         std::vector<StageOfPlan> kinds{};
         bool expected = true;  ///< all that are priced
     };
@@ -91,25 +92,28 @@ private:
     [[nodiscard]] Status place(const TrainSetup& setup);
     [[nodiscard]] Result<const Cut*> cut_of(const TrainSetup& setup);
     [[nodiscard]] const Sizes& sizes_of(const TrainSetup& setup, std::size_t kind);
-    [[nodiscard]] StageKey structure_of(const TrainSetup& setup, std::size_t kind) const;
+    [[nodiscard]] StageKey structure_of(const TrainSetup& setup, bool accumulates, std::size_t kind) const;
     [[nodiscard]] StageKey with_degrees(StageKey key) const;
     [[nodiscard]] CompiledStage* known_stage(const StageKey& key) const;
     [[nodiscard]] Result<CompiledStage*> compiled_stage(const TrainSetup& setup, std::size_t kind);
-    [[nodiscard]] Stages& stages_of_plan(const TrainSetup& setup);
+    [[nodiscard]] Stages& stages_of_plan(const TrainSetup& setup, Remat remat, bool accumulates);
     void use(StageOfPlan& stage, CompiledStage* compiled, const TrainSetup& setup, std::size_t kind);
     [[nodiscard]] Result<double> recomputed(const TrainSetup& setup);
     [[nodiscard]] Status price_stage(Stages& stages, std::size_t kind);
-    /// Returns the time of a step whose stages are those that are priced; the others make it longer.
-    [[nodiscard]] PricedPlan time_of(const Stages& stages, const PipelineCost& schedule);
-    [[nodiscard]] bool too_large_undivided(const TrainSetup& setup, const Pipeline& pipeline, double capacities);
-    /// Whether the stages that are compiled take longer than this.
-    [[nodiscard]] Result<bool> exceeds(Stages& stages, const PipelineCost& schedule, double seconds);
+    /// Returns the time of a step whose stages are those that are priced; the others make it longer. `recomputed`: of
+    /// the time of matmuls at peak rate, added.
+    [[nodiscard]] PricedPlan time_of(const Stages& stages, const PipelineCost& schedule, double recomputed);
+    [[nodiscard]] Result<double> least_seconds(Stages& stages, const PipelineCost& schedule, double recomputed);
+    [[nodiscard]] double capacities_of(const Stages& stages, const Pipeline& pipeline, std::size_t kind) const;
+    [[nodiscard]] Result<PricedPlan::Known> known_from_others(const TrainSetup& setup, const Pipeline& pipeline,
+                                                              const PriceLimits& limits);
 
     const Model& model_;
     Slice slice_;
     StepPricing pricing_;
     CollectiveCosts collectives_;
     std::optional<double> capacity_;
+    std::optional<double> hbm_bytes_per_s_;
     std::optional<std::int64_t> heads_;
     std::int64_t queries_ = 1;
     std::vector<RoutedExperts> routed_;
@@ -121,7 +125,7 @@ private:
 
     std::optional<Placed> placed_;
     std::int64_t microbatches_ = 0;
-    std::vector<Stages> prepared_;  ///< of this plan and these micro-batches, by recomputation
+    std::vector<std::unique_ptr<Stages>> prepared_;  ///< of this plan and these micro-batches
 };
 
 }  // namespace roofline::core

@@ -23,6 +23,10 @@ namespace {
 
 // Plans that need up to this many times the memory of a chip are priced, too, to tell what more memory would bring.
 constexpr double larger_memory = 1.5;
+// Of the plans with the same degrees those are kept that are within this of the fastest, because once each is laid out
+// alone another may be the fastest.
+constexpr double alike = 1.005;
+constexpr double alike_experts = 1.1;
 constexpr std::size_t most_alike = 4;
 constexpr std::int64_t most_plans = 20'000'000;  // hours
 constexpr std::size_t most_larger = 16;
@@ -73,19 +77,27 @@ public:
     explicit FastestTimes(std::size_t most) : most_(most) {}
 
     void add(double seconds, const Degrees& degrees) {
-        const auto same = [&](const auto& each) { return each.second == degrees; };
-        const auto known = std::find_if(times_.begin(), times_.end(), same);
+        const auto known = find(degrees);
         if (seconds >= (known == times_.end() ? limit() : known->first)) return;
         if (known != times_.end()) times_.erase(known);
         times_.emplace(std::upper_bound(times_.begin(), times_.end(), std::pair(seconds, degrees)), seconds, degrees);
         if (times_.size() > most_) times_.pop_back();
     }
-    // Plans that take longer are not among the best.
+    // Plans of these degrees that take longer are not among the best, or not the best of their degrees.
+    [[nodiscard]] double limit(const Degrees& degrees, double alike) const {
+        const auto known = find(degrees);
+        return known == times_.end() ? limit() : std::min(limit(), known->first * alike);
+    }
+
+private:
     [[nodiscard]] double limit() const {
         return times_.size() < most_ ? std::numeric_limits<double>::infinity() : times_.back().first;
     }
 
-private:
+    [[nodiscard]] std::vector<std::pair<double, Degrees>>::const_iterator find(const Degrees& degrees) const {
+        return std::find_if(times_.begin(), times_.end(), [&](const auto& each) { return each.second == degrees; });
+    }
+
     std::size_t most_;
     std::vector<std::pair<double, Degrees>> times_;
 };
@@ -134,7 +146,7 @@ private:
     }
 
     void price(const TrainSetup& setup, std::int64_t order) {
-        const double limit_s = fastest_.limit();
+        const double limit_s = fastest_.limit(degrees_of(setup.plan), job_.space.experts > 0 ? alike_experts : alike);
         if (least_seconds(setup) > limit_s) {
             ++found_.counts.bound;
             return;
