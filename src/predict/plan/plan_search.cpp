@@ -162,7 +162,7 @@ private:
             return;
         }
         FoundPlan plan{setup, priced->seconds(), priced->memory.total(), order};
-        if (priced->memory.fits()) {
+        if (priced->known == PricedPlan::Known::all && priced->memory.fits()) {
             ++found_.counts.priced;
             fastest_.add(plan.seconds, degrees_of(plan.setup.plan));
             found_.best.push_back(std::move(plan));
