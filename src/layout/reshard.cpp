@@ -295,8 +295,8 @@ std::size_t ReshardSearch::node_of(const Sharding& sharding) const {
     return node;
 }
 
-ReshardSearch::Node* ReshardSearch::reach(std::size_t here, const Sharding& there, std::size_t node,
-                                          LayoutPrice price, bool moves) {
+ReshardSearch::Node* ReshardSearch::reach(std::size_t here, const Sharding& there, std::size_t node, LayoutPrice price,
+                                          bool moves) {
     if (goal_ && !(price < nodes_[*goal_].price)) return nullptr;
     if (node == no_node) {
         std::size_t& first = first_[place_of(there)];

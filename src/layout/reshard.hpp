@@ -124,8 +124,7 @@ private:
     [[nodiscard]] Status expand_rooted(const Moved& moved, std::size_t here, const Sharding& goal);
     [[nodiscard]] std::size_t node_of(const Sharding& sharding) const;
     /// Returns the node of `there`, or null if it, or the goal, is already reached at this price. `node`: node_of().
-    [[nodiscard]] Node* reach(std::size_t here, const Sharding& there, std::size_t node, LayoutPrice price,
-                              bool moves);
+    [[nodiscard]] Node* reach(std::size_t here, const Sharding& there, std::size_t node, LayoutPrice price, bool moves);
 
     ChoiceCosts& costs_;
     std::vector<Node> nodes_;

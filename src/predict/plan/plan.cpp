@@ -219,7 +219,11 @@ Result<PlanAnswer> predict_plans(PlanQuestion question, const std::shared_ptr<Ca
     ROOFLINE_CHECK(complete(question.space, question.train));
     ROOFLINE_TRY(const auto step_model, built_in_step_model());
     const StepPricing pricing{calibrations, question.train.software, question.train.textbook, false, step_model};
-    const PlanJob job{question.train.model, question.train.slice, question.train.setup, question.space, pricing,
+    const PlanJob job{question.train.model,
+                      question.train.slice,
+                      question.train.setup,
+                      question.space,
+                      pricing,
                       std::max(question.shown, least_kept)};
     ROOFLINE_TRY(const auto found, search_plans(job, question.threads));
     if (found.best.empty() && !found.nearest) return fail(too_large(job, found.counts, found.refusal));

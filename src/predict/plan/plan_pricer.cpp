@@ -56,8 +56,9 @@ Result<const PlanPricer::Cut*> PlanPricer::cut_of(const TrainSetup& setup) {
         cut.heaviest.push_back(cut.heaviest.size());
         ROOFLINE_TRY(cut.passes.emplace_back(), stage_passes(model_.program, setup.plan.pipeline, kind));
     }
-    std::stable_sort(cut.heaviest.begin(), cut.heaviest.end(),
-                     [&](std::size_t a, std::size_t b) { return cut.kinds[a].count > cut.kinds[b].count; });
+    std::sort(cut.heaviest.begin(), cut.heaviest.end(), [&](std::size_t a, std::size_t b) {
+        return std::pair(-cut.kinds[a].count, a) < std::pair(-cut.kinds[b].count, b);
+    });
     return &cuts_.emplace(key, std::move(cut)).first->second;
 }
 
@@ -85,8 +86,8 @@ PlanPricer::StageKey PlanPricer::structure_of(const TrainSetup& setup, bool accu
     for (std::size_t i = 0; i < placed_->degrees.size(); ++i) axes |= std::int64_t{placed_->degrees[i] > 1} << i;
     const bool even = model_.sequence % (plan.context * plan.sequence * plan.tensor) == 0;
     std::int64_t flags = 1;
-    for (const bool each : {plan.pipeline > 1, plan.tensor_tokens, plan.experts_over_tensor, even,
-                            accumulates, options.master}) {
+    for (const bool each :
+         {plan.pipeline > 1, plan.tensor_tokens, plan.experts_over_tensor, even, accumulates, options.master}) {
         flags = 2 * flags + (each ? 1 : 0);
     }
     for (const auto& [repeat, count] : placed_->cut->passes[kind]) flags = 2 * flags + (count > 0 ? 1 : 0);

@@ -25,8 +25,8 @@ namespace {
 constexpr double larger_memory = 1.5;
 // Of the plans with the same degrees those are kept that are within this of the fastest, because once each is laid out
 // alone another may be the fastest.
-constexpr double alike = 1.005;
-constexpr double alike_experts = 1.1;
+constexpr double near_fastest = 1.005;
+constexpr double near_fastest_experts = 1.1;
 constexpr std::size_t most_alike = 4;
 constexpr std::int64_t most_plans = 20'000'000;  // hours
 constexpr std::size_t most_larger = 16;
@@ -40,8 +40,8 @@ struct PlanGroup {
 using Degrees = std::array<std::int64_t, 8>;
 
 Degrees degrees_of(const Plan& plan) {
-    return {plan.data,   plan.fsdp,     plan.tensor,         plan.sequence, plan.context,
-            plan.expert, plan.pipeline, plan.experts_over_tensor ? 1 : 0};
+    return {plan.data,    plan.fsdp,   plan.tensor,   plan.sequence,
+            plan.context, plan.expert, plan.pipeline, plan.experts_over_tensor ? 1 : 0};
 }
 
 bool better(const FoundPlan& a, const FoundPlan& b) {
@@ -146,7 +146,8 @@ private:
     }
 
     void price(const TrainSetup& setup, std::int64_t order) {
-        const double limit_s = fastest_.limit(degrees_of(setup.plan), job_.space.experts > 0 ? alike_experts : alike);
+        const double limit_s =
+            fastest_.limit(degrees_of(setup.plan), job_.space.experts > 0 ? near_fastest_experts : near_fastest);
         if (least_seconds(setup) > limit_s) {
             ++found_.counts.bound;
             return;
@@ -235,7 +236,8 @@ public:
         done_[group] = true;
         for (std::size_t i = fastest_.size(); i < done_.size() && done_[i]; ++i) {
             fastest_.push_back(i == 0 ? none_ : fastest_.back());
-            for (const FoundPlan& plan : results_[i].best) fastest_.back().add(plan.seconds, degrees_of(plan.setup.plan));
+            for (const FoundPlan& plan : results_[i].best)
+                fastest_.back().add(plan.seconds, degrees_of(plan.setup.plan));
         }
         ended_.notify_all();
     }
