@@ -238,45 +238,91 @@ void LayoutSearch::limit(const ProgramLayout* found) {
     }
 }
 
-Status LayoutSearch::advance(std::size_t index) {
-    const double count = count_of(index);
-    const std::vector<ValueId> live = live_after(index);
-    const ValueId output = ops_[index].strategies.op().output.value;
-    const bool own = std::binary_search(live.begin(), live.end(), output);
-    std::map<std::vector<ShardingId>, std::size_t> places;
-    std::vector<State> next;
+void LayoutSearch::add_up(const Step& step, std::size_t row, const Advance& to, std::span<double> sum) const {
+    const auto cost = this->row(*step.state, row);
+    std::copy(cost.begin(), cost.end(), sum.begin());
+    costs_->add(sum, step.strategy->cost, to.count);
+    costs_->keep_results(sum, step.strategy->cost, to.count, to.own, to.live.size() > (to.own ? 1U : 0U));
+    take_back_done(to.index, *step.strategy, step.state->traces[row], to.count, sum);
+}
+
+void LayoutSearch::take(const Step& step, Advance& to) {
+    const State& state = *step.state;
+    State& reached = to.next[step.place];
+    if (!limits_.empty()) op_evaluations_left_ -= static_cast<std::int64_t>(state.traces.size());
+    const double added_s = to.count * least_added(to.index, *step.strategy);
     std::vector<double> sum(costs_->width());
+    for (std::size_t i = 0; i < state.traces.size(); ++i) {
+        // Most rows are too far away, which is known before their costs are added up.
+        if (too_far(state.far[i] + added_s, reached)) continue;
+        add_up(step, i, to, sum);
+        if (!too_expensive(sum, to.index + 1) && keep(reached, sum, traces_.size()))
+            traces_.push_back({state.traces[i], step.strategy});
+    }
+}
+
+// Only the most promising states are kept, so the others need not be built.
+void LayoutSearch::drop_unpromising(std::vector<Step>& steps, const Advance& to) const {
+    std::vector<std::pair<LayoutPrice, std::size_t>> order(to.next.size());
+    std::vector<bool> known(to.next.size());
+    std::vector<double> sum(costs_->width());
+    for (const Step& step : steps) {
+        auto& [least, place] = order[step.place];
+        place = step.place;
+        for (std::size_t i = 0; i < step.state->traces.size(); ++i) {
+            add_up(step, i, to, sum);
+            const LayoutPrice price = costs_->price(sum);
+            if (!known[place] || price < least) least = price;
+            known[place] = true;
+        }
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<bool> promising(to.next.size());
+    for (const auto& [least, place] : std::span(order).first(pass_limits_.states)) promising[place] = true;
+    std::erase_if(steps, [&](const Step& step) { return !promising[step.place]; });
+}
+
+Status LayoutSearch::advance(std::size_t index) {
+    Advance to{index, count_of(index), live_after(index)};
+    const ValueId output = ops_[index].strategies.op().output.value;
+    to.own = std::binary_search(to.live.begin(), to.live.end(), output);
+    std::map<std::vector<ShardingId>, std::size_t> places;
+    std::vector<State>& next = to.next;
+    std::vector<Step> steps;
+    std::vector<ShardingId> lies;
     std::optional<Error> problem;
+    const bool limited = !limits_.empty();
+    const bool at_once = limited || !to.own;  // otherwise there may be too many states to build
     for (const State& state : states_) {
         if (op_evaluations_left_ < 0) break;
+        lies.clear();
+        for (const ValueId value : to.live) lies.push_back(value == output ? anywhere : lie_of(value, state));
+        if (!limited && !to.own) {
+            const auto known = places.find(lies);
+            const auto far = std::min_element(state.far.begin(), state.far.end());
+            if (known != places.end() && too_far(*far, next[known->second])) continue;
+        }
         const Known& known = known_strategies(index, state);
         if (known.error) problem = known.error;
         for (std::size_t w = 0; w < known.strategies.size(); ++w) {
-            std::vector<ShardingId> lies;
-            for (const ValueId value : live) lies.push_back(value == output ? known.outputs[w] : lie_of(value, state));
-            const auto [place, added] = places.emplace(lies, next.size());
-            if (added) next.push_back({std::move(lies), {}, {}, {}, 0});
-            if (!limits_.empty()) op_evaluations_left_ -= static_cast<std::int64_t>(state.traces.size());
-            const Strategy& strategy = known.strategies[w];
-            State& reached = next[place->second];
-            const double added_s = count * least_added(index, strategy);
-            for (std::size_t i = 0; i < state.traces.size(); ++i) {
-                // Most rows are too far away, which is known before their costs are added up.
-                constexpr double tolerance = 1 - 1e-9;
-                if (full(reached) && (state.far[i] + added_s) * tolerance >= reached.far[reached.worst]) continue;
-                std::copy_n(row(state, i).begin(), sum.size(), sum.begin());
-                costs_->add(sum, strategy.cost, count);
-                costs_->keep_results(sum, strategy.cost, count, own, live.size() > (own ? 1U : 0U));
-                take_back_done(index, strategy, state.traces[i], count, sum);
-                if (!too_expensive(sum, index + 1) && keep(reached, sum, traces_.size()))
-                    traces_.push_back({state.traces[i], &strategy});
+            for (std::size_t i = 0; i < lies.size() && to.own; ++i) {
+                if (to.live[i] == output) lies[i] = known.outputs[w];
             }
+            const auto [place, added] = places.emplace(lies, next.size());
+            if (added) next.push_back({lies, {}, {}, {}, 0});
+            steps.push_back({&state, &known.strategies[w], place->second});
+            if (!at_once) continue;
+            take(steps.back(), to);
+            steps.pop_back();
         }
     }
+    const bool many = next.size() > pass_limits_.states;
+    if (many && !at_once) drop_unpromising(steps, to);
+    for (const Step& step : steps) take(step, to);
     std::erase_if(next, [](const State& state) { return state.traces.empty(); });
     if (next.empty()) return problem ? fail(*problem) : fail("no_layout", "no layout is better");
     // those that promise most come first, for there may be no evaluations left for the others
-    if (!limits_.empty() || next.size() > pass_limits_.states) {
+    if (limited || many) {
         std::vector<std::pair<LayoutPrice, std::size_t>> order;
         for (std::size_t i = 0; i < next.size(); ++i) order.emplace_back(best(next[i]), i);
         std::sort(order.begin(), order.end());
@@ -289,7 +335,7 @@ Status LayoutSearch::advance(std::size_t index) {
     for (State& state : next) {
         if (state.traces.size() > kept) trim(state, kept);
     }
-    live_ = live;
+    live_ = std::move(to.live);
     states_ = std::move(next);
     return {};
 }

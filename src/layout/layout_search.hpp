@@ -143,8 +143,26 @@ private:
         std::optional<Error> error;
     };
 
+    /// One operation added to all states.
+    struct Advance {
+        std::size_t index = 0;
+        double count = 1;
+        std::vector<ValueId> live;  ///< afterwards
+        bool own = false;           ///< its result is among them
+        std::vector<State> next{};
+    };
+    /// A strategy chosen in a state, and the place of the state that it leads to.
+    struct Step {
+        const State* state = nullptr;
+        const Strategy* strategy = nullptr;
+        std::size_t place = 0;
+    };
+
     LayoutSearch(const Program& program, const System& system);
     void free_axes();
+    void add_up(const Step& step, std::size_t row, const Advance& to, std::span<double> sum) const;
+    void take(const Step& step, Advance& to);
+    void drop_unpromising(std::vector<Step>& steps, const Advance& to) const;
     void start(const Sizes& sizes);
     [[nodiscard]] Status pass();
     [[nodiscard]] ProgramLayout cheapest() const;
@@ -162,6 +180,11 @@ private:
     /// Returns the sequential seconds that a strategy adds at least, if its moves have been done before.
     [[nodiscard]] double least_added(std::size_t index, const Strategy& strategy) const;
     [[nodiscard]] bool full(const State& state) const { return state.traces.size() == pass_limits_.kept; }
+    /// Whether a state would not keep a cost that is at least so far, in spite of rounding.
+    [[nodiscard]] bool too_far(double far, const State& state) const {
+        constexpr double rounding = 1e-9;
+        return full(state) && far * (1 - rounding) >= state.far[state.worst];
+    }
     void note_splits();
     void fix_inner(const Block& block);
     [[nodiscard]] bool one_place() const;

@@ -22,15 +22,21 @@ namespace {
 template <class Visit>
 class TargetMoves {
 public:
-    TargetMoves(const Sharding& here, const Sharding& target, std::size_t largest_dim, const Visit& visit)
-        : here_(here), target_(target), used_(here.used()), largest_dim_(largest_dim), visit_(visit) {}
+    TargetMoves(const Sharding& here, const Sharding& target, std::size_t largest_dim, std::size_t permuted_dim,
+                const Visit& visit)
+        : here_(here),
+          target_(target),
+          used_(here.used()),
+          largest_dim_(largest_dim),
+          permuted_dim_(permuted_dim),
+          visit_(visit) {}
 
     void all() const {
         for (std::size_t d = 0; d < here_.rank; ++d) {
             slices(d);
             scatters(d);
             exchanges(d);
-            if (!target_.at_chip()) permutes(d);
+            if (!target_.at_chip() && d != permuted_dim_) permutes(d);
         }
         if (!target_.at_chip()) gathers();  // otherwise to that chip alone
         sums();
@@ -189,16 +195,16 @@ private:
     const Sharding& here_;
     const Sharding& target_;
     AxisMask used_;
-    std::size_t largest_dim_;  ///< the dimension of which a chip has most
+    std::size_t largest_dim_;   ///< the dimension of which a chip has most
+    std::size_t permuted_dim_;  ///< the one that a permute has just reordered; a single permute is no dearer than two
     const Visit& visit_;
 };
 
-// The axes of the dimension in which two shardings differ, as the second one has them.
-AxisList reordered(const Sharding& from, const Sharding& there) {
-    for (std::size_t d = 0; d < from.rank; ++d) {
-        if (from.dims[d] != there.dims[d]) return there.dims[d];
-    }
-    return {};
+// The first dimension in which two shardings differ; or else the rank.
+std::size_t differing_dim(const Sharding& from, const Sharding& there) {
+    std::size_t d = 0;
+    while (d < from.rank && from.dims[d] == there.dims[d]) ++d;
+    return d;
 }
 
 // The number of elements that a chip has of a dimension.
@@ -241,7 +247,7 @@ private:
 Move unpriced_move(const System& system, const Sharding& from, const Sharding& there, CollectiveKind kind,
                    AxisList axes, bool gathered) {
     Move move{kind, axes, 0, gathered ? there : from, info(kind).size_of_member() ? chips_across(system, axes) : 1};
-    if (info(kind).ends == Ends::pairs) move.after = reordered(from, there);
+    if (info(kind).ends == Ends::pairs) move.after = there.dims[differing_dim(from, there)];
     return move;
 }
 
@@ -260,7 +266,7 @@ void ReshardSearch::start(const Sharding& from, const Sharding& to) {
     nodes_.clear();
     open_.clear();
     first_.fill(no_node);
-    (void)reach(0, from, {}, false);
+    (void)reach(0, from, no_node, {}, false);
 }
 
 namespace {
@@ -283,13 +289,17 @@ std::size_t ReshardSearch::cheapest() {
     return nodes_.size();
 }
 
-ReshardSearch::Node* ReshardSearch::reach(std::size_t here, const Sharding& there, LayoutPrice price, bool moves) {
+std::size_t ReshardSearch::node_of(const Sharding& sharding) const {
+    std::size_t node = first_[place_of(sharding)];
+    while (node != no_node && nodes_[node].sharding != sharding) node = nodes_[node].next;
+    return node;
+}
+
+ReshardSearch::Node* ReshardSearch::reach(std::size_t here, const Sharding& there, std::size_t node, LayoutPrice price,
+                                          bool moves) {
     if (goal_ && !(price < nodes_[*goal_].price)) return nullptr;
-    constexpr int first_bits = 8;
-    std::size_t& first = first_[there.hash() >> (64 - first_bits)];
-    std::size_t node = first;
-    while (node != no_node && nodes_[node].sharding != there) node = nodes_[node].next;
     if (node == no_node) {
+        std::size_t& first = first_[place_of(there)];
         node = nodes_.size();
         if (there == to_) goal_ = node;
         nodes_.push_back({there, price, here, moves, false, {}, first});
@@ -318,13 +328,13 @@ Status ReshardSearch::expand_rooted(const Moved& moved, std::size_t here, const 
         all = all && (costs_.system().mesh[axis].size == 1 || (unsigned{goal.unreduced} >> axis & 1U) != 0);
     }
     if (all) {
-        (void)reach(here, goal, nodes_[here].price, false);
+        (void)reach(here, goal, node_of(goal), nodes_[here].price, false);
         return {};
     }
     const Sharding& split = from.at_chip() ? to : from;
     --expansions_left_;
     if (!from.at_chip() && split.used() == 0) {  // it is already there
-        (void)reach(here, to, nodes_[here].price, false);
+        (void)reach(here, to, node_of(to), nodes_[here].price, false);
         return {};
     }
     Move move;
@@ -339,7 +349,7 @@ Status ReshardSearch::expand_rooted(const Moved& moved, std::size_t here, const 
     move.bytes = bytes_of(costs_.system(), moved, move);
     ROOFLINE_TRY(LayoutPrice next, costs_.loaded_price(move.route(), move.bytes));
     next += nodes_[here].price;
-    if (Node* const node = reach(here, to, next, true)) node->move = move;
+    if (Node* const node = reach(here, to, node_of(to), next, true)) node->move = move;
     return {};
 }
 
@@ -350,8 +360,10 @@ Status ReshardSearch::expand(const Moved& moved, std::size_t here, const Shardin
     Status problem;
     const auto visit = [&](const Sharding& there, const CollectiveKind* kind, AxisList axes, bool gathered) {
         --expansions_left_;
+        const std::size_t known = node_of(there);
+        if (known != no_node && nodes_[known].done) return;
         if (kind == nullptr) {
-            (void)reach(here, there, price, false);
+            (void)reach(here, there, known, price, false);
             return;
         }
         Move move = unpriced_move(costs_.system(), from, there, *kind, axes, gathered);
@@ -362,7 +374,7 @@ Status ReshardSearch::expand(const Moved& moved, std::size_t here, const Shardin
             return;
         }
         *next += price;
-        if (Node* const node = reach(here, there, *next, true)) node->move = move;
+        if (Node* const node = reach(here, there, known, *next, true)) node->move = move;
     };
     std::size_t largest_dim = 0;
     double most = 0;
@@ -371,7 +383,10 @@ Status ReshardSearch::expand(const Moved& moved, std::size_t here, const Shardin
         if (size > most) largest_dim = d;
         most = std::max(most, size);
     }
-    TargetMoves(from, to, largest_dim, visit).all();
+    std::size_t permuted_dim = Sharding::max_dims;
+    const Node& last = nodes_[here];
+    if (last.moves && !last.move.after.empty()) permuted_dim = differing_dim(nodes_[last.before].sharding, from);
+    TargetMoves(from, to, largest_dim, permuted_dim, visit).all();
     return problem;
 }
 

@@ -97,6 +97,11 @@ private:
 
     static constexpr std::size_t no_node = ~std::size_t{0};
 
+    static std::size_t place_of(const Sharding& sharding) {
+        constexpr int place_bits = 8;
+        return sharding.hash() >> (64 - place_bits);
+    }
+
     struct Node {
         Sharding sharding;
         LayoutPrice price;
@@ -117,8 +122,9 @@ private:
     [[nodiscard]] Resharding traced(std::size_t goal) const;
     [[nodiscard]] Status expand(const Moved& moved, std::size_t here, const Sharding& to);
     [[nodiscard]] Status expand_rooted(const Moved& moved, std::size_t here, const Sharding& goal);
-    /// Returns the node of `there`, or null if it, or the goal, is already reached at this price.
-    [[nodiscard]] Node* reach(std::size_t here, const Sharding& there, LayoutPrice price, bool moves);
+    [[nodiscard]] std::size_t node_of(const Sharding& sharding) const;
+    /// Returns the node of `there`, or null if it, or the goal, is already reached at this price. `node`: node_of().
+    [[nodiscard]] Node* reach(std::size_t here, const Sharding& there, std::size_t node, LayoutPrice price, bool moves);
 
     ChoiceCosts& costs_;
     std::vector<Node> nodes_;

@@ -203,6 +203,11 @@ double CompiledStage::carried_bytes() const {
     return bytes;
 }
 
+double CompiledStage::math_s() {
+    (void)chip_times_.evaluate(sizes_, chip_seconds_);
+    return math_ < chip_times_.resources() ? chip_seconds_[math_] : 0;
+}
+
 Result<CompiledStage::Lower> CompiledStage::lower(std::size_t placement, CollectiveCosts& collectives) {
     Lower lower;
     lower.seconds = chip_times_.evaluate(sizes_, chip_seconds_).lower;

@@ -50,6 +50,8 @@ public:
     [[nodiscard]] bool add_collectives(StepParts& parts, std::size_t placement, CollectiveCosts& collectives);
     /// Returns the bytes of the tensor that one stage sends to the next.
     [[nodiscard]] double carried_bytes() const;
+    /// Returns the time of matmuls at peak rate.
+    [[nodiscard]] double math_s();
     /// Returns the lower bound, and the math time that other stages wait for.
     struct Lower {
         double seconds = 0;

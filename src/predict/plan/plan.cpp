@@ -18,6 +18,7 @@ namespace {
 
 // The layout of a plan with its own degrees may differ from that of the plan that its structure was compiled with, so
 // the first plans are priced again, alone.
+constexpr std::size_t least_kept = 12;  ///< sets of degrees
 constexpr std::size_t priced_again = 6;
 constexpr std::size_t priced_again_with_experts = 16;  // whose layouts differ more often
 
@@ -218,7 +219,12 @@ Result<PlanAnswer> predict_plans(PlanQuestion question, const std::shared_ptr<Ca
     ROOFLINE_CHECK(complete(question.space, question.train));
     ROOFLINE_TRY(const auto step_model, built_in_step_model());
     const StepPricing pricing{calibrations, question.train.software, question.train.textbook, false, step_model};
-    const PlanJob job{question.train.model, question.train.slice, question.train.setup, question.space, pricing};
+    const PlanJob job{question.train.model,
+                      question.train.slice,
+                      question.train.setup,
+                      question.space,
+                      pricing,
+                      std::max(question.shown, least_kept)};
     ROOFLINE_TRY(const auto found, search_plans(job, question.threads));
     if (found.best.empty() && !found.nearest) return fail(too_large(job, found.counts, found.refusal));
     return PlanAnswering(question, calibrations).run(found);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "plan/apply_plan.hpp"
@@ -22,26 +23,6 @@ MeshDegrees degrees_of(const std::vector<MeshAxis>& mesh) {
     return degrees;
 }
 
-// What decides the structure of a step's program: the axes that its mesh has, and all options but numbers.
-std::string structure_of(const TrainSetup& setup, const std::vector<MeshAxis>& mesh, const Sizes& passes,
-                         const PipelineStage& stage, std::int64_t tokens) {
-    const Plan& plan = setup.plan;
-    std::string key;
-    for (const MeshAxis& axis : mesh) key += axis.name + ",";
-    const std::int64_t spread = plan.context * plan.sequence * plan.tensor;
-    const TrainingOptions& options = setup.options;
-    key += fmt::format(" zero{}{}{}{} {}{} m{}", plan.zero, plan.tensor_tokens ? "t" : "",
-                       plan.experts_over_tensor ? "x" : "", tokens % spread == 0 ? "d" : "",
-                       static_cast<int>(options.remat), fmt::join(options.kept, ","),
-                       setup.batch.microbatches > 1 ? "+" : "");
-    if (plan.pipeline > 1) key += fmt::format(" p{}", static_cast<int>(stage.place));
-    for (const auto& [repeat, count] : passes) key += count > 0 ? " " + repeat : "";
-    if (setup.products) key += fmt::format(" {}", name(*setup.products));
-    return key;
-}
-
-std::string degrees_text(const MeshDegrees& degrees) { return fmt::format(" {}", fmt::join(degrees, ".")); }
-
 }  // namespace
 
 PlanPricer::PlanPricer(const Model& model, Slice slice, StepPricing pricing)
@@ -55,10 +36,12 @@ PlanPricer::PlanPricer(const Model& model, Slice slice, StepPricing pricing)
     const MemoryLevel* hbm = slice_.machine.level("hbm");
     if (hbm == nullptr) return;
     if (const auto capacity = hbm->total_capacity()) capacity_ = capacity->value;
+    if (hbm->bandwidth.value) hbm_bytes_per_s_ = hbm->bandwidth.value->value;
 }
 
 void PlanPricer::forget() {
-    prepared_ = {};
+    placed_.reset();
+    prepared_.clear();
     stages_.clear();
     sizes_.clear();
 }
@@ -70,12 +53,16 @@ Result<const PlanPricer::Cut*> PlanPricer::cut_of(const TrainSetup& setup) {
     Cut cut;
     ROOFLINE_TRY(cut.kinds, stages_of(model_.program, setup));
     for (const PipelineStage& kind : cut.kinds) {
+        cut.heaviest.push_back(cut.heaviest.size());
         ROOFLINE_TRY(cut.passes.emplace_back(), stage_passes(model_.program, setup.plan.pipeline, kind));
     }
+    std::sort(cut.heaviest.begin(), cut.heaviest.end(), [&](std::size_t a, std::size_t b) {
+        return std::pair(-cut.kinds[a].count, a) < std::pair(-cut.kinds[b].count, b);
+    });
     return &cuts_.emplace(key, std::move(cut)).first->second;
 }
 
-const Sizes& PlanPricer::sizes_of(const TrainSetup& setup, const Cut& cut, std::size_t kind) {
+const Sizes& PlanPricer::sizes_of(const TrainSetup& setup, std::size_t kind) {
     std::vector<std::int64_t> key{setup.batch.sequences(), setup.batch.microbatches, setup.plan.pipeline,
                                   static_cast<std::int64_t>(kind), setup.late_layers ? 1 : 0};
     const auto [place, fresh] = sizes_.try_emplace(std::move(key));
@@ -84,29 +71,59 @@ const Sizes& PlanPricer::sizes_of(const TrainSetup& setup, const Cut& cut, std::
     sizes = model_.program.sizes;
     sizes["B"] = setup.batch.sequences();
     bind_groups_of_experts(routed_, sizes);
-    for (const auto& [repeat, count] : cut.passes[kind]) {
+    for (const auto& [repeat, count] : placed_->cut->passes[kind]) {
         if (count > 0) sizes[repeat] = count;
     }
     sizes["#microbatches"] = setup.batch.microbatches;
     return sizes;
 }
 
-Result<CompiledStage*> PlanPricer::stage_of(const TrainSetup& setup, const HeadCut& heads, const Cut& cut,
-                                            std::size_t kind) {
-    const std::vector<MeshAxis> mesh = mesh_of(setup.plan, heads);
-    std::string key = structure_of(setup, mesh, cut.passes[kind], cut.kinds[kind], model_.sequence);
-    auto known = stages_.find(key);
-    if (known != stages_.end() && known->second == nullptr) {
-        key += degrees_text(degrees_of(mesh));
-        known = stages_.find(key);
+// What decides the structure of a stage's program: the axes that its mesh has, and all options but numbers.
+PlanPricer::StageKey PlanPricer::structure_of(const TrainSetup& setup, bool accumulates, std::size_t kind) const {
+    const Plan& plan = setup.plan;
+    const TrainingOptions& options = setup.options;
+    std::int64_t axes = 0;
+    for (std::size_t i = 0; i < placed_->degrees.size(); ++i) axes |= std::int64_t{placed_->degrees[i] > 1} << i;
+    const bool even = model_.sequence % (plan.context * plan.sequence * plan.tensor) == 0;
+    std::int64_t flags = 1;
+    for (const bool each :
+         {plan.pipeline > 1, plan.tensor_tokens, plan.experts_over_tensor, even, accumulates, options.master}) {
+        flags = 2 * flags + (each ? 1 : 0);
     }
-    if (known != stages_.end()) return known->second.get();
-    ROOFLINE_TRY(auto compiled, CompiledStage::compile(forward_pass_of(model_, setup), model_, setup, cut.kinds[kind],
-                                                       slice_, pricing_, collectives_));
-    auto stage = std::make_shared<CompiledStage>(std::move(compiled));
+    for (const auto& [repeat, count] : placed_->cut->passes[kind]) flags = 2 * flags + (count > 0 ? 1 : 0);
+    const auto kept = std::find(kept_.begin(), kept_.end(), options.kept) - kept_.begin();
+    const auto number = [](const auto& dtype) { return dtype ? static_cast<std::int64_t>(*dtype) : -1; };
+    return {axes,
+            flags,
+            static_cast<std::int64_t>(placed_->cut->kinds[kind].place),
+            plan.zero,
+            static_cast<std::int64_t>(options.remat),
+            kept,
+            static_cast<std::int64_t>(options.moments),
+            number(setup.products),
+            number(setup.dispatch)};
+}
+
+PlanPricer::StageKey PlanPricer::with_degrees(StageKey key) const {
+    key.insert(key.end(), placed_->degrees.begin(), placed_->degrees.end());
+    return key;
+}
+
+CompiledStage* PlanPricer::known_stage(const StageKey& key) const {
+    auto known = stages_.find(key);
+    if (known != stages_.end() && known->second == nullptr) known = stages_.find(with_degrees(key));
+    return known == stages_.end() ? nullptr : known->second.get();
+}
+
+Result<CompiledStage*> PlanPricer::compiled_stage(const TrainSetup& setup, std::size_t kind) {
+    StageKey key = structure_of(setup, setup.batch.microbatches > 1, kind);
+    if (CompiledStage* const known = known_stage(key)) return known;
+    ROOFLINE_TRY(auto compiled, CompiledStage::compile(forward_pass_of(model_, setup), model_, setup,
+                                                       placed_->cut->kinds[kind], slice_, pricing_, collectives_));
+    auto stage = std::make_unique<CompiledStage>(std::move(compiled));
     if (stage->only_these_degrees()) {
         stages_.try_emplace(key, nullptr);
-        if (!key.ends_with(degrees_text(degrees_of(mesh)))) key += degrees_text(degrees_of(mesh));
+        key = with_degrees(std::move(key));
     }
     return (stages_[key] = std::move(stage)).get();
 }
@@ -120,77 +137,179 @@ Result<double> PlanPricer::recomputed(const TrainSetup& setup) {
     return recomputed_[key] = share;
 }
 
-bool PlanPricer::Prepared::is_for(const TrainSetup& other) const {
-    return !stages.empty() && plan == other.plan && microbatches == other.batch.microbatches &&
-           remat == other.options.remat && kept == other.options.kept;
-}
-
-Status PlanPricer::prepare(const TrainSetup& setup) {
-    if (prepared_.is_for(setup)) return {};
-    prepared_ = {};
-    Prepared next;
+Status PlanPricer::place(const TrainSetup& setup) {
+    const bool same = placed_ && placed_->plan == setup.plan && placed_->late_layers == setup.late_layers;
+    if (!same || microbatches_ != setup.batch.microbatches) prepared_.clear();
+    microbatches_ = setup.batch.microbatches;
+    if (same) return {};
+    placed_.reset();
+    Placed next;
     next.plan = setup.plan;
-    next.microbatches = setup.batch.microbatches;
-    next.remat = setup.options.remat;
-    next.kept = setup.options.kept;
+    next.late_layers = setup.late_layers;
     ROOFLINE_TRY(const auto heads, cut_heads(setup.plan, heads_, queries_));
     ROOFLINE_TRY(next.cut, cut_of(setup));
     const std::vector<MeshAxis> mesh = mesh_of(setup.plan, heads);
+    next.degrees = degrees_of(mesh);
     ROOFLINE_TRY(next.placement, collectives_.placement(mesh));
-    for (std::size_t kind = 0; kind < next.cut->kinds.size(); ++kind) {
-        ROOFLINE_TRY(CompiledStage* const stage, stage_of(setup, heads, *next.cut, kind));
-        stage->set({sizes_of(setup, *next.cut, kind), degrees_of(mesh)});
-        next.stages.push_back(stage);
-    }
-    prepared_ = std::move(next);
+    placed_ = std::move(next);
     return {};
 }
 
-Status PlanPricer::price_work() {
-    Prepared& now = prepared_;
-    if (now.priced) return {};
-    now.priced = true;
-    now.send_s = collectives_.send_s(now.placement, now.stages.front()->carried_bytes());
-    for (std::size_t kind = 0; kind < now.stages.size() && now.stages[kind]->expected(); ++kind) {
-        StageWork one{now.cut->kinds[kind].count, now.stages[kind]->kernels()};
-        if (!now.stages[kind]->add_collectives(one.parts, now.placement, collectives_)) break;
-        now.work.push_back(one);
+PlanPricer::Stages& PlanPricer::stages_of_plan(const TrainSetup& setup, Remat remat, bool accumulates) {
+    for (const auto& each : prepared_) {
+        if (each->remat == remat && each->kept == setup.options.kept && each->accumulates == accumulates) return *each;
     }
-    if (now.work.size() == now.stages.size()) return {};
-    now.work.clear();
-    for (CompiledStage* const stage : now.stages) {
-        ROOFLINE_TRY(now.lower.emplace_back(), stage->lower(now.placement, collectives_));
+    if (std::find(kept_.begin(), kept_.end(), setup.options.kept) == kept_.end()) kept_.push_back(setup.options.kept);
+    Stages& stages = *prepared_.emplace_back(std::make_unique<Stages>());
+    stages.remat = remat;
+    stages.accumulates = accumulates;
+    stages.kept = setup.options.kept;
+    stages.kinds.resize(placed_->cut->kinds.size());
+    TrainSetup other = setup;
+    other.options.remat = remat;
+    for (std::size_t kind = 0; kind < stages.kinds.size(); ++kind) {
+        use(stages.kinds[kind], known_stage(structure_of(other, accumulates, kind)), setup, kind);
+    }
+    return stages;
+}
+
+void PlanPricer::use(StageOfPlan& stage, CompiledStage* compiled, const TrainSetup& setup, std::size_t kind) {
+    stage.compiled = compiled;
+    if (compiled != nullptr) compiled->set({sizes_of(setup, kind), placed_->degrees});
+}
+
+Status PlanPricer::price_stage(Stages& stages, std::size_t kind) {
+    StageOfPlan& stage = stages.kinds[kind];
+    if (stage.priced) return {};
+    stage.priced = true;
+    stage.work = {placed_->cut->kinds[kind].count, stage.compiled->kernels()};
+    stages.expected = stages.expected && stage.compiled->expected() &&
+                      stage.compiled->add_collectives(stage.work.parts, placed_->placement, collectives_);
+    if (stages.expected) return {};
+    for (StageOfPlan& each : stages.kinds) {
+        if (!each.priced || each.lower) continue;
+        ROOFLINE_TRY(each.lower, each.compiled->lower(placed_->placement, collectives_));
     }
     return {};
 }
 
-Result<PricedPlan> PlanPricer::price(const TrainSetup& setup, double capacities) {
+PricedPlan PlanPricer::time_of(const Stages& stages, const PipelineCost& schedule, double recomputed) {
+    PricedPlan priced;
+    if (stages.expected) {
+        std::vector<StageWork> work;
+        for (const StageOfPlan& each : stages.kinds) {
+            if (!each.priced) continue;
+            work.push_back(each.work);
+            if (recomputed > 0) work.back().parts.kernels_s += recomputed * each.compiled->math_s();
+        }
+        const StageOfPlan& first = stages.kinds.front();
+        const double bytes = first.priced ? first.compiled->carried_bytes() : 0;
+        const double sends_s = static_cast<double>(schedule.transfers) * collectives_.send_s(placed_->placement, bytes);
+        priced.expected_s = expected_of_stages(work, schedule.fill, sends_s, pricing_.step_model).seconds;
+        return priced;
+    }
+    double math_s = 0;
+    for (const StageOfPlan& each : stages.kinds) math_s += each.lower ? each.work.count * each.lower->math_s : 0;
+    for (const StageOfPlan& each : stages.kinds) {
+        if (!each.lower) continue;
+        priced.lower_s = std::max(priced.lower_s, each.lower->seconds + schedule.fill * (math_s - each.lower->math_s));
+    }
+    return priced;
+}
+
+// The time that the stages take at least that are compiled; 0 without any.
+Result<double> PlanPricer::least_seconds(Stages& stages, const PipelineCost& schedule, double recomputed) {
+    bool known = false;
+    for (std::size_t kind = 0; kind < stages.kinds.size(); ++kind) {
+        if (stages.kinds[kind].compiled == nullptr) continue;
+        ROOFLINE_CHECK(price_stage(stages, kind));
+        known = true;
+    }
+    return known ? time_of(stages, schedule, recomputed).seconds() : 0.0;
+}
+
+// The memory of a stage, if it is compiled, in that of a chip.
+double PlanPricer::capacities_of(const Stages& stages, const Pipeline& pipeline, std::size_t kind) const {
+    if (!capacity_ || stages.kinds[kind].compiled == nullptr) return 0;
+    return stages.kinds[kind].compiled->memory(in_flight_of(pipeline, placed_->cut->kinds[kind])).total() / *capacity_;
+}
+
+// What is known of a plan whose stages are not compiled from those with less work that are. Without recomputation less
+// is computed. A step with one micro-batch is another program, in which gradients do not accumulate.
+Result<PricedPlan::Known> PlanPricer::known_from_others(const TrainSetup& setup, const Pipeline& pipeline,
+                                                        const PriceLimits& limits) {
+    constexpr double larger = 1.2;       // nearly the same tensors are live in both programs
+    constexpr double accumulations = 8;  // gradients are read and written less often than so many times
+    ROOFLINE_TRY(const auto schedule, pipeline_cost(pipeline));
+    const Remat remat = setup.options.remat;
+    const bool undivided = setup.batch.microbatches == 1;
+    ROOFLINE_TRY(const double again, recomputed(setup));
+    constexpr double passes = 3;  // see recomputed_share()
+    if (remat != Remat::none) {
+        Stages& less = stages_of_plan(setup, Remat::none, !undivided);
+        ROOFLINE_TRY(const double seconds, least_seconds(less, schedule, again / passes));
+        if (seconds > limits.seconds) return PricedPlan::Known::bound;
+    }
+    if (!undivided) return PricedPlan::Known::all;
+    const Stages& same = stages_of_plan(setup, remat, true);
+    for (std::size_t kind = 0; kind < same.kinds.size(); ++kind) {
+        if (capacities_of(same, pipeline, kind) > larger * limits.capacities) return PricedPlan::Known::memory;
+    }
+    Stages& less = stages_of_plan(setup, Remat::none, true);
+    ROOFLINE_TRY(double seconds, least_seconds(less, schedule, again / passes));
+    for (const StageOfPlan& each : less.kinds) {
+        if (each.compiled == nullptr || !hbm_bytes_per_s_) continue;
+        seconds -= accumulations * each.compiled->memory({}).gradients / *hbm_bytes_per_s_;
+    }
+    return hbm_bytes_per_s_ && seconds > limits.seconds ? PricedPlan::Known::bound : PricedPlan::Known::all;
+}
+
+Result<PricedPlan> PlanPricer::price(const TrainSetup& setup, const PriceLimits& limits) {
     ROOFLINE_TRY(auto pipeline, pipeline_of(model_, setup));
     if (pipeline.schedule == Schedule::zero_bubble && pipeline.stages > 1) {
         ROOFLINE_TRY(pipeline.recomputed, recomputed(setup));
     }
     ROOFLINE_TRY(const auto schedule, pipeline_cost(pipeline));
-    ROOFLINE_CHECK(prepare(setup));
+    ROOFLINE_CHECK(place(setup));
+    Stages& stages = stages_of_plan(setup, setup.options.remat, setup.batch.microbatches > 1);
+    std::vector<std::size_t> missing;
     PricedPlan priced;
-    for (std::size_t kind = 0; kind < prepared_.stages.size(); ++kind) {
-        const InFlight in_flight = in_flight_of(pipeline, prepared_.cut->kinds[kind]);
-        TrainingMemory memory = prepared_.stages[kind]->memory(in_flight);
-        if (kind == 0 || memory.total() > priced.memory.total()) priced.memory = memory;
+    bool fits = true;
+    const auto add_memory = [&](std::size_t kind) {
+        const InFlight in_flight = in_flight_of(pipeline, placed_->cut->kinds[kind]);
+        TrainingMemory memory = stages.kinds[kind].compiled->memory(in_flight);
+        if (memory.total() > priced.memory.total()) priced.memory = memory;
+        priced.memory.capacity = capacity_;
+        fits = !capacity_ || priced.memory.total() <= *capacity_ * limits.capacities;
+    };
+    for (const std::size_t kind : placed_->cut->heaviest) {
+        if (stages.kinds[kind].compiled == nullptr) {
+            missing.push_back(kind);
+        } else {
+            add_memory(kind);
+        }
     }
-    priced.memory.capacity = capacity_;
-    if (capacity_ && priced.memory.total() > *capacity_ * capacities) return priced;
-    ROOFLINE_CHECK(price_work());
-    if (!prepared_.work.empty()) {
-        const double sends = static_cast<double>(schedule.transfers) * prepared_.send_s;
-        priced.expected_s = expected_of_stages(prepared_.work, schedule.fill, sends, pricing_.step_model).seconds;
-        return priced;
+    if (!missing.empty() && std::isfinite(limits.seconds)) {
+        ROOFLINE_TRY(priced.known, known_from_others(setup, pipeline, limits));
+        if (priced.known != PricedPlan::Known::all) return priced;
     }
-    const std::vector<PipelineStage>& kinds = prepared_.cut->kinds;
-    double math_s = 0;
-    for (std::size_t kind = 0; kind < kinds.size(); ++kind) math_s += kinds[kind].count * prepared_.lower[kind].math_s;
-    for (const CompiledStage::Lower& each : prepared_.lower) {
-        priced.lower_s = std::max(priced.lower_s, each.seconds + schedule.fill * (math_s - each.math_s));
+    for (const std::size_t kind : missing) {
+        if (std::isfinite(limits.seconds)) {
+            ROOFLINE_TRY(const double seconds, least_seconds(stages, schedule, 0));
+            if (seconds > limits.seconds) return PricedPlan{.known = PricedPlan::Known::bound};
+            if (!fits) break;
+        }  // otherwise nothing may fit, and the plan that lacks the least is asked for, with all its stages
+        ROOFLINE_TRY(CompiledStage* const compiled, compiled_stage(setup, kind));
+        use(stages.kinds[kind], compiled, setup, kind);
+        add_memory(kind);
     }
+    priced.known = PricedPlan::Known::memory;
+    if (!fits) return priced;
+    for (std::size_t kind = 0; kind < stages.kinds.size(); ++kind) ROOFLINE_CHECK(price_stage(stages, kind));
+    const PricedPlan time = time_of(stages, schedule, 0);
+    priced.known = PricedPlan::Known::all;
+    priced.expected_s = time.expected_s;
+    priced.lower_s = time.lower_s;
     return priced;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,13 +19,25 @@
 
 namespace roofline::core {
 
-/// The memory and the time of a plan, as train_step() predicts them.
+/// The memory and the time of a plan, as train_step() predicts them, or what is known of them.
 struct PricedPlan {
-    TrainingMemory memory;             ///< of the stage with the highest use
-    std::optional<double> expected_s;  ///< empty where the machine is not calibrated
-    double lower_s = 0;                ///< only where nothing is expected: the lower bound
+    enum class Known {
+        all,
+        memory,  ///< a plan whose memory is above the limit; `memory` may be that of one stage
+        bound    ///< a plan that takes longer than the limit; only this is known
+    };
+    Known known = Known::all;
+    TrainingMemory memory{};             ///< of the stage with the highest use
+    std::optional<double> expected_s{};  ///< empty where the machine is not calibrated
+    double lower_s = 0;                  ///< only where nothing is expected: the lower bound
 
     [[nodiscard]] double seconds() const { return expected_s.value_or(lower_s); }
+};
+
+/// A plan above one of these is not priced in full.
+struct PriceLimits {
+    double capacities = 1;  ///< memory, as a multiple of that of a chip
+    double seconds = std::numeric_limits<double>::infinity();
 };
 
 /// Prices the plans of one model on one slice. It is not safe for several threads.
@@ -33,10 +46,11 @@ public:
     /// `model` must outlive the object.
     PlanPricer(const Model& model, Slice slice, StepPricing pricing);
 
-    /// Returns the memory of a set-up and, if it is at most `capacities` times that of a chip, the time. Set-ups that
-    /// differ in their schedule alone are cheapest one after another. Errors: a plan that does not suit the model or
-    /// the slice, as for train_step().
-    [[nodiscard]] Result<PricedPlan> price(const TrainSetup& setup, double capacities = 1);
+    /// Returns the memory and the time of a set-up. What need not be compiled to see that a limit is exceeded is not:
+    /// a step takes at least as long as without recomputation, and as its stages that are known. Cheapest is to price
+    /// the set-ups of a plan and a number of micro-batches one after another, those without recomputation first.
+    /// Errors: a plan that does not suit the model or the slice, as for train_step().
+    [[nodiscard]] Result<PricedPlan> price(const TrainSetup& setup, const PriceLimits& limits = {});
     /// Number of stages that were compiled since the last forget().
     [[nodiscard]] std::size_t compiled() const { return stages_.size(); }
     /// Frees what was compiled. Times of collectives are kept.
@@ -46,46 +60,72 @@ private:
     /// The stages of a pipeline, without what they compute.
     struct Cut {
         std::vector<PipelineStage> kinds;
-        std::vector<Sizes> passes;  ///< by kind: iterations of each repeat
+        std::vector<Sizes> passes;          ///< by kind: iterations of each repeat
+        std::vector<std::size_t> heaviest;  ///< kinds, those that stand for most stages first
     };
-    [[nodiscard]] Result<const Cut*> cut_of(const TrainSetup& setup);
-    [[nodiscard]] const Sizes& sizes_of(const TrainSetup& setup, const Cut& cut, std::size_t kind);
-    [[nodiscard]] Result<CompiledStage*> stage_of(const TrainSetup& setup, const HeadCut& heads, const Cut& cut,
-                                                  std::size_t kind);
-    [[nodiscard]] Result<double> recomputed(const TrainSetup& setup);
-
-    /// The stages of the last set-up and their work, which schedules do not change.
-    struct Prepared {
+    /// What all set-ups of a plan share.
+    struct Placed {
         Plan plan;
-        std::int64_t microbatches = 0;
-        Remat remat = Remat::none;
-        std::vector<std::string> kept;
-        const Cut* cut = nullptr;
+        bool late_layers = false;
+        MeshDegrees degrees{};
         std::size_t placement = 0;
-        std::vector<CompiledStage*> stages;
-        bool priced = false;
-        double send_s = 0;
-        std::vector<StageWork> work;              ///< empty where the machine is not calibrated
-        std::vector<CompiledStage::Lower> lower;  ///< otherwise
-
-        [[nodiscard]] bool is_for(const TrainSetup& other) const;
+        const Cut* cut = nullptr;
     };
-    [[nodiscard]] Status prepare(const TrainSetup& setup);
-    [[nodiscard]] Status price_work();
+    /// A stage of the plan with its number of micro-batches.
+    struct StageOfPlan {
+        CompiledStage* compiled = nullptr;  ///< null: not compiled yet
+        bool priced = false;
+        StageWork work{};
+        std::optional<CompiledStage::Lower> lower{};  ///< only where nothing is expected
+    };
+    /// The stages with one kind of recomputation. Schedules do not change them.
+    struct Stages {
+        Remat remat = Remat::none;
+        std::vector<std::string> kept{};
+        bool accumulates = false;  ///< compiled for several micro-batches, even if there is one
+        std::vector<StageOfPlan> kinds{};
+        bool expected = true;  ///< all that are priced
+    };
+    /// Numbers, so that many stages are found quickly.
+    using StageKey = std::vector<std::int64_t>;
+
+    [[nodiscard]] Status place(const TrainSetup& setup);
+    [[nodiscard]] Result<const Cut*> cut_of(const TrainSetup& setup);
+    [[nodiscard]] const Sizes& sizes_of(const TrainSetup& setup, std::size_t kind);
+    [[nodiscard]] StageKey structure_of(const TrainSetup& setup, bool accumulates, std::size_t kind) const;
+    [[nodiscard]] StageKey with_degrees(StageKey key) const;
+    [[nodiscard]] CompiledStage* known_stage(const StageKey& key) const;
+    [[nodiscard]] Result<CompiledStage*> compiled_stage(const TrainSetup& setup, std::size_t kind);
+    [[nodiscard]] Stages& stages_of_plan(const TrainSetup& setup, Remat remat, bool accumulates);
+    void use(StageOfPlan& stage, CompiledStage* compiled, const TrainSetup& setup, std::size_t kind);
+    [[nodiscard]] Result<double> recomputed(const TrainSetup& setup);
+    [[nodiscard]] Status price_stage(Stages& stages, std::size_t kind);
+    /// Returns the time of a step whose stages are those that are priced; the others make it longer. `recomputed`: of
+    /// the time of matmuls at peak rate, added.
+    [[nodiscard]] PricedPlan time_of(const Stages& stages, const PipelineCost& schedule, double recomputed);
+    [[nodiscard]] Result<double> least_seconds(Stages& stages, const PipelineCost& schedule, double recomputed);
+    [[nodiscard]] double capacities_of(const Stages& stages, const Pipeline& pipeline, std::size_t kind) const;
+    [[nodiscard]] Result<PricedPlan::Known> known_from_others(const TrainSetup& setup, const Pipeline& pipeline,
+                                                              const PriceLimits& limits);
 
     const Model& model_;
     Slice slice_;
     StepPricing pricing_;
     CollectiveCosts collectives_;
     std::optional<double> capacity_;
+    std::optional<double> hbm_bytes_per_s_;
     std::optional<std::int64_t> heads_;
     std::int64_t queries_ = 1;
     std::vector<RoutedExperts> routed_;
     std::map<std::pair<std::int64_t, bool>, Cut> cuts_;
     std::map<std::vector<std::int64_t>, Sizes> sizes_;
-    std::map<std::string, std::shared_ptr<CompiledStage>> stages_;  ///< null: compiled for certain degrees only
+    std::map<StageKey, std::unique_ptr<CompiledStage>> stages_;  ///< null: compiled for certain degrees only
+    std::vector<std::vector<std::string>> kept_;                 ///< that were asked for
     std::map<std::string, double> recomputed_;
-    Prepared prepared_;
+
+    std::optional<Placed> placed_;
+    std::int64_t microbatches_ = 0;
+    std::vector<std::unique_ptr<Stages>> prepared_;  ///< of this plan and these micro-batches
 };
 
 }  // namespace roofline::core

@@ -105,3 +105,39 @@ TEST_CASE("plans priced together have nearly the times and the memory that each 
     CHECK(torus.equal > 0.9 * torus.compared);
     CHECK(torus.largest < 0.02);
 }
+
+// A limit just above what a plan takes must not reject it, whatever was compiled before.
+TEST_CASE("what is known from other structures is below what a plan takes") {
+    const std::int64_t sequence = 4096;
+    const Model model = model_named("llama-3.1-8b", sequence);
+    const Slice slice = catalogue_slice("h100-sxm", "8x2");
+    const StepPricing pricing{std::make_shared<Calibrations>(Calibrations::built_in()), "", false, false,
+                              *built_in_step_model()};
+    RandomNumbers random(5);
+    int compared = 0;
+    for (int i = 0; i < 5; ++i) {
+        TrainSetup setup = random_setup(random, slice.chips(), false, sequence);
+        setup.plan.context = setup.plan.sequence = 1;
+        setup.plan.data = slice.chips() / (setup.plan.fsdp * setup.plan.tensor * setup.plan.pipeline);
+        setup.plan.zero = setup.plan.data > 1 ? static_cast<int>(one_of(random, {0, 1, 2})) : 0;
+        PlanPricer alone(model, slice, pricing);
+        PlanPricer together(model, slice, pricing);
+        for (const std::int64_t microbatches : {2, 1}) {
+            for (const Remat remat : {Remat::none, Remat::selective, Remat::full}) {
+                setup.batch = {64 * sequence, sequence, microbatches};
+                setup.options.remat = remat;
+                const auto exact = alone.price(setup, {1e9});
+                REQUIRE(exact);
+                CAPTURE(plan_text(setup.plan));
+                CAPTURE(microbatches);
+                CAPTURE(static_cast<int>(remat));
+                const double capacities = exact->memory.total() / *exact->memory.capacity * 1.0001;
+                const auto priced = together.price(setup, {capacities, exact->seconds() * 1.0001});
+                REQUIRE(priced);
+                CHECK(priced->known == PricedPlan::Known::all);
+                ++compared;
+            }
+        }
+    }
+    CHECK(compared == 30);
+}

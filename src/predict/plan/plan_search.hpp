@@ -22,6 +22,7 @@ struct PlanJob {
     TrainSetup base;
     PlanSpace space;
     StepPricing pricing;
+    std::size_t kept = 16;  ///< sets of degrees in the answer
 };
 
 /// A plan that a search looked at.
@@ -39,7 +40,7 @@ struct PlanCounts {
     std::int64_t divides = 0;   ///< splits of chips that do not divide the model or the batch
     std::int64_t memory = 0;    ///< plans that do not fit
     std::int64_t weights = 0;   ///< of these, plans whose weights and optimizer states alone do not fit
-    std::int64_t bound = 0;     ///< plans whose lower bound exceeds the time of the best one with the same axes
+    std::int64_t bound = 0;     ///< plans whose lower bound exceeds the times of those that are kept
     std::int64_t unsuited = 0;  ///< plans that cannot be laid out on the slice
     std::int64_t compiled = 0;  ///< structures of stages
 
@@ -48,7 +49,7 @@ struct PlanCounts {
 
 /// The result of a search.
 struct FoundPlans {
-    std::vector<FoundPlan> best;         ///< the fastest that fit, best first
+    std::vector<FoundPlan> best;         ///< the fastest that fit, best first, and a few of the same degrees
     std::vector<FoundPlan> larger;       ///< faster ones than the best that need more memory than a chip has
     std::optional<FoundPlan> nearest{};  ///< of those that do not fit, the one that needs the least
     PlanCounts counts;

@@ -130,7 +130,7 @@ private:
         };
         add(counts.memory, "because they do not fit");
         add(counts.divides, "because they do not divide the model or the batch");
-        add(counts.bound, "because their lower bound exceeds the best time");
+        add(counts.bound, "because a lower bound exceeds the best times");
         add(counts.unsuited, "because the slice cannot be wired for them");
         say(fmt::format("{} plans were looked at: {} priced{}{}.", grouped(counts.looked_at), grouped(counts.priced),
                         rejected.empty() ? "" : "; rejected ", fmt::join(rejected, ", ")));
