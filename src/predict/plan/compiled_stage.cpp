@@ -42,7 +42,8 @@ Result<CompiledStage> CompiledStage::compile(const Program& forward, const Model
     ROOFLINE_TRY(const auto system, plan_system(slice, program, options));
     LaidOut laid;
     if (program.sharded()) {
-        ROOFLINE_TRY(auto search, LayoutSearch::compile(program, system, planned.stay, LayoutFreedom::as_written));
+        ROOFLINE_TRY(auto search, LayoutSearch::compile(program, system, planned.stay, LayoutFreedom::as_written,
+                                                        &collectives.permutes()));
         ROOFLINE_TRY(const auto layout, search.choose(program.sizes));
         ROOFLINE_TRY(laid, lay_out(program, marked(system), search, layout, Alternatives::none));
     } else {
