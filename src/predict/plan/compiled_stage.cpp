@@ -133,9 +133,7 @@ void CompiledStage::compile_collectives(const TrainSetup& setup, const Program& 
             collective.bucket = i;
             break;
         }
-        // the share of a message that is sent for any routing is in lower bounds only
-        const bool shared = !expected_ && message.sure != Rational(1);
-        only_these_degrees_ = only_these_degrees_ || message.hops > 0 || shared;
+        only_these_degrees_ = only_these_degrees_ || message.hops > 0;
         collectives_.push_back(collective);
         sums.push_back({{message.bytes, 1.0}});
         sums.push_back({{each.count, 1.0}});
