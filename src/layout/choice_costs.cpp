@@ -233,7 +233,7 @@ ChoiceCosts::Loads ChoiceCosts::found(const Route& route) {
             return loads;
         }
     }
-    const auto load = load_of(message_of(route, listed(route.axes), *system_), *system_);
+    const auto load = load_of_route(route);
     if (!load) {
         loads.error = load.error();
         return loads;
@@ -243,6 +243,16 @@ ChoiceCosts::Loads ChoiceCosts::found(const Route& route) {
         if (const auto rate = rate_of(tier, *system_)) loads.tiers.push_back(cost_of(tier, route, rate->value));
     }
     return loads;
+}
+
+Result<CollectiveLoad> ChoiceCosts::load_of_route(const Route& route) {
+    const Message message = message_of(route, listed(route.axes), *system_);
+    if (permutes_ == nullptr || route.kind != CollectiveKind::permute) return load_of(message, *system_);
+    auto key = KnownPermutes::key(route, *system_);
+    if (const CollectiveLoad* const known = permutes_->find(key)) return *known;
+    ROOFLINE_TRY(auto load, load_of(message, *system_));
+    permutes_->add(std::move(key), load);
+    return load;
 }
 
 ChoiceCosts::TierCost ChoiceCosts::cost_of(const TierLoad& load, const Route& route, double rate) const {

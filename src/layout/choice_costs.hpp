@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "layout/known_permutes.hpp"
 #include "layout/sharding.hpp"
 #include "network/system.hpp"
 
@@ -76,6 +77,9 @@ public:
     /// `roots`: the chips that transfers start from and go to.
     explicit ChoiceCosts(const System& system, std::vector<std::int64_t> roots = {});
 
+    /// Loads of permutes are looked up there first. `permutes` must outlive the object.
+    void share(KnownPermutes* permutes) { permutes_ = permutes; }
+
     [[nodiscard]] const System& system() const { return *system_; }
     /// Returns the index of a compute or memory resource. All resources must be registered before the first cost is
     /// made.
@@ -134,10 +138,12 @@ private:
     /// Computes the loads unless they are known.
     [[nodiscard]] const Loads& loads_of(const Route& route);
     [[nodiscard]] Loads found(const Route& route);
+    [[nodiscard]] Result<CollectiveLoad> load_of_route(const Route& route);
     [[nodiscard]] LayoutPrice price(const Loads& loads, double bytes) const;
     [[nodiscard]] TierCost cost_of(const TierLoad& load, const Route& route, double rate) const;
     [[nodiscard]] std::size_t sums() const { return network_slots_ + resources_.size(); }
 
+    KnownPermutes* permutes_ = nullptr;
     const System* system_;
     std::vector<std::size_t> first_slot_;  ///< of the cuts of each tier
     std::vector<std::int64_t> roots_;

@@ -79,8 +79,9 @@ Status check_splittable(const Program& program) {
 }  // namespace
 
 Result<LayoutSearch> LayoutSearch::compile(const Program& program, const System& system, const StayingAxes& stay,
-                                           LayoutFreedom freedom) {
+                                           LayoutFreedom freedom, KnownPermutes* permutes) {
     LayoutSearch search(program, system);
+    search.costs_->share(permutes);
     ROOFLINE_CHECK(check_splittable(program));
     for (const Value& value : program.values) {
         ROOFLINE_TRY(auto sharding, roofline::core::sharding_of(value.type, system));

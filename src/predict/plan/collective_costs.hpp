@@ -12,6 +12,7 @@
 
 #include "base/result.hpp"
 #include "calibrate/collective/expected_collective.hpp"
+#include "layout/known_permutes.hpp"
 #include "network/system.hpp"
 #include "program/program.hpp"
 
@@ -47,6 +48,9 @@ public:
     /// is none, or no published rate.
     [[nodiscard]] double send_s(std::size_t placement, double bytes);
 
+    /// Loads of permutes on the slice, for searches for layouts.
+    [[nodiscard]] KnownPermutes& permutes() { return permutes_; }
+
 private:
     [[nodiscard]] std::optional<CollectiveCost> compute(const Message& message, const std::optional<Dtype>& dtype,
                                                         const System& system) const;
@@ -59,6 +63,7 @@ private:
     std::string software_;
     std::string system_name_;
     bool torus_ = false;
+    KnownPermutes permutes_;
     std::map<std::vector<std::tuple<std::string, std::int64_t, std::vector<std::string>>>, std::size_t> placements_;
     std::vector<std::unique_ptr<System>> systems_;
     std::vector<std::pair<Message, std::optional<Dtype>>> routes_;

@@ -42,7 +42,8 @@ Result<CompiledStage> CompiledStage::compile(const Program& forward, const Model
     ROOFLINE_TRY(const auto system, plan_system(slice, program, options));
     LaidOut laid;
     if (program.sharded()) {
-        ROOFLINE_TRY(auto search, LayoutSearch::compile(program, system, planned.stay, LayoutFreedom::as_written));
+        ROOFLINE_TRY(auto search, LayoutSearch::compile(program, system, planned.stay, LayoutFreedom::as_written,
+                                                        &collectives.permutes()));
         ROOFLINE_TRY(const auto layout, search.choose(program.sizes));
         ROOFLINE_TRY(laid, lay_out(program, marked(system), search, layout, Alternatives::none));
     } else {
@@ -132,9 +133,7 @@ void CompiledStage::compile_collectives(const TrainSetup& setup, const Program& 
             collective.bucket = i;
             break;
         }
-        // the share of a message that is sent for any routing is in lower bounds only
-        const bool shared = !expected_ && message.sure != Rational(1);
-        only_these_degrees_ = only_these_degrees_ || message.hops > 0 || shared;
+        only_these_degrees_ = only_these_degrees_ || message.hops > 0;
         collectives_.push_back(collective);
         sums.push_back({{message.bytes, 1.0}});
         sums.push_back({{each.count, 1.0}});

@@ -25,9 +25,8 @@ struct StageSizes {
 
 /// Plans whose mesh has the same axes lead to the same program of one chip with other sizes, unless their layouts
 /// differ. It is laid out once, with the degrees of the plan that came first, and its shards are named by axes, so that
-/// other degrees are other sizes. A step with messages whose number of hops depends on degrees, or without expected
-/// times the share of them that is sent for any routing, is compiled for these degrees only: see
-/// only_these_degrees().
+/// other degrees are other sizes. A step with messages whose number of hops depends on degrees is compiled for these
+/// degrees only: see only_these_degrees().
 class CompiledStage {
 public:
     /// Errors: those of planned_stage() and lay_out().

@@ -104,6 +104,10 @@ TEST_CASE("plans priced together have nearly the times and the memory that each 
     CHECK(torus.compared > 3);
     CHECK(torus.equal > 0.9 * torus.compared);
     CHECK(torus.largest < 0.02);
+    // lower bounds, in which messages count by the share that any routing sends
+    const Differences routed = differences("mixtral-8x7b", catalogue_slice("tpu-v5p", "4x2x2"), 12);
+    CHECK(routed.compared > 2);
+    CHECK(routed.equal == routed.compared);
 }
 
 // A limit just above what a plan takes must not reject it, whatever was compiled before.
