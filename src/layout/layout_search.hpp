@@ -54,8 +54,8 @@ struct ProgramLayout {
 /// many free tensors at once, and long ones with many open choices, can therefore miss a slightly better layout.
 class LayoutSearch {
 public:
-    /// `permutes`: shared by several searches on one slice, if given; it must outlive the object. Errors: mesh axes that
-    /// the system lacks; work that cannot be counted.
+    /// `permutes`: shared by several searches on one slice, if given; it must outlive the object. Errors: mesh axes
+    /// that the system lacks; work that cannot be counted.
     static Result<LayoutSearch> compile(const Program& program, const System& system, const StayingAxes& stay = {},
                                         LayoutFreedom freedom = LayoutFreedom::any, KnownPermutes* permutes = nullptr);
 

@@ -45,8 +45,6 @@ Status complete(PlanSpace& space, const TrainQuestion& question) {
     return {};
 }
 
-double seconds_of(const TrainAnswer& answer) { return answer.step->times.expected.value_or(answer.step->times.lower); }
-
 class PlanAnswering {
 public:
     PlanAnswering(const PlanQuestion& question, const std::shared_ptr<Calibrations>& calibrations)
@@ -61,7 +59,7 @@ public:
         }
         ROOFLINE_CHECK(price_again(found.best));
         ROOFLINE_CHECK(find_larger(found.larger));
-        ROOFLINE_CHECK(find_elasticities());
+        ROOFLINE_CHECK(find_changes());
         return std::move(answer_);
     }
 
@@ -88,7 +86,7 @@ private:
         }
         if (all.empty()) return fail("no_fit", "no plan fits once it is laid out alone", "use more chips");
         std::vector<std::pair<double, std::size_t>> in_order;
-        for (std::size_t i = 0; i < all.size(); ++i) in_order.emplace_back(seconds_of(all[i].answer), i);
+        for (std::size_t i = 0; i < all.size(); ++i) in_order.emplace_back(step_seconds(all[i].answer), i);
         std::sort(in_order.begin(), in_order.end());
         answer_.best = all[in_order.front().second].answer;
         shown.clear();
@@ -99,7 +97,7 @@ private:
             degrees.zero = 0;
             if (!shown.insert(plan_text(degrees)).second) continue;
             if (answer_.best.step->times.expected && !answer_.plans.empty()) {
-                each.sure = share_in_order(seconds / seconds_of(answer_.best));
+                each.sure = share_in_order(seconds / step_seconds(answer_.best));
             }
             answer_.plans.push_back(std::move(each));
         }
@@ -113,14 +111,14 @@ private:
             return std::pair(a.memory, a.order) < std::pair(b.memory, b.order);
         });
         constexpr std::size_t most = 3;
-        double best_s = seconds_of(answer_.best);
+        double best_s = step_seconds(answer_.best);
         const double now_s = best_s;
         for (const FoundPlan& each : by_memory) {
             if (answer_.larger.size() == most) break;
             if (each.seconds >= 0.99 * best_s) continue;
             ROOFLINE_TRY(auto answer, alone(each));
             const TrainingMemory& memory = answer.step->memory;
-            const double seconds = seconds_of(answer);
+            const double seconds = step_seconds(answer);
             if (memory.fits() || seconds >= 0.99 * best_s) continue;
             best_s = seconds;
             const double lacks = memory.total() - *memory.capacity;
@@ -129,37 +127,12 @@ private:
         return {};
     }
 
-    Status find_elasticities() {
-        constexpr double factor = 1.05;
-        const Machine& machine = question_.train.slice.machine;
-        const Dtype dtype = answer_.best.products.value_or(answer_.best.model.dtype);
-        std::vector<std::string> paths{fmt::format("matmul.{}", name(dtype)), "hbm.bandwidth"};
-        for (const SliceTier& tier : question_.train.slice.tiers) {
-            const NetworkTier& network = question_.train.slice.network(tier);
-            paths.push_back(network.id + ".bandwidth");
-            paths.push_back(network.id + ".latency");
-        }
-        FoundPlan best;
-        best.setup = question_.train.setup;
-        best.setup.plan = answer_.best.plan;
-        best.setup.options = answer_.best.options;
-        best.setup.batch = *answer_.best.batch;
-        if (!answer_.best.schedule.empty()) {
-            ROOFLINE_TRY(best.setup.schedule, parse_schedule(answer_.best.schedule));
-        }
-        for (const std::string& path : paths) {
-            TrainQuestion changed = question_.train;
-            changed.setup = best.setup;
-            Machine other = machine;
-            if (!set_figure(other, fmt::format("{}=*{}", path, factor))) continue;  // it has no such figure
-            changed.slice.machine = std::move(other);
-            ROOFLINE_TRY(const auto answer, predict_training(std::move(changed), calibrations_));
-            const double value = std::log(seconds_of(answer) / seconds_of(answer_.best)) / std::log(factor);
-            answer_.elasticities.push_back({path, std::abs(value) < 5e-4 ? 0 : value});
-        }
-        std::sort(answer_.elasticities.begin(), answer_.elasticities.end(), [](const auto& a, const auto& b) {
-            return std::pair(-std::abs(a.value), a.path) < std::pair(-std::abs(b.value), b.path);
-        });
+    // Beside the best plan those of other degrees.
+    Status find_changes() {
+        std::vector<const TrainAnswer*> others;
+        for (std::size_t i = 1; i < answer_.plans.size(); ++i) others.push_back(&answer_.plans[i].answer);
+        ROOFLINE_TRY(answer_.changes,
+                     plan_changes(question_.train, answer_.best, others, calibrations_, question_.threads));
         return {};
     }
 

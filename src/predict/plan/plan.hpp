@@ -10,6 +10,7 @@
 
 #include "base/result.hpp"
 #include "plan/plan_space.hpp"
+#include "predict/plan/plan_changes.hpp"
 #include "predict/plan/plan_search.hpp"
 #include "predict/train/train.hpp"
 
@@ -36,19 +37,12 @@ struct LargerPlan {
     double bytes = 0;  ///< that a chip lacks
     double gain = 0;   ///< the part of the best plan's time that it saves
 };
-
-/// The change of the step's time with a figure of the machine: d log time / d log figure.
-struct Elasticity {
-    std::string path;
-    double value = 0;
-};
-
 struct PlanAnswer {
     TrainAnswer best;  ///< if nothing fits, the plan that needs the least memory
     bool fits = true;
     std::vector<PlanBeside> plans;  ///< the best one of each set of degrees, best first, the best plan among them
     std::vector<LargerPlan> larger;
-    std::vector<Elasticity> elasticities;
+    PlanChanges changes;
     PlanCounts counts;
     std::vector<std::string> notes;
 };

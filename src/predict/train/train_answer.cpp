@@ -37,6 +37,10 @@ std::vector<StepCollective> step_collectives(const TrainStep& whole) {
     return all;
 }
 
+double step_seconds(const TrainAnswer& answer) {
+    return answer.step->times.expected.value_or(answer.step->times.lower);
+}
+
 std::optional<double> tokens_per_s_per_chip(const TrainAnswer& answer) {
     if (!answer.tokens_per_s) return std::nullopt;
     return *answer.tokens_per_s / static_cast<double>(answer.slice.chips());

@@ -72,6 +72,9 @@ struct TrainAnswer {
     std::vector<std::string> notes;
 };
 
+/// Returns the time of a step: the expected one, or the lower bound where nothing is calibrated. There must be a step.
+[[nodiscard]] double step_seconds(const TrainAnswer& answer);
+
 /// Returns the tokens per second and chip. Empty if no step time is known.
 [[nodiscard]] std::optional<double> tokens_per_s_per_chip(const TrainAnswer& answer);
 

@@ -114,11 +114,17 @@ private:
 
     void elasticities() {
         std::vector<std::string> parts;
-        for (const Elasticity& each : answer_.elasticities) {
+        for (const Elasticity& each : answer_.changes.elasticities) {
             if (std::abs(each.value) >= 0.005) parts.push_back(fmt::format("{} {:+.2f}", each.path, each.value));
         }
         if (parts.empty()) return;
         say(fmt::format("Per cent of time for each per cent more: {}.", fmt::join(parts, ", ")));
+        constexpr std::size_t most_flips = 3;
+        for (std::size_t i = 0; i < std::min(most_flips, answer_.changes.flips.size()); ++i) {
+            const Flip& flip = answer_.changes.flips[i];
+            say(fmt::format("With {} {} {} ({:.2f} times the machine's): {} would be faster.", flip.path,
+                            flip.factor > 1 ? "above" : "below", flip.at, flip.factor, flip.plan));
+        }
         out_ += "\n";
     }
 
@@ -165,10 +171,13 @@ std::string plan_json(const PlanAnswer& answer, std::optional<double> search_s) 
                         {"unsuited", answer.counts.unsuited}};
     json["search_s"] = figure_value(search_s);
     json["elasticities"] = Json::array();
-    for (const Elasticity& each : answer.elasticities) {
+    for (const Elasticity& each : answer.changes.elasticities) {
         json["elasticities"].push_back({{"path", each.path}, {"value", each.value}});
     }
     json["flips"] = Json::array();
+    for (const Flip& flip : answer.changes.flips) {
+        json["flips"].push_back({{"path", flip.path}, {"at", flip.at}, {"factor", flip.factor}, {"plan", flip.plan}});
+    }
     json["next"] = Json::array();
     for (const LargerPlan& each : answer.larger) {
         json["next"].push_back({{"needs", fmt::format("hbm.capacity=+{}", to_text(Bytes{each.bytes}))},

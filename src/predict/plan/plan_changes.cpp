@@ -1,0 +1,173 @@
+#include "predict/plan/plan_changes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <optional>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "machine/machine.hpp"
+#include "plan/pipeline.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+constexpr double step_of_figures = 1.05;
+constexpr double farthest_flip = 4;  // a factor
+constexpr std::size_t most_others = 4;
+
+// What one figure changes.
+struct OfFigure {
+    std::optional<double> elasticity;  ///< empty: the machine has no such figure
+    std::vector<Flip> flips;
+};
+
+class FigureChanges {
+public:
+    FigureChanges(const TrainQuestion& question, const TrainAnswer& best, std::span<const TrainAnswer* const> others,
+                  const std::shared_ptr<Calibrations>& calibrations)
+        : question_(question), best_(best), others_(others), calibrations_(calibrations) {}
+
+    Result<OfFigure> run(const std::string& path) {
+        OfFigure result;
+        ROOFLINE_TRY(const auto elasticity, elasticity_of(best_, path));
+        if (!elasticity) return result;
+        result.elasticity = elasticity;
+        for (std::size_t i = 0; i < std::min(others_.size(), most_others); ++i) {
+            ROOFLINE_TRY(const auto flip, flip_of(*others_[i], path, *elasticity));
+            if (flip) result.flips.push_back(*flip);
+        }
+        return result;
+    }
+
+    Result<double> elasticity_of_batch() {
+        ROOFLINE_TRY(auto twice, with_plan(best_));
+        twice.setup.batch.tokens *= 2;
+        twice.setup.batch.microbatches *= 2;
+        ROOFLINE_TRY(const auto answer, predict_training(std::move(twice), calibrations_));
+        return std::log2(step_seconds(answer) / step_seconds(best_));
+    }
+
+private:
+    [[nodiscard]] Result<TrainQuestion> with_plan(const TrainAnswer& answer) const {
+        TrainQuestion one = question_;
+        one.plan_given = true;
+        one.setup.plan = answer.plan;
+        one.setup.options = answer.options;
+        one.setup.batch = *answer.batch;
+        if (!answer.schedule.empty()) {
+            ROOFLINE_TRY(one.setup.schedule, parse_schedule(answer.schedule));
+        }
+        return one;
+    }
+
+    // The time of a plan where a figure of the machine is larger; empty if it has no such figure.
+    Result<std::optional<double>> seconds_at(const TrainAnswer& plan, const std::string& path, double factor) {
+        ROOFLINE_TRY(auto changed, with_plan(plan));
+        Machine machine = question_.slice.machine;
+        if (!set_figure(machine, fmt::format("{}=*{}", path, factor))) return std::optional<double>();
+        changed.slice.machine = std::move(machine);
+        ROOFLINE_TRY(const auto answer, predict_training(std::move(changed), calibrations_));
+        return std::optional(step_seconds(answer));
+    }
+
+    Result<std::optional<double>> elasticity_of(const TrainAnswer& plan, const std::string& path) {
+        ROOFLINE_TRY(const auto seconds, seconds_at(plan, path, step_of_figures));
+        if (!seconds) return std::optional<double>();
+        const double value = std::log(*seconds / step_seconds(plan)) / std::log(step_of_figures);
+        return std::optional(std::abs(value) < 5e-4 ? 0.0 : value);
+    }
+
+    // How much longer the other plan takes, as a logarithm.
+    Result<double> behind(const TrainAnswer& other, const std::string& path, double factor) {
+        ROOFLINE_TRY(const auto best_s, seconds_at(best_, path, factor));
+        ROOFLINE_TRY(const auto other_s, seconds_at(other, path, factor));
+        return std::log(*other_s / *best_s);
+    }
+
+    Result<std::optional<Flip>> flip_of(const TrainAnswer& other, const std::string& path, double elasticity) {
+        const std::optional<Flip> none;
+        ROOFLINE_TRY(const auto of_other, elasticity_of(other, path));
+        const double slope = of_other.value_or(0) - elasticity;
+        const double now = std::log(step_seconds(other) / step_seconds(best_));
+        constexpr double least_slope = 1e-3;
+        if (!(now > 0) || std::abs(slope) < least_slope) return none;
+        // The secant from here to where both would be as fast, then from there.
+        double at = -now / slope;
+        double before = 0;
+        double behind_before = now;
+        constexpr int most_steps = 5;
+        constexpr double near = 2e-4;
+        for (int i = 0; i < most_steps; ++i) {
+            if (!(std::abs(at) < std::log(farthest_flip))) return none;
+            ROOFLINE_TRY(const double behind_here, behind(other, path, std::exp(at)));
+            if (std::abs(behind_here) < near) {
+                Machine machine = question_.slice.machine;
+                if (!set_figure(machine, fmt::format("{}=*{}", path, std::exp(at)))) return none;
+                return std::optional(Flip{path, std::exp(at), machine.changes.back().after, plan_text(other.plan)});
+            }
+            const double slope_here = (behind_here - behind_before) / (at - before);
+            before = std::exchange(at, at - behind_here / slope_here);
+            behind_before = behind_here;
+        }
+        return none;
+    }
+
+    const TrainQuestion& question_;
+    const TrainAnswer& best_;
+    std::span<const TrainAnswer* const> others_;
+    const std::shared_ptr<Calibrations>& calibrations_;
+};
+
+std::vector<std::string> figures_of(const Slice& slice, Dtype dtype) {
+    std::vector<std::string> paths{fmt::format("matmul.{}", name(dtype)), "hbm.bandwidth"};
+    for (const SliceTier& tier : slice.tiers) {
+        const NetworkTier& network = slice.network(tier);
+        paths.push_back(network.id + ".bandwidth");
+        paths.push_back(network.id + ".latency");
+    }
+    return paths;
+}
+
+}  // namespace
+
+Result<PlanChanges> plan_changes(const TrainQuestion& question, const TrainAnswer& best,
+                                 std::span<const TrainAnswer* const> others,
+                                 const std::shared_ptr<Calibrations>& calibrations, std::size_t threads) {
+    const std::vector<std::string> paths = figures_of(question.slice, best.products.value_or(best.model.dtype));
+    std::vector<Result<OfFigure>> results(paths.size(), OfFigure());
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&](const std::shared_ptr<Calibrations>& own) {
+        FigureChanges changes(question, best, others, own);
+        for (std::size_t i = next++; i < paths.size(); i = next++) results[i] = changes.run(paths[i]);
+    };
+    std::vector<std::thread> running;
+    for (std::size_t i = 1; i < std::min(threads, paths.size()); ++i) {
+        running.emplace_back(work, std::make_shared<Calibrations>(*calibrations));
+    }
+    work(calibrations);
+    for (std::thread& thread : running) thread.join();
+    PlanChanges all;
+    ROOFLINE_TRY(const double of_batch, FigureChanges(question, best, others, calibrations).elasticity_of_batch());
+    all.elasticities.push_back({"batch-tokens", of_batch});
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        ROOFLINE_TRY(auto of_figure, std::move(results[i]));
+        if (of_figure.elasticity) all.elasticities.push_back({paths[i], *of_figure.elasticity});
+        all.flips.insert(all.flips.end(), of_figure.flips.begin(), of_figure.flips.end());
+    }
+    std::sort(all.elasticities.begin(), all.elasticities.end(), [](const auto& a, const auto& b) {
+        return std::pair(-std::abs(a.value), a.path) < std::pair(-std::abs(b.value), b.path);
+    });
+    std::sort(all.flips.begin(), all.flips.end(), [](const Flip& a, const Flip& b) {
+        return std::tuple(std::abs(std::log(a.factor)), a.path, a.plan) <
+               std::tuple(std::abs(std::log(b.factor)), b.path, b.plan);
+    });
+    return all;
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,76 @@
+#include "predict/plan/plan_changes.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "base/approx_test.hpp"
+#include "model/models_test.hpp"
+#include "network/slices_test.hpp"
+
+using namespace roofline::core;
+
+namespace {
+
+TrainQuestion question(const Slice& slice, const Plan& plan) {
+    TrainQuestion question{model_named("llama-3.1-8b", 4096), slice, {}};
+    question.setup.plan = plan;
+    question.setup.batch = {64 * 4096, 4096, 1};
+    return question;
+}
+
+TrainAnswer answer(const Slice& slice, const Plan& plan, const std::shared_ptr<Calibrations>& calibrations) {
+    auto answer = predict_training(question(slice, plan), calibrations);
+    REQUIRE(answer);
+    return std::move(*answer);
+}
+
+Plan fsdp_and_tensor(std::int64_t fsdp, std::int64_t tensor) {
+    Plan plan;
+    plan.fsdp = fsdp;
+    plan.tensor = tensor;
+    return plan;
+}
+
+const Elasticity& elasticity(const PlanChanges& changes, std::string_view path) {
+    const auto found = std::find_if(changes.elasticities.begin(), changes.elasticities.end(),
+                                    [&](const Elasticity& each) { return each.path == path; });
+    REQUIRE(found != changes.elasticities.end());
+    return *found;
+}
+
+}  // namespace
+
+// On a machine without calibrations the times are lower bounds: one plan is bound by its matmuls, the other one by its
+// network. So the time of the first is inversely proportional to the peak and that of the other one to the bandwidth of
+// the links, and they are equal where the bandwidth is higher by the ratio of their times.
+TEST_CASE("elasticities and flips of a plan that computes and one that communicates") {
+    Slice slice = catalogue_slice("tpu-v5p", "4x4x4");
+    REQUIRE(set_figure(slice.machine, "ici.bandwidth=*0.3"));
+    const auto calibrations = std::make_shared<Calibrations>(Calibrations::built_in());
+    const TrainAnswer best = answer(slice, fsdp_and_tensor(64, 1), calibrations);
+    const TrainAnswer other = answer(slice, fsdp_and_tensor(8, 8), calibrations);
+    REQUIRE_FALSE(best.step->times.expected.has_value());
+    const double ratio = other.step->times.lower / best.step->times.lower;
+    REQUIRE(ratio > 1.1);
+    REQUIRE(ratio < 4);
+    const std::array<const TrainAnswer*, 1> others{&other};
+    const auto changes = plan_changes(question(slice, {}), best, others, calibrations, 2);
+    REQUIRE(changes);
+    CHECK(elasticity(*changes, "matmul.bf16").value == approx(-1).epsilon(1e-6));
+    CHECK(elasticity(*changes, "hbm.bandwidth").value == 0);
+    CHECK(elasticity(*changes, "batch-tokens").value == approx(1).epsilon(1e-3));
+    REQUIRE(changes->flips.size() == 2);
+    for (const Flip& flip : changes->flips) {
+        CHECK(flip.plan == "fsdp=8, tensor=8");
+        // a lower peak makes the first plan slower, faster links the other one faster
+        CHECK(flip.factor == approx(flip.path == "ici.bandwidth" ? ratio : 1 / ratio).epsilon(1e-3));
+        CHECK((flip.path == "ici.bandwidth" || flip.path == "matmul.bf16"));
+        CHECK_FALSE(flip.at.empty());
+    }
+    const auto alone = plan_changes(question(slice, {}), best, others, calibrations, 1);
+    REQUIRE(alone);
+    CHECK(alone->flips.front().factor == changes->flips.front().factor);
+}
