@@ -51,7 +51,7 @@ std::string read_recompute(MeasuredTraining& row) {
     } else if (constexpr std::string_view block = "full:block:"; said.starts_with(block)) {
         std::int64_t layers = 0;
         std::from_chars(said.data() + block.size(), said.data() + said.size(), layers);
-        if (layers == 0 || layers * std::max<std::int64_t>(row.pipeline, 1) < row.layers) {
+        if (layers == 0 || row.layers == 0 || layers * std::max<std::int64_t>(row.pipeline, 1) < row.layers) {
             return "only some layers are recomputed, for which there is no policy";
         }
         row.recompute = "full";

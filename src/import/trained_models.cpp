@@ -90,6 +90,7 @@ constexpr std::pair<std::string_view, bool TrainerHabits::*> habit_flags[] = {
     {"attention_dropout", &TrainerHabits::attention_dropout},
     {"pytorch_kernels", &TrainerHabits::pytorch_kernels},
     {"gradients_in_turn", &TrainerHabits::gradients_in_turn},
+    {"whole_recompute", &TrainerHabits::whole_recompute},
     {"gib", &TrainerHabits::gib},
 };
 

@@ -99,11 +99,11 @@ Result<TrainingBatch> batch_of(const MeasuredTraining& row, const Plan& plan) {
 }
 
 /// Recomputation that is certain. Recomputed layers omit operations whose results are not used, as compilers and early
-/// stopping do.
+/// stopping do, unless the publisher's framework is known to repeat them.
 TrainingOptions options_of(const MeasuredTraining& row, const TrainerHabits& habits) {
     TrainingOptions options;
     options.input_gradients = false;
-    if (row.recompute == "full") options.remat = Remat::named;
+    if (row.recompute == "full") options.remat = habits.whole_recompute ? Remat::full : Remat::named;
     if (row.recompute == "selective") {
         options.remat = habits.selective == "alternate" ? Remat::alternate : Remat::selective;
     }
