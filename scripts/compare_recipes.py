@@ -98,7 +98,8 @@ def plan_text(answer):
     plan = answer["plan"]
     axes = ("tensor", "pipeline", "context", "expert", "fsdp", "data")
     text = ",".join(f"{axis}={plan[axis]}" for axis in axes if plan[axis] > 1)
-    return f"{text} m={plan['microbatches']} {plan['schedule'] or ''} {plan['remat']} zero{plan['zero']}".replace("  ", " ")
+    text += f" m={plan['microbatches']} {plan['schedule'] or ''} {plan['remat']} zero{plan['zero']}"
+    return text.replace("  ", " ")
 
 
 def spread(jobs, most):
