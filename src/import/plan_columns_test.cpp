@@ -98,9 +98,9 @@ TEST_CASE("what is no measurement of a training step is refused with the reason"
 
 TEST_CASE("a recipe may have anything in its fields, and a measured row may not") {
     // degrees that differ by stage, and a fraction of a sequence per device
-    const TrainingTable table =
-        plans_of("me,gpt,pretrain,V100,8,1024,8,fp16,1,3,,1,2|2|4,,,,,none,0.5,full,0,,,,,,no,\n"
-                 "me,gpt,pretrain,V100,8,1024,8,fp16,1,1,,1,8,,,,,none,0.5,full,0,,,1,,,yes,\n");
+    const TrainingTable table = plans_of(
+        "me,gpt,pretrain,V100,8,1024,8,fp16,1,3,,1,2|2|4,,,,,none,0.5,full,0,,,,,,no,\n"
+        "me,gpt,pretrain,V100,8,1024,8,fp16,1,1,,1,8,,,,,none,0.5,full,0,,,1,,,yes,\n");
     REQUIRE(table.skipped.size() == 2);
     CHECK(table.skipped[0].reason == "it is a plan that was not measured");
     CHECK(table.skipped[1].reason.find("`0.5` in column `micro_batch`") != std::string::npos);
