@@ -54,7 +54,9 @@ def job_of(row):
     if row["role"] != "recommended" or row["model"] not in MODELS or row["machine"] not in NODES:
         return None
     whole = ("tp", "pp", "cp", "dp", "seq", "global_batch", "micro_batch", "n_accel")
-    if products is None or any(word in row["task"] for word in ("lora", "peft")) or not all(re.fullmatch("[1-9][0-9]*", row[key]) for key in whole):
+    if products is None or any(word in row["task"] for word in ("lora", "peft")):
+        return None
+    if not all(re.fullmatch("[1-9][0-9]*", row[key]) for key in whole):
         return None
     if row["recompute"] not in REMAT or slice_of(row) is None or row["schedule"] == "DualPipe":
         return None
