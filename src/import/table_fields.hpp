@@ -46,6 +46,11 @@ template <class Table, class Read>
 [[nodiscard]] std::optional<std::size_t> find_column(const std::vector<std::string>& columns,
                                                      std::initializer_list<std::string_view> names);
 
+/// Whether a free text contains a word.
+[[nodiscard]] inline bool holds(std::string_view text, std::string_view word) {
+    return text.find(word) != std::string_view::npos;
+}
+
 /// A column of numbers, and the factor of its unit.
 struct ScaledColumn {
     std::size_t index = 0;

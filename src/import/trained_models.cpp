@@ -29,6 +29,7 @@ constexpr SizeColumn sizes[] = {
     {"kv_heads", &MeasuredTraining::kv_heads, "num_key_value_heads"},
     {"vocab", &MeasuredTraining::vocab, "vocab_size"},
     {"sequence", &MeasuredTraining::sequence, ""},
+    {"moe_ffn", &MeasuredTraining::expert_ffn, "moe_intermediate_size"},  // behind `ffn`, which may mean the same key
 };
 
 void set_key(FileValue& table, std::string_view key, FileValue value) {
@@ -89,6 +90,7 @@ constexpr std::pair<std::string_view, bool TrainerHabits::*> habit_flags[] = {
     {"attention_dropout", &TrainerHabits::attention_dropout},
     {"pytorch_kernels", &TrainerHabits::pytorch_kernels},
     {"gradients_in_turn", &TrainerHabits::gradients_in_turn},
+    {"whole_recompute", &TrainerHabits::whole_recompute},
     {"gib", &TrainerHabits::gib},
 };
 
@@ -211,7 +213,8 @@ Result<Config> TrainedModels::config(const MeasuredTraining& row) const {
         }
         // a name that stands for models of any size does not have the preset's sizes
         const bool needed = any_size && (named || config.find(key) != nullptr);
-        const bool meant = !key.empty() && (needed || !any_size);
+        const bool one_of_many = each.field == &MeasuredTraining::expert_ffn;  // few configurations have its key
+        const bool meant = !key.empty() && (needed || (!any_size && (!one_of_many || config.find(key) != nullptr)));
         if (row.*each.field > 0 && meant) set_key(config.whole, key, whole_value(row.*each.field));
         if (row.*each.field == 0 && needed) return fail("no_size", fmt::format("{} of `{}` is empty", each.name, name));
     }

@@ -42,6 +42,7 @@ struct TrainerHabits {
     bool pytorch_kernels = false;           ///< their kernels are those of PyTorch
     bool gradients_in_turn = false;         ///< gradients are reduced after the backward pass has ended
     std::vector<std::string> overlapped{};  ///< axes whose collectives overlap with matmuls
+    bool whole_recompute = false;           ///< full recomputation repeats also what nothing reads (Remat::full)
     bool gib = false;                       ///< their GB are GiB
     double context_bytes = 0;               ///< device memory of a process outside the allocator's blocks
 };

@@ -136,3 +136,25 @@ TEST_CASE("an invalid file of names is rejected") {
     CHECK(refused("[[trainer]]\nnames = [\"a\"]\nmemory = \"all\"\n"));
     CHECK(refused("[[trainer]]\nnames = [\"a\"]\nloss = \"none\"\n"));
 }
+
+TEST_CASE("the width of an expert is not that of a dense MLP, where a row has both") {
+    const auto models = TrainedModels::built_in();
+    REQUIRE(models);
+    MeasuredTraining row;
+    row.model = "qwen3-235b-a22b";
+    row.ffn = 1536;
+    auto config = models->config(row);
+    REQUIRE(config);
+    CHECK(config->find("moe_intermediate_size")->whole == 1536);  // a table without a column for it means experts
+    row.ffn = 12288;
+    row.expert_ffn = 768;
+    config = models->config(row);
+    REQUIRE(config);
+    CHECK(config->find("moe_intermediate_size")->whole == 768);
+    row.model = "llama31-8b";  // a dense model has no such key
+    row.ffn = 14336;
+    config = models->config(row);
+    REQUIRE(config);
+    CHECK(config->find("moe_intermediate_size") == nullptr);
+    CHECK(config->find("intermediate_size")->whole == 14336);
+}

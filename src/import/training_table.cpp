@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/ascii.hpp"
+#include "import/plan_columns.hpp"
 
 namespace roofline::core {
 
@@ -16,6 +17,7 @@ using Columns = std::vector<std::string>;
 struct WholeColumn {
     std::string_view name;
     std::int64_t MeasuredTraining::* field;
+    std::string_view other_name{};  ///< in tables of plans
 };
 constexpr WholeColumn wholes[] = {
     {"layers", &MeasuredTraining::layers},
@@ -24,8 +26,8 @@ constexpr WholeColumn wholes[] = {
     {"heads", &MeasuredTraining::heads},
     {"kv_heads", &MeasuredTraining::kv_heads},
     {"vocab", &MeasuredTraining::vocab},
-    {"seq_len", &MeasuredTraining::sequence},
-    {"global_batch_seqs", &MeasuredTraining::sequences},
+    {"seq_len", &MeasuredTraining::sequence, "seq"},
+    {"global_batch_seqs", &MeasuredTraining::sequences, "global_batch"},
     {"micro_batch", &MeasuredTraining::micro_batch},
     {"n_accel", &MeasuredTraining::chips},
     {"dp", &MeasuredTraining::data},
@@ -44,8 +46,6 @@ std::int64_t noted(std::string_view notes, std::string_view word) {
     const auto [end, error] = std::from_chars(notes.data(), notes.data() + notes.size(), value);
     return error == std::errc{} && value > 0 && value < 1'000'000 ? value : 0;
 }
-
-bool holds(std::string_view notes, std::string_view word) { return notes.find(word) != std::string_view::npos; }
 
 void read_notes(std::string_view notes, MeasuredTraining& row) {
     row.chunks = std::max(noted(notes, "vpp="), std::int64_t{1});
@@ -66,7 +66,8 @@ void read_notes(std::string_view notes, MeasuredTraining& row) {
 
 class TrainingReader {
 public:
-    explicit TrainingReader(CsvReader& reader) : reader_(reader), columns_(reader.header()), fields_(reader) {}
+    explicit TrainingReader(CsvReader& reader)
+        : reader_(reader), columns_(reader.header()), fields_(reader), plans_(is_plan_table(columns_)) {}
 
     /// Reads the current row; `skip` is the reason if it cannot be compared.
     Status read(MeasuredTraining& row, std::string& skip) {
@@ -74,17 +75,24 @@ public:
         row.source = text({"repo_or_paper", "source"});
         row.table = text({"source"});
         row.model = text({"model"});
-        row.system = text({"accelerator", "system"});
+        row.system = text({"accelerator", "system", "machine"});
         row.dtype = lowered(text({"dtype"}));
-        row.sharding = lowered(text({"zero_stage_or_fsdp"}));
+        row.sharding = lowered(text({"zero_stage_or_fsdp", "sharding"}));
         row.recompute = lowered(text({"recompute"}));
+        if (plans_) skip = why_no_step(columns_, fields_);
+        if (!skip.empty()) return {};
         for (const WholeColumn& column : wholes) {
-            const auto at = find_column(columns_, {column.name});
+            const auto at = find_column(columns_, {column.name, column.other_name});
             if (!at) continue;
             ROOFLINE_TRY(row.*column.field, fields_.whole(*at));
         }
         ROOFLINE_CHECK(read_figures(row));
         row.notes = text({"notes", "note"});
+        if (plans_) {
+            ROOFLINE_CHECK(read_plan_columns(columns_, fields_, row, skip));
+            if (skip.empty()) skip = reason(row);
+            return {};
+        }
         read_notes(row.notes, row);
         skip = holds(row.notes, "LoRA") ? "only a few additional parameters were trained, not the model" : reason(row);
         return {};
@@ -95,16 +103,16 @@ private:
         return fields_.text(find_column(columns_, names));
     }
 
-    Result<double> number(std::string_view name) const {
-        const auto at = find_column(columns_, {name});
+    Result<double> number(std::initializer_list<std::string_view> names) const {
+        const auto at = find_column(columns_, names);
         return at ? fields_.number(*at) : 0.0;
     }
 
     Status read_figures(MeasuredTraining& row) const {
-        ROOFLINE_TRY(const auto params, number("params_B"));
-        ROOFLINE_TRY(const auto step_s, number("step_time_s"));
-        ROOFLINE_TRY(const auto tokens, number("tokens_per_s_per_accel"));
-        ROOFLINE_TRY(const auto memory, number("memory_GB_per_accel"));
+        ROOFLINE_TRY(const auto params, number({"params_B"}));
+        ROOFLINE_TRY(const auto step_s, number({"step_time_s"}));
+        ROOFLINE_TRY(const auto tokens, number({"tokens_per_s_per_accel"}));
+        ROOFLINE_TRY(const auto memory, number({"memory_GB_per_accel", "memory_GB"}));
         row.params = params * 1e9;
         row.memory_bytes = memory * 1e9;
         row.step_s = step_s;
@@ -130,6 +138,7 @@ private:
     CsvReader& reader_;
     const Columns& columns_;
     TableFields fields_;
+    bool plans_;  ///< the table is one of plans
 };
 
 }  // namespace
@@ -138,8 +147,9 @@ std::string MeasuredTraining::shape() const { return fmt::format("{} {}x{}", mod
 
 bool is_training_table(const Columns& columns) {
     const auto has = [&](std::string_view name) { return find_column(columns, {name}).has_value(); };
-    return has("model") && has("n_accel") && has("seq_len") && has("global_batch_seqs") && has("dp") && has("tp") &&
-           has("pp") && find_column(columns, {"accelerator", "system"}) &&
+    return has("model") && has("n_accel") && find_column(columns, {"seq_len", "seq"}) &&
+           find_column(columns, {"global_batch_seqs", "global_batch"}) && has("dp") && has("tp") && has("pp") &&
+           find_column(columns, {"accelerator", "system", "machine"}) &&
            find_column(columns, {"step_time_s", "tokens_per_s_per_accel"});
 }
 

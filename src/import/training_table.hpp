@@ -48,6 +48,12 @@ struct MeasuredTraining {
     bool eager = false;             ///< without a compiler
     bool f32_gradients = false;     ///< gradients are stored in f32, as in Megatron
 
+    std::int64_t experts = 0;               ///< of a layer
+    std::int64_t expert_ffn = 0;            ///< width of an expert
+    std::int64_t expert_tensor = 0;         ///< chips that share an expert by its columns (Megatron's etp)
+    std::vector<std::string> overlapped{};  ///< axes whose collectives overlap with matmuls, as the table says
+    bool in_turn = false;                   ///< the table says that no collectives overlap
+
     /// The run as text: "llama3-70b 16x2048".
     [[nodiscard]] std::string shape() const;
 };
@@ -60,10 +66,12 @@ struct TrainingTable {
 /// Returns true if the columns are those of the table below.
 [[nodiscard]] bool is_training_table(const std::vector<std::string>& columns);
 
-/// Reads the rows after the header. Required columns: `model`, `accelerator` or `system`, `n_accel`, `seq_len`,
-/// `global_batch_seqs`, `dp`, `tp`, `pp`, and `step_time_s` or `tokens_per_s_per_accel`. Optional columns:
-/// `repo_or_paper` or `source`, `params_B`, `layers`, `hidden`, `ffn`, `heads`, `kv_heads`, `vocab`, `micro_batch`,
-/// `dtype`, `ep`, `cp`, `zero_stage_or_fsdp`, `recompute`, `memory_GB_per_accel`, `notes`. Notes may contain `vpp=4`,
+/// Reads the rows after the header. Required columns: `model`, `accelerator`, `system` or `machine`, `n_accel`,
+/// `seq_len` or `seq`, `global_batch_seqs` or `global_batch`, `dp`, `tp`, `pp`, and `step_time_s` or
+/// `tokens_per_s_per_accel`. Optional columns: `repo_or_paper` or `source`, `params_B`, `layers`, `hidden`, `ffn`,
+/// `heads`, `kv_heads`, `vocab`, `micro_batch`, `dtype`, `ep`, `cp`, `zero_stage_or_fsdp` or `sharding`, `recompute`,
+/// `memory_GB_per_accel` or `memory_GB`, `notes`. Tables of plans have further columns (plan_columns.hpp) instead of
+/// words in their notes. Notes of other tables may contain `vpp=4`,
 /// `micro_batches=8`, `micro_num=4`, `GiB` (of the memory), `allocated`, `reserved`, `lbs=` (over all micro-batches),
 /// `cp A2A`, `no SP`, `Megatron`, `eager`, and `LoRA`, whose row is skipped. A row without a time and memory, or
 /// without a model, machine, batch or sequence length is skipped with the reason. Errors, with line and column: a

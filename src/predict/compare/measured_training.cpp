@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "base/ascii.hpp"
 #include "model/account.hpp"
@@ -15,8 +16,6 @@ namespace roofline::core {
 namespace {
 
 constexpr std::size_t max_cached = 10'000;  // tables of real measurements have a few hundred of each
-
-bool holds(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
 
 /// Reads how the replicas of a row shard parameters, gradients and optimizer states.
 Status read_sharding(const MeasuredTraining& row, std::int64_t replicas, Plan& plan) {
@@ -51,6 +50,16 @@ Result<Plan> plan_of(const MeasuredTraining& row, const TrainerHabits& habits) {
     (row.exchanged_heads ? plan.sequence : plan.context) = or_one(row.context);
     plan.expert = or_one(row.expert);
     plan.tensor_tokens = !row.whole_tokens && !habits.whole_tokens;
+    if (row.expert_tensor > 1 && row.expert_tensor != plan.tensor) {
+        return fail("no_plan", "experts are split by columns otherwise than attention, which no plan can express");
+    }
+    if (row.expert_tensor == 1 && plan.tensor > 1 && plan.expert > 1) {
+        const std::int64_t degree = std::exchange(plan.expert, 1);
+        ROOFLINE_CHECK(read_sharding(row, replicas, plan));
+        ROOFLINE_TRY(plan, with_experts_on_same_chips(std::move(plan), degree));
+        if (plan.chips() != row.chips) return fail("no_plan", "dp, tp, pp and cp do not multiply to n_accel");
+        return plan;
+    }
     if (replicas % plan.expert != 0) {
         return fail("no_plan", "experts are spread over more chips than there are replicas, which no plan can express");
     }
@@ -90,11 +99,11 @@ Result<TrainingBatch> batch_of(const MeasuredTraining& row, const Plan& plan) {
 }
 
 /// Recomputation that is certain. Recomputed layers omit operations whose results are not used, as compilers and early
-/// stopping do.
+/// stopping do, unless the publisher's framework is known to repeat them.
 TrainingOptions options_of(const MeasuredTraining& row, const TrainerHabits& habits) {
     TrainingOptions options;
     options.input_gradients = false;
-    if (row.recompute == "full") options.remat = Remat::named;
+    if (row.recompute == "full") options.remat = habits.whole_recompute ? Remat::full : Remat::named;
     if (row.recompute == "selective") {
         options.remat = habits.selective == "alternate" ? Remat::alternate : Remat::selective;
     }
@@ -112,10 +121,13 @@ Result<std::optional<Dtype>> products_of(const MeasuredTraining& row) {
     return info(*dtype).bits < stored_bits ? dtype : std::nullopt;
 }
 
-bool has_experts(const Model& model) {
-    return std::any_of(model.roles.begin(), model.roles.end(), [&](const auto& role) {
-        return role.second == "experts" && model.program.sizes.contains(role.first);
-    });
+// Returns the number of experts of a layer; 0 for a dense model.
+std::int64_t experts_of(const Model& model) {
+    for (const auto& [dimension, role] : model.roles) {
+        const auto size = model.program.sizes.find(dimension);
+        if (role == "experts" && size != model.program.sizes.end()) return size->second;
+    }
+    return 0;
 }
 
 // Pairs the memory that a device held with the prediction of the same kind of memory.
@@ -173,8 +185,11 @@ Result<TrainSetup> setup_of(const MeasuredTraining& row, const TrainerHabits& ha
     setup.stored_attention = habits.stored_attention;
     setup.attention_dropout = habits.attention_dropout;
     setup.pytorch_kernels = habits.pytorch_kernels;
-    setup.gradients_in_turn = habits.gradients_in_turn;
+    setup.gradients_in_turn = habits.gradients_in_turn || row.in_turn;
     setup.overlapped = habits.overlapped;
+    for (const std::string& axis : row.overlapped) {
+        if (!has(setup.overlapped, axis)) setup.overlapped.push_back(axis);
+    }
     setup.habits.pipeline_buffers = habits.pipeline_buffers;
     setup.habits.fsdp_units = habits.fsdp_units && holds(row.sharding, "fsdp");
     setup.habits.flat_optimizer = habits.flat_optimizer && holds(row.sharding, "zero");
@@ -199,6 +214,10 @@ Result<MeasuredTrainingRuns> MeasuredTrainingRuns::make(MeasuredSystems systems,
 Result<Model> MeasuredTrainingRuns::build(const MeasuredTraining& row) const {
     ROOFLINE_TRY(auto config, models_.config(row));
     auto model = build_model(config, row.sequence);
+    if (model && row.experts > 0 && row.experts != experts_of(*model)) {
+        return fail("other_size", fmt::format("the row says {} experts, but `{}` has {}", row.experts,
+                                              row.model.substr(0, 60), experts_of(*model)));
+    }
     if (!model || !(row.params > 0)) return model;
     ROOFLINE_TRY(const auto counts, count_model(*model));
     const double params = counts.total.params.to_double();
@@ -211,8 +230,9 @@ Result<Model> MeasuredTrainingRuns::build(const MeasuredTraining& row) const {
 }
 
 const Result<Model>& MeasuredTrainingRuns::model(const MeasuredTraining& row) {
-    const std::string key = fmt::format("{} {} {} {} {} {} {} {} {}", lowered(row.model), row.params, row.layers,
-                                        row.hidden, row.ffn, row.heads, row.kv_heads, row.vocab, row.sequence);
+    const std::string key =
+        fmt::format("{} {} {} {} {} {} {} {} {} {} {}", lowered(row.model), row.params, row.layers, row.hidden, row.ffn,
+                    row.heads, row.kv_heads, row.vocab, row.sequence, row.experts, row.expert_ffn);
     auto found = built_.find(key);
     if (found == built_.end() && built_.size() >= max_cached) {
         static const Result<Model> too_many = fail("too_many_models", "the table has more than 10000 models");
@@ -252,7 +272,7 @@ std::string MeasuredTrainingRuns::why_memory_skipped(const MeasuredTraining& row
 Result<Comparison> MeasuredTrainingRuns::compare(const MeasuredTraining& row) {
     const Result<Model>& model = this->model(row);
     if (!model) return fail(model.error());
-    if (row.expert == 0 && has_experts(*model)) {
+    if (row.expert == 0 && experts_of(*model) > 0) {
         return fail("no_plan", "the model has experts, but ep is empty");
     }
     const TrainerHabits habits = models_.habits(row.source, row.table, row.notes);

@@ -290,3 +290,59 @@ TEST_CASE("a slice is as few nodes as hold its chips, a torus the most even one"
     REQUIRE(compared);
     CHECK(compared->slice == "tpu-v5p:4x4x4");
 }
+
+TEST_CASE("experts that attention's tensor axis does not split lie over it") {
+    MeasuredTraining row = two_layers(8, 2);
+    row.expert = 8;
+    row.expert_tensor = 1;
+    const auto setup = setup_of(row);
+    REQUIRE(setup);
+    // 8 experts' places on 16 chips: both members of tensor hold whole experts, and 4 of the 8 replicas others
+    CHECK(setup->plan.experts_over_tensor);
+    CHECK(setup->plan.tensor == 2);
+    CHECK(setup->plan.expert == 4);
+    CHECK(setup->plan.data == 2);
+    CHECK(setup->plan.chips() == 16);
+    row.expert_tensor = 4;
+    CHECK(!setup_of(row));
+    row.expert_tensor = 2;  // split by columns as attention is: an axis of its own
+    const auto split = setup_of(row);
+    REQUIRE(split);
+    CHECK(!split->plan.experts_over_tensor);
+    CHECK(split->plan.expert == 8);
+}
+
+TEST_CASE("what a table says of overlap is added to what is known of its publisher") {
+    MeasuredTraining row = two_layers(8);
+    row.overlapped = {"expert", "tensor"};
+    TrainerHabits habits;
+    habits.overlapped = {"tensor"};
+    auto setup = setup_of(row, habits);
+    REQUIRE(setup);
+    CHECK(setup->overlapped == std::vector<std::string>{"tensor", "expert"});
+    CHECK(!setup->gradients_in_turn);
+    row.in_turn = true;
+    setup = setup_of(row, habits);
+    REQUIRE(setup);
+    CHECK(setup->gradients_in_turn);
+}
+
+TEST_CASE("a framework that repeats whole layers takes the time of the last matmul of the MLP once more") {
+    MeasuredTraining row = two_layers(1);
+    row.recompute = "full";
+    row.source = "nobody";
+    const auto some = trainings().compare(row);
+    row.source = "mlcommons/training_results_v5.1";
+    const auto whole = trainings().compare(row);
+    REQUIRE(some);
+    REQUIRE(whole);
+    // in each of two layers 2 FLOPs for each of 8192 tokens and 4 h^2 parameters
+    CHECK(whole->prediction.lower_s - some->prediction.lower_s ==
+          approx(2 * 2 * 8192.0 * 4 * 1024 * 1024 / 989.4e12).epsilon(1e-6));
+}
+
+TEST_CASE("a row with another number of experts than its model is refused") {
+    MeasuredTraining row = two_layers(8);
+    row.experts = 8;
+    CHECK(reason(row) == "the row says 8 experts, but `gpt-toy` has 0");
+}
