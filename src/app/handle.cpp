@@ -53,7 +53,10 @@ Result<Response> answer(const Request& request) {
 }
 
 // Some errors are negative answers rather than mistakes of the user.
-int exit_code(const Error& error) { return error.code == "no_fit" ? 1 : 2; }
+int exit_code(const Error& error) {
+    if (error.code == "interrupted") return 130;
+    return error.code == "no_fit" ? 1 : 2;
+}
 
 }  // namespace
 

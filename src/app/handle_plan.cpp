@@ -1,26 +1,108 @@
-#include <optional>
+#include <fmt/format.h>
 
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "app/plan_part.hpp"
 #include "app/plan_question.hpp"
 #include "app/request.hpp"
+#include "report/figure.hpp"
 #include "report/plan/plan_report.hpp"
+#include "units/text.hpp"
 
 namespace roofline::core {
 
-Result<Response> handle(const PlanRequest& request, Format format) {
+namespace {
+
+constexpr int interrupted_exit = 130;  // 128 and the number of SIGINT, as shells count
+
+Status check_plan_request(const PlanRequest& request, Format format) {
     if (request.train.machines.size() != 1) {
         return fail("no_machine", request.train.machines.empty() ? "no slice is given" : "several slices are given",
                     "give one, for example --on h100-sxm:8x16");
     }
-    const double begin = request.clock ? request.clock() : 0;
-    ROOFLINE_TRY(const auto answer, plan_answer_of(request));
-    const auto took = request.clock ? std::optional(request.clock() - begin) : std::nullopt;
+    if (!request.output.empty() && request.part.empty()) {
+        return fail("usage", "-o names the file of a part, and --part is not given",
+                    "for example --part 1/8 -o 1.json");
+    }
+    if (request.part.empty() || format == Format::text || format == Format::json) return {};
+    return fail("usage", "a part of a search is written as JSON", "give the format to `roofline plan --merge`");
+}
+
+Result<Response> plan_response(const PlanAnswer& answer, std::optional<double> took, Format format) {
     Response response;
-    response.exit_code = answer.fits ? 0 : 1;
+    response.exit_code = answer.stopped ? interrupted_exit : answer.fits ? 0 : 1;
     response.out = format == Format::json       ? plan_json(answer, took)
                    : format == Format::csv      ? table_csv(plan_table(answer))
                    : format == Format::markdown ? table_markdown(plan_table(answer))
                                                 : plan_text(answer);
     return response;
+}
+
+// The file of a part is JSON, for `plan --merge`.
+Result<Response> part_response(const SearchedPart& searched, const std::string& output, Format format) {
+    const auto& [number, of] = searched.part;
+    const PlanCounts& counts = searched.found.counts;
+    if (searched.found.stopped) {
+        return fail("interrupted", fmt::format("interrupted; part {} of {} is not written", number, of),
+                    "search it again; the other parts need not be");
+    }
+    Response response;
+    std::string json = part_json(searched);
+    if (output.empty()) {
+        response.out = std::move(json);
+        return response;
+    }
+    response.files.push_back({output, std::move(json)});
+    if (format == Format::json) {
+        const FigureValue part = {{"number", number}, {"of", of}};
+        response.out = dumped({{"schema", 1},
+                               {"part", part},
+                               {"searched", counts.looked_at},
+                               {"priced", counts.priced},
+                               {"file", output}}) +
+                       "\n";
+        return response;
+    }
+    response.out = fmt::format("part {} of {}: {} plans were looked at, {} priced; written to {}\n", number, of,
+                               grouped(counts.looked_at), grouped(counts.priced), output);
+    return response;
+}
+
+double now(const std::function<double()>& clock) { return clock ? clock() : 0; }
+
+}  // namespace
+
+Result<SearchedPart> search_part(const PlanRequest& request) {
+    const double begin = now(request.clock);
+    ROOFLINE_TRY(const auto question, plan_question(request));
+    ROOFLINE_TRY(const auto calibrations, plan_calibrations(request));
+    ROOFLINE_TRY(auto found, find_plans(question, calibrations));
+    const auto took = request.clock ? std::optional(request.clock() - begin) : std::nullopt;
+    return SearchedPart{request, question.search.part, std::move(found), took};
+}
+
+Result<Response> answer_parts(const SearchedPart& whole, const std::function<double()>& clock, Format format) {
+    const double begin = now(clock);
+    ROOFLINE_TRY(const auto question, plan_question(whole.request));
+    ROOFLINE_TRY(const auto calibrations, plan_calibrations(whole.request));
+    ROOFLINE_TRY(const auto answer, answer_plans(question, whole.found, calibrations));
+    const double took = now(clock) - begin;
+    return plan_response(answer, whole.search_s ? std::optional(*whole.search_s + took) : std::nullopt, format);
+}
+
+Result<Response> handle(const PlanRequest& request, Format format) {
+    ROOFLINE_CHECK(check_plan_request(request, format));
+    ROOFLINE_TRY(const auto searched, search_part(request));
+    if (!request.part.empty()) return part_response(searched, request.output, format);
+    return answer_parts(searched, request.clock, format);
+}
+
+Result<Response> handle(const PlanMergeRequest& request, Format format) {
+    ROOFLINE_TRY(const auto whole, merge_files(request.parts));
+    return answer_parts(whole, request.clock, format);
 }
 
 }  // namespace roofline::core

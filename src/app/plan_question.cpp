@@ -52,6 +52,19 @@ Status fix_choices(const TrainRequest& request, PlanSpace& space, TrainQuestion&
     return {};
 }
 
+Result<PlanPart> part_option(const std::string& word) {
+    if (word.empty()) return PlanPart{};
+    const std::size_t slash = word.find('/');
+    const auto number = size_option(word.substr(0, slash), "--part");
+    const auto of = size_option(slash == std::string::npos ? "" : word.substr(slash + 1), "--part");
+    constexpr std::int64_t most = 1'000'000;
+    if (!number || !of || !*number || !*of || **number > **of || **of > most) {
+        return fail("bad_part", fmt::format("--part: `{}` is no part", word.substr(0, 40)),
+                    "the third of 64 parts is 3/64; the first is 1/64 and the last 64/64");
+    }
+    return PlanPart{**number, **of};
+}
+
 }  // namespace
 
 Result<PlanQuestion> plan_question(const PlanRequest& request) {
@@ -65,17 +78,19 @@ Result<PlanQuestion> plan_question(const PlanRequest& request) {
     if (!request.train.overlap.empty()) {
         return fail("bad_request", "--overlap is not searched yet", "leave it out, and give it to `roofline train`");
     }
-    question.threads = std::max<std::size_t>(1, request.threads);
+    question.search.threads = std::max<std::size_t>(1, request.threads);
+    question.search.watch = request.watch;
+    ROOFLINE_TRY(question.search.part, part_option(request.part));
+    ROOFLINE_TRY(question.search.limit, size_option(request.limit, "--limit"));
     ROOFLINE_TRY(const auto shown, size_option(request.shown, "--plans"));
     question.shown = std::min(most_shown, static_cast<std::size_t>(shown.value_or(default_shown)));
     return question;
 }
 
-Result<PlanAnswer> plan_answer_of(const PlanRequest& request) {
-    ROOFLINE_TRY(auto question, plan_question(request));
+Result<std::shared_ptr<Calibrations>> plan_calibrations(const PlanRequest& request) {
     ROOFLINE_CHECK(check_no_servers(request.train.calibration));
     ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.train.calibration, request.train.machines));
-    return predict_plans(std::move(question), std::make_shared<Calibrations>(std::move(calibrations)));
+    return std::make_shared<Calibrations>(std::move(calibrations));
 }
 
 }  // namespace roofline::core

@@ -2,6 +2,7 @@
 // that answering it requires no access to the disk.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -160,6 +161,18 @@ struct PlanRequest {
     std::size_t threads = 1;
     std::string shown{};              ///< "8": number of plans beside the best one; "": 8
     std::function<double()> clock{};  ///< seconds since some time; empty: the search is not timed
+    std::string part{};               ///< "3/64": only the third of 64 equal parts is searched; "": all plans
+    std::string limit{};              ///< "1M": at most so many plans are searched; "": all
+    std::string output{};             ///< file to write the result of a part to; "": it is the answer
+    /// Told how many of how many plans were looked at; it ends the search by returning false. It is called by any
+    /// thread, but never by two at a time.
+    std::function<bool(std::int64_t looked_at, std::int64_t plans)> watch{};
+};
+
+/// A request of `roofline plan --merge`: the files that `roofline plan train --part` has written.
+struct PlanMergeRequest {
+    std::vector<NamedText> parts;
+    std::function<double()> clock{};  ///< seconds since some time; empty: the answer is not timed
 };
 
 /// A request of `roofline serve`.
@@ -227,7 +240,7 @@ struct TraceRequest {
 
 /// A request of any command.
 using AnyRequest = std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, TrainRequest,
-                                PlanRequest, ServeRequest, ImportRequest, TraceRequest>;
+                                PlanRequest, PlanMergeRequest, ServeRequest, ImportRequest, TraceRequest>;
 
 struct Request {
     AnyRequest what;
@@ -250,8 +263,12 @@ struct Response {
 [[nodiscard]] Result<Response> handle(const ModelRequest& request, Format format);
 /// Exit code 1 if the plan does not fit the memory of a chip.
 [[nodiscard]] Result<Response> handle(const TrainRequest& request, Format format);
-/// Exit code 1 if no plan fits; the answer is then the one that needs the least memory.
+/// Exit code 1 if no plan fits; the answer is then the one that needs the least memory. 130 if it was interrupted: the
+/// answer is then the best of those that were looked at.
 [[nodiscard]] Result<Response> handle(const PlanRequest& request, Format format);
+/// The answer is that of the whole search. Errors: files that are no parts; a part that is missing or stands twice;
+/// parts of different questions or of other versions of the program.
+[[nodiscard]] Result<Response> handle(const PlanMergeRequest& request, Format format);
 /// Exit code 1 if the slice is too small; the answer then names one that is large enough.
 [[nodiscard]] Result<Response> handle(const ServeRequest& request, Format format);
 [[nodiscard]] Result<Response> handle(const TraceRequest& request, Format format);

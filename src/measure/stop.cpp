@@ -24,6 +24,8 @@ void on_signal(int) {
     ::setitimer(ITIMER_REAL, &moment, nullptr);
 }
 
+void on_signal_of_search(int) { stop = 1; }
+
 void on_alarm(int) {
     if (silent != 0) ::_exit(130);
     for (const std::string_view text : {std::string_view("error: "), said, std::string_view("\n")}) {
@@ -44,6 +46,14 @@ void handle_interrupts(bool report) {
     ::sigaction(SIGTERM, &action, nullptr);
     action.sa_handler = on_alarm;
     ::sigaction(SIGALRM, &action, nullptr);
+}
+
+void handle_interrupts_of_search() {
+    struct sigaction action{};
+    action.sa_handler = on_signal_of_search;
+    action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+    ::sigaction(SIGINT, &action, nullptr);
+    ::sigaction(SIGTERM, &action, nullptr);
 }
 
 bool stop_requested() { return stop != 0; }

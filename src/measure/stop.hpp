@@ -10,6 +10,10 @@ namespace roofline::core {
 /// that its launcher stops because another one failed does not, since that one has said what was wrong.
 void handle_interrupts(bool report);
 
+/// The same for work that checks often and has an answer when it is stopped: the first interrupt requests a stop, and
+/// only a second one ends the process.
+void handle_interrupts_of_search();
+
 /// Set by an interrupt and by request_stop(). Long loops check it between samples.
 [[nodiscard]] bool stop_requested();
 void request_stop();

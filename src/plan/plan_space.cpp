@@ -9,15 +9,19 @@ namespace roofline::core {
 namespace {
 
 std::vector<std::int64_t> divisors(std::int64_t number) {
-    std::vector<std::int64_t> low;
-    std::vector<std::int64_t> high;
-    for (std::int64_t i = 1; i * i <= number; ++i) {
-        if (number % i != 0) continue;
-        low.push_back(i);
-        if (i * i != number) high.insert(high.begin(), number / i);
-    }
-    low.insert(low.end(), high.begin(), high.end());
-    return low;
+    std::vector<std::int64_t> all{1};
+    const auto add_factor = [&](std::int64_t prime) {
+        const std::size_t before = all.size();
+        std::size_t begin = 0;  // of those with one power less
+        for (; number % prime == 0; number /= prime) {
+            for (std::size_t i = 0; i < before; ++i) all.push_back(all[begin + i] * prime);
+            begin = all.size() - before;
+        }
+    };
+    for (std::int64_t prime = 2; prime <= number / prime; ++prime) add_factor(prime);
+    if (number > 1) add_factor(number);
+    std::sort(all.begin(), all.end());
+    return all;
 }
 
 // The rarer an axis is used alone, the later it stands, so that simple plans come first.
@@ -29,28 +33,47 @@ constexpr std::array<std::pair<std::string_view, std::int64_t Plan::*>, 7> searc
                                                                                      {"context", &Plan::context},
                                                                                      {"sequence", &Plan::sequence}}};
 
+constexpr std::size_t over_tensor = searched.size();  // the place of `experts_over_tensor` among PlanAxes
+static_assert(over_tensor + 1 == PlanAxes{}.size());
+
 class Splits {
 public:
-    Splits(const PlanSpace& space, const std::function<void(const Plan&)>& visit) : space_(space), visit_(visit) {}
+    using Visit = std::function<bool(const Plan&)>;
 
-    std::int64_t run() {
+    Splits(const PlanSpace& space, std::optional<PlanAxes> axes, std::int64_t most, const Visit& visit)
+        : space_(space), axes_(axes), most_(most), visit_(visit) {}
+
+    VisitedSplits run() {
         split(searched.size(), space_.chips, {});
-        return undivided_;
+        return visited_;
     }
 
 private:
     // Splits chips over the first `axes` axes; the others are chosen.
     void split(std::size_t axes, std::int64_t chips, Plan plan) {
         if (axes == 0) {
-            if (chips == 1) complete(plan);
+            complete(plan);
             return;
         }
         const auto& [name, degree] = searched[axes - 1];
-        for (const std::int64_t each : divisors(chips)) {
+        for (const std::int64_t each : degrees(axes - 1, chips)) {
+            if (!visited_.all) return;
             if (!allowed(name, each)) continue;
             plan.*degree = each;
             split(axes - 1, chips / each, plan);
         }
+    }
+
+    // Returns the degrees that an axis may have if so many chips are left for it and those before it.
+    [[nodiscard]] std::vector<std::int64_t> degrees(std::size_t axis, std::int64_t chips) {
+        bool last = true;  // it gets all that are left
+        for (std::size_t before = 0; before < axis; ++before) last = last && axes_ && !axes_->test(before);
+        if (axes_ && !axes_->test(axis)) return last && chips > 1 ? std::vector<std::int64_t>{} : std::vector{one};
+        if (last) return axes_ && chips == 1 ? std::vector<std::int64_t>{} : std::vector{chips};
+        const auto [known, fresh] = divisors_.try_emplace(chips);
+        if (fresh) known->second = divisors(chips);
+        const std::vector<std::int64_t>& all = known->second;
+        return {all.begin() + (axes_ ? 1 : 0), all.end()};
     }
 
     [[nodiscard]] bool allowed(std::string_view axis, std::int64_t degree) const {
@@ -71,28 +94,36 @@ private:
     }
 
     void complete(Plan plan) {
+        if (most_-- == 0) visited_.all = false;
+        if (!visited_.all) return;
+        const bool whole = !axes_ || !axes_->test(over_tensor);
         if (!divides(plan)) {
-            ++undivided_;
+            if (whole) ++visited_.undivided;
             return;
         }
-        stages_of_zero(plan);
+        if (whole) stages_of_zero(plan);
+        if (axes_ && whole) return;
         const std::int64_t over_both = plan.expert * plan.tensor;
         if (space_.experts == 0 || plan.tensor == 1 || space_.experts % over_both != 0) return;
         plan.experts_over_tensor = true;
         stages_of_zero(plan);
     }
 
-    void stages_of_zero(Plan plan) const {
+    void stages_of_zero(Plan plan) {
         for (const int zero : space_.zero) {
             if (zero > 0 && plan.replicas() == 1) continue;
             plan.zero = zero;
-            visit_(plan);
+            if (visited_.all) visited_.all = visit_(plan);
         }
     }
 
+    static constexpr std::int64_t one = 1;
     const PlanSpace& space_;
-    const std::function<void(const Plan&)>& visit_;
-    std::int64_t undivided_ = 0;
+    std::optional<PlanAxes> axes_;
+    std::int64_t most_;
+    const Visit& visit_;
+    std::map<std::int64_t, std::vector<std::int64_t>> divisors_;
+    VisitedSplits visited_;
 };
 
 // The chunks per stage of an interleaved schedule.
@@ -108,8 +139,23 @@ std::vector<std::int64_t> chunks_of(const PlanSpace& space, const Plan& plan) {
 
 }  // namespace
 
+PlanAxes axes_of(const Plan& plan) {
+    PlanAxes axes;
+    for (std::size_t i = 0; i < searched.size(); ++i) axes.set(i, plan.*searched[i].second > 1);
+    return axes.set(over_tensor, plan.experts_over_tensor);
+}
+
+VisitedSplits visit_plans(const PlanSpace& space, PlanAxes axes, const std::function<bool(const Plan&)>& visit,
+                          std::int64_t most) {
+    return Splits(space, axes, most, visit).run();
+}
+
 std::int64_t for_each_plan(const PlanSpace& space, const std::function<void(const Plan&)>& visit) {
-    return Splits(space, visit).run();
+    const Splits::Visit always = [&](const Plan& plan) {
+        visit(plan);
+        return true;
+    };
+    return Splits(space, std::nullopt, INT64_MAX, always).run().undivided;
 }
 
 std::vector<PlanChoice> choices_of(const PlanSpace& space, const Plan& plan) {

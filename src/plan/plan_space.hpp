@@ -2,6 +2,7 @@
 // micro-batches and schedule.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -42,6 +43,23 @@ struct PlanChoice {
     std::int64_t microbatches = 1;
     Pipeline schedule{};
 };
+
+/// The axes that a plan uses, those with more than one chip, and whether its experts lie over `tensor`, too. Plans with
+/// the same ones have programs of the same structure. Rarer axes have higher bits.
+using PlanAxes = std::bitset<8>;
+[[nodiscard]] PlanAxes axes_of(const Plan& plan);
+
+/// What visit_plans() went through beside the plans themselves.
+struct VisitedSplits {
+    std::int64_t undivided = 0;  ///< splits that do not divide the model or the batch
+    bool all = true;             ///< false if it was stopped
+};
+
+/// Calls `visit` for the plans of for_each_plan() that use exactly these axes, in the same order, until it returns
+/// false or `most` splits were looked at. Splits that do not divide are counted where experts do not lie over `tensor`,
+/// so that each is counted once.
+VisitedSplits visit_plans(const PlanSpace& space, PlanAxes axes, const std::function<bool(const Plan&)>& visit,
+                          std::int64_t most = INT64_MAX);
 
 /// Calls `visit` for every split of the chips over axes, with every ZeRO stage that makes a difference, in a fixed
 /// order. ZeRO-3 over `data` is the axis `fsdp` in other words, and GPipe takes as long as 1F1B and more memory, so

@@ -95,3 +95,63 @@ TEST_CASE("micro-batches divide a member's sequences, and schedules their number
     space.microbatches = 3;
     CHECK(choices_of(space, plan).empty());
 }
+
+TEST_CASE("the plans of all sets of axes are all plans, each once and in the same order") {
+    PlanSpace space = space_of(24);
+    space.experts = 8;
+    space.layers = 12;
+    std::int64_t undivided = 0;
+    const std::vector<Plan> all = plans_of(space, &undivided);
+    std::int64_t divided = 0;
+    std::size_t found = 0;
+    for (unsigned long bits = 0; bits < 256; ++bits) {
+        std::vector<Plan> expected;
+        for (const Plan& plan : all) {
+            // the order of the bits is that of the documentation: the rarer an axis, the higher
+            unsigned long axes = plan.experts_over_tensor ? 1 : 0;
+            for (const std::int64_t degree :
+                 {plan.sequence, plan.context, plan.expert, plan.pipeline, plan.tensor, plan.data, plan.fsdp}) {
+                axes = 2 * axes + (degree > 1 ? 1 : 0);
+            }
+            if (axes == bits) expected.push_back(plan);
+        }
+        std::vector<Plan> plans;
+        const auto visited = visit_plans(space, PlanAxes(bits), [&](const Plan& plan) {
+            plans.push_back(plan);
+            CHECK(axes_of(plan) == PlanAxes(bits));
+            return true;
+        });
+        CHECK(plans == expected);
+        CHECK(visited.all);
+        divided += visited.undivided;
+        found += plans.size();
+    }
+    CHECK(found == all.size());
+    CHECK(divided == undivided);
+    CHECK(undivided > 0);
+}
+
+TEST_CASE("a visit ends when it is told to, or after so many splits") {
+    const PlanSpace space = space_of(8);
+    int seen = 0;
+    const auto stopped = visit_plans(space, PlanAxes(3), [&](const Plan&) { return ++seen < 2; });
+    CHECK(seen == 2);
+    CHECK_FALSE(stopped.all);
+    seen = 0;
+    // fsdp=4, data=2 and fsdp=2, data=4, with three ZeRO stages each
+    CHECK(visit_plans(space, PlanAxes(3), [&](const Plan&) { return ++seen > 0; }, 2).all);
+    CHECK(seen == 6);
+    seen = 0;
+    CHECK_FALSE(visit_plans(space, PlanAxes(3), [&](const Plan&) { return ++seen > 0; }, 1).all);
+    CHECK(seen == 3);
+}
+
+TEST_CASE("micro-batches of a batch beyond any that is trained are found as fast as others") {
+    PlanSpace space;
+    space.sequences = std::int64_t{1} << 62U;
+    space.remat = {Remat::full};
+    // a schedule has at most 2^40 micro-batches
+    CHECK(choices_of(space, {}).size() == 41);
+    space.sequences = 999'983LL * 999'979;  // two primes
+    CHECK(choices_of(space, {}).size() == 4);
+}

@@ -214,6 +214,20 @@ def check_measure(launch, checks):
                      priced.stdout)
 
 
+def check_plans(launch, checks):
+    words = ["plan", "train", "llama-3.1-8b", "--on", "h100-sxm:8", "--batch-tokens", "32Ki", "--seq", "4096",
+             "--without", "sequence,context,pipeline", "--remat", "full", "--microbatches", "1", "--zero", "1"]
+    whole = launch(None, *words)
+    ranks = launch(3, *words)
+    checks.check("a search is complete", whole.returncode == 0 and "plans were looked at" in whole.stdout, whole.stderr)
+    checks.check("ranks answer as one process does", ranks.stdout == whole.stdout, ranks.stdout + ranks.stderr)
+    for wrong, said in [(["--part", "1/2"], "each of the ranks takes a part"), (["--mesh", "tensor=3"], "divide")]:
+        done = launch(2, *words, *wrong)
+        lines = [line for line in done.stderr.splitlines() if line.startswith("error")]
+        checks.check(f"a search that is refused: {wrong}", done.returncode != 0 and said in done.stderr, done.stderr)
+        checks.check(f"said once: {wrong}", len(lines) == 1 and not done.stdout, done.stdout + done.stderr)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", required=True)
@@ -231,6 +245,7 @@ def main():
         check_pictures(launch, checks)
         check_refusals(launch, checks)
         check_measure(launch, checks)
+        check_plans(launch, checks)
     print(f"{checks.passed} passed, {checks.failed} failed, 0 skipped")
     return 1 if checks.failed else 0
 

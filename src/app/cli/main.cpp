@@ -91,6 +91,17 @@ bool is_later_rank() {
     return started && started->rank > 0;
 }
 
+/// Shows the progress of a search for plans; an interrupt ends it with the best plan so far.
+void watch_search(Request& request, cli::TerminalProgress& progress) {
+    auto* const plan = std::get_if<PlanRequest>(&request.what);
+    if (plan == nullptr) return;
+    handle_interrupts_of_search();
+    plan->watch = [&progress](std::int64_t looked_at, std::int64_t plans) {
+        progress.at(fmt::format("of {} plans", plans), static_cast<double>(looked_at) / static_cast<double>(plans));
+        return !stop_requested();
+    };
+}
+
 int run(const std::vector<std::string>& arguments, bool& json) {
     auto parsed = cli::parse_arguments(arguments, json);
     if (!parsed) {
@@ -102,6 +113,7 @@ int run(const std::vector<std::string>& arguments, bool& json) {
         return 0;
     }
     cli::TerminalProgress progress;
+    if (parsed->request) watch_search(*parsed->request, progress);
     if (parsed->local) handle_interrupts(!is_later_rank());
     const Response response = parsed->local ? handle_local(*parsed->local, progress) : handle(*parsed->request);
     progress.end();

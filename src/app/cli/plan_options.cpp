@@ -7,22 +7,43 @@
 #include "app/cli/files.hpp"
 #include "app/cli/train_options.hpp"
 #include "app/model_option.hpp"
+#include "measure/network/ranks.hpp"
 
 namespace roofline::core::cli {
 
 namespace {
 
+double steady_seconds() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 constexpr const char* plan_examples = R"(examples:
   roofline plan train llama-3.1-70b --on h100-sxm:8x16 --batch-tokens 4Mi --seq 8192
   roofline plan train llama-3.1-8b --on h100-sxm:8x8 --batch-tokens 1Mi --mesh tensor=2 --without pipeline,sequence
   roofline plan train mixtral-8x7b --on tpu-v5p:4x4x8 --batch-tokens 2Mi --seq 4096 --tokens 2T --json
+  roofline plan train llama-3.1-70b --on h100-sxm:8x16 --batch-tokens 4Mi --part 3/64 -o 3.json   a part of the search
+  roofline plan --merge *.json         the answer of all parts
+  mpirun -n 16 roofline plan train llama-3.1-70b --on h100-sxm:8x16 --batch-tokens 4Mi    each rank searches a part
 
 )";
 
-void add_nothing(CLI::App& /*app*/, Line& /*line*/) {}
+void add_merge(CLI::App& app, Line& line) {
+    app.add_option("--merge", line.words.tables, "files that `roofline plan train --part` wrote: all parts of a search")
+        ->type_name("FILE.json");
+    add_formats(app, line.words);
+}
 
-Result<What> no_request(Line& /*line*/) {
-    return fail("usage", "what is to be planned is not given", "roofline plan train MODEL --on SLICE ...");
+Result<What> merge_request(Line& line) {
+    if (line.words.tables.empty()) {
+        return fail("usage", "what is to be planned is not given", "roofline plan train MODEL --on SLICE ...");
+    }
+    PlanMergeRequest merge;
+    for (const std::string& name : line.words.tables) {
+        ROOFLINE_TRY(auto text, read_file(name));
+        merge.parts.push_back({name == "-" ? "standard input" : name, std::move(text)});
+    }
+    merge.clock = steady_seconds;
+    return What(std::move(merge));
 }
 
 void add_plan(CLI::App& app, Line& line) {
@@ -50,6 +71,12 @@ void add_plan(CLI::App& app, Line& line) {
     add_arithmetic(app, train);
     add_run(app, line.words, train);
     app.add_option("--plans", plan.shown, "number of plans with different degrees to show; default: 8")->type_name("N");
+    app.add_option("--limit", plan.limit, "search at most so many plans, spread over the whole space")->type_name("N");
+    app.add_option("--part", plan.part,
+                   "search only this one of so many equal parts; `roofline plan --merge` makes the answer of all")
+        ->type_name("3/64");
+    app.add_option("-o,--output", plan.output, "file for the result of --part; default: standard output")
+        ->type_name("FILE.json");
     app.add_option("--threads", line.words.threads, "threads that search; default: as many as cores")->type_name("N");
     add_formats(app, line.words);
 }
@@ -63,16 +90,20 @@ Result<What> plan_request(Line& line) {
     constexpr std::int64_t most = 1024;
     plan.threads = static_cast<std::size_t>(std::clamp<std::int64_t>(
         threads.value_or(static_cast<std::int64_t>(std::thread::hardware_concurrency())), 1, most));
-    plan.clock = [] {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-    };
-    return What(std::move(plan));
+    plan.clock = steady_seconds;
+    const auto started = launched();
+    if (!started || started->ranks < 2) return What(std::move(plan));
+    if (!plan.part.empty()) {
+        return fail("usage", "--part is given, and each of the ranks takes a part of its own",
+                    "leave one of the two out");
+    }
+    return What(PlanRanksRequest{std::move(plan)});
 }
 
 }  // namespace
 
-const Command plan_command{"plan", "search for the best plan of a training job", plan_examples, add_nothing,
-                           no_request};
+const Command plan_command{"plan", "search for the best plan of a training job", plan_examples, add_merge,
+                           merge_request};
 const Command plan_train_command{"plan train", "the best way to train a model on a slice, and why the others lose",
                                  plan_examples, add_plan, plan_request};
 

@@ -41,7 +41,12 @@ struct RunRequest {
     std::string gpu_libraries{};  ///< folder of NVIDIA's libraries; "" for the system's paths
 };
 
-using AnyLocalRequest = std::variant<MeasureRequest, RunRequest>;
+/// A search for plans in several processes: each rank searches a part.
+struct PlanRanksRequest {
+    PlanRequest plan;
+};
+
+using AnyLocalRequest = std::variant<MeasureRequest, RunRequest, PlanRanksRequest>;
 
 struct LocalRequest {
     AnyLocalRequest what;
@@ -55,5 +60,6 @@ struct LocalRequest {
 
 [[nodiscard]] Result<Response> handle(const MeasureRequest& request, Format format, bool color, Progress& progress);
 [[nodiscard]] Result<Response> handle(const RunRequest& request, Format format, bool color, Progress& progress);
+[[nodiscard]] Result<Response> handle(const PlanRanksRequest& request, Format format, bool color, Progress& progress);
 
 }  // namespace roofline::core

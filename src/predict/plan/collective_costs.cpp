@@ -13,6 +13,9 @@ namespace roofline::core {
 namespace {
 
 constexpr double many = 1e18;  // bytes whose transfer takes longer than any latency
+// Plans on the same mesh follow one another, so that few placements are needed at a time; each has a slice of its own.
+constexpr std::size_t most_placements = 64;
+constexpr std::size_t most_costs = 20'000;
 
 std::string lanes_text(const PlacedAxis& axis) {
     std::string text = axis.name;
@@ -48,6 +51,12 @@ Result<std::size_t> CollectiveCosts::placement(const std::vector<MeshAxis>& mesh
     for (const MeshAxis& axis : mesh) key.emplace_back(axis.name, axis.size, axis.links);
     const auto known = placements_.find(key);
     if (known != placements_.end()) return known->second;
+    if (systems_.size() >= most_placements) {
+        placements_.clear();
+        systems_.clear();
+        by_placement_.clear();
+        if (by_links_.size() > most_costs) by_links_.clear();
+    }
     auto system = std::make_unique<System>();
     system->slice = slice_;
     system->collectives = options_;

@@ -36,7 +36,8 @@ public:
     CollectiveCosts(Slice slice, CollectiveOptions options, std::shared_ptr<Calibrations> calibrations,
                     std::string software);
 
-    /// Returns the number of a placement of mesh axes on the slice. Errors: those of place_mesh().
+    /// Returns the number of a placement of mesh axes on the slice. It holds until the next placement: only some are
+    /// kept, so that memory does not grow with the number of plans. Errors: those of place_mesh().
     [[nodiscard]] Result<std::size_t> placement(const std::vector<MeshAxis>& mesh);
     [[nodiscard]] const System& system(std::size_t placement) const { return *systems_[placement]; }
 

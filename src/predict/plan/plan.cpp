@@ -22,29 +22,6 @@ constexpr std::size_t least_kept = 12;  ///< sets of degrees
 constexpr std::size_t priced_again = 6;
 constexpr std::size_t priced_again_with_experts = 16;  // whose layouts differ more often
 
-Status complete(PlanSpace& space, const TrainQuestion& question) {
-    const TrainingBatch& batch = question.setup.batch;
-    if (!question.batch_given) {
-        return fail("no_batch", "the batch size is not given", "give its tokens: --batch-tokens 4Mi");
-    }
-    if (batch.tokens % batch.sequence != 0) {
-        const std::int64_t down = batch.tokens / batch.sequence * batch.sequence;
-        return fail("bad_batch",
-                    fmt::format("{} tokens are no whole number of sequences of {}", batch.tokens, batch.sequence),
-                    fmt::format("use {} or {} tokens", down, down + batch.sequence));
-    }
-    space.chips = question.slice.chips();
-    space.layers = question.model.layer_count;
-    space.sequence = batch.sequence;
-    space.sequences = batch.tokens / batch.sequence;
-    space.heads = size_of_role(question.model.roles, question.model.program.sizes, "heads");
-    space.queries = size_of_role(question.model.roles, question.model.program.sizes, "queries").value_or(1);
-    space.experts = routed_experts(question.model.program).empty()
-                        ? 0
-                        : size_of_role(question.model.roles, question.model.program.sizes, "experts").value_or(0);
-    return {};
-}
-
 class PlanAnswering {
 public:
     PlanAnswering(const PlanQuestion& question, const std::shared_ptr<Calibrations>& calibrations)
@@ -52,6 +29,8 @@ public:
 
     Result<PlanAnswer> run(const FoundPlans& found) {
         answer_.counts = found.counts;
+        answer_.stopped = found.stopped;
+        answer_.counted = found.counted;
         answer_.fits = !found.best.empty();
         if (!answer_.fits) {
             ROOFLINE_TRY(answer_.best, alone(*found.nearest));
@@ -132,7 +111,8 @@ private:
         std::vector<const TrainAnswer*> others;
         for (std::size_t i = 1; i < answer_.plans.size(); ++i) others.push_back(&answer_.plans[i].answer);
         ROOFLINE_TRY(answer_.changes,
-                     plan_changes(question_.train, answer_.best, others, calibrations_, question_.threads));
+                     plan_changes(question_.train, answer_.best, others, calibrations_,
+                                  question_.search.threads));
         return {};
     }
 
@@ -188,19 +168,65 @@ double share_in_order(double factor) {
     return measured.back().second;
 }
 
-Result<PlanAnswer> predict_plans(PlanQuestion question, const std::shared_ptr<Calibrations>& calibrations) {
-    ROOFLINE_CHECK(complete(question.space, question.train));
+Result<PlanQuestion> with_sizes(PlanQuestion question) {
+    const TrainQuestion& train = question.train;
+    const TrainingBatch& batch = train.setup.batch;
+    PlanSpace& space = question.space;
+    if (!train.batch_given) {
+        return fail("no_batch", "the batch size is not given", "give its tokens: --batch-tokens 4Mi");
+    }
+    if (batch.tokens % batch.sequence != 0) {
+        const std::int64_t down = batch.tokens / batch.sequence * batch.sequence;
+        return fail("bad_batch",
+                    fmt::format("{} tokens are no whole number of sequences of {}", batch.tokens, batch.sequence),
+                    fmt::format("use {} or {} tokens", down, down + batch.sequence));
+    }
+    space.chips = train.slice.chips();
+    space.layers = train.model.layer_count;
+    space.sequence = batch.sequence;
+    space.sequences = batch.tokens / batch.sequence;
+    space.heads = size_of_role(train.model.roles, train.model.program.sizes, "heads");
+    space.queries = size_of_role(train.model.roles, train.model.program.sizes, "queries").value_or(1);
+    space.experts = routed_experts(train.model.program).empty()
+                        ? 0
+                        : size_of_role(train.model.roles, train.model.program.sizes, "experts").value_or(0);
+    return question;
+}
+
+namespace {
+
+// The job of a question that has its sizes.
+Result<PlanJob> job_of(const PlanQuestion& question, const std::shared_ptr<Calibrations>& calibrations) {
     ROOFLINE_TRY(const auto step_model, built_in_step_model());
     const StepPricing pricing{calibrations, question.train.software, question.train.textbook, false, step_model};
-    const PlanJob job{question.train.model,
-                      question.train.slice,
-                      question.train.setup,
-                      question.space,
-                      pricing,
-                      std::max(question.shown, least_kept)};
-    ROOFLINE_TRY(const auto found, search_plans(job, question.threads));
-    if (found.best.empty() && !found.nearest) return fail(too_large(job, found.counts, found.refusal));
-    return PlanAnswering(question, calibrations).run(found);
+    return PlanJob{question.train.model, question.train.slice, question.train.setup, question.space, pricing,
+                   plans_kept(question)};
+}
+
+}  // namespace
+
+std::size_t plans_kept(const PlanQuestion& question) { return std::max(question.shown, least_kept); }
+
+Result<FoundPlans> find_plans(const PlanQuestion& question, const std::shared_ptr<Calibrations>& calibrations) {
+    ROOFLINE_TRY(const auto sized, with_sizes(question));
+    ROOFLINE_TRY(const auto job, job_of(sized, calibrations));
+    return search_plans(job, sized.search);
+}
+
+Result<PlanAnswer> answer_plans(const PlanQuestion& question, const FoundPlans& found,
+                                const std::shared_ptr<Calibrations>& calibrations) {
+    ROOFLINE_TRY(const auto sized, with_sizes(question));
+    if (found.best.empty() && !found.nearest) {
+        if (found.stopped) return fail("interrupted", "interrupted before a plan that fits was found", "");
+        ROOFLINE_TRY(const auto job, job_of(sized, calibrations));
+        return fail(too_large(job, found.counts, found.refused ? found.refused->why : std::string()));
+    }
+    return PlanAnswering(sized, calibrations).run(found);
+}
+
+Result<PlanAnswer> predict_plans(const PlanQuestion& question, const std::shared_ptr<Calibrations>& calibrations) {
+    ROOFLINE_TRY(const auto found, find_plans(question, calibrations));
+    return answer_plans(question, found, calibrations);
 }
 
 }  // namespace roofline::core

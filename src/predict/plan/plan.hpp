@@ -19,7 +19,7 @@ namespace roofline::core {
 struct PlanQuestion {
     TrainQuestion train;  ///< the plan, recomputation, micro-batches and schedule of its set-up are searched
     PlanSpace space;      ///< its sizes are those of the model, the batch and the slice
-    std::size_t threads = 1;
+    PlanSearch search{};
     std::size_t shown = 8;  ///< plans of different degrees
 };
 
@@ -44,6 +44,8 @@ struct PlanAnswer {
     std::vector<LargerPlan> larger;
     PlanChanges changes;
     PlanCounts counts;
+    bool stopped = false;  ///< the search was interrupted: the best plan is that of those that were looked at
+    bool counted = true;   ///< false if there are more plans than `counts` says that were not searched
     std::vector<std::string> notes;
 };
 
@@ -52,9 +54,23 @@ struct PlanAnswer {
 /// (docs/method/planning.md).
 [[nodiscard]] double share_in_order(double factor);
 
-/// Searches the plans of a job. Errors: a batch that is not given or no whole number of sequences; an empty space; a
-/// model without derivatives; weights that fit under no plan.
-[[nodiscard]] Result<PlanAnswer> predict_plans(PlanQuestion question,
+/// Returns the question with the sizes of its space. Errors: a batch that is not given or no whole number of sequences.
+[[nodiscard]] Result<PlanQuestion> with_sizes(PlanQuestion question);
+
+/// Returns the number of sets of degrees that a search keeps.
+[[nodiscard]] std::size_t plans_kept(const PlanQuestion& question);
+
+/// Searches the plans of a job, or a part of them. Errors: those of with_sizes() and search_plans().
+[[nodiscard]] Result<FoundPlans> find_plans(const PlanQuestion& question,
+                                            const std::shared_ptr<Calibrations>& calibrations);
+
+/// Returns the answer to a question of which all plans were searched. Errors: an empty space; weights that fit under no
+/// plan; `interrupted` before any plan was found; those of predict_training().
+[[nodiscard]] Result<PlanAnswer> answer_plans(const PlanQuestion& question, const FoundPlans& found,
+                                              const std::shared_ptr<Calibrations>& calibrations);
+
+/// Searches the plans of a job and answers. Errors: those of find_plans() and answer_plans().
+[[nodiscard]] Result<PlanAnswer> predict_plans(const PlanQuestion& question,
                                                const std::shared_ptr<Calibrations>& calibrations);
 
 }  // namespace roofline::core

@@ -1,7 +1,5 @@
 #include "predict/plan/plan_search.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -9,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -28,13 +27,9 @@ constexpr double larger_memory = 1.5;
 constexpr double near_fastest = 1.005;
 constexpr double near_fastest_experts = 1.1;
 constexpr std::size_t most_alike = 4;
-constexpr std::int64_t most_plans = 20'000'000;  // hours
 constexpr std::size_t most_larger = 16;
-
-// Plans with the same axes and ZeRO stage, which share compiled stages.
-struct PlanGroup {
-    std::vector<std::pair<std::int64_t, Plan>> plans;  ///< with their order
-};
+// Units whose times bound those of others; every part searches them.
+constexpr std::int64_t leading_units = 32;
 
 // The degrees of a plan: plans that differ in nothing else stand together in an answer.
 using Degrees = std::array<std::int64_t, 8>;
@@ -63,6 +58,41 @@ void keep_degrees(std::vector<FoundPlan>& plans, std::size_t kept) {
         return ++alike[degrees] > most_alike;
     });
 }
+
+// The same for a part of the plans: what it drops, it drops from all of them together, too, so that parts may be put
+// together in any order. The plans of one more set of degrees are kept.
+void keep_part(std::vector<FoundPlan>& plans, std::size_t kept) {
+    std::sort(plans.begin(), plans.end(), better);
+    std::map<Degrees, std::size_t> alike;  // of all plans before the next one
+    std::erase_if(plans, [&](const FoundPlan& plan) {
+        const bool many = alike.size() > kept;
+        return ++alike[degrees_of(plan.setup.plan)] > most_alike || many;
+    });
+}
+
+// Tells the caller how far the threads have come, and the threads when the caller wants to stop.
+class SearchWatch {
+public:
+    SearchWatch(const PlanSearch& search, std::int64_t plans) : search_(search), plans_(plans) {}
+
+    // Returns whether the search goes on.
+    bool looked_at(std::int64_t plans) {
+        const std::int64_t all = looked_at_ += plans;
+        if (search_.watch && !stopped_) {
+            const std::unique_lock one(one_at_a_time_, std::try_to_lock);
+            if (one && !search_.watch(all, plans_)) stopped_ = true;
+        }
+        return !stopped_;
+    }
+    [[nodiscard]] bool stopped() const { return stopped_; }
+
+private:
+    const PlanSearch& search_;
+    std::int64_t plans_;
+    std::atomic<std::int64_t> looked_at_ = 0;
+    std::atomic<bool> stopped_ = false;
+    std::mutex one_at_a_time_;
+};
 
 // What a search knows before it prices a plan.
 struct Limits {
@@ -102,30 +132,44 @@ private:
     std::vector<std::pair<double, Degrees>> times_;
 };
 
-class GroupSearch {
+class UnitSearch {
 public:
-    GroupSearch(const PlanJob& job, const Limits& limits, PlanPricer& pricer, FastestTimes fastest)
-        : job_(job), limits_(limits), pricer_(pricer), fastest_(std::move(fastest)) {}
+    UnitSearch(const PlanJob& job, const Limits& limits, PlanPricer& pricer, FastestTimes fastest, SearchWatch& watch)
+        : job_(job), limits_(limits), pricer_(pricer), fastest_(std::move(fastest)), watch_(watch) {}
 
-    FoundPlans run(const PlanGroup& group) {
-        for (const auto& [order, plan] : group.plans) look_at(plan, order);
+    FoundPlans run(const PlanUnit& unit) {
+        found_.counts.divides = unit.undivided;
+        found_.counts.looked_at = unit.undivided;
+        found_.counted = unit.counted;
+        std::int64_t index = 0;
+        visit_unit(job_.space, unit, [&](const Plan& plan) {
+            const std::int64_t begin = index;
+            const std::vector<PlanChoice> choices = choices_of(job_.space, plan);
+            index += std::ssize(choices);
+            return !unit.searches(begin, index) || look_at(plan, choices, unit, begin);
+        });
         finish();
+        found_.counts.unsearched = unit.plans + unit.undivided - found_.counts.looked_at;
         return std::move(found_);
     }
 
 private:
-    void look_at(const Plan& plan, std::int64_t order) {
-        const std::vector<PlanChoice> choices = choices_of(job_.space, plan);
-        if (limits_.capacity && least_weight_bytes(limits_.weights, plan) > *limits_.capacity * larger_memory) {
-            found_.counts.memory += std::ssize(choices);
-            found_.counts.weights += std::ssize(choices);
-            return;
-        }
+    // Returns whether the search goes on.
+    bool look_at(const Plan& plan, const std::vector<PlanChoice>& choices, const PlanUnit& unit, std::int64_t index) {
         // of one structure at a time, schedules together; many micro-batches need the least memory
         TrainSetup setup = job_.base;
         setup.plan = plan;
-        std::vector<std::pair<PlanChoice, std::int64_t>> in_order;
-        for (const PlanChoice& choice : choices) in_order.emplace_back(choice, order++);
+        std::vector<std::pair<PlanChoice, PlanPlace>> in_order;
+        for (const PlanChoice& choice : choices) {
+            if (unit.searches(index, index + 1)) in_order.emplace_back(choice, PlanPlace{unit.number, index});
+            ++index;
+        }
+        if (limits_.capacity && least_weight_bytes(limits_.weights, plan) > *limits_.capacity * larger_memory) {
+            found_.counts.looked_at += std::ssize(in_order);
+            found_.counts.memory += std::ssize(in_order);
+            found_.counts.weights += std::ssize(in_order);
+            return watch_.looked_at(std::ssize(in_order));
+        }
         std::sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
             return std::tuple(-a.first.microbatches, a.first.remat, a.second) <
                    std::tuple(-b.first.microbatches, b.first.remat, b.second);
@@ -134,8 +178,11 @@ private:
             setup.batch.microbatches = choice.microbatches;
             setup.options.remat = choice.remat;
             setup.schedule = choice.schedule;
+            ++found_.counts.looked_at;
             price(setup, place);
+            if (!watch_.looked_at(1)) return false;
         }
+        return true;
     }
 
     // A stage computes its share of the step, and waits for the others as the schedule says.
@@ -145,7 +192,7 @@ private:
         return limits_.math_s * (1 + others);
     }
 
-    void price(const TrainSetup& setup, std::int64_t order) {
+    void price(const TrainSetup& setup, PlanPlace order) {
         const double limit_s =
             fastest_.limit(degrees_of(setup.plan), job_.space.experts > 0 ? near_fastest_experts : near_fastest);
         if (least_seconds(setup) > limit_s) {
@@ -155,7 +202,7 @@ private:
         const auto priced = pricer_.price(setup, {larger_memory, limit_s});
         if (!priced) {
             ++found_.counts.unsuited;
-            if (found_.refusal.empty()) found_.refusal = priced.error().message;
+            if (!found_.refused || order < found_.refused->order) found_.refused = {order, priced.error().message};
             return;
         }
         if (priced->known == PricedPlan::Known::bound) {
@@ -167,7 +214,7 @@ private:
             ++found_.counts.priced;
             fastest_.add(plan.seconds, degrees_of(plan.setup.plan));
             found_.best.push_back(std::move(plan));
-            if (found_.best.size() >= 4 * most_alike * job_.kept) keep_degrees(found_.best, job_.kept);
+            if (found_.best.size() >= 4 * most_alike * job_.kept) keep_part(found_.best, job_.kept);
             return;
         }
         ++found_.counts.memory;
@@ -177,9 +224,9 @@ private:
         if (found_.larger.size() >= 4 * most_larger) keep_best(found_.larger, most_larger);
     }
 
-    // Plans of other groups have other structures.
+    // Plans of other units have other structures.
     void finish() {
-        keep_degrees(found_.best, job_.kept);
+        keep_part(found_.best, job_.kept);
         keep_best(found_.larger, most_larger);
         found_.counts.compiled = static_cast<std::int64_t>(pricer_.compiled());
         pricer_.forget();
@@ -190,50 +237,27 @@ private:
     PlanPricer& pricer_;
     FoundPlans found_;
     FastestTimes fastest_;
+    SearchWatch& watch_;
 };
 
-// The axes of a plan that make its structure, simple ones first, and its ZeRO stage.
-std::vector<int> group_of(const Plan& plan) {
-    std::vector<int> key{0};
-    for (const auto& [name, degree] : plan_axes(plan)) {
-        key.push_back(degree > 1 ? 1 : 0);
-        key.front() += key.back();
-    }
-    key.push_back(plan.experts_over_tensor ? 1 : 0);
-    key.push_back(plan.zero);
-    return key;
-}
-
-std::vector<PlanGroup> groups_of(const PlanJob& job, PlanCounts& counts) {
-    std::map<std::vector<int>, PlanGroup> groups;
-    std::int64_t order = 0;
-    counts.divides = for_each_plan(job.space, [&](const Plan& plan) {
-        groups[group_of(plan)].plans.emplace_back(order, plan);
-        order += std::ssize(choices_of(job.space, plan));
-    });
-    counts.looked_at = counts.divides + order;
-    std::vector<PlanGroup> sorted;
-    for (auto& [axes, group] : groups) sorted.push_back(std::move(group));
-    return sorted;
-}
-
-// The results of groups that are searched at the same time. How fast the plans of earlier groups are rejects plans of
-// later ones. So that the answer is the same on any number of threads, a group knows the results of the first half of
-// the groups before it, all of them and no others.
-class GroupResults {
+// The results of units that are searched at the same time. How fast the plans of earlier units are rejects plans of
+// later ones. So that the answer is the same on any number of threads and in any number of parts, a unit knows the
+// results of the first half of the units before it, up to `leading_units`, all of them and no others.
+class UnitResults {
 public:
-    GroupResults(std::size_t groups, std::size_t kept) : none_(kept), results_(groups), done_(groups, false) {}
+    UnitResults(std::size_t units, std::size_t kept) : none_(kept), results_(units), done_(units, false) {}
 
-    [[nodiscard]] FastestTimes before(std::size_t group) {
+    [[nodiscard]] FastestTimes before(std::int64_t number) {
+        const auto known = static_cast<std::size_t>(std::min(number / 2, leading_units));
         std::unique_lock lock(mutex_);
-        ended_.wait(lock, [&] { return fastest_.size() >= group / 2; });
-        return group / 2 == 0 ? none_ : fastest_[group / 2 - 1];
+        ended_.wait(lock, [&] { return fastest_.size() >= known; });
+        return known == 0 ? none_ : fastest_[known - 1];
     }
 
-    void add(std::size_t group, FoundPlans found) {
+    void add(std::size_t place, FoundPlans found) {
         const std::scoped_lock lock(mutex_);
-        results_[group] = std::move(found);
-        done_[group] = true;
+        results_[place] = std::move(found);
+        done_[place] = true;
         for (std::size_t i = fastest_.size(); i < done_.size() && done_[i]; ++i) {
             fastest_.push_back(i == 0 ? none_ : fastest_.back());
             for (const FoundPlan& plan : results_[i].best)
@@ -250,7 +274,7 @@ private:
     std::condition_variable ended_;
     std::vector<FoundPlans> results_;
     std::vector<bool> done_;
-    std::vector<FastestTimes> fastest_;  ///< of the first group, the first two groups ...
+    std::vector<FastestTimes> fastest_;  ///< of the first unit, the first two units ...
 };
 
 Result<Limits> limits_of(const PlanJob& job) {
@@ -265,15 +289,55 @@ Result<Limits> limits_of(const PlanJob& job) {
     return limits;
 }
 
-void merge(FoundPlans& all, FoundPlans&& one) {
-    all.best.insert(all.best.end(), one.best.begin(), one.best.end());
-    all.larger.insert(all.larger.end(), one.larger.begin(), one.larger.end());
+// Searches the units, which begin with the leading ones, on several threads.
+std::vector<FoundPlans> search_units(const PlanJob& job, const Limits& limits, const std::vector<PlanUnit>& units,
+                                     std::size_t threads, SearchWatch& watch) {
+    UnitResults results(units.size(), job.kept);
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&](StepPricing pricing) {
+        PlanPricer pricer(job.model, job.slice, std::move(pricing));
+        for (std::size_t i = next++; i < units.size(); i = next++) {
+            FoundPlans result;
+            result.counts.unsearched = units[i].plans + units[i].undivided;
+            if (!watch.stopped()) {
+                result = UnitSearch(job, limits, pricer, results.before(units[i].number), watch).run(units[i]);
+            }
+            results.add(i, std::move(result));
+        }
+    };
+    std::vector<std::thread> running;
+    for (std::size_t i = 1; i < std::min(threads, units.size()); ++i) {
+        StepPricing own = job.pricing;  // calibrations are read when they are asked for, each thread its own
+        own.calibrations = std::make_shared<Calibrations>(*job.pricing.calibrations);
+        running.emplace_back(work, std::move(own));
+    }
+    work(job.pricing);
+    for (std::thread& thread : running) thread.join();
+    return std::move(results.all());
+}
+
+void add_part(FoundPlans& all, FoundPlans&& part) {
+    all.best.insert(all.best.end(), part.best.begin(), part.best.end());
+    all.larger.insert(all.larger.end(), part.larger.begin(), part.larger.end());
     const auto nearer = [](const FoundPlan& a, const FoundPlan& b) {
         return a.memory != b.memory ? a.memory < b.memory : a.order < b.order;
     };
-    if (one.nearest && (!all.nearest || nearer(*one.nearest, *all.nearest))) all.nearest = one.nearest;
-    all.counts += one.counts;
-    if (all.refusal.empty()) all.refusal = std::move(one.refusal);
+    if (part.nearest && (!all.nearest || nearer(*part.nearest, *all.nearest))) all.nearest = std::move(part.nearest);
+    if (part.refused && (!all.refused || part.refused->order < all.refused->order)) {
+        all.refused = std::move(part.refused);
+    }
+    all.counts += part.counts;
+    all.stopped = all.stopped || part.stopped;
+    all.counted = all.counted && part.counted;
+}
+
+// Puts parts together to a part.
+FoundPlans add_parts(std::vector<FoundPlans> parts, std::size_t kept) {
+    FoundPlans all;
+    for (FoundPlans& part : parts) add_part(all, std::move(part));
+    keep_part(all.best, kept);
+    keep_best(all.larger, most_larger);
+    return all;
 }
 
 }  // namespace
@@ -287,41 +351,43 @@ PlanCounts& PlanCounts::operator+=(const PlanCounts& other) {
     bound += other.bound;
     unsuited += other.unsuited;
     compiled += other.compiled;
+    unsearched += other.unsearched;
     return *this;
 }
 
-Result<FoundPlans> search_plans(const PlanJob& job, std::size_t threads) {
-    ROOFLINE_TRY(const auto limits, limits_of(job));
-    FoundPlans all;
-    const std::vector<PlanGroup> groups = groups_of(job, all.counts);
-    if (all.counts.looked_at > most_plans) {
-        return fail(
-            "too_many_plans",
-            fmt::format("the space has {} plans, and at most {} are searched", all.counts.looked_at, most_plans),
-            "fix degrees or micro-batches, or leave axes out");
-    }
-    GroupResults results(groups.size(), job.kept);
-    std::atomic<std::size_t> next = 0;
-    const auto work = [&](StepPricing pricing) {
-        PlanPricer pricer(job.model, job.slice, std::move(pricing));
-        for (std::size_t i = next++; i < groups.size(); i = next++) {
-            results.add(i, GroupSearch(job, limits, pricer, results.before(i)).run(groups[i]));
-        }
-    };
-    std::vector<std::thread> running;
-    for (std::size_t i = 1; i < std::min(threads, groups.size()); ++i) {
-        StepPricing own = job.pricing;  // calibrations are read when they are asked for, each thread its own
-        own.calibrations = std::make_shared<Calibrations>(*job.pricing.calibrations);
-        running.emplace_back(work, std::move(own));
-    }
-    work(job.pricing);
-    for (std::thread& thread : running) thread.join();
-    for (FoundPlans& one : results.all()) merge(all, std::move(one));
-    keep_degrees(all.best, job.kept);
+FoundPlans merge_parts(std::vector<FoundPlans> parts, std::size_t kept) {
+    FoundPlans all = add_parts(std::move(parts), kept);
+    keep_degrees(all.best, kept);
     const double best_s = all.best.empty() ? std::numeric_limits<double>::infinity() : all.best.front().seconds;
     std::erase_if(all.larger, [&](const FoundPlan& plan) { return plan.seconds >= best_s; });
-    keep_best(all.larger, most_larger);
     return all;
+}
+
+Result<FoundPlans> search_plans(const PlanJob& job, const PlanSearch& search) {
+    ROOFLINE_TRY(const auto limits, limits_of(job));
+    ROOFLINE_TRY(const auto all, units_of(job.space, search.limit));
+    std::set<std::int64_t> mine;
+    std::int64_t my_plans = 0;
+    for (const PlanUnit& unit : units_of_part(all, search.part)) {
+        mine.insert(unit.number);
+        my_plans += unit.searched;
+    }
+    std::vector<PlanUnit> units;
+    std::int64_t plans = 0;
+    for (const PlanUnit& unit : all) {
+        if (unit.number >= leading_units && !mine.contains(unit.number)) continue;
+        units.push_back(unit);
+        plans += unit.searched;
+    }
+    SearchWatch watch(search, plans);
+    std::vector<FoundPlans> results = search_units(job, limits, units, search.threads, watch);
+    for (std::size_t i = 0; i < units.size(); ++i) {
+        if (!mine.contains(units[i].number)) results[i] = {};
+    }
+    const bool whole = search.part == PlanPart{};
+    FoundPlans found = whole ? merge_parts(std::move(results), job.kept) : add_parts(std::move(results), job.kept);
+    found.stopped = found.counts.looked_at - found.counts.divides < my_plans;
+    return found;
 }
 
 }  // namespace roofline::core

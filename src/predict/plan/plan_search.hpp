@@ -12,6 +12,7 @@
 #include "base/result.hpp"
 #include "plan/plan_space.hpp"
 #include "predict/plan/plan_pricer.hpp"
+#include "predict/plan/plan_units.hpp"
 
 namespace roofline::core {
 
@@ -29,8 +30,8 @@ struct PlanJob {
 struct FoundPlan {
     TrainSetup setup;
     double seconds = 0;
-    double memory = 0;       ///< bytes on the fullest chip
-    std::int64_t order = 0;  ///< among all plans; of equally fast ones the first is the better
+    double memory = 0;  ///< bytes on the fullest chip
+    PlanPlace order{};  ///< of equally fast ones the first is the better
 };
 
 /// Plans by what became of them.
@@ -43,21 +44,44 @@ struct PlanCounts {
     std::int64_t bound = 0;     ///< plans whose lower bound exceeds the times of those that are kept
     std::int64_t unsuited = 0;  ///< plans that cannot be laid out on the slice
     std::int64_t compiled = 0;  ///< structures of stages
+    /// Plans that were not looked at, because of a limit or an interrupt; they are not among `looked_at`.
+    std::int64_t unsearched = 0;
 
     PlanCounts& operator+=(const PlanCounts& other);
 };
 
-/// The result of a search.
+/// A plan that could not be laid out on the slice.
+struct RefusedPlan {
+    PlanPlace order{};
+    std::string why;
+};
+
+/// The result of a search, or of a part of it.
 struct FoundPlans {
     std::vector<FoundPlan> best;         ///< the fastest that fit, best first, and a few of the same degrees
     std::vector<FoundPlan> larger;       ///< faster ones than the best that need more memory than a chip has
     std::optional<FoundPlan> nearest{};  ///< of those that do not fit, the one that needs the least
     PlanCounts counts;
-    std::string refusal{};  ///< why a plan could not be laid out, the first of them
+    std::optional<RefusedPlan> refused{};  ///< the first that could not be laid out
+    bool stopped = false;                  ///< the search was ended before it was complete
+    bool counted = true;                   ///< false if a limited search did not count all plans of the space
 };
 
-/// Looks at all plans of a space, on `threads` threads. The same question has the same answer on any number of them.
-/// Errors: an operation without a derivative; more than 20 million plans.
-[[nodiscard]] Result<FoundPlans> search_plans(const PlanJob& job, std::size_t threads);
+/// How a space is searched.
+struct PlanSearch {
+    std::size_t threads = 1;
+    PlanPart part{};                      ///< the part of the space that is searched
+    std::optional<std::int64_t> limit{};  ///< on the number of plans
+    /// Told how many plans of the part were looked at; it ends the search by returning false. It is called by any of
+    /// the threads, but never by two at a time.
+    std::function<bool(std::int64_t looked_at, std::int64_t plans)> watch{};
+};
+
+/// Looks at the plans of a space. The same question has the same answer on any number of threads, and the results of
+/// all parts merge into that of the whole. Errors: an operation without a derivative; those of units_of().
+[[nodiscard]] Result<FoundPlans> search_plans(const PlanJob& job, const PlanSearch& search);
+
+/// Returns the result of the whole search from those of its parts, in any order. `kept` is that of the job.
+[[nodiscard]] FoundPlans merge_parts(std::vector<FoundPlans> parts, std::size_t kept);
 
 }  // namespace roofline::core

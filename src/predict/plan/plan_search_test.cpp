@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/approx_test.hpp"
@@ -72,7 +73,7 @@ TEST_CASE("the search finds the plan that is the fastest when each is laid out a
     });
     // fsdp=8, 4 and 2 with tensor, and tensor=8: 2, 3, 4 and 5 numbers of micro-batches, twice
     CHECK(all == (2 + 3 + 4 + 5) * 2);
-    const auto found = search_plans(job, 1);
+    const auto found = search_plans(job, {});
     REQUIRE(found);
     REQUIRE(!found->best.empty());
     CHECK(found->best.front().setup.plan == best.plan);
@@ -82,7 +83,7 @@ TEST_CASE("the search finds the plan that is the fastest when each is laid out a
     CHECK(found->counts.looked_at == all);
     CHECK(found->counts.priced <= fitting);
     CHECK(found->counts.priced + found->counts.memory + found->counts.bound == all);
-    const auto again = search_plans(job, 3);
+    const auto again = search_plans(job, {.threads = 3});
     REQUIRE(again);
     REQUIRE(again->best.size() == found->best.size());
     for (std::size_t i = 0; i < again->best.size(); ++i) {
@@ -122,7 +123,7 @@ TEST_CASE("no bound rejects one of the best: as all plans that are priced withou
     for (const auto& [text, seconds] : fastest) expected.push_back(seconds);
     std::sort(expected.begin(), expected.end());
     REQUIRE(expected.size() > job.kept);
-    const auto found = search_plans(job, 2);
+    const auto found = search_plans(job, {.threads = 2});
     REQUIRE(found);
     CHECK(found->counts.bound > 0);
     std::map<std::string, double> kept;
@@ -142,11 +143,103 @@ TEST_CASE("no bound rejects one of the best: as all plans that are priced withou
     for (std::size_t i = 0; i < seconds.size(); ++i) CHECK(seconds[i] == approx(expected[i]).epsilon(0.002));
 }
 
+namespace {
+
+void check_same(const std::vector<FoundPlan>& a, const std::vector<FoundPlan>& b) {
+    REQUIRE(a.size() == b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        CHECK(a[i].order == b[i].order);
+        CHECK(a[i].seconds == b[i].seconds);
+        CHECK(a[i].memory == b[i].memory);
+        CHECK(a[i].setup.plan == b[i].setup.plan);
+    }
+}
+
+void check_same(const PlanCounts& a, const PlanCounts& b) {
+    CHECK(a.looked_at == b.looked_at);
+    CHECK(a.priced == b.priced);
+    CHECK(a.divides == b.divides);
+    CHECK(a.memory == b.memory);
+    CHECK(a.weights == b.weights);
+    CHECK(a.bound == b.bound);
+    CHECK(a.unsuited == b.unsuited);
+    CHECK(a.compiled == b.compiled);
+    CHECK(a.unsearched == b.unsearched);
+}
+
+}  // namespace
+
+TEST_CASE("parts are merged to the whole, in any order, and compile nothing twice") {
+    const Model model = model_named("llama-3.1-8b", 2048);
+    const Slice slice = catalogue_slice("h100-sxm", "8");
+    PlanJob job{model, slice, small_job(), small_space(model, slice), pricing()};
+    job.space.without = {"context", "sequence", "pipeline"};
+    job.space.remat = {Remat::full};
+    job.space.zero = {0, 1};
+    const auto whole = search_plans(job, {});
+    REQUIRE(whole);
+    CHECK(whole->counts.unsearched == 0);
+    CHECK(whole->counts.memory > 0);
+    for (const std::int64_t of : {2, 5}) {
+        std::vector<FoundPlans> parts;
+        for (std::int64_t number = of; number >= 1; --number) {
+            auto part = search_plans(job, {.threads = 2, .part = {number, of}});
+            REQUIRE(part);
+            CHECK(part->counts.looked_at < whole->counts.looked_at);
+            parts.push_back(std::move(*part));
+        }
+        const FoundPlans merged = merge_parts(std::move(parts), job.kept);
+        check_same(merged.best, whole->best);
+        check_same(merged.larger, whole->larger);
+        check_same(merged.counts, whole->counts);
+        REQUIRE(merged.nearest.has_value() == whole->nearest.has_value());
+        CHECK(merged.nearest->order == whole->nearest->order);
+    }
+}
+
+TEST_CASE("a limited search is the same on any number of threads, and counts what it left out") {
+    const Model model = model_named("llama-3.1-8b", 2048);
+    const Slice slice = catalogue_slice("h100-sxm", "8");
+    const PlanJob job{model, slice, small_job(), small_space(model, slice), pricing()};
+    const auto whole = search_plans(job, {});
+    const auto limited = search_plans(job, {.limit = 9});
+    const auto again = search_plans(job, {.threads = 3, .limit = 9});
+    REQUIRE((whole && limited && again));
+    CHECK_FALSE(limited->stopped);
+    CHECK(limited->counts.looked_at == 9);
+    CHECK(limited->counts.unsearched == whole->counts.looked_at - 9);
+    check_same(limited->best, again->best);
+    check_same(limited->counts, again->counts);
+    for (const FoundPlan& each : limited->best) CHECK(each.seconds >= whole->best.front().seconds);
+}
+
+TEST_CASE("a search that is ended has the best so far, and counts the rest") {
+    const Model model = model_named("llama-3.1-8b", 2048);
+    const Slice slice = catalogue_slice("h100-sxm", "8");
+    const PlanJob job{model, slice, small_job(), small_space(model, slice), pricing()};
+    std::vector<std::int64_t> seen;
+    PlanSearch search;
+    search.watch = [&](std::int64_t looked_at, std::int64_t plans) {
+        CHECK(plans == 28);
+        seen.push_back(looked_at);
+        return looked_at < 6;
+    };
+    const auto stopped = search_plans(job, search);
+    REQUIRE(stopped);
+    CHECK(stopped->stopped);
+    CHECK(seen == std::vector<std::int64_t>{1, 2, 3, 4, 5, 6});
+    CHECK(stopped->counts.looked_at == 6);
+    CHECK(stopped->counts.unsearched == 22);
+    CHECK_FALSE(stopped->best.empty());
+    search.watch = [](std::int64_t, std::int64_t) { return true; };
+    CHECK_FALSE(search_plans(job, search)->stopped);
+}
+
 TEST_CASE("what does not fit is said with the plan that needs the least, or with what its weights need") {
     const Model model = model_named("llama-3.1-70b", 2048);
     const Slice slice = catalogue_slice("h100-sxm", "8");
     const PlanJob job{model, slice, small_job(), small_space(model, slice), pricing()};
-    const auto found = search_plans(job, 1);
+    const auto found = search_plans(job, {});
     REQUIRE(found);
     CHECK(found->best.empty());
     // 70.55 G parameters with a gradient in bf16 and two moments in f32: 12 bytes each on 8 chips are 105.8 GB, above
@@ -167,7 +260,7 @@ TEST_CASE("a space of too many plans is refused with their number") {
     PlanJob job{model, slice, small_job(), small_space(model, slice), pricing()};
     job.space.remat.assign(30'000, Remat::full);
     job.space.without = {};
-    const auto refused = search_plans(job, 1);
+    const auto refused = search_plans(job, {});
     REQUIRE_FALSE(refused);
     CHECK(refused.error().code == "too_many_plans");
 }

@@ -66,8 +66,12 @@ public:
             larger();
             elasticities();
         } else {
-            say("No plan fits: the one above needs the least memory. More chips, moments in fewer bits (--optimizer "
-                "adam,moments=bf16) or shorter sequences would make one fit.");
+            constexpr std::string_view remedy =
+                " More chips, moments in fewer bits (--optimizer adam,moments=bf16) or shorter sequences would make "
+                "one fit.";
+            say(fmt::format("{}: the one above needs the least memory.{}",
+                            answer_.counts.unsearched > 0 ? "No plan that was looked at fits" : "No plan fits",
+                            answer_.counts.unsearched > 0 ? "" : remedy));
         }
         counts();
         for (const std::string& note : answer_.notes) say("note: " + note);
@@ -140,6 +144,10 @@ private:
         add(counts.unsuited, "because the slice cannot be wired for them");
         say(fmt::format("{} plans were looked at: {} priced{}{}.", grouped(counts.looked_at), grouped(counts.priced),
                         rejected.empty() ? "" : "; rejected ", fmt::join(rejected, ", ")));
+        if (counts.unsearched == 0) return;
+        say(fmt::format("{}: {}{} plans were not looked at, and one of them may be better.",
+                        answer_.stopped ? "Interrupted" : "As --limit says", answer_.counted ? "" : "more than ",
+                        grouped(counts.unsearched)));
     }
 
     static constexpr double tie = 0.75;
@@ -169,6 +177,8 @@ std::string plan_json(const PlanAnswer& answer, std::optional<double> search_s) 
                         {"bound", answer.counts.bound},
                         {"limit", 0},
                         {"unsuited", answer.counts.unsuited}};
+    json["unsearched"] = answer.counted ? Json(answer.counts.unsearched) : Json();
+    json["stopped"] = answer.stopped ? Json("interrupt") : answer.counts.unsearched > 0 ? Json("limit") : Json();
     json["search_s"] = figure_value(search_s);
     json["elasticities"] = Json::array();
     for (const Elasticity& each : answer.changes.elasticities) {

@@ -1,0 +1,329 @@
+#include "app/plan_part.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "algebra/rational.hpp"
+#include "app/plan_question.hpp"
+#include "app/plan_request_json.hpp"
+#include "report/plan_json.hpp"
+#include "report/train/train_words.hpp"
+#include "text/json.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+using Json = FigureValue;
+using Kind = FileValue::Kind;
+
+// Calls `field` for each count.
+template <class Counts, class Field>
+void each_count(Counts& counts, const Field& field) {
+    auto& [looked_at, priced, divides, memory, weights, bound, unsuited, compiled, unsearched] = counts;
+    field("looked_at", looked_at);
+    field("priced", priced);
+    field("divides", divides);
+    field("memory", memory);
+    field("weights", weights);
+    field("bound", bound);
+    field("unsuited", unsuited);
+    field("compiled", compiled);
+    field("unsearched", unsearched);
+}
+
+// The choice beside the degrees: "4 full interleaved:2".
+std::string choice_words(const TrainSetup& setup) {
+    return fmt::format("{} {} {}", setup.batch.microbatches, remat_text(setup.options), schedule_text(setup.schedule));
+}
+
+Json found_json(const FoundPlan& found) {
+    const auto& [setup, seconds, memory, order] = found;
+    Json plan = plan_json(setup.plan);
+    plan["zero"] = setup.plan.zero;
+    return {{"unit", order.unit}, {"index", order.index},    {"seconds", seconds},
+            {"memory", memory},   {"plan", std::move(plan)}, {"choice", choice_words(setup)}};
+}
+
+Json found_json(const std::vector<FoundPlan>& plans) {
+    Json list = Json::array();
+    for (const FoundPlan& each : plans) list.push_back(found_json(each));
+    return list;
+}
+
+class PartReader {
+public:
+    PartReader(const NamedText& file, const FileValue& root) : file_(file), root_(root) {}
+
+    Result<SearchedPart> run() {
+        const FileValue* const part = root_.find("part");
+        if (part == nullptr || !part->is(Kind::table)) return fail(wrong("it is no part of a search"));
+        ROOFLINE_CHECK(check_version());
+        SearchedPart read;
+        ROOFLINE_TRY(read.part.number, whole(*part, "number"));
+        ROOFLINE_TRY(read.part.of, whole(*part, "of"));
+        const FileValue* const question = root_.find("question");
+        if (question == nullptr) return fail(wrong("`question` is missing"));
+        ROOFLINE_TRY(read.request,
+                     read_plan_request(*question).map_error([&](const Error& error) { return wrong(error.message); }));
+        read.request.part = fmt::format("{}/{}", read.part.number, read.part.of);
+        ROOFLINE_TRY(auto asked, plan_question(read.request).and_then(with_sizes).map_error([&](Error error) {
+            error.message = fmt::format("{}: {}", file_.name, error.message);
+            return error;
+        }));
+        question_ = std::move(asked);
+        ROOFLINE_CHECK(read_counts(read.found));
+        ROOFLINE_TRY(read.found.best, plans("best"));
+        ROOFLINE_TRY(read.found.larger, plans("larger"));
+        ROOFLINE_TRY(auto nearest, plans("nearest"));
+        if (!nearest.empty()) read.found.nearest = std::move(nearest.front());
+        ROOFLINE_CHECK(read_refused(read.found));
+        const FileValue* const search_s = root_.find("search_s");
+        if (search_s != nullptr && search_s->is_number()) read.search_s = search_s->real;
+        return read;
+    }
+
+private:
+    [[nodiscard]] Error wrong(std::string_view why) const {
+        return {"bad_part",
+                fmt::format("{}: {}", file_.name, why),
+                "`roofline plan train ... --part 3/64 -o FILE` writes a part; search it again",
+                {}};
+    }
+
+    [[nodiscard]] Status check_version() const {
+        const FileValue* const version = root_.find("version");
+        if (version == nullptr || !version->is(Kind::text)) return fail(wrong("`version` is missing"));
+        if (version->text == ROOFLINE_VERSION) return {};
+        return fail("bad_part",
+                    fmt::format("{} was written by roofline {}, and this is {}", file_.name,
+                                version->text.substr(0, 40), ROOFLINE_VERSION),
+                    "search all parts and merge them with the same version");
+    }
+
+    [[nodiscard]] Result<std::int64_t> whole(const FileValue& table, std::string_view key) const {
+        const FileValue* const value = table.find(key);
+        if (value == nullptr || !value->is(Kind::whole) || value->whole < 0) {
+            return fail(wrong(fmt::format("`{}` is no whole number", key)));
+        }
+        return value->whole;
+    }
+
+    [[nodiscard]] Result<double> positive(const FileValue& table, std::string_view key, bool zero) const {
+        const FileValue* const value = table.find(key);
+        if (value == nullptr || !value->is_number() || !std::isfinite(value->real) || value->real < 0 ||
+            (value->real == 0 && !zero)) {
+            return fail(wrong(fmt::format("`{}` is no positive number", key)));
+        }
+        return value->real;
+    }
+
+    // All plans of the part must be there, and each in one of the counts.
+    Status read_counts(FoundPlans& found) {
+        const FileValue* const counts = root_.find("counts");
+        if (counts == nullptr) return fail(wrong("`counts` is missing"));
+        Status status;
+        each_count(found.counts, [&](std::string_view key, std::int64_t& count) {
+            const auto read = whole(*counts, key);
+            if (read) count = *read;
+            if (!read && status) status = fail(read.error());
+        });
+        ROOFLINE_CHECK(status);
+        ROOFLINE_TRY(auto all, units_of(question_.space, question_.search.limit));
+        PlanCounts right;
+        for (const PlanUnit& unit : units_of_part(std::move(all), question_.search.part)) {
+            right.looked_at += unit.searched + unit.undivided;
+            right.divides += unit.undivided;
+            right.unsearched += unit.plans - unit.searched;
+            found.counted = found.counted && unit.counted;
+            units_.emplace(unit.number, unit);
+        }
+        const PlanCounts& is = found.counts;
+        const auto exact = [](std::int64_t count) { return static_cast<Int128>(count); };
+        if (is.looked_at != right.looked_at || is.divides != right.divides || is.unsearched != right.unsearched ||
+            exact(is.priced) + is.memory + is.bound + is.unsuited + is.divides != is.looked_at) {
+            return fail(
+                wrong(fmt::format("its counts are not those of {} plans, which the part has", right.looked_at)));
+        }
+        return {};
+    }
+
+    [[nodiscard]] Result<std::vector<FoundPlan>> plans(std::string_view key) const {
+        constexpr std::size_t most = 1024;  // more than a search keeps
+        const FileValue* const list = root_.find(key);
+        if (list == nullptr || !list->is(Kind::list) || list->items.size() > most) {
+            return fail(wrong(fmt::format("`{}` is no list of plans", key)));
+        }
+        std::vector<FoundPlan> found;
+        for (const FileValue& each : list->items) {
+            ROOFLINE_TRY(found.emplace_back(), plan(each));
+        }
+        return found;
+    }
+
+    [[nodiscard]] Result<PlanPlace> place(const FileValue& each) const {
+        PlanPlace order;
+        ROOFLINE_TRY(order.unit, whole(each, "unit"));
+        ROOFLINE_TRY(order.index, whole(each, "index"));
+        const auto unit = units_.find(order.unit);
+        if (unit == units_.end() || order.index >= unit->second.plans) {
+            return fail(wrong(fmt::format("the part has no plan {} of unit {}", order.index, order.unit)));
+        }
+        return order;
+    }
+
+    [[nodiscard]] Result<FoundPlan> plan(const FileValue& each) const {
+        FoundPlan found;
+        ROOFLINE_TRY(found.order, place(each));
+        ROOFLINE_TRY(found.seconds, positive(each, "seconds", true));
+        ROOFLINE_TRY(found.memory, positive(each, "memory", false));
+        const FileValue* const axes = each.find("plan");
+        const FileValue* const choice = each.find("choice");
+        if (axes == nullptr || choice == nullptr || !choice->is(Kind::text)) return fail(wrong("a plan has no choice"));
+        found.setup = question_.train.setup;
+        ROOFLINE_TRY(found.setup.plan, degrees(*axes));
+        for (const PlanChoice& one : choices_of(question_.space, found.setup.plan)) {
+            const auto& [remat, microbatches, schedule] = one;
+            found.setup.options.remat = remat;
+            found.setup.batch.microbatches = microbatches;
+            found.setup.schedule = schedule;
+            if (choice_words(found.setup) == choice->text) return found;
+        }
+        return fail(wrong("a plan has a choice that the search does not have"));
+    }
+
+    [[nodiscard]] Result<Plan> degrees(const FileValue& axes) const {
+        Plan plan;
+        Int128 chips = 1;
+        for (const auto& [name, degree] :
+             {std::pair("data", &plan.data), std::pair("fsdp", &plan.fsdp), std::pair("tensor", &plan.tensor),
+              std::pair("sequence", &plan.sequence), std::pair("context", &plan.context),
+              std::pair("expert", &plan.expert), std::pair("pipeline", &plan.pipeline)}) {
+            ROOFLINE_TRY(*degree, whole(axes, name));
+            chips *= *degree;
+            if (chips < 1 || chips > question_.space.chips) break;
+        }
+        ROOFLINE_TRY(const std::int64_t zero, whole(axes, "zero"));
+        const FileValue* const over_tensor = axes.find("experts_over_tensor");
+        const bool known = over_tensor != nullptr && over_tensor->is(Kind::boolean);
+        plan.experts_over_tensor = known && over_tensor->boolean;
+        if (chips != question_.space.chips || zero > 2 || !known) return fail(wrong("a plan is none of the space"));
+        plan.zero = static_cast<int>(zero);
+        return plan;
+    }
+
+    Status read_refused(FoundPlans& found) const {
+        const FileValue* const refused = root_.find("refused");
+        if (refused == nullptr || refused->is_null()) return {};
+        RefusedPlan read;
+        ROOFLINE_TRY(read.order, place(*refused));
+        const FileValue* const why = refused->find("why");
+        if (why == nullptr || !why->is(Kind::text)) return fail(wrong("`why` is no text"));
+        read.why = why->text;
+        found.refused = std::move(read);
+        return {};
+    }
+
+    const NamedText& file_;
+    const FileValue& root_;
+    PlanQuestion question_;
+    std::map<std::int64_t, PlanUnit> units_;
+};
+
+// "3, 7 and 9 of 64"
+std::string missing_text(const std::set<std::int64_t>& known, std::int64_t of) {
+    constexpr std::size_t most = 8;
+    std::vector<std::int64_t> missing;
+    for (std::int64_t number = 1; number <= of && missing.size() <= most; ++number) {
+        if (!known.contains(number)) missing.push_back(number);
+    }
+    const bool more = missing.size() > most;
+    if (more) missing.pop_back();
+    return fmt::format("{}{}", fmt::join(missing, ", "), more ? ", ..." : "");
+}
+
+}  // namespace
+
+std::string part_json(const SearchedPart& searched) {
+    const FoundPlans& found = searched.found;
+    Json json = Json::object();
+    json["schema"] = 1;
+    json["part"] = {{"number", searched.part.number}, {"of", searched.part.of}};
+    json["version"] = ROOFLINE_VERSION;
+    json["question"] = plan_request_json(searched.request);
+    Json& counts = json["counts"] = Json::object();
+    each_count(found.counts, [&](std::string_view key, std::int64_t count) { counts[std::string(key)] = count; });
+    json["search_s"] = figure_value(searched.search_s);
+    json["best"] = found_json(found.best);
+    json["larger"] = found_json(found.larger);
+    json["nearest"] = Json::array();
+    if (found.nearest) json["nearest"].push_back(found_json(*found.nearest));
+    json["refused"] = Json();
+    if (found.refused) {
+        const auto& [order, why] = *found.refused;
+        json["refused"] = {{"unit", order.unit}, {"index", order.index}, {"why", why}};
+    }
+    return dumped(json) + "\n";
+}
+
+Result<SearchedPart> read_part(const NamedText& file) {
+    ROOFLINE_TRY(const auto root, parse_json(file.text, file.name));
+    return PartReader(file, root).run();
+}
+
+Result<SearchedPart> merge_files(const std::vector<NamedText>& files) {
+    if (files.empty()) return fail("no_parts", "no files are given", "roofline plan --merge part-*.json");
+    SearchedPart whole;
+    std::vector<FoundPlans> found;
+    std::map<std::int64_t, std::string> known;
+    for (const NamedText& file : files) {
+        ROOFLINE_TRY(auto part, read_part(file));
+        if (known.empty()) {
+            whole = part;
+            whole.search_s.reset();
+        }
+        const std::string& first = files.front().name;
+        if (const auto key = difference(whole.request, part.request)) {
+            return fail("bad_part",
+                        fmt::format("{} and {} are parts of different questions: `{}` differs", first, file.name, *key),
+                        "merge the parts of one search");
+        }
+        if (part.part.of != whole.part.of) {
+            return fail(
+                "bad_part",
+                fmt::format("{} is one of {} parts, and {} one of {}", first, whole.part.of, file.name, part.part.of),
+                "merge the parts of one search");
+        }
+        const auto [other, fresh] = known.emplace(part.part.number, file.name);
+        if (!fresh) {
+            return fail(
+                "bad_part",
+                fmt::format("part {} stands twice: in {} and in {}", part.part.number, other->second, file.name),
+                "leave one of them out");
+        }
+        if (part.search_s) whole.search_s = whole.search_s.value_or(0) + *part.search_s;
+        found.push_back(std::move(part.found));
+    }
+    if (std::ssize(known) != whole.part.of) {
+        std::set<std::int64_t> numbers;
+        for (const auto& [number, name] : known) numbers.insert(number);
+        return fail("bad_part",
+                    fmt::format("of {} parts {} are missing: {}", whole.part.of, whole.part.of - std::ssize(known),
+                                missing_text(numbers, whole.part.of)),
+                    "search them, too: roofline plan train ... --part N/" + std::to_string(whole.part.of));
+    }
+    ROOFLINE_TRY(const auto question, plan_question(whole.request));
+    whole.found = merge_parts(std::move(found), plans_kept(question));
+    whole.part = {};
+    whole.request.part.clear();
+    return whole;
+}
+
+}  // namespace roofline::core
