@@ -18,6 +18,17 @@
 
 namespace roofline::core {
 
+/// Tensors that a framework stores in f32. They count in memory alone, because the step model was fitted to steps
+/// without them.
+struct HeldInF32 {
+    bool f32_logits = false;     ///< as in TrainingOptions
+    bool stored_casts = false;   ///< likewise
+    bool f32_gradients = false;  ///< likewise
+
+    [[nodiscard]] bool any() const { return f32_logits || stored_casts || f32_gradients; }
+    bool operator==(const HeldInF32&) const = default;
+};
+
 /// How a model is trained.
 struct TrainSetup {
     Plan plan;
@@ -35,7 +46,9 @@ struct TrainSetup {
     bool gradients_in_turn = false;  ///< likewise
     /// Axes whose collectives run beside matmuls, in addition to those of replicas.
     std::vector<std::string> overlapped{};
-    FrameworkHabits habits{};  ///< further uses of memory; `unfused` and `stored_casts` equal those of the options
+    HeldInF32 held{};
+    /// Further uses of memory, those of FSDP and ZeRO only where the plan has these (framework_memory()).
+    FrameworkHabits habits{};
 };
 
 /// Calibrations and approximations that steps are priced with. Many steps may share them.
