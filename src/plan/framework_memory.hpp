@@ -31,6 +31,17 @@ struct FrameworkHabits {
     bool operator==(const FrameworkHabits&) const = default;
 };
 
+/// Tensors that a framework stores in f32. They count in memory alone, because the step model was fitted to steps
+/// without them.
+struct HeldInF32 {
+    bool f32_logits = false;     ///< as in TrainingOptions
+    bool stored_casts = false;   ///< likewise
+    bool f32_gradients = false;  ///< likewise
+
+    [[nodiscard]] bool any() const { return f32_logits || stored_casts || f32_gradients; }
+    bool operator==(const HeldInF32&) const = default;
+};
+
 /// Bytes on one chip.
 struct FrameworkMemory {
     double held = 0;  ///< from the forward to the backward pass: units that are not resharded in between

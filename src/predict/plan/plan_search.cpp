@@ -124,6 +124,7 @@ private:
         // of one structure at a time, schedules together; many micro-batches need the least memory
         TrainSetup setup = job_.base;
         setup.plan = plan;
+        setup.plan.tensor_tokens = job_.base.plan.tensor_tokens;
         std::vector<std::pair<PlanChoice, std::int64_t>> in_order;
         for (const PlanChoice& choice : choices) in_order.emplace_back(choice, order++);
         std::sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {

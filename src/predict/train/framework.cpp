@@ -1,5 +1,9 @@
 #include "predict/train/framework.hpp"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "import/trained_models.hpp"
 
 namespace roofline::core {
@@ -41,6 +45,23 @@ void apply_habits(const TrainerHabits& habits, TrainSetup& setup) {
     setup.habits.flat_optimizer = habits.flat_optimizer;
     setup.habits.copied_norm = habits.copied_norm;
     setup.habits.fused_gradients = habits.fused_gradients;
+}
+
+void use_framework(Framework framework, bool optimizer, TrainQuestion& question) {
+    TrainSetup& setup = question.setup;
+    TrainerHabits habits = framework.habits;
+    if (optimizer) {
+        setup.options.master = true;
+    } else {
+        habits.unfused = habits.f32_gradients = false;
+    }
+    apply_habits(habits, setup);
+    if (setup.options.remat == Remat::selective && selective_remat(habits) != Remat::selective) {
+        setup.options.remat = selective_remat(habits);
+        question.notes.push_back(fmt::format("what {} calls selective is --remat alternate", framework.name));
+    }
+    question.notes.push_back(fmt::format("{}: {}", framework_text(framework), framework.note));
+    question.framework = std::move(framework);
 }
 
 Remat selective_remat(const TrainerHabits& habits) {

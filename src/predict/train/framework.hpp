@@ -11,6 +11,7 @@
 #include "machine/machine.hpp"
 #include "plan/framework_memory.hpp"
 #include "plan/training_memory.hpp"
+#include "predict/train/train.hpp"
 #include "predict/train/train_step.hpp"
 
 namespace roofline::core {
@@ -24,6 +25,11 @@ namespace roofline::core {
 
 /// Applies what a framework does to a set-up. What holds only under some plans is resolved by framework_memory().
 void apply_habits(const TrainerHabits& habits, TrainSetup& setup);
+
+/// Makes a framework that was named part of a question whose options are set. The optimizer of the set-up is the
+/// framework's only if `optimizer` says so: with an f32 master copy, as all of those that are known have, and with
+/// gradients and operations as this one has them.
+void use_framework(Framework framework, bool optimizer, TrainQuestion& question);
 
 /// Returns the recomputation that those who use a framework call selective.
 [[nodiscard]] Remat selective_remat(const TrainerHabits& habits);

@@ -18,17 +18,6 @@
 
 namespace roofline::core {
 
-/// Tensors that a framework stores in f32. They count in memory alone, because the step model was fitted to steps
-/// without them.
-struct HeldInF32 {
-    bool f32_logits = false;     ///< as in TrainingOptions
-    bool stored_casts = false;   ///< likewise
-    bool f32_gradients = false;  ///< likewise
-
-    [[nodiscard]] bool any() const { return f32_logits || stored_casts || f32_gradients; }
-    bool operator==(const HeldInF32&) const = default;
-};
-
 /// How a model is trained.
 struct TrainSetup {
     Plan plan;
