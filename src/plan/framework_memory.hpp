@@ -69,6 +69,15 @@ struct FrameworkMemory {
 /// Returns the logits: the operand of the loss's log-sum-exp. Empty if the program has no loss.
 [[nodiscard]] std::optional<ValueId> logits_of(const Block& block);
 
+/// The tensors of a stage that PyTorch's pipelines have buffers for.
+struct PipelineBuffers {
+    ValueId input = 0;
+    ValueId output = 0;
+    bool gradients = true;  ///< of outputs come back from another stage
+};
+/// Empty without a tensor that is handed on.
+[[nodiscard]] std::optional<PipelineBuffers> pipeline_buffers_of(const Program& local);
+
 /// Returns what PyTorch's pipelines keep on a stage: the outputs of all micro-batches to the end of the step, a buffer
 /// for each gradient that comes back, and one for each input; the activations already contain `in_flight` of these.
 /// (pytorch/pytorch, torch/distributed/pipelining/stage.py: output_chunks, args_recv_info, grad_recv_info.) Errors:

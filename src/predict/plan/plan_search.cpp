@@ -16,6 +16,7 @@
 #include "model/account.hpp"
 #include "plan/training_cost.hpp"
 #include "predict/plan/weight_bytes.hpp"
+#include "predict/train/framework.hpp"
 
 namespace roofline::core {
 
@@ -256,7 +257,7 @@ private:
 
 Result<Limits> limits_of(const PlanJob& job) {
     Limits limits;
-    ROOFLINE_TRY(limits.weights, weights_in_training(job.model, job.base.options));
+    ROOFLINE_TRY(limits.weights, weights_in_training(job.model, as_held(job.base).options));
     const MemoryLevel* hbm = job.slice.machine.level("hbm");
     if (hbm != nullptr && hbm->total_capacity()) limits.capacity = hbm->total_capacity()->value;
     if (job.base.products) return limits;  // their peak may be higher than the one of the demand

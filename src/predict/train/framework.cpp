@@ -58,7 +58,7 @@ void use_framework(Framework framework, bool optimizer, TrainQuestion& question)
     apply_habits(habits, setup);
     if (setup.options.remat == Remat::selective && selective_remat(habits) != Remat::selective) {
         setup.options.remat = selective_remat(habits);
-        question.notes.push_back(fmt::format("what {} calls selective is --remat alternate", framework.name));
+        question.notes.push_back(fmt::format("what {} calls selective is the policy `alternate`", framework.name));
     }
     question.notes.push_back(fmt::format("{}: {}", framework_text(framework), framework.note));
     question.framework = std::move(framework);
