@@ -71,7 +71,8 @@ TEST_CASE("the framework is named in the answer, with its version and what is kn
     request.framework.name = "pytorch";
     const auto refused = handle(request, Format::text);
     REQUIRE(!refused);
-    CHECK(refused.error().message.starts_with("--framework: the framework `pytorch` is not known; known are torchtitan"));
+    CHECK(
+        refused.error().message.starts_with("--framework: the framework `pytorch` is not known; known are torchtitan"));
 }
 
 TEST_CASE("options replace what a framework does") {

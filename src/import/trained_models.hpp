@@ -45,7 +45,7 @@ private:
 
     std::vector<Entry> entries_;
     Trainers trainers_;
-    ModelNames names_;               ///< names of presets
+    ModelNames names_;  ///< names of presets
 };
 
 }  // namespace roofline::core

@@ -156,10 +156,10 @@ Result<Framework> Trainers::framework(std::string_view words) const {
     }
     if (found.name.empty()) {
         const std::vector<std::string> known = frameworks();
-        return fail("unknown_framework",
-                    fmt::format("the framework `{}` is not known; known are {}", words.substr(0, 40),
-                                fmt::join(known, ", ")),
-                    did_you_mean(wanted, known, "describe another one in a file: --framework mine.toml"));
+        return fail(
+            "unknown_framework",
+            fmt::format("the framework `{}` is not known; known are {}", words.substr(0, 40), fmt::join(known, ", ")),
+            did_you_mean(wanted, known, "describe another one in a file: --framework mine.toml"));
     }
     if (best == nullptr) {
         return fail("unknown_version",

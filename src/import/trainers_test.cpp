@@ -64,7 +64,8 @@ TEST_CASE("the terms of a publisher are interpreted by its conventions") {
     const auto all = TrainedModels::parse(
         "[[trainer]]\nnames = [\"ours\"]\nmemory = \"used\"\ngib = true\ncontext_gib = 0.5\nfsdp_units = true\n"
         "flat_optimizer = true\nlate_layers = true\npipeline_buffers = true\nloss_parts = 4\nunsaid = [\"some\"]\n"
-        "f32_gradients = true\ncopied_norm = true\nfused_gradients = true\nstored_attention = true\nattention_dropout = true\nwhole_tokens = "
+        "f32_gradients = true\ncopied_norm = true\nfused_gradients = true\nstored_attention = true\nattention_dropout "
+        "= true\nwhole_tokens = "
         "true\npytorch_kernels = "
         "true\ngradients_in_turn = true\noverlapped = [\"expert\"]\n",
         "t.toml");

@@ -237,8 +237,7 @@ TrainingMemory CompiledMemory::evaluate(std::span<const double> sizes, const Mes
     memory.activations = kept;
     peak += largest_stand_ins(values) + sum_of(units, sizes, degrees);
     peak = std::max(peak, sum_of(unfused_results, sizes, degrees));
-    memory.working =
-        std::max(peak - kept, 0.0) + buffers(values, in_flight.layers, static_cast<double>(microbatches));
+    memory.working = std::max(peak - kept, 0.0) + buffers(values, in_flight.layers, static_cast<double>(microbatches));
     return memory;
 }
 

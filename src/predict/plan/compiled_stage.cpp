@@ -31,14 +31,14 @@ const Value* carried_value(const Program& local) {
     return found == local.values.end() ? nullptr : &*found;
 }
 
-struct LaidStage {
+struct MarkedLayout {
     PlannedStage planned;
     System system;
     LaidOut laid;
 };
 
-Result<LaidStage> lay_out_marked(const Program& forward, const Model& model, const TrainSetup& setup,
-                                 const PipelineStage& stage, const Slice& slice, const StepPricing& pricing) {
+Result<MarkedLayout> lay_out_marked(const Program& forward, const Model& model, const TrainSetup& setup,
+                                    const PipelineStage& stage, const Slice& slice, const StepPricing& pricing) {
     ROOFLINE_TRY(auto planned, planned_stage(forward, model, setup, stage));
     const Program& program = planned.step.program;
     CollectiveOptions options;
@@ -52,7 +52,7 @@ Result<LaidStage> lay_out_marked(const Program& forward, const Model& model, con
     } else {
         laid.local = program;
     }
-    return LaidStage{std::move(planned), std::move(system), std::move(laid)};
+    return MarkedLayout{std::move(planned), std::move(system), std::move(laid)};
 }
 
 }  // namespace

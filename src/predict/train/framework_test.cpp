@@ -24,8 +24,7 @@ TrainQuestion question(std::int64_t fsdp, std::int64_t tensor) {
 }
 
 TrainAnswer answer_of(TrainQuestion question) {
-    auto answer =
-        predict_training(std::move(question), std::make_shared<Calibrations>(Calibrations::built_in()));
+    auto answer = predict_training(std::move(question), std::make_shared<Calibrations>(Calibrations::built_in()));
     REQUIRE(answer);
     return std::move(*answer);
 }
