@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "app/plan_question.hpp"
 #include "app/request.hpp"
 
 using namespace roofline::core;
@@ -129,6 +130,7 @@ TEST_CASE("a search assumes the framework that is named, which the best plan's a
         return nlohmann::json::parse(handle(train, Format::json)->out, nullptr, false);
     };
     // torchtitan's selective recomputation is among the plans
+    CHECK(plan_question(request)->space.remat == std::vector<Remat>{Remat::none, Remat::alternate, Remat::full});
     CHECK(json["best"]["step"] == alone(json["best"]["plan"]["remat"])["step"]);
     CHECK(alone("selective")["plan"]["remat"] == "alternate");
 }
