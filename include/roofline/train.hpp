@@ -98,8 +98,12 @@ struct TrainingOptions {
     /// stored.
     std::optional<Dtype> matmul_dtype{};
     std::optional<Dtype> dispatch_dtype{};  ///< dtype in which tokens are dispatched to experts, likewise
-    /// Axes whose collectives overlap with matmuls, in addition to `data` and `fsdp`.
+    /// Axes whose collectives overlap with matmuls, in addition to `data` and `fsdp`. Empty: those that the framework
+    /// overlaps.
     std::vector<PlanAxis> overlapped{};
+    /// Training framework with or without a version, "nemo-25.09": its kernels, overlap, loss and memory are assumed;
+    /// the optimizer is that of `optimizer`. "": times as of the usual one of the machine, memory of tensors alone.
+    std::string framework{};
     std::optional<double> assumed_mfu{};         ///< MFU, 0 < MFU <= 1, that replaces the predicted step time
     std::optional<std::int64_t> total_tokens{};  ///< of the whole run: for its duration and cost
     std::optional<Recovery> recovery{};          ///< for the goodput of that run; needs `total_tokens`

@@ -9,6 +9,7 @@
 #include "api/data.hpp"
 #include "api/words.hpp"
 #include "model/routed_experts.hpp"
+#include "predict/train/framework.hpp"
 #include "report/train/train_figures.hpp"
 
 namespace roofline {
@@ -196,6 +197,18 @@ Status add_setup(core::TrainQuestion& question, const TrainingOptions& options) 
     return {};
 }
 
+Status add_framework(core::TrainQuestion& question, const TrainingOptions& options) {
+    if (options.framework.empty()) {
+        ROOFLINE_TRY(question.framework, core::default_framework(question.slice.machine));
+        return {};
+    }
+    const std::vector<std::string> overlapped = question.setup.overlapped;
+    ROOFLINE_TRY(auto framework, core::framework_named(options.framework));
+    core::use_framework(std::move(framework), false, question);
+    if (!overlapped.empty()) question.setup.overlapped = overlapped;
+    return {};
+}
+
 Result<core::TrainQuestion> question_of(const Model& model, const System& system, const TrainingOptions& options) {
     ROOFLINE_CHECK(check_numbers(options));
     if (!system.data().mesh.empty()) {
@@ -211,6 +224,7 @@ Result<core::TrainQuestion> question_of(const Model& model, const System& system
     question.sequence_given = model.data().sequence || question.model.context <= core::training_sequence;
     question.plan_given = options.plan.has_value();
     ROOFLINE_CHECK(add_setup(question, options));
+    ROOFLINE_CHECK(add_framework(question, options));
     question.mfu = options.assumed_mfu;
     question.tokens = options.total_tokens;
     ROOFLINE_TRY(question.recovery, recovery_of(options));

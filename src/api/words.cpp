@@ -66,6 +66,7 @@ constexpr Option options[] = {
     {"--remat", true, kept_terms},
     {"--storage", false, [](std::string_view) { return std::string("TrainingOptions::recovery"); }},
     {"--failures", false, [](std::string_view) { return std::string("Recovery::interruptions_per_chip"); }},
+    {"--framework", false, [](std::string_view) { return std::string("TrainingOptions::framework"); }},
     {"--seq", false, [](std::string_view) { return std::string("length of sequence"); }},
     {"--batch-tokens", false, [](std::string_view) { return std::string("TrainingOptions::batch_tokens of"); }},
     {"--microbatches", false, [](std::string_view) { return std::string("TrainingOptions::microbatches of"); }},

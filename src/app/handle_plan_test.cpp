@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "app/plan_question.hpp"
 #include "app/request.hpp"
 
 using namespace roofline::core;
@@ -108,4 +109,28 @@ TEST_CASE("searches that cannot be are refused") {
     request = small();
     request.train.machines.clear();
     CHECK(refused(request).code == "no_machine");
+}
+
+TEST_CASE("a search assumes the framework that is named, which the best plan's answer has") {
+    PlanRequest request = small();
+    request.train.remat.clear();
+    request.train.framework.name = "torchtitan";
+    const auto response = handle(request, Format::json);
+    REQUIRE_MESSAGE(response, to_text(response.error()));
+    const auto json = nlohmann::json::parse(response->out, nullptr, false);
+    CHECK(json["best"]["framework"]["name"] == "torchtitan");
+    const auto alone = [&](const std::string& remat) {
+        TrainRequest train = request.train;
+        train.mesh.clear();
+        for (const auto& [axis, degree] : json["best"]["plan"].items()) {
+            const bool is_axis = axis == "fsdp" || axis == "tensor" || axis == "data";
+            if (is_axis) train.mesh.push_back(axis + "=" + std::to_string(degree.get<int>()));
+        }
+        train.remat = remat;
+        return nlohmann::json::parse(handle(train, Format::json)->out, nullptr, false);
+    };
+    // torchtitan's selective recomputation is among the plans
+    CHECK(plan_question(request)->space.remat == std::vector<Remat>{Remat::none, Remat::alternate, Remat::full});
+    CHECK(json["best"]["step"] == alone(json["best"]["plan"]["remat"])["step"]);
+    CHECK(alone("selective")["plan"]["remat"] == "alternate");
 }

@@ -44,6 +44,58 @@ TEST_CASE("training on several slices gives each the answer that it has alone") 
     CHECK(both["machines"][1] == json_of(trained_llama({"tpu-v5p:2x2x4"})));
 }
 
+TEST_CASE("the framework is named in the answer, with its version and what is known of it") {
+    TrainRequest request = trained_llama({"h100-sxm:8"});
+    const auto none = json_of(request)["framework"];
+    CHECK(none["name"] == "megatron-lm");
+    CHECK(none["default"] == true);
+    CHECK(trained(request, Format::text).out.find("none is given: times as of megatron-lm") != std::string::npos);
+    request.machines = {{"mi300x:8", {}}};
+    CHECK(json_of(request)["framework"].is_null());
+    request.machines = {{"h100-sxm:8", {}}};
+    request.framework.name = "torchtitan-2025.06";
+    const auto titan = json_of(request)["framework"];
+    CHECK(titan["name"] == "torchtitan");
+    CHECK(titan["version"] == "2025.06");
+    CHECK(titan["since"] == "2025.04");
+    CHECK(titan["default"] == false);
+    CHECK(titan["memory"] == "reserved");
+    CHECK(titan["memory_bytes"] > json_of(request)["memory_bytes"]["total"]);
+    CHECK(titan["note"].get<std::string>().find("parallelize_llama.py") != std::string::npos);
+    const std::string text = trained(request, Format::text).out;
+    CHECK(text.find("torchtitan 2025.06, as since 2025.04") != std::string::npos);
+    CHECK(text.find("as the figures of torchtitan count memory") != std::string::npos);
+    const std::string table = trained(request, Format::csv).out;
+    CHECK(table.find("framework,framework_since,framework_default,framework_note") != std::string::npos);
+    CHECK(table.find("torchtitan,2025.04,no,") != std::string::npos);
+    request.framework.name = "pytorch";
+    const auto refused = handle(request, Format::text);
+    REQUIRE(!refused);
+    CHECK(
+        refused.error().message.starts_with("--framework: the framework `pytorch` is not known; known are torchtitan"));
+}
+
+TEST_CASE("options replace what a framework does") {
+    TrainRequest request = trained_llama({"h100-sxm:8"});
+    request.mesh = {"fsdp=4,tensor=2"};
+    request.framework.name = "nemo";
+    CHECK(json_of(request)["plan"]["overlap"] == nlohmann::json::array({"tensor"}));
+    CHECK(json_of(request)["plan"]["optimizer"] == "adam with f32 moments and an f32 master copy");
+    request.overlap = "none";
+    request.optimizer = "adam";
+    CHECK(json_of(request)["plan"]["overlap"].empty());
+    CHECK(json_of(request)["plan"]["optimizer"] == "adam with f32 moments");
+    request.optimizer.clear();
+    request.framework.name = "megatron-lm";
+    CHECK(json_of(request)["plan"]["optimizer"] == "adam with f32 moments and an f32 master copy, f32 gradients");
+    request.framework = {"mine.toml", "[[trainer]]\nframework = [\"mine\"]\nwhole_tokens = true\n"};
+    const auto whole = json_of(request);
+    CHECK(whole["framework"]["name"] == "mine");
+    // what each chip holds of a norm is no longer split by two
+    request.framework.text = "[[trainer]]\nframework = [\"mine\"]\n";
+    CHECK(whole["memory_bytes"]["activations"] > json_of(request)["memory_bytes"]["activations"]);
+}
+
 TEST_CASE("training on slices side by side is a column each in text, a line each in tables") {
     TrainRequest request = trained_llama({"h100-sxm:8", "tpu-v5p:2x2x4"});
     const std::string text = trained(request, Format::text).out;

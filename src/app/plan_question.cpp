@@ -10,6 +10,7 @@
 #include "app/model_option.hpp"
 #include "app/train_options.hpp"
 #include "app/train_question.hpp"
+#include "predict/train/framework.hpp"
 
 namespace roofline::core {
 
@@ -36,6 +37,8 @@ Status fix_axes(const PlanRequest& request, std::int64_t chips, PlanSpace& space
 }
 
 Status fix_choices(const TrainRequest& request, PlanSpace& space, TrainQuestion& train) {
+    const auto selective = train.framework ? selective_remat(train.framework->habits) : Remat::selective;
+    std::replace(space.remat.begin(), space.remat.end(), Remat::selective, selective);
     if (!request.remat.empty()) space.remat = {train.setup.options.remat};
     if (!request.zero.empty()) {
         if (request.zero != "0" && request.zero != "1" && request.zero != "2") {

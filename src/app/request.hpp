@@ -135,8 +135,9 @@ struct TrainRequest {
     std::string remat;              ///< "none", "selective", "alternate", "full" or "Hm,O"; "": none
     std::string optimizer;          ///< "adam", "adam,moments=bf16,master", "sgd"; "": adam with f32 moments
     std::string products;           ///< "fp8": dtype of matmuls with parameters; "": as stored
-    std::string dispatch;       ///< "fp8": dtype in which tokens and gradients are dispatched to experts; "": as stored
-    std::string overlap;        ///< "expert": axes whose collectives overlap with matmuls; "": only `data` and `fsdp`
+    std::string dispatch;  ///< "fp8": dtype in which tokens and gradients are dispatched to experts; "": as stored
+    std::string overlap;   ///< "expert": axes whose collectives overlap with matmuls; "none"; "": as the framework says
+    NamedText framework{};      ///< "nemo-25.09", or a file that describes one; "": none is named
     std::string tokens;         ///< "15T": tokens of the whole training run; "": not given
     std::optional<double> mfu;  ///< MFU that replaces the predicted step time
     std::string failures{};     ///< "0.5": interruptions per 1,000 chip-days; "": the published rate of the machine

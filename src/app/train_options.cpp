@@ -88,7 +88,7 @@ Result<std::vector<std::string>> overlapped_axes(const std::string& words, const
     std::vector<std::string> axes;
     std::vector<std::string> known;
     for (const auto& [axis, degree] : plan_axes(plan)) known.emplace_back(axis);
-    if (words.empty()) return axes;
+    if (words.empty() || words == "none") return axes;
     for (const std::string& given : split(words)) {
         const std::string word(axis_called(given));
         if (!has(known, word)) {

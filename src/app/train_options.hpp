@@ -21,8 +21,8 @@ namespace roofline::core {
 /// Empty if the option is not given. Errors: any other dtype.
 [[nodiscard]] Result<std::optional<Dtype>> narrow_dtype(const std::string& word, std::string_view option);
 
-/// Parses --overlap, "expert,tensor": axes of the plan whose collectives overlap with matmuls. Errors: plans have no
-/// such axis; the axis has only one member.
+/// Parses --overlap, "expert,tensor" or "none": axes of the plan whose collectives overlap with matmuls. Errors: plans
+/// have no such axis; the axis has only one member.
 [[nodiscard]] Result<std::vector<std::string>> overlapped_axes(const std::string& words, const Plan& plan);
 
 }  // namespace roofline::core

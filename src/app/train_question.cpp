@@ -12,6 +12,7 @@
 #include "app/train_options.hpp"
 #include "model/model.hpp"
 #include "model/routed_experts.hpp"
+#include "predict/train/framework.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -93,6 +94,22 @@ Result<std::optional<TrainingBatch>> batch_of(const TrainRequest& request, std::
     return std::nullopt;
 }
 
+// What the user says of the optimizer replaces what the framework does.
+Status add_framework(const TrainRequest& request, TrainQuestion& question) {
+    if (request.framework.name.empty()) {
+        ROOFLINE_TRY(question.framework, default_framework(question.slice.machine));
+        return {};
+    }
+    auto framework = framework_named(request.framework.name, request.framework.text);
+    if (!framework) {
+        Error error = framework.error();
+        error.message = "--framework: " + error.message;
+        return fail(std::move(error));
+    }
+    use_framework(std::move(*framework), request.optimizer.empty(), question);
+    return {};
+}
+
 }  // namespace
 
 Result<TrainQuestion> train_job(const TrainRequest& request) {
@@ -118,6 +135,7 @@ Result<TrainQuestion> train_job(const TrainRequest& request) {
     if (setup.dispatch && routed_experts(question.model.program).empty()) {
         return fail("bad_request", "--dispatch needs a model with experts", "leave it out");
     }
+    ROOFLINE_CHECK(add_framework(request, question));
     question.mfu = request.mfu;
     ROOFLINE_TRY(question.tokens, size_option(request.tokens, "--tokens"));
     ROOFLINE_TRY(question.recovery, recovery_option(request));
@@ -131,12 +149,16 @@ Result<TrainQuestion> train_question(const TrainRequest& request) {
     ROOFLINE_TRY(auto question, train_job(request));
     TrainSetup& setup = question.setup;
     question.plan_given = !request.mesh.empty();
+    const bool tensor_tokens = setup.plan.tensor_tokens;
     ROOFLINE_TRY(setup.plan, plan_of(request, question.slice.chips(), question.notes));
+    setup.plan.tensor_tokens = tensor_tokens;
     ROOFLINE_TRY(setup.schedule, schedule_of(request, setup.plan));
     if (setup.plan.pipeline > 1 && request.microbatches.empty()) {
         question.notes.emplace_back("--microbatches is not given: with one microbatch, all stages but one are idle");
     }
-    ROOFLINE_TRY(setup.overlapped, overlapped_axes(request.overlap, setup.plan));
+    if (!request.overlap.empty()) {
+        ROOFLINE_TRY(setup.overlapped, overlapped_axes(request.overlap, setup.plan));
+    }
     return question;
 }
 

@@ -14,8 +14,6 @@ namespace roofline::core {
 
 namespace {
 
-constexpr double gib_bytes = 1073741824;
-
 struct SizeColumn {
     std::string_view name;
     std::int64_t MeasuredTraining::* field;
@@ -77,52 +75,7 @@ std::vector<std::pair<std::string, std::string>> pairs(Reader& table, std::strin
     return all;
 }
 
-constexpr std::pair<std::string_view, bool TrainerHabits::*> habit_flags[] = {
-    {"unfused", &TrainerHabits::unfused},
-    {"late_layers", &TrainerHabits::late_layers},
-    {"pipeline_buffers", &TrainerHabits::pipeline_buffers},
-    {"fsdp_units", &TrainerHabits::fsdp_units},
-    {"flat_optimizer", &TrainerHabits::flat_optimizer},
-    {"fused_gradients", &TrainerHabits::fused_gradients},
-    {"copied_norm", &TrainerHabits::copied_norm},
-    {"whole_tokens", &TrainerHabits::whole_tokens},
-    {"stored_attention", &TrainerHabits::stored_attention},
-    {"attention_dropout", &TrainerHabits::attention_dropout},
-    {"pytorch_kernels", &TrainerHabits::pytorch_kernels},
-    {"gradients_in_turn", &TrainerHabits::gradients_in_turn},
-    {"whole_recompute", &TrainerHabits::whole_recompute},
-    {"gib", &TrainerHabits::gib},
-};
-
 }  // namespace
-
-TrainedModels::Trainer TrainedModels::read_trainer(Reader& table) {
-    Trainer trainer;
-    trainer.names = table.texts("names");
-    trainer.tables = table.texts("tables");
-    trainer.notes = table.texts("notes");
-    trainer.habits.overlapped = table.texts("overlapped");
-    for (const std::string& axis : trainer.habits.overlapped) {
-        if (axis == "tensor" || axis == "expert") continue;
-        table.fault("overlapped", "bad_value", "`overlapped` may contain only `tensor` and `expert`");
-    }
-    trainer.habits.selective = table.choice("selective", {"selective", "alternate"});
-    if (table.has("memory")) trainer.habits.memory = table.choice("memory", {"allocated", "reserved", "used"});
-    for (const auto& [key, flag] : habit_flags) trainer.habits.*flag = table.flag(key);
-    trainer.habits.loss = table.choice("loss", {"stored", "eager", "compiled"});
-    trainer.habits.loss_parts = static_cast<double>(table.whole("loss_parts", 1, 1000, 1));
-    trainer.habits.unsaid = table.texts("unsaid");
-    const std::vector<double> context = table.numbers("context_gib");
-    if (context.size() > 1 || (context.size() == 1 && !(context.front() >= 0 && context.front() < 100))) {
-        table.fault("context_gib", "bad_value", "context_gib must be one number from 0 to 100");
-    } else if (!context.empty()) {
-        trainer.habits.context_bytes = context.front() * gib_bytes;
-    }
-    static_cast<void>(table.text("note"));
-    if (trainer.names.empty()) table.fault("names", "missing", "[[trainer]] needs `names`");
-    table.finish();
-    return trainer;
-}
 
 Result<TrainedModels> TrainedModels::parse(const TomlInput& toml, std::string_view origin) {
     TomlFile text(toml, origin);
@@ -153,7 +106,7 @@ Result<TrainedModels> TrainedModels::parse(const TomlInput& toml, std::string_vi
         table.finish();
         models.entries_.push_back(std::move(entry));
     }
-    for (Reader& table : file.each("trainer")) models.trainers_.push_back(read_trainer(table));
+    models.trainers_ = Trainers::read(file);
     file.finish();
     ROOFLINE_CHECK(text.status());
     return models;
@@ -177,20 +130,6 @@ const TrainedModels::Entry* TrainedModels::entry(std::string_view name, bool& an
     }
     any_size = false;
     return nullptr;
-}
-
-TrainerHabits TrainedModels::habits(std::string_view source, std::string_view table, std::string_view notes) const {
-    const std::string wanted = lowered(source);
-    const auto speaks_for = [](const std::vector<std::string>& parts, std::string_view text) {
-        return parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
-                   return text.find(part) != std::string_view::npos;
-               });
-    };
-    for (const Trainer& each : trainers_) {
-        if (!speaks_for(each.tables, table) || !speaks_for(each.notes, notes)) continue;
-        if (std::find(each.names.begin(), each.names.end(), wanted) != each.names.end()) return each.habits;
-    }
-    return {};
 }
 
 Result<Config> TrainedModels::config(const MeasuredTraining& row) const {

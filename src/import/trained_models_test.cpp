@@ -80,49 +80,6 @@ TEST_CASE("sequences may be longer than the configuration's context; unknown nam
     CHECK(unknown.error().message == "the model `llama9` is unknown");
 }
 
-TEST_CASE("the terms of a publisher are interpreted by its conventions") {
-    const TrainedModels models = built_in();
-    CHECK(models.habits("PyTorch/torchtitan").selective == "alternate");
-    CHECK(models.habits("pytorch/torchtitan").memory == "reserved");
-    CHECK(models.habits("somebody").selective.empty());
-    CHECK(models.habits("pytorch/torchtitan", "a_202412_b.md").loss == "eager");
-    CHECK(models.habits("pytorch/torchtitan", "a_202506_b.md").loss == "compiled");
-    CHECK(models.habits("pytorch/torchtitan", "a_202506_b.md").selective == "alternate");
-    CHECK(models.habits("somebody", "a_202506_b.md").loss.empty());
-    // frameworks change: notes tell the version
-    const std::vector<std::string> both{"tensor", "expert"};
-    CHECK(models.habits("NVIDIA-NeMo/Megatron-Bridge", "", "NeMo container 26.06 NeMo").overlapped == both);
-    CHECK(models.habits("NVIDIA-NeMo/Megatron-Bridge", "", "NeMo container 25.09 NeMo").overlapped ==
-          std::vector<std::string>{"tensor"});
-    const auto own = TrainedModels::parse("[[trainer]]\nnames = [\"ours\"]\n", "t.toml");
-    REQUIRE(own);
-    CHECK(own->habits("ours").selective == "selective");
-    CHECK(own->habits("ours").memory.empty());
-    CHECK(own->habits("ours").loss == "stored");
-    CHECK(own->habits("ours").loss_parts == 1);
-    CHECK(!own->habits("ours").fsdp_units);
-    const auto all = TrainedModels::parse(
-        "[[trainer]]\nnames = [\"ours\"]\nmemory = \"used\"\ngib = true\ncontext_gib = 0.5\nfsdp_units = true\n"
-        "flat_optimizer = true\nlate_layers = true\npipeline_buffers = true\nloss_parts = 4\nunsaid = [\"some\"]\n"
-        "copied_norm = true\nfused_gradients = true\nstored_attention = true\nattention_dropout = true\nwhole_tokens = "
-        "true\npytorch_kernels = "
-        "true\ngradients_in_turn = true\noverlapped = [\"expert\"]\n",
-        "t.toml");
-    REQUIRE(all);
-    const TrainerHabits habits = all->habits("ours");
-    CHECK(habits.memory == "used");
-    CHECK(habits.context_bytes == 536870912);
-    CHECK((habits.gib && habits.fsdp_units && habits.flat_optimizer && habits.late_layers && habits.pipeline_buffers));
-    CHECK((habits.copied_norm && habits.fused_gradients && habits.stored_attention && habits.attention_dropout &&
-           habits.whole_tokens && habits.pytorch_kernels && habits.gradients_in_turn));
-    CHECK(habits.loss_parts == 4);
-    CHECK(habits.overlapped == std::vector<std::string>{"expert"});
-    CHECK(!TrainedModels::parse("[[trainer]]\nnames = [\"ours\"]\noverlapped = [\"data\"]\n", "t.toml"));
-    CHECK(habits.unsaid == std::vector<std::string>{"some"});
-    CHECK(!TrainedModels::parse("[[trainer]]\nnames = [\"ours\"]\ncontext_gib = -1\n", "t.toml"));
-    CHECK(!TrainedModels::parse("[[trainer]]\nnames = [\"ours\"]\nloss_parts = 0\n", "t.toml"));
-}
-
 TEST_CASE("an invalid file of names is rejected") {
     const auto refused = [](std::string_view toml) { return !TrainedModels::parse(toml, "t.toml"); };
     CHECK(!refused("[[model]]\nnames = [\"a\"]\npreset = \"gpt2\"\n"));
@@ -131,10 +88,6 @@ TEST_CASE("an invalid file of names is rejected") {
     CHECK(refused("[[model]]\nnames = [\"a\"]\npreset = \"gpt2\"\ncolumns = [\"deep=n_layer\"]\n"));
     CHECK(refused("[[model]]\nnames = [\"a\"]\npreset = \"gpt2\"\nset = [\"n_layer=4\"]\n"));
     CHECK(refused("[[model]]\nnames = [\"a\"]\npreset = \"gpt2\"\ntypo = 1\n"));
-    CHECK(refused("[[trainer]]\nselective = \"alternate\"\n"));
-    CHECK(refused("[[trainer]]\nnames = [\"a\"]\nselective = \"full\"\n"));
-    CHECK(refused("[[trainer]]\nnames = [\"a\"]\nmemory = \"all\"\n"));
-    CHECK(refused("[[trainer]]\nnames = [\"a\"]\nloss = \"none\"\n"));
 }
 
 TEST_CASE("the width of an expert is not that of a dense MLP, where a row has both") {

@@ -145,18 +145,23 @@ std::optional<ValueId> logits_of(const Block& block) {
     return std::nullopt;
 }
 
-Result<double> pipeline_buffer_bytes(const Program& local, bool first, double microbatches, double in_flight) {
+std::optional<PipelineBuffers> pipeline_buffers_of(const Program& local) {
     const auto handed = std::find_if(local.values.begin(), local.values.end(),
                                      [](const Value& value) { return value.carried && !value.intermediate; });
     const auto read = logits_of(local.body);
-    const auto logits = read ? std::optional(converted_from(local, *read)) : std::nullopt;
-    const auto output = logits ? local.values.begin() + static_cast<std::ptrdiff_t>(*logits) : handed;
-    if (handed == local.values.end()) return 0;
-    const auto input = bytes_of(local.local_dims, *handed).evaluate(local.sizes);
-    const auto out = bytes_of(local.local_dims, *output).evaluate(local.sizes);
+    if (handed == local.values.end()) return std::nullopt;
+    const auto input = static_cast<ValueId>(handed - local.values.begin());
+    return PipelineBuffers{input, read ? converted_from(local, *read) : input, !read};
+}
+
+Result<double> pipeline_buffer_bytes(const Program& local, bool first, double microbatches, double in_flight) {
+    const auto buffers = pipeline_buffers_of(local);
+    if (!buffers) return 0;
+    const auto input = bytes_of(local.local_dims, local.values[buffers->input]).evaluate(local.sizes);
+    const auto out = bytes_of(local.local_dims, local.values[buffers->output]).evaluate(local.sizes);
     if (!input || !out) return fail("no_size", "the bytes sent between stages cannot be counted");
     const double received = first ? 0 : std::max(microbatches - in_flight, 0.0) * input->to_double();
-    const double gradients = logits ? 0 : microbatches * out->to_double();
+    const double gradients = buffers->gradients ? microbatches * out->to_double() : 0;
     return received + gradients + microbatches * out->to_double();
 }
 

@@ -31,6 +31,17 @@ struct FrameworkHabits {
     bool operator==(const FrameworkHabits&) const = default;
 };
 
+/// Tensors that a framework stores in f32. They count in memory alone, because the step model was fitted to steps
+/// without them.
+struct HeldInF32 {
+    bool f32_logits = false;     ///< as in TrainingOptions
+    bool stored_casts = false;   ///< likewise
+    bool f32_gradients = false;  ///< likewise
+
+    [[nodiscard]] bool any() const { return f32_logits || stored_casts || f32_gradients; }
+    bool operator==(const HeldInF32&) const = default;
+};
+
 /// Bytes on one chip.
 struct FrameworkMemory {
     double held = 0;  ///< from the forward to the backward pass: units that are not resharded in between
@@ -57,6 +68,15 @@ struct FrameworkMemory {
 
 /// Returns the logits: the operand of the loss's log-sum-exp. Empty if the program has no loss.
 [[nodiscard]] std::optional<ValueId> logits_of(const Block& block);
+
+/// The tensors of a stage that PyTorch's pipelines have buffers for.
+struct PipelineBuffers {
+    ValueId input = 0;
+    ValueId output = 0;
+    bool gradients = true;  ///< of outputs come back from another stage
+};
+/// Empty without a tensor that is handed on.
+[[nodiscard]] std::optional<PipelineBuffers> pipeline_buffers_of(const Program& local);
 
 /// Returns what PyTorch's pipelines keep on a stage: the outputs of all micro-batches to the end of the step, a buffer
 /// for each gradient that comes back, and one for each input; the activations already contain `in_flight` of these.

@@ -86,6 +86,7 @@ Result<What> plan_request(Line& line) {
     ROOFLINE_TRY(plan.train.config, load_model(line.words.model));
     ROOFLINE_TRY(plan.train.machines, load_machines(line.words.on));
     ROOFLINE_TRY(plan.train.calibration, load_calibrations(line.words.calibrations));
+    ROOFLINE_TRY(plan.train.framework, load_framework(plan.train.framework.name));
     ROOFLINE_TRY(const auto threads, size_option(line.words.threads, "--threads"));
     constexpr std::int64_t most = 1024;
     plan.threads = static_cast<std::size_t>(std::clamp<std::int64_t>(

@@ -37,8 +37,8 @@ void add_training_plan(CLI::App& app, TrainRequest& train) {
     add_arithmetic(app, train);
     app.add_option("--overlap", train.overlap,
                    "axes whose collectives overlap with matmuls of other microbatches or layers (DualPipe: "
-                   "expert);\nthose over data and fsdp always do")
-        ->type_name("expert,tensor");
+                   "expert);\nthose over data and fsdp always do; default: what the framework overlaps")
+        ->type_name("expert,tensor|none");
 }
 
 void add_train(CLI::App& app, Line& line) {
@@ -63,6 +63,7 @@ Result<What> train_request(Line& line) {
     ROOFLINE_TRY(train.config, load_model(line.words.model));
     ROOFLINE_TRY(train.machines, load_machines(line.words.on));
     ROOFLINE_TRY(train.calibration, load_calibrations(line.words.calibrations));
+    ROOFLINE_TRY(train.framework, load_framework(train.framework.name));
     if (!line.words.mfu.empty()) {
         ROOFLINE_TRY(train.mfu, parse_fraction(line.words.mfu, "share of the peak", "write --mfu 0.4 or 40%"));
     }
@@ -87,12 +88,24 @@ void add_batch(CLI::App& app, TrainRequest& train) {
         ->type_name("TOKENS");
 }
 
+Result<NamedText> load_framework(const std::string& name) {
+    NamedText framework{name, ""};
+    if (!name.ends_with(".toml")) return framework;
+    ROOFLINE_TRY(framework.text, read_file(name));
+    return framework;
+}
+
 void add_arithmetic(CLI::App& app, TrainRequest& train) {
     app.add_option(
            "--optimizer", train.optimizer,
            "adam with moments in f32 or another dtype and, if given, an f32 master copy of the parameters; unfused "
            "adds\nthe intermediate results of unfused tensor operations; or sgd; gradients=f32 for either")
         ->type_name("adam[,moments=DTYPE][,master][,unfused]|sgd");
+    app.add_option("--framework", train.framework.name,
+                   "training framework, with or without a version, whose kernels, overlap, loss and memory are "
+                   "assumed\nwhere no option says otherwise; or a file that describes one; default: times as of the "
+                   "usual one of\nthe machine, memory of tensors alone")
+        ->type_name("megatron-lm|nemo-25.09|torchtitan|maxtext|..|FILE.toml");
     app.add_option("--products", train.products,
                    "dtype below 16 bits for matmuls with parameters, forward and backward; tensors are\nstored in bf16")
         ->type_name("fp8|mxfp8|nvfp4");

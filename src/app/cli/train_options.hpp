@@ -12,7 +12,10 @@ void add_model(CLI::App& app, Words& words);
 /// Adds the tokens of a batch and of a sequence.
 void add_batch(CLI::App& app, TrainRequest& train);
 
-/// Adds the optimizer and the dtypes of matmuls and dispatched tokens.
+/// Returns the framework with its file, if it is one. Errors: those of read_file().
+[[nodiscard]] Result<NamedText> load_framework(const std::string& name);
+
+/// Adds the optimizer, the framework, and the dtypes of matmuls and dispatched tokens.
 void add_arithmetic(CLI::App& app, TrainRequest& train);
 
 /// Adds the options about a whole run, its cost and its interruptions, and those about the machine and its

@@ -10,6 +10,7 @@
 #include "base/ascii.hpp"
 #include "model/account.hpp"
 #include "predict/expect.hpp"
+#include "predict/train/framework.hpp"
 
 namespace roofline::core {
 
@@ -36,7 +37,7 @@ Status read_sharding(const MeasuredTraining& row, std::int64_t replicas, Plan& p
     return {};
 }
 
-Result<Plan> plan_of(const MeasuredTraining& row, const TrainerHabits& habits) {
+Result<Plan> plan_of(const MeasuredTraining& row) {
     const auto or_one = [](std::int64_t ways) { return std::max(ways, std::int64_t{1}); };
     Plan plan;
     std::int64_t replicas = row.data;
@@ -49,7 +50,7 @@ Result<Plan> plan_of(const MeasuredTraining& row, const TrainerHabits& habits) {
     plan.pipeline = or_one(row.pipeline);
     (row.exchanged_heads ? plan.sequence : plan.context) = or_one(row.context);
     plan.expert = or_one(row.expert);
-    plan.tensor_tokens = !row.whole_tokens && !habits.whole_tokens;
+    plan.tensor_tokens = !row.whole_tokens;
     if (row.expert_tensor > 1 && row.expert_tensor != plan.tensor) {
         return fail("no_plan", "experts are split by columns otherwise than attention, which no plan can express");
     }
@@ -105,9 +106,8 @@ TrainingOptions options_of(const MeasuredTraining& row, const TrainerHabits& hab
     options.input_gradients = false;
     if (row.recompute == "full") options.remat = habits.whole_recompute ? Remat::full : Remat::named;
     if (row.recompute == "selective") {
-        options.remat = habits.selective == "alternate" ? Remat::alternate : Remat::selective;
+        options.remat = selective_remat(habits);
     }
-    options.unfused = habits.unfused;
     options.keep_unread = row.eager && row.recompute == "selective";
     return options;
 }
@@ -134,12 +134,9 @@ std::int64_t experts_of(const Model& model) {
 MemoryComparison memory_of(const MeasuredTraining& row, const TrainerHabits& habits, const TrainingMemory& memory,
                            double reserved) {
     constexpr double gib = 1.073741824;
-    MemoryComparison compared{row.memory_bytes * (habits.gib && !row.memory_in_gib ? gib : 1), memory.total(),
+    MemoryComparison compared{row.memory_bytes * (habits.gib && !row.memory_in_gib ? gib : 1), 0,
                               row.memory_what.empty() ? habits.memory : row.memory_what};
-    if (compared.what == "reserved" || compared.what == "used") {
-        compared.predicted = compared.predicted * reserved + memory.extra_reserved;
-    }
-    if (compared.what == "used") compared.predicted += habits.context_bytes;
+    compared.predicted = reported_bytes(memory, compared.what, habits, reserved);
     // an allocator at the capacity limit returns free blocks; some rows come from chips of the same name with more
     // memory
     if (memory.fits() && memory.capacity && compared.measured <= *memory.capacity) {
@@ -150,11 +147,11 @@ MemoryComparison memory_of(const MeasuredTraining& row, const TrainerHabits& hab
 
 std::string key_of(const TrainSetup& setup) {
     const FrameworkHabits& habits = setup.habits;
-    const std::array flags = {setup.options.f32_gradients, setup.options.f32_logits,  setup.options.stored_casts,
-                              setup.options.unfused,       setup.options.keep_unread, setup.late_layers,
-                              habits.fsdp_units,           habits.pipeline_buffers,   habits.flat_optimizer,
-                              habits.fused_gradients,      habits.copied_norm,        setup.stored_attention,
-                              setup.pytorch_kernels,       setup.gradients_in_turn,   setup.attention_dropout};
+    const std::array flags = {setup.held.f32_gradients, setup.held.f32_logits,     setup.held.stored_casts,
+                              setup.options.unfused,    setup.options.keep_unread, setup.late_layers,
+                              habits.fsdp_units,        habits.pipeline_buffers,   habits.flat_optimizer,
+                              habits.fused_gradients,   habits.copied_norm,        setup.stored_attention,
+                              setup.pytorch_kernels,    setup.gradients_in_turn,   setup.attention_dropout};
     return fmt::format("{} zero{} {} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
                        setup.plan.tensor_tokens, setup.batch.tokens, setup.batch.microbatches,
                        static_cast<int>(setup.options.remat), setup.products ? name(*setup.products) : "",
@@ -176,25 +173,18 @@ std::string strategy_of(const Plan& plan) {
 
 Result<TrainSetup> setup_of(const MeasuredTraining& row, const TrainerHabits& habits) {
     TrainSetup setup;
-    ROOFLINE_TRY(auto plan, plan_of(row, habits));
+    ROOFLINE_TRY(auto plan, plan_of(row));
     ROOFLINE_TRY(auto batch, batch_of(row, plan));
     setup.plan = std::move(plan);
     setup.batch = batch;
     setup.options = options_of(row, habits);
-    setup.late_layers = habits.late_layers;
-    setup.stored_attention = habits.stored_attention;
-    setup.attention_dropout = habits.attention_dropout;
-    setup.pytorch_kernels = habits.pytorch_kernels;
-    setup.gradients_in_turn = habits.gradients_in_turn || row.in_turn;
-    setup.overlapped = habits.overlapped;
+    apply_habits(habits, setup);
+    setup.gradients_in_turn = setup.gradients_in_turn || row.in_turn;
     for (const std::string& axis : row.overlapped) {
         if (!has(setup.overlapped, axis)) setup.overlapped.push_back(axis);
     }
-    setup.habits.pipeline_buffers = habits.pipeline_buffers;
-    setup.habits.fsdp_units = habits.fsdp_units && holds(row.sharding, "fsdp");
-    setup.habits.flat_optimizer = habits.flat_optimizer && holds(row.sharding, "zero");
-    setup.habits.copied_norm = habits.copied_norm && holds(row.sharding, "zero");
-    setup.habits.fused_gradients = habits.fused_gradients;
+    const bool gathered = setup.plan.pipeline > 1 && holds(row.sharding, "fsdp");
+    setup.held.f32_gradients = setup.held.f32_gradients || row.f32_gradients || gathered;
     ROOFLINE_TRY(setup.products, products_of(row));
     if (setup.plan.pipeline > 1 && row.chunks > 1) {
         setup.schedule.schedule = Schedule::interleaved;
@@ -263,7 +253,7 @@ Result<MeasuredTrainingRuns::Priced> MeasuredTrainingRuns::price(const MeasuredT
 
 std::string MeasuredTrainingRuns::why_memory_skipped(const MeasuredTraining& row) const {
     if (!(row.memory_bytes > 0)) return "";
-    const std::vector<std::string> unsaid = models_.habits(row.source, row.table, row.notes).unsaid;
+    const std::vector<std::string> unsaid = models_.trainers().habits(row.source, row.table, row.notes).unsaid;
     if (std::find(unsaid.begin(), unsaid.end(), row.recompute) == unsaid.end()) return "";
     return fmt::format("it is not published what {} keeps with recompute `{}`", row.source.substr(0, 60),
                        row.recompute.substr(0, 40));
@@ -275,11 +265,13 @@ Result<Comparison> MeasuredTrainingRuns::compare(const MeasuredTraining& row) {
     if (row.expert == 0 && experts_of(*model) > 0) {
         return fail("no_plan", "the model has experts, but ep is empty");
     }
-    const TrainerHabits habits = models_.habits(row.source, row.table, row.notes);
+    const TrainerHabits habits = models_.trainers().habits(row.source, row.table, row.notes);
     ROOFLINE_TRY(auto setup, setup_of(row, habits));
+    const bool memory_compared = row.memory_bytes > 0 && why_memory_skipped(row).empty();
+    if (!memory_compared) setup.held = {};
     const Result<MeasuredSystem>& system = systems_.slice_of(row.system, row.chips);
     if (!system) return fail(system.error());
-    auto priced = price(row, *model, setup, *system);
+    const auto priced = price(row, *model, setup, *system);
     if (!priced) return fail(priced.error());
     Comparison comparison;
     comparison.line = row.line;
@@ -298,17 +290,7 @@ Result<Comparison> MeasuredTrainingRuns::compare(const MeasuredTraining& row) {
     comparison.prediction.expected_s = priced->times.expected;
     comparison.prediction.expected_error = priced->times.expected_error;
     comparison.parts = priced->times.parts;
-    if (!(row.memory_bytes > 0) || !why_memory_skipped(row).empty()) return comparison;
-    // the memory comparison includes tensors in f32; the bound of the time assumed gradients that are summed in fewer
-    // bits
-    const bool gathered = setup.plan.pipeline > 1 && holds(row.sharding, "fsdp");
-    setup.options.f32_gradients = row.f32_gradients || gathered;
-    setup.habits.loss_parts = habits.loss_parts;
-    setup.options.f32_logits = habits.loss != "compiled";
-    setup.options.stored_casts = habits.loss == "eager";
-    priced = price(row, *model, setup, *system);
-    if (!priced) return fail(priced.error());
-    comparison.memory = memory_of(row, habits, priced->memory, pricing_.step_model.reserved);
+    if (memory_compared) comparison.memory = memory_of(row, habits, priced->memory, pricing_.step_model.reserved);
     return comparison;
 }
 

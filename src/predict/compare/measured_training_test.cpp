@@ -4,6 +4,7 @@
 
 #include "base/approx_test.hpp"
 #include "predict/compare/training_row_test.hpp"
+#include "predict/train/framework.hpp"
 
 using namespace roofline::core;
 
@@ -211,6 +212,51 @@ TEST_CASE("how a framework runs a step is what its entry says") {
     REQUIRE(old);
     CHECK(!old->plan.tensor_tokens);
     CHECK((old->stored_attention && old->attention_dropout && old->pytorch_kernels && old->gradients_in_turn));
+}
+
+// The question that `roofline train` asks for the row's plan, with what is known of a framework.
+TEST_CASE("a measured run is priced as `train` prices it with the framework that ran it") {
+    struct Run {
+        const char* source;
+        const char* table;
+        const char* framework;
+        const char* sharding;
+        std::int64_t tensor;
+    };
+    const Run runs[] = {
+        {"pytorch/torchtitan", "", "torchtitan-2025", "fsdp2(zero3)", 1},
+        {"pytorch/torchtitan", "runs_202506.md", "torchtitan", "fsdp2(zero3)", 1},
+        {"PrimeIntellect-ai/prime-rl", "", "prime-rl", "fsdp", 1},
+        {"InternLM/InternEvo", "", "internevo", "zero1(all-dp)", 1},
+        {"mosaicml/llm-foundry", "", "llm-foundry", "fsdp", 1},
+        {"NVIDIA-NeMo/Megatron-Bridge", "", "nemo-25.11", "zero1(dist-opt)", 2},
+        {"NVIDIA/Megatron-LM", "git 2e90a342f5", "megatron-lm-2021", "none", 2},
+    };
+    const auto calibrations = std::make_shared<Calibrations>(Calibrations::built_in());
+    auto priced = MeasuredTrainingRuns::make(*MeasuredSystems::make(), *calibrations);
+    REQUIRE(priced);
+    for (const Run& run : runs) {
+        CAPTURE(run.framework);
+        MeasuredTraining row = two_layers(4, run.tensor);
+        row.source = run.source;
+        row.table = run.table;
+        row.sharding = run.sharding;
+        row.memory_bytes = 1e10;
+        const auto compared = priced->compare(row);
+        REQUIRE(compared);
+        TrainQuestion question;
+        question.model = *build_model(*TrainedModels::built_in()->config(row), row.sequence);
+        question.slice = MeasuredSystems::make()->slice_of(row.system, row.chips)->system.slice;
+        question.setup = *setup_of(row);
+        question.setup.options.master = false;
+        question.setup.held = {};
+        use_framework(*framework_named(run.framework), true, question);
+        const auto answer = predict_training(std::move(question), calibrations);
+        REQUIRE(answer);
+        REQUIRE(answer->step->times.expected);
+        CHECK(*answer->step->times.expected == compared->prediction.expected_s);
+        CHECK(answer->reported_bytes.value_or(answer->step->memory.total()) == compared->memory->predicted);
+    }
 }
 
 // With a capacity of 80 GiB; allocators return free blocks before they exceed it.

@@ -24,6 +24,23 @@ std::int64_t mark_of(const TensorType& type) {
     return mark;
 }
 
+// The product of the marks of the axes over which a gathered tensor is still split.
+std::int64_t staying_mark(const MarkedStage& stage, ValueId id) {
+    const auto staying = stage.planned.stay.find(id);
+    if (staying == stage.planned.stay.end()) return 1;
+    std::vector<std::string> axes;
+    for (const Axis& axis : stage.types[id].axes) {
+        for (const std::string& name : axis.mesh) {
+            if (has(staying->second, name)) axes.push_back(name);
+        }
+    }
+    return core::mark_of(axes);
+}
+
+std::uint32_t place_of(const std::string& dim, const std::vector<std::string>& names) {
+    return static_cast<std::uint32_t>(std::find(names.begin(), names.end(), dim) - names.begin());
+}
+
 }  // namespace
 
 double CompiledMemory::value_of(const Product& product, std::span<const double> sizes) {
@@ -34,9 +51,7 @@ double CompiledMemory::value_of(const Product& product, std::span<const double> 
 
 std::uint32_t CompiledMemory::product_of(std::vector<std::string> dims, const std::vector<std::string>& names) {
     Product product;
-    for (const std::string& dim : dims) {
-        product.push_back(static_cast<std::uint32_t>(std::find(names.begin(), names.end(), dim) - names.begin()));
-    }
+    for (const std::string& dim : dims) product.push_back(place_of(dim, names));
     std::sort(product.begin(), product.end());
     const auto known = std::find(products_.begin(), products_.end(), product);
     const auto place = static_cast<std::uint32_t>(known - products_.begin());
@@ -44,43 +59,84 @@ std::uint32_t CompiledMemory::product_of(std::vector<std::string> dims, const st
     return place;
 }
 
-void CompiledMemory::add_shared(Kind kind, double scale, const Program& program, const StepTensor& tensor,
-                                const std::vector<TensorType>& types, const std::vector<std::string>& names) {
-    Shared shared{scale, {}, tensor.value < types.size() ? mark_of(types[tensor.value]) : 1};
-    const auto add = [&](const std::string& dim) {
-        shared.sizes.push_back(static_cast<std::uint32_t>(std::find(names.begin(), names.end(), dim) - names.begin()));
-    };
-    for (const Axis& axis : program.values[tensor.value].type.axes) add(axis.dim);
-    for (const std::string& count : tensor.repeats) add(count);
+void CompiledMemory::add(Kind kind, Shared shared) {
     std::sort(shared.sizes.begin(), shared.sizes.end());
     for (Shared& each : shared_[kind]) {
         if (each.sizes != shared.sizes || each.mark != shared.mark) continue;
-        each.scale += scale;
+        each.scale += shared.scale;
         return;
     }
     shared_[kind].push_back(std::move(shared));
 }
 
-Result<CompiledMemory> CompiledMemory::compile(const TrainingProgram& step, const Program& local,
-                                               const std::vector<TensorType>& types, bool unfused,
+void CompiledMemory::add_shared(Kind kind, double scale, const MarkedStage& stage, const StepTensor& tensor,
+                                const std::vector<std::string>& names) {
+    Shared shared{scale, {}, tensor.value < stage.types.size() ? mark_of(stage.types[tensor.value]) : 1};
+    for (const Axis& axis : stage.planned.step.program.values[tensor.value].type.axes) {
+        shared.sizes.push_back(place_of(axis.dim, names));
+    }
+    for (const std::string& count : tensor.repeats) shared.sizes.push_back(place_of(count, names));
+    add(kind, std::move(shared));
+}
+
+// As unit_memory(): the root and the last layer stay gathered where any parameter is sharded.
+void CompiledMemory::add_units(const MarkedStage& stage, const std::vector<std::string>& names) {
+    const TrainingProgram& step = stage.planned.step;
+    std::vector<const StepTensor*> parameters;
+    bool sharded = false;
+    for (const StepTensor& tensor : step.tensors) {
+        if (tensor.role != StepRole::param || tensor.value >= stage.types.size()) continue;
+        parameters.push_back(&tensor);
+        sharded = sharded || mark_of(stage.types[tensor.value]) > staying_mark(stage, tensor.value);
+    }
+    if (!sharded) return;
+    std::vector<std::string> last;
+    for (const StepTensor* tensor : parameters) {
+        if (!tensor->repeats.empty()) last = tensor->repeats;
+    }
+    for (const StepTensor* tensor : parameters) {
+        if (!tensor->repeats.empty() && tensor->repeats != last) continue;
+        const Value& value = step.program.values[tensor->value];
+        Shared whole{info(value.type.dtype).bits / 8.0, {}, staying_mark(stage, tensor->value)};
+        for (const Axis& axis : value.type.axes) whole.sizes.push_back(place_of(axis.dim, names));
+        add(units, std::move(whole));
+    }
+}
+
+void CompiledMemory::add_buffers(const MarkedStage& stage, const std::vector<std::string>& names) {
+    const auto buffers = pipeline_buffers_of(stage.local);
+    if (!buffers) return;
+    const auto scaled = [&](ValueId id) {
+        const Value& value = stage.local.values[id];
+        std::vector<std::string> dims;
+        for (const Axis& axis : value.type.axes) dims.push_back(axis.dim);
+        return Scaled{info(value.type.dtype).bits / 8.0, product_of(std::move(dims), names)};
+    };
+    buffers_.push_back(scaled(buffers->output));
+    if (buffers->gradients) buffers_.push_back(scaled(buffers->output));
+    if (!stage.first) received_ = scaled(buffers->input);
+}
+
+Result<CompiledMemory> CompiledMemory::compile(const MarkedStage& stage, const FrameworkHabits& habits,
                                                const std::vector<std::string>& dims) {
     CompiledMemory memory;
+    const TrainingProgram& step = stage.planned.step;
     for (const StepTensor& tensor : step.tensors) {
         if (tensor.role == StepRole::activation) continue;
         const Kind kind = tensor.role == StepRole::param      ? params
                           : tensor.role == StepRole::gradient ? gradients
                                                               : optimizer;
         const double bytes = info(step.program.values[tensor.value].type.dtype).bits / 8.0;
-        memory.add_shared(kind, bytes, step.program, tensor, types, dims);
+        memory.add_shared(kind, bytes, stage, tensor, dims);
     }
-    if (unfused) {
+    if (habits.unfused) {
         for (const auto& [tensor, bytes] : unfused_tensors(step)) {
-            memory.add_shared(unfused_results, bytes, step.program, *tensor, types, dims);
+            memory.add_shared(unfused_results, bytes, stage, *tensor, dims);
         }
     }
-    FrameworkHabits habits;
-    habits.unfused = unfused;
-    ROOFLINE_TRY(const auto held, live_tensors(step, local, habits));
+    if (habits.fsdp_units) memory.add_units(stage, dims);
+    if (habits.pipeline_buffers) memory.add_buffers(stage, dims);
+    ROOFLINE_TRY(const auto held, live_tensors(step, stage.local, habits));
     memory.keep_largest(held, dims);
     return memory;
 }
@@ -90,6 +146,13 @@ void CompiledMemory::keep_largest(const LiveTensors& held, const std::vector<std
     for (const LiveTensor& tensor : held.tensors) of_tensor.push_back(product_of(tensor.bytes.dims, names));
     std::vector<std::uint32_t> of_kept;
     for (const LiveTensor& tensor : held.kept) of_kept.push_back(product_of(tensor.bytes.dims, names));
+    for (const auto& alternatives : held.largest_of) {
+        auto& all = largest_of_.emplace_back();
+        for (const std::vector<LiveBytes>& together : alternatives) {
+            auto& sum = all.emplace_back();
+            for (const LiveBytes& bytes : together) sum.push_back({bytes.scale, product_of(bytes.dims, names)});
+        }
+    }
     const std::size_t width = products_.size() * in_flights;
     const auto place_in = [](std::uint32_t product, LiveTimes times) {
         return product * in_flights + static_cast<std::size_t>(times);
@@ -125,8 +188,30 @@ double CompiledMemory::sum_of(Kind kind, std::span<const double> sizes, const Me
     return sum;
 }
 
+double CompiledMemory::largest_stand_ins(std::span<const double> products) const {
+    double all = 0;
+    for (const auto& alternatives : largest_of_) {
+        double most = 0;
+        for (const std::vector<Scaled>& together : alternatives) {
+            double sum = 0;
+            for (const Scaled& each : together) sum += each.scale * products[each.product * in_flights];
+            most = std::max(most, sum);
+        }
+        all += most;
+    }
+    return all;
+}
+
+double CompiledMemory::buffers(std::span<const double> products, double layers_in_flight, double microbatches) const {
+    const auto bytes = [&](const Scaled& each) { return each.scale * products[each.product * in_flights]; };
+    double all = 0;
+    for (const Scaled& each : buffers_) all += microbatches * bytes(each);
+    if (received_) all += std::max(microbatches - layers_in_flight, 0.0) * bytes(*received_);
+    return all;
+}
+
 TrainingMemory CompiledMemory::evaluate(std::span<const double> sizes, const MeshDegrees& degrees,
-                                        const InFlight& in_flight) const {
+                                        const InFlight& in_flight, std::int64_t microbatches) const {
     const std::array<double, in_flights> times{1, in_flight.layers, in_flight.others};
     std::vector<double> values;
     values.reserve(products_.size() * in_flights);
@@ -150,8 +235,9 @@ TrainingMemory CompiledMemory::evaluate(std::span<const double> sizes, const Mes
     memory.gradients = sum_of(gradients, sizes, degrees);
     memory.optimizer = sum_of(optimizer, sizes, degrees);
     memory.activations = kept;
+    peak += largest_stand_ins(values) + sum_of(units, sizes, degrees);
     peak = std::max(peak, sum_of(unfused_results, sizes, degrees));
-    memory.working = std::max(peak - kept, 0.0);
+    memory.working = std::max(peak - kept, 0.0) + buffers(values, in_flight.layers, static_cast<double>(microbatches));
     return memory;
 }
 

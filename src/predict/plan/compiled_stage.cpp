@@ -9,6 +9,7 @@
 #include "predict/expect.hpp"
 #include "predict/predict.hpp"
 #include "predict/train/expected_step.hpp"
+#include "predict/train/framework.hpp"
 
 namespace roofline::core {
 
@@ -30,16 +31,19 @@ const Value* carried_value(const Program& local) {
     return found == local.values.end() ? nullptr : &*found;
 }
 
-}  // namespace
+struct MarkedLayout {
+    PlannedStage planned;
+    System system;
+    LaidOut laid;
+};
 
-Result<CompiledStage> CompiledStage::compile(const Program& forward, const Model& model, const TrainSetup& setup,
-                                             const PipelineStage& stage, const Slice& slice, const StepPricing& pricing,
-                                             CollectiveCosts& collectives) {
+Result<MarkedLayout> lay_out_marked(const Program& forward, const Model& model, const TrainSetup& setup,
+                                    const PipelineStage& stage, const Slice& slice, const StepPricing& pricing) {
     ROOFLINE_TRY(auto planned, planned_stage(forward, model, setup, stage));
     const Program& program = planned.step.program;
     CollectiveOptions options;
     options.textbook = pricing.textbook;
-    ROOFLINE_TRY(const auto system, plan_system(slice, program, options));
+    ROOFLINE_TRY(auto system, plan_system(slice, program, options));
     LaidOut laid;
     if (program.sharded()) {
         ROOFLINE_TRY(auto search, LayoutSearch::compile(program, system, planned.stay, LayoutFreedom::as_written,
@@ -49,21 +53,45 @@ Result<CompiledStage> CompiledStage::compile(const Program& forward, const Model
     } else {
         laid.local = program;
     }
+    return MarkedLayout{std::move(planned), std::move(system), std::move(laid)};
+}
+
+}  // namespace
+
+Result<CompiledStage> CompiledStage::compile(const Program& forward, const Model& model, const TrainSetup& setup,
+                                             const PipelineStage& stage, const Slice& slice, const StepPricing& pricing,
+                                             CollectiveCosts& collectives) {
+    ROOFLINE_TRY(const auto timed, lay_out_marked(forward, model, setup, stage, slice, pricing));
+    const Program& local = timed.laid.local;
+    const bool first = stage.place == StagePlace::first;
     CompiledStage compiled;
-    compiled.name_sizes(laid.local);
-    ROOFLINE_TRY(compiled.memory_,
-                 CompiledMemory::compile(planned.step, laid.local, laid.types, setup.options.unfused, compiled.names_));
-    ROOFLINE_CHECK(compiled.compile_kernels(laid.local, system, pricing));
-    compiled.compile_collectives(setup, laid.local, collectives);
+    compiled.name_sizes(local);
+    if (setup.held.any()) {
+        const TrainSetup held = as_held(setup);
+        ROOFLINE_TRY(const auto other, lay_out_marked(forward, model, held, stage, slice, pricing));
+        compiled.name_sizes(other.laid.local);
+        ROOFLINE_CHECK(compiled.compile_memory({other.planned, other.laid.local, other.laid.types, first}, held));
+    } else {
+        ROOFLINE_CHECK(compiled.compile_memory({timed.planned, local, timed.laid.types, first}, setup));
+    }
+    compiled.sizes_.resize(compiled.names_.size());
+    ROOFLINE_CHECK(compiled.compile_kernels(local, timed.system, pricing));
+    compiled.compile_collectives(setup, local, collectives);
     compiled.fixed_.flops_per_joule = flops_per_joule(slice.machine);
     compiled.fixed_.pytorch = setup.pytorch_kernels;
     compiled.fixed_.in_turn = setup.gradients_in_turn;
     return compiled;
 }
 
+Status CompiledStage::compile_memory(const MarkedStage& stage, const TrainSetup& setup) {
+    ROOFLINE_TRY(memory_, CompiledMemory::compile(stage, framework_memory(setup), names_));
+    return {};
+}
+
 // Every size of the local program is passed, because any may differ between plans.
 void CompiledStage::name_sizes(const Program& local) {
     for (const auto& [name, size] : local.sizes) {
+        if (has(names_, name)) continue;
         names_.push_back(name);
         const LocalDim* part = local.local_dims.find(name);
         wanted_.push_back(part == nullptr ? Size{name} : Size{part->dim, part->shards});
@@ -77,7 +105,6 @@ void CompiledStage::name_sizes(const Program& local) {
             }
         }
     }
-    sizes_.resize(names_.size());
 }
 
 Status CompiledStage::compile_kernels(const Program& local, const System& system, const StepPricing& pricing) {
@@ -144,6 +171,7 @@ void CompiledStage::compile_collectives(const TrainSetup& setup, const Program& 
 
 void CompiledStage::set(const StageSizes& sizes) {
     degrees_ = sizes.degrees;
+    microbatches_ = sizes.microbatches;
     const auto whole = [&](const std::string& dim, double otherwise) {
         const auto found = sizes.whole.find(dim);
         return found == sizes.whole.end() ? otherwise : static_cast<double>(found->second);

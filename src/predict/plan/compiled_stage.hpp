@@ -21,6 +21,7 @@ namespace roofline::core {
 struct StageSizes {
     const Sizes& whole;  ///< of the dimensions of the stage's program, before it is sharded
     MeshDegrees degrees{};
+    std::int64_t microbatches = 1;
 };
 
 /// Plans whose mesh has the same axes lead to the same program of one chip with other sizes, unless their layouts
@@ -41,7 +42,7 @@ public:
     /// Sets the sizes for the functions below.
     void set(const StageSizes& sizes);
     [[nodiscard]] TrainingMemory memory(const InFlight& in_flight) const {
-        return memory_.evaluate(sizes_, degrees_, in_flight);
+        return memory_.evaluate(sizes_, degrees_, in_flight, microbatches_);
     }
     /// Returns the kernels' part of a step.
     [[nodiscard]] StepParts kernels();
@@ -80,6 +81,7 @@ private:
         std::size_t bucket = 0;  ///< of collectives over replicas: index of the first with its kind and axes
     };
 
+    Status compile_memory(const MarkedStage& stage, const TrainSetup& setup);
     void name_sizes(const Program& local);
     Status compile_kernels(const Program& local, const System& system, const StepPricing& pricing);
     void compile_collectives(const TrainSetup& setup, const Program& local, CollectiveCosts& collectives);
@@ -88,6 +90,7 @@ private:
     std::vector<Size> wanted_;
     std::vector<double> sizes_;
     MeshDegrees degrees_{};
+    std::int64_t microbatches_ = 1;
 
     CompiledMemory memory_;
     CompiledSums traffic_;

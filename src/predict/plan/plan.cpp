@@ -10,6 +10,7 @@
 
 #include "machine/machine.hpp"
 #include "predict/plan/weight_bytes.hpp"
+#include "predict/train/framework.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -134,7 +135,7 @@ Error too_large(const PlanJob& job, const PlanCounts& counts, const std::string&
     if (counts.unsuited > 0 && counts.memory == 0) {
         return {"no_plan", fmt::format("no plan suits the slice: {}", refusal), "use another slice", {}};
     }
-    const auto weights = weights_in_training(job.model, job.base.options);
+    const auto weights = weights_in_training(job.model, as_held(job.base).options);
     Plan all;
     all.fsdp = job.slice.chips();
     const MemoryLevel* hbm = job.slice.machine.level("hbm");

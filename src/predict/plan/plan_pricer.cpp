@@ -175,7 +175,7 @@ PlanPricer::Stages& PlanPricer::stages_of_plan(const TrainSetup& setup, Remat re
 
 void PlanPricer::use(StageOfPlan& stage, CompiledStage* compiled, const TrainSetup& setup, std::size_t kind) {
     stage.compiled = compiled;
-    if (compiled != nullptr) compiled->set({sizes_of(setup, kind), placed_->degrees});
+    if (compiled != nullptr) compiled->set({sizes_of(setup, kind), placed_->degrees, microbatches_});
 }
 
 Status PlanPricer::price_stage(Stages& stages, std::size_t kind) {

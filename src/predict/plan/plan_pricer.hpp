@@ -40,7 +40,7 @@ struct PriceLimits {
     double seconds = std::numeric_limits<double>::infinity();
 };
 
-/// Prices the plans of one model on one slice. It is not safe for several threads.
+/// Prices the plans of one model with one framework on one slice. It is not safe for several threads.
 class PlanPricer {
 public:
     /// `model` must outlive the object.

@@ -12,6 +12,7 @@
 #include "model/models_test.hpp"
 #include "network/slices_test.hpp"
 #include "plan/random_numbers.hpp"
+#include "predict/train/framework.hpp"
 
 using namespace roofline::core;
 
@@ -49,7 +50,7 @@ struct Differences {
     double mean = 0;
 };
 
-Differences differences(std::string_view model_name, const Slice& slice, int plans) {
+Differences differences(std::string_view model_name, const Slice& slice, int plans, const char* framework = nullptr) {
     const std::int64_t sequence = 4096;
     const Model model = model_named(model_name, sequence);
     const StepPricing pricing{std::make_shared<Calibrations>(Calibrations::built_in()), "", false, false,
@@ -58,9 +59,10 @@ Differences differences(std::string_view model_name, const Slice& slice, int pla
     RandomNumbers random(11);
     Differences result;
     for (int i = 0; i < plans; ++i) {
-        const TrainSetup setup =
+        TrainSetup setup =
             random_setup(random, slice.chips(),
                          model.program.expert_groups.of > 0 && !routed_experts(model.program).empty(), sequence);
+        if (framework != nullptr) apply_habits(framework_named(framework)->habits, setup);
         const BatchShards shards{setup.plan.data * setup.plan.fsdp * setup.plan.expert,
                                  setup.plan.sequence * setup.plan.context};
         if (!check_batch(setup.batch, shards) || setup.plan.pipeline > model.layer_count) continue;
@@ -97,6 +99,11 @@ TEST_CASE("plans priced together have nearly the times and the memory that each 
     CHECK(dense.compared > 5);
     CHECK(dense.equal > 0.8 * dense.compared);
     CHECK(dense.largest < 0.03);
+    const Differences titan = differences("llama-3.1-8b", catalogue_slice("h100-sxm", "8x2"), 10, "torchtitan-2025");
+    CHECK(titan.compared > 5);
+    CHECK(titan.equal > 0.8 * titan.compared);
+    const Differences megatron = differences("llama-3.1-8b", catalogue_slice("h100-sxm", "8x2"), 8, "megatron-lm");
+    CHECK(megatron.compared > 4);
     const Differences experts = differences("mixtral-8x7b", catalogue_slice("h100-sxm", "8x4"), 12);
     CHECK(experts.compared > 1);
     CHECK(experts.mean < 0.06);

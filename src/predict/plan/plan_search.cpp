@@ -15,6 +15,7 @@
 #include "model/account.hpp"
 #include "plan/training_cost.hpp"
 #include "predict/plan/weight_bytes.hpp"
+#include "predict/train/framework.hpp"
 
 namespace roofline::core {
 
@@ -159,6 +160,7 @@ private:
         // of one structure at a time, schedules together; many micro-batches need the least memory
         TrainSetup setup = job_.base;
         setup.plan = plan;
+        setup.plan.tensor_tokens = job_.base.plan.tensor_tokens;
         std::vector<std::pair<PlanChoice, PlanPlace>> in_order;
         for (const PlanChoice& choice : choices) {
             if (unit.searches(index, index + 1)) in_order.emplace_back(choice, PlanPlace{unit.number, index});
@@ -279,7 +281,7 @@ private:
 
 Result<Limits> limits_of(const PlanJob& job) {
     Limits limits;
-    ROOFLINE_TRY(limits.weights, weights_in_training(job.model, job.base.options));
+    ROOFLINE_TRY(limits.weights, weights_in_training(job.model, as_held(job.base).options));
     const MemoryLevel* hbm = job.slice.machine.level("hbm");
     if (hbm != nullptr && hbm->total_capacity()) limits.capacity = hbm->total_capacity()->value;
     if (job.base.products) return limits;  // their peak may be higher than the one of the demand

@@ -235,6 +235,18 @@ TEST_CASE("a search that is ended has the best so far, and counts the rest") {
     CHECK_FALSE(search_plans(job, search)->stopped);
 }
 
+TEST_CASE("all plans of a search have whole tokens over tensor where the framework has") {
+    const Model model = model_named("llama-3.1-8b", 2048);
+    const Slice slice = catalogue_slice("h100-sxm", "8");
+    PlanJob job{model, slice, small_job(), small_space(model, slice), pricing()};
+    job.base.plan.tensor_tokens = false;
+    job.space.fixed = {{"tensor", 2}};
+    const auto found = search_plans(job, {});
+    REQUIRE(found);
+    REQUIRE(!found->best.empty());
+    for (const FoundPlan& plan : found->best) CHECK(!plan.setup.plan.tensor_tokens);
+}
+
 TEST_CASE("what does not fit is said with the plan that needs the least, or with what its weights need") {
     const Model model = model_named("llama-3.1-70b", 2048);
     const Slice slice = catalogue_slice("h100-sxm", "8");

@@ -2,14 +2,34 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "model/account.hpp"
+#include "predict/train/framework.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
 
 namespace {
+
+std::vector<std::string> used_axes(const std::vector<std::string>& axes, const Plan& plan) {
+    std::vector<std::string> used;
+    for (const auto& [axis, degree] : plan_axes(plan)) {
+        if (degree > 1 && has(axes, axis)) used.emplace_back(axis);
+    }
+    return used;
+}
+
+// Adds what the framework's own figures would say of memory. An allocator at the capacity returns free blocks.
+void add_reported(TrainAnswer& answer, const StepModel& step_model) {
+    if (!answer.step || !answer.framework || answer.framework->habits.memory.empty()) return;
+    const TrainingMemory& memory = answer.step->memory;
+    const TrainerHabits& habits = answer.framework->habits;
+    double bytes = reported_bytes(memory, habits.memory, habits, step_model.reserved);
+    if (memory.fits() && memory.capacity) bytes = std::min(bytes, *memory.capacity);
+    answer.reported_bytes = bytes;
+}
 
 // Predicts the step. With an assumed utilization and without a given plan, a step that cannot be predicted is not an
 // error: a note gives the reason.
@@ -32,6 +52,7 @@ Status predict_step(TrainAnswer& answer, const TrainQuestion& question,
         answer.thresholds =
             training_thresholds(step->program.program, step->program.analysis.total, step->program.system, plan, each);
         answer.step = std::move(*step);
+        add_reported(answer, step_model);
         if (!answer.step->stage.empty()) {
             answer.notes.push_back(fmt::format("the slowest stage is shown, {}, with {} of {} layers",
                                                answer.step->stage, answer.step->passes, answer.model.layer_count));
@@ -105,7 +126,9 @@ Result<TrainAnswer> predict_training(TrainQuestion question, const std::shared_p
     answer.options = setup.options;
     answer.products = setup.products;
     answer.dispatch = setup.dispatch;
-    answer.overlapped = setup.overlapped;
+    answer.overlapped = used_axes(setup.overlapped, setup.plan);
+    answer.held = setup.held;
+    answer.framework = std::move(question.framework);
     answer.assumed_mfu = question.mfu;
     if (answer.batch) {
         ROOFLINE_CHECK(predict_step(answer, question, calibrations));

@@ -31,7 +31,9 @@ inline constexpr std::int64_t training_sequence = 8192;
 struct TrainQuestion {
     Model model;  ///< built for the length of the training sequences
     Slice slice;
-    TrainSetup setup;         ///< its batch is used only if `batch_given`
+    TrainSetup setup;  ///< its batch is used only if `batch_given`
+    /// What is known of it is in the set-up already, unless it is a default.
+    std::optional<Framework> framework{};
     bool batch_given = true;  ///< otherwise a utilization is assumed and no step is predicted
     /// Otherwise, with an assumed utilization, a plan that cannot be laid out is not an error.
     bool plan_given = true;

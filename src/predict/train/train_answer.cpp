@@ -13,6 +13,13 @@ std::string slice_id(const Slice& slice) {
     return slice.chips() == 1 ? slice.machine.id : fmt::format("{}:{}", slice.machine.id, slice.shape_text());
 }
 
+std::string framework_text(const Framework& framework) {
+    std::string text = framework.name;
+    if (!framework.version.empty()) text += " " + framework.version;
+    if (framework.since.empty() || framework.since == framework.version) return text;
+    return text + ", as since " + framework.since;
+}
+
 std::vector<StepCollective> step_collectives(const TrainStep& whole) {
     const Prediction& step = whole.program;
     std::map<std::pair<std::string, std::vector<std::string>>, StepCollective> by_kind;

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "calibrate/step/step_model.hpp"
+#include "import/trainers.hpp"
 #include "model/account.hpp"
 #include "model/model.hpp"
 #include "network/slice.hpp"
+#include "plan/framework_memory.hpp"
 #include "plan/goodput.hpp"
 #include "plan/plan.hpp"
 #include "plan/training_batch.hpp"
@@ -59,6 +61,10 @@ struct TrainAnswer {
     std::optional<Dtype> dispatch;
     /// Axes whose collectives run beside matmuls, in addition to those of replicas.
     std::vector<std::string> overlapped;
+    HeldInF32 held;  ///< tensors that the framework stores in f32
+    /// The framework that was named, or whose times these are; empty for machines without one.
+    std::optional<Framework> framework;
+    std::optional<double> reported_bytes;  ///< memory of a chip as that framework's figures count it
     TrainingDemand demand;
     std::optional<TrainStep> step;      ///< empty if the utilization is assumed and the batch cannot be laid out
     std::optional<double> assumed_mfu;  ///< of the request
@@ -74,6 +80,9 @@ struct TrainAnswer {
 
 /// Returns the time of a step: the expected one, or the lower bound where nothing is calibrated. There must be a step.
 [[nodiscard]] double step_seconds(const TrainAnswer& answer);
+
+/// Returns "nemo 25.11, as since 25.09", or of a default its name.
+[[nodiscard]] std::string framework_text(const Framework& framework);
 
 /// Returns the tokens per second and chip. Empty if no step time is known.
 [[nodiscard]] std::optional<double> tokens_per_s_per_chip(const TrainAnswer& answer);

@@ -13,6 +13,7 @@
 #include "predict/expected_basis.hpp"
 #include "predict/predict.hpp"
 #include "predict/train/expected_step.hpp"
+#include "predict/train/framework.hpp"
 #include "predict/train/planned_stage.hpp"
 
 namespace roofline::core {
@@ -28,30 +29,54 @@ struct PricedStage {
     std::optional<StepParts> parts{};
 };
 
-Result<PricedStage> stage_step(const Program& forward, const Model& model, const TrainSetup& setup,
-                               const PipelineStage& stage, const InFlight& held, const Slice& slice,
-                               const StepPricing& pricing) {
+struct LaidStage {
+    PlannedStage planned;
+    Prediction answer;
+};
+
+Result<LaidStage> laid_stage(const Program& forward, const Model& model, const TrainSetup& setup,
+                             const PipelineStage& stage, const Slice& slice, const StepPricing& pricing) {
     ROOFLINE_TRY(auto planned, planned_stage(forward, model, setup, stage));
-    const TrainingProgram& step = planned.step;
     CollectiveOptions collectives;
     collectives.textbook = pricing.textbook;
     PredictOptions options = as_planned(model.name, pricing.software, planned.stay);
     options.routing = TokenRouting::least;
     options.expect = pricing.explained ? Expect::all : Expect::times;
-    ROOFLINE_TRY(auto system, plan_system(slice, step.program, collectives));
-    ROOFLINE_TRY(auto answer, predict(step.program, std::move(system), options, pricing.calibrations));
-    FrameworkHabits habits = setup.habits;
-    habits.unfused = setup.options.unfused;
-    habits.stored_casts = setup.options.stored_casts;
-    ROOFLINE_TRY(auto memory,
-                 training_memory(step, answer.local, answer.types, answer.system, held, habits, planned.stay));
-    if (habits.pipeline_buffers && setup.plan.pipeline > 1) {
+    ROOFLINE_TRY(auto system, plan_system(slice, planned.step.program, collectives));
+    ROOFLINE_TRY(auto answer, predict(planned.step.program, std::move(system), options, pricing.calibrations));
+    return LaidStage{std::move(planned), std::move(answer)};
+}
+
+Result<TrainingMemory> stage_memory(const LaidStage& laid, const TrainSetup& setup, const PipelineStage& stage,
+                                    const InFlight& in_flight) {
+    const FrameworkHabits habits = framework_memory(setup);
+    const Prediction& answer = laid.answer;
+    ROOFLINE_TRY(auto memory, training_memory(laid.planned.step, answer.local, answer.types, answer.system, in_flight,
+                                              habits, laid.planned.stay));
+    if (habits.pipeline_buffers) {
         ROOFLINE_TRY(const auto buffers,
                      pipeline_buffer_bytes(answer.local, stage.place == StagePlace::first,
-                                           static_cast<double>(setup.batch.microbatches), held.layers));
+                                           static_cast<double>(setup.batch.microbatches), in_flight.layers));
         memory.working += buffers;
     }
-    PricedStage priced{stage, std::move(answer), memory, std::move(planned.notes)};
+    return memory;
+}
+
+Result<PricedStage> stage_step(const Program& forward, const Model& model, const TrainSetup& setup,
+                               const PipelineStage& stage, const InFlight& in_flight, const Slice& slice,
+                               const StepPricing& pricing) {
+    ROOFLINE_TRY(auto laid, laid_stage(forward, model, setup, stage, slice, pricing));
+    PricedStage priced;
+    if (setup.held.any()) {
+        const TrainSetup held = as_held(setup);
+        ROOFLINE_TRY(const auto other, laid_stage(forward, model, held, stage, slice, pricing));
+        ROOFLINE_TRY(priced.memory, stage_memory(other, held, stage, in_flight));
+    } else {
+        ROOFLINE_TRY(priced.memory, stage_memory(laid, setup, stage, in_flight));
+    }
+    priced.stage = stage;
+    priced.answer = std::move(laid.answer);
+    priced.notes = std::move(laid.planned.notes);
     priced.parts = step_parts(priced.answer, setup.overlapped);
     if (priced.parts) {
         priced.parts->pytorch = setup.pytorch_kernels;

@@ -35,7 +35,9 @@ struct TrainSetup {
     bool gradients_in_turn = false;  ///< likewise
     /// Axes whose collectives run beside matmuls, in addition to those of replicas.
     std::vector<std::string> overlapped{};
-    FrameworkHabits habits{};  ///< further uses of memory; `unfused` and `stored_casts` equal those of the options
+    HeldInF32 held{};
+    /// Further uses of memory, those of FSDP and ZeRO only where the plan has these (framework_memory()).
+    FrameworkHabits habits{};
 };
 
 /// Calibrations and approximations that steps are priced with. Many steps may share them.

@@ -89,6 +89,16 @@ Json calendar_cost(Answer answer) {
     return answer.goodput && answer.cost ? figure_value(cost_with(*answer.goodput, *answer.cost).*part) : Json();
 }
 
+template <auto text>
+Json framework(Answer answer) {
+    return answer.framework ? optional_string((*answer.framework).*text) : Json();
+}
+
+std::string framework_cell(Answer answer) {
+    if (!answer.framework) return "-";
+    return framework_text(*answer.framework) + (answer.framework->by_default ? " (default)" : "");
+}
+
 const Resource* bound_of(Answer answer) {
     return answer.step ? answer.step->program.analysis.total.bound_resource() : nullptr;
 }
@@ -128,10 +138,25 @@ constexpr AnswerFigure<TrainAnswer> all[] = {
      [](Answer answer) { return answer.batch ? Json(answer.batch->microbatches) : Json(); }},
     {"plan.schedule", "", none, [](Answer answer) { return optional_string(answer.schedule); }},
     {"plan.remat", "", none, [](Answer answer) -> Json { return remat_text(answer.options); }},
-    {"plan.optimizer", "", none, [](Answer answer) -> Json { return optimizer_text(answer.options); }},
+    {"plan.optimizer", "", none, [](Answer answer) -> Json { return optimizer_text(answer); }},
     {"plan.products", "", none, [](Answer answer) { return answer.products ? Json(name(*answer.products)) : Json(); }},
     {"plan.dispatch", "", none, [](Answer answer) { return answer.dispatch ? Json(name(*answer.dispatch)) : Json(); }},
     {"plan.overlap", "", none, [](Answer answer) -> Json { return answer.overlapped; }},
+    {"framework", "framework", none, [](Answer answer) { return group_value(answer.framework.has_value()); },
+     framework_cell},
+    {"framework.name", "", none, framework<&Framework::name>},
+    {"framework.version", "", none, framework<&Framework::version>},
+    {"framework.since", "", none, framework<&Framework::since>},
+    {"framework.default", "", none,
+     [](Answer answer) { return answer.framework ? Json(answer.framework->by_default) : Json(); }},
+    {"framework.memory", "", none,
+     [](Answer answer) { return answer.reported_bytes ? Json(answer.framework->habits.memory) : Json(); }},
+    {"framework.memory_bytes", "", in_bytes, [](Answer answer) { return figure_value(answer.reported_bytes); }},
+    {"framework.note", "", none, framework<&Framework::note>},
+    {"#framework.note", "", none,
+     [](Answer answer) {
+         return answer.framework && !answer.framework->by_default ? Json(answer.framework->note) : Json();
+     }},
     {"memory_bytes", "", none, [](Answer answer) { return group_value(answer.step.has_value()); }},
     {"memory_bytes.params", "params", in_bytes, memory<&TrainingMemory::params>},
     {"memory_bytes.gradients", "gradients", in_bytes, memory<&TrainingMemory::gradients>},
@@ -201,6 +226,10 @@ constexpr FigureColumn columns[] = {{"model"},
                                     {"plan.products"},
                                     {"plan.dispatch"},
                                     {"plan.overlap"},
+                                    {"framework.name", "framework"},
+                                    {"framework.since", "framework_since"},
+                                    {"framework.default", "framework_default"},
+                                    {"#framework.note", "framework_note"},
                                     {"memory_bytes.params", "params_bytes"},
                                     {"memory_bytes.gradients", "gradients_bytes"},
                                     {"memory_bytes.optimizer", "optimizer_bytes"},
@@ -224,6 +253,7 @@ static_assert(named(all, columns));
 
 constexpr FigureLine lines[] = {{"chips", true},
                                 {"plan", true},
+                                {"framework", true},
                                 {"memory_bytes.total", true},
                                 {"fits", true},
                                 {"bound_by", true},

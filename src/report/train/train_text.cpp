@@ -82,7 +82,17 @@ private:
         if (!answer_.step) return;
         line("plan", "", plan_text(answer_.plan));
         line("", "", recipe_text(answer_));
+        framework();
         out_ += "\n";
+    }
+
+    void framework() {
+        if (!answer_.framework) return;
+        const Framework& framework = *answer_.framework;
+        line("framework", "",
+             framework.by_default
+                 ? fmt::format("none is given: times as of {}, memory of tensors alone", framework_text(framework))
+                 : framework_text(framework));
     }
 
     void memory() {
@@ -98,6 +108,10 @@ private:
                                          (!memory.capacity ? "the capacity is not known"
                                                            : fmt::format("of {}: {}", to_text(Bytes{*memory.capacity}),
                                                                          memory.fits() ? "fits" : "does not fit")));
+        if (answer_.reported_bytes) {
+            line(answer_.framework->habits.memory, text("framework.memory_bytes"),
+                 fmt::format("as the figures of {} count memory", answer_.framework->name));
+        }
         out_ += "\n";
     }
 

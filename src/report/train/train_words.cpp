@@ -30,9 +30,15 @@ std::string optimizer_text(const TrainingOptions& options) {
                        options.master ? " and an f32 master copy" : "", gradients);
 }
 
+std::string optimizer_text(const TrainAnswer& answer) {
+    TrainingOptions options = answer.options;
+    options.f32_gradients = options.f32_gradients || answer.held.f32_gradients;
+    return optimizer_text(options);
+}
+
 std::string recipe_text(const TrainAnswer& answer) {
     std::string text = answer.schedule.empty() ? "" : answer.schedule + ", ";
-    text += fmt::format("remat {}, {}", remat_text(answer.options), optimizer_text(answer.options));
+    text += fmt::format("remat {}, {}", remat_text(answer.options), optimizer_text(answer));
     if (answer.products) text += fmt::format(", matmuls in {}", name(*answer.products));
     if (answer.dispatch) text += fmt::format(", dispatch in {}", name(*answer.dispatch));
     if (!answer.overlapped.empty())

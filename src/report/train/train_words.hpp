@@ -13,6 +13,9 @@ namespace roofline::core {
 /// Returns "adam, f32 moments, no master copy".
 [[nodiscard]] std::string optimizer_text(const TrainingOptions& options);
 
+/// The same, with gradients as the framework stores them.
+[[nodiscard]] std::string optimizer_text(const TrainAnswer& answer);
+
 /// Returns "1f1b, remat full, adam with f32 moments, matmuls in fp8".
 [[nodiscard]] std::string recipe_text(const TrainAnswer& answer);
 

@@ -1,0 +1,101 @@
+// What is known of those who train models: how a framework runs a step, by version, and what publishers of runs mean
+// where their rows do not say it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace roofline::core {
+
+class Reader;
+
+/// How a framework runs a step, and the conventions of those who publish runs of it, for what their rows do not say.
+struct TrainerHabits {
+    std::string selective{};  ///< value of --remat for their selective recomputation: "alternate"
+    std::string memory{};     ///< what their memory figures count: "allocated", "reserved" or "used"
+    bool unfused = false;     ///< their optimizer consists of separate tensor operations
+    /// Storage of the loss: "stored" (logits and log-probabilities in f32), "eager", "compiled".
+    std::string loss{};
+    std::vector<std::string> unsaid{};  ///< terms for recomputation that are too vague to predict memory
+    bool pipeline_buffers = false;      ///< see FrameworkHabits
+    double loss_parts = 1;              ///< head and loss process the tokens in so many parts
+    /// The last pipeline stages have the extra layers if layers are not divisible.
+    bool late_layers = false;
+    bool fsdp_units = false;       ///< FSDP as in FrameworkHabits
+    bool flat_optimizer = false;   ///< ZeRO as in FrameworkHabits
+    bool fused_gradients = false;  ///< see FrameworkHabits
+    bool f32_gradients = false;    ///< gradients are stored in f32
+    bool copied_norm = false;      ///< ZeRO as in FrameworkHabits
+    /// Tokens are not split by sequence parallelism, as `no SP` in a row's notes says.
+    bool whole_tokens = false;
+    bool stored_attention = false;          ///< attention scores are stored in memory
+    bool attention_dropout = false;         ///< dropout of attention probabilities that are stored in memory
+    bool pytorch_kernels = false;           ///< their kernels are those of PyTorch
+    bool gradients_in_turn = false;         ///< gradients are reduced after the backward pass has ended
+    std::vector<std::string> overlapped{};  ///< axes whose collectives overlap with matmuls
+    bool whole_recompute = false;           ///< full recomputation repeats also what nothing reads (Remat::full)
+    bool gib = false;                       ///< their GB are GiB
+    double context_bytes = 0;               ///< device memory of a process outside the allocator's blocks
+};
+
+/// A framework with what is known of it.
+struct Framework {
+    std::string name{};     ///< "nemo"
+    std::string version{};  ///< as it was asked for, "25.09"; "": the newest
+    std::string since{};    ///< the version from which this holds; "": any
+    std::string note{};     ///< in words, with sources
+    TrainerHabits habits{};
+    /// None was named: its times are those that are predicted, because the others differ from them; nothing else of it
+    /// is assumed.
+    bool by_default = false;
+};
+
+/// The entries `[[trainer]]` and `[[default_framework]]` of data/trained_models.toml.
+class Trainers {
+public:
+    /// Errors are left in the reader.
+    [[nodiscard]] static Trainers read(Reader& file);
+
+    /// The conventions of a row's publisher; defaults if nothing is known. `table` is the table that the row comes
+    /// from: entries that name tables apply only to these, and entries that name words of notes only to rows with
+    /// these.
+    [[nodiscard]] TrainerHabits habits(std::string_view source, std::string_view table = {},
+                                       std::string_view notes = {}) const;
+
+    /// The framework that `words` name, "nemo" or "nemo-25.09": of several entries the one that holds from the newest
+    /// version up to the given one. Errors: an unknown name, with the known ones; a version before all that are known.
+    [[nodiscard]] Result<Framework> framework(std::string_view words) const;
+
+    /// The framework whose times are predicted for a vendor's machines where none is named.
+    [[nodiscard]] std::optional<Framework> default_framework(std::string_view vendor) const;
+
+    /// Short names of frameworks, in the order of the file.
+    [[nodiscard]] std::vector<std::string> frameworks() const;
+
+private:
+    struct Trainer {
+        std::vector<std::string> names;  ///< names of sources
+        /// Texts of which one must occur in the name of a row's table; none: any table.
+        std::vector<std::string> tables;
+        std::vector<std::string> notes;       ///< the same for its notes
+        std::vector<std::string> frameworks;  ///< short names of the framework
+        std::string since;                    ///< its version
+        std::string note;
+        TrainerHabits habits;
+    };
+    struct Default {
+        std::vector<std::string> vendors;
+        std::string framework;
+        std::string note;
+    };
+    static Trainer read_trainer(Reader& table);
+
+    std::vector<Trainer> trainers_;  ///< the first entry that applies to a row counts
+    std::vector<Default> defaults_;
+};
+
+}  // namespace roofline::core

@@ -1,0 +1,115 @@
+#include "predict/train/framework.hpp"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+
+#include "base/approx_test.hpp"
+#include "model/models_test.hpp"
+#include "network/slices_test.hpp"
+
+using namespace roofline::core;
+
+namespace {
+
+TrainQuestion question(std::int64_t fsdp, std::int64_t tensor) {
+    TrainQuestion question;
+    question.model = model_named("llama-3.2-1b", 2048);
+    question.slice = catalogue_slice("h100-sxm", "8");
+    question.setup.plan.fsdp = fsdp;
+    question.setup.plan.tensor = tensor;
+    question.setup.batch = {16 * 2048, 2048, 1};
+    question.setup.options.input_gradients = false;
+    return question;
+}
+
+TrainAnswer answer_of(TrainQuestion question) {
+    auto answer = predict_training(std::move(question), std::make_shared<Calibrations>(Calibrations::built_in()));
+    REQUIRE(answer);
+    return std::move(*answer);
+}
+
+TrainAnswer answer_with(const char* framework, std::int64_t fsdp, std::int64_t tensor) {
+    TrainQuestion asked = question(fsdp, tensor);
+    use_framework(*framework_named(framework), true, asked);
+    return answer_of(std::move(asked));
+}
+
+constexpr double logits = 2.0 * 2048 * 128256;  // of two sequences on each of eight chips
+
+}  // namespace
+
+TEST_CASE("without a framework times are those of the default, and memory is that of tensors alone") {
+    const TrainAnswer plain = answer_of(question(8, 1));
+    const TrainAnswer named = answer_with("megatron-lm", 8, 1);
+    CHECK(*plain.step->times.expected == *named.step->times.expected);
+    CHECK(plain.step->times.lower == named.step->times.lower);
+    // gradients of 1,235,814,400 parameters take 4 bytes instead of 2
+    CHECK(named.step->memory.gradients - plain.step->memory.gradients == approx(2 * 1235814400.0 / 8));
+    CHECK(plain.step->memory.optimizer == named.step->memory.optimizer);
+    // logits and log-probabilities in f32 instead of logits in bf16
+    CHECK(named.step->memory.total() - plain.step->memory.total() > 2 * logits);
+}
+
+TEST_CASE("what a framework overlaps is shorter, where the plan has the axis") {
+    const TrainAnswer plain = answer_of(question(4, 2));
+    const TrainAnswer nemo = answer_with("nemo", 4, 2);
+    CHECK(*nemo.step->times.expected < *plain.step->times.expected);
+    CHECK(nemo.overlapped == std::vector<std::string>{"tensor"});
+    CHECK(nemo.step->times.lower == plain.step->times.lower);
+    CHECK(answer_with("nemo", 8, 1).overlapped.empty());
+}
+
+TEST_CASE("PyTorch's kernels take as much longer as the model of steps says") {
+    const TrainAnswer plain = answer_of(question(8, 1));
+    const TrainAnswer foundry = answer_with("llm-foundry", 8, 1);
+    CHECK(foundry.step->times.parts->pytorch);
+    CHECK(*foundry.step->times.expected == approx(seconds_of(*built_in_step_model(), *foundry.step->times.parts)));
+    StepParts same = *foundry.step->times.parts;
+    same.pytorch = false;
+    CHECK(same == *plain.step->times.parts);
+}
+
+TEST_CASE("habits of FSDP and ZeRO hold where the plan has these") {
+    TrainSetup setup;
+    setup.habits.fsdp_units = setup.habits.flat_optimizer = setup.habits.copied_norm = true;
+    setup.habits.pipeline_buffers = true;
+    CHECK(framework_memory(setup) == FrameworkHabits{});
+    setup.plan.fsdp = 8;
+    FrameworkHabits expected;
+    expected.fsdp_units = true;
+    CHECK(framework_memory(setup) == expected);
+    setup.plan.fsdp = 1;
+    setup.plan.data = 8;
+    setup.plan.zero = 1;
+    expected.flat_optimizer = expected.copied_norm = true;
+    CHECK(framework_memory(setup) == expected);
+    setup.plan.pipeline = 2;
+    expected.pipeline_buffers = true;
+    CHECK(framework_memory(setup) == expected);
+}
+
+TEST_CASE("selective recomputation is what the framework calls so; a given optimizer is not the framework's") {
+    TrainQuestion asked = question(8, 1);
+    asked.setup.options.remat = Remat::selective;
+    asked.setup.options.master = false;
+    use_framework(*framework_named("internevo"), false, asked);
+    CHECK(!asked.setup.options.unfused);
+    CHECK(!asked.setup.options.master);
+    CHECK(asked.setup.options.remat == Remat::selective);
+    use_framework(*framework_named("internevo"), true, asked);
+    CHECK(asked.setup.options.unfused);
+    CHECK(asked.setup.options.master);
+    use_framework(*framework_named("torchtitan"), true, asked);
+    CHECK(asked.setup.options.remat == Remat::alternate);
+    CHECK(asked.framework->name == "torchtitan");
+}
+
+TEST_CASE("a file describes a framework of one's own") {
+    const auto own = framework_named("mine.toml", "[[trainer]]\nframework = [\"mine\"]\noverlapped = [\"expert\"]\n");
+    REQUIRE(own);
+    CHECK(own->name == "mine");
+    CHECK(own->habits.overlapped == std::vector<std::string>{"expert"});
+    CHECK(framework_named("mine.toml", "[[trainer]]\nnames = [\"mine\"]\n").error().code == "no_framework");
+    CHECK(!framework_named("mine.toml", "[[trainer]]\nframework = 3\n"));
+}
