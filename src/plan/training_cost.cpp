@@ -11,7 +11,7 @@ double TrainingDemand::seconds(double tokens, double utilization) const {
 }
 
 double training_flops_per_token(const ModelCounts& counts) {
-    return 3 * (counts.total.products + counts.total.attention).to_double();
+    return counts.total.training.to_double();
 }
 
 Result<TrainingDemand> training_demand(const ModelCounts& counts, const Machine& machine, std::int64_t chips) {

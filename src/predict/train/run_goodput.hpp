@@ -18,7 +18,7 @@ struct RecoveryQuestion {
     bool blocking = true;                 ///< see Recovery
 };
 
-/// Returns the bytes of a checkpoint: the parameters and the states of the optimizer, once. Errors: an operation
+/// Returns the bytes of a checkpoint: the trained parameters and the states of the optimizer, once. Errors: an operation
 /// without a derivative; counts beyond 127 bits.
 [[nodiscard]] Result<double> checkpoint_bytes(const Model& model, const TrainingOptions& options);
 

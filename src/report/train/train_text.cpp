@@ -82,6 +82,7 @@ private:
         if (!answer_.step) return;
         line("plan", "", plan_text(answer_.plan));
         line("", "", recipe_text(answer_));
+        if (answer_.model.lora) line("", "", wrapped(trained_text(answer_), 31, 31, max_line_width));
         out_ += "\n";
     }
 
