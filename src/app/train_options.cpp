@@ -79,7 +79,7 @@ Result<TrainingOptions> training_options(const TrainRequest& request) {
 Result<std::optional<LoraOptions>> lora_options(const TrainRequest& request) {
     ROOFLINE_TRY(const auto rank, size_option(request.lora, "--lora"));
     if (!rank) {
-        const char* other = !request.lora_on.empty()      ? "--lora-on"
+        const char* other = !request.lora_on.empty()        ? "--lora-on"
                             : !request.frozen_dtype.empty() ? "--frozen-dtype"
                                                             : nullptr;
         if (other == nullptr) return std::nullopt;

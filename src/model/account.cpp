@@ -367,7 +367,7 @@ PartCount& PartCount::operator+=(const PartCount& other) {
 }
 
 PartCount PartCount::times(const Rational& count) const {
-    return {params * count,   active * count,    multiplying * count, products * count,
+    return {params * count,    active * count,  multiplying * count, products * count,
             attention * count, trained * count, training * count};
 }
 

@@ -22,9 +22,9 @@ constexpr std::string_view proj = "_proj";
 /// A matrix that may get an adapter.
 struct Projection {
     ValueId matrix = 0;
-    std::size_t layers = 0;     ///< index of its group of layers, counted from 1; 0 outside of layers
-    std::string written;        ///< its name in the architecture
-    std::string module;         ///< in a checkpoint; "" if not known
+    std::size_t layers = 0;  ///< index of its group of layers, counted from 1; 0 outside of layers
+    std::string written;     ///< its name in the architecture
+    std::string module;      ///< in a checkpoint; "" if not known
     std::string_view part;
 };
 
@@ -86,11 +86,13 @@ Error unknown_projection(std::string_view word, const std::vector<Projection>& a
         const std::string name = shown_name(each);
         if (!has(names, name)) names.push_back(name);
     }
-    const std::string known = names.empty() ? "it has no projections"
-                                            : fmt::format("its projections are {}; or use attention, all-linear",
-                                                          fmt::join(names, ", "));
-    return {"unknown_projection", fmt::format("the model has no projection `{}`", word.substr(0, 40)),
-            did_you_mean(std::string(word), names, known), {}};
+    const std::string known =
+        names.empty() ? "it has no projections"
+                      : fmt::format("its projections are {}; or use attention, all-linear", fmt::join(names, ", "));
+    return {"unknown_projection",
+            fmt::format("the model has no projection `{}`", word.substr(0, 40)),
+            did_you_mean(std::string(word), names, known),
+            {}};
 }
 
 std::vector<std::string> words_of(std::string_view text, char at) {
@@ -166,8 +168,8 @@ Status check_frozen(const Model& model, Dtype dtype) {
     DtypeClash clash;
     const auto computed = arithmetic_of({own, dtype}, clash);
     if (computed == own && info(dtype).bits < info(own).bits && info(dtype).kind != DtypeKind::logical) return {};
-    return fail("bad_dtype", fmt::format("frozen weights in {} are not narrower than {}'s {}", name(dtype), model.name,
-                                         name(own)),
+    return fail("bad_dtype",
+                fmt::format("frozen weights in {} are not narrower than {}'s {}", name(dtype), model.name, name(own)),
                 "use for example fp8, int8, nvfp4 or int4");
 }
 

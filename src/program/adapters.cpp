@@ -91,15 +91,15 @@ struct NewValue {
 /// A matmul that gets an adapter.
 struct Adapted {
     ValueId matrix = 0;
-    Operand input;             ///< what it multiplies
-    Dims along;                ///< dimensions that it sums
-    NewValue first{};          ///< A, declared behind the first matrix of the group
-    NewValue second{};         ///< B
-    NewValue low{};            ///< the input times A
-    NewValue up{};             ///< that times B
-    NewValue base{};           ///< the result of the matmul itself
-    bool makes_low = false;    ///< the statement of `low` stands here
-    bool stands_alone = false; ///< the sum is a statement of its own, which elementwise work reads
+    Operand input;              ///< what it multiplies
+    Dims along;                 ///< dimensions that it sums
+    NewValue first{};           ///< A, declared behind the first matrix of the group
+    NewValue second{};          ///< B
+    NewValue low{};             ///< the input times A
+    NewValue up{};              ///< that times B
+    NewValue base{};            ///< the result of the matmul itself
+    bool makes_low = false;     ///< the statement of `low` stands here
+    bool stands_alone = false;  ///< the sum is a statement of its own, which elementwise work reads
     Dims low_dims;
     Dims first_dims;
     Dims second_dims;
@@ -110,9 +110,8 @@ struct Adapted {
 // it for the backward pass.
 bool is_computed_with(const Statement& statement, const Op& op) {
     return std::any_of(statement.ops.begin(), statement.ops.end(), [&](const Op& other) {
-        return !moves_rows(other) && std::any_of(other.inputs.begin(), other.inputs.end(), [&](const Operand& input) {
-            return input.value == op.output.value;
-        });
+        return !moves_rows(other) && std::any_of(other.inputs.begin(), other.inputs.end(),
+                                                 [&](const Operand& input) { return input.value == op.output.value; });
     });
 }
 
@@ -235,8 +234,8 @@ private:
 
     [[nodiscard]] Status check(const Op& op, const Operand& matrix) const {
         if (op.inputs.size() != 2) {
-            return fail(refused(program_, matrix.value, "is in a matmul of three operands",
-                                "write it as two statements"));
+            return fail(
+                refused(program_, matrix.value, "is in a matmul of three operands", "write it as two statements"));
         }
         if (found_.contains(matrix.value)) {
             return fail(refused(program_, matrix.value, "is in several matmuls", "leave it out"));

@@ -44,9 +44,7 @@ Json collectives_json(Answer answer) {
 Json lora_json(Answer answer) {
     if (!answer.model.lora) return {};
     const Lora& lora = *answer.model.lora;
-    return {{"rank", lora.rank},
-            {"on", lora.on},
-            {"frozen_dtype", lora.frozen ? Json(name(*lora.frozen)) : Json()}};
+    return {{"rank", lora.rank}, {"on", lora.on}, {"frozen_dtype", lora.frozen ? Json(name(*lora.frozen)) : Json()}};
 }
 
 Json thresholds_json(Answer answer) {

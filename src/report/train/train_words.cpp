@@ -44,8 +44,8 @@ std::string recipe_text(const TrainAnswer& answer) {
 std::string trained_text(const TrainAnswer& answer) {
     if (!answer.model.lora) return "";
     const Lora& lora = *answer.model.lora;
-    return fmt::format("{} parameters are trained: LoRA of rank {} on {}{}",
-                       short_count(answer.counts.total.trained), lora.rank, fmt::join(lora.on, ", "),
+    return fmt::format("{} parameters are trained: LoRA of rank {} on {}{}", short_count(answer.counts.total.trained),
+                       lora.rank, fmt::join(lora.on, ", "),
                        lora.frozen ? fmt::format(", frozen weights in {}", name(*lora.frozen)) : "");
 }
 
