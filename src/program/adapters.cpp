@@ -178,7 +178,7 @@ private:
         const Operand& input = op.inputs[op.inputs[0].value == matrix.value ? 1 : 0];
         if (program_.values[input.value].intermediate) {
             return fail(refused(program_, matrix.value, "multiplies a result that has no name",
-                                "give it a name in a statement of its own"));
+                                "leave it out, and name the others"));
         }
         Adapted adapted;
         adapted.matrix = matrix.value;

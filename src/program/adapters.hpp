@@ -36,9 +36,9 @@ struct MatrixShape {
 /// X *_D W with a chosen W[D, F] becomes X *_D W + (X *_D A) *_r B with parameters A[D, r] and B[r, F] of W's dtype.
 /// Dimensions that X and W share without summing them, such as experts, are in A and B, too. A, B and what is computed
 /// with them form the part `adapter`. Each product is a statement, and the sum is one with the matmul, apart from
-/// elementwise work that follows in its expression. Scaling by alpha / r is left out because it can be in B. Errors: a rank below 1 or above the rows or columns of a matrix; a
-/// parameter that no matmul reads, or one in a matmul of three operands; matrices of one group that multiply different
-/// tensors; an operand that is no tensor with a name.
+/// elementwise work that follows in its expression. Scaling by alpha / r is left out because it can be in B. Errors: a
+/// rank below 1 or above the rows or columns of a matrix; a parameter that no matmul reads, or one in a matmul of three
+/// operands; matrices of one group that multiply different tensors; an operand that is no tensor with a name.
 [[nodiscard]] Result<Program> with_adapters(const Program& program, const AdapterPlan& plan);
 
 }  // namespace roofline::core
