@@ -180,6 +180,7 @@ struct TrainingPrediction {
     /// Model FLOPs utilization (PaLM, arXiv 2204.02311, appendix B) relative to the bf16 peak. Empty if the plan does
     /// not fit into memory.
     std::optional<double> mfu{};
+    std::int64_t trained_parameters = 0;           ///< all of the model, or with TrainingOptions::lora its adapters
     std::optional<Frequency> tokens_per_second{};  ///< of all chips together
     std::optional<TrainingCost> cost{};            ///< of a run over TrainingOptions::total_tokens
     std::optional<TrainingGoodput> goodput{};      ///< of that run, with TrainingOptions::recovery and a known rate

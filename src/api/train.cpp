@@ -272,6 +272,7 @@ TrainingPrediction public_training(core::TrainAnswer answer) {
     if (answer.step) prediction.step = step_of(*answer.step);
     if (answer.step_s) prediction.step_time = Seconds{*answer.step_s};
     prediction.mfu = answer.mfu;
+    prediction.trained_parameters = static_cast<std::int64_t>(answer.counts.total.trained.to_double());
     if (answer.tokens_per_s) prediction.tokens_per_second = Frequency{*answer.tokens_per_s};
     if (answer.cost) prediction.cost = cost_of(*answer.cost);
     if (answer.cost && answer.goodput) prediction.goodput = goodput_of(*answer.cost, *answer.goodput);

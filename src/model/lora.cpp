@@ -106,9 +106,9 @@ std::vector<std::string> words_of(std::string_view text, char at) {
 }
 
 /// Collects groups of matrices whose adapters share a factor.
-class Grouping {
+class ProjectionGroups {
 public:
-    explicit Grouping(const std::vector<Projection>& all) : all_(all) {}
+    explicit ProjectionGroups(const std::vector<Projection>& all) : all_(all) {}
 
     Status add(const std::string& words) {
         std::map<std::pair<std::size_t, std::string>, std::size_t> mine;  // by layers and module: index of a group
@@ -190,7 +190,7 @@ Result<std::vector<std::string>> lora_projections(std::string_view words) {
 Result<Model> with_lora(Model model, const LoraOptions& options) {
     if (options.frozen) ROOFLINE_CHECK(check_frozen(model, *options.frozen));
     const Projections projections(model);
-    Grouping grouping(projections.all());
+    ProjectionGroups grouping(projections.all());
     const std::vector<std::string> on = options.on.empty() ? std::vector<std::string>{"attention"} : options.on;
     for (const std::string& words : on) ROOFLINE_CHECK(grouping.add(words));
     ROOFLINE_TRY(model.program, with_adapters(model.program, {options.rank, grouping.groups(), options.frozen}));

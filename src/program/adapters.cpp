@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -150,12 +151,6 @@ public:
     }
 
 private:
-    /// The first factor of a group, and the tensor that its matrices multiply.
-    struct Made {
-        bool there = false;
-        Adapted by;
-    };
-
     Status find(const Block& block) {
         for (const Node& node : block.nodes) {
             if (const auto* inner = std::get_if<Block>(&node)) {
@@ -175,45 +170,17 @@ private:
 
     Status adapt(const Statement& statement, const Op& op, const Operand& matrix) {
         ROOFLINE_CHECK(check(op, matrix));
-        const Operand& input = op.inputs[op.inputs[0].value == matrix.value ? 1 : 0];
-        if (program_.values[input.value].intermediate) {
-            return fail(refused(program_, matrix.value, "multiplies a result that has no name",
-                                "leave it out, and name the others"));
-        }
-        Adapted adapted;
-        adapted.matrix = matrix.value;
-        adapted.input = input;
-        adapted.along = op.along;
+        Adapted adapted = shaped(op, matrix);
         adapted.part = statement.part;
         adapted.stands_alone = is_computed_with(statement, op);
         const Value& weight = program_.values[matrix.value];
         const ValueId begin = statement.ops.front().output.value;
-        for (const std::string& dim : matrix.dims) {
-            const bool summed = has(op.along, dim);
-            if (summed || has(input.dims, dim)) adapted.first_dims.push_back(dim);
-            if (!summed && has(input.dims, dim)) adapted.second_dims.push_back(dim);
-        }
-        adapted.first_dims.push_back(rank_);
-        adapted.second_dims.push_back(rank_);
-        for (const std::string& dim : matrix.dims) {
-            if (!has(adapted.first_dims, dim)) adapted.second_dims.push_back(dim);
-        }
-        for (const std::string& dim : input.dims) {
-            if (!has(op.along, dim)) adapted.low_dims.push_back(dim);
-        }
-        adapted.low_dims.push_back(rank_);
-        Made& made = made_[group_of_.at(matrix.value)];
         const Dtype results = result_dtype(op.arithmetic);
-        if (made.there) {
-            if (made.by.input != input || made.by.along != op.along || made.by.first_dims != adapted.first_dims) {
-                return fail(refused(program_, matrix.value,
-                                    fmt::format("and {} do not multiply the same tensor, so their adapters cannot "
-                                                "share a factor",
-                                                value_name(program_, made.by.matrix)),
-                                    "name them one by one, with a comma between them"));
-            }
-            adapted.first = made.by.first;
-            adapted.low = made.by.low;
+        std::optional<Adapted>& made = made_[group_of_.at(matrix.value)];
+        if (made) {
+            ROOFLINE_CHECK(check_shared(adapted, *made));
+            adapted.first = made->first;
+            adapted.low = made->low;
         } else {
             adapted.first = add(NewValue::Where::behind, matrix.value, param(weight, "_A", adapted.first_dims));
             adapted.low = add(NewValue::Where::first, begin, result(weight, "_low", adapted.low_dims, results));
@@ -226,10 +193,45 @@ private:
         base.part.clear();
         base.masks = program_.values[op.output.value].masks;
         adapted.base = add(NewValue::Where::before, op.output.value, std::move(base));
-        if (!made.there) made = {true, adapted};
-        found_.emplace(matrix.value, op.output.value);
+        if (!made) made = adapted;
+        found_.insert(matrix.value);
         by_result_.emplace(op.output.value, std::move(adapted));
         return {};
+    }
+
+    // The dimensions of both factors and of the product between them.
+    [[nodiscard]] Adapted shaped(const Op& op, const Operand& matrix) const {
+        Adapted adapted;
+        adapted.matrix = matrix.value;
+        adapted.input = op.inputs[op.inputs[0].value == matrix.value ? 1 : 0];
+        adapted.along = op.along;
+        for (const std::string& dim : matrix.dims) {
+            const bool summed = has(op.along, dim);
+            const bool shared = !summed && has(adapted.input.dims, dim);
+            if (summed || shared) adapted.first_dims.push_back(dim);
+            if (shared) adapted.second_dims.push_back(dim);
+        }
+        adapted.first_dims.push_back(rank_);
+        adapted.second_dims.push_back(rank_);
+        for (const std::string& dim : matrix.dims) {
+            if (!has(adapted.first_dims, dim)) adapted.second_dims.push_back(dim);
+        }
+        for (const std::string& dim : adapted.input.dims) {
+            if (!has(op.along, dim)) adapted.low_dims.push_back(dim);
+        }
+        adapted.low_dims.push_back(rank_);
+        return adapted;
+    }
+
+    [[nodiscard]] Status check_shared(const Adapted& adapted, const Adapted& made) const {
+        if (made.input == adapted.input && made.along == adapted.along && made.first_dims == adapted.first_dims) {
+            return {};
+        }
+        return fail(refused(program_, adapted.matrix,
+                            fmt::format("and {} do not multiply the same tensor, so their adapters cannot share a "
+                                        "factor",
+                                        value_name(program_, made.matrix)),
+                            "name them one by one, with a comma between them"));
     }
 
     [[nodiscard]] Status check(const Op& op, const Operand& matrix) const {
@@ -239,6 +241,11 @@ private:
         }
         if (found_.contains(matrix.value)) {
             return fail(refused(program_, matrix.value, "is in several matmuls", "leave it out"));
+        }
+        const Operand& input = op.inputs[op.inputs[0].value == matrix.value ? 1 : 0];
+        if (program_.values[input.value].intermediate) {
+            return fail(refused(program_, matrix.value, "multiplies a result that has no name",
+                                "leave it out, and name the others"));
         }
         const MatrixShape shape = matrix_shape(program_, op, matrix);
         const std::int64_t most = std::min(shape.rows, shape.columns);
@@ -381,8 +388,8 @@ private:
     ValueSlots slots_;
     std::string rank_;
     std::map<ValueId, std::size_t> group_of_;
-    std::vector<Made> made_;  ///< by group
-    std::map<ValueId, ValueId> found_;
+    std::vector<std::optional<Adapted>> made_;  ///< by group, its first matrix
+    std::set<ValueId> found_;
     std::map<ValueId, Adapted> by_result_;
 };
 

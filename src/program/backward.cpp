@@ -105,7 +105,7 @@ private:
             locked_[shared[i]] = false;
         }
         hand_back(carried, inner);
-        out.nodes.emplace_back(std::move(inner));
+        if (!inner.nodes.empty()) out.nodes.emplace_back(std::move(inner));  // nothing may be trained before it
         for (const ValueId id : shared) {
             if (uses_left_[id] == 0 && forward_.made_by[id] == nullptr) settle(id);
         }
