@@ -292,6 +292,32 @@ TEST_CASE("LoRA: only gradients of adapters are reduced and have states, and the
     CHECK(refused.error().hint.find("--lora 16") != std::string::npos);
 }
 
+TEST_CASE("LoRA in a pipeline: stages hold their adapters, and zero-bubble has no gradients of weights to move") {
+    TrainRequest request = trained_llama({"h100-sxm:8"});
+    request.mesh = {"pipeline=4,data=2"};
+    request.microbatches = "8";
+    request.lora = "16";
+    request.lora_on = "q";
+    constexpr double adapters_of_stage = 8 * 16 * (4096 + 4096);  // 8 of 32 layers
+    CHECK(json_of(request)["memory_bytes"]["gradients"] == 2 * adapters_of_stage);
+    request.schedule = "zero-bubble";
+    const auto refused = handle(request, Format::json);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message.find("which LoRA does not compute") != std::string::npos);
+    PlanRequest plan;
+    plan.train = request;
+    const auto planned = handle(plan, Format::json);
+    REQUIRE_FALSE(planned);
+    CHECK(planned.error().code == refused.error().code);
+    plan.train.schedule.clear();
+    plan.train.mesh = {"pipeline=4"};
+    const auto found = handle(plan, Format::json);
+    REQUIRE(found);
+    for (const auto& each : nlohmann::json::parse(found->out)["plans"]) {
+        CHECK(each["plan"]["schedule"] != "zero-bubble");
+    }
+}
+
 TEST_CASE("a checkpoint of LoRA has adapters and their states alone") {
     TrainRequest request = trained_llama({"h100-sxm:8"});
     request.lora = "16";

@@ -10,6 +10,7 @@
 
 #include "machine/machine.hpp"
 #include "predict/plan/weight_bytes.hpp"
+#include "predict/train/planned_stage.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -32,6 +33,10 @@ Status complete(PlanSpace& space, const TrainQuestion& question) {
         return fail("bad_batch",
                     fmt::format("{} tokens are no whole number of sequences of {}", batch.tokens, batch.sequence),
                     fmt::format("use {} or {} tokens", down, down + batch.sequence));
+    }
+    if (const auto allowed = check_schedule(question.model, Schedule::zero_bubble); !allowed) {
+        std::erase(space.schedules, Schedule::zero_bubble);
+        if (space.schedules.empty()) return fail(allowed.error());
     }
     space.chips = question.slice.chips();
     space.layers = question.model.layer_count;
