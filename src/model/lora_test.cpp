@@ -161,7 +161,7 @@ TEST_CASE("projections that are one module of a checkpoint share a factor") {
     auto made = with_lora(std::move(*model), {16, {"qkv_proj"}, {}});
     REQUIRE_MESSAGE(made, made.error().message);
     CHECK(made->lora->on == std::vector<std::string>{"qkv_proj"});
-    CHECK(lora_counts(*made).total.trained == Rational(32 * 16 * (4096 + 3 * 4096)));
+    CHECK(lora_counts(*made).total.trained == Rational(32 * 16LL * (4096 + 3 * 4096)));
 }
 
 TEST_CASE("every model with named operands has a training step with LoRA that parses back") {
