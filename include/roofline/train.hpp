@@ -50,6 +50,16 @@ struct Optimizer {
     bool f32_gradients = false;  ///< gradients are accumulated in f32; otherwise in the parameters' dtype
 };
 
+/// Low-rank adapters (LoRA, arXiv 2106.09685): two small matrices beside each of some projections. Only they have
+/// gradients and optimizer states; all parameters of the model are frozen.
+struct Lora {
+    std::int64_t rank = 16;
+    /// Projections by the last word of their module in a checkpoint, with or without "_proj", or "attention",
+    /// "all-linear"; those joined by + share the first factor: {"q+k+v", "o"}. Empty: {"attention"}.
+    std::vector<std::string> on{};
+    std::optional<Dtype> frozen_dtype{};  ///< in which the frozen matrices are stored (QLoRA); empty: as in the model
+};
+
 /// Recomputation policy: what the forward pass keeps for the backward pass. All else is computed again.
 enum class Recomputation : std::uint8_t {
     none,       ///< everything that the backward pass reads is kept
@@ -94,6 +104,7 @@ struct TrainingOptions {
     Recomputation recomputation = Recomputation::none;
     std::vector<std::string> kept_tensors{};  ///< for Recomputation::named: tensors of the forward pass
     Optimizer optimizer{};
+    std::optional<Lora> lora{};  ///< empty: all parameters are trained
     /// Dtype in which matmuls with parameters are computed: a floating-point format of fewer than 16 bits. Empty: as
     /// stored.
     std::optional<Dtype> matmul_dtype{};
@@ -156,7 +167,7 @@ struct TrainingGoodput {
     std::optional<Usd> usd{};  ///< empty if the chip has no price
     double interruptions = 0;
     Seconds between_interruptions;  ///< mean
-    Bytes checkpoint;               ///< parameters and optimizer states
+    Bytes checkpoint;               ///< trained parameters and optimizer states
     Seconds checkpoint_time;        ///< to write them
     Seconds checkpoint_interval;    ///< training from one checkpoint to the next, the best one
     double writing = 0;             ///< waiting for checkpoints
@@ -173,6 +184,7 @@ struct TrainingPrediction {
     /// Model FLOPs utilization (PaLM, arXiv 2204.02311, appendix B) relative to the bf16 peak. Empty if the plan does
     /// not fit into memory.
     std::optional<double> mfu{};
+    std::int64_t trained_parameters = 0;           ///< all of the model, or with TrainingOptions::lora its adapters
     std::optional<Frequency> tokens_per_second{};  ///< of all chips together
     std::optional<TrainingCost> cost{};            ///< of a run over TrainingOptions::total_tokens
     std::optional<TrainingGoodput> goodput{};      ///< of that run, with TrainingOptions::recovery and a known rate

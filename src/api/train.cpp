@@ -8,6 +8,7 @@
 
 #include "api/data.hpp"
 #include "api/words.hpp"
+#include "model/lora.hpp"
 #include "model/routed_experts.hpp"
 #include "predict/train/framework.hpp"
 #include "report/train/train_figures.hpp"
@@ -221,6 +222,10 @@ Result<core::TrainQuestion> question_of(const Model& model, const System& system
     question.notes = question.slice.notes;
     ROOFLINE_TRY(question.model, core::training_model(model.data().config, model.data().sequence));
     question.notes.insert(question.notes.end(), question.model.notes.begin(), question.model.notes.end());
+    if (options.lora) {
+        const core::LoraOptions lora{options.lora->rank, options.lora->on, options.lora->frozen_dtype};
+        ROOFLINE_TRY(question.model, core::with_lora(std::move(question.model), lora));
+    }
     question.sequence_given = model.data().sequence || question.model.context <= core::training_sequence;
     question.plan_given = options.plan.has_value();
     ROOFLINE_CHECK(add_setup(question, options));
@@ -281,6 +286,7 @@ TrainingPrediction public_training(core::TrainAnswer answer) {
     if (answer.step) prediction.step = step_of(*answer.step);
     if (answer.step_s) prediction.step_time = Seconds{*answer.step_s};
     prediction.mfu = answer.mfu;
+    prediction.trained_parameters = static_cast<std::int64_t>(answer.counts.total.trained.to_double());
     if (answer.tokens_per_s) prediction.tokens_per_second = Frequency{*answer.tokens_per_s};
     if (answer.cost) prediction.cost = cost_of(*answer.cost);
     if (answer.cost && answer.goodput) prediction.goodput = goodput_of(*answer.cost, *answer.goodput);

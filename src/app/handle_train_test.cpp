@@ -306,3 +306,76 @@ TEST_CASE("a plan that does not fit has no utilization, days or dollars") {
     request.mesh = {"fsdp=8"};
     CHECK(json_of(request)["mfu"].get<double>() > 0);
 }
+
+TEST_CASE("LoRA: only gradients of adapters are reduced and have states, and the answer says what is trained") {
+    TrainRequest request = trained_llama({"h100-sxm:8"});
+    request.mesh = {"data=8"};
+    request.lora = "16";
+    request.lora_on = "q,v";
+    request.frozen_dtype = "fp8";
+    const auto json = json_of(request);
+    // 32 layers: 4096 x 16 and 16 x 4096 beside queries, 4096 x 16 and 16 x 1024 beside values
+    constexpr double adapters = 32 * 16 * (4096 + 4096 + 4096 + 1024);
+    CHECK(json["trained_params"] == adapters);
+    CHECK(json["params"] == 8030261248.0 + adapters);
+    CHECK(json["lora"]["rank"] == 16);
+    CHECK(json["lora"]["on"] == nlohmann::json::array({"q_proj", "v_proj"}));
+    CHECK(json["lora"]["frozen_dtype"] == "fp8");
+    double reduced = 0;
+    for (const auto& each : json["collectives"]) {
+        if (each["kind"] == "all_reduce") reduced += each["bytes"].get<double>();
+    }
+    CHECK(reduced == 2 * adapters);
+    CHECK(json["memory_bytes"]["gradients"] == 2 * adapters);
+    CHECK(json["memory_bytes"]["optimizer"] == 8 * adapters);
+    request.zero = "1";  // states over the eight
+    CHECK(json_of(request)["memory_bytes"]["optimizer"] == adapters);
+    const std::string text = trained(request, Format::text).out;
+    CHECK(text.find("6.82 M parameters are trained: LoRA of rank 16 on q_proj, v_proj") != std::string::npos);
+    request.lora.clear();
+    request.lora_on.clear();
+    request.frozen_dtype.clear();
+    const auto all = json_of(request);
+    CHECK(all["trained_params"] == all["params"]);
+    CHECK(all["lora"].is_null());
+    request.lora_on = "q";
+    const auto refused = handle(request, Format::json);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().hint.find("--lora 16") != std::string::npos);
+}
+
+TEST_CASE("LoRA in a pipeline: stages hold their adapters, and zero-bubble has no gradients of weights to move") {
+    TrainRequest request = trained_llama({"h100-sxm:8"});
+    request.mesh = {"pipeline=4,data=2"};
+    request.microbatches = "8";
+    request.lora = "16";
+    request.lora_on = "q";
+    constexpr double adapters_of_stage = 8 * 16 * (4096 + 4096);  // 8 of 32 layers
+    CHECK(json_of(request)["memory_bytes"]["gradients"] == 2 * adapters_of_stage);
+    request.schedule = "zero-bubble";
+    const auto refused = handle(request, Format::json);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message.find("which LoRA does not compute") != std::string::npos);
+    PlanRequest plan;
+    plan.train = request;
+    const auto planned = handle(plan, Format::json);
+    REQUIRE_FALSE(planned);
+    CHECK(planned.error().code == refused.error().code);
+    plan.train.schedule.clear();
+    plan.train.mesh = {"pipeline=4"};
+    const auto found = handle(plan, Format::json);
+    REQUIRE(found);
+    for (const auto& each : nlohmann::json::parse(found->out)["plans"]) {
+        CHECK(each["plan"]["schedule"] != "zero-bubble");
+    }
+}
+
+TEST_CASE("a checkpoint of LoRA has adapters and their states alone") {
+    TrainRequest request = trained_llama({"h100-sxm:8"});
+    request.lora = "16";
+    request.lora_on = "q,v";
+    request.tokens = "1G";
+    request.storage = "1GB/s";
+    constexpr double adapters = 32 * 16 * (4096 + 4096 + 4096 + 1024);
+    CHECK(json_of(request)["goodput"]["checkpoint_bytes"] == (2 + 8) * adapters);
+}

@@ -134,6 +134,9 @@ struct TrainRequest {
     std::string schedule;           ///< schedule of a pipeline; "": "1f1b"
     std::string remat;              ///< "none", "selective", "alternate", "full" or "Hm,O"; "": none
     std::string optimizer;          ///< "adam", "adam,moments=bf16,master", "sgd"; "": adam with f32 moments
+    std::string lora{};             ///< "16": rank of low-rank adapters, the only ones that are trained; "": all are
+    std::string lora_on{};          ///< "q+k+v,o": projections with adapters; "": those of attention
+    std::string frozen_dtype{};     ///< "fp8": dtype of the frozen matrices; "": as in the model
     std::string products;           ///< "fp8": dtype of matmuls with parameters; "": as stored
     std::string dispatch;  ///< "fp8": dtype in which tokens and gradients are dispatched to experts; "": as stored
     std::string overlap;   ///< "expert": axes whose collectives overlap with matmuls; "none"; "": as the framework says

@@ -76,6 +76,25 @@ Result<TrainingOptions> training_options(const TrainRequest& request) {
     return options;
 }
 
+Result<std::optional<LoraOptions>> lora_options(const TrainRequest& request) {
+    ROOFLINE_TRY(const auto rank, size_option(request.lora, "--lora"));
+    if (!rank) {
+        const char* other = !request.lora_on.empty()        ? "--lora-on"
+                            : !request.frozen_dtype.empty() ? "--frozen-dtype"
+                                                            : nullptr;
+        if (other == nullptr) return std::nullopt;
+        return fail("bad_request", fmt::format("{} is about LoRA, but no rank is given", other),
+                    "give the rank of the adapters: --lora 16");
+    }
+    LoraOptions options;
+    options.rank = *rank;
+    if (!request.lora_on.empty()) {
+        ROOFLINE_TRY(options.on, lora_projections(request.lora_on));
+    }
+    ROOFLINE_TRY(options.frozen, dtype_option(request.frozen_dtype, "--frozen-dtype"));
+    return options;
+}
+
 Result<std::optional<Dtype>> narrow_dtype(const std::string& word, std::string_view option) {
     auto dtype = dtype_option(word, option);
     if (!dtype || !*dtype) return dtype;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/request.hpp"
+#include "model/lora.hpp"
 #include "plan/plan.hpp"
 #include "program/adjoint.hpp"
 
@@ -16,6 +17,10 @@ namespace roofline::core {
 /// moments=DTYPE, master, unfused, gradients=f32 after commas). The defaults are no recomputation, and Adam with f32
 /// moments and bf16 parameters. Errors: unknown words (the hint names the nearest match).
 [[nodiscard]] Result<TrainingOptions> training_options(const TrainRequest& request);
+
+/// Parses --lora, --lora-on and --frozen-dtype; empty without --lora. Errors: one of the others without it; words that
+/// are no number, names or dtype.
+[[nodiscard]] Result<std::optional<LoraOptions>> lora_options(const TrainRequest& request);
 
 /// Parses --products or --dispatch: a floating-point format of fewer than 16 bits to which training converts tensors.
 /// Empty if the option is not given. Errors: any other dtype.

@@ -30,6 +30,8 @@ Result<Model> model_of(const TrainRequest& request, std::vector<std::string>& no
     ROOFLINE_TRY(auto config, resolve_config(request.config));
     ROOFLINE_TRY(auto model, training_model(config, sequence));
     notes.insert(notes.end(), model.notes.begin(), model.notes.end());
+    ROOFLINE_TRY(const auto lora, lora_options(request));
+    if (lora) return with_lora(std::move(model), *lora);
     return model;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "program/step_draft.hpp"
 #include "work/contraction.hpp"
 #include "work/work.hpp"
 
@@ -63,6 +64,7 @@ public:
 
     Result<ModelCounts> run() {
         note_uses();
+        ROOFLINE_CHECK(note_gradients());
         for (ValueId id = 0; id < program_.values.size(); ++id) value(id);
         statements(program_.body, Rational(1), none);
         ROOFLINE_CHECK(activations());
@@ -74,7 +76,7 @@ public:
         counts_.attention_overtakes = overtaking();
         const PartCount& total = counts_.total;
         if (total.params.overflowed() || total.active.overflowed() || total.products.overflowed() ||
-            total.attention.overflowed() || counts_.cache.sequence.overflowed()) {
+            total.attention.overflowed() || total.training.overflowed() || counts_.cache.sequence.overflowed()) {
             return fail("overflow", "the model's counts do not fit 127 bits", "check its sizes");
         }
         return std::move(counts_);
@@ -155,6 +157,28 @@ private:
         });
     }
 
+    // Determines which values have gradients. If no parameter is frozen, all operands of matmuls do.
+    Status note_gradients() {
+        const bool frozen = std::any_of(program_.values.begin(), program_.values.end(),
+                                        [](const Value& value) { return value.frozen; });
+        if (!frozen) return {};
+        ROOFLINE_TRY(draft_, analyse_forward(program_));
+        // declared tensors stand for results of other layers
+        gradients_ = values_with_gradients(draft_, true);
+        return {};
+    }
+
+    // Returns the FLOPs of training over those of the forward pass: an operand's gradient takes as many.
+    [[nodiscard]] Rational training_share(const Op& op) const {
+        constexpr std::int64_t passes = 3;
+        if (gradients_.empty()) return Rational(passes);
+        const Statement* statement = draft_.statement[op.output.value];
+        if (statement == nullptr || statement->ops.empty()) return Rational(1);  // of a cache that nothing reads
+        std::int64_t wanted = 0;
+        for (const Operand& input : draft_.made_by[op.output.value]->inputs) wanted += gradients_[input.value] ? 1 : 0;
+        return Rational(1) + Rational((passes - 1) * wanted, static_cast<std::int64_t>(op.inputs.size()));
+    }
+
     void value(ValueId id) {
         const Value& value = program_.values[id];
         if (value.param) {
@@ -164,6 +188,7 @@ private:
             count.active =
                 experts == nullptr ? count.params : count.params * size(experts->choice) / size(experts->experts);
             if (multiplies_[id]) count.multiplying = count.active;
+            if (!value.frozen) count.trained = count.params;
             add(value.part, count, copies_[id], group_of_[id]);
         }
         // a reassigned cache keeps its name and mark, so only its declaration counts
@@ -224,12 +249,16 @@ private:
             const bool trained = std::any_of(op.inputs.begin(), op.inputs.end(),
                                              [&](const Operand& input) { return program_.values[input.value].param; });
             for (const MatmulShape& step : plan_contraction(program_, op, false).matmuls) {
-                (trained ? count.products : count.attention) += value_of(step.flops, sizes_) / tokens;
+                const Rational made = value_of(step.flops, sizes_) / tokens;
+                (trained ? count.products : count.attention) += made;
+                count.training += made * training_share(op);
                 if (!trained) attention_ += step.flops * Polynomial(copies_[op.output.value]);
             }
         } else if (op.kind == OpKind::apply && op.function == "scan") {
             const Polynomial made = function_work(program_, op).flops;
-            count.attention += value_of(made, sizes_) / tokens;
+            const Rational flops = value_of(made, sizes_) / tokens;
+            count.attention += flops;
+            count.training += flops * training_share(op);
             attention_ += made * Polynomial(copies_[op.output.value]);
         }
     }
@@ -311,6 +340,8 @@ private:
     std::vector<std::size_t> group_of_;
     std::vector<bool> multiplies_;
     std::vector<const Experts*> expert_;
+    ForwardDraft draft_;
+    std::vector<bool> gradients_;  ///< by value of `draft_`; empty: all have one
     std::set<ValueId> made_ = made_by_statements(program_.body);
     Polynomial attention_;
     ModelCounts counts_;
@@ -330,11 +361,14 @@ PartCount& PartCount::operator+=(const PartCount& other) {
     multiplying += other.multiplying;
     products += other.products;
     attention += other.attention;
+    trained += other.trained;
+    training += other.training;
     return *this;
 }
 
 PartCount PartCount::times(const Rational& count) const {
-    return {params * count, active * count, multiplying * count, products * count, attention * count};
+    return {params * count,    active * count,  multiplying * count, products * count,
+            attention * count, trained * count, training * count};
 }
 
 CacheCount& CacheCount::operator+=(const CacheCount& other) {

@@ -20,6 +20,9 @@ struct PartCount {
     Rational multiplying;  ///< active parameters in matmuls: no look-ups, scales or biases
     Rational products;     ///< forward FLOPs of matmuls with parameters: 2 per multiplying parameter
     Rational attention;    ///< forward FLOPs of matmuls without parameters and of recurrences; causal masks count half
+    Rational trained;      ///< stored parameters that are not frozen
+    /// FLOPs of training: those of the forward pass, and as many again for each operand of a matmul that has a gradient
+    Rational training;
 
     bool operator==(const PartCount&) const = default;
     PartCount& operator+=(const PartCount& other);

@@ -218,18 +218,6 @@ void bind_windows(Model& model) {
     }
 }
 
-/// Assigns the program's values to groups, whose blocks come in the same order.
-void place_groups(Model& model) {
-    std::size_t next = 0;
-    for (const Node& node : model.program.body.nodes) {
-        const auto* block = std::get_if<Block>(&node);
-        if (block == nullptr || block->kind != Block::Kind::repeat || next == model.groups.size()) continue;
-        model.groups[next].values_before = block->values_before;
-        model.groups[next].values_after = block->values_after;
-        ++next;
-    }
-}
-
 Status check_sequence(Model& model, std::optional<std::int64_t> sequence) {
     if (sequence && model.context > 0 && *sequence > model.context) {
         return fail(
@@ -285,6 +273,17 @@ Status limit_experts(Binder& binder, const KeyTable& table, Program& program) {
 }
 
 }  // namespace
+
+void place_groups(Model& model) {
+    std::size_t next = 0;
+    for (const Node& node : model.program.body.nodes) {
+        const auto* block = std::get_if<Block>(&node);
+        if (block == nullptr || block->kind != Block::Kind::repeat || next == model.groups.size()) continue;
+        model.groups[next].values_before = block->values_before;
+        model.groups[next].values_after = block->values_after;
+        ++next;
+    }
+}
 
 void bind_groups_of_experts(const std::vector<RoutedExperts>& routed, Sizes& sizes) {
     for (const RoutedExperts& each : routed) {

@@ -27,6 +27,14 @@ struct LayerGroup {
     std::size_t values_after = 0;      ///< index after their last value
 };
 
+/// Low-rank adapters that a model's program has (LoRA, arXiv 2106.09685); everything else is frozen.
+struct Lora {
+    std::int64_t rank = 0;
+    /// Projections with adapters, "q_proj"; "q_proj+k_proj" share the first factor.
+    std::vector<std::string> on;
+    std::optional<Dtype> frozen{};  ///< in which frozen matrices are stored; empty: like all others
+};
+
 struct Model {
     std::string name;          ///< of the file or the preset
     std::string model_type;    ///< according to the configuration
@@ -46,8 +54,12 @@ struct Model {
     std::map<std::string, std::string, std::less<>> modules;
     bool embedding_is_active = true;  ///< the publisher's convention for active parameters
     Dtype dtype = Dtype::bf16;        ///< of the weights according to the configuration
+    std::optional<Lora> lora{};       ///< empty: all parameters are trained
     std::vector<std::string> notes;
 };
+
+/// Assigns the program's values to the groups of layers, whose blocks come in the same order.
+void place_groups(Model& model);
 
 /// Binds the tokens of each expert's group if they are divided evenly, rounded up: C = ceil(B T A / E), from the
 /// program's sizes.

@@ -189,6 +189,28 @@ Y : f64[B, T, D] = layernorm[D](X)
     for (const Remat remat : {Remat::none, Remat::selective, Remat::full, Remat::named}) check_gradients(text, remat);
 }
 
+TEST_CASE("adapters beside frozen matrices in layers, whose first input needs no gradient") {
+    const std::string text = R"(
+B=2, D=2, F=3, r=1, L=2
+Ids : int32[B]
+frozen Embed : f64[F, D]
+X : f64[B, D] = gather[F](Embed, Ids)
+repeat L {
+    frozen G : f64[D]
+    frozen W : f64[D, F]
+    param A : f64[D, r]
+    param C : f64[r, F]
+    frozen V : f64[F, D]
+    Xa : f64[B, D] = norm[D](X) * G
+    Low : f64[B, r] = Xa *_D A
+    Up : f64[B, F] = Low *_r C
+    H : f64[B, F] = silu(Xa *_D W + Up)
+    X = X + H *_F V
+}
+)";
+    for (const Remat policy : {Remat::none, Remat::selective, Remat::full}) check_gradients(text, policy);
+}
+
 TEST_CASE("look-ups, and tensors that several iterations share") {
     check_gradients(R"(
 B=4, V=3, D=2

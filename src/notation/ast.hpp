@@ -63,6 +63,7 @@ struct Expr {
 struct Assignment {
     std::string name;  ///< "" for the unnamed result of a one-liner
     bool param = false;
+    bool frozen = false;  ///< a parameter that is not trained
     bool cache = false;
     std::string part;  ///< name of the enclosing `part` block
     std::optional<Type> type;

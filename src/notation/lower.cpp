@@ -97,6 +97,7 @@ private:
         Value value;
         value.name = assignment.name;
         value.param = assignment.param;
+        value.frozen = assignment.frozen;
         value.cache = assignment.cache || (before && program_.values[*before].cache);
         value.part = assignment.part;
         value.span = assignment.one_liner ? assignment.type->span : assignment.span;

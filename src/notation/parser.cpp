@@ -253,7 +253,8 @@ private:
             ROOFLINE_CHECK(tokens_.tensor_name(tokens_.peek()));
         }
         if (tokens_.peek().kind == TokenKind::word && tokens_.peek(1).kind == TokenKind::word) {
-            result.param = tokens_.peek().text == "param";
+            result.frozen = tokens_.peek().text == "frozen";
+            result.param = result.frozen || tokens_.peek().text == "param";
             result.cache = tokens_.peek().text == "cache";
             if (result.param || result.cache) tokens_.take();
         }
@@ -276,7 +277,7 @@ private:
             if (tokens_.accept("=")) return with_value(std::move(result));  // A : type = expr
             if (declared) {
                 return tokens_.expected("`=` or the end of the statement",
-                                        "write `param` or `cache` before a declaration on a separate line");
+                                        "write `param`, `frozen` or `cache` before a declaration on a separate line");
             }
             tokens_.back_to(start);  // A : type * ... -> C : type
         }

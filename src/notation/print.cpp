@@ -206,7 +206,8 @@ private:
             if (produced_[next_] || value.in_place) continue;
             line(depth, value.part,
                  fmt::format("{}{} : {}{}",
-                             value.param   ? "param "
+                             value.frozen  ? "frozen "
+                             : value.param ? "param "
                              : value.cache ? "cache "
                                            : "",
                              value.name, type_text(program_, value.type), where_text(value)));

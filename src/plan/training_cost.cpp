@@ -10,9 +10,7 @@ double TrainingDemand::seconds(double tokens, double utilization) const {
     return tokens * flops_per_token / (utilization * peak * static_cast<double>(chips));
 }
 
-double training_flops_per_token(const ModelCounts& counts) {
-    return 3 * (counts.total.products + counts.total.attention).to_double();
-}
+double training_flops_per_token(const ModelCounts& counts) { return counts.total.training.to_double(); }
 
 Result<TrainingDemand> training_demand(const ModelCounts& counts, const Machine& machine, std::int64_t chips) {
     ROOFLINE_TRY(auto assigned, assign(machine, Unit::matmul, Dtype::bf16));

@@ -23,8 +23,9 @@ struct TrainingDemand {
     [[nodiscard]] double seconds(double tokens, double utilization) const;
 };
 
-/// Returns the FLOPs per token of training: 6 for each parameter that multiplies, and three times the forward FLOPs of
-/// attention and recurrences, averaged over the sequence, with causal planes counted half.
+/// Returns the FLOPs per token of training: 6 for each parameter that multiplies, 4 if it is frozen, and three times
+/// the forward FLOPs of attention and recurrences, averaged over the sequence, with causal planes counted half. What
+/// needs no gradient because nothing before it is trained counts once.
 [[nodiscard]] double training_flops_per_token(const ModelCounts& counts);
 
 /// Returns the demand of a model on chips of a machine. The peak is that of bf16 matmuls, or of the dtype that replaces

@@ -25,14 +25,14 @@ public:
         : forward_(forward), options_(options), names_(names), forward_count_(forward.program.values.size()) {}
 
     Result<BackwardDraft> run() {
-        find_wanted();
+        wanted_ = values_with_gradients(forward_, options_.input_gradients);
         pending_.resize(forward_count_);
         uses_left_ = differentiable_uses();
         locked_.resize(forward_count_, false);
         if (options_.microbatches > 1) declare_sums();
         ROOFLINE_CHECK(block(0, result_.body));
         if (result_.gradients.empty() && !input_gradient_) {
-            return fail("nothing_to_do", "no result depends on a parameter",
+            return fail("nothing_to_do", "no result depends on a trained parameter",
                         "mark the trained tensors: param W : bf16[D, F]");
         }
         result_.stashed.assign(forward_count_, false);
@@ -42,66 +42,15 @@ public:
 
 private:
     [[nodiscard]] const Value& value(ValueId id) const { return forward_.program.values[id]; }
-    [[nodiscard]] bool is_float(ValueId id) const { return info(value(id).type.dtype).kind == DtypeKind::floating; }
 
     // The gradients of micro-batches accumulate in tensors that exist before the first one.
     void declare_sums() {
         for (ValueId id = 0; id < forward_count_; ++id) {
-            if (!value(id).param || uses_left_[id] == 0) continue;
+            if (!value(id).param || !wanted_[id] || uses_left_[id] == 0) continue;
             const ValueId sum = gradient_value(id);
             result_.sums[id] = sum;
             pending_[id] = {forward_tensor(sum)};
         }
-    }
-
-    // Whether a gradient can flow to an input of an operation at all.
-    [[nodiscard]] static bool passes_gradient(const Op& op, std::size_t input) {
-        if (op.kind != OpKind::apply) return true;
-        switch (find_function(op.function)->kind) {
-            case FunctionKind::gather:
-            case FunctionKind::dispatch:
-                return input == 0;
-            case FunctionKind::scatter:
-                return input == 2;
-            default:
-                return op.function != "where" || input != 0;
-        }
-    }
-
-    void find_wanted() {
-        wanted_.assign(forward_count_, false);
-        std::set<ValueId> overwritten;
-        for (const Statement& statement : forward_.statements) {
-            for (const Op& op : statement.ops) {
-                if (op.kind == OpKind::apply && op.function == "scatter") overwritten.insert(op.inputs[0].value);
-            }
-        }
-        for (ValueId id = 0; id < forward_count_; ++id) {
-            if (forward_.made_by[id] != nullptr || !is_float(id)) continue;
-            wanted_[id] = value(id).param || (options_.input_gradients && !overwritten.contains(id));
-        }
-        // Values that repeats carry form cycles: one more round is needed for every nested repeat.
-        for (bool changed = true; changed;) {
-            changed = false;
-            for (const Statement& statement : forward_.statements) {
-                for (const Op& op : statement.ops) changed = want(op) || changed;
-            }
-            for (const ForwardBlock& block : forward_.blocks) {
-                for (const Carry& carry : block.carries) {
-                    if (!wanted_[carry.after] || wanted_[carry.inside]) continue;
-                    wanted_[carry.inside] = true;
-                    changed = true;
-                }
-            }
-        }
-    }
-
-    bool want(const Op& op) {
-        if (wanted_[op.output.value] || !is_float(op.output.value)) return false;
-        for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-            if (passes_gradient(op, i) && wanted_[op.inputs[i].value]) return wanted_[op.output.value] = true;
-        }
-        return false;
     }
 
     [[nodiscard]] std::vector<std::size_t> differentiable_uses() const {
@@ -156,7 +105,7 @@ private:
             locked_[shared[i]] = false;
         }
         hand_back(carried, inner);
-        out.nodes.emplace_back(std::move(inner));
+        if (!inner.nodes.empty()) out.nodes.emplace_back(std::move(inner));  // nothing may be trained before it
         for (const ValueId id : shared) {
             if (uses_left_[id] == 0 && forward_.made_by[id] == nullptr) settle(id);
         }

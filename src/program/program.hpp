@@ -60,7 +60,8 @@ struct Value {
     std::string label;  ///< its name in reports; label_values() sets it
     TensorType type;
     std::string level = "hbm";  ///< memory level that holds it; "host" is the host's memory
-    bool param = false;         ///< a trained parameter
+    bool param = false;         ///< a parameter
+    bool frozen = false;        ///< of a parameter: not trained, it has no gradient
     bool cache = false;  ///< kept from one run of the program to the next: keys and values, the state of a recurrence
     std::string part{};  ///< part of a model that it belongs to: "attention", "mlp"; "" for none
     bool intermediate = false;  ///< never stored: part of a nested expression

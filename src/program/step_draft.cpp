@@ -158,6 +158,7 @@ private:
     ValueId copy_of(ValueId old, std::size_t at) {
         Value value = draft_.program.values[old];
         value.param = false;
+        value.frozen = false;
         value.part.clear();
         value.in_place = false;
         value.intermediate = false;

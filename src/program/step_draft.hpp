@@ -104,6 +104,13 @@ private:
     std::map<std::string, int, std::less<>> taken_;
 };
 
+/// Whether a gradient can flow to an input of an operation at all.
+[[nodiscard]] bool passes_gradient(const Op& op, std::size_t input);
+
+/// Returns, by value, whether the backward pass computes its gradient: it is a trained parameter, with
+/// `input_gradients` a declared floating-point tensor that nothing overwrites, or computed from one.
+[[nodiscard]] std::vector<bool> values_with_gradients(const ForwardDraft& forward, bool input_gradients);
+
 /// The backward pass. New values are appended to the draft's program.
 struct BackwardDraft {
     DraftBlock body;

@@ -104,6 +104,7 @@ Status StepWriter::statement(const DraftStatement& draft, Block& out) {
     value.carried = false;
     value.intermediate = false;
     value.param = false;
+    value.frozen = false;
     value.part = draft.part;
     value.masks = step_.program.values[id].masks;
     named_[value.name] = id;

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "program/adapters.hpp"
 #include "program/functions.hpp"
 
 namespace roofline::core {
@@ -15,7 +16,8 @@ namespace roofline::core {
 namespace {
 
 // Parts of a model whose matmuls recipes keep in 16 bits: there are few of them, and their errors affect all layers.
-constexpr std::array<std::string_view, 3> kept_parts{"embedding", "head", "router"};
+// Adapters, too: NeMo's are plain layers of Megatron-LM beside those of Transformer Engine (ParallelLinearAdapter).
+constexpr std::array<std::string_view, 4> kept_parts{"embedding", "head", "router", adapter_part};
 
 class WeightArithmetic {
 public:
@@ -50,9 +52,7 @@ private:
         }
     }
 
-    [[nodiscard]] bool kept(ValueId param) const {
-        return std::find(kept_parts.begin(), kept_parts.end(), values_[param].part) != kept_parts.end();
-    }
+    [[nodiscard]] bool kept(ValueId param) const { return stays_wide(values_[param].part); }
 
     const std::vector<Value>& values_;
     Dtype dtype_;
@@ -74,6 +74,10 @@ void dispatch_in(TrainingProgram& step, std::vector<Node>& nodes, Dtype dtype) {
 }
 
 }  // namespace
+
+bool stays_wide(std::string_view part) {
+    return std::find(kept_parts.begin(), kept_parts.end(), part) != kept_parts.end();
+}
 
 void dispatch_in(TrainingProgram& step, Dtype dtype) { dispatch_in(step, step.program.body.nodes, dtype); }
 

@@ -96,6 +96,17 @@ Result<NamedText> load_framework(const std::string& name) {
 }
 
 void add_arithmetic(CLI::App& app, TrainRequest& train) {
+    app.add_option("--lora", train.lora,
+                   "rank of low-rank adapters (LoRA): they are trained, everything else is frozen")
+        ->type_name("RANK");
+    app.add_option(
+           "--lora-on", train.lora_on,
+           "projections with adapters by their names in a checkpoint: q,v is q_proj,v_proj; q+k+v have one first\n"
+           "factor; attention, all-linear; default: attention")
+        ->type_name("q+k+v,o|all-linear");
+    app.add_option("--frozen-dtype", train.frozen_dtype,
+                   "dtype in which frozen matrices are stored (QLoRA); they are converted where they are used")
+        ->type_name("fp8|int8|nvfp4|int4");
     app.add_option(
            "--optimizer", train.optimizer,
            "adam with moments in f32 or another dtype and, if given, an f32 master copy of the parameters; unfused "

@@ -11,6 +11,7 @@
 #include "machine/machine.hpp"
 #include "predict/plan/weight_bytes.hpp"
 #include "predict/train/framework.hpp"
+#include "predict/train/planned_stage.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -181,6 +182,10 @@ Result<PlanQuestion> with_sizes(PlanQuestion question) {
         return fail("bad_batch",
                     fmt::format("{} tokens are no whole number of sequences of {}", batch.tokens, batch.sequence),
                     fmt::format("use {} or {} tokens", down, down + batch.sequence));
+    }
+    if (const auto allowed = check_schedule(train.model, Schedule::zero_bubble); !allowed) {
+        std::erase(space.schedules, Schedule::zero_bubble);
+        if (space.schedules.empty()) return fail(allowed.error());
     }
     space.chips = train.slice.chips();
     space.layers = train.model.layer_count;

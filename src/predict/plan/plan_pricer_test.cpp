@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/approx_test.hpp"
+#include "model/lora.hpp"
 #include "model/models_test.hpp"
 #include "network/slices_test.hpp"
 #include "plan/random_numbers.hpp"
@@ -50,9 +52,15 @@ struct Differences {
     double mean = 0;
 };
 
-Differences differences(std::string_view model_name, const Slice& slice, int plans, const char* framework = nullptr) {
+Differences differences(std::string_view model_name, const Slice& slice, int plans, const char* framework = nullptr,
+                        bool lora = false) {
     const std::int64_t sequence = 4096;
-    const Model model = model_named(model_name, sequence);
+    Model model = model_named(model_name, sequence);
+    if (lora) {
+        auto adapted = with_lora(std::move(model), {16, {"q+k+v", "o"}, Dtype::fp8});
+        REQUIRE(adapted);
+        model = std::move(*adapted);
+    }
     const StepPricing pricing{std::make_shared<Calibrations>(Calibrations::built_in()), "", false, false,
                               *built_in_step_model()};
     PlanPricer pricer(model, slice, pricing);
@@ -115,6 +123,10 @@ TEST_CASE("plans priced together have nearly the times and the memory that each 
     const Differences routed = differences("mixtral-8x7b", catalogue_slice("tpu-v5p", "4x2x2"), 12);
     CHECK(routed.compared > 2);
     CHECK(routed.equal == routed.compared);
+    const Differences adapters = differences("llama-3.1-8b", catalogue_slice("h100-sxm", "8x2"), 6, nullptr, true);
+    CHECK(adapters.compared > 2);
+    CHECK(adapters.equal > 0.8 * adapters.compared);
+    CHECK(adapters.largest < 0.03);
 }
 
 // A limit just above what a plan takes must not reject it, whatever was compiled before.

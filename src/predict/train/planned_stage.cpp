@@ -79,8 +79,15 @@ InFlight in_flight_of(const Pipeline& pipeline, const PipelineStage& stage) {
     return {layers, at_once ? std::min(layers, 1.0) : layers};
 }
 
+Status check_schedule(const Model& model, Schedule schedule) {
+    if (schedule != Schedule::zero_bubble || !model.lora) return {};
+    return fail("bad_plan", "zero-bubble fills idle time with gradients of weights, which LoRA does not compute",
+                "use the schedule 1f1b or interleaved");
+}
+
 Result<Pipeline> pipeline_of(const Model& model, const TrainSetup& setup) {
     Pipeline pipeline = setup.schedule;
+    ROOFLINE_CHECK(check_schedule(model, pipeline.schedule));
     pipeline.stages = setup.plan.pipeline;
     pipeline.microbatches = setup.batch.microbatches;
     const std::int64_t layers = model.layer_count;

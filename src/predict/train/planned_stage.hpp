@@ -37,7 +37,11 @@ struct PlannedStage {
 /// Returns the number of micro-batches whose activations a stage holds.
 [[nodiscard]] InFlight in_flight_of(const Pipeline& pipeline, const PipelineStage& stage);
 
-/// Returns the schedule of a set-up with its stages and micro-batches. Errors: more chunks than layers.
+/// Refuses zero-bubble schedules, which move gradients of weights, for models whose weights have none.
+[[nodiscard]] Status check_schedule(const Model& model, Schedule schedule);
+
+/// Returns the schedule of a set-up with its stages and micro-batches. Errors: more chunks than layers; those of
+/// check_schedule().
 [[nodiscard]] Result<Pipeline> pipeline_of(const Model& model, const TrainSetup& setup);
 
 /// Returns the fraction of a forward pass's matmul time that the backward pass recomputes, for all layers on one chip.

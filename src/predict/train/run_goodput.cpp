@@ -21,7 +21,12 @@ Result<double> checkpoint_bytes(const Model& model, const TrainingOptions& optio
     plain.kept = {};
     ROOFLINE_TRY(const auto forward, with_loss(model.program, options.f32_logits));
     ROOFLINE_TRY(const auto step, training_step(forward, plain));
-    const Polynomial bytes = bytes_of(step, StepRole::param) + bytes_of(step, StepRole::optimizer_state);
+    Polynomial bytes = bytes_of(step, StepRole::optimizer_state);
+    for (const StepTensor& tensor : step.tensors) {
+        const Value& value = step.program.values[tensor.value];
+        if (tensor.role != StepRole::param || value.frozen) continue;  // frozen ones do not change
+        bytes += bytes_of(step.program.local_dims, value) * elements(step.program.local_dims, tensor.repeats);
+    }
     const auto number = bytes.evaluate(step.program.sizes);
     if (!number) {
         return fail("too_large", "the bytes of a checkpoint cannot be counted", "check the sizes of the model");

@@ -18,8 +18,8 @@ struct RecoveryQuestion {
     bool blocking = true;                 ///< see Recovery
 };
 
-/// Returns the bytes of a checkpoint: the parameters and the states of the optimizer, once. Errors: an operation
-/// without a derivative; counts beyond 127 bits.
+/// Returns the bytes of a checkpoint: the trained parameters and the states of the optimizer, once. Errors: an
+/// operation without a derivative; counts beyond 127 bits.
 [[nodiscard]] Result<double> checkpoint_bytes(const Model& model, const TrainingOptions& options);
 
 /// Adds the goodput to an answer with a cost, and notes that say what was assumed, or what is missing for a goodput.

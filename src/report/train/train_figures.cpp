@@ -41,6 +41,12 @@ Json collectives_json(Answer answer) {
     return list;
 }
 
+Json lora_json(Answer answer) {
+    if (!answer.model.lora) return {};
+    const Lora& lora = *answer.model.lora;
+    return {{"rank", lora.rank}, {"on", lora.on}, {"frozen_dtype", lora.frozen ? Json(name(*lora.frozen)) : Json()}};
+}
+
 Json thresholds_json(Answer answer) {
     Json json = Json::object();
     for (const PlanThreshold& each : answer.thresholds) json[each.key] = {{"value", each.value}, {"now", each.now}};
@@ -129,6 +135,9 @@ constexpr AnswerFigure<TrainAnswer> all[] = {
     {"machine", "", none, [](Answer answer) -> Json { return slice_id(answer.slice); }},
     {"chips", "chips", in_groups, [](Answer answer) -> Json { return answer.slice.chips(); }},
     {"params", "", in_groups, [](Answer answer) -> Json { return answer.counts.total.params.to_double(); }},
+    {"trained_params", "trained", in_groups,
+     [](Answer answer) -> Json { return answer.counts.total.trained.to_double(); }},
+    {"lora", "", none, lora_json},
     {"flops_per_token", "", in_flops, [](Answer answer) -> Json { return answer.demand.flops_per_token; }},
     {"seq", "", in_groups, [](Answer answer) -> Json { return answer.model.sequence; }},
     {"batch_tokens", "", in_groups, [](Answer answer) { return answer.batch ? Json(answer.batch->tokens) : Json(); }},
@@ -279,6 +288,7 @@ std::string heading(Answer front) {
     if (front.batch) {
         text += fmt::format(", {} tokens per step, sequences of {}", short_count(Rational(front.batch->tokens)),
                             grouped(front.batch->sequence));
+        if (front.model.lora) text += "\n" + trained_text(front);
         text += "\n" + recipe_text(front);
     }
     return text + "\n\n";

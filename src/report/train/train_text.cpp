@@ -83,6 +83,7 @@ private:
         line("plan", "", plan_text(answer_.plan));
         line("", "", recipe_text(answer_));
         framework();
+        if (answer_.model.lora) line("", "", wrapped(trained_text(answer_), 31, 31, max_line_width));
         out_ += "\n";
     }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "report/model/model_words.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -44,6 +45,14 @@ std::string recipe_text(const TrainAnswer& answer) {
     if (!answer.overlapped.empty())
         text += fmt::format(", collectives over {} overlap matmuls", fmt::join(answer.overlapped, ", "));
     return text;
+}
+
+std::string trained_text(const TrainAnswer& answer) {
+    if (!answer.model.lora) return "";
+    const Lora& lora = *answer.model.lora;
+    return fmt::format("{} parameters are trained: LoRA of rank {} on {}{}", short_count(answer.counts.total.trained),
+                       lora.rank, fmt::join(lora.on, ", "),
+                       lora.frozen ? fmt::format(", frozen weights in {}", name(*lora.frozen)) : "");
 }
 
 std::string days_text(double seconds) {

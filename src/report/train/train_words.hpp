@@ -19,6 +19,9 @@ namespace roofline::core {
 /// Returns "1f1b, remat full, adam with f32 moments, matmuls in fp8".
 [[nodiscard]] std::string recipe_text(const TrainAnswer& answer);
 
+/// Returns "44.6 M parameters are trained: LoRA of rank 16 on q_proj, v_proj, frozen weights in fp8"; "" if all are.
+[[nodiscard]] std::string trained_text(const TrainAnswer& answer);
+
 /// Returns "44.7 days", "3.2 hours" or "12 s".
 [[nodiscard]] std::string days_text(double seconds);
 
