@@ -15,7 +15,7 @@ template <class Request, class Field>
 void each_field(Request& request, const Field& field) {
     auto& [train, without, threads, shown, clock, part, limit, output, watch] = request;
     auto& [config, machines, sets, batch_tokens, sequence, mesh, zero, microbatches, schedule, remat, optimizer,
-           products, dispatch, overlap, tokens, mfu, failures, storage, restart, async_checkpoints, price, software,
+           lora, lora_on, frozen_dtype, products, dispatch, overlap, framework, tokens, mfu, failures, storage, restart, async_checkpoints, price, software,
            calibration, textbook, explain, program, plot] = train;
     auto& [no_calibration, calibration_files, beside] = calibration;
     field("model", config);
@@ -30,9 +30,13 @@ void each_field(Request& request, const Field& field) {
     field("schedule", schedule);
     field("remat", remat);
     field("optimizer", optimizer);
+    field("lora", lora);
+    field("lora_on", lora_on);
+    field("frozen_dtype", frozen_dtype);
     field("products", products);
     field("dispatch", dispatch);
     field("overlap", overlap);
+    field("framework", framework);
     field("tokens", tokens);
     field("mfu", mfu);
     field("failures", failures);
