@@ -22,88 +22,80 @@ constexpr std::size_t least_kept = 12;  ///< sets of degrees
 constexpr std::size_t priced_again = 6;
 constexpr std::size_t priced_again_with_experts = 16;  // whose layouts differ more often
 
-Status complete(PlanSpace& space, const TrainQuestion& question) {
-    const TrainingBatch& batch = question.setup.batch;
-    if (!question.batch_given) {
-        return fail("no_batch", "the batch size is not given", "give its tokens: --batch-tokens 4Mi");
-    }
-    if (batch.tokens % batch.sequence != 0) {
-        const std::int64_t down = batch.tokens / batch.sequence * batch.sequence;
-        return fail("bad_batch",
-                    fmt::format("{} tokens are no whole number of sequences of {}", batch.tokens, batch.sequence),
-                    fmt::format("use {} or {} tokens", down, down + batch.sequence));
-    }
-    space.chips = question.slice.chips();
-    space.layers = question.model.layer_count;
-    space.sequence = batch.sequence;
-    space.sequences = batch.tokens / batch.sequence;
-    space.heads = size_of_role(question.model.roles, question.model.program.sizes, "heads");
-    space.queries = size_of_role(question.model.roles, question.model.program.sizes, "queries").value_or(1);
-    space.experts = routed_experts(question.model.program).empty()
-                        ? 0
-                        : size_of_role(question.model.roles, question.model.program.sizes, "experts").value_or(0);
-    return {};
+Result<TrainAnswer> laid_out(const PlanQuestion& question, const FoundPlan& found,
+                             const std::shared_ptr<Calibrations>& calibrations) {
+    TrainQuestion one = question.train;
+    one.setup = found.setup;
+    one.plan_given = true;
+    return predict_training(std::move(one), calibrations);
 }
 
-double seconds_of(const TrainAnswer& answer) { return answer.step->times.expected.value_or(answer.step->times.lower); }
+// Returns the degrees of a plan; with its ZeRO stage it is the same set of degrees.
+std::string set_of_degrees(Plan plan) {
+    plan.zero = 0;
+    return plan_text(plan);
+}
+
+// The fastest of each set of degrees, or the whole front.
+Result<std::vector<TrainAnswer>> price_again(const PlanQuestion& question, const std::vector<FoundPlan>& found,
+                                             const std::shared_ptr<Calibrations>& calibrations) {
+    std::vector<TrainAnswer> all;
+    std::set<std::string> shown;
+    const bool front = question.keep == PlanKeep::front;
+    const std::size_t again = question.space.experts > 0 ? priced_again_with_experts : priced_again;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const bool fresh = shown.size() < question.shown && shown.insert(set_of_degrees(found[i].setup.plan)).second;
+        if (!front && !fresh && i >= again) continue;
+        ROOFLINE_TRY(auto answer, laid_out(question, found[i], calibrations));
+        if (answer.step->memory.fits()) all.push_back(std::move(answer));
+    }
+    if (all.empty() && !found.empty()) {
+        return fail("no_fit", "no plan fits once it is laid out alone", "use more chips");
+    }
+    std::stable_sort(all.begin(), all.end(), [](const TrainAnswer& a, const TrainAnswer& b) {
+        return step_seconds(a) < step_seconds(b);
+    });
+    return all;
+}
 
 class PlanAnswering {
 public:
     PlanAnswering(const PlanQuestion& question, const std::shared_ptr<Calibrations>& calibrations)
         : question_(question), calibrations_(calibrations) {}
 
-    Result<PlanAnswer> run(const FoundPlans& found) {
+    Result<PlanAnswer> run(SearchedPlans searched) {
+        const FoundPlans& found = searched.found;
         answer_.counts = found.counts;
-        answer_.fits = !found.best.empty();
+        answer_.fits = !searched.alone.empty();
         if (!answer_.fits) {
-            ROOFLINE_TRY(answer_.best, alone(*found.nearest));
+            ROOFLINE_TRY(answer_.best, laid_out(question_, *found.nearest, calibrations_));
             return std::move(answer_);
         }
-        ROOFLINE_CHECK(price_again(found.best));
-        ROOFLINE_CHECK(find_larger(found.larger));
+        answer_.best = searched.alone.front();
+        const bool fastest = std::all_of(searched.alone.begin(), searched.alone.end(), [&](const TrainAnswer& each) {
+            return step_seconds(each) >= step_seconds(answer_.best);
+        });
+        list_plans(std::move(searched.alone));
+        if (fastest) {
+            ROOFLINE_CHECK(find_larger(found.larger));
+        }
         ROOFLINE_CHECK(find_elasticities());
         return std::move(answer_);
     }
 
 private:
-    [[nodiscard]] Result<TrainAnswer> alone(const FoundPlan& found) const {
-        TrainQuestion one = question_.train;
-        one.setup = found.setup;
-        one.plan_given = true;
-        return predict_training(std::move(one), calibrations_);
-    }
-
-    // The fastest of each set of degrees.
-    Status price_again(const std::vector<FoundPlan>& found) {
-        std::vector<PlanBeside> all;
+    void list_plans(std::vector<TrainAnswer> alone) {
         std::set<std::string> shown;
-        const std::size_t again = question_.space.experts > 0 ? priced_again_with_experts : priced_again;
-        for (std::size_t i = 0; i < found.size(); ++i) {
-            Plan degrees = found[i].setup.plan;
-            degrees.zero = 0;
-            const bool fresh = shown.size() < question_.shown && shown.insert(plan_text(degrees)).second;
-            if (!fresh && i >= again) continue;
-            ROOFLINE_TRY(auto answer, alone(found[i]));
-            if (answer.step->memory.fits()) all.push_back({std::move(answer)});
-        }
-        if (all.empty()) return fail("no_fit", "no plan fits once it is laid out alone", "use more chips");
-        std::vector<std::pair<double, std::size_t>> in_order;
-        for (std::size_t i = 0; i < all.size(); ++i) in_order.emplace_back(seconds_of(all[i].answer), i);
-        std::sort(in_order.begin(), in_order.end());
-        answer_.best = all[in_order.front().second].answer;
-        shown.clear();
-        for (const auto& [seconds, place] : in_order) {
+        for (TrainAnswer& each : alone) {
             if (answer_.plans.size() == question_.shown) break;
-            PlanBeside& each = all[place];
-            Plan degrees = each.answer.plan;
-            degrees.zero = 0;
-            if (!shown.insert(plan_text(degrees)).second) continue;
-            if (answer_.best.step->times.expected && !answer_.plans.empty()) {
-                each.sure = share_in_order(seconds / seconds_of(answer_.best));
+            if (!shown.insert(set_of_degrees(each.plan)).second) continue;
+            PlanBeside beside{std::move(each)};
+            const double factor = step_seconds(beside.answer) / step_seconds(answer_.best);
+            if (answer_.best.step->times.expected && !answer_.plans.empty() && factor >= 1) {
+                beside.sure = share_in_order(factor);
             }
-            answer_.plans.push_back(std::move(each));
+            answer_.plans.push_back(std::move(beside));
         }
-        return {};
     }
 
     // Of the plans that are faster but do not fit those that no other one beats in both time and memory.
@@ -113,14 +105,14 @@ private:
             return std::pair(a.memory, a.order) < std::pair(b.memory, b.order);
         });
         constexpr std::size_t most = 3;
-        double best_s = seconds_of(answer_.best);
+        double best_s = step_seconds(answer_.best);
         const double now_s = best_s;
         for (const FoundPlan& each : by_memory) {
             if (answer_.larger.size() == most) break;
             if (each.seconds >= 0.99 * best_s) continue;
-            ROOFLINE_TRY(auto answer, alone(each));
+            ROOFLINE_TRY(auto answer, laid_out(question_, each, calibrations_));
             const TrainingMemory& memory = answer.step->memory;
-            const double seconds = seconds_of(answer);
+            const double seconds = step_seconds(answer);
             if (memory.fits() || seconds >= 0.99 * best_s) continue;
             best_s = seconds;
             const double lacks = memory.total() - *memory.capacity;
@@ -154,7 +146,7 @@ private:
             if (!set_figure(other, fmt::format("{}=*{}", path, factor))) continue;  // it has no such figure
             changed.slice.machine = std::move(other);
             ROOFLINE_TRY(const auto answer, predict_training(std::move(changed), calibrations_));
-            const double value = std::log(seconds_of(answer) / seconds_of(answer_.best)) / std::log(factor);
+            const double value = std::log(step_seconds(answer) / step_seconds(answer_.best)) / std::log(factor);
             answer_.elasticities.push_back({path, std::abs(value) < 5e-4 ? 0 : value});
         }
         std::sort(answer_.elasticities.begin(), answer_.elasticities.end(), [](const auto& a, const auto& b) {
@@ -215,8 +207,37 @@ double share_in_order(double factor) {
     return measured.back().second;
 }
 
-Result<PlanAnswer> predict_plans(PlanQuestion question, const std::shared_ptr<Calibrations>& calibrations) {
-    ROOFLINE_CHECK(complete(question.space, question.train));
+Status complete_space(PlanQuestion& asked) {
+    PlanSpace& space = asked.space;
+    const TrainQuestion& question = asked.train;
+    const TrainingBatch& batch = question.setup.batch;
+    if (!question.batch_given) {
+        return fail("no_batch", "the batch size is not given", "give its tokens: --batch-tokens 4Mi");
+    }
+    if (batch.tokens % batch.sequence != 0) {
+        const std::int64_t down = batch.tokens / batch.sequence * batch.sequence;
+        return fail("bad_batch",
+                    fmt::format("{} tokens are no whole number of sequences of {}", batch.tokens, batch.sequence),
+                    fmt::format("use {} or {} tokens", down, down + batch.sequence));
+    }
+    space.chips = question.slice.chips();
+    space.layers = question.model.layer_count;
+    space.sequence = batch.sequence;
+    space.sequences = batch.tokens / batch.sequence;
+    space.heads = size_of_role(question.model.roles, question.model.program.sizes, "heads");
+    space.queries = size_of_role(question.model.roles, question.model.program.sizes, "queries").value_or(1);
+    space.experts = routed_experts(question.model.program).empty()
+                        ? 0
+                        : size_of_role(question.model.roles, question.model.program.sizes, "experts").value_or(0);
+    return {};
+}
+
+double step_seconds(const TrainAnswer& answer) {
+    return answer.step->times.expected.value_or(answer.step->times.lower);
+}
+
+Result<SearchedPlans> find_plans(PlanQuestion& question, const std::shared_ptr<Calibrations>& calibrations) {
+    ROOFLINE_CHECK(complete_space(question));
     ROOFLINE_TRY(const auto step_model, built_in_step_model());
     const StepPricing pricing{calibrations, question.train.software, question.train.textbook, false, step_model};
     const PlanJob job{question.train.model,
@@ -224,10 +245,25 @@ Result<PlanAnswer> predict_plans(PlanQuestion question, const std::shared_ptr<Ca
                       question.train.setup,
                       question.space,
                       pricing,
-                      std::max(question.shown, least_kept)};
-    ROOFLINE_TRY(const auto found, search_plans(job, question.threads));
+                      std::max(question.shown, least_kept),
+                      question.keep,
+                      question.limit_s};
+    SearchedPlans searched;
+    ROOFLINE_TRY(searched.found, search_plans(job, question.threads));
+    const FoundPlans& found = searched.found;
     if (found.best.empty() && !found.nearest) return fail(too_large(job, found.counts, found.refusal));
-    return PlanAnswering(question, calibrations).run(found);
+    ROOFLINE_TRY(searched.alone, price_again(question, found.best, calibrations));
+    return searched;
+}
+
+Result<PlanAnswer> answer_plans(const PlanQuestion& question, SearchedPlans searched,
+                                const std::shared_ptr<Calibrations>& calibrations) {
+    return PlanAnswering(question, calibrations).run(std::move(searched));
+}
+
+Result<PlanAnswer> predict_plans(PlanQuestion question, const std::shared_ptr<Calibrations>& calibrations) {
+    ROOFLINE_TRY(auto searched, find_plans(question, calibrations));
+    return answer_plans(question, std::move(searched), calibrations);
 }
 
 }  // namespace roofline::core

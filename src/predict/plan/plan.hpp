@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,15 @@ struct PlanQuestion {
     PlanSpace space;      ///< its sizes are those of the model, the batch and the slice
     std::size_t threads = 1;
     std::size_t shown = 8;  ///< plans of different degrees
+    PlanKeep keep = PlanKeep::fastest;
+    double limit_s = std::numeric_limits<double>::infinity();  ///< see PlanJob
+    std::shared_ptr<Calibrations> calibrations{};              ///< of this slice alone; null: those of the question
+};
+
+/// The result of a search, and the best plans that it found, each laid out by itself.
+struct SearchedPlans {
+    FoundPlans found;
+    std::vector<TrainAnswer> alone{};  ///< plans that fit, fastest first; empty if none does
 };
 
 /// A plan beside the best one.
@@ -46,7 +56,8 @@ struct Elasticity {
 struct PlanAnswer {
     TrainAnswer best;  ///< if nothing fits, the plan that needs the least memory
     bool fits = true;
-    std::vector<PlanBeside> plans;  ///< the best one of each set of degrees, best first, the best plan among them
+    /// The first one of each set of degrees of SearchedPlans::alone, the best plan among them.
+    std::vector<PlanBeside> plans;
     std::vector<LargerPlan> larger;
     std::vector<Elasticity> elasticities;
     PlanCounts counts;
@@ -58,8 +69,23 @@ struct PlanAnswer {
 /// (docs/method/planning.md).
 [[nodiscard]] double share_in_order(double factor);
 
-/// Searches the plans of a job. Errors: a batch that is not given or no whole number of sequences; an empty space; a
-/// model without derivatives; weights that fit under no plan.
+/// Sets the sizes of the question's space. Errors: a batch that is not given or no whole number of sequences.
+[[nodiscard]] Status complete_space(PlanQuestion& question);
+
+/// Searches the plans of a job and lays the best ones out. Errors: those of complete_space(), which it calls; an
+/// empty space; a model without derivatives; weights that fit under no plan.
+[[nodiscard]] Result<SearchedPlans> find_plans(PlanQuestion& question,
+                                               const std::shared_ptr<Calibrations>& calibrations);
+
+/// Returns the answer to a question whose plans were found. The first of SearchedPlans::alone is the best one, the
+/// others are in order. Errors: those of predict_training().
+[[nodiscard]] Result<PlanAnswer> answer_plans(const PlanQuestion& question, SearchedPlans searched,
+                                              const std::shared_ptr<Calibrations>& calibrations);
+
+/// Returns the time of a step behind its rates: the expected one, or the lower bound where nothing is calibrated.
+[[nodiscard]] double step_seconds(const TrainAnswer& answer);
+
+/// Calls find_plans() and answer_plans() for the fastest plan.
 [[nodiscard]] Result<PlanAnswer> predict_plans(PlanQuestion question,
                                                const std::shared_ptr<Calibrations>& calibrations);
 

@@ -15,6 +15,7 @@
 
 #include "model/account.hpp"
 #include "plan/training_cost.hpp"
+#include "predict/plan/plan_objective.hpp"
 #include "predict/plan/weight_bytes.hpp"
 
 namespace roofline::core {
@@ -28,7 +29,6 @@ constexpr double larger_memory = 1.5;
 constexpr double near_fastest = 1.005;
 constexpr double near_fastest_experts = 1.1;
 constexpr std::size_t most_alike = 4;
-constexpr std::int64_t most_plans = 20'000'000;  // hours
 constexpr std::size_t most_larger = 16;
 
 // Plans with the same axes and ZeRO stage, which share compiled stages.
@@ -62,6 +62,24 @@ void keep_degrees(std::vector<FoundPlan>& plans, std::size_t kept) {
         if (alike.size() == kept && !alike.contains(degrees)) return true;
         return ++alike[degrees] > most_alike;
     });
+}
+
+void keep_front(std::vector<FoundPlan>& plans) {
+    std::sort(plans.begin(), plans.end(), [](const auto& a, const auto& b) { return a.order < b.order; });
+    std::vector<std::pair<double, double>> points;
+    for (const FoundPlan& plan : plans) points.emplace_back(plan.seconds, plan.memory);
+    std::vector<FoundPlan> front;
+    for (const std::size_t i : front_of(points)) front.push_back(std::move(plans[i]));
+    plans = std::move(front);
+}
+
+// Plans that fit.
+void keep(std::vector<FoundPlan>& plans, const PlanJob& job) {
+    if (job.keep == PlanKeep::front) {
+        keep_front(plans);
+    } else {
+        keep_degrees(plans, job.kept);
+    }
 }
 
 // What a search knows before it prices a plan.
@@ -145,9 +163,14 @@ private:
         return limits_.math_s * (1 + others);
     }
 
+    // Slower plans are not kept. Plans of a front may be slow, because they need little memory.
+    [[nodiscard]] double longest(const TrainSetup& setup) const {
+        if (job_.keep == PlanKeep::front) return std::numeric_limits<double>::infinity();
+        return fastest_.limit(degrees_of(setup.plan), job_.space.experts > 0 ? near_fastest_experts : near_fastest);
+    }
+
     void price(const TrainSetup& setup, std::int64_t order) {
-        const double limit_s =
-            fastest_.limit(degrees_of(setup.plan), job_.space.experts > 0 ? near_fastest_experts : near_fastest);
+        const double limit_s = longest(setup);
         if (least_seconds(setup) > limit_s) {
             ++found_.counts.bound;
             return;
@@ -164,10 +187,10 @@ private:
         }
         FoundPlan plan{setup, priced->seconds(), priced->memory.total(), order};
         if (priced->known == PricedPlan::Known::all && priced->memory.fits()) {
-            ++found_.counts.priced;
+            ++(plan.seconds > job_.limit_s ? found_.counts.limit : found_.counts.priced);
             fastest_.add(plan.seconds, degrees_of(plan.setup.plan));
             found_.best.push_back(std::move(plan));
-            if (found_.best.size() >= 4 * most_alike * job_.kept) keep_degrees(found_.best, job_.kept);
+            if (found_.best.size() >= 4 * most_alike * job_.kept) keep(found_.best, job_);
             return;
         }
         ++found_.counts.memory;
@@ -179,7 +202,7 @@ private:
 
     // Plans of other groups have other structures.
     void finish() {
-        keep_degrees(found_.best, job_.kept);
+        keep(found_.best, job_);
         keep_best(found_.larger, most_larger);
         found_.counts.compiled = static_cast<std::int64_t>(pricer_.compiled());
         pricer_.forget();
@@ -285,9 +308,17 @@ PlanCounts& PlanCounts::operator+=(const PlanCounts& other) {
     memory += other.memory;
     weights += other.weights;
     bound += other.bound;
+    limit += other.limit;
     unsuited += other.unsuited;
     compiled += other.compiled;
     return *this;
+}
+
+std::int64_t count_plans(const PlanSpace& space) {
+    std::int64_t plans = 0;
+    const std::int64_t divides =
+        for_each_plan(space, [&](const Plan& plan) { plans += std::ssize(choices_of(space, plan)); });
+    return plans + divides;
 }
 
 Result<FoundPlans> search_plans(const PlanJob& job, std::size_t threads) {
@@ -317,7 +348,7 @@ Result<FoundPlans> search_plans(const PlanJob& job, std::size_t threads) {
     work(job.pricing);
     for (std::thread& thread : running) thread.join();
     for (FoundPlans& one : results.all()) merge(all, std::move(one));
-    keep_degrees(all.best, job.kept);
+    keep(all.best, job);
     const double best_s = all.best.empty() ? std::numeric_limits<double>::infinity() : all.best.front().seconds;
     std::erase_if(all.larger, [&](const FoundPlan& plan) { return plan.seconds >= best_s; });
     keep_best(all.larger, most_larger);
