@@ -41,11 +41,11 @@ struct PlanLimits {
 struct PlanSearch {
     /// The job. Its batch, plan, micro-batches, schedule and recomputation are searched and must not be set here.
     TrainingOptions job{};
-    std::vector<std::int64_t> batch_tokens{};     ///< tokens per step, at least one number
-    std::map<PlanAxis, std::int64_t> fixed{};     ///< degrees that are not searched
-    std::vector<PlanAxis> without{};              ///< axes that are not used
-    std::optional<std::int64_t> microbatches{};   ///< empty: all numbers are searched
-    std::optional<PipelineSchedule> schedule{};   ///< empty: 1F1B, interleaved and zero-bubble are searched
+    std::vector<std::int64_t> batch_tokens{};      ///< tokens per step, at least one number
+    std::map<PlanAxis, std::int64_t> fixed{};      ///< degrees that are not searched
+    std::vector<PlanAxis> without{};               ///< axes that are not used
+    std::optional<std::int64_t> microbatches{};    ///< empty: all numbers are searched
+    std::optional<PipelineSchedule> schedule{};    ///< empty: 1F1B, interleaved and zero-bubble are searched
     std::optional<Recomputation> recomputation{};  ///< empty: none, selective and full are searched
     PlanObjective objective = PlanObjective::time;
     PlanLimits limits{};
@@ -72,7 +72,7 @@ struct FoundPlan {
 /// What became of the plans.
 struct PlanSearchCounts {
     std::int64_t searched = 0;
-    std::int64_t priced = 0;        ///< plans that fit, are within the limits, and have a time
+    std::int64_t priced = 0;         ///< plans that fit, are within the limits, and have a time
     std::int64_t do_not_divide = 0;  ///< splits of the chips that do not divide the model or the batch
     std::int64_t do_not_fit = 0;
     std::int64_t bounded = 0;        ///< plans whose lower bound exceeds the best time
@@ -81,8 +81,8 @@ struct PlanSearchCounts {
 
 /// The answer of search_plans(). All members are plain values; only to_json() needs `data`.
 struct PlanSearchAnswer {
-    /// The best plan of each system and batch that has one that fits, in the order of the question. Where none is within
-    /// the limits it is the nearest.
+    /// The best plan of each system and batch that has one that fits, in the order of the question. Where none is
+    /// within the limits it is the nearest.
     std::vector<FoundPlan> plans{};
     std::optional<std::size_t> best{};     ///< index of the best one in `plans`; empty if none fits within the limits
     std::optional<std::size_t> nearest{};  ///< otherwise the plan that is nearest to the limits; empty if nothing fits

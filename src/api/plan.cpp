@@ -20,19 +20,20 @@ core::PlanObjective core_objective(PlanObjective objective) {
 // What is searched must not be fixed by the job, where it would be ignored.
 Status check_job(const PlanSearch& search, std::size_t systems) {
     const TrainingOptions& job = search.job;
-    const char* fixed = job.batch_tokens                                ? "batch_tokens"
-                        : job.plan                                      ? "plan"
-                        : job.schedule                                  ? "schedule"
-                        : job.microbatches != 1                         ? "microbatches"
-                        : job.recomputation != Recomputation::none      ? "recomputation"
-                        : !job.overlapped.empty()                       ? "overlapped"
-                        : job.assumed_mfu                               ? "assumed_mfu"
-                                                                        : nullptr;
+    const char* fixed = job.batch_tokens                           ? "batch_tokens"
+                        : job.plan                                 ? "plan"
+                        : job.schedule                             ? "schedule"
+                        : job.microbatches != 1                    ? "microbatches"
+                        : job.recomputation != Recomputation::none ? "recomputation"
+                        : !job.overlapped.empty()                  ? "overlapped"
+                        : job.assumed_mfu                          ? "assumed_mfu"
+                                                                   : nullptr;
     if (fixed != nullptr) {
         return core::fail("bad_request", fmt::format("PlanSearch::job has `{}`, which is searched", fixed),
                           "leave it out, or set the member of PlanSearch that fixes it");
     }
-    if (systems == 0) return core::fail("no_machine", "no system is given", "for example System::slice(machine, \"8x16\")");
+    if (systems == 0)
+        return core::fail("no_machine", "no system is given", "for example System::slice(machine, \"8x16\")");
     if (search.batch_tokens.empty()) {
         return core::fail("no_batch", "no batch size is given", "for example batch_tokens = {1 << 22}");
     }
@@ -69,7 +70,7 @@ Status add_space(core::PlanSpace& space, const PlanSearch& search) {
 }
 
 Result<core::PlanJobsQuestion> search_question(const Model& model, std::span<const System> systems,
-                                           const PlanSearch& search) {
+                                               const PlanSearch& search) {
     ROOFLINE_CHECK(check_job(search, systems.size()));
     core::PlanJobsQuestion question;
     question.objective = core_objective(search.objective);
@@ -95,7 +96,7 @@ Result<core::PlanJobsQuestion> search_question(const Model& model, std::span<con
 }
 
 TrainingPlan training_plan(const core::Plan& plan) {
-    return {plan.data,   plan.fsdp,     plan.tensor,   plan.sequence,
+    return {plan.data,    plan.fsdp,   plan.tensor,   plan.sequence,
             plan.context, plan.expert, plan.pipeline, plan.experts_over_tensor,
             plan.zero};
 }

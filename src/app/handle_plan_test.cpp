@@ -185,7 +185,8 @@ TEST_CASE("objectives, limits and ranges that cannot be are refused with a remed
     CHECK(changed([](auto& r) { r.train.batch_tokens = "2Mi..1Mi"; }) == "--batch-tokens `2Mi..1Mi` runs backwards");
     CHECK(changed([](auto& r) { r.train.sequence = "4Ki..8Ki*1"; }) == "--seq `4Ki..8Ki*1` would never end");
     CHECK(changed([](auto& r) { r.chips = "8..64*2"; }).starts_with("--chips has several numbers"));
-    CHECK(changed([](auto& r) { r.chips = "4"; }) == "no slice is within 4 chips: the nearest, h100-sxm5:8, has 8 chips");
+    CHECK(changed([](auto& r) { r.chips = "4"; }) ==
+          "no slice is within 4 chips: the nearest, h100-sxm5:8, has 8 chips");
     CHECK(changed([](auto& r) {
               r.chips = "8..12+4";
               r.train.machines = {{"h100-sxm", {}}};

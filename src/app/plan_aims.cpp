@@ -116,14 +116,15 @@ Result<std::vector<MachineRef>> planned_slices(const PlanRequest& request) {
     }
     if (request.chips.empty()) return machines;
     ROOFLINE_TRY(const auto chips, sizes_of(request.chips, "--chips"));
-    const bool bare = std::any_of(machines.begin(), machines.end(), [](const auto& each) { return !names_slice(each); });
+    const bool bare =
+        std::any_of(machines.begin(), machines.end(), [](const auto& each) { return !names_slice(each); });
     if (!bare && chips.size() > 1) {
         return fail("bad_request", "--chips has several numbers, but every machine is given with its slice",
                     "name one without a slice, --on h100-sxm, or give one number as the limit");
     }
     if (chips.size() > most_plan_slices) {
-        return fail("bad_range", fmt::format("--chips has {} numbers, and at most {} are searched", chips.size(),
-                                             most_plan_slices),
+        return fail("bad_range",
+                    fmt::format("--chips has {} numbers, and at most {} are searched", chips.size(), most_plan_slices),
                     "use a larger increment, for example 256..4096*2");
     }
     std::vector<MachineRef> slices;

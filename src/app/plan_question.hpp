@@ -7,8 +7,8 @@
 namespace roofline::core {
 
 /// Returns the question for the best plan: a job for each slice, batch and length of sequences. Errors: those of
-/// train_job(), plan_aims(), plan_limits() and planned_slices(); degrees that are no number of the only slice's chips; a
-/// choice that is fixed and left out; more than `most_plan_jobs` jobs.
+/// train_job(), plan_aims(), plan_limits() and planned_slices(); degrees that are no number of the only slice's chips;
+/// a choice that is fixed and left out; more than `most_plan_jobs` jobs.
 [[nodiscard]] Result<PlanJobsQuestion> plan_question(const PlanRequest& request);
 
 /// Answers the request's question. Errors: those of plan_question(), of calibration files, and of predict_plan_jobs().

@@ -98,13 +98,10 @@ std::optional<Slice> even_slice(const Machine& machine, std::int64_t chips) {
     const auto tier = std::find_if(machine.network.begin(), machine.network.end(), joins_chips);
     if (chips > 1 && tier == machine.network.end()) return std::nullopt;
     if (chips > 1 && has_axes(*tier)) return even_torus(machine, *tier, chips);
-    const std::int64_t domain = chips == 1                    ? 1
-                                : tier->topology == "pair"    ? 2
-                                : tier->domain > 0            ? tier->domain
-                                                              : chips;
+    const std::int64_t domain = chips == 1 ? 1 : tier->topology == "pair" ? 2 : tier->domain > 0 ? tier->domain : chips;
     if (chips > domain && chips % domain != 0) return std::nullopt;
-    auto slice = make_slice(machine, chips <= domain ? fmt::format("{}", chips)
-                                                     : fmt::format("{}x{}", domain, chips / domain));
+    auto slice =
+        make_slice(machine, chips <= domain ? fmt::format("{}", chips) : fmt::format("{}x{}", domain, chips / domain));
     if (!slice) return std::nullopt;
     return std::move(*slice);
 }

@@ -47,9 +47,10 @@ void add_plan(CLI::App& app, Line& line) {
     PlanRequest& plan = line.request<PlanRequest>();
     TrainRequest& train = plan.train;
     add_model(app, line.words);
-    repeated(app, "--on", line.words.on,
-             "slice: tpu-v5p:8x8x16, h100-sxm:8x16, my.toml:4x4; repeat to search several; without a size\nas --chips says",
-             "SLICE");
+    repeated(
+        app, "--on", line.words.on,
+        "slice: tpu-v5p:8x8x16, h100-sxm:8x16, my.toml:4x4; repeat to search several; without a size\nas --chips says",
+        "SLICE");
     app.add_option("--chips", plan.chips,
                    "numbers of chips of machines without a size; no slice may have more than the largest")
         ->type_name("N|256..4096*2");

@@ -52,9 +52,8 @@ Result<std::vector<TrainAnswer>> price_again(const PlanQuestion& question, const
     if (all.empty() && !found.empty()) {
         return fail("no_fit", "no plan fits once it is laid out alone", "use more chips");
     }
-    std::stable_sort(all.begin(), all.end(), [](const TrainAnswer& a, const TrainAnswer& b) {
-        return step_seconds(a) < step_seconds(b);
-    });
+    std::stable_sort(all.begin(), all.end(),
+                     [](const TrainAnswer& a, const TrainAnswer& b) { return step_seconds(a) < step_seconds(b); });
     return all;
 }
 

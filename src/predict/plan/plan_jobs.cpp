@@ -41,8 +41,7 @@ double longest_run(const TrainQuestion& question, const PlanLimits& limits) {
 Result<double> longest_step(const TrainQuestion& question, const PlanLimits& limits) {
     const double run_s = longest_run(question, limits);
     if (!question.tokens || run_s == infinite) return infinite;
-    const double steps =
-        static_cast<double>(*question.tokens) / static_cast<double>(question.setup.batch.tokens);
+    const double steps = static_cast<double>(*question.tokens) / static_cast<double>(question.setup.batch.tokens);
     const double ideal = run_s / steps;
     if (!question.recovery || !recovery_of(*question.recovery, question.slice.machine, ideal)) return ideal;
     ROOFLINE_TRY(const double bytes, checkpoint_bytes(question.model, question.setup.options));
@@ -62,7 +61,7 @@ Result<double> longest_step(const TrainQuestion& question, const PlanLimits& lim
 struct Rank {
     enum Kind : std::uint8_t { within, beyond_limits, too_large, none } kind = none;
     bool bound = false;  ///< no time is expected, only a lower bound, which is no better than an expected time
-    double value = 0;  ///< of the objective; the largest factor by which a limit is exceeded; memory over capacity
+    double value = 0;    ///< of the objective; the largest factor by which a limit is exceeded; memory over capacity
     double seconds = 0;
     std::size_t job = 0;
 
@@ -87,9 +86,8 @@ public:
         for (const PlanJobAnswer& job : answer_.jobs) answer_.counts += job.counts;
         answer_.chosen = best_.job;
         if (best_.kind == Rank::none) return fail(refusal());
-        ROOFLINE_TRY(answer_.plan,
-                     answer_plans(question_.jobs[best_.job], std::move(*best_plans_),
-                                  calibrations_of(question_.jobs[best_.job])));
+        ROOFLINE_TRY(answer_.plan, answer_plans(question_.jobs[best_.job], std::move(*best_plans_),
+                                                calibrations_of(question_.jobs[best_.job])));
         answer_.front = front_.empty() ? std::move(bounds_front_) : std::move(front_);
         add_notes();
         return std::move(answer_);
@@ -203,8 +201,8 @@ private:
         PlanQuestion& question = question_.jobs[place];
         if (!job.exceeded.empty()) return {};
         if (is_larger_than_needed(job)) {
-            job.refused = Error{"not_searched",
-                                fmt::format("not searched: {} chips suffice", answer_.jobs[best_.job].chips), "", {}};
+            job.refused = Error{
+                "not_searched", fmt::format("not searched: {} chips suffice", answer_.jobs[best_.job].chips), "", {}};
             return {};
         }
         question.keep = asked(PlanObjective::memory) ? PlanKeep::front : PlanKeep::fastest;
@@ -238,7 +236,8 @@ private:
             job.refused = Error{"no_fit",
                                 fmt::format("nothing fits: the smallest plan takes {} of {} per chip",
                                             to_text(Bytes{needs}), to_text(*capacity)),
-                                "", {}};
+                                "",
+                                {}};
             return {Rank::too_large, false, needs / capacity->value, 0, place};
         }
         add_to_front(place, searched.alone);
@@ -324,8 +323,7 @@ private:
 
 }  // namespace
 
-Result<PlanJobsAnswer> predict_plan_jobs(PlanJobsQuestion question,
-                                         const std::shared_ptr<Calibrations>& calibrations) {
+Result<PlanJobsAnswer> predict_plan_jobs(PlanJobsQuestion question, const std::shared_ptr<Calibrations>& calibrations) {
     if (question.jobs.empty()) return fail("no_machine", "no slice is given", "for example h100-sxm:8x16");
     if (question.jobs.size() > most_plan_jobs) {
         return fail("too_many_jobs",

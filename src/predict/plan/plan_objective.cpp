@@ -71,9 +71,8 @@ std::vector<ExceededLimit> exceeded(const PlanLimits& limits, const PlanValues& 
 std::vector<std::size_t> front_of(std::span<const std::pair<double, double>> points) {
     std::vector<std::size_t> order(points.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return points[a] != points[b] ? points[a] < points[b] : a < b;
-    });
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return points[a] != points[b] ? points[a] < points[b] : a < b; });
     double least = std::numeric_limits<double>::infinity();
     std::erase_if(order, [&](std::size_t i) {
         if (points[i].second >= least) return true;

@@ -22,7 +22,7 @@ struct RecoveryQuestion {
 /// without a derivative; counts beyond 127 bits.
 [[nodiscard]] Result<double> checkpoint_bytes(const Model& model, const TrainingOptions& options);
 
-/// Returns how a run with steps of `step_s` seconds recovers on a machine: as the question says, otherwise as published.
+/// Returns how a run with steps of `step_s` seconds recovers on a machine: as the question says, else as published.
 /// Empty if no rate of interruptions is known.
 [[nodiscard]] std::optional<Recovery> recovery_of(const RecoveryQuestion& question, const Machine& machine,
                                                   double step_s);

@@ -33,9 +33,7 @@ Json shorter(const Json& whole) {
 
 Json train_object(const TrainAnswer& answer) { return json_of(train_figures(), answer); }
 
-std::string step_text(const TrainAnswer& answer) {
-    return to_text(Seconds{step_seconds(answer)});
-}
+std::string step_text(const TrainAnswer& answer) { return to_text(Seconds{step_seconds(answer)}); }
 
 std::string share_text(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
@@ -190,7 +188,7 @@ Json exceeded_json(const PlanJobAnswer& job) {
     constexpr double day_s = 86400;
     for (const ExceededLimit& each : job.exceeded) {
         const bool days = each.limit == PlanLimit::days;
-        list.push_back({{"limit", days                              ? "days"
+        list.push_back({{"limit", days                             ? "days"
                                   : each.limit == PlanLimit::usd   ? "usd"
                                   : each.limit == PlanLimit::power ? "power_w"
                                                                    : "chips"},

@@ -12,7 +12,7 @@ namespace roofline::core {
 [[nodiscard]] std::string plan_text(const PlanJobsAnswer& answer);
 /// `search_s` is how long the search took; empty where it is not to be reported.
 [[nodiscard]] std::string plan_json(const PlanJobsAnswer& answer, std::optional<double> search_s);
-/// Returns a table in SI base units for CSV and Markdown: the front if one was asked for, otherwise the best plan of each
+/// Returns a table in SI base units for CSV and Markdown: the front if one was asked for, else the best plan of each
 /// job, or of a single job its plans, best first.
 [[nodiscard]] Table plan_table(const PlanJobsAnswer& answer);
 

@@ -188,9 +188,9 @@ std::string exceeded_text(const ExceededLimit& exceeded) {
 
 std::string passing_option(const ExceededLimit& exceeded) {
     const double value = exceeded.limit == PlanLimit::days ? exceeded.value / day_s : exceeded.value;
-    return fmt::format("{} {}", limit_option(exceeded.limit),
-                       exceeded.limit == PlanLimit::usd ? fmt::format("{:.0f}", rounded_up(value))
-                                                        : number_text(rounded_up(value)));
+    return fmt::format(
+        "{} {}", limit_option(exceeded.limit),
+        exceeded.limit == PlanLimit::usd ? fmt::format("{:.0f}", rounded_up(value)) : number_text(rounded_up(value)));
 }
 
 Table jobs_table(const PlanJobsAnswer& answer) {

@@ -102,8 +102,8 @@ void SweepDrawing::legend() {
             if (c.critical) critical = c.critical_text;
         }
         if (!critical.empty() && plot_.y_unit.empty()) critical.insert(0, "compute-bound ");
-        legend_row(y, fmt::format("s{}", kHues[family % kHues.size()]), scene_.families[family], critical,
-                   line, marks ? std::optional(kMarks[family % kMarks.size()]) : std::nullopt);
+        legend_row(y, fmt::format("s{}", kHues[family % kHues.size()]), scene_.families[family], critical, line,
+                   marks ? std::optional(kMarks[family % kMarks.size()]) : std::nullopt);
         y += row;
     }
     height_ = y + 4;
@@ -217,7 +217,8 @@ void SweepDrawing::curve(std::size_t index) {
     std::vector<XY> line;
     for (const std::size_t i : simplified_line(cornered, kMaxVertices)) line.push_back(cornered[i]);
     const int hue = hue_of(index);
-    if (line.size() > 1 && c.line != PlotLine::none) svg_.polyline(fmt::format("curve s{} dash{}", hue, dash_of(index)), line);
+    if (line.size() > 1 && c.line != PlotLine::none)
+        svg_.polyline(fmt::format("curve s{} dash{}", hue, dash_of(index)), line);
     for (std::size_t i = 1; i < line.size() && c.line != PlotLine::none; ++i) placer_.avoid(line[i - 1], line[i], 2);
     if (c.line == PlotLine::none || (c.line == PlotLine::straight && all.size() <= kMaxMarks)) {
         for (std::size_t i = 0; i < all.size(); ++i) {
