@@ -230,6 +230,64 @@ TEST_CASE("JSON of a prediction is what the program prints") {
         options.total_tokens.reset();
         CHECK_FALSE(predict_training(model, System::slice(h100, "8x2").value(), options));
     }
+    SUBCASE("a search for plans") {
+        core::PlanRequest request;
+        request.train.config = {"llama-3.1-8b", ""};
+        request.train.machines = {{"h100-sxm:4", std::nullopt}, {"h100-sxm:8", std::nullopt}};
+        request.train.batch_tokens = "32Ki,64Ki";
+        request.train.sequence = "4096";
+        request.train.mesh = {"data=1"};
+        request.train.microbatches = "1";
+        request.train.remat = "full";
+        request.train.tokens = "1G";
+        request.without = {"sequence,context,pipeline"};
+        request.front = "time,memory";
+        request.objective = "cost";
+        request.usd = "1M";
+        PlanSearch search;
+        search.job.total_tokens = 1'000'000'000;
+        search.batch_tokens = {1 << 15, 1 << 16};
+        search.fixed = {{PlanAxis::data, 1}};
+        search.without = {PlanAxis::sequence, PlanAxis::context, PlanAxis::pipeline};
+        search.microbatches = 1;
+        search.recomputation = Recomputation::full;
+        search.objective = PlanObjective::cost;
+        search.front = {PlanObjective::time, PlanObjective::memory};
+        search.limits.cost = Usd{1e6};
+        const Model model = Model::find("llama-3.1-8b")->with_sequence(4096).value();
+        const std::vector<System> systems{System::slice(h100, "4").value(), System::slice(h100, "8").value()};
+        const auto found = search_plans(model, systems, search);
+        REQUIRE(found);
+        CHECK((found->to_json() == program_says({request})));
+        REQUIRE(found->best);
+        const FoundPlan& best = found->plans[*found->best];
+        for (const FoundPlan& each : found->plans) CHECK(*each.cost >= *best.cost);
+        CHECK(best.prediction.cost->usd->value == best.cost->value);
+        CHECK(found->front.front().system == 1);
+        // the plan that was found takes as long when it is asked for alone
+        TrainingOptions alone = search.job;
+        alone.batch_tokens = best.batch_tokens;
+        alone.plan = best.plan;
+        alone.recomputation = best.recomputation;
+        const auto one = predict_training(model, systems[best.system], alone);
+        REQUIRE(one);
+        CHECK(one->step_time->value == best.prediction.step_time->value);
+        search.limits.cost = Usd{1};
+        const auto beyond = search_plans(model, systems, search);
+        REQUIRE(beyond);
+        CHECK_FALSE(beyond->best);
+        CHECK(beyond->nearest);
+        CHECK(beyond->counts.beyond_limits > 0);
+        search.job.batch_tokens = 1 << 15;
+        CHECK(search_plans(model, systems, search).error().code == "bad_request");
+        search.job.batch_tokens.reset();
+        search.job.total_tokens.reset();
+        const auto no_tokens = search_plans(model, systems, search);
+        REQUIRE_FALSE(no_tokens);
+        CHECK(no_tokens.error().message == "PlanLimits::cost limits a whole run, whose tokens are not given");
+        CHECK(no_tokens.error().hint == "set TrainingOptions::total_tokens");
+        CHECK_FALSE(search_plans(model, {}, search));
+    }
     SUBCASE("serving") {
         core::ServeRequest request;
         request.config = {"llama-3.1-8b", ""};

@@ -13,6 +13,7 @@
 #include "model/model.hpp"
 #include "network/slice.hpp"
 #include "predict/model/model_answer.hpp"
+#include "predict/plan/plan_jobs.hpp"
 #include "predict/prediction.hpp"
 #include "predict/serve/serve_answer.hpp"
 #include "predict/train/train_answer.hpp"
@@ -50,6 +51,10 @@ struct Prediction::Data {
 
 struct TrainingPrediction::Data {
     core::TrainAnswer answer;
+};
+
+struct PlanSearchAnswer::Data {
+    core::PlanJobsAnswer answer;
 };
 
 struct ServingPrediction::Data {

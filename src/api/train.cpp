@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/data.hpp"
+#include "api/training_job.hpp"
 #include "api/words.hpp"
 #include "model/lora.hpp"
 #include "model/routed_experts.hpp"
@@ -47,22 +48,6 @@ Result<core::Plan> plan_for(const TrainingOptions& options, std::int64_t chips) 
     return plan;
 }
 
-core::Remat core_remat(Recomputation recomputation) {
-    switch (recomputation) {
-        case Recomputation::none:
-            return core::Remat::none;
-        case Recomputation::selective:
-            return core::Remat::selective;
-        case Recomputation::alternate:
-            return core::Remat::alternate;
-        case Recomputation::full:
-            return core::Remat::full;
-        case Recomputation::named:
-            return core::Remat::named;
-    }
-    return core::Remat::none;
-}
-
 Result<core::TrainingOptions> update_of(const TrainingOptions& options) {
     const Optimizer& optimizer = options.optimizer;
     core::TrainingOptions all;
@@ -91,29 +76,12 @@ Result<core::TrainingOptions> update_of(const TrainingOptions& options) {
 }
 
 Result<core::Pipeline> schedule_for(const TrainingOptions& options, const core::Plan& plan) {
-    core::Pipeline pipeline;
-    if (!options.schedule) return pipeline;
+    if (!options.schedule) return core::Pipeline{};
     if (plan.pipeline == 1) {
         return core::fail("bad_request", "a schedule needs a pipeline, but the plan has none",
                           "remove the schedule, or add stages to the plan: pipeline = 4");
     }
-    using Kind = PipelineSchedule::Kind;
-    switch (options.schedule->kind) {
-        case Kind::gpipe:
-            pipeline.schedule = core::Schedule::gpipe;
-            break;
-        case Kind::one_f_one_b:
-            pipeline.schedule = core::Schedule::one_f_one_b;
-            break;
-        case Kind::interleaved:
-            pipeline.schedule = core::Schedule::interleaved;
-            pipeline.chunks = options.schedule->virtual_stages;
-            break;
-        case Kind::zero_bubble:
-            pipeline.schedule = core::Schedule::zero_bubble;
-            break;
-    }
-    return pipeline;
+    return core_schedule(*options.schedule);
 }
 
 Status check_narrow(const std::optional<Dtype>& dtype, std::string_view what) {
@@ -128,7 +96,7 @@ constexpr std::array axis_names{"data", "fsdp", "tensor", "sequence", "context",
 Result<std::vector<std::string>> overlapped_names(const TrainingOptions& options, const core::Plan& plan) {
     std::vector<std::string> names;
     for (const PlanAxis axis : options.overlapped) {
-        const std::string wanted = axis_names[static_cast<std::size_t>(axis)];
+        const std::string wanted(axis_name(axis));
         for (const auto& [known, degree] : core::plan_axes(plan)) {
             if (known != wanted || degree > 1) continue;
             return core::fail("bad_request", fmt::format("overlapped: the plan does not use the axis `{}`", wanted),
@@ -210,34 +178,6 @@ Status add_framework(core::TrainQuestion& question, const TrainingOptions& optio
     return {};
 }
 
-Result<core::TrainQuestion> question_of(const Model& model, const System& system, const TrainingOptions& options) {
-    ROOFLINE_CHECK(check_numbers(options));
-    if (!system.data().mesh.empty()) {
-        return core::fail("bad_request",
-                          "the plan determines the mesh of a training step, but the system already has a mesh",
-                          "give the slice without with_mesh()");
-    }
-    core::TrainQuestion question;
-    question.slice = system.data().slice;
-    question.notes = question.slice.notes;
-    ROOFLINE_TRY(question.model, core::training_model(model.data().config, model.data().sequence));
-    question.notes.insert(question.notes.end(), question.model.notes.begin(), question.model.notes.end());
-    if (options.lora) {
-        const core::LoraOptions lora{options.lora->rank, options.lora->on, options.lora->frozen_dtype};
-        ROOFLINE_TRY(question.model, core::with_lora(std::move(question.model), lora));
-    }
-    question.sequence_given = model.data().sequence || question.model.context <= core::training_sequence;
-    question.plan_given = options.plan.has_value();
-    ROOFLINE_CHECK(add_setup(question, options));
-    ROOFLINE_CHECK(add_framework(question, options));
-    question.mfu = options.assumed_mfu;
-    question.tokens = options.total_tokens;
-    ROOFLINE_TRY(question.recovery, recovery_of(options));
-    question.software = options.software;
-    question.textbook = options.textbook;
-    return question;
-}
-
 TrainingMemory memory_of(const core::TrainingMemory& memory) {
     TrainingMemory bytes{Bytes{memory.params},      Bytes{memory.gradients}, Bytes{memory.optimizer},
                          Bytes{memory.activations}, Bytes{memory.working},   Bytes{memory.total()}};
@@ -281,6 +221,42 @@ TrainingGoodput goodput_of(const core::TrainingCost& ideal, const core::Goodput&
             goodput.restarts};
 }
 
+Result<TrainingPrediction> trained(const Model& model, const System& system, const TrainingOptions& options) {
+    ROOFLINE_TRY(auto question, training_job(model, system, options));
+    ROOFLINE_TRY(auto answer, core::predict_training(std::move(question), calibrations_of(system, options.calibrated)));
+    return public_training(std::move(answer));
+}
+
+}  // namespace
+
+Result<core::TrainQuestion> training_job(const Model& model, const System& system, const TrainingOptions& options) {
+    ROOFLINE_CHECK(check_numbers(options));
+    if (!system.data().mesh.empty()) {
+        return core::fail("bad_request",
+                          "the plan determines the mesh of a training step, but the system already has a mesh",
+                          "give the slice without with_mesh()");
+    }
+    core::TrainQuestion question;
+    question.slice = system.data().slice;
+    question.notes = question.slice.notes;
+    ROOFLINE_TRY(question.model, core::training_model(model.data().config, model.data().sequence));
+    question.notes.insert(question.notes.end(), question.model.notes.begin(), question.model.notes.end());
+    if (options.lora) {
+        const core::LoraOptions lora{options.lora->rank, options.lora->on, options.lora->frozen_dtype};
+        ROOFLINE_TRY(question.model, core::with_lora(std::move(question.model), lora));
+    }
+    question.sequence_given = model.data().sequence || question.model.context <= core::training_sequence;
+    question.plan_given = options.plan.has_value();
+    ROOFLINE_CHECK(add_setup(question, options));
+    ROOFLINE_CHECK(add_framework(question, options));
+    question.mfu = options.assumed_mfu;
+    question.tokens = options.total_tokens;
+    ROOFLINE_TRY(question.recovery, recovery_of(options));
+    question.software = options.software;
+    question.textbook = options.textbook;
+    return question;
+}
+
 TrainingPrediction public_training(core::TrainAnswer answer) {
     TrainingPrediction prediction;
     if (answer.step) prediction.step = step_of(*answer.step);
@@ -295,13 +271,44 @@ TrainingPrediction public_training(core::TrainAnswer answer) {
     return prediction;
 }
 
-Result<TrainingPrediction> trained(const Model& model, const System& system, const TrainingOptions& options) {
-    ROOFLINE_TRY(auto question, question_of(model, system, options));
-    ROOFLINE_TRY(auto answer, core::predict_training(std::move(question), calibrations_of(system, options.calibrated)));
-    return public_training(std::move(answer));
+core::Remat core_remat(Recomputation recomputation) {
+    switch (recomputation) {
+        case Recomputation::none:
+            return core::Remat::none;
+        case Recomputation::selective:
+            return core::Remat::selective;
+        case Recomputation::alternate:
+            return core::Remat::alternate;
+        case Recomputation::full:
+            return core::Remat::full;
+        case Recomputation::named:
+            return core::Remat::named;
+    }
+    return core::Remat::none;
 }
 
-}  // namespace
+core::Pipeline core_schedule(const PipelineSchedule& schedule) {
+    core::Pipeline pipeline;
+    using Kind = PipelineSchedule::Kind;
+    switch (schedule.kind) {
+        case Kind::gpipe:
+            pipeline.schedule = core::Schedule::gpipe;
+            break;
+        case Kind::one_f_one_b:
+            pipeline.schedule = core::Schedule::one_f_one_b;
+            break;
+        case Kind::interleaved:
+            pipeline.schedule = core::Schedule::interleaved;
+            pipeline.chunks = schedule.virtual_stages;
+            break;
+        case Kind::zero_bubble:
+            pipeline.schedule = core::Schedule::zero_bubble;
+            break;
+    }
+    return pipeline;
+}
+
+std::string_view axis_name(PlanAxis axis) { return axis_names[static_cast<std::size_t>(axis)]; }
 
 Result<TrainingPrediction> predict_training(const Model& model, const System& system, const TrainingOptions& options) {
     return core::in_library_terms(trained(model, system, options));

@@ -9,6 +9,7 @@
 #include "app/plan_question.hpp"
 #include "app/request.hpp"
 #include "report/figure.hpp"
+#include "report/plan/plan_picture.hpp"
 #include "report/plan/plan_report.hpp"
 #include "units/text.hpp"
 
@@ -19,10 +20,6 @@ namespace {
 constexpr int interrupted_exit = 130;  // 128 and the number of SIGINT, as shells count
 
 Status check_plan_request(const PlanRequest& request, Format format) {
-    if (request.train.machines.size() != 1) {
-        return fail("no_machine", request.train.machines.empty() ? "no slice is given" : "several slices are given",
-                    "give one, for example --on h100-sxm:8x16");
-    }
     if (!request.output.empty() && request.part.empty()) {
         return fail("usage", "-o names the file of a part, and --part is not given",
                     "for example --part 1/8 -o 1.json");
@@ -31,13 +28,14 @@ Status check_plan_request(const PlanRequest& request, Format format) {
     return fail("usage", "a part of a search is written as JSON", "give the format to `roofline plan --merge`");
 }
 
-Result<Response> plan_response(const PlanAnswer& answer, std::optional<double> took, Format format) {
+Response plan_response(const PlanJobsAnswer& answer, std::optional<double> took, bool plot, Format format) {
     Response response;
-    response.exit_code = answer.stopped ? interrupted_exit : answer.fits ? 0 : 1;
+    response.exit_code = answer.stopped ? interrupted_exit : answer.within() ? 0 : 1;
     response.out = format == Format::json       ? plan_json(answer, took)
                    : format == Format::csv      ? table_csv(plan_table(answer))
                    : format == Format::markdown ? table_markdown(plan_table(answer))
                                                 : plan_text(answer);
+    if (plot) response.svg = front_picture(answer);
     return response;
 }
 
@@ -77,7 +75,7 @@ double now(const std::function<double()>& clock) { return clock ? clock() : 0; }
 
 Result<SearchedPart> search_part(const PlanRequest& request) {
     const double begin = now(request.clock);
-    ROOFLINE_TRY(const auto question, plan_question(request));
+    ROOFLINE_TRY(const auto question, part_question(request));
     ROOFLINE_TRY(const auto calibrations, plan_calibrations(request));
     ROOFLINE_TRY(auto found, find_plans(question, calibrations));
     const auto took = request.clock ? std::optional(request.clock() - begin) : std::nullopt;
@@ -86,18 +84,25 @@ Result<SearchedPart> search_part(const PlanRequest& request) {
 
 Result<Response> answer_parts(const SearchedPart& whole, const std::function<double()>& clock, Format format) {
     const double begin = now(clock);
-    ROOFLINE_TRY(const auto question, plan_question(whole.request));
+    PlanJobsQuestion question;
+    ROOFLINE_TRY(question.jobs.emplace_back(), part_question(whole.request));
+    question.found = whole.found;
     ROOFLINE_TRY(const auto calibrations, plan_calibrations(whole.request));
-    ROOFLINE_TRY(const auto answer, answer_plans(question, whole.found, calibrations));
+    ROOFLINE_TRY(const auto answer, predict_plan_jobs(std::move(question), calibrations));
     const double took = now(clock) - begin;
-    return plan_response(answer, whole.search_s ? std::optional(*whole.search_s + took) : std::nullopt, format);
+    return plan_response(answer, whole.search_s ? std::optional(*whole.search_s + took) : std::nullopt, false, format);
 }
 
 Result<Response> handle(const PlanRequest& request, Format format) {
     ROOFLINE_CHECK(check_plan_request(request, format));
-    ROOFLINE_TRY(const auto searched, search_part(request));
-    if (!request.part.empty()) return part_response(searched, request.output, format);
-    return answer_parts(searched, request.clock, format);
+    if (!request.part.empty()) {
+        ROOFLINE_TRY(const auto searched, search_part(request));
+        return part_response(searched, request.output, format);
+    }
+    const double begin = now(request.clock);
+    ROOFLINE_TRY(const auto answer, plan_answer_of(request));
+    const auto took = request.clock ? std::optional(request.clock() - begin) : std::nullopt;
+    return plan_response(answer, took, request.plot, format);
 }
 
 Result<Response> handle(const PlanMergeRequest& request, Format format) {

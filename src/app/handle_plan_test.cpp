@@ -5,6 +5,7 @@
 
 #include "app/plan_question.hpp"
 #include "app/request.hpp"
+#include "report/plot/svg_elements_test.hpp"
 
 using namespace roofline::core;
 
@@ -130,7 +131,97 @@ TEST_CASE("a search assumes the framework that is named, which the best plan's a
         return nlohmann::json::parse(handle(train, Format::json)->out, nullptr, false);
     };
     // torchtitan's selective recomputation is among the plans
-    CHECK(plan_question(request)->space.remat == std::vector<Remat>{Remat::none, Remat::alternate, Remat::full});
+    CHECK(plan_question(request)->jobs.front().space.remat ==
+          std::vector<Remat>{Remat::none, Remat::alternate, Remat::full});
     CHECK(json["best"]["step"] == alone(json["best"]["plan"]["remat"])["step"]);
     CHECK(alone("selective")["plan"]["remat"] == "alternate");
+}
+
+TEST_CASE("ranges of chips and batches are searched, each with its best plan, and a front is drawn") {
+    PlanRequest request = small();
+    request.train.machines = {{"h100-sxm", {}}};
+    request.chips = "4..8*2";
+    request.train.batch_tokens = "32Ki..64Ki*2";
+    request.train.tokens = "1G";
+    request.front = "cost,time";
+    request.plot = true;
+    const auto response = handle(request, Format::json);
+    REQUIRE_MESSAGE(response, to_text(response.error()));
+    const auto json = nlohmann::json::parse(response->out, nullptr, false);
+    REQUIRE(json["jobs"].size() == 4);
+    CHECK(json["jobs"][1]["machine"] == "h100-sxm5:4");
+    CHECK(json["jobs"][1]["batch_tokens"] == 65536);
+    CHECK(json["jobs"][2]["chips"] == 8);
+    CHECK(json["for"] == "cost");
+    CHECK(json["front_of"] == nlohmann::json({"cost", "time"}));
+    REQUIRE(!json["frontier"].empty());
+    CHECK(json["frontier"][0]["values"]["usd"] == json["best"]["usd"]);
+    std::int64_t searched = 0;
+    for (const auto& job : json["jobs"]) {
+        searched += job["searched"].get<std::int64_t>();
+        CHECK(job["values"]["usd"] >= json["best"]["usd"]);
+        // what a chip takes at its rated 700 W
+        CHECK(job["values"]["power_w"] == 700 * job["chips"].get<int>());
+    }
+    CHECK(json["searched"] == searched);
+    CHECK_FALSE(SvgReader(response->svg).read().empty());
+    CHECK(response->svg.find("cost of the run (USD)") != std::string::npos);
+    for (const Format format : {Format::text, Format::csv, Format::markdown}) CHECK(handle(request, format));
+}
+
+TEST_CASE("a plan beyond the limits is the nearest, with what it exceeds") {
+    PlanRequest request = small();
+    request.train.tokens = "1T";
+    request.days = "10";
+    const auto response = handle(request, Format::json);
+    REQUIRE(response);
+    CHECK(response->exit_code == 1);
+    const auto json = nlohmann::json::parse(response->out, nullptr, false);
+    CHECK(json["best"].is_null());
+    CHECK(json["exceeded"][0]["limit"] == "days");
+    CHECK(json["exceeded"][0]["allowed"] == 10);
+    CHECK(json["exceeded"][0]["value"].get<double>() * 86400 == json["nearest"]["train_s"]);
+    CHECK(json["rejected"]["limit"].get<int>() > 0);
+    CHECK(json["priced"] == 0);
+    const auto text = handle(request, Format::text);
+    REQUIRE(text);
+    CHECK(text->out.find("No plan is within your limits") != std::string::npos);
+    CHECK(text->out.find("--days ") != std::string::npos);
+}
+
+TEST_CASE("objectives, limits and ranges that cannot be are refused with a remedy") {
+    const auto changed = [](auto change) {
+        PlanRequest request = small();
+        request.train.tokens = "1T";
+        change(request);
+        const Error error = refused(request);
+        CHECK_FALSE(error.hint.empty());
+        return error.message;
+    };
+    CHECK(changed([](auto& r) { r.objective = "speed"; }) == "--for `speed`: there is no such objective");
+    CHECK(changed([](auto& r) { r.front = "time"; }) == "--front `time`: a front is of two objectives");
+    CHECK(changed([](auto& r) { r.front = "time,time"; }) == "--front `time,time`: the two objectives are the same");
+    CHECK(changed([](auto& r) { r.days = "0"; }) == "--days `0`: the deadline is now or in the past");
+    CHECK(changed([](auto& r) { r.days = "-3"; }) == "--days `-3`: the deadline is now or in the past");
+    CHECK(changed([](auto& r) { r.days = "inf"; }) == "--days `inf`: this is no number of days");
+    CHECK(changed([](auto& r) { r.usd = "0"; }) == "--usd `0`: this is no whole number of dollars above 0");
+    CHECK(changed([](auto& r) { r.power = "10 USD"; }).starts_with("--power: "));
+    CHECK(changed([](auto& r) { r.power = "0W"; }) == "--power `0W`: it must be above 0");
+    CHECK(changed([](auto& r) { r.plot = true; }) == "the picture is of a front, but no front is asked for");
+    CHECK(changed([](auto& r) { r.train.batch_tokens = "2Mi..1Mi"; }) == "--batch-tokens `2Mi..1Mi` runs backwards");
+    CHECK(changed([](auto& r) { r.train.sequence = "4Ki..8Ki*1"; }) == "--seq `4Ki..8Ki*1` would never end");
+    CHECK(changed([](auto& r) { r.chips = "8..64*2"; }).starts_with("--chips has several numbers"));
+    CHECK(changed([](auto& r) { r.chips = "4"; }) ==
+          "no slice is within 4 chips: the nearest, h100-sxm5:8, has 8 chips");
+    CHECK(changed([](auto& r) {
+              r.chips = "8..12+4";
+              r.train.machines = {{"h100-sxm", {}}};
+          }) == "12 chips of H100 SXM5 80GB cannot be wired into a slice");
+    CHECK(changed([](auto& r) {
+              r.chips = "1..8";
+              r.train.machines = {{"tpu-v5e", {}}};
+              r.train.batch_tokens = "4Ki..2Mi+4Ki";
+          }).find("cannot be wired") != std::string::npos);
+    CHECK(changed([](auto& r) { r.train.batch_tokens = "4Ki..2Mi+4Ki"; }) ==
+          "1 slices with 512 batches and 1 lengths of sequences are 512 jobs, and at most 256 are searched");
 }

@@ -27,13 +27,14 @@ using Kind = FileValue::Kind;
 // Calls `field` for each count.
 template <class Counts, class Field>
 void each_count(Counts& counts, const Field& field) {
-    auto& [looked_at, priced, divides, memory, weights, bound, unsuited, compiled, unsearched] = counts;
+    auto& [looked_at, priced, divides, memory, weights, bound, limit, unsuited, compiled, unsearched] = counts;
     field("looked_at", looked_at);
     field("priced", priced);
     field("divides", divides);
     field("memory", memory);
     field("weights", weights);
     field("bound", bound);
+    field("limit", limit);
     field("unsuited", unsuited);
     field("compiled", compiled);
     field("unsearched", unsearched);
@@ -74,7 +75,7 @@ public:
         ROOFLINE_TRY(read.request,
                      read_plan_request(*question).map_error([&](const Error& error) { return wrong(error.message); }));
         read.request.part = fmt::format("{}/{}", read.part.number, read.part.of);
-        ROOFLINE_TRY(auto asked, plan_question(read.request).and_then(with_sizes).map_error([&](Error error) {
+        ROOFLINE_TRY(auto asked, part_question(read.request).and_then(with_sizes).map_error([&](Error error) {
             error.message = fmt::format("{}: {}", file_.name, error.message);
             return error;
         }));
@@ -148,7 +149,7 @@ private:
         const PlanCounts& is = found.counts;
         const auto exact = [](std::int64_t count) { return static_cast<Int128>(count); };
         if (is.looked_at != right.looked_at || is.divides != right.divides || is.unsearched != right.unsearched ||
-            exact(is.priced) + is.memory + is.bound + is.unsuited + is.divides != is.looked_at) {
+            exact(is.priced) + is.memory + is.bound + is.limit + is.unsuited + is.divides != is.looked_at) {
             return fail(
                 wrong(fmt::format("its counts are not those of {} plans, which the part has", right.looked_at)));
         }
@@ -319,7 +320,7 @@ Result<SearchedPart> merge_files(const std::vector<NamedText>& files) {
                                 missing_text(numbers, whole.part.of)),
                     "search them, too: roofline plan train ... --part N/" + std::to_string(whole.part.of));
     }
-    ROOFLINE_TRY(const auto question, plan_question(whole.request));
+    ROOFLINE_TRY(const auto question, part_question(whole.request));
     whole.found = merge_parts(std::move(found), plans_kept(question));
     whole.part = {};
     whole.request.part.clear();

@@ -19,7 +19,7 @@ struct SearchedPart {
     std::optional<double> search_s{};
 };
 
-/// Searches the plans of the request, or the part that it names. Errors: those of plan_question(), of calibration files
+/// Searches the plans of the request, or the part that it names. Errors: those of part_question(), of calibration files
 /// and of find_plans().
 [[nodiscard]] Result<SearchedPart> search_part(const PlanRequest& request);
 
@@ -34,7 +34,7 @@ struct SearchedPart {
 /// different questions or numbers of parts, a part twice, parts that are missing.
 [[nodiscard]] Result<SearchedPart> merge_files(const std::vector<NamedText>& files);
 
-/// Returns the answer of a search of which all parts are known. Errors: those of answer_plans().
+/// Returns the answer of a search of which all parts are known. Errors: those of predict_plan_jobs().
 [[nodiscard]] Result<Response> answer_parts(const SearchedPart& whole, const std::function<double()>& clock,
                                             Format format);
 

@@ -227,6 +227,26 @@ TEST_CASE("options of parts that make no sense are refused") {
     request.part = "1/2";
     CHECK(handle(request, Format::csv).error().code == "usage");
     request = small_search();
+    request.part = "1/2";
+    const auto whole_only = [&](auto change) {
+        PlanRequest changed = request;
+        changed.train.tokens = "1T";
+        change(changed);
+        const auto response = handle(changed, Format::json);
+        REQUIRE_FALSE(response);
+        return response.error().message;
+    };
+    CHECK(whole_only([](auto& r) { r.train.machines.push_back({"h100-sxm:8x2", {}}); }).find("one slice") !=
+          std::string::npos);
+    CHECK(whole_only([](auto& r) { r.train.batch_tokens = "64Ki..128Ki*2"; }).find("one batch") != std::string::npos);
+    CHECK(whole_only([](auto& r) { r.front = "time,memory"; }).find("no front") != std::string::npos);
+    CHECK(whole_only([](auto& r) { r.objective = "memory"; }).find("least time") != std::string::npos);
+    CHECK(whole_only([](auto& r) { r.days = "10"; }).find("no limits") != std::string::npos);
+    request = small_search();
+    request.train.machines.push_back({"h100-sxm:8x2", {}});
+    request.limit = "9";
+    CHECK(handle(request, Format::text).error().message == "--limit is for one job, and there are 2");
+    request = small_search();
     request.limit = "none";
     CHECK_FALSE(handle(request, Format::text));
 }

@@ -8,6 +8,7 @@
 
 #include "app/calibration_option.hpp"
 #include "app/model_option.hpp"
+#include "app/plan_aims.hpp"
 #include "app/train_options.hpp"
 #include "app/train_question.hpp"
 #include "predict/train/framework.hpp"
@@ -19,7 +20,8 @@ namespace {
 constexpr std::size_t default_shown = 8;
 constexpr std::size_t most_shown = 64;
 
-Status fix_axes(const PlanRequest& request, std::int64_t chips, PlanSpace& space) {
+// `one`: there is no other slice, whose chips the fixed axes could divide.
+Status fix_axes(const PlanRequest& request, std::int64_t chips, bool one, PlanSpace& space) {
     ROOFLINE_TRY(space.fixed, parse_degrees(request.train.mesh));
     ROOFLINE_TRY(space.without, parse_axes(request.without));
     std::int64_t product = 1;
@@ -28,7 +30,8 @@ Status fix_axes(const PlanRequest& request, std::int64_t chips, PlanSpace& space
             return fail("bad_plan", fmt::format("the axis `{}` is fixed by --mesh and left out by --without", axis),
                         "remove one of the two");
         }
-        if (__builtin_mul_overflow(product, degree, &product) || chips % product != 0) {
+        const bool divides = !__builtin_mul_overflow(product, degree, &product) && chips % product == 0;
+        if (one && !divides) {
             return fail("bad_plan", fmt::format("the axes of --mesh do not divide the {} chips of the slice", chips),
                         "fix fewer of them, or take a slice of another size");
         }
@@ -68,19 +71,12 @@ Result<PlanPart> part_option(const std::string& word) {
     return PlanPart{**number, **of};
 }
 
-}  // namespace
-
-Result<PlanQuestion> plan_question(const PlanRequest& request) {
+// The question about the request's only slice, batch and length of sequences.
+Result<PlanQuestion> plan_job(const PlanRequest& request, bool one) {
     PlanQuestion question;
-    if (request.train.batch_tokens.empty()) {
-        return fail("no_batch", "the batch size is not given", "give its tokens: --batch-tokens 4Mi");
-    }
     ROOFLINE_TRY(question.train, train_job(request.train));
-    ROOFLINE_CHECK(fix_axes(request, question.train.slice.chips(), question.space));
+    ROOFLINE_CHECK(fix_axes(request, question.train.slice.chips(), one, question.space));
     ROOFLINE_CHECK(fix_choices(request.train, question.space, question.train));
-    if (!request.train.overlap.empty()) {
-        return fail("bad_request", "--overlap is not searched yet", "leave it out, and give it to `roofline train`");
-    }
     question.search.threads = std::max<std::size_t>(1, request.threads);
     question.search.watch = request.watch;
     ROOFLINE_TRY(question.search.part, part_option(request.part));
@@ -90,10 +86,83 @@ Result<PlanQuestion> plan_question(const PlanRequest& request) {
     return question;
 }
 
+Status check_job_count(std::size_t slices, std::size_t batches, std::size_t sequences) {
+    if (batches <= most_plan_jobs && sequences <= most_plan_jobs && slices * batches * sequences <= most_plan_jobs) {
+        return {};
+    }
+    return fail("too_many_jobs",
+                fmt::format("{} slices with {} batches and {} lengths of sequences are {} jobs, and at most {} are "
+                            "searched",
+                            slices, batches, sequences, slices * batches * sequences, most_plan_jobs),
+                "give fewer, or larger increments: 1Mi..16Mi*2");
+}
+
+}  // namespace
+
+Result<PlanJobsQuestion> plan_question(const PlanRequest& request) {
+    PlanJobsQuestion question;
+    if (request.train.batch_tokens.empty()) {
+        return fail("no_batch", "the batch size is not given", "give its tokens: --batch-tokens 4Mi");
+    }
+    if (!request.train.overlap.empty()) {
+        return fail("bad_request", "--overlap is not searched yet", "leave it out, and give it to `roofline train`");
+    }
+    ROOFLINE_TRY(const auto aims, plan_aims(request));
+    question.objective = aims.objective;
+    question.front = aims.front;
+    ROOFLINE_TRY(question.limits, plan_limits(request));
+    ROOFLINE_TRY(const auto slices, planned_slices(request));
+    ROOFLINE_TRY(const auto batches, range_option(request.train.batch_tokens, "--batch-tokens"));
+    ROOFLINE_TRY(const auto sequences, range_option(request.train.sequence, "--seq"));
+    ROOFLINE_CHECK(check_job_count(slices.size(), batches.size(), sequences.size()));
+    const std::size_t jobs = slices.size() * batches.size() * sequences.size();
+    if (jobs > 1 && !request.limit.empty()) {
+        return fail("bad_request", fmt::format("--limit is for one job, and there are {}", jobs),
+                    "leave it out, or give one slice, one batch and one length of sequences");
+    }
+    PlanRequest one = request;
+    for (const MachineRef& slice : slices) {
+        for (const auto& batch : batches) {
+            for (const auto& sequence : sequences) {
+                one.train.machines = {slice};
+                one.train.batch_tokens = fmt::format("{}", *batch);
+                if (sequence) one.train.sequence = fmt::format("{}", *sequence);
+                ROOFLINE_TRY(auto job, plan_job(one, jobs == 1));
+                question.jobs.push_back(std::move(job));
+            }
+        }
+    }
+    return question;
+}
+
+Result<PlanQuestion> part_question(const PlanRequest& request) {
+    ROOFLINE_TRY(auto question, plan_question(request));
+    const auto& [seconds, usd, watts, chips] = question.limits;
+    const bool limited = seconds || usd || watts || (chips && *chips < question.jobs.front().train.slice.chips());
+    const char* other = question.jobs.size() > 1                    ? "has one slice, one batch and one sequence"
+                        : question.front                            ? "has no front"
+                        : question.objective != PlanObjective::time ? "is for the least time"
+                        : limited                                   ? "has no limits of time, cost, power or chips"
+                                                                    : nullptr;
+    if (other == nullptr) return std::move(question.jobs.front());
+    return fail("bad_request", fmt::format("a search in parts (--part, or the ranks of mpirun) {}", other),
+                "search the whole in one process, or leave the rest out");
+}
+
 Result<std::shared_ptr<Calibrations>> plan_calibrations(const PlanRequest& request) {
     ROOFLINE_CHECK(check_no_servers(request.train.calibration));
-    ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.train.calibration, request.train.machines));
+    CalibrationRef calibration = request.train.calibration;
+    if (request.train.machines.size() > 1) {
+        for (const MachineRef& machine : request.train.machines) calibration.beside.push_back(machine.name);
+    }
+    ROOFLINE_TRY(auto calibrations, resolve_calibrations(calibration, request.train.machines));
     return std::make_shared<Calibrations>(std::move(calibrations));
+}
+
+Result<PlanJobsAnswer> plan_answer_of(const PlanRequest& request) {
+    ROOFLINE_TRY(auto question, plan_question(request));
+    ROOFLINE_TRY(const auto calibrations, plan_calibrations(request));
+    return predict_plan_jobs(std::move(question), calibrations);
 }
 
 }  // namespace roofline::core

@@ -4,15 +4,23 @@
 #include <memory>
 
 #include "app/request.hpp"
-#include "predict/plan/plan.hpp"
+#include "predict/plan/plan_jobs.hpp"
 
 namespace roofline::core {
 
-/// Returns the question for the best plan of a job. Errors: those of train_job(); degrees that are no number of the
-/// slice's chips; a choice that is fixed and left out; a part that is none.
-[[nodiscard]] Result<PlanQuestion> plan_question(const PlanRequest& request);
+/// Returns the question for the best plan: a job for each slice, batch and length of sequences. Errors: those of
+/// train_job(), plan_aims(), plan_limits() and planned_slices(); degrees that are no number of the only slice's chips;
+/// a choice that is fixed and left out; a limit on the plans of several jobs; more than `most_plan_jobs` jobs.
+[[nodiscard]] Result<PlanJobsQuestion> plan_question(const PlanRequest& request);
+
+/// Returns the question of a search in parts. Errors: those of plan_question(); a part that is none; several jobs;
+/// other objectives than time; limits.
+[[nodiscard]] Result<PlanQuestion> part_question(const PlanRequest& request);
 
 /// Returns the calibrations that the request names. Errors: those of calibration files.
 [[nodiscard]] Result<std::shared_ptr<Calibrations>> plan_calibrations(const PlanRequest& request);
+
+/// Answers the request's question. Errors: those of plan_question(), of calibration files, and of predict_plan_jobs().
+[[nodiscard]] Result<PlanJobsAnswer> plan_answer_of(const PlanRequest& request);
 
 }  // namespace roofline::core

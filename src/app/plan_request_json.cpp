@@ -13,10 +13,11 @@ namespace {
 // here until it is said whether it is one.
 template <class Request, class Field>
 void each_field(Request& request, const Field& field) {
-    auto& [train, without, threads, shown, clock, part, limit, output, watch] = request;
-    auto& [config, machines, sets, batch_tokens, sequence, mesh, zero, microbatches, schedule, remat, optimizer,
-           lora, lora_on, frozen_dtype, products, dispatch, overlap, framework, tokens, mfu, failures, storage, restart, async_checkpoints, price, software,
-           calibration, textbook, explain, program, plot] = train;
+    auto& [train, chips, objective, front, days, usd, power, draws, without, threads, shown, clock, part, limit, output,
+           watch] = request;
+    auto& [config, machines, sets, batch_tokens, sequence, mesh, zero, microbatches, schedule, remat, optimizer, lora,
+           lora_on, frozen_dtype, products, dispatch, overlap, framework, tokens, mfu, failures, storage, restart,
+           async_checkpoints, price, software, calibration, textbook, explain, program, plot] = train;
     auto& [no_calibration, calibration_files, beside] = calibration;
     field("model", config);
     field("on", machines);
@@ -24,6 +25,13 @@ void each_field(Request& request, const Field& field) {
     field("batch_tokens", batch_tokens);
     field("seq", sequence);
     field("mesh", mesh);
+    field("chips", chips);
+    field("for", objective);
+    field("front", front);
+    field("days", days);
+    field("usd", usd);
+    field("power", power);
+    field("plot_front", draws);
     field("without", without);
     field("zero", zero);
     field("microbatches", microbatches);

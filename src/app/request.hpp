@@ -159,8 +159,16 @@ struct TrainRequest {
 /// A request of `roofline plan train`.
 struct PlanRequest {
     /// The job. Degrees in `mesh` are fixed, and so are the ZeRO stage, recomputation, micro-batches and schedule if
-    /// they are given; all else is searched.
+    /// they are given; all else is searched. `batch_tokens` and `sequence` may be ranges, "1Mi..16Mi*2".
     TrainRequest train;
+    /// "256..4096*2": numbers of chips of a machine without a slice; no slice may have more than the largest.
+    std::string chips{};
+    std::string objective{};           ///< "cost": what is to be least; "": the first of `front`, or time
+    std::string front{};               ///< "time,cost": two objectives whose front is searched for; "": none
+    std::string days{};                ///< "60": limit of the run
+    std::string usd{};                 ///< "5M": limit of the run
+    std::string power{};               ///< "10MW": limit of all chips
+    bool plot = false;                 ///< the picture of the front
     std::vector<std::string> without;  ///< "pipeline,context": axes that are not used
     std::size_t threads = 1;
     std::string shown{};              ///< "8": number of plans beside the best one; "": 8

@@ -5,49 +5,21 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <utility>
 
 #include "base/ascii.hpp"
 #include "program/elementwise_products.hpp"
-#include "units/text.hpp"
+#include "units/size_range.hpp"
 
 namespace roofline::core {
 
 namespace {
 
-constexpr std::size_t max_points = 1'000'000;
+constexpr std::size_t max_points = max_range_sizes;
 
 tl::unexpected<Error> bad(std::string_view text, std::string_view why) {
     return fail("bad_sweep", fmt::format("the sweep `{}` {}", text.substr(0, 60), why),
                 "write, for example, B=1..512, B=1..4096*2, B=64..1024+64 or B=1,8,64");
-}
-
-Status fill_range(SweepAxis& axis, std::string_view whole, std::string_view from, std::string_view to) {
-    char increment = '+';
-    std::int64_t by = 1;
-    const std::size_t sign = to.find_first_of("*+");
-    if (sign != std::string_view::npos) {
-        increment = to[sign];
-        auto parsed = parse_size(trimmed(to.substr(sign + 1)));
-        if (!parsed) return bad(whole, fmt::format("has no usable increment: {}", parsed.error().message));
-        by = *parsed;
-        if (increment == '*' && by == 1) return bad(whole, "would never end");
-        to = trimmed(to.substr(0, sign));
-    }
-    auto first = parse_size(from);
-    if (!first) return bad(whole, fmt::format("has no usable start: {}", first.error().message));
-    auto last = parse_size(to);
-    if (!last) return bad(whole, fmt::format("has no usable end: {}", last.error().message));
-    if (*first > *last) return bad(whole, "runs backwards");
-    for (std::int64_t size = *first;;) {
-        axis.sizes.push_back(size);
-        if (axis.sizes.size() > max_points) return bad(whole, fmt::format("has more than {} sizes", max_points));
-        std::int64_t next = 0;
-        const bool over =
-            increment == '*' ? __builtin_mul_overflow(size, by, &next) : __builtin_add_overflow(size, by, &next);
-        if (over || next > *last) break;
-        size = next;
-    }
-    return {};
 }
 
 }  // namespace
@@ -82,21 +54,10 @@ Result<SweepAxis> parse_sweep(std::string_view text) {
         range.remove_prefix(equals + 1);
     }
     if (axis.dims.empty()) return bad(text, "names no dimension");
-    range = trimmed(range);
-    const std::size_t dots = range.find("..");
-    if (dots != std::string_view::npos) {
-        ROOFLINE_CHECK(fill_range(axis, text, trimmed(range.substr(0, dots)), trimmed(range.substr(dots + 2))));
-        return axis;
-    }
-    while (true) {
-        const std::size_t comma = range.find(',');
-        auto size = parse_size(trimmed(range.substr(0, comma)));
-        if (!size) return bad(text, fmt::format("has an unusable size: {}", size.error().message));
-        axis.sizes.push_back(*size);
-        if (axis.sizes.size() > max_points) return bad(text, fmt::format("has more than {} sizes", max_points));
-        if (comma == std::string_view::npos) return axis;
-        range.remove_prefix(comma + 1);
-    }
+    auto sizes = parse_size_range(range);
+    if (!sizes) return bad(text, sizes.error().message);
+    axis.sizes = std::move(*sizes);
+    return axis;
 }
 
 Status apply_sweep(Program& program, const std::vector<SweepAxis>& axes) {

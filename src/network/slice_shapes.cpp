@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace roofline::core {
 
@@ -40,17 +42,103 @@ void domain_shapes(const NetworkTier& tier, std::vector<Candidate>& candidates) 
     }
 }
 
+std::size_t torus_axes(const NetworkTier& tier) {
+    if (!tier.pod_shape.empty()) return tier.pod_shape.size();
+    return tier.topology == "torus3d" ? 3 : 2;
+}
+
+std::vector<std::int64_t> divisors_of(std::int64_t number) {
+    std::vector<std::int64_t> small;
+    std::vector<std::int64_t> large;
+    for (std::int64_t divisor = 1; divisor <= number / divisor; ++divisor) {
+        if (number % divisor != 0) continue;
+        small.push_back(divisor);
+        if (divisor != number / divisor) large.push_back(number / divisor);
+    }
+    small.insert(small.end(), large.rbegin(), large.rend());
+    return small;
+}
+
+// Shapes of one torus of so many chips, the most even first; axes do not decrease.
+std::vector<Candidate> even_shapes(std::int64_t chips, std::size_t axes) {
+    std::vector<Candidate> shapes;
+    for (const std::int64_t a : divisors_of(chips)) {
+        const std::int64_t rest = chips / a;
+        if (axes == 1) return {{chips, chips, fmt::format("{}", chips)}};
+        for (const std::int64_t b : divisors_of(rest)) {
+            const std::int64_t c = rest / b;
+            if (axes == 2) {
+                if (a <= rest) shapes.push_back({chips, rest, fmt::format("{}x{}", a, rest)});
+                break;
+            }
+            if (a <= b && b <= c) shapes.push_back({chips, c, fmt::format("{}x{}x{}", a, b, c)});
+        }
+    }
+    std::sort(shapes.begin(), shapes.end(), [](const Candidate& x, const Candidate& y) {
+        return x.longest != y.longest ? x.longest < y.longest : x.shape < y.shape;
+    });
+    return shapes;
+}
+
+std::optional<Slice> even_torus(const Machine& machine, const NetworkTier& tier, std::int64_t chips) {
+    std::int64_t pod = tier.pod_shape.empty() ? chips : 1;
+    for (const std::int64_t axis : tier.pod_shape) pod *= axis;
+    for (const std::int64_t tori : divisors_of(chips)) {
+        constexpr std::int64_t smallest_part = 4;  // of a pod: no one wires thirteen single chips
+        if (tori > 1 && chips / tori < pod / smallest_part) break;
+        for (const Candidate& each : even_shapes(chips / tori, torus_axes(tier))) {
+            auto slice = make_slice(machine, tori == 1 ? each.shape : fmt::format("{}*{}", each.shape, tori));
+            if (slice) return std::move(*slice);
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<Slice> even_slice(const Machine& machine, std::int64_t chips) {
+    const auto tier = std::find_if(machine.network.begin(), machine.network.end(), joins_chips);
+    if (chips > 1 && tier == machine.network.end()) return std::nullopt;
+    if (chips > 1 && has_axes(*tier)) return even_torus(machine, *tier, chips);
+    const std::int64_t domain = chips == 1 ? 1 : tier->topology == "pair" ? 2 : tier->domain > 0 ? tier->domain : chips;
+    if (chips > domain && chips % domain != 0) return std::nullopt;
+    auto slice =
+        make_slice(machine, chips <= domain ? fmt::format("{}", chips) : fmt::format("{}x{}", domain, chips / domain));
+    if (!slice) return std::nullopt;
+    return std::move(*slice);
+}
+
+// "64 or 96 chips": the nearest numbers below and above that can be wired.
+std::string nearest_chips(const Machine& machine, std::int64_t chips) {
+    constexpr std::int64_t farthest = 256;
+    std::string text;
+    for (const std::int64_t step : {-1, 1}) {
+        for (std::int64_t away = 1; away <= farthest && chips + step * away > 0; ++away) {
+            if (!even_slice(machine, chips + step * away)) continue;
+            text += fmt::format("{}{}", text.empty() ? "" : " or ", chips + step * away);
+            break;
+        }
+    }
+    return text.empty() ? "name the slice: --on tpu-v5p:4x4x8, --on h100-sxm:8x16" : fmt::format("use {} chips", text);
+}
+
 }  // namespace
+
+Result<Slice> slice_of_chips(const Machine& machine, std::int64_t chips) {
+    constexpr std::int64_t most = 1'000'000;
+    if (chips < 1 || chips > most) {
+        return fail("bad_slice", fmt::format("{} chips are no slice that is sold: at most {}", chips, most),
+                    "give fewer chips");
+    }
+    if (auto slice = even_slice(machine, chips)) return std::move(*slice);
+    return fail("bad_slice", fmt::format("{} chips of {} cannot be wired into a slice", chips, machine.name),
+                nearest_chips(machine, chips));
+}
 
 std::vector<Slice> slice_shapes(const Machine& machine) {
     std::vector<Candidate> candidates{{1, 1, "1"}};
     const auto tier = std::find_if(machine.network.begin(), machine.network.end(), joins_chips);
     if (tier != machine.network.end()) {
         if (has_axes(*tier)) {
-            const std::size_t axes = !tier->pod_shape.empty()      ? tier->pod_shape.size()
-                                     : tier->topology == "torus3d" ? 3
-                                                                   : 2;
-            torus_shapes(axes, candidates);
+            torus_shapes(torus_axes(*tier), candidates);
         } else {
             domain_shapes(*tier, candidates);
         }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/result.hpp"
 #include "network/slice.hpp"
 
 namespace roofline::core {
@@ -13,5 +14,10 @@ namespace roofline::core {
 /// tier. Slices with fewest chips come first, and of equally many chips only the most even shape is listed.
 inline constexpr std::int64_t max_slice_chips = 1024;
 [[nodiscard]] std::vector<Slice> slice_shapes(const Machine& machine);
+
+/// Returns the most even slice of exactly `chips` chips: a part of a domain or whole domains; on a torus the shape
+/// whose longest axis is the shortest, or as few tori as possible, of a quarter of a pod at least. Errors: that many
+/// chips cannot be wired (the hint names the nearest numbers that can).
+[[nodiscard]] Result<Slice> slice_of_chips(const Machine& machine, std::int64_t chips);
 
 }  // namespace roofline::core

@@ -21,6 +21,10 @@ constexpr const char* plan_examples = R"(examples:
   roofline plan train llama-3.1-70b --on h100-sxm:8x16 --batch-tokens 4Mi --seq 8192
   roofline plan train llama-3.1-8b --on h100-sxm:8x8 --batch-tokens 1Mi --mesh tensor=2 --without pipeline,sequence
   roofline plan train mixtral-8x7b --on tpu-v5p:4x4x8 --batch-tokens 2Mi --seq 4096 --tokens 2T --json
+  roofline plan train llama-3.1-8b --on h100-sxm --chips 64..512*2 --batch-tokens 1Mi..4Mi*2 --without sequence,context \
+      --tokens 1T --for cost --days 30 --usd 1M     the cheapest within a deadline and a budget
+  roofline plan train llama-3.1-8b --on h100-sxm:8x8 --on tpu-v5p:4x4x4 --batch-tokens 1Mi --without sequence,context \
+      --tokens 1T --front time,cost --png front.png
   roofline plan train llama-3.1-70b --on h100-sxm:8x16 --batch-tokens 4Mi --part 3/64 -o 3.json   a part of the search
   roofline plan --merge *.json         the answer of all parts
   mpirun -n 16 roofline plan train llama-3.1-70b --on h100-sxm:8x16 --batch-tokens 4Mi    each rank searches a part
@@ -46,12 +50,35 @@ Result<What> merge_request(Line& line) {
     return What(std::move(merge));
 }
 
+// What the best plan is best for, and within which limits.
+void add_aims(CLI::App& app, PlanRequest& plan) {
+    app.add_option("--for", plan.objective,
+                   "what is to be least; default: time, or the first objective of --front. Cost is that of chips per\n"
+                   "hour, energy that at their rated power, memory that of the fullest chip")
+        ->type_name("time|cost|energy|chips|memory");
+    app.add_option("--front", plan.front, "also the plans that no other one beats in both of two objectives")
+        ->type_name("time,cost");
+    app.add_option("--days", plan.days, "limit: calendar days of the run, with interruptions if --storage is given")
+        ->type_name("DAYS");
+    app.add_option("--usd", plan.usd, "limit: cost of the run")->type_name("5M");
+    app.add_option("--power", plan.power, "limit: rated power of all chips")->type_name("10MW");
+}
+
 void add_plan(CLI::App& app, Line& line) {
     PlanRequest& plan = line.request<PlanRequest>();
     TrainRequest& train = plan.train;
     add_model(app, line.words);
-    repeated(app, "--on", line.words.on, "slice: tpu-v5p:8x8x16, h100-sxm:8x16, my.toml:4x4", "SLICE");
+    repeated(
+        app, "--on", line.words.on,
+        "slice: tpu-v5p:8x8x16, h100-sxm:8x16, my.toml:4x4; repeat to search several; without a size\nas --chips says",
+        "SLICE");
+    app.add_option("--chips", plan.chips,
+                   "numbers of chips of machines without a size; no slice may have more than the largest")
+        ->type_name("N|256..4096*2");
     add_batch(app, train);
+    app.get_option("--batch-tokens")->description("tokens per step of all chips together, or a range that is searched");
+    app.get_option("--batch-tokens")->type_name("4Mi|1Mi..16Mi*2");
+    add_aims(app, plan);
     repeated(app, "--mesh", train.mesh,
              "degrees of parallelism that are fixed; all others are searched. Axes: data, fsdp, tensor,\nsequence, "
              "context, expert, pipeline",
@@ -78,11 +105,14 @@ void add_plan(CLI::App& app, Line& line) {
     app.add_option("-o,--output", plan.output, "file for the result of --part; default: standard output")
         ->type_name("FILE.json");
     app.add_option("--threads", line.words.threads, "threads that search; default: as many as cores")->type_name("N");
+    add_plots(app, line.plots, "the front of --front");
     add_formats(app, line.words);
 }
 
 Result<What> plan_request(Line& line) {
     PlanRequest& plan = line.request<PlanRequest>();
+    ROOFLINE_CHECK(check_plots(line.words, line.plots));
+    plan.plot = !line.plots.svg.empty() || !line.plots.png.empty();
     ROOFLINE_TRY(plan.train.config, load_model(line.words.model));
     ROOFLINE_TRY(plan.train.machines, load_machines(line.words.on));
     ROOFLINE_TRY(plan.train.calibration, load_calibrations(line.words.calibrations));

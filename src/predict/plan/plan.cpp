@@ -24,65 +24,81 @@ constexpr std::size_t least_kept = 12;  ///< sets of degrees
 constexpr std::size_t priced_again = 6;
 constexpr std::size_t priced_again_with_experts = 16;  // whose layouts differ more often
 
+Result<TrainAnswer> laid_out(const PlanQuestion& question, const FoundPlan& found,
+                             const std::shared_ptr<Calibrations>& calibrations) {
+    TrainQuestion one = question.train;
+    one.setup = found.setup;
+    one.plan_given = true;
+    return predict_training(std::move(one), calibrations);
+}
+
+// Returns the degrees of a plan; with its ZeRO stage it is the same set of degrees.
+std::string set_of_degrees(Plan plan) {
+    plan.zero = 0;
+    return plan_text(plan);
+}
+
+// The fastest of each set of degrees, or the whole front.
+Result<std::vector<TrainAnswer>> price_again(const PlanQuestion& question, const std::vector<FoundPlan>& found,
+                                             const std::shared_ptr<Calibrations>& calibrations) {
+    std::vector<TrainAnswer> all;
+    std::set<std::string> shown;
+    const bool front = question.keep == PlanKeep::front;
+    const std::size_t again = question.space.experts > 0 ? priced_again_with_experts : priced_again;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const bool fresh = shown.size() < question.shown && shown.insert(set_of_degrees(found[i].setup.plan)).second;
+        if (!front && !fresh && i >= again) continue;
+        ROOFLINE_TRY(auto answer, laid_out(question, found[i], calibrations));
+        if (answer.step->memory.fits()) all.push_back(std::move(answer));
+    }
+    if (all.empty() && !found.empty()) {
+        return fail("no_fit", "no plan fits once it is laid out alone", "use more chips");
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const TrainAnswer& a, const TrainAnswer& b) { return step_seconds(a) < step_seconds(b); });
+    return all;
+}
+
 class PlanAnswering {
 public:
     PlanAnswering(const PlanQuestion& question, const std::shared_ptr<Calibrations>& calibrations)
         : question_(question), calibrations_(calibrations) {}
 
-    Result<PlanAnswer> run(const FoundPlans& found) {
+    Result<PlanAnswer> run(SearchedPlans searched) {
+        const FoundPlans& found = searched.found;
         answer_.counts = found.counts;
         answer_.stopped = found.stopped;
         answer_.counted = found.counted;
-        answer_.fits = !found.best.empty();
+        answer_.fits = !searched.alone.empty();
         if (!answer_.fits) {
-            ROOFLINE_TRY(answer_.best, alone(*found.nearest));
+            ROOFLINE_TRY(answer_.best, laid_out(question_, *found.nearest, calibrations_));
             return std::move(answer_);
         }
-        ROOFLINE_CHECK(price_again(found.best));
-        ROOFLINE_CHECK(find_larger(found.larger));
-        ROOFLINE_CHECK(find_changes());
+        answer_.best = searched.alone.front();
+        const bool fastest = std::all_of(searched.alone.begin(), searched.alone.end(), [&](const TrainAnswer& each) {
+            return step_seconds(each) >= step_seconds(answer_.best);
+        });
+        list_plans(std::move(searched.alone));
+        if (fastest) {
+            ROOFLINE_CHECK(find_larger(found.larger));
+        }
+        ROOFLINE_CHECK(find_changes(fastest));
         return std::move(answer_);
     }
 
 private:
-    [[nodiscard]] Result<TrainAnswer> alone(const FoundPlan& found) const {
-        TrainQuestion one = question_.train;
-        one.setup = found.setup;
-        one.plan_given = true;
-        return predict_training(std::move(one), calibrations_);
-    }
-
-    // The fastest of each set of degrees.
-    Status price_again(const std::vector<FoundPlan>& found) {
-        std::vector<PlanBeside> all;
+    void list_plans(std::vector<TrainAnswer> alone) {
         std::set<std::string> shown;
-        const std::size_t again = question_.space.experts > 0 ? priced_again_with_experts : priced_again;
-        for (std::size_t i = 0; i < found.size(); ++i) {
-            Plan degrees = found[i].setup.plan;
-            degrees.zero = 0;
-            const bool fresh = shown.size() < question_.shown && shown.insert(plan_text(degrees)).second;
-            if (!fresh && i >= again) continue;
-            ROOFLINE_TRY(auto answer, alone(found[i]));
-            if (answer.step->memory.fits()) all.push_back({std::move(answer)});
-        }
-        if (all.empty()) return fail("no_fit", "no plan fits once it is laid out alone", "use more chips");
-        std::vector<std::pair<double, std::size_t>> in_order;
-        for (std::size_t i = 0; i < all.size(); ++i) in_order.emplace_back(step_seconds(all[i].answer), i);
-        std::sort(in_order.begin(), in_order.end());
-        answer_.best = all[in_order.front().second].answer;
-        shown.clear();
-        for (const auto& [seconds, place] : in_order) {
+        for (TrainAnswer& each : alone) {
             if (answer_.plans.size() == question_.shown) break;
-            PlanBeside& each = all[place];
-            Plan degrees = each.answer.plan;
-            degrees.zero = 0;
-            if (!shown.insert(plan_text(degrees)).second) continue;
-            if (answer_.best.step->times.expected && !answer_.plans.empty()) {
-                each.sure = share_in_order(seconds / step_seconds(answer_.best));
+            if (!shown.insert(set_of_degrees(each.plan)).second) continue;
+            PlanBeside beside{std::move(each)};
+            const double factor = step_seconds(beside.answer) / step_seconds(answer_.best);
+            if (answer_.best.step->times.expected && !answer_.plans.empty() && factor >= 1) {
+                beside.sure = share_in_order(factor);
             }
-            answer_.plans.push_back(std::move(each));
+            answer_.plans.push_back(std::move(beside));
         }
-        return {};
     }
 
     // Of the plans that are faster but do not fit those that no other one beats in both time and memory.
@@ -97,7 +113,7 @@ private:
         for (const FoundPlan& each : by_memory) {
             if (answer_.larger.size() == most) break;
             if (each.seconds >= 0.99 * best_s) continue;
-            ROOFLINE_TRY(auto answer, alone(each));
+            ROOFLINE_TRY(auto answer, laid_out(question_, each, calibrations_));
             const TrainingMemory& memory = answer.step->memory;
             const double seconds = step_seconds(answer);
             if (memory.fits() || seconds >= 0.99 * best_s) continue;
@@ -108,13 +124,12 @@ private:
         return {};
     }
 
-    // Beside the best plan those of other degrees.
-    Status find_changes() {
+    // Beside the best plan, if it is the fastest, those of other degrees.
+    Status find_changes(bool fastest) {
         std::vector<const TrainAnswer*> others;
-        for (std::size_t i = 1; i < answer_.plans.size(); ++i) others.push_back(&answer_.plans[i].answer);
+        for (std::size_t i = 1; fastest && i < answer_.plans.size(); ++i) others.push_back(&answer_.plans[i].answer);
         ROOFLINE_TRY(answer_.changes,
-                     plan_changes(question_.train, answer_.best, others, calibrations_,
-                                  question_.search.threads));
+                     plan_changes(question_.train, answer_.best, others, calibrations_, question_.search.threads));
         return {};
     }
 
@@ -206,7 +221,7 @@ Result<PlanJob> job_of(const PlanQuestion& question, const std::shared_ptr<Calib
     ROOFLINE_TRY(const auto step_model, built_in_step_model());
     const StepPricing pricing{calibrations, question.train.software, question.train.textbook, false, step_model};
     return PlanJob{question.train.model, question.train.slice, question.train.setup, question.space, pricing,
-                   plans_kept(question)};
+                   plans_kept(question), question.keep,        question.limit_s};
 }
 
 }  // namespace
@@ -219,20 +234,29 @@ Result<FoundPlans> find_plans(const PlanQuestion& question, const std::shared_pt
     return search_plans(job, sized.search);
 }
 
-Result<PlanAnswer> answer_plans(const PlanQuestion& question, const FoundPlans& found,
-                                const std::shared_ptr<Calibrations>& calibrations) {
+Result<SearchedPlans> lay_out_plans(const PlanQuestion& question, FoundPlans found,
+                                    const std::shared_ptr<Calibrations>& calibrations) {
     ROOFLINE_TRY(const auto sized, with_sizes(question));
     if (found.best.empty() && !found.nearest) {
         if (found.stopped) return fail("interrupted", "interrupted before a plan that fits was found", "");
         ROOFLINE_TRY(const auto job, job_of(sized, calibrations));
         return fail(too_large(job, found.counts, found.refused ? found.refused->why : std::string()));
     }
-    return PlanAnswering(sized, calibrations).run(found);
+    SearchedPlans searched{std::move(found)};
+    ROOFLINE_TRY(searched.alone, price_again(sized, searched.found.best, calibrations));
+    return searched;
+}
+
+Result<PlanAnswer> answer_plans(const PlanQuestion& question, SearchedPlans searched,
+                                const std::shared_ptr<Calibrations>& calibrations) {
+    ROOFLINE_TRY(const auto sized, with_sizes(question));
+    return PlanAnswering(sized, calibrations).run(std::move(searched));
 }
 
 Result<PlanAnswer> predict_plans(const PlanQuestion& question, const std::shared_ptr<Calibrations>& calibrations) {
-    ROOFLINE_TRY(const auto found, find_plans(question, calibrations));
-    return answer_plans(question, found, calibrations);
+    ROOFLINE_TRY(auto found, find_plans(question, calibrations));
+    ROOFLINE_TRY(auto searched, lay_out_plans(question, std::move(found), calibrations));
+    return answer_plans(question, std::move(searched), calibrations);
 }
 
 }  // namespace roofline::core

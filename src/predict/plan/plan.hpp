@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,15 @@ struct PlanQuestion {
     PlanSpace space;      ///< its sizes are those of the model, the batch and the slice
     PlanSearch search{};
     std::size_t shown = 8;  ///< plans of different degrees
+    PlanKeep keep = PlanKeep::fastest;
+    double limit_s = std::numeric_limits<double>::infinity();  ///< see PlanJob
+    std::shared_ptr<Calibrations> calibrations{};              ///< of this slice alone; null: those of the question
+};
+
+/// The result of a search, and the best plans that it found, each laid out by itself.
+struct SearchedPlans {
+    FoundPlans found;
+    std::vector<TrainAnswer> alone{};  ///< plans that fit, fastest first; empty if none does
 };
 
 /// A plan beside the best one.
@@ -40,7 +50,8 @@ struct LargerPlan {
 struct PlanAnswer {
     TrainAnswer best;  ///< if nothing fits, the plan that needs the least memory
     bool fits = true;
-    std::vector<PlanBeside> plans;  ///< the best one of each set of degrees, best first, the best plan among them
+    /// The first one of each set of degrees of SearchedPlans::alone, the best plan among them.
+    std::vector<PlanBeside> plans;
     std::vector<LargerPlan> larger;
     PlanChanges changes;
     PlanCounts counts;
@@ -64,12 +75,17 @@ struct PlanAnswer {
 [[nodiscard]] Result<FoundPlans> find_plans(const PlanQuestion& question,
                                             const std::shared_ptr<Calibrations>& calibrations);
 
-/// Returns the answer to a question of which all plans were searched. Errors: an empty space; weights that fit under no
+/// Lays out the best plans of a search of which all parts are known. Errors: an empty space; weights that fit under no
 /// plan; `interrupted` before any plan was found; those of predict_training().
-[[nodiscard]] Result<PlanAnswer> answer_plans(const PlanQuestion& question, const FoundPlans& found,
+[[nodiscard]] Result<SearchedPlans> lay_out_plans(const PlanQuestion& question, FoundPlans found,
+                                                  const std::shared_ptr<Calibrations>& calibrations);
+
+/// Returns the answer to a question whose plans were found. The first of SearchedPlans::alone is the best one, the
+/// others are in order. Errors: those of with_sizes() and predict_training().
+[[nodiscard]] Result<PlanAnswer> answer_plans(const PlanQuestion& question, SearchedPlans searched,
                                               const std::shared_ptr<Calibrations>& calibrations);
 
-/// Searches the plans of a job and answers. Errors: those of find_plans() and answer_plans().
+/// Calls find_plans(), lay_out_plans() and answer_plans() for the fastest plan.
 [[nodiscard]] Result<PlanAnswer> predict_plans(const PlanQuestion& question,
                                                const std::shared_ptr<Calibrations>& calibrations);
 

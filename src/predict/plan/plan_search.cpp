@@ -14,6 +14,7 @@
 
 #include "model/account.hpp"
 #include "plan/training_cost.hpp"
+#include "predict/plan/plan_objective.hpp"
 #include "predict/plan/weight_bytes.hpp"
 #include "predict/train/framework.hpp"
 
@@ -69,6 +70,25 @@ void keep_part(std::vector<FoundPlan>& plans, std::size_t kept) {
         const bool many = alike.size() > kept;
         return ++alike[degrees_of(plan.setup.plan)] > most_alike || many;
     });
+}
+
+// Plans that no other one beats; of equal ones the first. The front of the fronts of parts is that of all plans.
+void keep_front(std::vector<FoundPlan>& plans) {
+    std::sort(plans.begin(), plans.end(), [](const auto& a, const auto& b) { return a.order < b.order; });
+    std::vector<std::pair<double, double>> points;
+    for (const FoundPlan& plan : plans) points.emplace_back(plan.seconds, plan.memory);
+    std::vector<FoundPlan> front;
+    for (const std::size_t i : front_of(points)) front.push_back(std::move(plans[i]));
+    plans = std::move(front);
+}
+
+// Plans that fit, of a part.
+void keep_some(std::vector<FoundPlan>& plans, std::size_t kept, PlanKeep keep) {
+    if (keep == PlanKeep::front) {
+        keep_front(plans);
+    } else {
+        keep_part(plans, kept);
+    }
 }
 
 // Tells the caller how far the threads have come, and the threads when the caller wants to stop.
@@ -194,9 +214,14 @@ private:
         return limits_.math_s * (1 + others);
     }
 
+    // Slower plans are not kept. Plans of a front may be slow, because they need little memory.
+    [[nodiscard]] double longest(const TrainSetup& setup) const {
+        if (job_.keep == PlanKeep::front) return std::numeric_limits<double>::infinity();
+        return fastest_.limit(degrees_of(setup.plan), job_.space.experts > 0 ? near_fastest_experts : near_fastest);
+    }
+
     void price(const TrainSetup& setup, PlanPlace order) {
-        const double limit_s =
-            fastest_.limit(degrees_of(setup.plan), job_.space.experts > 0 ? near_fastest_experts : near_fastest);
+        const double limit_s = longest(setup);
         if (least_seconds(setup) > limit_s) {
             ++found_.counts.bound;
             return;
@@ -213,10 +238,10 @@ private:
         }
         FoundPlan plan{setup, priced->seconds(), priced->memory.total(), order};
         if (priced->known == PricedPlan::Known::all && priced->memory.fits()) {
-            ++found_.counts.priced;
+            ++(plan.seconds > job_.limit_s ? found_.counts.limit : found_.counts.priced);
             fastest_.add(plan.seconds, degrees_of(plan.setup.plan));
             found_.best.push_back(std::move(plan));
-            if (found_.best.size() >= 4 * most_alike * job_.kept) keep_part(found_.best, job_.kept);
+            if (found_.best.size() >= 4 * most_alike * job_.kept) keep_some(found_.best, job_.kept, job_.keep);
             return;
         }
         ++found_.counts.memory;
@@ -228,7 +253,7 @@ private:
 
     // Plans of other units have other structures.
     void finish() {
-        keep_part(found_.best, job_.kept);
+        keep_some(found_.best, job_.kept, job_.keep);
         keep_best(found_.larger, most_larger);
         found_.counts.compiled = static_cast<std::int64_t>(pricer_.compiled());
         pricer_.forget();
@@ -334,10 +359,10 @@ void add_part(FoundPlans& all, FoundPlans&& part) {
 }
 
 // Puts parts together to a part.
-FoundPlans add_parts(std::vector<FoundPlans> parts, std::size_t kept) {
+FoundPlans add_parts(std::vector<FoundPlans> parts, std::size_t kept, PlanKeep keep) {
     FoundPlans all;
     for (FoundPlans& part : parts) add_part(all, std::move(part));
-    keep_part(all.best, kept);
+    keep_some(all.best, kept, keep);
     keep_best(all.larger, most_larger);
     return all;
 }
@@ -351,15 +376,16 @@ PlanCounts& PlanCounts::operator+=(const PlanCounts& other) {
     memory += other.memory;
     weights += other.weights;
     bound += other.bound;
+    limit += other.limit;
     unsuited += other.unsuited;
     compiled += other.compiled;
     unsearched += other.unsearched;
     return *this;
 }
 
-FoundPlans merge_parts(std::vector<FoundPlans> parts, std::size_t kept) {
-    FoundPlans all = add_parts(std::move(parts), kept);
-    keep_degrees(all.best, kept);
+FoundPlans merge_parts(std::vector<FoundPlans> parts, std::size_t kept, PlanKeep keep) {
+    FoundPlans all = add_parts(std::move(parts), kept, keep);
+    if (keep == PlanKeep::fastest) keep_degrees(all.best, kept);
     const double best_s = all.best.empty() ? std::numeric_limits<double>::infinity() : all.best.front().seconds;
     std::erase_if(all.larger, [&](const FoundPlan& plan) { return plan.seconds >= best_s; });
     return all;
@@ -387,7 +413,8 @@ Result<FoundPlans> search_plans(const PlanJob& job, const PlanSearch& search) {
         if (!mine.contains(units[i].number)) results[i] = {};
     }
     const bool whole = search.part == PlanPart{};
-    FoundPlans found = whole ? merge_parts(std::move(results), job.kept) : add_parts(std::move(results), job.kept);
+    FoundPlans found =
+        whole ? merge_parts(std::move(results), job.kept, job.keep) : add_parts(std::move(results), job.kept, job.keep);
     found.stopped = found.counts.looked_at - found.counts.divides < my_plans;
     return found;
 }

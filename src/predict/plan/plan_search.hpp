@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,12 @@
 
 namespace roofline::core {
 
+/// Which plans a search keeps.
+enum class PlanKeep : std::uint8_t {
+    fastest,
+    front,  ///< those that no other one beats in both time and memory
+};
+
 /// The plans of a job. `base` has what all of them share: the tokens of a batch, the optimizer, dtypes.
 struct PlanJob {
     const Model& model;
@@ -24,6 +31,8 @@ struct PlanJob {
     PlanSpace space;
     StepPricing pricing;
     std::size_t kept = 16;  ///< sets of degrees in the answer
+    PlanKeep keep = PlanKeep::fastest;
+    double limit_s = std::numeric_limits<double>::infinity();  ///< longer steps are counted as beyond a user's limit
 };
 
 /// A plan that a search looked at.
@@ -42,6 +51,7 @@ struct PlanCounts {
     std::int64_t memory = 0;    ///< plans that do not fit
     std::int64_t weights = 0;   ///< of these, plans whose weights and optimizer states alone do not fit
     std::int64_t bound = 0;     ///< plans whose lower bound exceeds the times of those that are kept
+    std::int64_t limit = 0;     ///< plans that fit, but whose step is longer than a limit of the user's
     std::int64_t unsuited = 0;  ///< plans that cannot be laid out on the slice
     std::int64_t compiled = 0;  ///< structures of stages
     /// Plans that were not looked at, because of a limit or an interrupt; they are not among `looked_at`.
@@ -58,7 +68,8 @@ struct RefusedPlan {
 
 /// The result of a search, or of a part of it.
 struct FoundPlans {
-    std::vector<FoundPlan> best;         ///< the fastest that fit, best first, and a few of the same degrees
+    /// Of the plans that fit the fastest, best first, and a few of the same degrees; or the front.
+    std::vector<FoundPlan> best;
     std::vector<FoundPlan> larger;       ///< faster ones than the best that need more memory than a chip has
     std::optional<FoundPlan> nearest{};  ///< of those that do not fit, the one that needs the least
     PlanCounts counts;
@@ -81,7 +92,8 @@ struct PlanSearch {
 /// all parts merge into that of the whole. Errors: an operation without a derivative; those of units_of().
 [[nodiscard]] Result<FoundPlans> search_plans(const PlanJob& job, const PlanSearch& search);
 
-/// Returns the result of the whole search from those of its parts, in any order. `kept` is that of the job.
-[[nodiscard]] FoundPlans merge_parts(std::vector<FoundPlans> parts, std::size_t kept);
+/// Returns the result of the whole search from those of its parts, in any order. `kept` and `keep` are the job's.
+[[nodiscard]] FoundPlans merge_parts(std::vector<FoundPlans> parts, std::size_t kept,
+                                     PlanKeep keep = PlanKeep::fastest);
 
 }  // namespace roofline::core

@@ -162,6 +162,7 @@ void check_same(const PlanCounts& a, const PlanCounts& b) {
     CHECK(a.memory == b.memory);
     CHECK(a.weights == b.weights);
     CHECK(a.bound == b.bound);
+    CHECK(a.limit == b.limit);
     CHECK(a.unsuited == b.unsuited);
     CHECK(a.compiled == b.compiled);
     CHECK(a.unsearched == b.unsearched);
@@ -176,24 +177,27 @@ TEST_CASE("parts are merged to the whole, in any order, and compile nothing twic
     job.space.without = {"context", "sequence", "pipeline"};
     job.space.remat = {Remat::full};
     job.space.zero = {0, 1};
-    const auto whole = search_plans(job, {});
-    REQUIRE(whole);
-    CHECK(whole->counts.unsearched == 0);
-    CHECK(whole->counts.memory > 0);
-    for (const std::int64_t of : {2, 5}) {
-        std::vector<FoundPlans> parts;
-        for (std::int64_t number = of; number >= 1; --number) {
-            auto part = search_plans(job, {.threads = 2, .part = {number, of}});
-            REQUIRE(part);
-            CHECK(part->counts.looked_at < whole->counts.looked_at);
-            parts.push_back(std::move(*part));
+    for (const PlanKeep keep : {PlanKeep::fastest, PlanKeep::front}) {
+        job.keep = keep;
+        const auto whole = search_plans(job, {});
+        REQUIRE(whole);
+        CHECK(whole->counts.unsearched == 0);
+        CHECK(whole->counts.memory > 0);
+        for (const std::int64_t of : {2, 5}) {
+            std::vector<FoundPlans> parts;
+            for (std::int64_t number = of; number >= 1; --number) {
+                auto part = search_plans(job, {.threads = 2, .part = {number, of}});
+                REQUIRE(part);
+                CHECK(part->counts.looked_at < whole->counts.looked_at);
+                parts.push_back(std::move(*part));
+            }
+            const FoundPlans merged = merge_parts(std::move(parts), job.kept, keep);
+            check_same(merged.best, whole->best);
+            check_same(merged.larger, whole->larger);
+            check_same(merged.counts, whole->counts);
+            REQUIRE(merged.nearest.has_value() == whole->nearest.has_value());
+            CHECK(merged.nearest->order == whole->nearest->order);
         }
-        const FoundPlans merged = merge_parts(std::move(parts), job.kept);
-        check_same(merged.best, whole->best);
-        check_same(merged.larger, whole->larger);
-        check_same(merged.counts, whole->counts);
-        REQUIRE(merged.nearest.has_value() == whole->nearest.has_value());
-        CHECK(merged.nearest->order == whole->nearest->order);
     }
 }
 

@@ -15,8 +15,7 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::int64_t most_plans = 20'000'000;  // hours
-constexpr std::int64_t most_splits = 100'000;    // of a unit; 16,384 chips have 1,716 over seven axes
+constexpr std::int64_t most_splits = 100'000;  // of a unit; 16,384 chips have 1,716 over seven axes
 constexpr double structure_cost = 400;  // plans that are priced in the time in which a structure is laid out, about
 
 // Counts the choices for plans with the same pipeline and number of members only once.

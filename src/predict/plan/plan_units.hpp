@@ -13,6 +13,9 @@
 
 namespace roofline::core {
 
+/// Plans of one question at most: they take hours.
+inline constexpr std::int64_t most_plans = 20'000'000;
+
 /// One of the equal parts that a search is cut into; they count from 1.
 struct PlanPart {
     std::int64_t number = 1;
@@ -44,9 +47,9 @@ struct PlanUnit {
     [[nodiscard]] bool searches(std::int64_t begin, std::int64_t end) const;
 };
 
-/// Returns the units of a space that have plans or splits that do not divide, by number, which are 0, 1, ... At most `limit` plans are
-/// searched: small units as a whole, and the same number of plans in each larger one. Errors: more than 20 million
-/// plans without a limit.
+/// Returns the units of a space that have plans or splits that do not divide, by number, which are 0, 1, ... At most
+/// `limit` plans are searched: small units as a whole, and the same number of plans in each larger one. Errors: more
+/// than `most_plans` plans without a limit.
 [[nodiscard]] Result<std::vector<PlanUnit>> units_of(const PlanSpace& space, std::optional<std::int64_t> limit);
 
 /// Calls `visit` for the plans of a unit in a fixed order, until it returns false. A plan has a place for each of its

@@ -34,6 +34,19 @@ Result<double> checkpoint_bytes(const Model& model, const TrainingOptions& optio
     return number->to_double();
 }
 
+std::optional<Recovery> recovery_of(const RecoveryQuestion& question, const Machine& machine, double step_s) {
+    const InterruptionRecords& published = published_interruptions();
+    const PublishedInterruptions* known = published.find(machine.id);
+    if (!question.interruptions && known == nullptr) return std::nullopt;
+    Recovery recovery;
+    recovery.bandwidth = question.bandwidth;
+    recovery.blocking = question.blocking;
+    recovery.step_s = step_s;
+    recovery.interruptions = question.interruptions ? *question.interruptions : known->rate;
+    recovery.restart_s = question.restart_s.value_or(published.restart_s);
+    return recovery;
+}
+
 Status add_goodput(TrainAnswer& answer, const std::optional<RecoveryQuestion>& question) {
     if (!answer.cost) return {};
     if (!question) {
@@ -42,28 +55,23 @@ Status add_goodput(TrainAnswer& answer, const std::optional<RecoveryQuestion>& q
     }
     const InterruptionRecords& published = published_interruptions();
     const PublishedInterruptions* known = published.find(answer.slice.machine.id);
-    if (!question->interruptions && known == nullptr) {
+    const auto recovery = recovery_of(*question, answer.slice.machine, answer.step_s.value_or(0));
+    if (!recovery) {
         answer.notes.push_back(fmt::format(
             "no rate of interruptions is published for {}, so there is no goodput; give a rate with --failures",
             answer.slice.machine.name));
         return {};
     }
-    Recovery recovery;
-    recovery.bandwidth = question->bandwidth;
-    recovery.blocking = question->blocking;
-    recovery.step_s = answer.step_s.value_or(0);
-    recovery.interruptions = question->interruptions ? *question->interruptions : known->rate;
-    recovery.restart_s = question->restart_s.value_or(published.restart_s);
     if (!question->interruptions) {
         answer.notes.push_back(
-            fmt::format("{}: {} ({})", rate_text(recovery.interruptions), known->system, known->source));
+            fmt::format("{}: {} ({})", rate_text(recovery->interruptions), known->system, known->source));
     }
     if (!question->restart_s) {
         answer.notes.push_back(fmt::format("a restart takes {} minutes: {}", number_text(published.restart_s / 60),
                                            published.restart_source));
     }
     ROOFLINE_TRY(const double bytes, checkpoint_bytes(answer.model, answer.options));
-    ROOFLINE_TRY(answer.goodput, goodput_of(recovery, bytes, answer.cost->seconds, answer.slice.chips()));
+    ROOFLINE_TRY(answer.goodput, goodput_of(*recovery, bytes, answer.cost->seconds, answer.slice.chips()));
     return {};
 }
 

@@ -22,6 +22,11 @@ struct RecoveryQuestion {
 /// operation without a derivative; counts beyond 127 bits.
 [[nodiscard]] Result<double> checkpoint_bytes(const Model& model, const TrainingOptions& options);
 
+/// Returns how a run with steps of `step_s` seconds recovers on a machine: as the question says, else as published.
+/// Empty if no rate of interruptions is known.
+[[nodiscard]] std::optional<Recovery> recovery_of(const RecoveryQuestion& question, const Machine& machine,
+                                                  double step_s);
+
 /// Adds the goodput to an answer with a cost, and notes that say what was assumed, or what is missing for a goodput.
 /// Errors: those of checkpoint_bytes() and goodput_of().
 [[nodiscard]] Status add_goodput(TrainAnswer& answer, const std::optional<RecoveryQuestion>& question);

@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "report/figure.hpp"
-#include "report/model/model_words.hpp"
+#include "report/plan/plan_words.hpp"
 #include "report/train/train_figures.hpp"
 #include "report/train/train_text.hpp"
-#include "report/train/train_words.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -34,33 +33,26 @@ Json shorter(const Json& whole) {
 
 Json train_object(const TrainAnswer& answer) { return json_of(train_figures(), answer); }
 
-// "8 microbatches, interleaved:2, remat full"
-std::string choice_text(const TrainAnswer& answer) {
-    std::string text =
-        answer.batch->microbatches == 1 ? "1 microbatch" : fmt::format("{} microbatches", answer.batch->microbatches);
-    if (!answer.schedule.empty()) text += ", " + answer.schedule;
-    return text + ", remat " + remat_text(answer.options);
-}
-
-std::string step_text(const TrainAnswer& answer) {
-    return to_text(Seconds{answer.step->times.expected.value_or(answer.step->times.lower)});
-}
+std::string step_text(const TrainAnswer& answer) { return to_text(Seconds{step_seconds(answer)}); }
 
 std::string share_text(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 // "3 % slower", and how sure that is.
 std::string beside_text(const PlanBeside& each, double best_s) {
-    const double seconds = each.answer.step->times.expected.value_or(each.answer.step->times.lower);
-    return seconds <= best_s ? std::string("best") : fmt::format("+{:.1f} %", 100 * (seconds / best_s - 1));
+    const double seconds = step_seconds(each.answer);
+    return seconds == best_s ? std::string("best") : fmt::format("{:+.1f} %", 100 * (seconds / best_s - 1));
 }
 
 class PlanText {
 public:
-    explicit PlanText(const PlanAnswer& answer) : answer_(answer) {}
+    explicit PlanText(const PlanJobsAnswer& whole) : whole_(whole), answer_(whole.plan) {}
 
     std::string run() {
         out_ = train_text(answer_.best);
         if (!out_.ends_with("\n\n")) out_ += "\n";
+        limits();
+        jobs();
+        front();
         if (answer_.fits) {
             plans();
             larger();
@@ -74,29 +66,69 @@ public:
                             answer_.counts.unsearched > 0 ? "" : remedy));
         }
         counts();
-        for (const std::string& note : answer_.notes) say("note: " + note);
+        for (const auto* notes : {&answer_.notes, &whole_.notes}) {
+            for (const std::string& note : *notes) say("note: " + note);
+        }
         return std::move(out_);
     }
 
 private:
     void say(const std::string& text) { out_ += "  " + wrapped(text, 2, 4, page_width) + "\n"; }
 
+    // Why the plan above is not within the limits, and what would let it pass.
+    void limits() {
+        const PlanJobAnswer& job = whole_.jobs[whole_.chosen];
+        if (!answer_.fits || job.exceeded.empty()) return;
+        std::vector<std::string> beyond;
+        std::vector<std::string> options;
+        for (const ExceededLimit& each : job.exceeded) {
+            beyond.push_back(exceeded_text(each));
+            options.push_back(passing_option(each));
+        }
+        say(fmt::format("No plan is within your limits. The one above is the nearest: {}. It would pass with {}.",
+                        fmt::join(beyond, ", "), fmt::join(options, " ")));
+        out_ += "\n";
+    }
+
+    void jobs() {
+        if (whole_.jobs.size() == 1) return;
+        say(fmt::format("The best plan of each job by {}; time, cost and energy are {}:",
+                        objective_text(whole_.objective, whole_.basis), basis_text(whole_.basis)));
+        out_ += "\n" + table_text(jobs_table(whole_), 2) + "\n";
+    }
+
+    void front() {
+        if (!whole_.front_of) return;
+        if (whole_.front.empty()) {
+            say("The front is empty because no plan is within your limits.");
+        } else {
+            say(fmt::format("Plans that no other one beats in both {} and {}:",
+                            objective_text(whole_.front_of->first, whole_.basis),
+                            objective_text(whole_.front_of->second, whole_.basis)));
+            out_ += "\n" + table_text(front_table(whole_), 2);
+        }
+        out_ += "\n";
+    }
+
     void plans() {
+        if (whole_.jobs.size() > 1) say(fmt::format("On {}:", whole_.jobs[whole_.chosen].slice) + "\n");
         const bool expected = answer_.best.step->times.expected.has_value();
         const double best_s = expected ? *answer_.best.step->times.expected : answer_.best.step->times.lower;
         Table table;
         table.head = {"plan", "", expected ? "expected" : "lower", "", "memory", "slower"};
         table.right = {false, false, true, true, true, true};
         bool ties = false;
+        bool sure = false;
         for (const PlanBeside& each : answer_.plans) {
             const TrainAnswer& plan = each.answer;
             ties = ties || (each.sure && *each.sure < tie);
+            sure = sure || each.sure;
             table.rows.push_back({core::plan_text(plan.plan), choice_text(plan), step_text(plan),
                                   beside_text(each, best_s), to_text(Bytes{plan.step->memory.total()}),
                                   each.sure ? share_text(*each.sure) : ""});
         }
         out_ += table_text(table, 2) + "\n";
-        if (!expected) return;
+        if (!sure) return;
         say("slower: how often, of measured plans whose expected times differ as much as this one's from the best, "
             "the one that is expected to be slower was.");
         if (ties) {
@@ -133,7 +165,7 @@ private:
     }
 
     void counts() {
-        const PlanCounts& counts = answer_.counts;
+        const PlanCounts& counts = whole_.counts;
         std::vector<std::string> rejected;
         const auto add = [&](std::int64_t number, std::string_view why) {
             if (number > 0) rejected.push_back(fmt::format("{} {}", grouped(number), why));
@@ -141,44 +173,121 @@ private:
         add(counts.memory, "because they do not fit");
         add(counts.divides, "because they do not divide the model or the batch");
         add(counts.bound, "because a lower bound exceeds the best times");
+        add(counts.limit, "because of a limit of yours");
         add(counts.unsuited, "because the slice cannot be wired for them");
         say(fmt::format("{} plans were looked at: {} priced{}{}.", grouped(counts.looked_at), grouped(counts.priced),
                         rejected.empty() ? "" : "; rejected ", fmt::join(rejected, ", ")));
         if (counts.unsearched == 0) return;
         say(fmt::format("{}: {}{} plans were not looked at, and one of them may be better.",
-                        answer_.stopped ? "Interrupted" : "As --limit says", answer_.counted ? "" : "more than ",
+                        whole_.stopped ? "Interrupted" : "As --limit says", answer_.counted ? "" : "more than ",
                         grouped(counts.unsearched)));
     }
 
     static constexpr double tie = 0.75;
+    const PlanJobsAnswer& whole_;
     const PlanAnswer& answer_;
     std::string out_;
 };
 
+Json rejected_json(const PlanCounts& counts) {
+    return {{"divides", counts.divides},
+            {"memory", counts.memory},
+            {"bound", counts.bound},
+            {"limit", counts.limit},
+            {"unsuited", counts.unsuited}};
+}
+
+Json exceeded_json(const PlanJobAnswer& job) {
+    Json list = Json::array();
+    constexpr double day_s = 86400;
+    for (const ExceededLimit& each : job.exceeded) {
+        const bool days = each.limit == PlanLimit::days;
+        list.push_back({{"limit", days                             ? "days"
+                                  : each.limit == PlanLimit::usd   ? "usd"
+                                  : each.limit == PlanLimit::power ? "power_w"
+                                                                   : "chips"},
+                        {"value", days ? each.value / day_s : each.value},
+                        {"allowed", days ? each.allowed / day_s : each.allowed}});
+    }
+    return list;
+}
+
+Json values_json(const PlanValues& values) {
+    return {{"seconds", values.seconds},
+            {"usd", figure_value(values.usd)},
+            {"energy_j", figure_value(values.joules)},
+            {"power_w", figure_value(values.watts)}};
+}
+
+// The slice, the batch and the sequence of a job.
+Json job_object(const PlanJobAnswer& job) {
+    return {{"machine", job.slice}, {"chips", job.chips}, {"batch_tokens", job.batch_tokens}, {"seq", job.sequence}};
+}
+
+Json jobs_json(const PlanJobsAnswer& answer) {
+    Json list = Json::array();
+    for (const PlanJobAnswer& job : answer.jobs) {
+        Json each = job_object(job);
+        each["searched"] = job.counts.looked_at;
+        each["priced"] = job.counts.priced;
+        each["rejected"] = rejected_json(job.counts);
+        each["best"] = job.best ? shorter(train_object(*job.best)) : Json();
+        each["values"] = job.values ? values_json(*job.values) : Json();
+        each["exceeded"] = exceeded_json(job);
+        each["refused"] = job.refused ? Json(job.refused->message) : Json();
+        list.push_back(std::move(each));
+    }
+    return list;
+}
+
+Json frontier_json(const PlanJobsAnswer& answer) {
+    Json list = Json::array();
+    for (const FrontPlan& plan : answer.front) {
+        Json each = job_object(answer.jobs[plan.job]);
+        each["values"] = values_json(plan.values);
+        each.update(shorter(train_object(plan.answer)));
+        list.push_back(std::move(each));
+    }
+    return list;
+}
+
+Json limits_json(const PlanLimits& limits) {
+    constexpr double day_s = 86400;
+    return {{"days", limits.seconds ? Json(*limits.seconds / day_s) : Json()},
+            {"usd", figure_value(limits.usd)},
+            {"power_w", figure_value(limits.watts)},
+            {"chips", figure_value(limits.chips)}};
+}
+
 }  // namespace
 
-std::string plan_text(const PlanAnswer& answer) { return PlanText(answer).run(); }
+std::string plan_text(const PlanJobsAnswer& answer) { return PlanText(answer).run(); }
 
-std::string plan_json(const PlanAnswer& answer, std::optional<double> search_s) {
+std::string plan_json(const PlanJobsAnswer& whole, std::optional<double> search_s) {
+    const PlanAnswer& answer = whole.plan;
     Json json = Json::object();
     json["schema"] = 1;
-    json["best"] = answer.fits ? train_object(answer.best) : Json();
-    json["nearest"] = answer.fits ? Json() : train_object(answer.best);
+    json["best"] = whole.within() ? train_object(answer.best) : Json();
+    json["nearest"] = whole.within() ? Json() : train_object(answer.best);
+    json["for"] = name(whole.objective);
+    json["values_of"] = whole.basis == PlanBasis::run    ? "run"
+                        : whole.basis == PlanBasis::step ? "step"
+                                                         : "million tokens";
+    json["limits"] = limits_json(whole.limits);
+    json["exceeded"] = exceeded_json(whole.jobs[whole.chosen]);
     json["plans"] = Json::array();
     for (const PlanBeside& each : answer.plans) {
         json["plans"].push_back(shorter(train_object(each.answer)));
         json["plans"].back()["sure"] = figure_value(each.sure);
     }
-    json["frontier"] = Json::array();
-    json["searched"] = answer.counts.looked_at;
-    json["priced"] = answer.counts.priced;
-    json["rejected"] = {{"divides", answer.counts.divides},
-                        {"memory", answer.counts.memory},
-                        {"bound", answer.counts.bound},
-                        {"limit", 0},
-                        {"unsuited", answer.counts.unsuited}};
-    json["unsearched"] = answer.counted ? Json(answer.counts.unsearched) : Json();
-    json["stopped"] = answer.stopped ? Json("interrupt") : answer.counts.unsearched > 0 ? Json("limit") : Json();
+    json["jobs"] = jobs_json(whole);
+    json["front_of"] = whole.front_of ? Json({name(whole.front_of->first), name(whole.front_of->second)}) : Json();
+    json["frontier"] = frontier_json(whole);
+    json["searched"] = whole.counts.looked_at;
+    json["priced"] = whole.counts.priced;
+    json["rejected"] = rejected_json(whole.counts);
+    json["unsearched"] = answer.counted ? Json(whole.counts.unsearched) : Json();
+    json["stopped"] = whole.stopped ? Json("interrupt") : whole.counts.unsearched > 0 ? Json("limit") : Json();
     json["search_s"] = figure_value(search_s);
     json["elasticities"] = Json::array();
     for (const Elasticity& each : answer.changes.elasticities) {
@@ -197,14 +306,38 @@ std::string plan_json(const PlanAnswer& answer, std::optional<double> search_s) 
     }
     json["part"] = Json();
     json["notes"] = answer.notes;
+    for (const std::string& note : whole.notes) json["notes"].push_back(note);
     return dumped(json) + "\n";
 }
 
-Table plan_table(const PlanAnswer& answer) {
+Table plan_table(const PlanJobsAnswer& answer) {
     std::vector<TrainAnswer> plans;
-    for (const PlanBeside& each : answer.plans) plans.push_back(each.answer);
-    if (plans.empty()) plans.push_back(answer.best);
-    return train_table(plans);
+    std::vector<PlanValues> values;
+    const auto add = [&](const TrainAnswer& plan, const std::optional<PlanValues>& known) {
+        plans.push_back(plan);
+        values.push_back(known.value_or(PlanValues{}));
+    };
+    if (answer.front_of) {
+        for (const FrontPlan& each : answer.front) add(each.answer, each.values);
+    } else if (answer.jobs.size() > 1) {
+        for (const PlanJobAnswer& job : answer.jobs) {
+            if (job.best) add(*job.best, job.values);
+        }
+    } else {
+        for (const PlanBeside& each : answer.plan.plans) add(each.answer, values_of(each.answer, answer.basis));
+    }
+    if (plans.empty()) add(answer.plan.best, std::nullopt);
+    Table table = train_table(plans);
+    const auto number = [](const std::optional<double>& value) { return value ? exact_text(*value) : std::string(); };
+    for (const std::string_view head : {"power_w", "energy_j"}) {
+        table.head.emplace_back(head);
+        table.right.push_back(true);
+    }
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+        table.rows[i].push_back(number(values[i].watts));
+        table.rows[i].push_back(number(values[i].joules));
+    }
+    return table;
 }
 
 }  // namespace roofline::core

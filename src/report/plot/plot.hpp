@@ -1,6 +1,7 @@
 // Plots as SVG. This folder knows only what is drawn, not where it comes from.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -49,6 +50,13 @@ struct RooflinePlot {
     std::vector<PlotPath> paths;
 };
 
+/// How the points of a curve are joined.
+enum class PlotLine : std::uint8_t {
+    straight,
+    steps,  ///< level, then vertical, without marks at points: nothing lies between them
+    none,   ///< only marks
+};
+
 /// A curve of a sweep plot.
 struct PlotCurve {
     std::string label;                              ///< "D = F = 4096", or a machine's name
@@ -58,6 +66,7 @@ struct PlotCurve {
     std::string critical_text;       ///< "from B = 137"
     std::string family{};            ///< curves of one family share a colour: "H100 SXM5 80GB"
     std::string kind{};              ///< kind of curve within the family: "bound", "expected", "measured"
+    PlotLine line = PlotLine::straight;
 };
 
 /// A plot of attainable FLOP/s over a swept dimension.

@@ -39,7 +39,7 @@ private:
     void curve(std::size_t index);
     void curve_label(std::size_t index);
     void legend();
-    void legend_row(double y, const std::string& css, const std::string& text, const std::string& detail,
+    void legend_row(double y, const std::string& css, const std::string& text, const std::string& detail, bool line,
                     std::optional<Mark> mark);
     /// Whether a legend names the curves because there are more than labels could distinguish: one colour per family,
     /// one dash pattern per kind.
@@ -71,9 +71,9 @@ std::size_t SweepDrawing::dash_of(std::size_t index) const {
 }
 
 void SweepDrawing::legend_row(double y, const std::string& css, const std::string& text, const std::string& detail,
-                              std::optional<Mark> mark) {
+                              bool line, std::optional<Mark> mark) {
     constexpr double length = 34;
-    svg_.polyline("curve " + css, {{kFrameLeft, y}, {kFrameLeft + length, y}});
+    if (line) svg_.polyline("curve " + css, {{kFrameLeft, y}, {kFrameLeft + length, y}});
     if (mark) svg_.mark(fmt::format("mark f{}", css.substr(1, 1)), *mark, {kFrameLeft + length / 2, y}, 3.6);
     const double left = kFrameLeft + length + 8;
     const std::string name = fitted(text, kFontSize, detail.empty() ? kFrameRight - left : 400);
@@ -88,17 +88,22 @@ void SweepDrawing::legend() {
         const bool drawn = std::any_of(scene_.curves.begin(), scene_.curves.end(),
                                        [&, wanted = kind](const PlotCurve& c) { return c.kind == wanted; });
         if (!drawn) continue;
-        legend_row(y, fmt::format("s6 dash{}", dash), kind, "", {});
+        legend_row(y, fmt::format("s6 dash{}", dash), kind, "", true, {});
         y += row;
     }
     for (std::size_t family = 0; family < scene_.families.size(); ++family) {
         std::string critical;
+        bool line = false;
+        bool marks = false;
         for (const PlotCurve& c : scene_.curves) {
-            if (c.family == scene_.families[family] && c.critical) critical = c.critical_text;
+            if (c.family != scene_.families[family]) continue;
+            line = line || c.line != PlotLine::none;
+            marks = marks || c.line != PlotLine::steps;
+            if (c.critical) critical = c.critical_text;
         }
         if (!critical.empty() && plot_.y_unit.empty()) critical.insert(0, "compute-bound ");
-        legend_row(y, fmt::format("s{}", kHues[family % kHues.size()]), scene_.families[family], critical,
-                   kMarks[family % kMarks.size()]);
+        legend_row(y, fmt::format("s{}", kHues[family % kHues.size()]), scene_.families[family], critical, line,
+                   marks ? std::optional(kMarks[family % kMarks.size()]) : std::nullopt);
         y += row;
     }
     height_ = y + 4;
@@ -205,13 +210,17 @@ void SweepDrawing::curve(std::size_t index) {
         all.push_back(at(c.points[i].first, c.points[i].second));
         cornered.push_back(all.back());
         if (corner_after(c, i)) cornered.push_back(at(*c.critical, *c.peak));
+        if (c.line == PlotLine::steps && i + 1 < c.points.size()) {
+            cornered.push_back(at(c.points[i + 1].first, c.points[i].second));
+        }
     }
     std::vector<XY> line;
     for (const std::size_t i : simplified_line(cornered, kMaxVertices)) line.push_back(cornered[i]);
     const int hue = hue_of(index);
-    if (line.size() > 1) svg_.polyline(fmt::format("curve s{} dash{}", hue, dash_of(index)), line);
-    for (std::size_t i = 1; i < line.size(); ++i) placer_.avoid(line[i - 1], line[i], 2);
-    if (all.size() <= kMaxMarks) {
+    if (line.size() > 1 && c.line != PlotLine::none)
+        svg_.polyline(fmt::format("curve s{} dash{}", hue, dash_of(index)), line);
+    for (std::size_t i = 1; i < line.size() && c.line != PlotLine::none; ++i) placer_.avoid(line[i - 1], line[i], 2);
+    if (c.line == PlotLine::none || (c.line == PlotLine::straight && all.size() <= kMaxMarks)) {
         for (std::size_t i = 0; i < all.size(); ++i) {
             svg_.open_group("datum", fmt::format("{}: {} = {}, {}", c.label, plot_.x_label,
                                                  size_text(c.points[i].first), rate_text(plot_, c.points[i].second)));

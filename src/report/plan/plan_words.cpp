@@ -1,0 +1,244 @@
+#include "report/plan/plan_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "report/figure.hpp"
+#include "report/model/model_words.hpp"
+#include "report/train/train_words.hpp"
+#include "units/text.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+constexpr double day_s = 86400;
+
+std::string_view limit_option(PlanLimit limit) {
+    switch (limit) {
+        case PlanLimit::days:
+            return "--days";
+        case PlanLimit::usd:
+            return "--usd";
+        case PlanLimit::power:
+            return "--power";
+        case PlanLimit::chips:
+            return "--chips";
+    }
+    return "";
+}
+
+// Returns "104,690", or "0.0023".
+std::string usd_text(double usd) {
+    constexpr double grouped_from = 1000;
+    constexpr double grouped_to = 1e15;
+    return usd >= grouped_from && usd < grouped_to ? grouped(std::llround(usd)) : number_text(usd);
+}
+
+// Returns the least number of three digits that is not below the value.
+double rounded_up(double value) {
+    const double unit = std::pow(10.0, std::floor(std::log10(value)) - 2);
+    return std::ceil(value / unit - 1e-9) * unit;
+}
+
+// The columns of a job or a plan of it.
+class JobColumns {
+public:
+    explicit JobColumns(const PlanJobsAnswer& answer) : answer_(answer) {
+        for (const PlanJobAnswer& job : answer.jobs) {
+            batches_ = batches_ || job.batch_tokens != answer.jobs.front().batch_tokens;
+            sequences_ = sequences_ || job.sequence != answer.jobs.front().sequence;
+        }
+    }
+
+    void head(Table& table) const {
+        if (answer_.jobs.size() > 1) add(table, "slice", false);
+        if (batches_) add(table, "batch", true);
+        if (sequences_) add(table, "seq", true);
+    }
+
+    [[nodiscard]] std::vector<std::string> cells(const PlanJobAnswer& job) const {
+        std::vector<std::string> row;
+        if (answer_.jobs.size() > 1) row.push_back(job.slice);
+        if (batches_) row.push_back(short_count(Rational(job.batch_tokens)));
+        if (sequences_) row.push_back(grouped(job.sequence));
+        return row;
+    }
+
+    static void add(Table& table, std::string head, bool right) {
+        table.head.push_back(std::move(head));
+        table.right.push_back(right);
+    }
+
+    // What is shown of a plan beside its step.
+    [[nodiscard]] std::vector<PlanObjective> objectives() const {
+        std::vector<PlanObjective> shown;
+        const auto asked = [&](PlanObjective objective) {
+            const auto& front = answer_.front_of;
+            return answer_.objective == objective ||
+                   (front && (front->first == objective || front->second == objective));
+        };
+        const bool run = answer_.basis == PlanBasis::run;
+        if (run || answer_.basis == PlanBasis::tokens) shown.push_back(PlanObjective::time);
+        if (run || asked(PlanObjective::cost)) shown.push_back(PlanObjective::cost);
+        for (const PlanObjective each : {PlanObjective::energy, PlanObjective::memory}) {
+            if (asked(each)) shown.push_back(each);
+        }
+        return shown;
+    }
+
+    void plan_head(Table& table) const {
+        add(table, "plan", false);
+        add(table, "", false);
+        if (answer_.basis != PlanBasis::run) add(table, "step", true);
+        for (const PlanObjective each : objectives()) add(table, std::string(name(each)), true);
+    }
+
+    void plan_cells(std::vector<std::string>& row, const TrainAnswer& plan, const PlanValues& values) const {
+        row.push_back(plan_text(plan.plan));
+        row.push_back(choice_text(plan));
+        if (answer_.basis != PlanBasis::run) row.push_back(to_text(Seconds{step_seconds(plan)}));
+        for (const PlanObjective each : objectives()) {
+            const auto value = values.of(each);
+            row.push_back(value ? value_text(each, answer_.basis, *value) : "-");
+        }
+    }
+
+private:
+    const PlanJobsAnswer& answer_;
+    bool batches_ = false;
+    bool sequences_ = false;
+};
+
+std::string verdict_of(const PlanJobsAnswer& answer, const PlanJobAnswer& job) {
+    if (!job.exceeded.empty()) {
+        std::vector<std::string> parts;
+        for (const ExceededLimit& each : job.exceeded) parts.push_back(exceeded_text(each));
+        return fmt::format("your limit: {}", fmt::join(parts, ", "));
+    }
+    if (job.refused) return job.refused->message;
+    const PlanJobAnswer& best = answer.jobs[answer.chosen];
+    if (&job == &best || !best.values) return "best";
+    const double factor = *job.values->of(answer.objective) / *best.values->of(answer.objective);
+    const bool bound = !job.best->step->times.expected && best.best->step->times.expected;
+    return fmt::format("{:+.1f} %{}", 100 * (factor - 1), bound ? ", lower bound" : "");
+}
+
+}  // namespace
+
+std::string choice_text(const TrainAnswer& answer) {
+    std::string text =
+        answer.batch->microbatches == 1 ? "1 microbatch" : fmt::format("{} microbatches", answer.batch->microbatches);
+    if (!answer.schedule.empty()) text += ", " + answer.schedule;
+    return text + ", remat " + remat_text(answer.options);
+}
+
+std::string_view basis_text(PlanBasis basis) {
+    return basis == PlanBasis::run ? "of the run" : basis == PlanBasis::step ? "per step" : "per million tokens";
+}
+
+std::string objective_text(PlanObjective objective, PlanBasis basis) {
+    switch (objective) {
+        case PlanObjective::time:
+        case PlanObjective::cost:
+        case PlanObjective::energy:
+            return fmt::format("{} {}", name(objective), basis_text(basis));
+        case PlanObjective::chips:
+            return "chips";
+        case PlanObjective::memory:
+            return "memory per chip";
+    }
+    return "";
+}
+
+std::string value_text(PlanObjective objective, PlanBasis basis, double value) {
+    switch (objective) {
+        case PlanObjective::time:
+            return basis == PlanBasis::run ? days_text(value) : to_text(Seconds{value});
+        case PlanObjective::cost:
+            return usd_text(value) + " USD";
+        case PlanObjective::energy:
+            return to_text(Joules{value});
+        case PlanObjective::chips:
+            return grouped(static_cast<std::int64_t>(value));
+        case PlanObjective::memory:
+            return to_text(Bytes{value});
+    }
+    return "";
+}
+
+std::string exceeded_text(const ExceededLimit& exceeded) {
+    switch (exceeded.limit) {
+        case PlanLimit::days:
+            return fmt::format("{} of {} days", number_text(exceeded.value / day_s),
+                               number_text(exceeded.allowed / day_s));
+        case PlanLimit::usd:
+            return fmt::format("{} of {} USD", usd_text(exceeded.value), usd_text(exceeded.allowed));
+        case PlanLimit::power:
+            return fmt::format("{} of {}", to_text(Power{exceeded.value}), to_text(Power{exceeded.allowed}));
+        case PlanLimit::chips:
+            return fmt::format("{} of {} chips", grouped(static_cast<std::int64_t>(exceeded.value)),
+                               grouped(static_cast<std::int64_t>(exceeded.allowed)));
+    }
+    return "";
+}
+
+std::string passing_option(const ExceededLimit& exceeded) {
+    const double value = exceeded.limit == PlanLimit::days ? exceeded.value / day_s : exceeded.value;
+    return fmt::format(
+        "{} {}", limit_option(exceeded.limit),
+        exceeded.limit == PlanLimit::usd ? fmt::format("{:.0f}", rounded_up(value)) : number_text(rounded_up(value)));
+}
+
+Table jobs_table(const PlanJobsAnswer& answer) {
+    const JobColumns columns(answer);
+    Table table;
+    columns.head(table);
+    JobColumns::add(table, "plans", true);
+    columns.plan_head(table);
+    JobColumns::add(table, fmt::format("by {}", name(answer.objective)), false);
+    for (const PlanJobAnswer& job : answer.jobs) {
+        std::vector<std::string> row = columns.cells(job);
+        row.push_back(job.counts.looked_at > 0 ? grouped(job.counts.looked_at) : "");
+        if (job.best) columns.plan_cells(row, *job.best, *job.values);
+        row.resize(table.head.size() - 1);
+        row.push_back(verdict_of(answer, job));
+        table.rows.push_back(std::move(row));
+    }
+    return table;
+}
+
+Table front_table(const PlanJobsAnswer& answer) {
+    const JobColumns columns(answer);
+    Table table;
+    for (const PlanObjective each : {answer.front_of->first, answer.front_of->second}) {
+        JobColumns::add(table, std::string(name(each)), true);
+    }
+    columns.head(table);
+    const auto shown = [&](PlanObjective objective) {
+        return answer.front_of->first == objective || answer.front_of->second == objective;
+    };
+    const bool step = !(shown(PlanObjective::time) && answer.basis == PlanBasis::step);
+    JobColumns::add(table, "plan", false);
+    JobColumns::add(table, "", false);
+    if (step) JobColumns::add(table, "step", true);
+    if (!shown(PlanObjective::memory)) JobColumns::add(table, "memory", true);
+    for (const FrontPlan& each : answer.front) {
+        std::vector<std::string> row;
+        for (const PlanObjective objective : {answer.front_of->first, answer.front_of->second}) {
+            row.push_back(value_text(objective, answer.basis, *each.values.of(objective)));
+        }
+        for (std::string& cell : columns.cells(answer.jobs[each.job])) row.push_back(std::move(cell));
+        row.push_back(plan_text(each.answer.plan));
+        row.push_back(choice_text(each.answer));
+        if (step) row.push_back(to_text(Seconds{step_seconds(each.answer)}));
+        if (!shown(PlanObjective::memory)) row.push_back(to_text(Bytes{each.values.bytes}));
+        table.rows.push_back(std::move(row));
+    }
+    return table;
+}
+
+}  // namespace roofline::core
