@@ -14,9 +14,9 @@ namespace {
 template <class Request, class Field>
 void each_field(Request& request, const Field& field) {
     auto& [train, without, threads, shown, clock, part, limit, output, watch] = request;
-    auto& [config, machines, sets, batch_tokens, sequence, mesh, zero, microbatches, schedule, remat, optimizer,
-           lora, lora_on, frozen_dtype, products, dispatch, overlap, framework, tokens, mfu, failures, storage, restart, async_checkpoints, price, software,
-           calibration, textbook, explain, program, plot] = train;
+    auto& [config, machines, sets, batch_tokens, sequence, mesh, zero, microbatches, schedule, remat, optimizer, lora,
+           lora_on, frozen_dtype, products, dispatch, overlap, framework, tokens, mfu, failures, storage, restart,
+           async_checkpoints, price, software, calibration, textbook, explain, program, plot] = train;
     auto& [no_calibration, calibration_files, beside] = calibration;
     field("model", config);
     field("on", machines);

@@ -113,8 +113,7 @@ private:
         std::vector<const TrainAnswer*> others;
         for (std::size_t i = 1; i < answer_.plans.size(); ++i) others.push_back(&answer_.plans[i].answer);
         ROOFLINE_TRY(answer_.changes,
-                     plan_changes(question_.train, answer_.best, others, calibrations_,
-                                  question_.search.threads));
+                     plan_changes(question_.train, answer_.best, others, calibrations_, question_.search.threads));
         return {};
     }
 

@@ -1,4 +1,4 @@
-// How the plans of a space are divided: into units that share structures, which are searched independently of one
+// How the plans of a space are divided: into units that share structures and are searched apart from one
 // another, and units into parts of equal cost.
 #pragma once
 
@@ -44,9 +44,9 @@ struct PlanUnit {
     [[nodiscard]] bool searches(std::int64_t begin, std::int64_t end) const;
 };
 
-/// Returns the units of a space that have plans or splits that do not divide, by number, which are 0, 1, ... At most `limit` plans are
-/// searched: small units as a whole, and the same number of plans in each larger one. Errors: more than 20 million
-/// plans without a limit.
+/// Returns the units of a space that have plans or splits that do not divide, by number, which are 0, 1, ... At most
+/// `limit` plans are searched: small units as a whole, and the same number of plans in each larger one. Errors: more
+/// than 20 million plans without a limit.
 [[nodiscard]] Result<std::vector<PlanUnit>> units_of(const PlanSpace& space, std::optional<std::int64_t> limit);
 
 /// Calls `visit` for the plans of a unit in a fixed order, until it returns false. A plan has a place for each of its
