@@ -47,8 +47,8 @@ Result<MarkedLayout> lay_out_marked(const Program& forward, const Model& model, 
     ROOFLINE_TRY(auto system, plan_system(slice, program, options));
     LaidOut laid;
     if (program.sharded()) {
-        ROOFLINE_TRY(auto search, LayoutSearch::compile(program, system, planned.stay, LayoutFreedom::as_written,
-                                                        &permutes));
+        ROOFLINE_TRY(auto search,
+                     LayoutSearch::compile(program, system, planned.stay, LayoutFreedom::as_written, &permutes));
         ROOFLINE_TRY(const auto layout, search.choose(program.sizes));
         ROOFLINE_TRY(laid, lay_out(program, marked(system), search, layout, Alternatives::none));
     } else {
@@ -62,14 +62,16 @@ Result<MarkedLayout> lay_out_marked(const Program& forward, const Model& model, 
 Result<CompiledStage> CompiledStage::compile(const Program& forward, const Model& model, const TrainSetup& setup,
                                              const PipelineStage& stage, const Slice& slice, const StepPricing& pricing,
                                              CollectiveCosts& collectives) {
-    ROOFLINE_TRY(const auto timed, lay_out_marked(forward, model, setup, stage, slice, pricing, collectives.permutes()));
+    ROOFLINE_TRY(const auto timed,
+                 lay_out_marked(forward, model, setup, stage, slice, pricing, collectives.permutes()));
     const Program& local = timed.laid.local;
     const bool first = stage.place == StagePlace::first;
     CompiledStage compiled;
     compiled.name_sizes(local);
     if (setup.held.any()) {
         const TrainSetup held = as_held(setup);
-        ROOFLINE_TRY(const auto other, lay_out_marked(forward, model, held, stage, slice, pricing, collectives.permutes()));
+        ROOFLINE_TRY(const auto other,
+                     lay_out_marked(forward, model, held, stage, slice, pricing, collectives.permutes()));
         compiled.name_sizes(other.laid.local);
         ROOFLINE_CHECK(compiled.compile_memory({other.planned, other.laid.local, other.laid.types, first}, held));
     } else {

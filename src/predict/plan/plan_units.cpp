@@ -122,7 +122,7 @@ Result<std::vector<PlanUnit>> units_of(const PlanSpace& space, std::optional<std
         return fail("too_many_plans",
                     fmt::format("the space has {}{} plans, and at most {} are searched", counted ? "" : "more than ",
                                 plans, most_plans),
-                    "fix degrees or micro-batches, leave axes out, or search a part of them: --limit 1M");
+                    "fix degrees or micro-batches, leave axes out, or limit the number of plans");
     }
     if (limit) {
         share_out(units, *limit);

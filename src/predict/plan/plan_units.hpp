@@ -1,4 +1,4 @@
-// How the plans of a space are divided: into units that share structures, which are searched independently of one
+// How the plans of a space are divided: into units that share structures and are searched apart from one
 // another, and units into parts of equal cost.
 #pragma once
 
