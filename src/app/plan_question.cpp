@@ -58,6 +58,16 @@ Status fix_choices(const TrainRequest& request, PlanSpace& space, TrainQuestion&
     return {};
 }
 
+// A plan with every axis, because some plan that is searched may have it.
+Plan any_axes() {
+    Plan plan;
+    for (std::int64_t Plan::* const degree : {&Plan::data, &Plan::fsdp, &Plan::tensor, &Plan::sequence, &Plan::context,
+                                              &Plan::expert, &Plan::pipeline}) {
+        plan.*degree = 2;
+    }
+    return plan;
+}
+
 Result<PlanPart> part_option(const std::string& word) {
     if (word.empty()) return PlanPart{};
     const std::size_t slash = word.find('/');
@@ -77,6 +87,9 @@ Result<PlanQuestion> plan_job(const PlanRequest& request, bool one) {
     ROOFLINE_TRY(question.train, train_job(request.train));
     ROOFLINE_CHECK(fix_axes(request, question.train.slice.chips(), one, question.space));
     ROOFLINE_CHECK(fix_choices(request.train, question.space, question.train));
+    if (!request.train.overlap.empty()) {
+        ROOFLINE_TRY(question.train.setup.overlapped, overlapped_axes(request.train.overlap, any_axes()));
+    }
     question.search.threads = std::max<std::size_t>(1, request.threads);
     question.search.watch = request.watch;
     ROOFLINE_TRY(question.search.part, part_option(request.part));
@@ -103,9 +116,6 @@ Result<PlanJobsQuestion> plan_question(const PlanRequest& request) {
     PlanJobsQuestion question;
     if (request.train.batch_tokens.empty()) {
         return fail("no_batch", "the batch size is not given", "give its tokens: --batch-tokens 4Mi");
-    }
-    if (!request.train.overlap.empty()) {
-        return fail("bad_request", "--overlap is not searched yet", "leave it out, and give it to `roofline train`");
     }
     ROOFLINE_TRY(const auto aims, plan_aims(request));
     question.objective = aims.objective;

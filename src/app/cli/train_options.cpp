@@ -35,10 +35,6 @@ void add_training_plan(CLI::App& app, TrainRequest& train) {
                    "every second matmul result), full (whole layers), or names of tensors that are kept")
         ->type_name("none|selective|alternate|full|Hm,O");
     add_arithmetic(app, train);
-    app.add_option("--overlap", train.overlap,
-                   "axes whose collectives overlap with matmuls of other microbatches or layers (DualPipe: "
-                   "expert);\nthose over data and fsdp always do; default: what the framework overlaps")
-        ->type_name("expert,tensor|none");
 }
 
 void add_train(CLI::App& app, Line& line) {
@@ -123,6 +119,10 @@ void add_arithmetic(CLI::App& app, TrainRequest& train) {
     app.add_option("--dispatch", train.dispatch,
                    "dtype below 16 bits in which tokens, and their gradients in the backward pass, are sent to experts")
         ->type_name("fp8|mxfp8|nvfp4");
+    app.add_option("--overlap", train.overlap,
+                   "axes whose collectives overlap with matmuls of other microbatches or layers (DualPipe: "
+                   "expert);\nthose over data and fsdp always do; default: what the framework overlaps")
+        ->type_name("expert,tensor|none");
 }
 
 void add_run(CLI::App& app, Words& words, TrainRequest& train) {
