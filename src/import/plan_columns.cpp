@@ -73,11 +73,9 @@ std::string why_no_step(const Columns& columns, const TableFields& fields) {
     if (holds(measured, "predicted")) return "its time is the prediction of another tool";
     if (measured != "yes") return "it is a plan that was not measured";
     const std::string task = lowered_text(columns, fields, "task");
-    if (holds(task, "lora") || holds(task, "peft")) {
-        return "only a few additional parameters were trained (LoRA), not the model";
-    }
-    constexpr std::string_view whole_model[] = {"pretrain", "pre_train", "sft", "finetune", ""};
-    if (std::find(std::begin(whole_model), std::end(whole_model), task) == std::end(whole_model)) {
+    if (task == "peft") return "the table does not say which parameters were trained (PEFT)";
+    constexpr std::string_view known[] = {"pretrain", "pre_train", "sft", "finetune", "lora", "lora-sft", ""};
+    if (std::find(std::begin(known), std::end(known), task) == std::end(known)) {
         return fmt::format("the task `{}` is not known", task.substr(0, 40));
     }
     return "";
@@ -98,6 +96,7 @@ Status read_plan_columns(const Columns& columns, const TableFields& fields, Meas
         ROOFLINE_TRY(row.*each.field, fields.whole(*at));
     }
     row.chunks = std::max<std::int64_t>(row.chunks, 1);
+    row.lora = lowered_text(columns, fields, "task").starts_with("lora");
     const std::string split_tokens = lowered_text(columns, fields, "sp");
     row.whole_tokens = row.tensor > 1 && (split_tokens == "false" || split_tokens == "0");
     read_overlap(lowered_text(columns, fields, "overlap"), row);

@@ -63,6 +63,16 @@ TEST_CASE("a measured plan is read with its own columns") {
     CHECK(!row.local_batch);  // words of notes have no meaning in such tables
 }
 
+TEST_CASE("the task says whether only adapters were trained") {
+    const std::string rest = ",H200,8,8192,8,fp8,2,1,,1,4,,,,,LoRA: frozen base,1,none,1,tp,,3,,,yes,LORA_A2A=1\n";
+    const TrainingTable table = plans_of("me,llama2-70b,lora-sft" + rest + "me,llama2-70b,sft" + rest);
+    REQUIRE(table.rows.size() == 2);
+    CHECK(table.rows[0].lora);
+    CHECK(table.rows[0].shape() == "llama2-70b LoRA 8x8192");
+    CHECK(!table.rows[1].lora);
+    CHECK(table.rows[1].shape() == "llama2-70b 8x8192");
+}
+
 TEST_CASE("whole tokens need a tensor axis, and `none` overlaps nothing") {
     const TrainingTable table =
         plans_of("me,gpt3-175b,pretrain,H100,8,1024,8,bf16,1,1,,1,8,,,,,none,1,full:block:8,0,none,1F1B,,400,,yes,\n");
@@ -84,8 +94,9 @@ TEST_CASE("what is no measurement of a training step is refused with the reason"
     CHECK(reason("sft", "fp8", "selective(attn)", "", "yes", "") == "");
     CHECK(reason("pretrain", "fp8", "none", "", "no", "") == "it is a plan that was not measured");
     CHECK(reason("pretrain", "fp8", "none", "", "no (predicted)", "") == "its time is the prediction of another tool");
-    CHECK(reason("lora-sft", "fp8", "none", "", "yes", "") ==
-          "only a few additional parameters were trained (LoRA), not the model");
+    CHECK(reason("lora-sft", "fp8", "none", "", "yes", "") == "");
+    CHECK(reason("peft", "fp8", "none", "", "yes", "") ==
+          "the table does not say which parameters were trained (PEFT)");
     CHECK(reason("distillation", "fp8", "none", "", "yes", "") == "the task `distillation` is not known");
     CHECK(reason("pretrain", "fp8 or nvfp4", "none", "", "yes", "") == "the dtype is not certain: `fp8 or nvfp4`");
     CHECK(reason("pretrain", "bf16/unknown", "none", "", "yes", "") == "the dtype is not certain: `bf16/unknown`");

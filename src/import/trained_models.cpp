@@ -77,6 +77,22 @@ std::vector<std::pair<std::string, std::string>> pairs(Reader& table, std::strin
 
 }  // namespace
 
+TrainedModels::Adapters TrainedModels::read_adapters(Reader& table) {
+    Adapters adapters;
+    adapters.names = table.texts("names");
+    adapters.presets = table.texts("presets");
+    adapters.adapters.options.rank = table.whole("rank", 1, 65536, 1);
+    adapters.adapters.options.on = table.texts("on");
+    adapters.adapters.exposed = table.texts("exposed");
+    adapters.narrow = table.flag("narrow");
+    static_cast<void>(table.text("note"));
+    for (const std::string_view key : {"names", "presets", "rank", "on"}) {
+        if (!table.has(key)) table.fault(key, "missing", fmt::format("[[lora]] needs `{}`", key));
+    }
+    table.finish();
+    return adapters;
+}
+
 Result<TrainedModels> TrainedModels::parse(const TomlInput& toml, std::string_view origin) {
     TomlFile text(toml, origin);
     Reader file = text.root();
@@ -106,6 +122,7 @@ Result<TrainedModels> TrainedModels::parse(const TomlInput& toml, std::string_vi
         table.finish();
         models.entries_.push_back(std::move(entry));
     }
+    for (Reader& table : file.each("lora")) models.adapters_.push_back(read_adapters(table));
     models.trainers_ = Trainers::read(file);
     file.finish();
     ROOFLINE_CHECK(text.status());
@@ -165,6 +182,18 @@ Result<Config> TrainedModels::config(const MeasuredTraining& row) const {
     if (found == nullptr) return config;
     for (const auto& [key, value] : found->sets) set_key(config.whole, key, flag_value(value == "true"));
     return config;
+}
+
+Result<TrainedAdapters> TrainedModels::adapters(const MeasuredTraining& row, std::optional<Dtype> products) const {
+    const std::string preset = names_.preset_of(row.model);
+    for (const Adapters& each : adapters_) {
+        if (!has(each.names, lowered(row.source)) || !has(each.presets, preset)) continue;
+        TrainedAdapters found = each.adapters;
+        if (each.narrow) found.options.frozen = products;
+        return found;
+    }
+    return fail("no_adapters",
+                fmt::format("it is not known which adapters of `{}` were trained (LoRA)", row.model.substr(0, 60)));
 }
 
 }  // namespace roofline::core

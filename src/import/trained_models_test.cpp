@@ -88,6 +88,10 @@ TEST_CASE("an invalid file of names is rejected") {
     CHECK(refused("[[model]]\nnames = [\"a\"]\npreset = \"gpt2\"\ncolumns = [\"deep=n_layer\"]\n"));
     CHECK(refused("[[model]]\nnames = [\"a\"]\npreset = \"gpt2\"\nset = [\"n_layer=4\"]\n"));
     CHECK(refused("[[model]]\nnames = [\"a\"]\npreset = \"gpt2\"\ntypo = 1\n"));
+    const std::string adapters = "[[lora]]\nnames = [\"a\"]\npresets = [\"gpt2\"]\nrank = 8\n";
+    CHECK(!refused(adapters + "on = [\"attention\"]\n"));
+    CHECK(refused(adapters));
+    CHECK(refused(adapters + "on = [\"attention\"]\ntypo = 1\n"));
 }
 
 TEST_CASE("the width of an expert is not that of a dense MLP, where a row has both") {

@@ -54,6 +54,7 @@ void read_notes(std::string_view notes, MeasuredTraining& row) {
     row.exchanged_heads = holds(notes, "cp A2A");
     row.whole_tokens = holds(notes, "no SP");
     row.eager = holds(notes, "eager");
+    row.lora = holds(notes, "LoRA");
     row.f32_gradients = holds(notes, "Megatron");
     row.memory_in_gib = holds(notes, "GiB");
     if (row.memory_in_gib) row.memory_bytes *= 1.073741824;
@@ -94,7 +95,7 @@ public:
             return {};
         }
         read_notes(row.notes, row);
-        skip = holds(row.notes, "LoRA") ? "only a few additional parameters were trained, not the model" : reason(row);
+        skip = reason(row);
         return {};
     }
 
@@ -143,7 +144,9 @@ private:
 
 }  // namespace
 
-std::string MeasuredTraining::shape() const { return fmt::format("{} {}x{}", model, sequences, sequence); }
+std::string MeasuredTraining::shape() const {
+    return fmt::format("{}{} {}x{}", model, lora ? " LoRA" : "", sequences, sequence);
+}
 
 bool is_training_table(const Columns& columns) {
     const auto has = [&](std::string_view name) { return find_column(columns, {name}).has_value(); };

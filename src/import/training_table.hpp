@@ -53,8 +53,9 @@ struct MeasuredTraining {
     std::int64_t expert_tensor = 0;         ///< chips that share an expert by its columns (Megatron's etp)
     std::vector<std::string> overlapped{};  ///< axes whose collectives overlap with matmuls, as the table says
     bool in_turn = false;                   ///< the table says that no collectives overlap
+    bool lora = false;                      ///< only low-rank adapters were trained
 
-    /// The run as text: "llama3-70b 16x2048".
+    /// The run as text: "llama3-70b 16x2048", or "llama3-70b LoRA 16x2048".
     [[nodiscard]] std::string shape() const;
 };
 
@@ -73,7 +74,7 @@ struct TrainingTable {
 /// `memory_GB_per_accel` or `memory_GB`, `notes`. Tables of plans have further columns (plan_columns.hpp) instead of
 /// words in their notes. Notes of other tables may contain `vpp=4`,
 /// `micro_batches=8`, `micro_num=4`, `GiB` (of the memory), `allocated`, `reserved`, `lbs=` (over all micro-batches),
-/// `cp A2A`, `no SP`, `Megatron`, `eager`, and `LoRA`, whose row is skipped. A row without a time and memory, or
+/// `cp A2A`, `no SP`, `Megatron`, `eager`, and `LoRA`. A row without a time and memory, or
 /// without a model, machine, batch or sequence length is skipped with the reason. Errors, with line and column: a
 /// missing column; a value that is not a positive number.
 [[nodiscard]] Result<TrainingTable> read_training_table(CsvReader& reader);

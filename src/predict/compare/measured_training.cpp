@@ -130,6 +130,19 @@ std::int64_t experts_of(const Model& model) {
     return 0;
 }
 
+// Checks that a model has as many parameters as its row says.
+Status check_params(const MeasuredTraining& row, const Model& model) {
+    if (!(row.params > 0)) return {};
+    ROOFLINE_TRY(const auto counts, count_model(model));
+    const double params = counts.total.params.to_double();
+    constexpr double rounded = 0.06;  // tables round 7.3 G to 7, and some count MTP layers
+    if (std::abs(params - row.params) > rounded * params) {
+        return fail("other_size", fmt::format("the sizes of `{}` give {:.4g} G parameters, but the row says {:.4g} G",
+                                              row.model.substr(0, 60), params / 1e9, row.params / 1e9));
+    }
+    return {};
+}
+
 // Pairs the memory that a device held with the prediction of the same kind of memory.
 MemoryComparison memory_of(const MeasuredTraining& row, const TrainerHabits& habits, const TrainingMemory& memory,
                            double reserved) {
@@ -208,21 +221,18 @@ Result<Model> MeasuredTrainingRuns::build(const MeasuredTraining& row) const {
         return fail("other_size", fmt::format("the row says {} experts, but `{}` has {}", row.experts,
                                               row.model.substr(0, 60), experts_of(*model)));
     }
-    if (!model || !(row.params > 0)) return model;
-    ROOFLINE_TRY(const auto counts, count_model(*model));
-    const double params = counts.total.params.to_double();
-    constexpr double rounded = 0.06;  // tables round 7.3 G to 7, and some count MTP layers
-    if (std::abs(params - row.params) > rounded * params) {
-        return fail("other_size", fmt::format("the sizes of `{}` give {:.4g} G parameters, but the row says {:.4g} G",
-                                              row.model.substr(0, 60), params / 1e9, row.params / 1e9));
-    }
-    return model;
+    if (model) ROOFLINE_CHECK(check_params(row, *model));
+    if (!model || !row.lora) return model;
+    ROOFLINE_TRY(const auto products, products_of(row));
+    ROOFLINE_TRY(const auto adapters, models_.adapters(row, products));
+    return with_lora(std::move(*model), adapters.options);
 }
 
 const Result<Model>& MeasuredTrainingRuns::model(const MeasuredTraining& row) {
     const std::string key =
-        fmt::format("{} {} {} {} {} {} {} {} {} {} {}", lowered(row.model), row.params, row.layers, row.hidden, row.ffn,
-                    row.heads, row.kv_heads, row.vocab, row.sequence, row.experts, row.expert_ffn);
+        fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", lowered(row.model), row.params, row.layers, row.hidden,
+                    row.ffn, row.heads, row.kv_heads, row.vocab, row.sequence, row.experts, row.expert_ffn,
+                    row.lora ? fmt::format("{} {}", row.source, row.dtype) : "");
     auto found = built_.find(key);
     if (found == built_.end() && built_.size() >= max_cached) {
         static const Result<Model> too_many = fail("too_many_models", "the table has more than 10000 models");
@@ -267,6 +277,10 @@ Result<Comparison> MeasuredTrainingRuns::compare(const MeasuredTraining& row) {
     }
     const TrainerHabits habits = models_.trainers().habits(row.source, row.table, row.notes);
     ROOFLINE_TRY(auto setup, setup_of(row, habits));
+    if (row.lora) {
+        ROOFLINE_TRY(const auto adapters, models_.adapters(row, setup.products));
+        std::erase_if(setup.overlapped, [&](const std::string& axis) { return has(adapters.exposed, axis); });
+    }
     const bool memory_compared = row.memory_bytes > 0 && why_memory_skipped(row).empty();
     if (!memory_compared) setup.held = {};
     const Result<MeasuredSystem>& system = systems_.slice_of(row.system, row.chips);
