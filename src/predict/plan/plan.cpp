@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "machine/machine.hpp"
+#include "predict/plan/plan_objective.hpp"
 #include "predict/plan/weight_bytes.hpp"
 #include "predict/train/framework.hpp"
 #include "predict/train/planned_stage.hpp"
@@ -54,9 +55,7 @@ Result<std::vector<TrainAnswer>> price_again(const PlanQuestion& question, const
     if (all.empty() && !found.empty()) {
         return fail("no_fit", "no plan fits once it is laid out alone", "use more chips");
     }
-    std::stable_sort(all.begin(), all.end(),
-                     [](const TrainAnswer& a, const TrainAnswer& b) { return step_seconds(a) < step_seconds(b); });
-    return all;
+    return sorted_by(std::move(all), [](const TrainAnswer& answer) { return step_seconds(answer); });
 }
 
 class PlanAnswering {

@@ -188,12 +188,8 @@ private:
     [[nodiscard]] std::vector<std::size_t> in_order() const {
         std::vector<std::size_t> order(question_.jobs.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
-        if (question_.objective == PlanObjective::chips) {
-            std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-                return answer_.jobs[a].chips < answer_.jobs[b].chips;
-            });
-        }
-        return order;
+        if (question_.objective != PlanObjective::chips) return order;
+        return sorted_by(std::move(order), [&](std::size_t job) { return answer_.jobs[job].chips; });
     }
 
     [[nodiscard]] bool is_larger_than_needed(const PlanJobAnswer& job) const {
@@ -273,8 +269,7 @@ private:
             const bool within = exceeded(question_.limits, values).empty();
             return std::pair(!within, within ? *values.of(question_.objective) : values.seconds);
         };
-        std::stable_sort(searched.alone.begin(), searched.alone.end(),
-                         [&](const TrainAnswer& a, const TrainAnswer& b) { return key(a) < key(b); });
+        searched.alone = sorted_by(std::move(searched.alone), key);
         job.best = searched.alone.front();
         job.values = values_of(*job.best, answer_.basis);
         job.exceeded = exceeded(question_.limits, *job.values);

@@ -1,11 +1,14 @@
 // What plans of training are judged by: objectives, the limits of a user, and fronts of two objectives.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -80,5 +83,16 @@ struct ExceededLimit {
 /// Returns the indices of the points that no other one beats: none is less in one coordinate and at most equal in the
 /// other. They are in rising order of the first coordinate; of equal points the first is kept.
 [[nodiscard]] std::vector<std::size_t> front_of(std::span<const std::pair<double, double>> points);
+
+/// Returns the items by rising key, those with equal keys in the order that they have.
+template <class Item, class Key>
+[[nodiscard]] std::vector<Item> sorted_by(std::vector<Item> items, const Key& key) {
+    std::vector<std::pair<std::invoke_result_t<const Key&, const Item&>, std::size_t>> places;
+    for (std::size_t i = 0; i < items.size(); ++i) places.emplace_back(key(items[i]), i);
+    std::sort(places.begin(), places.end());
+    std::vector<Item> sorted;
+    for (const auto& place : places) sorted.push_back(std::move(items[place.second]));
+    return sorted;
+}
 
 }  // namespace roofline::core

@@ -107,3 +107,10 @@ TEST_CASE("limits are exceeded by more than they allow, and by nothing where a v
     CHECK(beyond[2].limit == PlanLimit::chips);
     CHECK(beyond[2].factor() == 4);
 }
+
+TEST_CASE("equal items keep their order when they are sorted") {
+    using Item = std::pair<int, char>;
+    const std::vector<Item> items{{2, 'a'}, {1, 'b'}, {2, 'c'}, {1, 'd'}};
+    CHECK(sorted_by(items, [](const Item& item) { return item.first; }) ==
+          std::vector<Item>{{1, 'b'}, {1, 'd'}, {2, 'a'}, {2, 'c'}});
+}
