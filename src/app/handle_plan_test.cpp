@@ -52,6 +52,11 @@ TEST_CASE("the answer of a search has the best plan, the others, and what became
         CHECK(json["plans"][i]["step"]["expected_s"] >= json["plans"][i - 1]["step"]["expected_s"]);
         CHECK(json["plans"][i]["sure"] >= 0.5);
     }
+    PlanRequest overlapped = request;
+    overlapped.train.overlap = "tensor";
+    const auto with = handle(overlapped, Format::json);
+    REQUIRE(with);
+    CHECK(nlohmann::json::parse(with->out)["best"]["plan"]["overlap"] == nlohmann::json::array({"tensor"}));
     // the best plan alone has the same answer
     TrainRequest alone = request.train;
     const auto& plan = json["best"]["plan"];

@@ -61,8 +61,8 @@ Status fix_choices(const TrainRequest& request, PlanSpace& space, TrainQuestion&
 // A plan with every axis, because some plan that is searched may have it.
 Plan any_axes() {
     Plan plan;
-    for (std::int64_t Plan::* const degree : {&Plan::data, &Plan::fsdp, &Plan::tensor, &Plan::sequence, &Plan::context,
-                                              &Plan::expert, &Plan::pipeline}) {
+    for (std::int64_t Plan::* const degree :
+         {&Plan::data, &Plan::fsdp, &Plan::tensor, &Plan::sequence, &Plan::context, &Plan::expert, &Plan::pipeline}) {
         plan.*degree = 2;
     }
     return plan;
