@@ -241,7 +241,7 @@ TEST_CASE("speculation that is not possible is refused") {
     ServeQuestion longer = drafting_question("llama-3.1-70b", "8", 1, 1, 0.5, "llama-2-7b");
     longer.prompt = 4000;
     CHECK(refusal(longer) ==
-          "requests of 4256 tokens are longer than the context of 2048 of the draft model llama-2-7b");
+          "requests of 4256 tokens are longer than the context of 4096 of the draft model llama-2-7b");
     ServeQuestion indivisible = drafting_question("llama-3.1-70b", "8", 1, 1, 0.5, "gpt2");
     indivisible.prompt = 100;
     CHECK(refusal(indivisible).find("gpt2 as the drafter: ") == 0);
