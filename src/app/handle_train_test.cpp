@@ -365,9 +365,8 @@ TEST_CASE("LoRA in a pipeline: stages hold their adapters, and zero-bubble has n
     plan.train.mesh = {"pipeline=4"};
     const auto found = handle(plan, Format::json);
     REQUIRE(found);
-    for (const auto& each : nlohmann::json::parse(found->out)["plans"]) {
-        CHECK(each["plan"]["schedule"] != "zero-bubble");
-    }
+    const auto json = nlohmann::json::parse(found->out);
+    for (const auto& each : json["plans"]) CHECK(each["plan"]["schedule"] != "zero-bubble");
 }
 
 TEST_CASE("a checkpoint of LoRA has adapters and their states alone") {
