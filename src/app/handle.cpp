@@ -54,7 +54,7 @@ Result<Response> answer(const Request& request) {
 
 // Some errors are negative answers rather than mistakes of the user.
 int exit_code(const Error& error) {
-    if (error.code == "interrupted") return 130;
+    if (error.code == "interrupted") return interrupted_exit;
     return error.code == "no_fit" ? 1 : 2;
 }
 

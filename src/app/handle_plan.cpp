@@ -8,6 +8,7 @@
 #include "app/plan_part.hpp"
 #include "app/plan_question.hpp"
 #include "app/request.hpp"
+#include "app/stopwatch.hpp"
 #include "report/figure.hpp"
 #include "report/plan/plan_picture.hpp"
 #include "report/plan/plan_report.hpp"
@@ -16,8 +17,6 @@
 namespace roofline::core {
 
 namespace {
-
-constexpr int interrupted_exit = 130;  // 128 and the number of SIGINT, as shells count
 
 Status check_plan_request(const PlanRequest& request, Format format) {
     if (!request.output.empty() && request.part.empty()) {
@@ -69,28 +68,25 @@ Result<Response> part_response(const SearchedPart& searched, const std::string& 
     return response;
 }
 
-double now(const std::function<double()>& clock) { return clock ? clock() : 0; }
-
 }  // namespace
 
 Result<SearchedPart> search_part(const PlanRequest& request) {
-    const double begin = now(request.clock);
+    const Stopwatch watch(request.train.search.clock);
     ROOFLINE_TRY(const auto question, part_question(request));
     ROOFLINE_TRY(const auto calibrations, plan_calibrations(request));
     ROOFLINE_TRY(auto found, find_plans(question, calibrations));
-    const auto took = request.clock ? std::optional(request.clock() - begin) : std::nullopt;
-    return SearchedPart{request, question.search.part, std::move(found), took};
+    return SearchedPart{request, question.search.part, std::move(found), watch.seconds()};
 }
 
 Result<Response> answer_parts(const SearchedPart& whole, const std::function<double()>& clock, Format format) {
-    const double begin = now(clock);
+    const Stopwatch watch(clock);
     PlanJobsQuestion question;
     ROOFLINE_TRY(question.jobs.emplace_back(), part_question(whole.request));
     question.found = whole.found;
     ROOFLINE_TRY(const auto calibrations, plan_calibrations(whole.request));
     ROOFLINE_TRY(const auto answer, predict_plan_jobs(std::move(question), calibrations));
-    const double took = now(clock) - begin;
-    return plan_response(answer, whole.search_s ? std::optional(*whole.search_s + took) : std::nullopt, false, format);
+    const auto took = whole.search_s ? std::optional(*whole.search_s + watch.seconds().value_or(0)) : std::nullopt;
+    return plan_response(answer, took, false, format);
 }
 
 Result<Response> handle(const PlanRequest& request, Format format) {
@@ -99,10 +95,9 @@ Result<Response> handle(const PlanRequest& request, Format format) {
         ROOFLINE_TRY(const auto searched, search_part(request));
         return part_response(searched, request.output, format);
     }
-    const double begin = now(request.clock);
+    const Stopwatch watch(request.train.search.clock);
     ROOFLINE_TRY(const auto answer, plan_answer_of(request));
-    const auto took = request.clock ? std::optional(request.clock() - begin) : std::nullopt;
-    return plan_response(answer, took, request.plot, format);
+    return plan_response(answer, watch.seconds(), request.plot, format);
 }
 
 Result<Response> handle(const PlanMergeRequest& request, Format format) {

@@ -34,7 +34,7 @@ Error refused(const PlanRequest& request) {
 
 TEST_CASE("the answer of a search has the best plan, the others, and what became of all of them") {
     PlanRequest request = small();
-    request.clock = [] { return 1.0; };
+    request.train.search.clock = [] { return 1.0; };
     const auto response = handle(request, Format::json);
     REQUIRE_MESSAGE(response, to_text(response.error()));
     CHECK(response->exit_code == 0);

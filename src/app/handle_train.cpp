@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "app/request.hpp"
-#include "app/train_question.hpp"
+#include "app/training_answer.hpp"
 #include "notation/notation.hpp"
 #include "report/op/explain.hpp"
 #include "report/op/op_timeline.hpp"
@@ -48,12 +48,16 @@ Status check_views(const TrainRequest& request, Format format) {
     return {};
 }
 
+// An interrupted search has an answer, but perhaps not the best one.
+bool stopped(const TrainAnswer& answer) { return answer.search && answer.search->stopped; }
+
 bool fits(const TrainAnswer& answer) { return !answer.step || answer.step->memory.fits(); }
 
 // Compares several slices; the answer is negative if the step fits none of them.
 Result<Response> compared(const TrainRequest& request, Format format) {
     std::vector<TrainAnswer> answers;
     bool any = false;
+    bool interrupted = false;
     for (const MachineRef& machine : request.machines) {
         TrainRequest one = request;
         one.machines = {machine};
@@ -65,10 +69,11 @@ Result<Response> compared(const TrainRequest& request, Format format) {
             return fail(std::move(error));
         }
         any = any || fits(*answer);
+        interrupted = interrupted || stopped(*answer);
         answers.push_back(std::move(*answer));
     }
     Response response;
-    response.exit_code = any ? 0 : 1;
+    response.exit_code = interrupted ? interrupted_exit : any ? 0 : 1;
     response.out = format == Format::json       ? train_json(answers)
                    : format == Format::csv      ? table_csv(train_table(answers))
                    : format == Format::markdown ? table_markdown(train_table(answers))
@@ -92,7 +97,7 @@ Result<Response> handle(const TrainRequest& request, Format format) {
         const StepTimes& times = answer.step->times;
         response.svg = op_timeline(answer.step->program, PipelineTotals{times.sequential, times.lower});
     }
-    if (!fits(answer)) response.exit_code = 1;
+    response.exit_code = stopped(answer) ? interrupted_exit : fits(answer) ? 0 : 1;
     return response;
 }
 

@@ -25,7 +25,7 @@ PlanRequest small_search() {
     request.train.remat = "full";
     request.train.microbatches = "1";
     request.without = {"sequence,context,pipeline"};
-    request.clock = [] { return 1.0; };
+    request.train.search.clock = [] { return 1.0; };
     return request;
 }
 
@@ -39,7 +39,7 @@ std::vector<NamedText> parts_of(PlanRequest request, int of) {
     std::vector<NamedText> files;
     for (int number = 1; number <= of; ++number) {
         request.part = std::to_string(number) + "/" + std::to_string(of);
-        request.threads = static_cast<std::size_t>(number);
+        request.train.search.threads = static_cast<std::size_t>(number);
         files.push_back({std::to_string(number) + ".json", text_of(request)});
     }
     return files;
@@ -70,7 +70,7 @@ TEST_CASE("the parts of a search are merged into its answer, byte for byte in ea
     request.without = {"sequence,context,pipeline,tensor"};
     const auto check = [&](std::vector<NamedText> files, Format format) {
         std::reverse(files.begin(), files.end());
-        const auto merged = handle(PlanMergeRequest{std::move(files), request.clock}, format);
+        const auto merged = handle(PlanMergeRequest{std::move(files), request.train.search.clock}, format);
         REQUIRE_MESSAGE(merged, to_text(merged.error()));
         CHECK(merged->out == text_of(request, format));
         CHECK(merged->exit_code == 0);
@@ -86,7 +86,7 @@ TEST_CASE("parts of a search in which nothing fits are merged, too") {
     request.train.config = {"llama-3.1-70b", ""};
     request.train.mesh = {"data=1"};
     request.train.zero.clear();
-    const auto merged = handle(PlanMergeRequest{parts_of(request, 2), request.clock}, Format::json);
+    const auto merged = handle(PlanMergeRequest{parts_of(request, 2), request.train.search.clock}, Format::json);
     REQUIRE_MESSAGE(merged, to_text(merged.error()));
     CHECK(merged->exit_code == 1);
     CHECK(merged->out == text_of(request));
@@ -111,7 +111,7 @@ TEST_CASE("a part says what was asked, with the contents of files") {
     // how a question is searched is no part of it
     read = request;
     read->part = "1/2";
-    read->threads = 7;
+    read->train.search.threads = 7;
     read->output = "x.json";
     CHECK_FALSE(difference(request, *read));
 }
@@ -183,7 +183,7 @@ TEST_CASE("a part goes to a file, and an interrupted one nowhere") {
     CHECK(written->files[0].name == "1.json");
     CHECK(written->files[0].text == two_parts()[0].text);
     CHECK(written->out.find("part 1 of 2: ") == 0);
-    request.watch = [](std::int64_t, std::int64_t) { return false; };
+    request.train.search.watch = [](std::int64_t, std::int64_t) { return false; };
     const auto interrupted = handle(Request{request, Format::text});
     REQUIRE(interrupted.error);
     CHECK(interrupted.exit_code == 130);
@@ -193,14 +193,14 @@ TEST_CASE("a part goes to a file, and an interrupted one nowhere") {
 
 TEST_CASE("an interrupted search answers with the best so far, and says that others may be better") {
     PlanRequest request = small_search();
-    request.watch = [](std::int64_t looked_at, std::int64_t) { return looked_at < 3; };
+    request.train.search.watch = [](std::int64_t looked_at, std::int64_t) { return looked_at < 3; };
     const auto json = handle(request, Format::json);
     REQUIRE(json);
     CHECK(json->exit_code == 130);
     CHECK(json->out.find("\"searched\":3,") != std::string::npos);
     CHECK(json->out.find("\"stopped\":\"interrupt\"") != std::string::npos);
     CHECK(text_of(request, Format::text).find("Interrupted: ") != std::string::npos);
-    request.watch = {};
+    request.train.search.watch = {};
     request.limit = "3";
     const auto limited = handle(request, Format::json);
     REQUIRE(limited);
@@ -211,7 +211,7 @@ TEST_CASE("an interrupted search answers with the best so far, and says that oth
     // nothing was found yet
     request.limit.clear();
     request.train.config = {"llama-3.1-405b", ""};
-    request.watch = [](std::int64_t, std::int64_t) { return false; };
+    request.train.search.watch = [](std::int64_t, std::int64_t) { return false; };
     CHECK(handle(Request{request, Format::text}).exit_code == 130);
 }
 

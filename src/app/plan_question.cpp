@@ -11,6 +11,7 @@
 #include "app/plan_aims.hpp"
 #include "app/train_options.hpp"
 #include "app/train_question.hpp"
+#include "model/routed_experts.hpp"
 #include "predict/train/framework.hpp"
 
 namespace roofline::core {
@@ -46,7 +47,7 @@ Status fix_choices(const TrainRequest& request, PlanSpace& space, TrainQuestion&
     if (!request.zero.empty()) {
         if (request.zero != "0" && request.zero != "1" && request.zero != "2") {
             return fail("bad_plan", fmt::format("--zero: a search has no stage `{}`", request.zero.substr(0, 40)),
-                        "0, 1 or 2; stage 3 is the axis fsdp: --mesh data=1");
+                        "0, 1 or 2; stage 3 shards as the axis fsdp does");
         }
         space.zero = {request.zero.front() - '0'};
     }
@@ -58,12 +59,18 @@ Status fix_choices(const TrainRequest& request, PlanSpace& space, TrainQuestion&
     return {};
 }
 
-// A plan with every axis, because some plan that is searched may have it.
-Plan any_axes() {
+// A plan with every axis that some plan of the search has.
+Plan widest_plan(const PlanSpace& space, bool experts) {
+    constexpr std::pair<const char*, std::int64_t Plan::*> axes[] = {
+        {"data", &Plan::data},         {"fsdp", &Plan::fsdp},       {"tensor", &Plan::tensor},
+        {"sequence", &Plan::sequence}, {"context", &Plan::context}, {"expert", &Plan::expert},
+        {"pipeline", &Plan::pipeline}};
     Plan plan;
-    for (std::int64_t Plan::* const degree :
-         {&Plan::data, &Plan::fsdp, &Plan::tensor, &Plan::sequence, &Plan::context, &Plan::expert, &Plan::pipeline}) {
-        plan.*degree = 2;
+    for (const auto& [axis, degree] : axes) {
+        const auto fixed = space.fixed.find(axis);
+        const bool unused = std::find(space.without.begin(), space.without.end(), axis) != space.without.end() ||
+                            (degree == &Plan::expert && !experts);
+        plan.*degree = fixed != space.fixed.end() ? fixed->second : unused ? 1 : 2;
     }
     return plan;
 }
@@ -88,10 +95,12 @@ Result<PlanQuestion> plan_job(const PlanRequest& request, bool one) {
     ROOFLINE_CHECK(fix_axes(request, question.train.slice.chips(), one, question.space));
     ROOFLINE_CHECK(fix_choices(request.train, question.space, question.train));
     if (!request.train.overlap.empty()) {
-        ROOFLINE_TRY(question.train.setup.overlapped, overlapped_axes(request.train.overlap, any_axes()));
+        const bool experts = !routed_experts(question.train.model.program).empty();
+        ROOFLINE_TRY(question.train.setup.overlapped,
+                     overlapped_axes(request.train.overlap, widest_plan(question.space, experts)));
     }
-    question.search.threads = std::max<std::size_t>(1, request.threads);
-    question.search.watch = request.watch;
+    question.search.threads = std::max<std::size_t>(1, request.train.search.threads);
+    question.search.watch = request.train.search.watch;
     ROOFLINE_TRY(question.search.part, part_option(request.part));
     ROOFLINE_TRY(question.search.limit, size_option(request.limit, "--limit"));
     ROOFLINE_TRY(const auto shown, size_option(request.shown, "--plans"));
@@ -111,6 +120,12 @@ Status check_job_count(std::size_t slices, std::size_t batches, std::size_t sequ
 }
 
 }  // namespace
+
+Result<PlanQuestion> plan_question_of_training(const TrainRequest& request) {
+    PlanRequest plan;
+    plan.train = request;
+    return plan_job(plan, true);
+}
 
 Result<PlanJobsQuestion> plan_question(const PlanRequest& request) {
     PlanJobsQuestion question;

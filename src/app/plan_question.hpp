@@ -13,6 +13,10 @@ namespace roofline::core {
 /// a choice that is fixed and left out; a limit on the plans of several jobs; more than `most_plan_jobs` jobs.
 [[nodiscard]] Result<PlanJobsQuestion> plan_question(const PlanRequest& request);
 
+/// Returns the question for the fastest plan of a training whose plan is not given, on its first machine. Errors: those
+/// of train_job(); a choice that no plan has.
+[[nodiscard]] Result<PlanQuestion> plan_question_of_training(const TrainRequest& request);
+
 /// Returns the question of a search in parts. Errors: those of plan_question(); a part that is none; several jobs;
 /// other objectives than time; limits.
 [[nodiscard]] Result<PlanQuestion> part_question(const PlanRequest& request);

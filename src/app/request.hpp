@@ -120,6 +120,15 @@ struct ModelRequest {
     bool plot = false;
 };
 
+/// How a search for plans runs. What it finds does not depend on it, unless `watch` ends it.
+struct SearchControl {
+    std::size_t threads = 1;
+    std::function<double()> clock{};  ///< seconds since some time; empty: the search is not timed
+    /// Told how many of how many plans were looked at; it ends the search by returning false. It is called by any
+    /// thread, but never by two at a time.
+    std::function<bool(std::int64_t looked_at, std::int64_t plans)> watch{};
+};
+
 /// A request of `roofline train`.
 struct TrainRequest {
     static constexpr bool by_machine = true;  ///< if one machine fails, the others are still answered
@@ -128,16 +137,17 @@ struct TrainRequest {
     std::vector<std::string> sets;  ///< "hbm.bandwidth=3TB/s"
     std::string batch_tokens;       ///< "4M": tokens per step of all chips together; "": not given
     std::string sequence;           ///< "8k"; "": the configuration's context
-    std::vector<std::string> mesh;  ///< "data=2,fsdp=16,tensor=8"; empty: FSDP over all chips
-    std::string zero;               ///< "2": ZeRO stage of the `data` axis; "": 0
-    std::string microbatches;       ///< "8": number of micro-batches per step; "": 1
-    std::string schedule;           ///< schedule of a pipeline; "": "1f1b"
-    std::string remat;              ///< "none", "selective", "alternate", "full" or "Hm,O"; "": none
-    std::string optimizer;          ///< "adam", "adam,moments=bf16,master", "sgd"; "": adam with f32 moments
-    std::string lora{};             ///< "16": rank of low-rank adapters, the only ones that are trained; "": all are
-    std::string lora_on{};          ///< "q+k+v,o": projections with adapters; "": those of attention
-    std::string frozen_dtype{};     ///< "fp8": dtype of the frozen matrices; "": as in the model
-    std::string products;           ///< "fp8": dtype of matmuls with parameters; "": as stored
+    std::vector<std::string> mesh;  ///< "data=2,fsdp=16,tensor=8"; empty: the fastest plan is searched
+    /// In a search they are fixed if they are given, and searched otherwise.
+    std::string zero;            ///< "2": ZeRO stage of the `data` axis; "": 0
+    std::string microbatches;    ///< "8": number of micro-batches per step; "": 1
+    std::string schedule;        ///< schedule of a pipeline; "": "1f1b"
+    std::string remat;           ///< "none", "selective", "alternate", "full" or "Hm,O"; "": none
+    std::string optimizer;       ///< "adam", "adam,moments=bf16,master", "sgd"; "": adam with f32 moments
+    std::string lora{};          ///< "16": rank of low-rank adapters, the only ones that are trained; "": all are
+    std::string lora_on{};       ///< "q+k+v,o": projections with adapters; "": those of attention
+    std::string frozen_dtype{};  ///< "fp8": dtype of the frozen matrices; "": as in the model
+    std::string products;        ///< "fp8": dtype of matmuls with parameters; "": as stored
     std::string dispatch;  ///< "fp8": dtype in which tokens and gradients are dispatched to experts; "": as stored
     std::string overlap;   ///< "expert": axes whose collectives overlap with matmuls; "none"; "": as the framework says
     NamedText framework{};      ///< "nemo-25.09", or a file that describes one; "": none is named
@@ -154,6 +164,7 @@ struct TrainRequest {
     bool explain = false;   ///< derive a step in full, as `roofline op --explain` does
     bool program = false;   ///< only print the program of a step in the notation
     bool plot = false;      ///< the timeline of a step
+    SearchControl search{};
 };
 
 /// A request of `roofline plan train`.
@@ -170,15 +181,10 @@ struct PlanRequest {
     std::string power{};               ///< "10MW": limit of all chips
     bool plot = false;                 ///< the picture of the front
     std::vector<std::string> without;  ///< "pipeline,context": axes that are not used
-    std::size_t threads = 1;
-    std::string shown{};              ///< "8": number of plans beside the best one; "": 8
-    std::function<double()> clock{};  ///< seconds since some time; empty: the search is not timed
-    std::string part{};               ///< "3/64": only the third of 64 equal parts is searched; "": all plans
-    std::string limit{};              ///< "1M": at most so many plans are searched; "": all
-    std::string output{};             ///< file to write the result of a part to; "": it is the answer
-    /// Told how many of how many plans were looked at; it ends the search by returning false. It is called by any
-    /// thread, but never by two at a time.
-    std::function<bool(std::int64_t looked_at, std::int64_t plans)> watch{};
+    std::string shown{};               ///< "8": number of plans beside the best one; "": 8
+    std::string part{};                ///< "3/64": only the third of 64 equal parts is searched; "": all plans
+    std::string limit{};               ///< "1M": at most so many plans are searched; "": all
+    std::string output{};              ///< file to write the result of a part to; "": it is the answer
 };
 
 /// A request of `roofline plan --merge`: the files that `roofline plan train --part` has written.
@@ -269,11 +275,15 @@ struct Response {
     std::vector<Error> beside{};     ///< errors of machines missing from the answer; in JSON they are in `out`
 };
 
+/// Exit code of an interrupted search: 128 and the number of SIGINT, as shells count.
+inline constexpr int interrupted_exit = 130;
+
 /// Handlers, one per kind of request. Errors: invalid options, files without the expected content, unknown machines.
 [[nodiscard]] Result<Response> handle(const OpRequest& request, Format format, bool color);
 [[nodiscard]] Result<Response> handle(const MachineRequest& request, Format format);
 [[nodiscard]] Result<Response> handle(const ModelRequest& request, Format format);
-/// Exit code 1 if the plan does not fit the memory of a chip.
+/// Exit code 1 if the plan does not fit the memory of a chip, or no plan does; 130 if the search for the plan was
+/// interrupted: the answer is then that of the best one so far.
 [[nodiscard]] Result<Response> handle(const TrainRequest& request, Format format);
 /// Exit code 1 if no plan fits; the answer is then the one that needs the least memory. 130 if it was interrupted: the
 /// answer is then the best of those that were looked at.

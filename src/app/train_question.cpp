@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <memory>
 #include <utility>
 
-#include "app/calibration_option.hpp"
 #include "app/model_option.hpp"
 #include "app/recovery_option.hpp"
 #include "app/system_option.hpp"
@@ -60,9 +58,7 @@ Result<Plan> plan_of(const TrainRequest& request, std::int64_t chips, std::vecto
     Plan plan;
     plan.fsdp = chips;
     if (chips > 1) {
-        notes.push_back(fmt::format(
-            "--mesh is not given: fsdp={} shards everything over all chips; `roofline plan train` searches others",
-            chips));
+        notes.push_back(fmt::format("--mesh is not given: fsdp={} shards everything over all chips", chips));
     }
     return plan;
 }
@@ -162,13 +158,6 @@ Result<TrainQuestion> train_question(const TrainRequest& request) {
         ROOFLINE_TRY(setup.overlapped, overlapped_axes(request.overlap, setup.plan));
     }
     return question;
-}
-
-Result<TrainAnswer> train_answer_of(const TrainRequest& request) {
-    ROOFLINE_TRY(auto question, train_question(request));
-    ROOFLINE_CHECK(check_no_servers(request.calibration));
-    ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, request.machines));
-    return predict_training(std::move(question), std::make_shared<Calibrations>(std::move(calibrations)));
 }
 
 }  // namespace roofline::core

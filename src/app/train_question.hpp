@@ -10,11 +10,8 @@ namespace roofline::core {
 /// Errors: those of train_question() that do not concern the plan.
 [[nodiscard]] Result<TrainQuestion> train_job(const TrainRequest& request);
 
-/// Returns the question about the request's first machine. Errors: invalid options; sizes, plans and options that do
-/// not match. Each error names the option.
+/// Returns the question about the request's first machine, with the plan of `mesh`, or FSDP over all chips. Errors:
+/// invalid options; sizes, plans and options that do not match. Each error names the option.
 [[nodiscard]] Result<TrainQuestion> train_question(const TrainRequest& request);
-
-/// Answers the request's question. Errors: those of train_question(), of calibration files, and of predict_training().
-[[nodiscard]] Result<TrainAnswer> train_answer_of(const TrainRequest& request);
 
 }  // namespace roofline::core

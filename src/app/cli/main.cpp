@@ -94,9 +94,10 @@ bool is_later_rank() {
 /// Shows the progress of a search for plans; an interrupt ends it with the best plan so far.
 void watch_search(Request& request, cli::TerminalProgress& progress) {
     auto* const plan = std::get_if<PlanRequest>(&request.what);
-    if (plan == nullptr) return;
+    TrainRequest* const train = plan != nullptr ? &plan->train : std::get_if<TrainRequest>(&request.what);
+    if (train == nullptr || (plan == nullptr && !train->mesh.empty())) return;
     handle_interrupts_of_search();
-    plan->watch = [&progress](std::int64_t looked_at, std::int64_t plans) {
+    train->search.watch = [&progress](std::int64_t looked_at, std::int64_t plans) {
         progress.at(fmt::format("of {} plans", plans), static_cast<double>(looked_at) / static_cast<double>(plans));
         return !stop_requested();
     };

@@ -1,28 +1,19 @@
 // The options of `roofline plan train`.
-#include <algorithm>
-#include <chrono>
-#include <thread>
-
 #include "app/cli/commands.hpp"
 #include "app/cli/files.hpp"
 #include "app/cli/train_options.hpp"
-#include "app/model_option.hpp"
 #include "measure/network/ranks.hpp"
 
 namespace roofline::core::cli {
 
 namespace {
 
-double steady_seconds() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 constexpr const char* plan_examples = R"(examples:
   roofline plan train llama-3.1-70b --on h100-sxm:8x16 --batch-tokens 4Mi --seq 8192
   roofline plan train llama-3.1-8b --on h100-sxm:8x8 --batch-tokens 1Mi --mesh tensor=2 --without pipeline,sequence
   roofline plan train mixtral-8x7b --on tpu-v5p:4x4x8 --batch-tokens 2Mi --seq 4096 --tokens 2T --json
-  roofline plan train llama-3.1-8b --on h100-sxm --chips 64..512*2 --batch-tokens 1Mi..4Mi*2 --without sequence,context \
-      --tokens 1T --for cost --days 30 --usd 1M     the cheapest within a deadline and a budget
+  roofline plan train llama-3.1-8b --on h100-sxm --chips 64..512*2 --batch-tokens 1Mi..4Mi*2 \
+      --without sequence,context --tokens 1T --for cost --days 30 --usd 1M     the cheapest by a deadline
   roofline plan train llama-3.1-8b --on h100-sxm:8x8 --on tpu-v5p:4x4x4 --batch-tokens 1Mi --without sequence,context \
       --tokens 1T --front time,cost --png front.png
   roofline plan train llama-3.1-70b --on h100-sxm:8x16 --batch-tokens 4Mi --part 3/64 -o 3.json   a part of the search
@@ -46,7 +37,8 @@ Result<What> merge_request(Line& line) {
         ROOFLINE_TRY(auto text, read_file(name));
         merge.parts.push_back({name == "-" ? "standard input" : name, std::move(text)});
     }
-    merge.clock = steady_seconds;
+    ROOFLINE_TRY(const auto control, search_control({}));
+    merge.clock = control.clock;
     return What(std::move(merge));
 }
 
@@ -104,7 +96,6 @@ void add_plan(CLI::App& app, Line& line) {
         ->type_name("3/64");
     app.add_option("-o,--output", plan.output, "file for the result of --part; default: standard output")
         ->type_name("FILE.json");
-    app.add_option("--threads", line.words.threads, "threads that search; default: as many as cores")->type_name("N");
     add_plots(app, line.plots, "the front of --front");
     add_formats(app, line.words);
 }
@@ -117,11 +108,7 @@ Result<What> plan_request(Line& line) {
     ROOFLINE_TRY(plan.train.machines, load_machines(line.words.on));
     ROOFLINE_TRY(plan.train.calibration, load_calibrations(line.words.calibrations));
     ROOFLINE_TRY(plan.train.framework, load_framework(plan.train.framework.name));
-    ROOFLINE_TRY(const auto threads, size_option(line.words.threads, "--threads"));
-    constexpr std::int64_t most = 1024;
-    plan.threads = static_cast<std::size_t>(std::clamp<std::int64_t>(
-        threads.value_or(static_cast<std::int64_t>(std::thread::hardware_concurrency())), 1, most));
-    plan.clock = steady_seconds;
+    ROOFLINE_TRY(plan.train.search, search_control(line.words.threads));
     const auto started = launched();
     if (!started || started->ranks < 2) return What(std::move(plan));
     if (!plan.part.empty()) {

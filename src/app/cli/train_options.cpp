@@ -1,8 +1,13 @@
 // The options of `roofline train`.
 #include "app/cli/train_options.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
 #include "app/cli/commands.hpp"
 #include "app/cli/files.hpp"
+#include "app/model_option.hpp"
 
 namespace roofline::core::cli {
 
@@ -11,6 +16,7 @@ namespace {
 constexpr const char* train_examples = R"(examples:
   roofline train llama-3.1-70b --on tpu-v5p:8x8x16 --batch-tokens 4Mi --seq 4096 --remat full
   roofline train config.json --on h100-sxm:8x16 --batch-tokens 1Mi --seq 4096 --mesh fsdp=16,tensor=8
+  roofline train llama-3.1-8b --on h100-sxm:8x8 --batch-tokens 1Mi     with the fastest plan
   roofline train llama-3.1-70b --on tpu-v5p:16x20x28 --tokens 15T --seq 4096 --mfu 0.4    duration and cost
   roofline train llama-3.1-8b --on h100-sxm:8 --batch-tokens 128Ki --seq 4096 --png step.png
 
@@ -18,15 +24,18 @@ constexpr const char* train_examples = R"(examples:
 
 void add_training_plan(CLI::App& app, TrainRequest& train) {
     add_batch(app, train);
-    repeated(app, "--mesh", train.mesh,
-             "degrees of parallelism; their product is the number of chips of the slice. Axes: data, fsdp, "
-             "tensor,\nsequence, context, expert, pipeline; default: fsdp over all chips",
-             "fsdp=16,tensor=8");
+    repeated(
+        app, "--mesh", train.mesh,
+        "degrees of parallelism; their product is the number of chips of the slice. Axes: data, fsdp, "
+        "tensor,\nsequence, context, expert, pipeline; default: the fastest plan that fits is searched, where --zero,\n"
+        "--microbatches, --schedule and --remat fix what they say",
+        "fsdp=16,tensor=8");
     app.add_option("--zero", train.zero,
                    "ZeRO stage over the data axis: 1 shards optimizer states, 2 also gradients, 3 also parameters,\nas "
                    "fsdp does")
         ->type_name("1|2|3");
-    app.add_option("--microbatches", train.microbatches, "number of microbatches per step")->type_name("N");
+    app.add_option("--microbatches", train.microbatches, "number of microbatches per step; with --mesh by default 1")
+        ->type_name("N");
     app.add_option("--schedule", train.schedule,
                    "pipeline schedule: 1f1b, gpipe, interleaved (interleaved:4 for 4 chunks per stage) or zero-bubble")
         ->type_name("SCHEDULE");
@@ -60,6 +69,7 @@ Result<What> train_request(Line& line) {
     ROOFLINE_TRY(train.machines, load_machines(line.words.on));
     ROOFLINE_TRY(train.calibration, load_calibrations(line.words.calibrations));
     ROOFLINE_TRY(train.framework, load_framework(train.framework.name));
+    ROOFLINE_TRY(train.search, search_control(line.words.threads));
     if (!line.words.mfu.empty()) {
         ROOFLINE_TRY(train.mfu, parse_fraction(line.words.mfu, "share of the peak", "write --mfu 0.4 or 40%"));
     }
@@ -82,6 +92,18 @@ void add_batch(CLI::App& app, TrainRequest& train) {
     app.add_option("--seq", train.sequence,
                    "sequence length in tokens; default: 8192, or the context of the configuration if it is shorter")
         ->type_name("TOKENS");
+}
+
+Result<SearchControl> search_control(const std::string& threads) {
+    ROOFLINE_TRY(const auto number, size_option(threads, "--threads"));
+    constexpr std::int64_t most = 1024;
+    const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+    SearchControl control;
+    control.threads = static_cast<std::size_t>(std::clamp<std::int64_t>(number.value_or(cores), 1, most));
+    control.clock = [] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    };
+    return control;
 }
 
 Result<NamedText> load_framework(const std::string& name) {
@@ -147,6 +169,8 @@ void add_run(CLI::App& app, Words& words, TrainRequest& train) {
     app.add_option("--software", train.software,
                    "library, with or without version, whose measurements expected times are based on")
         ->type_name("nccl-2.29");
+    app.add_option("--threads", words.threads, "threads that search for a plan; default: as many as cores")
+        ->type_name("N");
     add_calibration(app, words);
     app.add_flag(
         "--textbook", train.textbook,

@@ -6,6 +6,10 @@
 
 namespace roofline::core::cli {
 
+/// Returns how a search runs, with the number of threads that the option gives, by default as many as cores. Errors: no
+/// number.
+[[nodiscard]] Result<SearchControl> search_control(const std::string& threads);
+
 /// Adds the model.
 void add_model(CLI::App& app, Words& words);
 

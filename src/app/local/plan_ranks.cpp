@@ -24,7 +24,7 @@ constexpr double forever_s = 1e9;
 Result<Response> plan_on_ranks(const PlanRequest& request, Format format, Progress& progress, RankGroup& ranks) {
     PlanRequest mine = request;
     mine.part = fmt::format("{}/{}", ranks.rank() + 1, ranks.size());
-    mine.watch = [&](std::int64_t looked_at, std::int64_t plans) {
+    mine.train.search.watch = [&](std::int64_t looked_at, std::int64_t plans) {
         if (ranks.root()) {
             progress.at("plans of this rank", static_cast<double>(looked_at) / static_cast<double>(plans));
         }
@@ -39,7 +39,7 @@ Result<Response> plan_on_ranks(const PlanRequest& request, Format format, Progre
     for (std::size_t rank = 0; rank < texts.size(); ++rank) {
         all.parts.push_back({fmt::format("rank {}", rank), texts[rank]});
     }
-    all.clock = request.clock;
+    all.clock = request.train.search.clock;
     return handle(all, format);
 }
 

@@ -77,7 +77,7 @@ public:
         const bool fastest = std::all_of(searched.alone.begin(), searched.alone.end(), [&](const TrainAnswer& each) {
             return step_seconds(each) >= step_seconds(answer_.best);
         });
-        list_plans(std::move(searched.alone));
+        list_plans(searched.alone);
         if (fastest) {
             ROOFLINE_CHECK(find_larger(found.larger));
         }
@@ -86,11 +86,8 @@ public:
     }
 
 private:
-    void list_plans(std::vector<TrainAnswer> alone) {
-        std::set<std::string> shown;
-        for (TrainAnswer& each : alone) {
-            if (answer_.plans.size() == question_.shown) break;
-            if (!shown.insert(set_of_degrees(each.plan)).second) continue;
+    void list_plans(const std::vector<TrainAnswer>& alone) {
+        for (TrainAnswer& each : of_different_degrees(alone, question_.shown)) {
             PlanBeside beside{std::move(each)};
             const double factor = step_seconds(beside.answer) / step_seconds(answer_.best);
             if (answer_.best.step->times.expected && !answer_.plans.empty() && factor >= 1) {
@@ -195,7 +192,8 @@ Result<PlanQuestion> with_sizes(PlanQuestion question) {
         const std::int64_t down = batch.tokens / batch.sequence * batch.sequence;
         return fail("bad_batch",
                     fmt::format("{} tokens are no whole number of sequences of {}", batch.tokens, batch.sequence),
-                    fmt::format("use {} or {} tokens", down, down + batch.sequence));
+                    down == 0 ? fmt::format("use {} tokens, or shorter sequences", batch.sequence)
+                              : fmt::format("use {} or {} tokens", down, down + batch.sequence));
     }
     if (const auto allowed = check_schedule(train.model, Schedule::zero_bubble); !allowed) {
         std::erase(space.schedules, Schedule::zero_bubble);
@@ -224,6 +222,16 @@ Result<PlanJob> job_of(const PlanQuestion& question, const std::shared_ptr<Calib
 }
 
 }  // namespace
+
+std::vector<TrainAnswer> of_different_degrees(const std::vector<TrainAnswer>& plans, std::size_t most) {
+    std::vector<TrainAnswer> different;
+    std::set<std::string> degrees;
+    for (const TrainAnswer& each : plans) {
+        if (different.size() == most) break;
+        if (degrees.insert(set_of_degrees(each.plan)).second) different.push_back(each);
+    }
+    return different;
+}
 
 std::size_t plans_kept(const PlanQuestion& question) { return std::max(question.shown, least_kept); }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,8 @@ struct TrainStep {
     std::int64_t passes = 0;  ///< passes over layers in the slowest stage; 0 without a pipeline
 };
 
+struct TrainSearch;
+
 /// The predicted training of a model on a slice.
 struct TrainAnswer {
     Model model;
@@ -76,6 +79,15 @@ struct TrainAnswer {
     std::optional<Goodput> goodput;    ///< of that run with interruptions, if their rate is known
     std::vector<PlanThreshold> thresholds;
     std::vector<std::string> notes;
+    std::shared_ptr<const TrainSearch> search{};  ///< that found the plan; null if the plan was given
+};
+
+/// The search for the plan of an answer.
+struct TrainSearch {
+    std::vector<TrainAnswer> plans;  ///< the fastest one of each set of degrees, the answer first; none if nothing fits
+    std::int64_t searched = 0;       ///< plans that were looked at
+    std::optional<double> seconds{};
+    bool stopped = false;  ///< it was interrupted before all plans were looked at
 };
 
 /// Returns the time of a step: the expected one, or the lower bound where nothing is calibrated. There must be a step.

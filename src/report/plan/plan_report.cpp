@@ -18,19 +18,6 @@ namespace {
 
 using Json = FigureValue;
 
-// What a plan's object has of that of `roofline train`.
-constexpr std::string_view shown_keys[] = {"plan",   "memory_bytes", "fits",         "step",    "bound_by",
-                                           "step_s", "mfu",          "tokens_per_s", "train_s", "usd"};
-
-Json shorter(const Json& whole) {
-    Json plan = Json::object();
-    for (const std::string_view key : shown_keys) {
-        const auto found = whole.find(key);
-        if (found != whole.end()) plan[std::string(key)] = *found;
-    }
-    return plan;
-}
-
 Json train_object(const TrainAnswer& answer) { return json_of(train_figures(), answer); }
 
 std::string step_text(const TrainAnswer& answer) { return to_text(Seconds{step_seconds(answer)}); }
@@ -231,7 +218,7 @@ Json jobs_json(const PlanJobsAnswer& answer) {
         each["searched"] = job.counts.looked_at;
         each["priced"] = job.counts.priced;
         each["rejected"] = rejected_json(job.counts);
-        each["best"] = job.best ? shorter(train_object(*job.best)) : Json();
+        each["best"] = job.best ? brief_plan(*job.best) : Json();
         each["values"] = job.values ? values_json(*job.values) : Json();
         each["exceeded"] = exceeded_json(job);
         each["refused"] = job.refused ? Json(job.refused->message) : Json();
@@ -245,7 +232,7 @@ Json frontier_json(const PlanJobsAnswer& answer) {
     for (const FrontPlan& plan : answer.front) {
         Json each = job_object(answer.jobs[plan.job]);
         each["values"] = values_json(plan.values);
-        each.update(shorter(train_object(plan.answer)));
+        each.update(brief_plan(plan.answer));
         list.push_back(std::move(each));
     }
     return list;
@@ -277,7 +264,7 @@ std::string plan_json(const PlanJobsAnswer& whole, std::optional<double> search_
     json["exceeded"] = exceeded_json(whole.jobs[whole.chosen]);
     json["plans"] = Json::array();
     for (const PlanBeside& each : answer.plans) {
-        json["plans"].push_back(shorter(train_object(each.answer)));
+        json["plans"].push_back(brief_plan(each.answer));
         json["plans"].back()["sure"] = figure_value(each.sure);
     }
     json["jobs"] = jobs_json(whole);

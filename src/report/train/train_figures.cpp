@@ -65,6 +65,13 @@ Json sources_json(Answer answer) {
     return list;
 }
 
+Json plans_json(Answer answer) {
+    Json list = Json::array();
+    if (!answer.search) return list;
+    for (const TrainAnswer& each : answer.search->plans) list.push_back(brief_plan(each));
+    return list;
+}
+
 template <auto part>
 Json memory(Answer answer) {
     return answer.step ? Json(answer.step->memory.*part) : Json();
@@ -217,9 +224,9 @@ constexpr AnswerFigure<TrainAnswer> all[] = {
     {"goodput.rework", "", in_tenths_of_percent, goodput<&Goodput::rework>},
     {"goodput.restarts", "", in_tenths_of_percent, goodput<&Goodput::restarts>},
     {"thresholds", "", none, thresholds_json},
-    {"plans", "", none, [](Answer) -> Json { return Json::array(); }},
-    {"searched", "", none, [](Answer) -> Json { return 0; }},
-    {"search_s", "", none, [](Answer) { return Json(); }},
+    {"plans", "", none, plans_json},
+    {"searched", "", none, [](Answer answer) -> Json { return answer.search ? answer.search->searched : 0; }},
+    {"search_s", "", none, [](Answer answer) { return answer.search ? figure_value(answer.search->seconds) : Json(); }},
     {"notes", "", none, [](Answer answer) -> Json { return answer.notes; }},
     {"sources", "", none, sources_json},
 };
@@ -297,6 +304,18 @@ std::string heading(Answer front) {
 }  // namespace
 
 std::span<const AnswerFigure<TrainAnswer>> train_figures() { return all; }
+
+FigureValue brief_plan(const TrainAnswer& answer) {
+    constexpr std::string_view keys[] = {"plan",   "memory_bytes", "fits",         "step",    "bound_by",
+                                         "step_s", "mfu",          "tokens_per_s", "train_s", "usd"};
+    const Json whole = json_of(all, answer);
+    Json plan = Json::object();
+    for (const std::string_view key : keys) {
+        const auto found = whole.find(key);
+        if (found != whole.end()) plan[std::string(key)] = *found;
+    }
+    return plan;
+}
 
 std::string train_json(const TrainAnswer& answer) { return dumped(json_of(all, answer)) + "\n"; }
 

@@ -13,6 +13,9 @@ namespace roofline::core {
 
 [[nodiscard]] std::span<const AnswerFigure<TrainAnswer>> train_figures();
 
+/// Returns the members of an answer that tell plans of the same job apart.
+[[nodiscard]] FigureValue brief_plan(const TrainAnswer& answer);
+
 [[nodiscard]] std::string train_json(const TrainAnswer& answer);
 
 /// Returns {"schema":1, "machines":[...]} with the train_json() of each answer.
