@@ -6,7 +6,8 @@
 PLANS.csv is a table of published plans (docs/reference/tables.md). Rows whose `role` is recommended, with a model by
 name and a calibrated machine, make jobs: model, machine, chips, sequence, batch and dtype. At most --most jobs are
 taken, spread evenly over models and machines. Prints of each the time of the best of its recipes over that of the
-best plan, and how the two differ. Needs only Python.
+best plan, and how the two differ; both overlap the collectives over tensor and expert that the recipe overlaps. Needs
+only Python.
 """
 import argparse
 import collections
@@ -87,6 +88,14 @@ def recipe_words(row):
     return words
 
 
+def overlap_of(row):
+    """Returns the axes whose collectives the recipe overlaps with matmuls, and that it has."""
+    words = row["overlap"].split("+")
+    axes = [axis for axis, word, ways in (("tensor", "tp", "tp"), ("expert", "ep_a2a_1f1b", "ep"))
+            if word in words and int(row[ways] or 1) > 1]
+    return ["--overlap", ",".join(axes) or "none"]
+
+
 def ask(program, words, timeout):
     try:
         done = subprocess.run([program, *words], capture_output=True, text=True, timeout=timeout, check=False)
@@ -117,17 +126,17 @@ def spread(jobs, most):
 
 def compare(options, job, rows):
     priced = []
-    for words in sorted({tuple(recipe_words(row)) for row in rows}):
-        answer = ask(options.program, ["train", *words_of(job), *words], options.timeout)
+    for words, overlap in sorted({(tuple(recipe_words(row)), tuple(overlap_of(row))) for row in rows}):
+        answer = ask(options.program, ["train", *words_of(job), *words, *overlap], options.timeout)
         if "step" not in answer:
             print(f"  refused {' '.join(words)}: {answer.get('error', {}).get('message', '')[:90]}")
         elif answer["step"]["expected_s"]:
-            priced.append(answer)
+            priced.append((answer, overlap))
     if not priced:
         return None
-    recipe = min(priced, key=lambda each: (not each["fits"], each["step"]["expected_s"]))
+    recipe, overlap = min(priced, key=lambda each: (not each[0]["fits"], each[0]["step"]["expected_s"]))
     without = "sequence" if recipe["plan"]["context"] > 1 else "sequence,context"
-    found = ask(options.program, ["plan", "train", *words_of(job), "--without", without, "--threads", "1"],
+    found = ask(options.program, ["plan", "train", *words_of(job), *overlap, "--without", without, "--threads", "1"],
                 options.timeout)
     best = found.get("best")
     if not best or not best["step"]["expected_s"]:
@@ -135,7 +144,8 @@ def compare(options, job, rows):
         return None
     ratio = recipe["step"]["expected_s"] / best["step"]["expected_s"]
     memory = recipe["memory_bytes"]["total"] / recipe["capacity_bytes"]
-    print(f"{ratio:.2f} {' '.join(words_of(job)[:3])} {job[3]}x{job[2]} {job[4] or 'bf16'}, memory {memory:.0%}\n"
+    print(f"{ratio:.2f} {' '.join(words_of(job)[:3])} {job[3]}x{job[2]} {job[4] or 'bf16'}, memory {memory:.0%}, "
+          f"overlap {overlap[1]}\n"
           f"     recipe {recipe['step']['expected_s']:.4g} s {plan_text(recipe)}\n"
           f"     best   {best['step']['expected_s']:.4g} s {plan_text(best)}", flush=True)
     return ratio, recipe["fits"]

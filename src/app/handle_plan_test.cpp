@@ -5,6 +5,7 @@
 
 #include "app/plan_question.hpp"
 #include "app/request.hpp"
+#include "app/small_search_test.hpp"
 #include "report/plot/svg_elements_test.hpp"
 
 using namespace roofline::core;
@@ -12,15 +13,8 @@ using namespace roofline::core;
 namespace {
 
 PlanRequest small() {
-    PlanRequest request;
-    request.train.config = {"llama-3.1-8b", ""};
-    request.train.machines = {{"h100-sxm:8", {}}};
-    request.train.batch_tokens = "32Ki";
-    request.train.sequence = "4096";
+    PlanRequest request = small_search();
     request.train.mesh = {"data=1"};
-    request.without = {"sequence,cp", "pipeline"};
-    request.train.remat = "full";
-    request.train.microbatches = "1";
     return request;
 }
 

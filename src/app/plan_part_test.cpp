@@ -9,22 +9,16 @@
 #include <vector>
 
 #include "app/plan_request_json.hpp"
+#include "app/small_search_test.hpp"
 #include "text/json.hpp"
 
 using namespace roofline::core;
 
 namespace {
 
-PlanRequest small_search() {
-    PlanRequest request;
-    request.train.config = {"llama-3.1-8b", ""};
-    request.train.machines = {{"h100-sxm:8", {}}};
-    request.train.batch_tokens = "32Ki";
-    request.train.sequence = "4096";
+PlanRequest timed_search() {
+    PlanRequest request = small_search();
     request.train.zero = "1";
-    request.train.remat = "full";
-    request.train.microbatches = "1";
-    request.without = {"sequence,context,pipeline"};
     request.train.search.clock = [] { return 1.0; };
     return request;
 }
@@ -59,14 +53,14 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 
 // Two parts of one search, which all tests of broken files share.
 const std::vector<NamedText>& two_parts() {
-    static const std::vector<NamedText> parts = parts_of(small_search(), 2);
+    static const std::vector<NamedText> parts = parts_of(timed_search(), 2);
     return parts;
 }
 
 }  // namespace
 
 TEST_CASE("the parts of a search are merged into its answer, byte for byte in each format") {
-    PlanRequest request = small_search();
+    PlanRequest request = timed_search();
     request.without = {"sequence,context,pipeline,tensor"};
     const auto check = [&](std::vector<NamedText> files, Format format) {
         std::reverse(files.begin(), files.end());
@@ -82,7 +76,7 @@ TEST_CASE("the parts of a search are merged into its answer, byte for byte in ea
 }
 
 TEST_CASE("parts of a search in which nothing fits are merged, too") {
-    PlanRequest request = small_search();
+    PlanRequest request = timed_search();
     request.train.config = {"llama-3.1-70b", ""};
     request.train.mesh = {"data=1"};
     request.train.zero.clear();
@@ -93,7 +87,7 @@ TEST_CASE("parts of a search in which nothing fits are merged, too") {
 }
 
 TEST_CASE("a part says what was asked, with the contents of files") {
-    PlanRequest request = small_search();
+    PlanRequest request = timed_search();
     request.train.calibration.files = {{"my.toml", "x"}};
     request.train.mfu = 0.4;
     request.train.machines[0].toml = "text";
@@ -122,11 +116,11 @@ TEST_CASE("parts that are missing, stand twice or belong to different searches a
     CHECK(merge_error({parts[0]}).message == "of 2 parts 1 are missing: 2");
     CHECK(merge_error({parts[0], {"copy.json", parts[0].text}}).message ==
           "part 1 stands twice: in 1.json and in copy.json");
-    PlanRequest other = small_search();
+    PlanRequest other = timed_search();
     other.train.sequence = "2048";
     CHECK(merge_error({parts[0], {"other.json", parts_of(other, 2)[1].text}}).message ==
           "1.json and other.json are parts of different questions: `seq` differs");
-    other = small_search();
+    other = timed_search();
     other.part = "2/3";
     CHECK(merge_error({parts[0], {"other.json", text_of(other)}}).message ==
           "1.json is one of 2 parts, and other.json one of 3");
@@ -143,7 +137,7 @@ TEST_CASE("broken files of parts are refused by name") {
     CHECK(wrong("").code == "cut_off");
     CHECK(wrong(good.substr(0, good.size() / 2)).code == "cut_off");
     CHECK(wrong("{}").message == "1.json: it is no part of a search");
-    CHECK(wrong(text_of(small_search())).message == "1.json: it is no part of a search");
+    CHECK(wrong(text_of(timed_search())).message == "1.json: it is no part of a search");
     for (const auto& [from, to, message] : std::vector<std::array<std::string, 3>>{
              {"\"number\":1", "\"number\":-1", "`number` is no whole number"},
              {"\"number\":1", "\"number\":9", "--part: `9/2` is no part"},
@@ -174,7 +168,7 @@ TEST_CASE("broken files of parts are refused by name") {
 }
 
 TEST_CASE("a part goes to a file, and an interrupted one nowhere") {
-    PlanRequest request = small_search();
+    PlanRequest request = timed_search();
     request.part = "1/2";
     request.output = "1.json";
     const auto written = handle(request, Format::text);
@@ -192,7 +186,7 @@ TEST_CASE("a part goes to a file, and an interrupted one nowhere") {
 }
 
 TEST_CASE("an interrupted search answers with the best so far, and says that others may be better") {
-    PlanRequest request = small_search();
+    PlanRequest request = timed_search();
     request.train.search.watch = [](std::int64_t looked_at, std::int64_t) { return looked_at < 3; };
     const auto json = handle(request, Format::json);
     REQUIRE(json);
@@ -217,17 +211,17 @@ TEST_CASE("an interrupted search answers with the best so far, and says that oth
 
 TEST_CASE("options of parts that make no sense are refused") {
     for (const std::string part : {"3", "0/4", "5/4", "1/", "/4", "1/2/3", "a/b", "-1/4", "1/9999999"}) {
-        PlanRequest request = small_search();
+        PlanRequest request = timed_search();
         request.part = part;
         const auto response = handle(request, Format::json);
         REQUIRE_FALSE_MESSAGE(response, part);
     }
-    PlanRequest request = small_search();
+    PlanRequest request = timed_search();
     request.output = "x.json";
     CHECK(handle(request, Format::text).error().code == "usage");
     request.part = "1/2";
     CHECK(handle(request, Format::csv).error().code == "usage");
-    request = small_search();
+    request = timed_search();
     request.part = "1/2";
     const auto whole_only = [&](auto change) {
         PlanRequest changed = request;
@@ -243,11 +237,11 @@ TEST_CASE("options of parts that make no sense are refused") {
     CHECK(whole_only([](auto& r) { r.front = "time,memory"; }).find("no front") != std::string::npos);
     CHECK(whole_only([](auto& r) { r.objective = "memory"; }).find("least time") != std::string::npos);
     CHECK(whole_only([](auto& r) { r.days = "10"; }).find("no limits") != std::string::npos);
-    request = small_search();
+    request = timed_search();
     request.train.machines.push_back({"h100-sxm:8x2", {}});
     request.limit = "9";
     CHECK(handle(request, Format::text).error().message == "--limit is for one job, and there are 2");
-    request = small_search();
+    request = timed_search();
     request.limit = "none";
     CHECK_FALSE(handle(request, Format::text));
 }
