@@ -48,6 +48,7 @@ std::string choice_words(const TrainSetup& setup) {
 Json found_json(const FoundPlan& found) {
     const auto& [setup, seconds, memory, order] = found;
     Json plan = plan_json(setup.plan);
+    plan["mesh"] = mesh_option(setup.plan);
     plan["zero"] = setup.plan.zero;
     return {{"unit", order.unit}, {"index", order.index},    {"seconds", seconds},
             {"memory", memory},   {"plan", std::move(plan)}, {"choice", choice_words(setup)}};
@@ -217,7 +218,22 @@ private:
         plan.experts_over_tensor = known && over_tensor->boolean;
         if (chips != question_.space.chips || zero > 2 || !known) return fail(wrong("a plan is none of the space"));
         plan.zero = static_cast<int>(zero);
+        ROOFLINE_CHECK(read_order(axes, plan));
         return plan;
+    }
+
+    Status read_order(const FileValue& axes, Plan& plan) const {
+        const FileValue* const mesh = axes.find("mesh");
+        if (mesh == nullptr || !mesh->is(Kind::text)) return fail(wrong("a plan has no mesh"));
+        if (!mesh->text.empty()) {
+            auto read = parse_plan({mesh->text}, question_.space.chips);
+            if (read) read->zero = plan.zero;
+            if (!read || !read->same_axes(plan)) return fail(wrong("a plan has the mesh of another one"));
+            plan.links = std::move(read->links);
+        }
+        const auto orders = AxisOrders(question_.space.slice, question_.space.placed).of(plan);
+        if (std::find(orders.begin(), orders.end(), plan.links) != orders.end()) return {};
+        return fail(wrong("a plan has an order of axes that the search does not have"));
     }
 
     Status read_refused(FoundPlans& found) const {

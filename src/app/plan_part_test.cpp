@@ -155,6 +155,7 @@ TEST_CASE("broken files of parts are refused by name") {
              {"\"memory\":", "\"memory\":1", "its counts are not those of"},
              {"\"best\":", "\"beast\":", "`best` is no list of plans"},
              {"\"zero\":1}", "\"zero\":3}", "a plan is none of the space"},
+             {"\"mesh\":\"", "\"mesh\":\"tensor=2 on nvlink, ", "a plan has the mesh of another one"},
              {"\"pipeline\":1,", "\"pipeline\":9000000000000000000,", "a plan is none of the space"},
              {"\"choice\":\"1 full", "\"choice\":\"2 full", "a plan has a choice that the search does not have"},
          }) {

@@ -23,7 +23,9 @@ constexpr std::size_t most_shown = 64;
 
 // `one`: there is no other slice, whose chips the fixed axes could divide.
 Status fix_axes(const PlanRequest& request, std::int64_t chips, bool one, PlanSpace& space) {
-    ROOFLINE_TRY(space.fixed, parse_degrees(request.train.mesh));
+    ROOFLINE_TRY(auto fixed, parse_fixed_axes(request.train.mesh));
+    space.fixed = std::move(fixed.degrees);
+    space.placed = std::move(fixed.links);
     ROOFLINE_TRY(space.without, parse_axes(request.without));
     std::int64_t product = 1;
     for (const auto& [axis, degree] : space.fixed) {

@@ -460,10 +460,10 @@ std::vector<MeshAxis> mesh_of(const Plan& plan, const HeadCut& parts) {
         const std::int64_t over = axis.name == "tensor"     ? parts.tensor_queries
                                   : axis.name == "sequence" ? parts.sequence_queries
                                                             : 1;
-        const std::string name = axis.name;
+        MeshAxis queries{axis.name == "tensor" ? "queries" : "sequence2", over, axis.links};
         axis.size /= over;
         if (axis.size > 1) cut.push_back(std::move(axis));
-        if (over > 1) cut.push_back({name == "tensor" ? "queries" : "sequence2", over, {}});
+        if (over > 1) cut.push_back(std::move(queries));
     }
     return cut;
 }

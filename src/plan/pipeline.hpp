@@ -24,6 +24,8 @@ struct Pipeline {
     std::int64_t microbatches = 1;  ///< per training step
     std::int64_t chunks = 1;        ///< virtual stages of each stage; more than one only if interleaved
     double recomputed = 0;          ///< the fraction of a forward pass that is recomputed in the backward pass
+
+    bool operator==(const Pipeline&) const = default;
 };
 
 struct PipelineCost {

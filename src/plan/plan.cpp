@@ -44,8 +44,39 @@ Status read_axis(const MeshAxis& axis, Plan& plan) {
     if (axis.size < 1)
         return fail("bad_plan", fmt::format("{}={}: an axis must have at least one chip", axis.name, axis.size));
     plan.*known->size = axis.size;
-    if (!axis.links.empty()) plan.links[std::string(name)] = axis.links;
+    if (!axis.links.empty()) plan.links.push_back({std::string(name), axis.links});
     return {};
+}
+
+const AxisLinks* links_of(const std::vector<AxisLinks>& links, std::string_view axis) {
+    const auto found =
+        std::find_if(links.begin(), links.end(), [&](const AxisLinks& each) { return each.axis == axis; });
+    return found == links.end() ? nullptr : &*found;
+}
+
+// Returns the axes with more than one chip, as they are written, with the degree of experts that lie on the chips of
+// other axes apart.
+std::vector<std::string> written_axes(const Plan& plan) {
+    Plan shown = plan;
+    if (plan.experts_over_tensor) {
+        shown.data *= plan.expert;
+        shown.expert = 1;
+    }
+    std::vector<std::string> placed;
+    std::vector<std::string> others;
+    for (const PlanAxis& axis : std::views::reverse(axes)) {
+        if (shown.*axis.size > 1 && links_of(plan.links, axis.name) == nullptr) {
+            others.push_back(fmt::format("{}={}", axis.name, shown.*axis.size));
+        }
+    }
+    for (const auto& [name, links] : plan.links) {
+        const auto axis =
+            std::find_if(axes.begin(), axes.end(), [&](const PlanAxis& each) { return each.name == name; });
+        if (axis == axes.end() || shown.*axis->size == 1) continue;
+        placed.push_back(fmt::format("{}={} on {}", name, shown.*axis->size, fmt::join(links, "+")));
+    }
+    placed.insert(placed.end(), others.begin(), others.end());
+    return placed;
 }
 
 // Returns the product; empty beyond 2^62.
@@ -98,16 +129,21 @@ std::vector<std::pair<std::string_view, std::int64_t>> plan_axes(const Plan& pla
     return sizes;
 }
 
+bool Plan::same_axes(const Plan& other) const {
+    return zero == other.zero && tensor_tokens == other.tensor_tokens &&
+           experts_over_tensor == other.experts_over_tensor &&
+           std::all_of(axes.begin(), axes.end(),
+                       [&](const PlanAxis& axis) { return this->*axis.size == other.*axis.size; });
+}
+
+std::string mesh_option(const Plan& plan) {
+    std::vector<std::string> parts = written_axes(plan);
+    if (plan.experts_over_tensor) parts.push_back(fmt::format("expert={}", plan.expert * plan.tensor));
+    return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 std::string plan_text(const Plan& plan) {
-    std::vector<std::string> parts;
-    Plan shown = plan;
-    if (plan.experts_over_tensor) {
-        shown.data *= plan.expert;
-        shown.expert = 1;
-    }
-    for (const PlanAxis& axis : std::views::reverse(axes)) {
-        if (shown.*axis.size > 1) parts.push_back(fmt::format("{}={}", axis.name, shown.*axis.size));
-    }
+    std::vector<std::string> parts = written_axes(plan);
     if (plan.experts_over_tensor)
         parts.push_back(fmt::format("expert={} on the same chips", plan.expert * plan.tensor));
     if (plan.zero > 0) parts.push_back(fmt::format("ZeRO-{}", plan.zero));
@@ -143,7 +179,7 @@ Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chip
     Plan others = plan;
     others.expert = 1;
     if (plan.expert > 1 && plan.chips() != chips && others.chips() == chips) {
-        if (plan.links.contains("expert")) {
+        if (links_of(plan.links, "expert") != nullptr) {
             return fail("bad_plan", "`expert` lies on the chips of the other axes, so it has no links of its own",
                         "place `tensor` or `data`");
         }
@@ -165,13 +201,19 @@ Result<Plan> with_experts_on_same_chips(Plan plan, std::int64_t degree) {
     }
     plan.data /= members;
     plan.expert = members;
+    const auto data =
+        std::find_if(plan.links.begin(), plan.links.end(), [](const AxisLinks& each) { return each.axis == "data"; });
+    if (members > 1 && data != plan.links.end()) {
+        AxisLinks expert{"expert", data->links};
+        plan.links.insert(data, std::move(expert));
+    }
     plan.experts_over_tensor = over_tensor;
     return plan;
 }
 
-Result<std::map<std::string, std::int64_t, std::less<>>> parse_degrees(const std::vector<std::string>& texts) {
-    std::map<std::string, std::int64_t, std::less<>> degrees;
-    if (texts.empty()) return degrees;
+Result<FixedAxes> parse_fixed_axes(const std::vector<std::string>& texts) {
+    FixedAxes fixed;
+    if (texts.empty()) return fixed;
     std::string text;
     for (const std::string& each : texts) text += (text.empty() ? "mesh " : ", ") + each;
     ROOFLINE_TRY(const auto read, parse_program(text, "--mesh"));
@@ -181,15 +223,12 @@ Result<std::map<std::string, std::int64_t, std::less<>>> parse_degrees(const std
     Plan checked;
     for (const MeshAxis& axis : read.mesh) {
         ROOFLINE_CHECK(read_axis(axis, checked));
-        if (!axis.links.empty()) {
-            return fail("bad_plan", fmt::format("a search places the axis `{}` itself", axis.name),
-                        "leave out the links");
-        }
-        if (!degrees.emplace(axis_called(axis.name), axis.size).second) {
+        if (!fixed.degrees.emplace(axis_called(axis.name), axis.size).second) {
             return fail("bad_plan", fmt::format("the axis `{}` is given twice", axis.name), "give it once");
         }
     }
-    return degrees;
+    fixed.links = std::move(checked.links);
+    return fixed;
 }
 
 Result<std::vector<std::string>> parse_axes(const std::vector<std::string>& texts) {
@@ -224,11 +263,18 @@ Status check_plan(const Plan& plan, std::int64_t chips) {
 
 std::vector<MeshAxis> mesh_of(const Plan& plan) {
     std::vector<MeshAxis> mesh;
+    auto placed = plan.links.begin();
     for (const PlanAxis& axis : axes) {
-        if (plan.*axis.size == 1) continue;
-        const auto links = plan.links.find(axis.name);
-        mesh.push_back({std::string(axis.name), plan.*axis.size,
-                        links == plan.links.end() ? std::vector<std::string>{} : links->second});
+        const AxisLinks* const links = links_of(plan.links, axis.name);
+        if (links == nullptr) {
+            if (plan.*axis.size > 1) mesh.push_back({std::string(axis.name), plan.*axis.size, {}});
+            continue;
+        }
+        // those with links stand where axes with links would, but in their own order
+        const auto next =
+            std::find_if(axes.begin(), axes.end(), [&](const PlanAxis& each) { return each.name == placed->axis; });
+        if (next != axes.end() && plan.*next->size > 1) mesh.push_back({placed->axis, plan.*next->size, placed->links});
+        ++placed;
     }
     return mesh;
 }

@@ -13,6 +13,14 @@
 
 namespace roofline::core {
 
+/// An axis with the links that it was placed on: "ici.0", "nvlink".
+struct AxisLinks {
+    std::string axis;
+    std::vector<std::string> links;
+
+    bool operator==(const AxisLinks&) const = default;
+};
+
 /// Degrees of the axes; their product is the number of chips.
 struct Plan {
     std::int64_t data = 1;      ///< sequences; every member holds the weights, except for what `zero` shards
@@ -32,10 +40,12 @@ struct Plan {
     /// Experts lie over the members of `tensor`, too, which then hold whole experts and not columns of each. Attention
     /// remains split by heads.
     bool experts_over_tensor = false;
-    /// The links that an axis was placed on: "ici.0", "nvlink".
-    std::map<std::string, std::vector<std::string>, std::less<>> links{};
+    /// The axes that were placed on links. Where they share one, the first lies innermost.
+    std::vector<AxisLinks> links{};
 
     bool operator==(const Plan&) const = default;
+    /// Whether the plans are equal but for their links.
+    [[nodiscard]] bool same_axes(const Plan& other) const;
 
     [[nodiscard]] std::int64_t chips() const;  ///< the product of the axes
     /// Chips that hold the same weights: the members among which `zero` shares something out.
@@ -46,8 +56,12 @@ struct Plan {
 /// innermost.
 [[nodiscard]] std::vector<std::pair<std::string_view, std::int64_t>> plan_axes(const Plan& plan);
 
-/// Returns "fsdp=16, tensor=4": the axes with more than one chip; "one chip" if there are none.
+/// Returns "fsdp=16, tensor=4, ZeRO-1": the axes with more than one chip; "one chip" if there are none. Axes that were
+/// placed come first, in their order: "fsdp=8 on nvlink, tensor=4 on ib".
 [[nodiscard]] std::string plan_text(const Plan& plan);
+
+/// Returns the plan's axes and links as parse_plan() reads them.
+[[nodiscard]] std::string mesh_option(const Plan& plan);
 
 /// Reads "data=4,tensor=8", "tensor=4 on ici.0", several texts together. If the other axes multiply to `chips`,
 /// `expert` lies on the same chips (with_experts_on_same_chips()). Errors: an axis that is none (the nearest is named),
@@ -55,9 +69,14 @@ struct Plan {
 [[nodiscard]] Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chips,
                                       std::vector<std::string>* notes = nullptr);
 
+/// Axes that are given: their degrees, and the links of those that were placed.
+struct FixedAxes {
+    std::map<std::string, std::int64_t, std::less<>> degrees{};
+    std::vector<AxisLinks> links{};
+};
+
 /// Reads axes as parse_plan() does, but those that are not named are not fixed. Errors: those of an axis.
-[[nodiscard]] Result<std::map<std::string, std::int64_t, std::less<>>> parse_degrees(
-    const std::vector<std::string>& texts);
+[[nodiscard]] Result<FixedAxes> parse_fixed_axes(const std::vector<std::string>& texts);
 
 /// Reads the names of axes, "pipeline,context" or as frameworks call them. Errors: an axis that is none.
 [[nodiscard]] Result<std::vector<std::string>> parse_axes(const std::vector<std::string>& texts);
@@ -74,7 +93,7 @@ struct Plan {
 /// What a plan calls an axis that frameworks call "tp": "tensor". Any other name stays itself.
 [[nodiscard]] std::string_view axis_called(std::string_view name);
 
-/// Returns the mesh of a plan. An axis of one chip is left out.
+/// Returns the mesh of a plan, the innermost axis first. An axis of one chip is left out.
 [[nodiscard]] std::vector<MeshAxis> mesh_of(const Plan& plan);
 
 }  // namespace roofline::core

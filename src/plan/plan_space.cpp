@@ -93,6 +93,12 @@ private:
         return cut_heads(plan, space_.heads, space_.queries).has_value();
     }
 
+    // Experts over `tensor` lie on chips of other axes, so they have no links of their own.
+    [[nodiscard]] bool experts_are_placed() const {
+        return std::any_of(space_.placed.begin(), space_.placed.end(),
+                           [](const AxisLinks& each) { return each.axis == "expert"; });
+    }
+
     void complete(Plan plan) {
         if (most_-- == 0) visited_.all = false;
         if (!visited_.all) return;
@@ -105,6 +111,7 @@ private:
         if (axes_ && whole) return;
         const std::int64_t over_both = plan.expert * plan.tensor;
         if (space_.experts == 0 || plan.tensor == 1 || space_.experts % over_both != 0) return;
+        if (experts_are_placed()) return;
         plan.experts_over_tensor = true;
         stages_of_zero(plan);
     }

@@ -1,17 +1,19 @@
 // The training plans of a model on a number of chips: every combination of degrees, ZeRO stage, recomputation,
-// micro-batches and schedule.
+// micro-batches, schedule and order of axes.
 #pragma once
 
 #include <bitset>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "plan/apply_plan.hpp"
+#include "plan/axis_orders.hpp"
 #include "plan/pipeline.hpp"
 #include "plan/plan.hpp"
 #include "program/adjoint.hpp"
@@ -28,7 +30,10 @@ struct PlanSpace {
     std::int64_t queries = 1;             ///< query heads per KV head
     std::int64_t experts = 0;             ///< 0: a dense model
 
+    /// On which axes are placed in every order; without it in the usual one.
+    std::shared_ptr<const Slice> slice{};
     std::map<std::string, std::int64_t, std::less<>> fixed{};  ///< degrees that are given, by axis
+    AxisOrder placed{};                                        ///< of these those whose links are given
     std::vector<std::string> without{};                        ///< axes that are not used
     std::vector<int> zero{0, 1, 2};                            ///< ZeRO stages over replicas
     std::vector<Remat> remat{Remat::none, Remat::selective, Remat::full};

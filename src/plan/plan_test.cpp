@@ -10,10 +10,29 @@ TEST_CASE("a plan is read in any order of its axes, and placed with the axes tha
     CHECK(plan->tensor == 4);
     CHECK(plan->fsdp == 8);
     CHECK(plan->chips() == 64);
-    CHECK(plan_text(*plan) == "data=2, fsdp=8, tensor=4");
+    CHECK(plan_text(*plan) == "fsdp=8 on ici.1, data=2, tensor=4");
     CHECK(mesh_of(*plan) == std::vector<MeshAxis>{{"tensor", 4, {}}, {"fsdp", 8, {"ici.1"}}, {"data", 2, {}}});
     CHECK(parse_plan({}, 1).value() == Plan{});
     CHECK(plan_text(Plan{}) == "one chip");
+}
+
+TEST_CASE("axes with links are placed in the order in which they are written, innermost first") {
+    const auto plan = parse_plan({"fsdp=2 on nvlink, tensor=16 on nvlink+ib", "pipeline=2"}, 64);
+    REQUIRE(plan);
+    CHECK(mesh_of(*plan) ==
+          std::vector<MeshAxis>{{"fsdp", 2, {"nvlink"}}, {"tensor", 16, {"nvlink", "ib"}}, {"pipeline", 2, {}}});
+    CHECK(mesh_option(*plan) == "fsdp=2 on nvlink, tensor=16 on nvlink+ib, pipeline=2");
+    CHECK(parse_plan({mesh_option(*plan)}, 64) == *plan);
+    const auto other = parse_plan({"tensor=16 on nvlink+ib,fsdp=2 on nvlink,pipeline=2"}, 64);
+    REQUIRE(other);
+    CHECK(*other != *plan);
+    CHECK(other->same_axes(*plan));
+    CHECK_FALSE(plan->same_axes(Plan{.fsdp = 2, .tensor = 16, .pipeline = 2, .zero = 1}));
+    CHECK(mesh_option(Plan{}).empty());
+    const auto fixed = parse_fixed_axes({"tensor=8 on ib", "data=2"});
+    REQUIRE(fixed);
+    CHECK(fixed->degrees == std::map<std::string, std::int64_t, std::less<>>{{"data", 2}, {"tensor", 8}});
+    CHECK(fixed->links == std::vector<AxisLinks>{{"tensor", {"ib"}}});
 }
 
 TEST_CASE("a plan that does not match the slice is refused with a similar one that does") {
@@ -51,6 +70,11 @@ TEST_CASE("experts lie on the chips of the other axes if these are all: over ten
     CHECK(parse_plan({"data=3,tensor=2,expert=3"}, 6) == Plan{.tensor = 2, .expert = 3});
     CHECK(parse_plan({"tensor=8,expert=8"}, 64) == Plan{.tensor = 8, .expert = 8});  // chips of their own
     CHECK(parse_plan({"tensor=8,expert=8 on nvlink"}, 8).error().hint == "place `tensor` or `data`");
+    // the chips of data are shared out between experts, which lie inside, and what is left
+    const auto placed = parse_plan({"data=4 on nvlink, tensor=4 on ib, expert=8"}, 16);
+    REQUIRE(placed);
+    CHECK(placed->links == std::vector<AxisLinks>{{"expert", {"nvlink"}}, {"data", {"nvlink"}}, {"tensor", {"ib"}}});
+    CHECK(mesh_option(*placed) == "data=4 on nvlink, tensor=4 on ib, expert=8");
     const auto refused = parse_plan({"tensor=8,expert=3"}, 8);
     REQUIRE(!refused);
     CHECK(refused.error().message == "expert=3 does not divide the chips of data=1 and tensor=8");

@@ -175,6 +175,7 @@ void CompiledStage::compile_collectives(const TrainSetup& setup, const Program& 
 void CompiledStage::set(const StageSizes& sizes) {
     degrees_ = sizes.degrees;
     microbatches_ = sizes.microbatches;
+    messages_known_ = false;
     const auto whole = [&](const std::string& dim, double otherwise) {
         const auto found = sizes.whole.find(dim);
         return found == sizes.whole.end() ? otherwise : static_cast<double>(found->second);
@@ -200,7 +201,8 @@ StepParts CompiledStage::kernels() {
     return parts;
 }
 
-bool CompiledStage::add_collectives(StepParts& parts, std::size_t placement, CollectiveCosts& collectives) {
+void CompiledStage::evaluate_messages() {
+    messages_known_ = true;
     messages_.evaluate(sizes_, message_values_);
     for (std::size_t i = 0; i < collectives_.size(); ++i) {
         const Collective& each = collectives_[i];
@@ -211,6 +213,10 @@ bool CompiledStage::add_collectives(StepParts& parts, std::size_t placement, Col
         message_values_[2 * i + 1] = 1;
         message_values_[2 * each.bucket] += bytes;
     }
+}
+
+bool CompiledStage::add_collectives(StepParts& parts, std::size_t placement, CollectiveCosts& collectives) {
+    if (!messages_known_) evaluate_messages();
     for (std::size_t i = 0; i < collectives_.size(); ++i) {
         const Collective& each = collectives_[i];
         const double bytes = message_values_[2 * i];
@@ -218,7 +224,7 @@ bool CompiledStage::add_collectives(StepParts& parts, std::size_t placement, Col
         const CollectiveCost* cost = collectives.cost(each.route, placement);
         if (cost == nullptr) return false;
         const double seconds = cost->seconds(bytes) * message_values_[2 * i + 1];
-        if (cost->expected) {
+        if (cost->measured) {
             (each.overlappable ? parts.overlappable_s : parts.exchanged_s) += seconds;
         } else {
             (each.overlappable ? parts.overlappable_wire_s : parts.exchanged_wire_s) += seconds;
@@ -243,8 +249,12 @@ Result<CompiledStage::Lower> CompiledStage::lower(std::size_t placement, Collect
     lower.seconds = chip_times_.evaluate(sizes_, chip_seconds_).lower;
     if (math_ < chip_times_.resources()) lower.math_s = chip_seconds_[math_];
     if (collectives_.empty()) return lower;
+    const System* const system = collectives.system(placement);
+    if (system == nullptr) return lower;  // of several placements at least the chip's part
     auto known = network_times_.find(placement);
     if (known == network_times_.end()) {
+        constexpr std::size_t most = 256;  // placements come and go
+        if (network_times_.size() >= most) network_times_.clear();
         Work work;
         work.messages = message_work_;
         for (std::size_t i = 0; i < collectives_.size(); ++i) {
@@ -252,7 +262,7 @@ Result<CompiledStage::Lower> CompiledStage::lower(std::size_t placement, Collect
             if (mark > 1) work.messages[i].message.bytes *= Polynomial(Rational(degree_of(degrees_, mark), mark));
         }
         Pricing pricing;
-        ROOFLINE_CHECK(price_network(pricing, work, collectives.system(placement)));
+        ROOFLINE_CHECK(price_network(pricing, work, *system));
         known = network_times_.emplace(placement, CompiledTimes(pricing, names_, {})).first;
     }
     std::vector<double> seconds(known->second.places());

@@ -81,6 +81,7 @@ private:
         std::size_t bucket = 0;  ///< of collectives over replicas: index of the first with its kind and axes
     };
 
+    void evaluate_messages();
     Status compile_memory(const MarkedStage& stage, const TrainSetup& setup);
     void name_sizes(const Program& local);
     Status compile_kernels(const Program& local, const System& system, const StepPricing& pricing);
@@ -104,6 +105,7 @@ private:
     std::vector<Collective> collectives_;  ///< in the same order
     CompiledSums messages_;                ///< of each its bytes and how often it runs
     std::vector<double> message_values_;
+    bool messages_known_ = false;  ///< `message_values_` are of these sizes
     CompiledSums carried_;
     CompiledTimes chip_times_;
     std::size_t math_ = 0;

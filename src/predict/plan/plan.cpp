@@ -33,9 +33,10 @@ Result<TrainAnswer> laid_out(const PlanQuestion& question, const FoundPlan& foun
     return predict_training(std::move(one), calibrations);
 }
 
-// Returns the degrees of a plan; with its ZeRO stage it is the same set of degrees.
+// Returns the degrees of a plan; with its ZeRO stage and in another order it is the same set of degrees.
 std::string set_of_degrees(Plan plan) {
     plan.zero = 0;
+    plan.links.clear();
     return plan_text(plan);
 }
 
@@ -200,6 +201,7 @@ Result<PlanQuestion> with_sizes(PlanQuestion question) {
         if (space.schedules.empty()) return fail(allowed.error());
     }
     space.chips = train.slice.chips();
+    space.slice = std::make_shared<Slice>(train.slice);
     space.layers = train.model.layer_count;
     space.sequence = batch.sequence;
     space.sequences = batch.tokens / batch.sequence;

@@ -138,21 +138,42 @@ Result<double> PlanPricer::recomputed(const TrainSetup& setup) {
 }
 
 Status PlanPricer::place(const TrainSetup& setup) {
-    const bool same = placed_ && placed_->plan == setup.plan && placed_->late_layers == setup.late_layers;
+    const bool same = placed_ && placed_->plan.same_axes(setup.plan) && placed_->late_layers == setup.late_layers;
     if (!same || microbatches_ != setup.batch.microbatches) prepared_.clear();
     microbatches_ = setup.batch.microbatches;
     if (same) return {};
     placed_.reset();
+    collectives_.forget_many();
     Placed next;
     next.plan = setup.plan;
     next.late_layers = setup.late_layers;
-    ROOFLINE_TRY(const auto heads, cut_heads(setup.plan, heads_, queries_));
+    ROOFLINE_TRY(next.heads, cut_heads(setup.plan, heads_, queries_));
     ROOFLINE_TRY(next.cut, cut_of(setup));
-    const std::vector<MeshAxis> mesh = mesh_of(setup.plan, heads);
-    next.degrees = degrees_of(mesh);
-    ROOFLINE_TRY(next.placement, collectives_.placement(mesh));
+    next.degrees = degrees_of(mesh_of(setup.plan, next.heads));
     placed_ = std::move(next);
     return {};
+}
+
+Result<std::size_t> PlanPricer::placement_of(const Plan& plan) {
+    auto& known = placed_->placements;
+    const auto found =
+        std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.first == plan.links; });
+    if (found != known.end()) return found->second;
+    ROOFLINE_TRY(const std::size_t placement, collectives_.placement(mesh_of(plan, placed_->heads)));
+    return known.emplace_back(plan.links, placement).second;
+}
+
+// What does not depend on the placement remains known.
+void PlanPricer::place_on(std::size_t placement) {
+    if (placed_->placement == placement) return;
+    placed_->placement = placement;
+    for (const auto& stages : prepared_) {
+        stages->expected = true;
+        for (StageOfPlan& stage : stages->kinds) {
+            stage.priced = false;
+            stage.lower.reset();
+        }
+    }
 }
 
 PlanPricer::Stages& PlanPricer::stages_of_plan(const TrainSetup& setup, Remat remat, bool accumulates) {
@@ -182,7 +203,8 @@ Status PlanPricer::price_stage(Stages& stages, std::size_t kind) {
     StageOfPlan& stage = stages.kinds[kind];
     if (stage.priced) return {};
     stage.priced = true;
-    stage.work = {placed_->cut->kinds[kind].count, stage.compiled->kernels()};
+    if (!stage.kernels) stage.kernels = stage.compiled->kernels();
+    stage.work = {placed_->cut->kinds[kind].count, *stage.kernels};
     stages.expected = stages.expected && stage.compiled->expected() &&
                       stage.compiled->add_collectives(stage.work.parts, placed_->placement, collectives_);
     if (stages.expected) return {};
@@ -265,19 +287,45 @@ Result<PricedPlan::Known> PlanPricer::known_from_others(const TrainSetup& setup,
 }
 
 Result<PricedPlan> PlanPricer::price(const TrainSetup& setup, const PriceLimits& limits) {
+    ROOFLINE_CHECK(place(setup));
+    ROOFLINE_TRY(const std::size_t placement, placement_of(setup.plan));
+    place_on(placement);
+    return price_placed(setup, limits);
+}
+
+Result<PricedPlan> PlanPricer::price_any(const TrainSetup& setup, const std::vector<AxisOrder>& orders,
+                                         const PriceLimits& limits) {
+    ROOFLINE_CHECK(place(setup));
+    if (!placed_->any) {
+        std::vector<std::size_t> placements;
+        Plan plan = setup.plan;
+        for (const AxisOrder& order : orders) {
+            plan.links = order;
+            ROOFLINE_TRY(placements.emplace_back(), placement_of(plan));
+        }
+        placed_->any = collectives_.any_of(std::move(placements));
+    }
+    place_on(*placed_->any);
+    return price_placed(setup, limits);
+}
+
+Result<PricedPlan> PlanPricer::price_placed(const TrainSetup& setup, const PriceLimits& limits) {
     ROOFLINE_TRY(auto pipeline, pipeline_of(model_, setup));
     if (pipeline.schedule == Schedule::zero_bubble && pipeline.stages > 1) {
         ROOFLINE_TRY(pipeline.recomputed, recomputed(setup));
     }
     ROOFLINE_TRY(const auto schedule, pipeline_cost(pipeline));
-    ROOFLINE_CHECK(place(setup));
     Stages& stages = stages_of_plan(setup, setup.options.remat, setup.batch.microbatches > 1);
     std::vector<std::size_t> missing;
     PricedPlan priced;
     bool fits = true;
     const auto add_memory = [&](std::size_t kind) {
-        const InFlight in_flight = in_flight_of(pipeline, placed_->cut->kinds[kind]);
-        TrainingMemory memory = stages.kinds[kind].compiled->memory(in_flight);
+        StageOfPlan& stage = stages.kinds[kind];
+        if (!stage.memory || stage.memory->first != pipeline) {
+            const InFlight in_flight = in_flight_of(pipeline, placed_->cut->kinds[kind]);
+            stage.memory = {pipeline, stage.compiled->memory(in_flight)};
+        }
+        const TrainingMemory& memory = stage.memory->second;
         if (memory.total() > priced.memory.total()) priced.memory = memory;
         priced.memory.capacity = capacity_;
         fits = !capacity_ || priced.memory.total() <= *capacity_ * limits.capacities;

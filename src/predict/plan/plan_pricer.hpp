@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "model/model.hpp"
 #include "plan/apply_plan.hpp"
+#include "plan/axis_orders.hpp"
 #include "predict/plan/collective_costs.hpp"
 #include "predict/plan/compiled_stage.hpp"
 #include "predict/train/train_step.hpp"
@@ -51,6 +52,10 @@ public:
     /// the set-ups of a plan and a number of micro-batches one after another, those without recomputation first.
     /// Errors: a plan that does not suit the model or the slice, as for train_step().
     [[nodiscard]] Result<PricedPlan> price(const TrainSetup& setup, const PriceLimits& limits = {});
+    /// Returns what holds for a set-up in each of some orders of its axes: its memory, and a time that none of them is
+    /// below. Set-ups in one of the orders are cheapest to price next. Errors: as for price().
+    [[nodiscard]] Result<PricedPlan> price_any(const TrainSetup& setup, const std::vector<AxisOrder>& orders,
+                                               const PriceLimits& limits);
     /// Number of stages that were compiled since the last forget().
     [[nodiscard]] std::size_t compiled() const { return stages_.size(); }
     /// Frees what was compiled. Times of collectives are kept.
@@ -68,13 +73,18 @@ private:
         Plan plan;
         bool late_layers = false;
         MeshDegrees degrees{};
-        std::size_t placement = 0;
+        HeadCut heads{};
         const Cut* cut = nullptr;
+        std::size_t placement = 0;
+        std::vector<std::pair<AxisOrder, std::size_t>> placements{};  ///< of the orders that were asked for
+        std::optional<std::size_t> any{};                             ///< what stands for several orders
     };
     /// A stage of the plan with its number of micro-batches.
     struct StageOfPlan {
         CompiledStage* compiled = nullptr;  ///< null: not compiled yet
-        bool priced = false;
+        bool priced = false;                ///< on the placement
+        std::optional<StepParts> kernels{};
+        std::optional<std::pair<Pipeline, TrainingMemory>> memory{};  ///< of the last schedule
         StageWork work{};
         std::optional<CompiledStage::Lower> lower{};  ///< only where nothing is expected
     };
@@ -90,6 +100,9 @@ private:
     using StageKey = std::vector<std::int64_t>;
 
     [[nodiscard]] Status place(const TrainSetup& setup);
+    [[nodiscard]] Result<std::size_t> placement_of(const Plan& plan);
+    void place_on(std::size_t placement);
+    [[nodiscard]] Result<PricedPlan> price_placed(const TrainSetup& setup, const PriceLimits& limits);
     [[nodiscard]] Result<const Cut*> cut_of(const TrainSetup& setup);
     [[nodiscard]] const Sizes& sizes_of(const TrainSetup& setup, std::size_t kind);
     [[nodiscard]] StageKey structure_of(const TrainSetup& setup, bool accumulates, std::size_t kind) const;

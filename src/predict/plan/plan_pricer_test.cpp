@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -127,6 +128,45 @@ TEST_CASE("plans priced together have nearly the times and the memory that each 
     CHECK(adapters.compared > 2);
     CHECK(adapters.equal > 0.8 * adapters.compared);
     CHECK(adapters.largest < 0.03);
+}
+
+// In every order of the axes most plans must take what they take when they are laid out alone (others have another
+// layout in that order), and none less than what is known of all orders together.
+TEST_CASE("plans in several orders of their axes") {
+    const std::int64_t sequence = 4096;
+    const Model model = model_named("llama-3.1-8b", sequence);
+    for (const auto& [machine, shape] : {std::pair("h100-sxm", "8x4"), std::pair("tpu-v5p", "2x4x4")}) {
+        const Slice slice = catalogue_slice(machine, shape);
+        const StepPricing pricing{std::make_shared<Calibrations>(Calibrations::built_in()), "", false, false,
+                                  *built_in_step_model()};
+        PlanPricer pricer(model, slice, pricing);
+        AxisOrders orders(std::make_shared<Slice>(slice));
+        RandomNumbers random(7);
+        int compared = 0;
+        int equal = 0;
+        while (compared < 24) {
+            TrainSetup setup = random_setup(random, slice.chips(), false, sequence);
+            const std::vector<AxisOrder> all = orders.of(setup.plan);
+            const auto any = pricer.price_any(setup, all, {1e9});
+            if (!any) continue;
+            for (std::size_t i = 0; i < all.size(); i += 3) {
+                setup.plan.links = all[i];
+                CAPTURE(plan_text(setup.plan));
+                const auto priced = pricer.price(setup, {1e9});
+                std::vector<std::string> notes;
+                const auto alone = train_step(model, setup, slice, pricing, notes);
+                REQUIRE((priced && alone));
+                CHECK(any->seconds() <= priced->seconds());
+                CHECK(any->memory.total() == priced->memory.total());
+                const double seconds = alone->times.expected.value_or(alone->times.lower);
+                const double difference = std::abs(priced->seconds() / seconds - 1);
+                CHECK(difference < 0.15);
+                equal += difference < 0.001 ? 1 : 0;
+                ++compared;
+            }
+        }
+        CHECK(equal * 3 >= compared * 2);
+    }
 }
 
 // A limit just above what a plan takes must not reject it, whatever was compiled before.

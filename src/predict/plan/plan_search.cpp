@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <condition_variable>
 #include <limits>
 #include <map>
@@ -155,8 +156,9 @@ private:
 
 class UnitSearch {
 public:
-    UnitSearch(const PlanJob& job, const Limits& limits, PlanPricer& pricer, FastestTimes fastest, SearchWatch& watch)
-        : job_(job), limits_(limits), pricer_(pricer), fastest_(std::move(fastest)), watch_(watch) {}
+    UnitSearch(const PlanJob& job, const Limits& limits, PlanPricer& pricer, AxisOrders& orders, FastestTimes fastest,
+               SearchWatch& watch)
+        : job_(job), limits_(limits), pricer_(pricer), orders_(orders), fastest_(std::move(fastest)), watch_(watch) {}
 
     FoundPlans run(const PlanUnit& unit) {
         found_.counts.divides = unit.undivided;
@@ -166,8 +168,9 @@ public:
         visit_unit(job_.space, unit, [&](const Plan& plan) {
             const std::int64_t begin = index;
             const std::vector<PlanChoice> choices = choices_of(job_.space, plan);
-            index += std::ssize(choices);
-            return !unit.searches(begin, index) || look_at(plan, choices, unit, begin);
+            const std::int64_t orders = orders_.count(plan);
+            index += std::ssize(choices) * orders;
+            return !unit.searches(begin, index) || look_at(plan, choices, orders, {unit, begin});
         });
         finish();
         found_.counts.unsearched = unit.plans + unit.undivided - found_.counts.looked_at;
@@ -175,34 +178,61 @@ public:
     }
 
 private:
+    // Plans of a unit that follow one another.
+    struct Run {
+        const PlanUnit& unit;
+        std::int64_t begin = 0;
+        std::int64_t plans = 0;
+
+        // How many of them are searched.
+        [[nodiscard]] std::int64_t searched() const {
+            if (unit.searched == unit.plans) return plans;
+            std::int64_t searched = 0;
+            for (std::int64_t i = begin; i < begin + plans; ++i) searched += unit.searches(i, i + 1) ? 1 : 0;
+            return searched;
+        }
+    };
+
     // Returns whether the search goes on.
-    bool look_at(const Plan& plan, const std::vector<PlanChoice>& choices, const PlanUnit& unit, std::int64_t index) {
+    bool look_at(const Plan& plan, const std::vector<PlanChoice>& choices, std::int64_t orders, Run in_orders) {
         // of one structure at a time, schedules together; many micro-batches need the least memory
         TrainSetup setup = job_.base;
         setup.plan = plan;
         setup.plan.tensor_tokens = job_.base.plan.tensor_tokens;
-        std::vector<std::pair<PlanChoice, PlanPlace>> in_order;
+        std::vector<std::pair<PlanChoice, std::int64_t>> in_order;
+        std::int64_t plans = 0;
+        in_orders.plans = orders;
         for (const PlanChoice& choice : choices) {
-            if (unit.searches(index, index + 1)) in_order.emplace_back(choice, PlanPlace{unit.number, index});
-            ++index;
+            const std::int64_t searched = in_orders.searched();
+            if (searched > 0) in_order.emplace_back(choice, in_orders.begin);
+            plans += searched;
+            in_orders.begin += orders;
         }
         if (limits_.capacity && least_weight_bytes(limits_.weights, plan) > *limits_.capacity * larger_memory) {
-            found_.counts.looked_at += std::ssize(in_order);
-            found_.counts.memory += std::ssize(in_order);
-            found_.counts.weights += std::ssize(in_order);
-            return watch_.looked_at(std::ssize(in_order));
+            found_.counts.looked_at += plans;
+            found_.counts.memory += plans;
+            found_.counts.weights += plans;
+            return watch_.looked_at(plans);
         }
         std::sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
             return std::tuple(-a.first.microbatches, a.first.remat, a.second) <
                    std::tuple(-b.first.microbatches, b.first.remat, b.second);
         });
-        for (const auto& [choice, place] : in_order) {
+        std::vector<AxisOrder> all;  // only once one of them is priced
+        for (const auto& [choice, begin] : in_order) {
             setup.batch.microbatches = choice.microbatches;
             setup.options.remat = choice.remat;
             setup.schedule = choice.schedule;
-            ++found_.counts.looked_at;
-            price(setup, place);
-            if (!watch_.looked_at(1)) return false;
+            in_orders.begin = begin;
+            const std::int64_t searched = in_orders.searched();
+            found_.counts.looked_at += searched;
+            if (least_seconds(setup) > longest(setup)) {
+                found_.counts.bound += searched;
+            } else {
+                if (all.empty()) all = orders_.of(plan);
+                price(setup, all, in_orders);
+            }
+            if (!watch_.looked_at(searched)) return false;
         }
         return true;
     }
@@ -220,12 +250,34 @@ private:
         return fastest_.limit(degrees_of(setup.plan), job_.space.experts > 0 ? near_fastest_experts : near_fastest);
     }
 
-    void price(const TrainSetup& setup, PlanPlace order) {
-        const double limit_s = longest(setup);
-        if (least_seconds(setup) > limit_s) {
-            ++found_.counts.bound;
+    // Prices one choice in all orders of the axes; if none of them can be among the plans that are kept, one for all.
+    void price(TrainSetup& setup, const std::vector<AxisOrder>& orders, const Run& plans) {
+        std::int64_t of_first = 1;  // how many the first one stands for
+        setup.plan.links = orders.front();
+        if (orders.size() > 1) {
+            const double limit_s = longest(setup);
+            const auto any = pricer_.price_any(setup, orders, {larger_memory, limit_s});
+            if (any && (any->known == PricedPlan::Known::bound || any->seconds() > limit_s)) {
+                found_.counts.bound += plans.searched();
+                return;
+            }
+            if (any && any->known == PricedPlan::Known::memory) of_first = plans.searched();
+        }
+        PlanPlace place{plans.unit.number, plans.begin};
+        for (const AxisOrder& order : orders) {
+            const PlanPlace here = place;
+            ++place.index;
+            if (!plans.unit.searches(here.index, place.index)) continue;
+            setup.plan.links = order;
+            price(setup, here);
+            if (of_first == 1) continue;
+            found_.counts.memory += of_first - 1;
             return;
         }
+    }
+
+    void price(const TrainSetup& setup, PlanPlace order) {
+        const double limit_s = longest(setup);
         const auto priced = pricer_.price(setup, {larger_memory, limit_s});
         if (!priced) {
             ++found_.counts.unsuited;
@@ -236,15 +288,17 @@ private:
             ++found_.counts.bound;
             return;
         }
-        FoundPlan plan{setup, priced->seconds(), priced->memory.total(), order};
+        const double seconds = priced->seconds();
         if (priced->known == PricedPlan::Known::all && priced->memory.fits()) {
-            ++(plan.seconds > job_.limit_s ? found_.counts.limit : found_.counts.priced);
-            fastest_.add(plan.seconds, degrees_of(plan.setup.plan));
-            found_.best.push_back(std::move(plan));
+            ++(seconds > job_.limit_s ? found_.counts.limit : found_.counts.priced);
+            fastest_.add(seconds, degrees_of(setup.plan));
+            if (seconds > limit_s) return;  // it is none of those that are kept
+            found_.best.push_back({setup, seconds, priced->memory.total(), order});
             if (found_.best.size() >= 4 * most_alike * job_.kept) keep_some(found_.best, job_.kept, job_.keep);
             return;
         }
         ++found_.counts.memory;
+        FoundPlan plan{setup, seconds, priced->memory.total(), order};
         if (!found_.nearest || plan.memory < found_.nearest->memory) found_.nearest = plan;
         if (priced->known != PricedPlan::Known::all) return;
         found_.larger.push_back(std::move(plan));
@@ -262,6 +316,7 @@ private:
     const PlanJob& job_;
     const Limits& limits_;
     PlanPricer& pricer_;
+    AxisOrders& orders_;
     FoundPlans found_;
     FastestTimes fastest_;
     SearchWatch& watch_;
@@ -323,11 +378,12 @@ std::vector<FoundPlans> search_units(const PlanJob& job, const Limits& limits, c
     std::atomic<std::size_t> next = 0;
     const auto work = [&](StepPricing pricing) {
         PlanPricer pricer(job.model, job.slice, std::move(pricing));
+        AxisOrders orders(job.space.slice, job.space.placed);
         for (std::size_t i = next++; i < units.size(); i = next++) {
             FoundPlans result;
             result.counts.unsearched = units[i].plans + units[i].undivided;
             if (!watch.stopped()) {
-                result = UnitSearch(job, limits, pricer, results.before(units[i].number), watch).run(units[i]);
+                result = UnitSearch(job, limits, pricer, orders, results.before(units[i].number), watch).run(units[i]);
             }
             results.add(i, std::move(result));
         }

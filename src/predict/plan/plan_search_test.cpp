@@ -92,33 +92,37 @@ TEST_CASE("the search finds the plan that is the fastest when each is laid out a
     }
 }
 
-TEST_CASE("no bound rejects one of the best: as all plans that are priced without bounds") {
-    const Model model = model_named("llama-3.1-8b", 2048);
-    const Slice slice = catalogue_slice("h100-sxm", "8x2");
-    PlanJob job{model, slice, small_job(), small_space(model, slice), pricing()};
-    job.base.batch = {64 * 2048, 2048, 1};
-    job.space.sequences = 64;
-    job.space.without = {"context", "sequence", "data"};
-    job.space.remat = {Remat::none, Remat::selective, Remat::full};
-    job.kept = 4;
+namespace {
+
+// Finds the plans of a job and compares them with all its plans, in all orders, each priced without bounds.
+void check_best(const PlanJob& job, std::int64_t orders_at_least) {
     std::map<std::string, double> fastest;  // of each degrees
-    PlanPricer pricer(model, slice, job.pricing);
+    PlanPricer pricer(job.model, job.slice, job.pricing);
+    AxisOrders orders(job.space.slice);
+    std::int64_t all = 0;
+    std::int64_t choices = 0;
     for_each_plan(job.space, [&](const Plan& plan) {
         Plan degrees = plan;
         degrees.zero = 0;
         for (const PlanChoice& choice : choices_of(job.space, plan)) {
-            TrainSetup setup = job.base;
-            setup.plan = plan;
-            setup.batch.microbatches = choice.microbatches;
-            setup.options.remat = choice.remat;
-            setup.schedule = choice.schedule;
-            const auto priced = pricer.price(setup);
-            REQUIRE(priced);
-            if (!priced->memory.fits()) continue;
-            double& known = fastest.try_emplace(plan_text(degrees), priced->seconds()).first->second;
-            known = std::min(known, priced->seconds());
+            ++choices;
+            for (const AxisOrder& order : orders.of(plan)) {
+                TrainSetup setup = job.base;
+                setup.plan = plan;
+                setup.plan.links = order;
+                setup.batch.microbatches = choice.microbatches;
+                setup.options.remat = choice.remat;
+                setup.schedule = choice.schedule;
+                const auto priced = pricer.price(setup);
+                REQUIRE(priced);
+                ++all;
+                if (!priced->memory.fits()) continue;
+                double& known = fastest.try_emplace(plan_text(degrees), priced->seconds()).first->second;
+                known = std::min(known, priced->seconds());
+            }
         }
     });
+    CHECK(all >= orders_at_least * choices);
     std::vector<double> expected;
     for (const auto& [text, seconds] : fastest) expected.push_back(seconds);
     std::sort(expected.begin(), expected.end());
@@ -126,10 +130,12 @@ TEST_CASE("no bound rejects one of the best: as all plans that are priced withou
     const auto found = search_plans(job, {.threads = 2});
     REQUIRE(found);
     CHECK(found->counts.bound > 0);
+    CHECK(found->counts.looked_at - found->counts.divides == all);
     std::map<std::string, double> kept;
     for (const FoundPlan& each : found->best) {
         Plan degrees = each.setup.plan;
         degrees.zero = 0;
+        degrees.links.clear();
         kept.try_emplace(plan_text(degrees), each.seconds);
     }
     REQUIRE(kept.size() == job.kept);
@@ -141,6 +147,71 @@ TEST_CASE("no bound rejects one of the best: as all plans that are priced withou
     }
     std::sort(seconds.begin(), seconds.end());
     for (std::size_t i = 0; i < seconds.size(); ++i) CHECK(seconds[i] == approx(expected[i]).epsilon(0.002));
+}
+
+}  // namespace
+
+TEST_CASE("no bound rejects one of the best: as all plans that are priced without bounds") {
+    const Model model = model_named("llama-3.1-8b", 2048);
+    const Slice slice = catalogue_slice("h100-sxm", "8x2");
+    PlanJob job{model, slice, small_job(), small_space(model, slice), pricing()};
+    job.base.batch = {64 * 2048, 2048, 1};
+    job.space.sequences = 64;
+    job.space.without = {"context", "sequence", "data"};
+    job.space.remat = {Remat::none, Remat::selective, Remat::full};
+    job.kept = 4;
+    check_best(job, 1);
+    job.space.slice = std::make_shared<Slice>(slice);
+    job.space.without = {"context", "sequence", "fsdp"};
+    job.space.remat = {Remat::full};
+    check_best(job, 2);
+}
+
+TEST_CASE("no bound rejects one of the best on a torus") {
+    const Model model = model_named("llama-3.1-8b", 2048);
+    const Slice slice = catalogue_slice("tpu-v5p", "2x2x4");
+    PlanJob job{model, slice, small_job(), small_space(model, slice), pricing()};
+    job.space.slice = std::make_shared<Slice>(slice);
+    job.space.without = {"context", "sequence", "data"};
+    job.space.remat = {Remat::full};
+    job.kept = 3;
+    check_best(job, 1);
+}
+
+TEST_CASE(
+    "an order of axes is searched with all degrees given, and train answers the same for the mesh that is shown") {
+    const Model model = model_named("llama-3.1-8b", 2048);
+    const Slice slice = catalogue_slice("h100-sxm", "8x4");
+    PlanJob job{model, slice, small_job(), small_space(model, slice), pricing()};
+    job.base.batch = {64 * 2048, 2048, 1};
+    job.space.sequences = 64;
+    job.space.slice = std::make_shared<Slice>(slice);
+    job.space.without = {};
+    job.space.zero = {0};
+    job.space.microbatches = 4;
+    job.space.remat = {Remat::full};
+    job.space.schedules = {Schedule::one_f_one_b};
+    job.space.fixed = {{"data", 1}, {"fsdp", 8}, {"tensor", 2}, {"pipeline", 2}, {"context", 1}, {"sequence", 1}};
+    const auto found = search_plans(job, {});
+    REQUIRE(found);
+    // fsdp fills the node or, in part, what tensor, pipeline or both leave of it
+    CHECK(found->counts.looked_at == 4);
+    for (const FoundPlan& each : found->best) {
+        TrainSetup shown = each.setup;
+        auto plan = parse_plan({mesh_option(each.setup.plan)}, slice.chips());
+        REQUIRE(plan);
+        CHECK(*plan == each.setup.plan);
+        shown.plan = *plan;
+        std::vector<std::string> notes;
+        const auto step = train_step(model, shown, slice, job.pricing, notes);
+        REQUIRE(step);
+        CHECK(*step->times.expected == approx(each.seconds).epsilon(0.002));
+    }
+    job.space.placed = {{"fsdp", {"nvlink"}}, {"tensor", {"ib"}}};
+    const auto placed = search_plans(job, {});
+    REQUIRE(placed);
+    CHECK(placed->counts.looked_at == 1);
+    CHECK(placed->best.front().setup.plan.links == job.space.placed);
 }
 
 namespace {
@@ -274,7 +345,7 @@ TEST_CASE("a space of too many plans is refused with their number") {
     const Model model = model_named("llama-3.1-8b", 2048);
     const Slice slice = catalogue_slice("h100-sxm", "8");
     PlanJob job{model, slice, small_job(), small_space(model, slice), pricing()};
-    job.space.remat.assign(30'000, Remat::full);
+    job.space.remat.assign(150'000, Remat::full);
     job.space.without = {};
     const auto refused = search_plans(job, {});
     REQUIRE_FALSE(refused);

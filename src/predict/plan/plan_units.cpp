@@ -48,7 +48,7 @@ PlanSpace with_zero(const PlanSpace& space, int zero) {
     return one;
 }
 
-PlanUnit count_unit(const PlanSpace& space, PlanAxes axes, int zero, ChoiceCounts& counts) {
+PlanUnit count_unit(const PlanSpace& space, PlanAxes axes, int zero, ChoiceCounts& counts, AxisOrders& orders) {
     PlanUnit unit;
     unit.axes = axes;
     unit.zero = zero;
@@ -57,7 +57,7 @@ PlanUnit count_unit(const PlanSpace& space, PlanAxes axes, int zero, ChoiceCount
         with_zero(space, zero), axes,
         [&](const Plan& plan) {
             const auto count = counts.of(plan);
-            unit.plans += count.plans;
+            unit.plans += count.plans * orders.count(plan);
             const std::int64_t stages = std::min<std::int64_t>(plan.pipeline, 3);  // first, middle, last
             structures = std::max(structures, count.structures * stages);
             return true;
@@ -107,11 +107,12 @@ Result<std::vector<PlanUnit>> units_of(const PlanSpace& space, std::optional<std
     });
     std::vector<PlanUnit> units;
     ChoiceCounts counts(space);
+    AxisOrders orders(space.slice, space.placed);
     std::int64_t plans = 0;
     bool counted = true;
     for (const PlanAxes& axes : all) {
         for (const int zero : space.zero) {
-            PlanUnit unit = count_unit(space, axes, zero, counts);
+            PlanUnit unit = count_unit(space, axes, zero, counts, orders);
             unit.number = std::ssize(units);
             plans += unit.plans + unit.undivided;
             counted = counted && unit.counted;

@@ -13,8 +13,8 @@
 
 namespace roofline::core {
 
-/// Plans of one question at most: they take hours.
-inline constexpr std::int64_t most_plans = 20'000'000;
+/// Plans of one question at most: they take an hour or more.
+inline constexpr std::int64_t most_plans = 100'000'000;
 
 /// One of the equal parts that a search is cut into; they count from 1.
 struct PlanPart {
@@ -53,7 +53,7 @@ struct PlanUnit {
 [[nodiscard]] Result<std::vector<PlanUnit>> units_of(const PlanSpace& space, std::optional<std::int64_t> limit);
 
 /// Calls `visit` for the plans of a unit in a fixed order, until it returns false. A plan has a place for each of its
-/// choices.
+/// choices in each order of its axes: those of the first choice come first.
 void visit_unit(const PlanSpace& space, const PlanUnit& unit, const std::function<bool(const Plan&)>& visit);
 
 /// Returns the units of a part, the most expensive first. Every unit is in exactly one of the parts, and the parts cost

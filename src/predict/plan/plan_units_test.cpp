@@ -116,13 +116,13 @@ TEST_CASE("a limit is shared out among the units, and in each the plans are spre
 
 TEST_CASE("a space of too many plans is refused with their number, unless there is a limit") {
     PlanSpace space = space_of(64);
-    space.remat.assign(3'000, Remat::full);
+    space.remat.assign(20'000, Remat::full);
     const auto refused = units_of(space, {});
     REQUIRE_FALSE(refused);
     CHECK(refused.error().code == "too_many_plans");
     space.remat = {Remat::full};
     std::int64_t undivided = for_each_plan(space, [](const Plan&) {});
-    const auto text = "the space has " + std::to_string(3'000 * plans_in(space) + undivided) + " plans";
+    const auto text = "the space has " + std::to_string(20'000 * plans_in(space) + undivided) + " plans";
     CHECK_MESSAGE(refused.error().message.find(text) == 0, refused.error().message);
     // 2^5 3^3 5^2 7 11 13 17 chips: units with too many splits to count
     space.chips = 367'567'200;

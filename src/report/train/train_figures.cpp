@@ -149,6 +149,7 @@ constexpr AnswerFigure<TrainAnswer> all[] = {
     {"seq", "", in_groups, [](Answer answer) -> Json { return answer.model.sequence; }},
     {"batch_tokens", "", in_groups, [](Answer answer) { return answer.batch ? Json(answer.batch->tokens) : Json(); }},
     {"plan", "plan", in_groups, [](Answer answer) { return plan_json(answer.plan); }, plan_cell},
+    {"plan.mesh", "", none, [](Answer answer) -> Json { return mesh_option(answer.plan); }},
     {"plan.zero", "", in_groups, [](Answer answer) -> Json { return answer.plan.zero; }},
     {"plan.microbatches", "", in_groups,
      [](Answer answer) { return answer.batch ? Json(answer.batch->microbatches) : Json(); }},
