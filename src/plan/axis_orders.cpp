@@ -155,8 +155,8 @@ AxisOrders::Members AxisOrders::usual(const FreeAxes& free, const Plan& plan) co
     return members;
 }
 
-// Axes on inner links come first. Where axes share a link, those that are usually inside lie inside if the same placement
-// follows.
+// Axes on inner links come first. Where axes share a link, those that are usually inside lie inside if the same
+// placement follows.
 AxisOrder AxisOrders::order_of(const FreeAxes& free, Way way) const {
     std::vector<Step> steps = way.steps;
     std::sort(steps.begin(), steps.end(), [&](const Step& a, const Step& b) {
