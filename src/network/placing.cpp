@@ -90,8 +90,11 @@ std::vector<std::vector<Lane>> Placing::ways(std::int64_t size) const {
             rest /= links[i].left();
             lanes.push_back(taken_of(links[i], links[i].left()));
         }
-        if (rest == 1) whole.push_back(std::move(lanes));
-        if (rest <= 1) continue;
+        if (rest == 1) {
+            whole.push_back(std::move(lanes));
+            continue;
+        }
+        if (rest == 0) continue;
         for (TakenLink& link : links) {
             if (link.left() % rest != 0) continue;
             parts.push_back(lanes);

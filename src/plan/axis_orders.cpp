@@ -124,7 +124,8 @@ std::optional<AxisOrders::FreeAxes> AxisOrders::free_axes(const Plan& plan) cons
         if (size > 1 && !has_axis(placed_, name)) free.axes.push_back({size, rank, name});
         ++rank;
     }
-    std::stable_sort(free.axes.begin(), free.axes.end(), [](const auto& a, const auto& b) { return a.size < b.size; });
+    std::sort(free.axes.begin(), free.axes.end(),
+              [](const auto& a, const auto& b) { return std::tuple(a.size, a.rank) < std::tuple(b.size, b.rank); });
     return free;
 }
 
