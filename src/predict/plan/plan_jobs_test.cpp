@@ -228,10 +228,10 @@ TEST_CASE("what cannot be compared or is too much is refused") {
           std::string::npos);
     // each space alone is small enough, 200 of them are not
     job = job_on("8", 16);
-    job.space.remat.assign(20'000, Remat::full);
+    job.space.remat.assign(120'000, Remat::full);
     const Error many = refused({std::vector<PlanQuestion>(256, job), PlanObjective::time, {}, {}});
     CHECK(many.code == "too_many_plans");
-    CHECK(many.message.find(std::to_string(256LL * 4 * 20'000)) != std::string::npos);
+    CHECK(many.message.find(std::to_string(256LL * 4 * 120'000)) != std::string::npos);
 }
 
 TEST_CASE("an interrupt ends the search of all jobs, whose plans are counted together") {
