@@ -8,7 +8,8 @@ The fit minimizes the weighted mean of |log(predicted / measured)|, so that sing
 of a publisher is the square root of its number of rows. The error is that of publishers that are held out one at a
 time. If too few steps of the other publishers wait for launches, the launch overhead and the overlap of device and host
 are kept from the fit to all publishers. If the other publishers have too few steps in narrower dtypes, kernels of these
-dtypes use the parameters of all other kernels. Needs only Python, and is deterministic.
+dtypes use the parameters of all other kernels. Runs of LoRA are left out, so that they are judged by a model that was
+not fitted to them. Needs only Python, and is deterministic.
 """
 import collections
 import csv
@@ -29,7 +30,7 @@ def rows_of(paths):
     for path in paths:
         with open(path, newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
-                if row["kernels_s"] and float(row["measured_s"]) > 0:
+                if row["kernels_s"] and float(row["measured_s"]) > 0 and " LoRA " not in row["shape"]:
                     parts = [float(row[part]) for part in PARTS]
                     power = float(row["flops_per_joule"]) / 1e12
                     rows.append((parts, float(row["measured_s"]), row["source"], float(row["lower_s"]),

@@ -130,6 +130,7 @@ struct TrainingMemory {
     Bytes optimizer;
     Bytes activations;  ///< kept from the forward to the backward pass, of all micro-batches in flight
     Bytes working;      ///< everything else that is allocated at the peak
+    Bytes overhead;     ///< what the framework's allocator and a process take beyond tensors
     Bytes total;
     std::optional<Bytes> capacity{};  ///< of the chip's main memory; empty if not published
 

@@ -180,7 +180,8 @@ Status add_framework(core::TrainQuestion& question, const TrainingOptions& optio
 
 TrainingMemory memory_of(const core::TrainingMemory& memory) {
     TrainingMemory bytes{Bytes{memory.params},      Bytes{memory.gradients}, Bytes{memory.optimizer},
-                         Bytes{memory.activations}, Bytes{memory.working},   Bytes{memory.total()}};
+                         Bytes{memory.activations}, Bytes{memory.working},   Bytes{memory.overhead()},
+                         Bytes{memory.total()}};
     if (memory.capacity) bytes.capacity = Bytes{*memory.capacity};
     return bytes;
 }

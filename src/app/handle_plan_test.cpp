@@ -6,6 +6,7 @@
 #include "app/plan_question.hpp"
 #include "app/request.hpp"
 #include "app/small_search_test.hpp"
+#include "predict/plan/plan.hpp"
 #include "report/plot/svg_elements_test.hpp"
 
 using namespace roofline::core;
@@ -134,6 +135,23 @@ TEST_CASE("a search assumes the framework that is named, which the best plan's a
           std::vector<Remat>{Remat::none, Remat::alternate, Remat::full});
     CHECK(json["best"]["step"] == alone(json["best"]["plan"]["remat"])["step"]);
     CHECK(alone("selective")["plan"]["remat"] == "alternate");
+}
+
+TEST_CASE("a framework's pipelines have its schedules alone, but for one that is asked for") {
+    PlanRequest request = small();
+    const auto schedules = [&] {
+        const auto sized = with_sizes(plan_question(request)->jobs.front());
+        REQUIRE(sized);
+        return sized->space.schedules;
+    };
+    CHECK(schedules().size() == 3);
+    request.train.framework.name = "nemo";
+    CHECK(schedules() == std::vector<Schedule>{Schedule::one_f_one_b, Schedule::interleaved});
+    request.train.framework.name = "torchtitan";
+    CHECK(schedules().size() == 3);
+    request.train.framework.name = "nemo";
+    request.train.schedule = "zero-bubble";
+    CHECK(schedules() == std::vector<Schedule>{Schedule::zero_bubble});
 }
 
 TEST_CASE("ranges of chips and batches are searched, each with its best plan, and a front is drawn") {

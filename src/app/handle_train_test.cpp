@@ -52,6 +52,8 @@ TEST_CASE("the framework is named in the answer, with its version and what is kn
     CHECK(none["default"] == true);
     CHECK(trained(request, Format::text).out.find("none is given: times as of megatron-lm") != std::string::npos);
     request.machines = {{"mi300x:8", {}}};
+    CHECK(json_of(request)["framework"]["name"] == "primus");
+    request.machines = {{"gaudi3:8", {}}};
     CHECK(json_of(request)["framework"].is_null());
     request.machines = {{"h100-sxm:8", {}}};
     request.framework.name = "torchtitan-2025.06";

@@ -33,6 +33,7 @@ constexpr std::pair<std::string_view, bool TrainerHabits::*> habit_flags[] = {
     {"pytorch_kernels", &TrainerHabits::pytorch_kernels},
     {"gradients_in_turn", &TrainerHabits::gradients_in_turn},
     {"whole_recompute", &TrainerHabits::whole_recompute},
+    {"caching_allocator", &TrainerHabits::caching_allocator},
     {"gib", &TrainerHabits::gib},
 };
 
@@ -42,6 +43,18 @@ TrainerHabits read_habits(Reader& table) {
     for (const std::string& axis : habits.overlapped) {
         if (axis == "tensor" || axis == "expert") continue;
         table.fault("overlapped", "bad_value", "`overlapped` may contain only `tensor` and `expert`");
+    }
+    for (const std::string& word : table.texts("schedules")) {
+        const auto schedule = parse_schedule(word);
+        if (schedule) {
+            habits.schedules.push_back(schedule->schedule);
+        } else {
+            table.fault("schedules", "bad_value", schedule.error().message);
+        }
+    }
+    if (const std::string dtype = table.text("kept_products"); !dtype.empty()) {
+        habits.kept_products = find_dtype(dtype);
+        if (!habits.kept_products) table.fault("kept_products", "bad_value", "`kept_products` must be a dtype");
     }
     habits.selective = table.choice("selective", {"selective", "alternate"});
     if (table.has("memory")) habits.memory = table.choice("memory", {"allocated", "reserved", "used"});

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "plan/pipeline.hpp"
+#include "units/dtype.hpp"
 
 namespace roofline::core {
 
@@ -25,11 +27,12 @@ struct TrainerHabits {
     double loss_parts = 1;              ///< head and loss process the tokens in so many parts
     /// The last pipeline stages have the extra layers if layers are not divisible.
     bool late_layers = false;
-    bool fsdp_units = false;       ///< FSDP as in FrameworkHabits
-    bool flat_optimizer = false;   ///< ZeRO as in FrameworkHabits
-    bool fused_gradients = false;  ///< see FrameworkHabits
-    bool f32_gradients = false;    ///< gradients are stored in f32
-    bool copied_norm = false;      ///< ZeRO as in FrameworkHabits
+    bool fsdp_units = false;               ///< FSDP as in FrameworkHabits
+    bool flat_optimizer = false;           ///< ZeRO as in FrameworkHabits
+    bool fused_gradients = false;          ///< see FrameworkHabits
+    bool f32_gradients = false;            ///< gradients are stored in f32
+    std::optional<Dtype> kept_products{};  ///< see TrainingOptions
+    bool copied_norm = false;              ///< ZeRO as in FrameworkHabits
     /// Tokens are not split by sequence parallelism, as `no SP` in a row's notes says.
     bool whole_tokens = false;
     bool stored_attention = false;          ///< attention scores are stored in memory
@@ -37,9 +40,13 @@ struct TrainerHabits {
     bool pytorch_kernels = false;           ///< their kernels are those of PyTorch
     bool gradients_in_turn = false;         ///< gradients are reduced after the backward pass has ended
     std::vector<std::string> overlapped{};  ///< axes whose collectives overlap with matmuls
-    bool whole_recompute = false;           ///< full recomputation repeats also what nothing reads (Remat::full)
-    bool gib = false;                       ///< their GB are GiB
-    double context_bytes = 0;               ///< device memory of a process outside the allocator's blocks
+    /// Full recomputation repeats also what nothing reads; otherwise it stops at the last tensor that is read, as
+    /// compilers and early stopping do.
+    bool whole_recompute = false;
+    std::vector<Schedule> schedules{};  ///< of pipelines, that it has; empty: all
+    bool caching_allocator = false;     ///< memory is that of blocks, which are more than the tensors in them
+    bool gib = false;                   ///< their GB are GiB
+    double context_bytes = 0;           ///< device memory of a process outside the allocator's blocks
 };
 
 /// A framework with what is known of it.

@@ -54,6 +54,9 @@ TEST_CASE("the terms of a publisher are interpreted by its conventions") {
     CHECK(known.habits("NVIDIA-NeMo/Megatron-Bridge", "", "NeMo container 26.06 NeMo").overlapped == both);
     CHECK(known.habits("NVIDIA-NeMo/Megatron-Bridge", "", "NeMo container 25.09 NeMo").overlapped ==
           std::vector<std::string>{"tensor"});
+    const std::vector<Schedule> megatron{Schedule::one_f_one_b, Schedule::interleaved};
+    CHECK(known.framework("nemo-25.09")->habits.schedules == megatron);
+    CHECK(known.framework("torchtitan")->habits.schedules.empty());
     const auto own = TrainedModels::parse("[[trainer]]\nnames = [\"ours\"]\n", "t.toml");
     REQUIRE(own);
     CHECK(own->trainers().habits("ours").selective == "selective");
@@ -118,6 +121,7 @@ TEST_CASE("a vendor's machines may have a framework whose times are meant where 
     CHECK(!known.default_framework("Somebody"));
     CHECK(known_trainers().default_framework("NVIDIA")->name == "megatron-lm");
     CHECK(known_trainers().default_framework("Google")->name == "maxtext");
+    CHECK(known_trainers().default_framework("AMD")->name == "primus");
 }
 
 TEST_CASE("frameworks are known by version: what changed, and when") {
@@ -139,6 +143,8 @@ TEST_CASE("an invalid entry of a trainer or a default is rejected") {
     CHECK(refused("[[trainer]]\nnames = [\"a\"]\nselective = \"full\"\n"));
     CHECK(refused("[[trainer]]\nnames = [\"a\"]\nmemory = \"all\"\n"));
     CHECK(refused("[[trainer]]\nnames = [\"a\"]\nloss = \"none\"\n"));
+    CHECK(refused("[[trainer]]\nnames = [\"a\"]\nschedules = [\"2f2b\"]\n"));
+    CHECK(refused("[[trainer]]\nnames = [\"a\"]\nkept_products = \"fp9\"\n"));
     CHECK(refused("[[trainer]]\nnames = [\"a\"]\nsince = \"1\"\n"));
     CHECK(refused("[[trainer]]\nframework = [\"a\"]\nsince = \"new\"\n"));
     CHECK(refused("[[trainer]]\nframework = [\"A\"]\n"));

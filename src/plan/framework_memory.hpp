@@ -9,6 +9,7 @@
 #include "layout/lay_out.hpp"
 #include "network/system.hpp"
 #include "program/adjoint.hpp"
+#include "units/dtype.hpp"
 
 namespace roofline::core {
 
@@ -28,18 +29,22 @@ struct FrameworkHabits {
     bool fused_gradients =
         false;  ///< matmuls accumulate into gradients, and one tensor per shape of weights stands in for their results
 
+    double reserved = 1;       ///< memory that a caching allocator takes over that of its tensors
+    double context_bytes = 0;  ///< of a process outside the allocator's blocks
+
     bool operator==(const FrameworkHabits&) const = default;
 };
 
-/// Tensors that a framework stores in f32. They count in memory alone, because the step model was fitted to steps
-/// without them.
-struct HeldInF32 {
-    bool f32_logits = false;     ///< as in TrainingOptions
-    bool stored_casts = false;   ///< likewise
-    bool f32_gradients = false;  ///< likewise
+/// Tensors that a framework stores in another dtype. They count in memory alone, because the step model was fitted to
+/// steps without them.
+struct HeldDtypes {
+    bool f32_logits = false;               ///< as in TrainingOptions
+    bool stored_casts = false;             ///< likewise
+    bool f32_gradients = false;            ///< likewise
+    std::optional<Dtype> kept_products{};  ///< likewise
 
-    [[nodiscard]] bool any() const { return f32_logits || stored_casts || f32_gradients; }
-    bool operator==(const HeldInF32&) const = default;
+    [[nodiscard]] bool any() const { return f32_logits || stored_casts || f32_gradients || kept_products; }
+    bool operator==(const HeldDtypes&) const = default;
 };
 
 /// Bytes on one chip.

@@ -133,12 +133,12 @@ private:
     VisitedSplits visited_;
 };
 
-// The chunks per stage of an interleaved schedule.
+// The chunks per stage of an interleaved schedule. If layers do not divide, those of the fullest stage count: of the
+// others some chunks have a layer less.
 std::vector<std::int64_t> chunks_of(const PlanSpace& space, const Plan& plan) {
     if (space.chunks) return {*space.chunks};
     std::vector<std::int64_t> chunks;
-    if (space.layers % plan.pipeline != 0) return chunks;
-    for (const std::int64_t each : divisors(space.layers / plan.pipeline)) {
+    for (const std::int64_t each : divisors((space.layers + plan.pipeline - 1) / plan.pipeline)) {
         if (each > 1) chunks.push_back(each);
     }
     return chunks;

@@ -87,8 +87,10 @@ TEST_CASE("micro-batches divide a member's sequences, and schedules their number
     plan.pipeline = 2;
     // 1F1B for all five, zero-bubble from 2 on, interleaved with 2, 4, 8 and 16 chunks of 16 layers for even numbers
     CHECK(choices_of(space, plan).size() == 5 + 4 + 4 * 4);
-    space.microbatches = 8;
     space.schedules = {Schedule::interleaved};
+    space.microbatches = 8;
+    space.layers = 31;  // a stage has 16 or 15 layers: of each number of chunks some have a layer less
+    CHECK(choices_of(space, plan).size() == 4);
     space.chunks = 4;
     REQUIRE(choices_of(space, plan).size() == 1);
     CHECK(schedule_text(choices_of(space, plan).front().schedule) == "interleaved:4");

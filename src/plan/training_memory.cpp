@@ -117,6 +117,8 @@ Result<TrainingMemory> training_memory(const TrainingProgram& step, const Progra
     }
     memory.working = std::max(peak - live.kept, 0.0);
     if (habits.flat_optimizer) memory.extra_reserved += memory.gradients;
+    memory.reserved = habits.reserved;
+    memory.context_bytes = habits.context_bytes;
     const MemoryLevel* hbm = system.machine().level("hbm");
     if (hbm != nullptr) {
         if (const auto capacity = hbm->total_capacity()) memory.capacity = capacity->value;

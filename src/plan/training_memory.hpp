@@ -22,9 +22,14 @@ struct TrainingMemory {
     double working = 0;      ///< everything else held at the peak: results that are still to be read, gathered weights
     double extra_reserved =
         0;  ///< additionally reserved by a caching allocator, in blocks that fit nothing else; not in total()
+    double reserved = 1;             ///< see FrameworkHabits
+    double context_bytes = 0;        ///< likewise
     std::optional<double> capacity;  ///< of the chip's main memory; empty: not known
 
-    [[nodiscard]] double total() const { return params + gradients + optimizer + activations + working; }
+    [[nodiscard]] double tensors() const { return params + gradients + optimizer + activations + working; }
+    /// What an allocator and a process take beyond tensors.
+    [[nodiscard]] double overhead() const { return tensors() * (reserved - 1) + context_bytes; }
+    [[nodiscard]] double total() const { return tensors() + overhead(); }
     [[nodiscard]] bool fits() const { return !capacity || total() <= *capacity; }
 };
 

@@ -111,6 +111,13 @@ Status check_kept(const ForwardDraft& forward, const TrainingOptions& options) {
     return {};
 }
 
+void keep_in(Dtype dtype, const std::vector<bool>& stashed, Program& program) {
+    for (ValueId id = 0; id < stashed.size(); ++id) {
+        Dtype& its = program.values[id].type.dtype;
+        if (stashed[id] && info(its).bits > info(dtype).bits) its = dtype;
+    }
+}
+
 std::vector<std::string> counts_around(const ForwardDraft& forward, ValueId id) {
     std::vector<std::string> counts;
     for (std::size_t at = forward.home[id]; at != 0; at = forward.blocks[at].parent) {
@@ -129,6 +136,7 @@ Result<TrainingProgram> training_step(const Program& forward, const TrainingOpti
     ROOFLINE_TRY(auto backward, differentiate(draft, options, names));
     const std::vector<ValueId> kept = rematerialise(draft, backward, options, names);
     const OptimizerDraft optimizer = optimizer_of(draft, backward, options, names);
+    if (options.kept_products) keep_in(*options.kept_products, backward.stashed, draft.program);
 
     const DraftBlock whole = whole_step(draft, backward, optimizer, options.microbatches);
     StepWriter writer(draft, backward.stashed);

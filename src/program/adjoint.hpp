@@ -22,8 +22,8 @@ enum class Remat {
     /// In an iteration of a `repeat`, keeps the first, third ... matmul with a parameter and all other contractions;
     /// everything outside of repeats.
     alternate,
-    /// Keeps what one iteration of a `repeat` passes to the next; each iteration is recomputed completely in its
-    /// backward iteration.
+    /// Keeps what one iteration of a `repeat` passes to the next; each iteration is recomputed in its backward
+    /// iteration, as TrainingOptions::whole_layers says.
     full,
     named,  ///< keeps what iterations pass on, and the named tensors; only what is read is recomputed
 };
@@ -42,12 +42,16 @@ enum class Optimizer {
 struct TrainingOptions {
     Remat remat = Remat::none;
     std::vector<std::string> kept{};  ///< for Remat::named: tensors of the forward program
+    bool whole_layers = true;         ///< for Remat::full: also what nothing reads is recomputed
     Optimizer optimizer = Optimizer::adam;
     Dtype moments = Dtype::f32;  ///< of Adam
     bool master = true;          ///< an f32 master copy of each narrower parameter, which the optimizer updates
     bool unfused = false;  ///< for Adam: plain tensor operations on all parameters at once, whose results are stored
-    bool f32_gradients = false;     ///< gradients of parameters are f32; otherwise they have the parameter's dtype
-    bool f32_logits = false;        ///< for with_loss(): logits and log-probabilities are stored in f32
+    bool f32_gradients = false;  ///< gradients of parameters are f32; otherwise they have the parameter's dtype
+    bool f32_logits = false;     ///< for with_loss(): logits and log-probabilities are stored in f32
+    /// Dtype in which matmul results inside an expression, such as the inputs of silu(X * Wg) * (X * Wu), are kept for
+    /// the backward pass if they have more bits; empty: as they are.
+    std::optional<Dtype> kept_products{};
     bool keep_unread = false;       ///< tensors that the policy keeps in a `repeat` are kept even if nothing reads them
     bool stored_casts = false;      ///< the gradient of a converted tensor is stored in the dtype of the conversion
     std::int64_t microbatches = 1;  ///< forward and backward passes per step, whose gradients accumulate

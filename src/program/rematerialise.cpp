@@ -111,7 +111,8 @@ private:
         Ids found;
         reads(block, found);
         Ids again_wanted;
-        if (options_.remat == Remat::full && block.of_block != 0) everything(block.of_block, again_wanted);
+        const bool whole_layer = options_.remat == Remat::full && options_.whole_layers && block.of_block != 0;
+        if (whole_layer) everything(block.of_block, again_wanted);
         std::function<void(ValueId)> want = [&](ValueId id) {
             if (forward_.made_by[id] == nullptr || forward_.home[id] != block.of_block) return;
             if (keeps(id) && !again_wanted.contains(id)) {

@@ -99,15 +99,12 @@ Result<TrainingBatch> batch_of(const MeasuredTraining& row, const Plan& plan) {
     return batch;
 }
 
-/// Recomputation that is certain. Recomputed layers omit operations whose results are not used, as compilers and early
-/// stopping do, unless the publisher's framework is known to repeat them.
+/// Recomputation that is certain.
 TrainingOptions options_of(const MeasuredTraining& row, const TrainerHabits& habits) {
     TrainingOptions options;
     options.input_gradients = false;
-    if (row.recompute == "full") options.remat = habits.whole_recompute ? Remat::full : Remat::named;
-    if (row.recompute == "selective") {
-        options.remat = selective_remat(habits);
-    }
+    if (row.recompute == "full") options.remat = Remat::full;
+    if (row.recompute == "selective") options.remat = selective_remat(habits);
     options.keep_unread = row.eager && row.recompute == "selective";
     return options;
 }
@@ -160,16 +157,16 @@ MemoryComparison memory_of(const MeasuredTraining& row, const TrainerHabits& hab
 
 std::string key_of(const TrainSetup& setup) {
     const FrameworkHabits& habits = setup.habits;
-    const std::array flags = {setup.held.f32_gradients, setup.held.f32_logits,     setup.held.stored_casts,
-                              setup.options.unfused,    setup.options.keep_unread, setup.late_layers,
-                              habits.fsdp_units,        habits.pipeline_buffers,   habits.flat_optimizer,
-                              habits.fused_gradients,   habits.copied_norm,        setup.stored_attention,
-                              setup.pytorch_kernels,    setup.gradients_in_turn,   setup.attention_dropout};
-    return fmt::format("{} zero{} {} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
+    const std::array flags = {
+        setup.held.f32_gradients,  setup.held.f32_logits,   setup.held.stored_casts, setup.options.unfused,
+        setup.options.keep_unread, setup.late_layers,       habits.fsdp_units,       habits.pipeline_buffers,
+        habits.flat_optimizer,     habits.fused_gradients,  habits.copied_norm,      setup.stored_attention,
+        setup.pytorch_kernels,     setup.gradients_in_turn, setup.attention_dropout, setup.options.whole_layers};
+    return fmt::format("{} zero{} {} {} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
                        setup.plan.tensor_tokens, setup.batch.tokens, setup.batch.microbatches,
                        static_cast<int>(setup.options.remat), setup.products ? name(*setup.products) : "",
                        habits.loss_parts, fmt::join(flags, ""), fmt::join(setup.overlapped, ","),
-                       schedule_text(setup.schedule));
+                       schedule_text(setup.schedule), setup.held.kept_products ? name(*setup.held.kept_products) : "");
 }
 
 std::string strategy_of(const Plan& plan) {

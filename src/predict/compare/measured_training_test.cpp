@@ -236,26 +236,30 @@ TEST_CASE("a measured run is priced as `train` prices it with the framework that
     auto priced = MeasuredTrainingRuns::make(*MeasuredSystems::make(), *calibrations);
     REQUIRE(priced);
     for (const Run& run : runs) {
-        CAPTURE(run.framework);
-        MeasuredTraining row = two_layers(4, run.tensor);
-        row.source = run.source;
-        row.table = run.table;
-        row.sharding = run.sharding;
-        row.memory_bytes = 1e10;
-        const auto compared = priced->compare(row);
-        REQUIRE(compared);
-        TrainQuestion question;
-        question.model = *build_model(*TrainedModels::built_in()->config(row), row.sequence);
-        question.slice = MeasuredSystems::make()->slice_of(row.system, row.chips)->system.slice;
-        question.setup = *setup_of(row);
-        question.setup.options.master = false;
-        question.setup.held = {};
-        use_framework(*framework_named(run.framework), true, question);
-        const auto answer = predict_training(std::move(question), calibrations);
-        REQUIRE(answer);
-        REQUIRE(answer->step->times.expected);
-        CHECK(*answer->step->times.expected == compared->prediction.expected_s);
-        CHECK(answer->reported_bytes.value_or(answer->step->memory.total()) == compared->memory->predicted);
+        for (const char* recompute : {"none", "full"}) {
+            CAPTURE(run.framework);
+            CAPTURE(recompute);
+            MeasuredTraining row = two_layers(4, run.tensor);
+            row.source = run.source;
+            row.table = run.table;
+            row.sharding = run.sharding;
+            row.recompute = recompute;
+            row.memory_bytes = 1e10;
+            const auto compared = priced->compare(row);
+            REQUIRE(compared);
+            TrainQuestion question;
+            question.model = *build_model(*TrainedModels::built_in()->config(row), row.sequence);
+            question.slice = MeasuredSystems::make()->slice_of(row.system, row.chips)->system.slice;
+            question.setup = *setup_of(row);
+            question.setup.options.master = false;
+            question.setup.held = {};
+            use_framework(*framework_named(run.framework), true, question);
+            const auto answer = predict_training(std::move(question), calibrations);
+            REQUIRE(answer);
+            REQUIRE(answer->step->times.expected);
+            CHECK(*answer->step->times.expected == compared->prediction.expected_s);
+            CHECK(answer->reported_bytes.value_or(answer->step->memory.tensors()) == compared->memory->predicted);
+        }
     }
 }
 

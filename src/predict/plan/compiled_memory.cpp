@@ -120,6 +120,8 @@ void CompiledMemory::add_buffers(const MarkedStage& stage, const std::vector<std
 Result<CompiledMemory> CompiledMemory::compile(const MarkedStage& stage, const FrameworkHabits& habits,
                                                const std::vector<std::string>& dims) {
     CompiledMemory memory;
+    memory.reserved_ = habits.reserved;
+    memory.context_bytes_ = habits.context_bytes;
     const TrainingProgram& step = stage.planned.step;
     for (const StepTensor& tensor : step.tensors) {
         if (tensor.role == StepRole::activation) continue;
@@ -231,6 +233,8 @@ TrainingMemory CompiledMemory::evaluate(std::span<const double> sizes, const Mes
         }
     }
     TrainingMemory memory;
+    memory.reserved = reserved_;
+    memory.context_bytes = context_bytes_;
     memory.params = sum_of(params, sizes, degrees);
     memory.gradients = sum_of(gradients, sizes, degrees);
     memory.optimizer = sum_of(optimizer, sizes, degrees);

@@ -74,6 +74,8 @@ private:
     /// What pipeline_buffer_bytes() counts for each micro-batch, and for each that is not in flight.
     std::vector<Scaled> buffers_;
     std::optional<Scaled> received_;
+    double reserved_ = 1;  ///< see FrameworkHabits
+    double context_bytes_ = 0;
 };
 
 }  // namespace roofline::core

@@ -200,6 +200,12 @@ Result<PlanQuestion> with_sizes(PlanQuestion question) {
         std::erase(space.schedules, Schedule::zero_bubble);
         if (space.schedules.empty()) return fail(allowed.error());
     }
+    // A schedule that the user fixed stays.
+    if (train.framework && !train.framework->habits.schedules.empty() && space.schedules.size() > 1) {
+        const std::vector<Schedule>& its = train.framework->habits.schedules;
+        std::erase_if(space.schedules,
+                      [&](Schedule each) { return std::find(its.begin(), its.end(), each) == its.end(); });
+    }
     space.chips = train.slice.chips();
     space.slice = std::make_shared<Slice>(train.slice);
     space.layers = train.model.layer_count;

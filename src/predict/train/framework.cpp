@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "calibrate/step/step_model.hpp"
 #include "import/trained_models.hpp"
 
 namespace roofline::core {
@@ -30,6 +31,7 @@ Result<std::optional<Framework>> default_framework(const Machine& machine) {
 void apply_habits(const TrainerHabits& habits, TrainSetup& setup) {
     setup.plan.tensor_tokens = setup.plan.tensor_tokens && !habits.whole_tokens;
     setup.options.unfused = setup.options.unfused || habits.unfused;
+    setup.options.whole_layers = habits.whole_recompute;
     setup.late_layers = habits.late_layers;
     setup.stored_attention = habits.stored_attention;
     setup.attention_dropout = habits.attention_dropout;
@@ -39,6 +41,7 @@ void apply_habits(const TrainerHabits& habits, TrainSetup& setup) {
     setup.held.f32_logits = habits.loss != "compiled";
     setup.held.stored_casts = habits.loss == "eager";
     setup.held.f32_gradients = habits.f32_gradients;
+    setup.held.kept_products = habits.kept_products;
     setup.habits.loss_parts = habits.loss_parts;
     setup.habits.pipeline_buffers = habits.pipeline_buffers;
     setup.habits.fsdp_units = habits.fsdp_units;
@@ -56,6 +59,10 @@ void use_framework(Framework framework, bool optimizer, TrainQuestion& question)
         habits.unfused = habits.f32_gradients = false;
     }
     apply_habits(habits, setup);
+    if (const auto model = built_in_step_model(); model && habits.caching_allocator) {
+        setup.habits.reserved = model->reserved;
+        setup.habits.context_bytes = habits.context_bytes;
+    }
     if (setup.options.remat == Remat::selective && selective_remat(habits) != Remat::selective) {
         setup.options.remat = selective_remat(habits);
         question.notes.push_back(fmt::format("what {} calls selective is the policy `alternate`", framework.name));
@@ -87,13 +94,14 @@ TrainSetup as_held(TrainSetup setup) {
     options.f32_logits = options.f32_logits || setup.held.f32_logits;
     options.stored_casts = options.stored_casts || setup.held.stored_casts;
     options.f32_gradients = options.f32_gradients || setup.held.f32_gradients;
+    if (setup.held.kept_products) options.kept_products = setup.held.kept_products;
     setup.held = {};
     return setup;
 }
 
 double reported_bytes(const TrainingMemory& memory, std::string_view what, const TrainerHabits& habits,
                       double reserved) {
-    double bytes = memory.total();
+    double bytes = memory.tensors();
     if (what == "reserved" || what == "used") bytes = bytes * reserved + memory.extra_reserved;
     if (what == "used") bytes += habits.context_bytes;
     return bytes;

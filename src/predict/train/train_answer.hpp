@@ -64,7 +64,7 @@ struct TrainAnswer {
     std::optional<Dtype> dispatch;
     /// Axes whose collectives run beside matmuls, in addition to those of replicas.
     std::vector<std::string> overlapped;
-    HeldInF32 held;  ///< tensors that the framework stores in f32
+    HeldDtypes held;  ///< tensors that the framework stores in f32
     /// The framework that was named, or whose times these are; empty for machines without one.
     std::optional<Framework> framework;
     std::optional<double> reported_bytes;  ///< memory of a chip as that framework's figures count it

@@ -35,7 +35,7 @@ struct TrainSetup {
     bool gradients_in_turn = false;  ///< likewise
     /// Axes whose collectives run beside matmuls, in addition to those of replicas.
     std::vector<std::string> overlapped{};
-    HeldInF32 held{};
+    HeldDtypes held{};
     /// Further uses of memory, those of FSDP and ZeRO only where the plan has these (framework_memory()).
     FrameworkHabits habits{};
 };

@@ -180,6 +180,8 @@ constexpr AnswerFigure<TrainAnswer> all[] = {
     {"memory_bytes.optimizer", "optimizer", in_bytes, memory<&TrainingMemory::optimizer>},
     {"memory_bytes.activations", "activations", in_bytes, memory<&TrainingMemory::activations>},
     {"memory_bytes.working", "working", in_bytes, memory<&TrainingMemory::working>},
+    {"memory_bytes.overhead", "allocator", in_bytes,
+     [](Answer answer) { return answer.step ? Json(answer.step->memory.overhead()) : Json(); }},
     {"memory_bytes.total", "a chip holds", in_bytes,
      [](Answer answer) { return answer.step ? Json(answer.step->memory.total()) : Json(); }},
     {"capacity_bytes", "", in_bytes,

@@ -99,7 +99,8 @@ private:
     void memory() {
         const TrainingMemory& memory = answer_.step->memory;
         const double total = memory.total();
-        for (const char* part : {"params", "gradients", "optimizer", "activations", "working"}) {
+        for (const char* part : {"params", "gradients", "optimizer", "activations", "working", "overhead"}) {
+            if (part == std::string_view("overhead") && memory.overhead() == 0) continue;
             const std::string key = fmt::format("memory_bytes.{}", part);
             const double share = value_of(train_figures(), key, answer_).get<double>() / total;
             figure(key, fmt::format("{:<30} {:>4.0f} %", bar_of(share), 100 * share));
