@@ -46,12 +46,13 @@ std::string choice_words(const TrainSetup& setup) {
 }
 
 Json found_json(const FoundPlan& found) {
-    const auto& [setup, seconds, memory, order] = found;
+    const auto& [setup, seconds, order_s, memory, order] = found;
     Json plan = plan_json(setup.plan);
     plan["mesh"] = mesh_option(setup.plan);
     plan["zero"] = setup.plan.zero;
-    return {{"unit", order.unit}, {"index", order.index},    {"seconds", seconds},
-            {"memory", memory},   {"plan", std::move(plan)}, {"choice", choice_words(setup)}};
+    return {{"unit", order.unit}, {"index", order.index}, {"seconds", seconds},
+            {"order_s", order_s}, {"memory", memory},     {"plan", std::move(plan)},
+            {"choice", choice_words(setup)}};
 }
 
 Json found_json(const std::vector<FoundPlan>& plans) {
@@ -185,6 +186,7 @@ private:
         FoundPlan found;
         ROOFLINE_TRY(found.order, place(each));
         ROOFLINE_TRY(found.seconds, positive(each, "seconds", true));
+        ROOFLINE_TRY(found.order_s, positive(each, "order_s", true));
         ROOFLINE_TRY(found.memory, positive(each, "memory", false));
         const FileValue* const axes = each.find("plan");
         const FileValue* const choice = each.find("choice");

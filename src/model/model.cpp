@@ -206,16 +206,18 @@ Status check_sized(const Program& program) {
 }
 
 /// Limits windows to the sequence: a longer window masks nothing.
+void limit_windows(Model& model) {
+    for (const auto& [dim, window] : model.windows) model.program.sizes[dim] = std::min(window, model.sequence);
+}
+
 void bind_windows(Model& model) {
     for (const Value& value : model.program.values) {
         for (const MaskedPlane& plane : value.masks) {
             const auto window = model.program.sizes.find(plane.window);
-            if (window == model.program.sizes.end() || !model.windows.emplace(plane.window, window->second).second) {
-                continue;
-            }
-            window->second = std::min(window->second, model.sequence);
+            if (window != model.program.sizes.end()) model.windows.insert(*window);
         }
     }
+    limit_windows(model);
 }
 
 Status check_sequence(Model& model, std::optional<std::int64_t> sequence) {
@@ -296,6 +298,16 @@ void bind_groups_of_experts(const std::vector<RoutedExperts>& routed, Sizes& siz
 }
 
 void bind_groups_of_experts(Program& program) { bind_groups_of_experts(routed_experts(program), program.sizes); }
+
+Model with_sequence(Model model, std::int64_t sequence) {
+    model.sequence = sequence;
+    for (const char* tokens : {"T", "S"}) {
+        if (model.program.sizes.contains(tokens)) model.program.sizes[tokens] = model.sizes[tokens] = sequence;
+    }
+    bind_groups_of_experts(model.program);
+    limit_windows(model);
+    return model;
+}
 
 Result<Model> build_model(const Config& config, std::optional<std::int64_t> sequence, bool decoding) {
     ROOFLINE_TRY(auto table, key_table(config.model_type));

@@ -75,4 +75,7 @@ void bind_groups_of_experts(const std::vector<RoutedExperts>& routed, Sizes& siz
 [[nodiscard]] Result<Model> build_model(const Config& config, std::optional<std::int64_t> sequence,
                                         bool decoding = false);
 
+/// Returns the model for sequences of `sequence` tokens, as build_model() builds it, whatever its context.
+[[nodiscard]] Model with_sequence(Model model, std::int64_t sequence);
+
 }  // namespace roofline::core

@@ -295,6 +295,10 @@ TEST_CASE("every key table is valid, and every preset gives a model") {
         const auto again = parse_program(print(model->program));
         REQUIRE_MESSAGE(again.has_value(), to_text(again.error()));
         CHECK(print(*again) == print(model->program));
+        const auto shorter = build_model(*from, 600);
+        REQUIRE(shorter);
+        CHECK(with_sequence(*model, 600).program.sizes == shorter->program.sizes);
+        CHECK(with_sequence(*shorter, 1000).program.sizes == model->program.sizes);
     }
     CHECK(preset_config("LLAMA-3.1-8B"));
     CHECK(preset_config("falcon-m"));

@@ -246,7 +246,9 @@ double CompiledStage::math_s() {
 
 Result<CompiledStage::Lower> CompiledStage::lower(std::size_t placement, CollectiveCosts& collectives) {
     Lower lower;
-    lower.seconds = chip_times_.evaluate(sizes_, chip_seconds_).lower;
+    const Bounds chip = chip_times_.evaluate(sizes_, chip_seconds_);
+    lower.seconds = chip.lower;
+    lower.upper_s = chip.upper;
     if (math_ < chip_times_.resources()) lower.math_s = chip_seconds_[math_];
     if (collectives_.empty()) return lower;
     const System* const system = collectives.system(placement);
@@ -266,7 +268,9 @@ Result<CompiledStage::Lower> CompiledStage::lower(std::size_t placement, Collect
         known = network_times_.emplace(placement, CompiledTimes(pricing, names_, {})).first;
     }
     std::vector<double> seconds(known->second.places());
-    lower.seconds = std::max(lower.seconds, known->second.evaluate(sizes_, seconds).lower);
+    const Bounds network = known->second.evaluate(sizes_, seconds);
+    lower.seconds = std::max(lower.seconds, network.lower);
+    lower.upper_s += network.upper;
     return lower;
 }
 

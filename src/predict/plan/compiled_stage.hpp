@@ -56,6 +56,7 @@ public:
     struct Lower {
         double seconds = 0;
         double math_s = 0;
+        double upper_s = 0;  ///< without any overlap
     };
     [[nodiscard]] Result<Lower> lower(std::size_t placement, CollectiveCosts& collectives);
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "machine/machine.hpp"
+#include "predict/plan/on_threads.hpp"
 #include "predict/plan/plan_objective.hpp"
 #include "predict/plan/weight_bytes.hpp"
 #include "predict/train/framework.hpp"
@@ -19,11 +20,9 @@ namespace roofline::core {
 
 namespace {
 
-// The layout of a plan with its own degrees may differ from that of the plan that its structure was compiled with, so
-// the first plans are priced again, alone.
-constexpr std::size_t least_kept = 12;  ///< sets of degrees
-constexpr std::size_t priced_again = 6;
-constexpr std::size_t priced_again_with_experts = 16;  // whose layouts differ more often
+// Sets of degrees. The layout of a plan with its own degrees may differ from that of the plan that its structure was
+// compiled with, so more are priced again, alone, than are shown.
+constexpr std::size_t least_kept = 12;
 
 Result<TrainAnswer> laid_out(const PlanQuestion& question, const FoundPlan& found,
                              const std::shared_ptr<Calibrations>& calibrations) {
@@ -40,23 +39,23 @@ std::string set_of_degrees(Plan plan) {
     return plan_text(plan);
 }
 
-// The fastest of each set of degrees, or the whole front.
+// Each plan laid out by itself, those that fit.
 Result<std::vector<TrainAnswer>> price_again(const PlanQuestion& question, const std::vector<FoundPlan>& found,
                                              const std::shared_ptr<Calibrations>& calibrations) {
+    std::vector<Result<TrainAnswer>> each(found.size(), fail(Error{}));
+    on_threads(found.size(), question.search.threads, calibrations,
+               [&](std::size_t i, const std::shared_ptr<Calibrations>& own) {
+                   each[i] = laid_out(question, found[i], own);
+               });
     std::vector<TrainAnswer> all;
-    std::set<std::string> shown;
-    const bool front = question.keep == PlanKeep::front;
-    const std::size_t again = question.space.experts > 0 ? priced_again_with_experts : priced_again;
-    for (std::size_t i = 0; i < found.size(); ++i) {
-        const bool fresh = shown.size() < question.shown && shown.insert(set_of_degrees(found[i].setup.plan)).second;
-        if (!front && !fresh && i >= again) continue;
-        ROOFLINE_TRY(auto answer, laid_out(question, found[i], calibrations));
+    for (Result<TrainAnswer>& one : each) {
+        ROOFLINE_TRY(auto answer, std::move(one));
         if (answer.step->memory.fits()) all.push_back(std::move(answer));
     }
     if (all.empty() && !found.empty()) {
         return fail("no_fit", "no plan fits once it is laid out alone", "use more chips");
     }
-    return sorted_by(std::move(all), [](const TrainAnswer& answer) { return step_seconds(answer); });
+    return sorted_by(std::move(all), [](const TrainAnswer& answer) { return order_seconds(answer); });
 }
 
 class PlanAnswering {
@@ -76,7 +75,7 @@ public:
         }
         answer_.best = searched.alone.front();
         const bool fastest = std::all_of(searched.alone.begin(), searched.alone.end(), [&](const TrainAnswer& each) {
-            return step_seconds(each) >= step_seconds(answer_.best);
+            return order_seconds(each) >= order_seconds(answer_.best);
         });
         list_plans(searched.alone);
         if (fastest) {
@@ -125,8 +124,10 @@ private:
     Status find_changes(bool fastest) {
         std::vector<const TrainAnswer*> others;
         for (std::size_t i = 1; fastest && i < answer_.plans.size(); ++i) others.push_back(&answer_.plans[i].answer);
-        ROOFLINE_TRY(answer_.changes,
-                     plan_changes(question_.train, answer_.best, others, calibrations_, question_.search.threads));
+        std::vector<FasterPlan> faster;
+        for (const LargerPlan& each : answer_.larger) faster.push_back({each.bytes, step_seconds(each.answer)});
+        ROOFLINE_TRY(answer_.changes, plan_changes(question_.train, answer_.best, others, faster, calibrations_,
+                                                   question_.search.threads));
         return {};
     }
 
@@ -230,6 +231,11 @@ Result<PlanJob> job_of(const PlanQuestion& question, const std::shared_ptr<Calib
 }
 
 }  // namespace
+
+double order_seconds(const TrainAnswer& answer) {
+    const StepTimes& times = answer.step->times;
+    return order_seconds(times.expected, times.lower, times.upper);
+}
 
 std::vector<TrainAnswer> of_different_degrees(const std::vector<TrainAnswer>& plans, std::size_t most) {
     std::vector<TrainAnswer> different;

@@ -68,6 +68,9 @@ struct PlanAnswer {
 /// Returns the question with the sizes of its space. Errors: a batch that is not given or no whole number of sequences.
 [[nodiscard]] Result<PlanQuestion> with_sizes(PlanQuestion question);
 
+/// Returns order_seconds() of a step that was laid out. There must be one.
+[[nodiscard]] double order_seconds(const TrainAnswer& answer);
+
 /// Returns the first plan of each set of degrees, at most so many; plans that differ only in their ZeRO stage have the
 /// same.
 [[nodiscard]] std::vector<TrainAnswer> of_different_degrees(const std::vector<TrainAnswer>& plans, std::size_t most);

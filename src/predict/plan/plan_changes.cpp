@@ -3,15 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
+#include <iterator>
 #include <optional>
-#include <thread>
 #include <tuple>
 #include <utility>
 
 #include "machine/machine.hpp"
 #include "plan/pipeline.hpp"
+#include "predict/plan/on_threads.hpp"
 
 namespace roofline::core {
 
@@ -20,6 +20,8 @@ namespace {
 constexpr double step_of_figures = 1.05;
 constexpr double farthest_flip = 4;  // a factor
 constexpr std::size_t most_others = 4;
+// Of two plans whose times differ by less the order is chance, see share_in_order(), and so is where it changes.
+constexpr double near_tie = 1.02;
 
 // What one figure changes.
 struct OfFigure {
@@ -38,19 +40,43 @@ public:
         ROOFLINE_TRY(const auto elasticity, elasticity_of(best_, path));
         if (!elasticity) return result;
         result.elasticity = elasticity;
-        for (std::size_t i = 0; i < std::min(others_.size(), most_others); ++i) {
-            ROOFLINE_TRY(const auto flip, flip_of(*others_[i], path, *elasticity));
-            if (flip) result.flips.push_back(*flip);
+        std::size_t looked_at = 0;
+        for (const TrainAnswer* other : others_) {
+            if (step_seconds(*other) < near_tie * step_seconds(best_)) continue;
+            if (++looked_at > most_others) break;
+            ROOFLINE_TRY(auto flip, flip_of(*other, path, *elasticity));
+            if (flip) result.flips.push_back(std::move(*flip));
         }
         return result;
     }
 
     Result<double> elasticity_of_batch() {
-        ROOFLINE_TRY(auto twice, with_plan(best_));
-        twice.setup.batch.tokens *= 2;
-        twice.setup.batch.microbatches *= 2;
-        ROOFLINE_TRY(const auto answer, predict_training(std::move(twice), calibrations_));
-        return std::log2(step_seconds(answer) / step_seconds(best_));
+        ROOFLINE_TRY(const double seconds, seconds_of(question_.model.sequence, 2, 2));
+        return std::log2(seconds / step_seconds(best_));
+    }
+
+    // Sequences twice as long, or if the context does not allow that, half as long, at the same number of tokens.
+    // Empty where the plan does not divide them.
+    std::optional<double> elasticity_of_sequence() {
+        const Model& model = question_.model;
+        const bool longer = model.context == 0 || 2 * model.sequence <= model.context;
+        const auto other = longer                    ? seconds_of(2 * model.sequence, 2, 1)
+                           : model.sequence % 2 == 0 ? seconds_of(model.sequence / 2, 1, 2)
+                                                     : fail(Error{});
+        const auto same = longer ? seconds_of(model.sequence, 2, 2) : Result<double>(step_seconds(best_));
+        if (!other || !same) return std::nullopt;
+        return rounded((longer ? 1 : -1) * std::log2(*other / *same));
+    }
+
+    // A faster plan is the answer once it fits.
+    [[nodiscard]] std::optional<double> elasticity_of_capacity(std::span<const FasterPlan> faster) const {
+        const auto& capacity = best_.step->memory.capacity;
+        if (!capacity) return std::nullopt;
+        double seconds = step_seconds(best_);
+        for (const FasterPlan& each : faster) {
+            if (each.bytes <= (step_of_figures - 1) * *capacity) seconds = std::min(seconds, each.seconds);
+        }
+        return std::log(seconds / step_seconds(best_)) / std::log(step_of_figures);
     }
 
 private:
@@ -66,6 +92,20 @@ private:
         return one;
     }
 
+    // The time of the best plan with sequences of another length, and so many times the tokens and micro-batches.
+    [[nodiscard]] Result<double> seconds_of(std::int64_t sequence, std::int64_t tokens,
+                                            std::int64_t microbatches) const {
+        ROOFLINE_TRY(auto changed, with_plan(best_));
+        if (sequence != changed.model.sequence) changed.model = with_sequence(std::move(changed.model), sequence);
+        changed.setup.batch.sequence = sequence;
+        changed.setup.batch.tokens *= tokens;
+        changed.setup.batch.microbatches *= microbatches;
+        ROOFLINE_TRY(const auto answer, predict_training(std::move(changed), calibrations_));
+        return step_seconds(answer);
+    }
+
+    static double rounded(double elasticity) { return std::abs(elasticity) < 5e-4 ? 0 : elasticity; }
+
     // The time of a plan where a figure of the machine is larger; empty if it has no such figure.
     Result<std::optional<double>> seconds_at(const TrainAnswer& plan, const std::string& path, double factor) {
         ROOFLINE_TRY(auto changed, with_plan(plan));
@@ -79,8 +119,7 @@ private:
     Result<std::optional<double>> elasticity_of(const TrainAnswer& plan, const std::string& path) {
         ROOFLINE_TRY(const auto seconds, seconds_at(plan, path, step_of_figures));
         if (!seconds) return std::optional<double>();
-        const double value = std::log(*seconds / step_seconds(plan)) / std::log(step_of_figures);
-        return std::optional(std::abs(value) < 5e-4 ? 0.0 : value);
+        return std::optional(rounded(std::log(*seconds / step_seconds(plan)) / std::log(step_of_figures)));
     }
 
     // How much longer the other plan takes, as a logarithm.
@@ -109,7 +148,7 @@ private:
             if (std::abs(behind_here) < near) {
                 Machine machine = question_.slice.machine;
                 if (!set_figure(machine, fmt::format("{}=*{}", path, std::exp(at)))) return none;
-                return std::optional(Flip{path, std::exp(at), machine.changes.back().after, plan_text(other.plan)});
+                return std::optional(Flip{path, std::exp(at), machine.changes.back().after, other});
             }
             const double slope_here = (behind_here - behind_before) / (at - before);
             before = std::exchange(at, at - behind_here / slope_here);
@@ -137,35 +176,32 @@ std::vector<std::string> figures_of(const Slice& slice, Dtype dtype) {
 }  // namespace
 
 Result<PlanChanges> plan_changes(const TrainQuestion& question, const TrainAnswer& best,
-                                 std::span<const TrainAnswer* const> others,
+                                 std::span<const TrainAnswer* const> others, std::span<const FasterPlan> faster,
                                  const std::shared_ptr<Calibrations>& calibrations, std::size_t threads) {
     const std::vector<std::string> paths = figures_of(question.slice, best.products.value_or(best.model.dtype));
     std::vector<Result<OfFigure>> results(paths.size(), OfFigure());
-    std::atomic<std::size_t> next = 0;
-    const auto work = [&](const std::shared_ptr<Calibrations>& own) {
-        FigureChanges changes(question, best, others, own);
-        for (std::size_t i = next++; i < paths.size(); i = next++) results[i] = changes.run(paths[i]);
-    };
-    std::vector<std::thread> running;
-    for (std::size_t i = 1; i < std::min(threads, paths.size()); ++i) {
-        running.emplace_back(work, std::make_shared<Calibrations>(*calibrations));
-    }
-    work(calibrations);
-    for (std::thread& thread : running) thread.join();
+    on_threads(paths.size(), threads, calibrations, [&](std::size_t i, const std::shared_ptr<Calibrations>& own) {
+        results[i] = FigureChanges(question, best, others, own).run(paths[i]);
+    });
     PlanChanges all;
-    ROOFLINE_TRY(const double of_batch, FigureChanges(question, best, others, calibrations).elasticity_of_batch());
+    FigureChanges of_job(question, best, others, calibrations);
+    ROOFLINE_TRY(const double of_batch, of_job.elasticity_of_batch());
     all.elasticities.push_back({"batch-tokens", of_batch});
+    if (const auto of_sequence = of_job.elasticity_of_sequence()) all.elasticities.push_back({"seq", *of_sequence});
+    if (const auto of_capacity = of_job.elasticity_of_capacity(faster)) {
+        all.elasticities.push_back({"hbm.capacity", *of_capacity});
+    }
     for (std::size_t i = 0; i < paths.size(); ++i) {
         ROOFLINE_TRY(auto of_figure, std::move(results[i]));
         if (of_figure.elasticity) all.elasticities.push_back({paths[i], *of_figure.elasticity});
-        all.flips.insert(all.flips.end(), of_figure.flips.begin(), of_figure.flips.end());
+        std::move(of_figure.flips.begin(), of_figure.flips.end(), std::back_inserter(all.flips));
     }
     std::sort(all.elasticities.begin(), all.elasticities.end(), [](const auto& a, const auto& b) {
         return std::pair(-std::abs(a.value), a.path) < std::pair(-std::abs(b.value), b.path);
     });
     std::sort(all.flips.begin(), all.flips.end(), [](const Flip& a, const Flip& b) {
-        return std::tuple(std::abs(std::log(a.factor)), a.path, a.plan) <
-               std::tuple(std::abs(std::log(b.factor)), b.path, b.plan);
+        return std::tuple(std::abs(std::log(a.factor)), a.path, plan_text(a.other.plan)) <
+               std::tuple(std::abs(std::log(b.factor)), b.path, plan_text(b.other.plan));
     });
     return all;
 }

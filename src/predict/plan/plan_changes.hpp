@@ -15,7 +15,7 @@ namespace roofline::core {
 
 /// d log(time of a step) / d log(figure): -1 if the time is inversely proportional to the figure.
 struct Elasticity {
-    std::string path;  ///< of a figure of the machine, "hbm.bandwidth"; "batch-tokens"
+    std::string path;  ///< of a figure of the machine, "hbm.bandwidth"; "batch-tokens"; "seq"
     double value = 0;
 };
 
@@ -24,7 +24,7 @@ struct Flip {
     std::string path;
     double factor = 1;  ///< of the figure
     std::string at;     ///< its value, "230 GB/s"
-    std::string plan;
+    TrainAnswer other{};  ///< that plan, as the machine is
 };
 
 struct PlanChanges {
@@ -32,12 +32,21 @@ struct PlanChanges {
     std::vector<Flip> flips;               ///< the nearest first
 };
 
+/// A plan that needs more memory than a chip has, and would be faster.
+struct FasterPlan {
+    double bytes = 0;  ///< that a chip lacks
+    double seconds = 0;
+};
+
 /// Returns what would change the answer to a question whose best plan and next best ones are these. The machine's peak
-/// of the products' dtype, its HBM and its networks are changed by 5 % and the step laid out again; a batch of twice
-/// the tokens has twice the micro-batches. Where that says that another plan may become as fast within a factor of four
-/// of a figure, the factor is found by laying both out there. Errors: those of predict_training().
+/// of the products' dtype, its HBM and its networks are changed by 5 % and the step laid out again, or with 5 % more
+/// memory one of the plans taken that would be `faster`. A batch of twice the tokens has twice the micro-batches;
+/// sequences twice as long are half as many. Where that says that another plan, which is no near-tie, may become as
+/// fast within a factor of four of a figure, the factor is found by laying both out there. Errors: those of
+/// predict_training().
 [[nodiscard]] Result<PlanChanges> plan_changes(const TrainQuestion& question, const TrainAnswer& best,
                                                std::span<const TrainAnswer* const> others,
+                                               std::span<const FasterPlan> faster,
                                                const std::shared_ptr<Calibrations>& calibrations, std::size_t threads);
 
 }  // namespace roofline::core

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 
 #include "base/approx_test.hpp"
@@ -57,20 +58,30 @@ TEST_CASE("elasticities and flips of a plan that computes and one that communica
     REQUIRE(ratio > 1.1);
     REQUIRE(ratio < 4);
     const std::array<const TrainAnswer*, 1> others{&other};
-    const auto changes = plan_changes(question(slice, {}), best, others, calibrations, 2);
+    const double capacity = *best.step->memory.capacity;
+    const double best_s = best.step->times.lower;
+    const std::array<FasterPlan, 2> faster{{{0.04 * capacity, best_s / 1.1}, {0.06 * capacity, best_s / 2}}};
+    const auto changes = plan_changes(question(slice, {}), best, others, faster, calibrations, 2);
     REQUIRE(changes);
     CHECK(elasticity(*changes, "matmul.bf16").value == approx(-1).epsilon(1e-6));
     CHECK(elasticity(*changes, "hbm.bandwidth").value == 0);
     CHECK(elasticity(*changes, "batch-tokens").value == approx(1).epsilon(1e-3));
+    // FLOPs of a token: six for each weight of a matmul; for half of the plane of attention scores two products with the
+    // heads' 4,096 channels in each of 32 layers, and five in the backward pass, which recomputes the scores
+    const double weights = 6 * (8.03e9 - 128256 * 4096);
+    const double attention = (2 + 5) * 2 * (4096 / 2) * 4096.0 * 32;
+    const double of_sequence = std::log2((weights + 2 * attention) / (weights + attention));
+    CHECK(elasticity(*changes, "seq").value == approx(of_sequence).epsilon(0.01));
+    CHECK(elasticity(*changes, "hbm.capacity").value == approx(-std::log(1.1) / std::log(1.05)).epsilon(1e-6));
     REQUIRE(changes->flips.size() == 2);
     for (const Flip& flip : changes->flips) {
-        CHECK(flip.plan == "fsdp=8, tensor=8");
+        CHECK(plan_text(flip.other.plan) == "fsdp=8, tensor=8");
         // a lower peak makes the first plan slower, faster links the other one faster
         CHECK(flip.factor == approx(flip.path == "ici.bandwidth" ? ratio : 1 / ratio).epsilon(1e-3));
         CHECK((flip.path == "ici.bandwidth" || flip.path == "matmul.bf16"));
         CHECK_FALSE(flip.at.empty());
     }
-    const auto alone = plan_changes(question(slice, {}), best, others, calibrations, 1);
+    const auto alone = plan_changes(question(slice, {}), best, others, faster, calibrations, 1);
     REQUIRE(alone);
     CHECK(alone->flips.front().factor == changes->flips.front().factor);
 }

@@ -267,7 +267,10 @@ private:
         const auto key = [&](const TrainAnswer& plan) {
             const PlanValues values = values_of(plan, answer_.basis);
             const bool within = exceeded(question_.limits, values).empty();
-            return std::pair(!within, within ? *values.of(question_.objective) : values.seconds);
+            const bool rises_with_time = question_.objective != PlanObjective::chips &&
+                                         question_.objective != PlanObjective::memory;
+            const double factor = rises_with_time || !within ? order_seconds(plan) / step_seconds(plan) : 1;
+            return std::pair(!within, factor * (within ? *values.of(question_.objective) : values.seconds));
         };
         searched.alone = sorted_by(std::move(searched.alone), key);
         job.best = searched.alone.front();

@@ -231,15 +231,22 @@ PricedPlan PlanPricer::time_of(const Stages& stages, const PipelineCost& schedul
         return priced;
     }
     double math_s = 0;
-    for (const StageOfPlan& each : stages.kinds) math_s += each.lower ? each.work.count * each.lower->math_s : 0;
+    double upper_s = 0;
     for (const StageOfPlan& each : stages.kinds) {
         if (!each.lower) continue;
-        priced.lower_s = std::max(priced.lower_s, each.lower->seconds + schedule.fill * (math_s - each.lower->math_s));
+        math_s += each.work.count * each.lower->math_s;
+        upper_s += each.work.count * each.lower->upper_s;
+    }
+    for (const StageOfPlan& each : stages.kinds) {
+        if (!each.lower) continue;
+        const auto& [seconds, math, upper] = *each.lower;
+        priced.lower_s = std::max(priced.lower_s, seconds + schedule.fill * (math_s - math));
+        priced.upper_s = std::max(priced.upper_s, upper + schedule.fill * (upper_s - upper));
     }
     return priced;
 }
 
-// The time that the stages take at least that are compiled; 0 without any.
+// What order_s() is at least, by the stages that are compiled; 0 without any.
 Result<double> PlanPricer::least_seconds(Stages& stages, const PipelineCost& schedule, double recomputed) {
     bool known = false;
     for (std::size_t kind = 0; kind < stages.kinds.size(); ++kind) {
@@ -247,7 +254,7 @@ Result<double> PlanPricer::least_seconds(Stages& stages, const PipelineCost& sch
         ROOFLINE_CHECK(price_stage(stages, kind));
         known = true;
     }
-    return known ? time_of(stages, schedule, recomputed).seconds() : 0.0;
+    return known ? time_of(stages, schedule, recomputed).order_s() : 0.0;
 }
 
 // The memory of a stage, if it is compiled, in that of a chip.
@@ -358,6 +365,7 @@ Result<PricedPlan> PlanPricer::price_placed(const TrainSetup& setup, const Price
     priced.known = PricedPlan::Known::all;
     priced.expected_s = time.expected_s;
     priced.lower_s = time.lower_s;
+    priced.upper_s = time.upper_s;
     return priced;
 }
 

@@ -20,6 +20,14 @@
 
 namespace roofline::core {
 
+/// Returns the seconds by which plans are put in order: the expected time, and where nothing is expected the lower bound
+/// with a hundredth of what no overlap would add. Compute-bound plans have nearly the same lower bound, and that tells
+/// them apart.
+[[nodiscard]] inline double order_seconds(const std::optional<double>& expected_s, double lower_s, double upper_s) {
+    constexpr double weight = 0.01;
+    return expected_s.value_or(lower_s + weight * std::max(0.0, upper_s - lower_s));
+}
+
 /// The memory and the time of a plan, as train_step() predicts them, or what is known of them.
 struct PricedPlan {
     enum class Known {
@@ -31,8 +39,10 @@ struct PricedPlan {
     TrainingMemory memory{};             ///< of the stage with the highest use
     std::optional<double> expected_s{};  ///< empty where the machine is not calibrated
     double lower_s = 0;                  ///< only where nothing is expected: the lower bound
+    double upper_s = 0;                  ///< likewise: without any overlap, and without transfers between stages
 
     [[nodiscard]] double seconds() const { return expected_s.value_or(lower_s); }
+    [[nodiscard]] double order_s() const { return order_seconds(expected_s, lower_s, upper_s); }
 };
 
 /// A plan above one of these is not priced in full.

@@ -15,7 +15,6 @@
 
 #include "model/account.hpp"
 #include "plan/training_cost.hpp"
-#include "predict/plan/plan_objective.hpp"
 #include "predict/plan/weight_bytes.hpp"
 #include "predict/train/framework.hpp"
 
@@ -43,7 +42,7 @@ Degrees degrees_of(const Plan& plan) {
 }
 
 bool better(const FoundPlan& a, const FoundPlan& b) {
-    return a.seconds != b.seconds ? a.seconds < b.seconds : a.order < b.order;
+    return a.order_s != b.order_s ? a.order_s < b.order_s : a.order < b.order;
 }
 
 void keep_best(std::vector<FoundPlan>& plans, std::size_t most) {
@@ -73,13 +72,22 @@ void keep_part(std::vector<FoundPlan>& plans, std::size_t kept) {
     });
 }
 
-// Plans that no other one beats; of equal ones the first. The front of the fronts of parts is that of all plans.
+// Plans that none with at most the same memory beats by more than `near_fastest`, because once each is laid out alone
+// they may be on the front; of equal ones the first. Of the plans of parts these are those of all plans.
 void keep_front(std::vector<FoundPlan>& plans) {
-    std::sort(plans.begin(), plans.end(), [](const auto& a, const auto& b) { return a.order < b.order; });
-    std::vector<std::pair<double, double>> points;
-    for (const FoundPlan& plan : plans) points.emplace_back(plan.seconds, plan.memory);
+    std::sort(plans.begin(), plans.end(), [](const FoundPlan& a, const FoundPlan& b) {
+        return std::tie(a.memory, a.seconds, a.order) < std::tie(b.memory, b.seconds, b.order);
+    });
+    double least_s = std::numeric_limits<double>::infinity();
+    const FoundPlan* last = nullptr;
     std::vector<FoundPlan> front;
-    for (const std::size_t i : front_of(points)) front.push_back(std::move(plans[i]));
+    front.reserve(plans.size());
+    for (FoundPlan& plan : plans) {
+        const bool again = last != nullptr && last->memory == plan.memory && last->seconds == plan.seconds;
+        if (again || plan.seconds > near_fastest * least_s) continue;
+        least_s = std::min(least_s, plan.seconds);
+        last = &front.emplace_back(std::move(plan));
+    }
     plans = std::move(front);
 }
 
@@ -257,7 +265,7 @@ private:
         if (orders.size() > 1) {
             const double limit_s = longest(setup);
             const auto any = pricer_.price_any(setup, orders, {larger_memory, limit_s});
-            if (any && (any->known == PricedPlan::Known::bound || any->seconds() > limit_s)) {
+            if (any && (any->known == PricedPlan::Known::bound || any->order_s() > limit_s)) {
                 found_.counts.bound += plans.searched();
                 return;
             }
@@ -291,14 +299,14 @@ private:
         const double seconds = priced->seconds();
         if (priced->known == PricedPlan::Known::all && priced->memory.fits()) {
             ++(seconds > job_.limit_s ? found_.counts.limit : found_.counts.priced);
-            fastest_.add(seconds, degrees_of(setup.plan));
-            if (seconds > limit_s) return;  // it is none of those that are kept
-            found_.best.push_back({setup, seconds, priced->memory.total(), order});
+            fastest_.add(priced->order_s(), degrees_of(setup.plan));
+            if (priced->order_s() > limit_s) return;  // it is none of those that are kept
+            found_.best.push_back({setup, seconds, priced->order_s(), priced->memory.total(), order});
             if (found_.best.size() >= 4 * most_alike * job_.kept) keep_some(found_.best, job_.kept, job_.keep);
             return;
         }
         ++found_.counts.memory;
-        FoundPlan plan{setup, seconds, priced->memory.total(), order};
+        FoundPlan plan{setup, seconds, priced->order_s(), priced->memory.total(), order};
         if (!found_.nearest || plan.memory < found_.nearest->memory) found_.nearest = plan;
         if (priced->known != PricedPlan::Known::all) return;
         found_.larger.push_back(std::move(plan));
@@ -343,7 +351,7 @@ public:
         for (std::size_t i = fastest_.size(); i < done_.size() && done_[i]; ++i) {
             fastest_.push_back(i == 0 ? none_ : fastest_.back());
             for (const FoundPlan& plan : results_[i].best)
-                fastest_.back().add(plan.seconds, degrees_of(plan.setup.plan));
+                fastest_.back().add(plan.order_s, degrees_of(plan.setup.plan));
         }
         ended_.notify_all();
     }

@@ -39,8 +39,9 @@ struct PlanJob {
 struct FoundPlan {
     TrainSetup setup;
     double seconds = 0;
-    double memory = 0;  ///< bytes on the fullest chip
-    PlanPlace order{};  ///< of equally fast ones the first is the better
+    double order_s = 0;  ///< by which plans are put in order, see order_seconds()
+    double memory = 0;   ///< bytes on the fullest chip
+    PlanPlace order{};   ///< of equal ones the first is the better
 };
 
 /// Plans by what became of them.

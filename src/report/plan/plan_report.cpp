@@ -24,6 +24,11 @@ std::string step_text(const TrainAnswer& answer) { return to_text(Seconds{step_s
 
 std::string share_text(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
+// "fsdp=8, 2 microbatches, remat full"
+std::string whole_text(const TrainAnswer& answer) {
+    return fmt::format("{}, {}", core::plan_text(answer.plan), choice_text(answer));
+}
+
 // "3 % slower", and how sure that is.
 std::string beside_text(const PlanBeside& each, double best_s) {
     const double seconds = step_seconds(each.answer);
@@ -129,8 +134,8 @@ private:
 
     void larger() {
         for (const LargerPlan& each : answer_.larger) {
-            say(fmt::format("With {} more memory per chip: {}, {}: {:.0f} % less time.", to_text(Bytes{each.bytes}),
-                            core::plan_text(each.answer.plan), choice_text(each.answer), 100 * each.gain));
+            say(fmt::format("With {} more memory per chip: {}: {:.0f} % less time.", to_text(Bytes{each.bytes}),
+                            whole_text(each.answer), 100 * each.gain));
         }
         if (!answer_.larger.empty()) out_ += "\n";
     }
@@ -146,7 +151,7 @@ private:
         for (std::size_t i = 0; i < std::min(most_flips, answer_.changes.flips.size()); ++i) {
             const Flip& flip = answer_.changes.flips[i];
             say(fmt::format("With {} {} {} ({:.2f} times the machine's): {} would be faster.", flip.path,
-                            flip.factor > 1 ? "above" : "below", flip.at, flip.factor, flip.plan));
+                            flip.factor > 1 ? "above" : "below", flip.at, flip.factor, whole_text(flip.other)));
         }
         out_ += "\n";
     }
@@ -282,13 +287,13 @@ std::string plan_json(const PlanJobsAnswer& whole, std::optional<double> search_
     }
     json["flips"] = Json::array();
     for (const Flip& flip : answer.changes.flips) {
-        json["flips"].push_back({{"path", flip.path}, {"at", flip.at}, {"factor", flip.factor}, {"plan", flip.plan}});
+        json["flips"].push_back({{"path", flip.path}, {"at", flip.at}, {"factor", flip.factor}, {"plan", whole_text(flip.other)}});
     }
     json["next"] = Json::array();
     for (const LargerPlan& each : answer.larger) {
         json["next"].push_back({{"needs", fmt::format("hbm.capacity=+{}", to_text(Bytes{each.bytes}))},
                                 {"bytes", each.bytes},
-                                {"plan", core::plan_text(each.answer.plan)},
+                                {"plan", whole_text(each.answer)},
                                 {"gain", each.gain}});
     }
     json["part"] = Json();
