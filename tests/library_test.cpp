@@ -251,6 +251,10 @@ TEST_CASE("JSON of a prediction is what the program prints") {
         search.without = {PlanAxis::sequence, PlanAxis::context, PlanAxis::pipeline};
         search.microbatches = 1;
         search.recomputation = Recomputation::full;
+        search.matmul_dtypes = {std::nullopt, Dtype::fp8};
+        search.optimizers = {Optimizer{}, Optimizer{Optimizer::Kind::adam, Dtype::bf16}};
+        request.train.products = "bf16,fp8";
+        request.train.optimizer = "adam,adam,moments=bf16";
         search.objective = PlanObjective::cost;
         search.front = {PlanObjective::time, PlanObjective::memory};
         search.limits.cost = Usd{1e6};
@@ -269,6 +273,9 @@ TEST_CASE("JSON of a prediction is what the program prints") {
         alone.batch_tokens = best.batch_tokens;
         alone.plan = best.plan;
         alone.recomputation = best.recomputation;
+        alone.matmul_dtype = best.matmul_dtype;
+        alone.optimizer = best.optimizer;
+        CHECK(best.matmul_dtype == Dtype::fp8);
         const auto one = predict_training(model, systems[best.system], alone);
         REQUIRE(one);
         CHECK(one->step_time->value == best.prediction.step_time->value);

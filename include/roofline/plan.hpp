@@ -41,7 +41,10 @@ struct PlanLimits {
 struct PlanSearch {
     /// The job. Its batch, plan, micro-batches, schedule and recomputation are searched and must not be set here.
     TrainingOptions job{};
-    std::vector<std::int64_t> batch_tokens{};      ///< tokens per step, at least one number
+    std::vector<std::int64_t> batch_tokens{};  ///< tokens per step, at least one number
+    /// Dtypes of matmuls as TrainingOptions::matmul_dtype, each searched; empty: that of the job.
+    std::vector<std::optional<Dtype>> matmul_dtypes{};
+    std::vector<Optimizer> optimizers{};           ///< each is searched; empty: that of the job
     std::map<PlanAxis, std::int64_t> fixed{};      ///< degrees that are not searched
     std::vector<PlanAxis> without{};               ///< axes that are not used
     std::optional<std::int64_t> microbatches{};    ///< empty: all numbers are searched
@@ -58,6 +61,8 @@ struct PlanSearch {
 struct FoundPlan {
     std::size_t system = 0;         ///< index of its system
     std::int64_t batch_tokens = 0;  ///< per step
+    std::optional<Dtype> matmul_dtype{};
+    Optimizer optimizer{};
     TrainingPlan plan{};
     std::int64_t microbatches = 1;
     std::optional<PipelineSchedule> schedule{};  ///< of a pipeline
@@ -81,7 +86,7 @@ struct PlanSearchCounts {
 
 /// The answer of search_plans(). All members are plain values; only to_json() needs `data`.
 struct PlanSearchAnswer {
-    /// The best plan of each system and batch that has one that fits, in the order of the question. Where none is
+    /// The best plan of each system, batch, dtype and optimizer that has one that fits, in the order of the question. Where none is
     /// within the limits it is the nearest.
     std::vector<FoundPlan> plans{};
     std::optional<std::size_t> best{};     ///< index of the best one in `plans`; empty if none fits within the limits

@@ -75,6 +75,33 @@ Status add_space(core::PlanQuestion& job, const PlanSearch& search) {
     return {};
 }
 
+// A system and what the plans of one of its jobs share.
+struct Combination {
+    std::size_t system = 0;
+    TrainingOptions job;
+};
+
+// At most one more than are searched.
+std::vector<Combination> combinations_of(std::size_t systems, const PlanSearch& search) {
+    const auto dtypes = search.matmul_dtypes.empty() ? std::vector{search.job.matmul_dtype} : search.matmul_dtypes;
+    const auto optimizers = search.optimizers.empty() ? std::vector{search.job.optimizer} : search.optimizers;
+    std::vector<Combination> all;
+    for (std::size_t system = 0; system < systems; ++system) {
+        for (const std::int64_t tokens : search.batch_tokens) {
+            for (const auto& dtype : dtypes) {
+                for (const Optimizer& optimizer : optimizers) {
+                    if (all.size() > core::most_plan_jobs) return all;
+                    Combination& one = all.emplace_back(Combination{system, search.job});
+                    one.job.batch_tokens = tokens;
+                    one.job.matmul_dtype = dtype;
+                    one.job.optimizer = optimizer;
+                }
+            }
+        }
+    }
+    return all;
+}
+
 Result<core::PlanJobsQuestion> search_question(const Model& model, std::span<const System> systems,
                                                const PlanSearch& search) {
     ROOFLINE_CHECK(check_job(search, systems.size()));
@@ -85,18 +112,14 @@ Result<core::PlanJobsQuestion> search_question(const Model& model, std::span<con
     if (search.limits.cost) question.limits.usd = search.limits.cost->value;
     if (search.limits.power) question.limits.watts = search.limits.power->value;
     question.limits.chips = search.limits.chips;
-    for (const System& system : systems) {
-        for (const std::int64_t tokens : search.batch_tokens) {
-            core::PlanQuestion job;
-            TrainingOptions options = search.job;
-            options.batch_tokens = tokens;
-            ROOFLINE_TRY(job.train, training_job(model, system, options));
-            job.train.plan_given = true;
-            ROOFLINE_CHECK(add_space(job, search));
-            job.search.threads = std::max<std::size_t>(1, search.threads);
-            job.calibrations = calibrations_of(system, search.job.calibrated);
-            question.jobs.push_back(std::move(job));
-        }
+    for (const Combination& each : combinations_of(systems.size(), search)) {
+        core::PlanQuestion job;
+        ROOFLINE_TRY(job.train, training_job(model, systems[each.system], each.job));
+        job.train.plan_given = true;
+        ROOFLINE_CHECK(add_space(job, search));
+        job.search.threads = std::max<std::size_t>(1, search.threads);
+        job.calibrations = calibrations_of(systems[each.system], search.job.calibrated);
+        question.jobs.push_back(std::move(job));
     }
     return question;
 }
@@ -124,12 +147,12 @@ std::optional<PipelineSchedule> public_schedule(const std::string& text) {
     return std::nullopt;
 }
 
-// `batches`: jobs of each system.
-FoundPlan public_found(std::size_t job, std::size_t batches, const core::TrainAnswer& answer,
-                       const core::PlanValues& values) {
+FoundPlan public_found(const Combination& job, const core::TrainAnswer& answer, const core::PlanValues& values) {
     FoundPlan found;
-    found.system = job / batches;
+    found.system = job.system;
     found.batch_tokens = answer.batch->tokens;
+    found.matmul_dtype = job.job.matmul_dtype;
+    found.optimizer = job.job.optimizer;
     found.plan = training_plan(answer.plan);
     found.microbatches = answer.batch->microbatches;
     found.schedule = public_schedule(answer.schedule);
@@ -144,16 +167,16 @@ FoundPlan public_found(std::size_t job, std::size_t batches, const core::TrainAn
     return found;
 }
 
-PlanSearchAnswer public_answer(core::PlanJobsAnswer answer, std::size_t batches) {
+PlanSearchAnswer public_answer(core::PlanJobsAnswer answer, const std::vector<Combination>& jobs) {
     PlanSearchAnswer found;
     for (std::size_t job = 0; job < answer.jobs.size(); ++job) {
         const core::PlanJobAnswer& each = answer.jobs[job];
         if (!each.best) continue;
         if (job == answer.chosen) (each.within() ? found.best : found.nearest) = found.plans.size();
-        found.plans.push_back(public_found(job, batches, *each.best, *each.values));
+        found.plans.push_back(public_found(jobs[job], *each.best, *each.values));
     }
     for (const core::FrontPlan& each : answer.front) {
-        found.front.push_back(public_found(each.job, batches, each.answer, each.values));
+        found.front.push_back(public_found(jobs[each.job], each.answer, each.values));
     }
     const core::PlanCounts& counts = answer.counts;
     found.counts = {counts.looked_at, counts.priced, counts.divides, counts.memory, counts.bound, counts.limit};
@@ -165,7 +188,7 @@ PlanSearchAnswer public_answer(core::PlanJobsAnswer answer, std::size_t batches)
 Result<PlanSearchAnswer> searched(const Model& model, std::span<const System> systems, const PlanSearch& search) {
     ROOFLINE_TRY(auto question, search_question(model, systems, search));
     ROOFLINE_TRY(auto answer, core::predict_plan_jobs(std::move(question), nullptr));
-    return public_answer(std::move(answer), search.batch_tokens.size());
+    return public_answer(std::move(answer), combinations_of(systems.size(), search));
 }
 
 }  // namespace

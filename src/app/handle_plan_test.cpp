@@ -240,5 +240,40 @@ TEST_CASE("objectives, limits and ranges that cannot be are refused with a remed
               r.train.batch_tokens = "4Ki..2Mi+4Ki";
           }).find("cannot be wired") != std::string::npos);
     CHECK(changed([](auto& r) { r.train.batch_tokens = "4Ki..2Mi+4Ki"; }) ==
-          "1 slices with 512 batches and 1 lengths of sequences are 512 jobs, and at most 256 are searched");
+          "slices, batches, lengths of sequences, dtypes and optimizers make 512 jobs, and at most 256 are "
+          "searched");
+}
+
+TEST_CASE("dtypes of products and optimizers are searched, each with its best plan") {
+    PlanRequest request = small();
+    request.train.mesh = {"fsdp=8"};
+    request.train.zero = "0";
+    request.train.products = "bf16,fp8";
+    request.train.optimizer = "adam,adam,moments=bf16";
+    const auto response = handle(request, Format::json);
+    REQUIRE_MESSAGE(response, to_text(response.error()));
+    const auto json = nlohmann::json::parse(response->out, nullptr, false);
+    REQUIRE(json["jobs"].size() == 4);
+    const auto step_s = [&](std::size_t job) { return json["jobs"][job]["best"]["step"]["expected_s"].get<double>(); };
+    const auto bytes = [&](std::size_t job) {
+        return json["jobs"][job]["best"]["memory_bytes"]["total"].get<double>();
+    };
+    CHECK(json["jobs"][0]["products"].is_null());
+    CHECK(json["jobs"][1]["products"].is_null());
+    CHECK(json["jobs"][2]["products"] == "fp8");
+    CHECK(json["jobs"][2]["optimizer"] == "adam with f32 moments");
+    CHECK(json["jobs"][3]["optimizer"] == "adam with bf16 moments");
+    // two bytes less of each of two moments of 8.03 G parameters, an eighth on a chip
+    const double less = 4 * 8.03e9 / 8;
+    CHECK(bytes(0) - bytes(1) == doctest::Approx(less).epsilon(1e-3));
+    CHECK(bytes(2) - bytes(3) == doctest::Approx(less).epsilon(1e-3));
+    CHECK(step_s(2) < 0.8 * step_s(0));
+    CHECK(json["best"]["plan"]["products"] == "fp8");
+    CHECK(json["notes"].dump().find("what fewer bits cost in convergence") != std::string::npos);
+    request.train.products = "bf16,int4";
+    CHECK(refused(request).message.find("int4") != std::string::npos);
+    request.train.products = "bf16,";
+    CHECK(handle(request, Format::json));
+    request.train.optimizer = "moments=bf16,adam";
+    CHECK(refused(request).code == "unknown_optimizer");
 }

@@ -50,9 +50,8 @@ Json found_json(const FoundPlan& found) {
     Json plan = plan_json(setup.plan);
     plan["mesh"] = mesh_option(setup.plan);
     plan["zero"] = setup.plan.zero;
-    return {{"unit", order.unit}, {"index", order.index}, {"seconds", seconds},
-            {"order_s", order_s}, {"memory", memory},     {"plan", std::move(plan)},
-            {"choice", choice_words(setup)}};
+    return {{"unit", order.unit}, {"index", order.index},    {"seconds", seconds},           {"order_s", order_s},
+            {"memory", memory},   {"plan", std::move(plan)}, {"choice", choice_words(setup)}};
 }
 
 Json found_json(const std::vector<FoundPlan>& plans) {

@@ -234,7 +234,8 @@ TEST_CASE("options of parts that make no sense are refused") {
     };
     CHECK(whole_only([](auto& r) { r.train.machines.push_back({"h100-sxm:8x2", {}}); }).find("one slice") !=
           std::string::npos);
-    CHECK(whole_only([](auto& r) { r.train.batch_tokens = "64Ki..128Ki*2"; }).find("one batch") != std::string::npos);
+    CHECK(whole_only([](auto& r) { r.train.batch_tokens = "64Ki..128Ki*2"; }).find("one slice, batch") !=
+          std::string::npos);
     CHECK(whole_only([](auto& r) { r.front = "time,memory"; }).find("no front") != std::string::npos);
     CHECK(whole_only([](auto& r) { r.objective = "memory"; }).find("least time") != std::string::npos);
     CHECK(whole_only([](auto& r) { r.days = "10"; }).find("no limits") != std::string::npos);

@@ -110,15 +110,64 @@ Result<PlanQuestion> plan_job(const PlanRequest& request, bool one) {
     return question;
 }
 
-Status check_job_count(std::size_t slices, std::size_t batches, std::size_t sequences) {
-    if (batches <= most_plan_jobs && sequences <= most_plan_jobs && slices * batches * sequences <= most_plan_jobs) {
-        return {};
+// "bf16,fp8"; bf16 is the dtype in which tensors are stored.
+std::vector<std::string> product_words(const std::string& words) {
+    std::vector<std::string> all = at_commas(words);
+    std::replace(all.begin(), all.end(), std::string("bf16"), std::string());
+    return all;
+}
+
+// "adam,adam,moments=bf16": each begins with its name.
+std::vector<std::string> optimizer_words(const std::string& words) {
+    std::vector<std::string> all;
+    for (const std::string& word : at_commas(words)) {
+        if (all.empty() || word == "adam" || word == "sgd") {
+            all.push_back(word);
+        } else {
+            all.back() += "," + word;
+        }
     }
-    return fail("too_many_jobs",
-                fmt::format("{} slices with {} batches and {} lengths of sequences are {} jobs, and at most {} are "
-                            "searched",
-                            slices, batches, sequences, slices * batches * sequences, most_plan_jobs),
-                "give fewer, or larger increments: 1Mi..16Mi*2");
+    return all;
+}
+
+// One request for each pair of a request and an item, those of the first request first.
+template <class Item, class Set>
+void multiply(std::vector<PlanRequest>& requests, const std::vector<Item>& items, const Set& set) {
+    std::vector<PlanRequest> all;
+    for (const PlanRequest& each : requests) {
+        for (const Item& item : items) set(all.emplace_back(each).train, item);
+    }
+    requests = std::move(all);
+}
+
+// A request for each slice, batch, length of sequences, dtype of products and optimizer.
+Result<std::vector<PlanRequest>> jobs_of(const PlanRequest& request) {
+    ROOFLINE_TRY(const auto slices, planned_slices(request));
+    ROOFLINE_TRY(const auto batches, range_option(request.train.batch_tokens, "--batch-tokens"));
+    ROOFLINE_TRY(const auto sequences, range_option(request.train.sequence, "--seq"));
+    const std::vector<std::string> products = product_words(request.train.products);
+    const std::vector<std::string> optimizers = optimizer_words(request.train.optimizer);
+    double jobs = 1;
+    for (const std::size_t number :
+         {slices.size(), batches.size(), sequences.size(), products.size(), optimizers.size()}) {
+        jobs *= static_cast<double>(number);
+    }
+    if (jobs > static_cast<double>(most_plan_jobs)) {
+        return fail("too_many_jobs",
+                    fmt::format("slices, batches, lengths of sequences, dtypes and optimizers make {:.0f} jobs, and at "
+                                "most {} are searched",
+                                jobs, most_plan_jobs),
+                    "give fewer, or larger increments: 1Mi..16Mi*2");
+    }
+    std::vector<PlanRequest> all{request};
+    multiply(all, slices, [](TrainRequest& one, const MachineRef& slice) { one.machines = {slice}; });
+    multiply(all, batches, [](TrainRequest& one, const auto& batch) { one.batch_tokens = fmt::format("{}", *batch); });
+    multiply(all, sequences, [](TrainRequest& one, const auto& sequence) {
+        if (sequence) one.sequence = fmt::format("{}", *sequence);
+    });
+    multiply(all, products, [](TrainRequest& one, const std::string& dtype) { one.products = dtype; });
+    multiply(all, optimizers, [](TrainRequest& one, const std::string& optimizer) { one.optimizer = optimizer; });
+    return all;
 }
 
 }  // namespace
@@ -138,26 +187,14 @@ Result<PlanJobsQuestion> plan_question(const PlanRequest& request) {
     question.objective = aims.objective;
     question.front = aims.front;
     ROOFLINE_TRY(question.limits, plan_limits(request));
-    ROOFLINE_TRY(const auto slices, planned_slices(request));
-    ROOFLINE_TRY(const auto batches, range_option(request.train.batch_tokens, "--batch-tokens"));
-    ROOFLINE_TRY(const auto sequences, range_option(request.train.sequence, "--seq"));
-    ROOFLINE_CHECK(check_job_count(slices.size(), batches.size(), sequences.size()));
-    const std::size_t jobs = slices.size() * batches.size() * sequences.size();
-    if (jobs > 1 && !request.limit.empty()) {
-        return fail("bad_request", fmt::format("--limit is for one job, and there are {}", jobs),
-                    "leave it out, or give one slice, one batch and one length of sequences");
+    ROOFLINE_TRY(const auto jobs, jobs_of(request));
+    if (jobs.size() > 1 && !request.limit.empty()) {
+        return fail("bad_request", fmt::format("--limit is for one job, and there are {}", jobs.size()),
+                    "leave it out, or give one slice, batch, length of sequences, dtype of products and optimizer");
     }
-    PlanRequest one = request;
-    for (const MachineRef& slice : slices) {
-        for (const auto& batch : batches) {
-            for (const auto& sequence : sequences) {
-                one.train.machines = {slice};
-                one.train.batch_tokens = fmt::format("{}", *batch);
-                if (sequence) one.train.sequence = fmt::format("{}", *sequence);
-                ROOFLINE_TRY(auto job, plan_job(one, jobs == 1));
-                question.jobs.push_back(std::move(job));
-            }
-        }
+    for (const PlanRequest& one : jobs) {
+        ROOFLINE_TRY(auto job, plan_job(one, jobs.size() == 1));
+        question.jobs.push_back(std::move(job));
     }
     return question;
 }
@@ -166,8 +203,8 @@ Result<PlanQuestion> part_question(const PlanRequest& request) {
     ROOFLINE_TRY(auto question, plan_question(request));
     const auto& [seconds, usd, watts, chips] = question.limits;
     const bool limited = seconds || usd || watts || (chips && *chips < question.jobs.front().train.slice.chips());
-    const char* other = question.jobs.size() > 1                    ? "has one slice, one batch and one sequence"
-                        : question.front                            ? "has no front"
+    const char* other = question.jobs.size() > 1 ? "has one slice, batch, length of sequences, dtype and optimizer"
+                        : question.front         ? "has no front"
                         : question.objective != PlanObjective::time ? "is for the least time"
                         : limited                                   ? "has no limits of time, cost, power or chips"
                                                                     : nullptr;

@@ -11,16 +11,6 @@ namespace roofline::core {
 
 namespace {
 
-std::vector<std::string> split(std::string_view text) {
-    std::vector<std::string> words;
-    while (true) {
-        const std::size_t comma = text.find(',');
-        words.emplace_back(text.substr(0, comma));
-        if (comma == std::string_view::npos) return words;
-        text.remove_prefix(comma + 1);
-    }
-}
-
 // A single word that resembles a policy is taken for a typo, not for the name of a tensor.
 Result<TrainingOptions> parse_recomputation(const std::string& word) {
     auto options = remat_options(word);
@@ -53,7 +43,7 @@ Status read_part(const std::string& word, TrainingOptions& options) {
 Status read_optimizer(const std::string& word, TrainingOptions& options) {
     options.master = false;
     if (word.empty()) return {};
-    const std::vector<std::string> parts = split(word);
+    const std::vector<std::string> parts = at_commas(word);
     if (parts.front() == "sgd") {
         options.optimizer = Optimizer::sgd;
     } else if (parts.front() != "adam") {
@@ -68,6 +58,16 @@ Status read_optimizer(const std::string& word, TrainingOptions& options) {
 }
 
 }  // namespace
+
+std::vector<std::string> at_commas(std::string_view text) {
+    std::vector<std::string> words;
+    while (true) {
+        const std::size_t comma = text.find(',');
+        words.emplace_back(text.substr(0, comma));
+        if (comma == std::string_view::npos) return words;
+        text.remove_prefix(comma + 1);
+    }
+}
 
 Result<TrainingOptions> training_options(const TrainRequest& request) {
     ROOFLINE_TRY(auto options, parse_recomputation(request.remat));
@@ -108,7 +108,7 @@ Result<std::vector<std::string>> overlapped_axes(const std::string& words, const
     std::vector<std::string> known;
     for (const auto& [axis, degree] : plan_axes(plan)) known.emplace_back(axis);
     if (words.empty() || words == "none") return axes;
-    for (const std::string& given : split(words)) {
+    for (const std::string& given : at_commas(words)) {
         const std::string word(axis_called(given));
         if (!has(known, word)) {
             return fail("bad_plan", fmt::format("--overlap: a plan has no axis `{}`", word.substr(0, 40)),

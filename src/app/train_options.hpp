@@ -13,6 +13,9 @@
 
 namespace roofline::core {
 
+/// Returns the words between the commas of a text.
+[[nodiscard]] std::vector<std::string> at_commas(std::string_view text);
+
 /// Parses --remat (none, selective, alternate, full, Hm,O) and --optimizer (adam or sgd, followed by any of
 /// moments=DTYPE, master, unfused, gradients=f32 after commas). The defaults are no recomputation, and Adam with f32
 /// moments and bf16 parameters. Errors: unknown words (the hint names the nearest match).

@@ -88,6 +88,17 @@ void add_plan(CLI::App& app, Line& line) {
                    "or names of tensors that are kept; default: none, selective and full are searched")
         ->type_name("none|selective|alternate|full|Hm,O");
     add_arithmetic(app, train);
+    app.get_option("--products")
+        ->description(
+            "dtypes of matmuls with parameters, forward and backward, each of which is searched; bf16: as tensors "
+            "are\nstored")
+        ->type_name("fp8|bf16,fp8,nvfp4");
+    app.get_option("--optimizer")
+        ->description(
+            "adam with moments in f32 or another dtype and, if given, an f32 master copy of the parameters; unfused "
+            "adds\nthe intermediate results of unfused tensor operations; or sgd; gradients=f32 for either; several, "
+            "each\nbeginning with its name, are searched: adam,adam,moments=bf16")
+        ->type_name("adam[,moments=DTYPE][,master][,unfused]|sgd|adam,adam,..");
     add_run(app, line.words, train);
     app.add_option("--plans", plan.shown, "number of plans with different degrees to show; default: 8")->type_name("N");
     app.add_option("--limit", plan.limit, "search at most so many plans, spread over the whole space")->type_name("N");

@@ -112,6 +112,8 @@ private:
         answer.chips = job.train.slice.chips();
         answer.batch_tokens = job.train.setup.batch.tokens;
         answer.sequence = job.train.setup.batch.sequence;
+        answer.products = job.train.setup.products;
+        answer.options = job.train.setup.options;
         PlanLimits of_slice = question_.limits;
         of_slice.seconds.reset();
         of_slice.usd.reset();
@@ -267,8 +269,8 @@ private:
         const auto key = [&](const TrainAnswer& plan) {
             const PlanValues values = values_of(plan, answer_.basis);
             const bool within = exceeded(question_.limits, values).empty();
-            const bool rises_with_time = question_.objective != PlanObjective::chips &&
-                                         question_.objective != PlanObjective::memory;
+            const bool rises_with_time =
+                question_.objective != PlanObjective::chips && question_.objective != PlanObjective::memory;
             const double factor = rises_with_time || !within ? order_seconds(plan) / step_seconds(plan) : 1;
             return std::pair(!within, factor * (within ? *values.of(question_.objective) : values.seconds));
         };
@@ -341,9 +343,22 @@ private:
                         left, answer_.jobs.size()));
     }
 
+    void note_convergence() {
+        const PlanJobAnswer& first = answer_.jobs.front();
+        const bool same = std::all_of(answer_.jobs.begin(), answer_.jobs.end(), [&](const PlanJobAnswer& job) {
+            return job.products == first.products && job.options.optimizer == first.options.optimizer &&
+                   job.options.moments == first.options.moments;
+        });
+        if (same) return;
+        answer_.notes.emplace_back(
+            "every dtype and optimizer is taken to need the same tokens: what fewer bits cost in convergence is not "
+            "priced");
+    }
+
     void add_notes() {
         note_interrupt();
         note_bounds();
+        note_convergence();
         if (!asked(PlanObjective::energy) && !question_.limits.watts) return;
         answer_.notes.emplace_back(
             "power and energy are those of chips at their rated power, without hosts, switches and cooling");
@@ -365,9 +380,8 @@ Result<PlanJobsAnswer> predict_plan_jobs(PlanJobsQuestion question, const std::s
     if (question.jobs.empty()) return fail("no_machine", "no slice is given", "for example h100-sxm:8x16");
     if (question.jobs.size() > most_plan_jobs) {
         return fail("too_many_jobs",
-                    fmt::format("there are {} pairs of a slice and a batch, and at most {} are searched",
-                                question.jobs.size(), most_plan_jobs),
-                    "give fewer slices, batches or lengths of sequences");
+                    fmt::format("there are {} jobs, and at most {} are searched", question.jobs.size(), most_plan_jobs),
+                    "give fewer slices, batches, dtypes or optimizers");
     }
     return JobsAnswering(question, calibrations).run();
 }

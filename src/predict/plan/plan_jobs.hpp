@@ -1,5 +1,6 @@
-// The best plan of several jobs: the same training on several slices, with several batches and lengths of sequences,
-// for an objective and under limits; and the plans that no other one beats in two objectives.
+// The best plan of several jobs: the same training on several slices, with several batches, lengths of sequences, dtypes
+// of products and optimizers, for an objective and under limits; and the plans that no other one beats in two
+// objectives.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +34,8 @@ struct PlanJobAnswer {
     std::int64_t chips = 1;
     std::int64_t batch_tokens = 0;
     std::int64_t sequence = 0;
+    std::optional<Dtype> products{};  ///< see TrainSetup::products
+    TrainingOptions options{};        ///< the optimizer; what is recomputed is the plan's
     PlanCounts counts;
     /// The best plan within the limits, or the one that is nearest to them; empty if none fits.
     std::optional<TrainAnswer> best{};

@@ -10,6 +10,7 @@
 #include "report/plan/plan_words.hpp"
 #include "report/train/train_figures.hpp"
 #include "report/train/train_text.hpp"
+#include "report/train/train_words.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -213,7 +214,12 @@ Json values_json(const PlanValues& values) {
 
 // The slice, the batch and the sequence of a job.
 Json job_object(const PlanJobAnswer& job) {
-    return {{"machine", job.slice}, {"chips", job.chips}, {"batch_tokens", job.batch_tokens}, {"seq", job.sequence}};
+    return {{"machine", job.slice},
+            {"chips", job.chips},
+            {"batch_tokens", job.batch_tokens},
+            {"seq", job.sequence},
+            {"products", job.products ? Json(name(*job.products)) : Json()},
+            {"optimizer", optimizer_text(job.options)}};
 }
 
 Json jobs_json(const PlanJobsAnswer& answer) {
@@ -287,7 +293,8 @@ std::string plan_json(const PlanJobsAnswer& whole, std::optional<double> search_
     }
     json["flips"] = Json::array();
     for (const Flip& flip : answer.changes.flips) {
-        json["flips"].push_back({{"path", flip.path}, {"at", flip.at}, {"factor", flip.factor}, {"plan", whole_text(flip.other)}});
+        json["flips"].push_back(
+            {{"path", flip.path}, {"at", flip.at}, {"factor", flip.factor}, {"plan", whole_text(flip.other)}});
     }
     json["next"] = Json::array();
     for (const LargerPlan& each : answer.larger) {

@@ -51,6 +51,8 @@ public:
         for (const PlanJobAnswer& job : answer.jobs) {
             batches_ = batches_ || job.batch_tokens != answer.jobs.front().batch_tokens;
             sequences_ = sequences_ || job.sequence != answer.jobs.front().sequence;
+            products_ = products_ || job.products != answer.jobs.front().products;
+            optimizers_ = optimizers_ || optimizer_text(job.options) != optimizer_text(answer.jobs.front().options);
         }
     }
 
@@ -58,6 +60,8 @@ public:
         if (answer_.jobs.size() > 1) add(table, "slice", false);
         if (batches_) add(table, "batch", true);
         if (sequences_) add(table, "seq", true);
+        if (products_) add(table, "matmuls", false);
+        if (optimizers_) add(table, "optimizer", false);
     }
 
     [[nodiscard]] std::vector<std::string> cells(const PlanJobAnswer& job) const {
@@ -65,6 +69,8 @@ public:
         if (answer_.jobs.size() > 1) row.push_back(job.slice);
         if (batches_) row.push_back(short_count(Rational(job.batch_tokens)));
         if (sequences_) row.push_back(grouped(job.sequence));
+        if (products_) row.push_back(job.products ? std::string(name(*job.products)) : "as stored");
+        if (optimizers_) row.push_back(optimizer_text(job.options));
         return row;
     }
 
@@ -111,6 +117,8 @@ private:
     const PlanJobsAnswer& answer_;
     bool batches_ = false;
     bool sequences_ = false;
+    bool products_ = false;
+    bool optimizers_ = false;
 };
 
 std::string verdict_of(const PlanJobsAnswer& answer, const PlanJobAnswer& job) {
