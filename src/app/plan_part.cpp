@@ -339,6 +339,14 @@ Result<SearchedPart> merge_files(const std::vector<NamedText>& files) {
     }
     ROOFLINE_TRY(const auto question, part_question(whole.request));
     whole.found = merge_parts(std::move(found), plans_kept(question));
+    // A part alone may have none, because those of the leading units are better.
+    const PlanCounts& counts = whole.found.counts;
+    if (whole.found.best.empty() != (counts.priced + counts.limit == 0)) {
+        return fail("bad_part",
+                    fmt::format("{} plans were priced, but `best` has {} in all files", counts.priced + counts.limit,
+                                whole.found.best.empty() ? "none" : "some"),
+                    "search the parts again");
+    }
     whole.part = {};
     whole.request.part.clear();
     return whole;

@@ -86,6 +86,15 @@ TEST_CASE("parts of a search in which nothing fits are merged, too") {
     CHECK(merged->out == text_of(request));
 }
 
+TEST_CASE("parts that have lost their best plans are refused") {
+    std::vector<NamedText> files = two_parts();
+    for (NamedText& file : files) {
+        const std::size_t from = file.text.find("\"best\":[") + 8;
+        file.text.erase(from, file.text.find("],\"larger\"") - from);
+    }
+    CHECK(merge_error(files).message.find("plans were priced, but `best` has none in all files") != std::string::npos);
+}
+
 TEST_CASE("a part says what was asked, with the contents of files") {
     PlanRequest request = timed_search();
     request.train.calibration.files = {{"my.toml", "x"}};
