@@ -25,6 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto again = read_part({"again.json", written});
     require(again.has_value() && part_json(*again) == written);
     const auto merged = merge_files({{"fuzz.json", text}});
-    require(merged.has_value() == (part->part.of == 1));
+    const bool lost = !merged && merged.error().message.find("`best`") != std::string::npos;
+    require((merged || lost) == (part->part.of == 1));
     return 0;
 }
