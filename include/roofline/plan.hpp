@@ -86,8 +86,8 @@ struct PlanSearchCounts {
 
 /// The answer of search_plans(). All members are plain values; only to_json() needs `data`.
 struct PlanSearchAnswer {
-    /// The best plan of each system, batch, dtype and optimizer that has one that fits, in the order of the question. Where none is
-    /// within the limits it is the nearest.
+    /// The best plan of each system, batch, dtype and optimizer that has one that fits, in the order of the question.
+    /// Where none is within the limits it is the nearest.
     std::vector<FoundPlan> plans{};
     std::optional<std::size_t> best{};     ///< index of the best one in `plans`; empty if none fits within the limits
     std::optional<std::size_t> nearest{};  ///< otherwise the plan that is nearest to the limits; empty if nothing fits

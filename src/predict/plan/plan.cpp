@@ -43,10 +43,9 @@ std::string set_of_degrees(Plan plan) {
 Result<std::vector<TrainAnswer>> price_again(const PlanQuestion& question, const std::vector<FoundPlan>& found,
                                              const std::shared_ptr<Calibrations>& calibrations) {
     std::vector<Result<TrainAnswer>> each(found.size(), fail(Error{}));
-    on_threads(found.size(), question.search.threads, calibrations,
-               [&](std::size_t i, const std::shared_ptr<Calibrations>& own) {
-                   each[i] = laid_out(question, found[i], own);
-               });
+    on_threads(
+        found.size(), question.search.threads, calibrations,
+        [&](std::size_t i, const std::shared_ptr<Calibrations>& own) { each[i] = laid_out(question, found[i], own); });
     std::vector<TrainAnswer> all;
     for (Result<TrainAnswer>& one : each) {
         ROOFLINE_TRY(auto answer, std::move(one));

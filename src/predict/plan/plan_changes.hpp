@@ -22,8 +22,8 @@ struct Elasticity {
 /// A value of a figure beyond which another plan is faster than the best one.
 struct Flip {
     std::string path;
-    double factor = 1;  ///< of the figure
-    std::string at;     ///< its value, "230 GB/s"
+    double factor = 1;    ///< of the figure
+    std::string at;       ///< its value, "230 GB/s"
     TrainAnswer other{};  ///< that plan, as the machine is
 };
 

@@ -66,8 +66,8 @@ TEST_CASE("elasticities and flips of a plan that computes and one that communica
     CHECK(elasticity(*changes, "matmul.bf16").value == approx(-1).epsilon(1e-6));
     CHECK(elasticity(*changes, "hbm.bandwidth").value == 0);
     CHECK(elasticity(*changes, "batch-tokens").value == approx(1).epsilon(1e-3));
-    // FLOPs of a token: six for each weight of a matmul; for half of the plane of attention scores two products with the
-    // heads' 4,096 channels in each of 32 layers, and five in the backward pass, which recomputes the scores
+    // FLOPs of a token: six for each weight of a matmul; for half of the plane of attention scores two products with
+    // the heads' 4,096 channels in each of 32 layers, and five in the backward pass, which recomputes the scores
     const double weights = 6 * (8.03e9 - 128256 * 4096);
     const double attention = (2 + 5) * 2 * (4096 / 2) * 4096.0 * 32;
     const double of_sequence = std::log2((weights + 2 * attention) / (weights + attention));

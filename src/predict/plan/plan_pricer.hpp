@@ -20,9 +20,9 @@
 
 namespace roofline::core {
 
-/// Returns the seconds by which plans are put in order: the expected time, and where nothing is expected the lower bound
-/// with a hundredth of what no overlap would add. Compute-bound plans have nearly the same lower bound, and that tells
-/// them apart.
+/// Returns the seconds by which plans are put in order: the expected time, and where nothing is expected the lower
+/// bound with a hundredth of what no overlap would add. Compute-bound plans have nearly the same lower bound, and that
+/// tells them apart.
 [[nodiscard]] inline double order_seconds(const std::optional<double>& expected_s, double lower_s, double upper_s) {
     constexpr double weight = 0.01;
     return expected_s.value_or(lower_s + weight * std::max(0.0, upper_s - lower_s));
