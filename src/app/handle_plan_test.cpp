@@ -63,6 +63,7 @@ TEST_CASE("the answer of a search has the best plan, the others, and what became
     CHECK(json["elasticities"][1]["path"] == "matmul.bf16");
     CHECK(json["elasticities"][1]["value"] < -0.2);
     CHECK(json["elasticities"][1]["value"] > -1);
+    CHECK(json["command"].get<std::string>().starts_with("roofline train llama-3.1-8b --on h100-sxm:8 "));
     for (const Format format : {Format::text, Format::csv, Format::markdown}) CHECK(handle(request, format));
 }
 
