@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "app/plan_command.hpp"
 #include "app/plan_part.hpp"
 #include "app/plan_question.hpp"
 #include "app/request.hpp"
@@ -84,7 +85,8 @@ Result<Response> answer_parts(const SearchedPart& whole, const std::function<dou
     ROOFLINE_TRY(question.jobs.emplace_back(), part_question(whole.request));
     question.found = whole.found;
     ROOFLINE_TRY(const auto calibrations, plan_calibrations(whole.request));
-    ROOFLINE_TRY(const auto answer, predict_plan_jobs(std::move(question), calibrations));
+    ROOFLINE_TRY(auto answer, predict_plan_jobs(std::move(question), calibrations));
+    answer.command = plan_command(whole.request, answer);
     const auto took = whole.search_s ? std::optional(*whole.search_s + watch.seconds().value_or(0)) : std::nullopt;
     return plan_response(answer, took, false, format);
 }
@@ -96,7 +98,8 @@ Result<Response> handle(const PlanRequest& request, Format format) {
         return part_response(searched, request.output, format);
     }
     const Stopwatch watch(request.train.search.clock);
-    ROOFLINE_TRY(const auto answer, plan_answer_of(request));
+    ROOFLINE_TRY(auto answer, plan_answer_of(request));
+    answer.command = plan_command(request, answer);
     return plan_response(answer, watch.seconds(), request.plot, format);
 }
 

@@ -63,6 +63,7 @@ TEST_CASE("the answer of a search has the best plan, the others, and what became
     CHECK(json["elasticities"][1]["path"] == "matmul.bf16");
     CHECK(json["elasticities"][1]["value"] < -0.2);
     CHECK(json["elasticities"][1]["value"] > -1);
+    CHECK(json["command"].get<std::string>().starts_with("roofline train llama-3.1-8b --on h100-sxm:8 "));
     for (const Format format : {Format::text, Format::csv, Format::markdown}) CHECK(handle(request, format));
 }
 
@@ -79,7 +80,8 @@ TEST_CASE("a job that fits nowhere names the nearest plan, or what its weights t
     request.train.machines = {{"h100-sxm:4", {}}};
     request.train.mesh.clear();
     CHECK(refused(request).code == "no_fit");
-    CHECK(refused(request).hint.find("chips hold them") != std::string::npos);
+    // 12 bytes for each of 70.55 G parameters are 847 GB, more than nine and less than ten chips have: two nodes
+    CHECK(refused(request).hint.find("they alone fit on 16 chips (8x2)") != std::string::npos);
 }
 
 TEST_CASE("searches that cannot be are refused") {
@@ -107,6 +109,24 @@ TEST_CASE("searches that cannot be are refused") {
     request = small();
     request.train.microbatches = "7";
     CHECK(refused(request).code == "no_plan");
+    CHECK(refused(request).message == "--microbatches 7 excludes every plan");
+    request = small();
+    request.train.schedule = "zero-bubble";
+    CHECK(refused(request).message == "--schedule is that of a pipeline, which --without leaves out");
+    request.without = {"sequence,context"};
+    request.train.mesh = {"pipeline=1"};
+    CHECK(refused(request).message == "--schedule is that of a pipeline, which --mesh pipeline=1 leaves out");
+    request = small();
+    request.shown = "65";
+    CHECK(refused(request).message == "--plans 65: at most 64 plans are shown");
+    request.shown = "0";
+    CHECK(refused(request).hint == "give 1 to 64; without the option there are 8");
+    request = small();
+    request.train.lora = "0";
+    CHECK(refused(request).hint.find("a rank, for example 16") == 0);
+    request = small();
+    request.train.overlap = "expert";
+    CHECK(refused(request).message == "--overlap expert: the model has no experts");
     request = small();
     request.train.machines.clear();
     CHECK(refused(request).code == "no_machine");
@@ -151,6 +171,7 @@ TEST_CASE("a framework's pipelines have its schedules alone, but for one that is
     CHECK(schedules().size() == 3);
     request.train.framework.name = "nemo";
     request.train.schedule = "zero-bubble";
+    request.without = {"sequence,context"};
     CHECK(schedules() == std::vector<Schedule>{Schedule::zero_bubble});
 }
 
@@ -276,4 +297,71 @@ TEST_CASE("dtypes of products and optimizers are searched, each with its best pl
     CHECK(handle(request, Format::json));
     request.train.optimizer = "moments=bf16,adam";
     CHECK(refused(request).code == "unknown_optimizer");
+}
+
+namespace {
+
+std::string shown_text(const PlanRequest& request) {
+    const auto response = handle(request, Format::text);
+    REQUIRE_MESSAGE(response, to_text(response.error()));
+    return response->out;
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("the text has the alternatives, then notes, then the command of the best plan") {
+    PlanRequest request = small();
+    request.train.tokens = "1T";
+    const std::string text = shown_text(request);
+    CHECK(contains(text, "certainty"));
+    CHECK(contains(text, "Change of the time, in %, per 1 % more of: batch-tokens "));
+    CHECK(contains(text, " days  "));  // of each alternative
+    const std::size_t plans = text.find("certainty\n");
+    REQUIRE(plans != std::string::npos);
+    CHECK(text.find("note: ") > plans);
+    CHECK(text.rfind("roofline train llama-3.1-8b --on h100-sxm:8") > text.rfind("note: "));
+    request.train.calibration.none = true;
+    CHECK_FALSE(contains(shown_text(request), "certainty"));
+}
+
+TEST_CASE("lower bounds are marked beside expected times") {
+    PlanRequest request = small();
+    request.train.mesh.clear();
+    request.train.batch_tokens = "128Ki";
+    request.train.machines = {{"h100-sxm:8", {}}, {"tpu-v5p:2x2x2", {}}};
+    const std::string text = shown_text(request);
+    const std::size_t row = text.find("tpu-v5p:2x2x2 ");
+    REQUIRE(row != std::string::npos);
+    CHECK(contains(text.substr(row, text.find('\n', row) - row), " >= "));
+    CHECK(contains(text, ">=: a lower bound"));
+    const std::size_t expected = text.find("h100-sxm5:8 ");
+    REQUIRE(expected != std::string::npos);
+    CHECK_FALSE(contains(text.substr(expected, text.find('\n', expected) - expected), ">="));
+}
+
+TEST_CASE("tables have the mesh, the stage of ZeRO, the schedule and the optimizer of each plan") {
+    PlanRequest request = small_search();
+    request.train.mesh = {"data=2", "tensor=4"};
+    request.train.zero = "1";
+    const auto csv = handle(request, Format::csv);
+    REQUIRE_MESSAGE(csv, to_text(csv.error()));
+    CHECK(csv->out.find(",mesh,zero,microbatches,schedule,") != std::string::npos);
+    CHECK(csv->out.find(",\"data=2, tensor=4\",1,1,,") != std::string::npos);
+    CHECK(csv->out.find(",adam with f32 moments,") != std::string::npos);
+}
+
+TEST_CASE("a machine without a size is one chip, and says so") {
+    PlanRequest request = small_search();
+    request.train.config = {"llama-3.2-1b", ""};
+    request.train.machines = {{"h100-sxm", {}}};
+    request.train.batch_tokens = "4096";
+    CHECK(contains(shown_text(request), "--on h100-sxm has no size"));
+    request.chips = "1";
+    CHECK_FALSE(contains(shown_text(request), "has no size"));
+    request = small_search();
+    request.train.machines = {{"h100-sxm", {}}};
+    request.chips = "8..4";
+    CHECK(refused(request).hint == "the smaller number comes first: 4..8");
 }

@@ -293,6 +293,18 @@ TEST_CASE("without --seq a model of long context is trained on sequences of 8192
     CHECK(json_of(request)["seq"] == 1024);
 }
 
+TEST_CASE("ranges of a training are refused, and who searches them is named") {
+    TrainRequest request = trained_llama({"h100-sxm:8"});
+    request.batch_tokens = "128Ki..1Mi*2";
+    const auto refused = handle(request, Format::text);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message == "--batch-tokens `128Ki..1Mi*2`: a step has one");
+    CHECK(refused.error().hint.find("roofline plan train") != std::string::npos);
+    request.batch_tokens = "128Ki";
+    request.sequence = "4Ki,8Ki";
+    CHECK(handle(request, Format::text).error().message == "--seq `4Ki,8Ki`: a step has one");
+}
+
 TEST_CASE("a plan that does not fit has no utilization, days or dollars") {
     TrainRequest request = trained_llama({"h100-sxm:8"});
     request.mesh = {"data=8"};  // 16 bytes for each of 8 G parameters on each chip of 80 GB

@@ -33,11 +33,14 @@ Result<std::optional<Dtype>> dtype_option(const std::string& word, std::string_v
                 did_you_mean(word, dtype_names(), fmt::format("dtypes are {}", fmt::join(dtype_names(), " "))));
 }
 
-Result<std::optional<std::int64_t>> size_option(const std::string& word, std::string_view option) {
+Result<std::optional<std::int64_t>> size_option(const std::string& word, std::string_view option,
+                                                std::string_view hint) {
     if (word.empty()) return std::nullopt;
     const auto size = parse_size(word);
-    if (!size) return fail(of_option(option, size.error()));
-    return *size;
+    if (size) return *size;
+    Error error = of_option(option, size.error());
+    if (!hint.empty()) error.hint = hint;
+    return fail(std::move(error));
 }
 
 }  // namespace roofline::core

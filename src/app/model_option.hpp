@@ -25,7 +25,9 @@ namespace roofline::core {
 /// Parses a dtype; empty for "". `option` names the option in error messages.
 [[nodiscard]] Result<std::optional<Dtype>> dtype_option(const std::string& word, std::string_view option);
 
-/// Parses a positive integer; empty for "". `option` names the option in error messages.
-[[nodiscard]] Result<std::optional<std::int64_t>> size_option(const std::string& word, std::string_view option);
+/// Parses a positive integer; empty for "". `option` names the option in error messages, whose hint is that of sizes if
+/// `hint` is empty.
+[[nodiscard]] Result<std::optional<std::int64_t>> size_option(const std::string& word, std::string_view option,
+                                                              std::string_view hint = {});
 
 }  // namespace roofline::core

@@ -47,8 +47,11 @@ Result<double> power_of(const std::string& word) {
 Result<std::vector<std::int64_t>> sizes_of(const std::string& word, std::string_view option) {
     auto sizes = parse_size_range(word);
     if (sizes) return sizes;
+    const std::string& hint = sizes.error().hint;
     return fail("bad_range", fmt::format("{} {} {}", option, in_ticks(word.substr(0, 40)), sizes.error().message),
-                "write, for example, 1Mi, 1Mi..16Mi*2, 512..2048+512 or 1Mi,3Mi");
+                !hint.empty()         ? hint
+                : option == "--chips" ? "write, for example, 64, 8..64*2, 64..256+64 or 64,96"
+                                      : "write, for example, 1Mi, 1Mi..16Mi*2, 512..2048+512 or 1Mi,3Mi");
 }
 
 }  // namespace

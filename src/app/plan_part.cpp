@@ -66,7 +66,7 @@ public:
 
     Result<SearchedPart> run() {
         const FileValue* const part = root_.find("part");
-        if (part == nullptr || !part->is(Kind::table)) return fail(wrong("it is no part of a search"));
+        if (part == nullptr || !part->is(Kind::table)) return fail(wrong("it is not a valid part of a search"));
         ROOFLINE_CHECK(check_version());
         SearchedPart read;
         ROOFLINE_TRY(read.part.number, whole(*part, "number"));
@@ -113,7 +113,7 @@ private:
     [[nodiscard]] Result<std::int64_t> whole(const FileValue& table, std::string_view key) const {
         const FileValue* const value = table.find(key);
         if (value == nullptr || !value->is(Kind::whole) || value->whole < 0) {
-            return fail(wrong(fmt::format("`{}` is no whole number", key)));
+            return fail(wrong(fmt::format("`{}` is not a whole number", key)));
         }
         return value->whole;
     }
@@ -122,7 +122,7 @@ private:
         const FileValue* const value = table.find(key);
         if (value == nullptr || !value->is_number() || !std::isfinite(value->real) || value->real < 0 ||
             (value->real == 0 && !zero)) {
-            return fail(wrong(fmt::format("`{}` is no positive number", key)));
+            return fail(wrong(fmt::format("`{}` is not a positive number", key)));
         }
         return value->real;
     }
@@ -161,7 +161,7 @@ private:
         constexpr std::size_t most = 1024;  // more than a search keeps
         const FileValue* const list = root_.find(key);
         if (list == nullptr || !list->is(Kind::list) || list->items.size() > most) {
-            return fail(wrong(fmt::format("`{}` is no list of plans", key)));
+            return fail(wrong(fmt::format("`{}` is not a list of plans", key)));
         }
         std::vector<FoundPlan> found;
         for (const FileValue& each : list->items) {
@@ -217,7 +217,7 @@ private:
         const FileValue* const over_tensor = axes.find("experts_over_tensor");
         const bool known = over_tensor != nullptr && over_tensor->is(Kind::boolean);
         plan.experts_over_tensor = known && over_tensor->boolean;
-        if (chips != question_.space.chips || zero > 2 || !known) return fail(wrong("a plan is none of the space"));
+        if (chips != question_.space.chips || zero > 2 || !known) return fail(wrong("a plan is not one of the space"));
         plan.zero = static_cast<int>(zero);
         ROOFLINE_CHECK(read_order(axes, plan));
         return plan;
@@ -243,7 +243,7 @@ private:
         RefusedPlan read;
         ROOFLINE_TRY(read.order, place(*refused));
         const FileValue* const why = refused->find("why");
-        if (why == nullptr || !why->is(Kind::text)) return fail(wrong("`why` is no text"));
+        if (why == nullptr || !why->is(Kind::text)) return fail(wrong("`why` is not a text"));
         read.why = why->text;
         found.refused = std::move(read);
         return {};
@@ -323,7 +323,7 @@ Result<SearchedPart> merge_files(const std::vector<NamedText>& files) {
         if (!fresh) {
             return fail(
                 "bad_part",
-                fmt::format("part {} stands twice: in {} and in {}", part.part.number, other->second, file.name),
+                fmt::format("part {} is given twice: in {} and in {}", part.part.number, other->second, file.name),
                 "leave one of them out");
         }
         if (part.search_s) whole.search_s = whole.search_s.value_or(0) + *part.search_s;
@@ -332,10 +332,13 @@ Result<SearchedPart> merge_files(const std::vector<NamedText>& files) {
     if (std::ssize(known) != whole.part.of) {
         std::set<std::int64_t> numbers;
         for (const auto& [number, name] : known) numbers.insert(number);
-        return fail("bad_part",
-                    fmt::format("of {} parts {} are missing: {}", whole.part.of, whole.part.of - std::ssize(known),
-                                missing_text(numbers, whole.part.of)),
-                    "search them, too: roofline plan train ... --part N/" + std::to_string(whole.part.of));
+        const bool one = whole.part.of - std::ssize(known) == 1;
+        const std::string missing = missing_text(numbers, whole.part.of);
+        return fail(
+            "bad_part",
+            fmt::format("part{} {} of {} {} missing", one ? "" : "s", missing, whole.part.of, one ? "is" : "are"),
+            fmt::format("search {} too: roofline plan train ... --part {}/{}", one ? "it" : "each of them",
+                        one ? missing : "N", whole.part.of));
     }
     ROOFLINE_TRY(const auto question, part_question(whole.request));
     whole.found = merge_parts(std::move(found), plans_kept(question));

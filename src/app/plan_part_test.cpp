@@ -122,9 +122,9 @@ TEST_CASE("a part says what was asked, with the contents of files") {
 TEST_CASE("parts that are missing, stand twice or belong to different searches are refused by name") {
     const auto& parts = two_parts();
     CHECK(merge_error({}).code == "no_parts");
-    CHECK(merge_error({parts[0]}).message == "of 2 parts 1 are missing: 2");
+    CHECK(merge_error({parts[0]}).message == "part 2 of 2 is missing");
     CHECK(merge_error({parts[0], {"copy.json", parts[0].text}}).message ==
-          "part 1 stands twice: in 1.json and in copy.json");
+          "part 1 is given twice: in 1.json and in copy.json");
     PlanRequest other = timed_search();
     other.train.sequence = "2048";
     CHECK(merge_error({parts[0], {"other.json", parts_of(other, 2)[1].text}}).message ==
@@ -145,27 +145,27 @@ TEST_CASE("broken files of parts are refused by name") {
     const auto wrong = [&](const std::string& text) { return merge_error({{"1.json", text}, parts[1]}); };
     CHECK(wrong("").code == "cut_off");
     CHECK(wrong(good.substr(0, good.size() / 2)).code == "cut_off");
-    CHECK(wrong("{}").message == "1.json: it is no part of a search");
-    CHECK(wrong(text_of(timed_search())).message == "1.json: it is no part of a search");
+    CHECK(wrong("{}").message == "1.json: it is not a valid part of a search");
+    CHECK(wrong(text_of(timed_search())).message == "1.json: it is not a valid part of a search");
     for (const auto& [from, to, message] : std::vector<std::array<std::string, 3>>{
-             {"\"number\":1", "\"number\":-1", "`number` is no whole number"},
-             {"\"number\":1", "\"number\":9", "--part: `9/2` is no part"},
+             {"\"number\":1", "\"number\":-1", "`number` is not a whole number"},
+             {"\"number\":1", "\"number\":9", "--part: `9/2` is not a valid part"},
              {"\"of\":2", "\"of\":4", "its counts are not those of"},
              {"\"batch_tokens\":\"32Ki\"", "\"batch_tokens\":3", "`question.batch_tokens` is missing or has another"},
              {"\"batch_tokens\":\"32Ki\"", "\"batch_tokens\":\"5000\"", "5000 tokens are no whole number"},
              {"\"priced\":", "\"priced\":1", "its counts are not those of"},
              {"\"looked_at\":", "\"looked_at\":1", "its counts are not those of"},
-             {"\"compiled\":", "\"compiled\":1.5e-", "`compiled` is no whole number"},
+             {"\"compiled\":", "\"compiled\":1.5e-", "`compiled` is not a whole number"},
              {"\"counts\":", "\"count\":", "`counts` is missing"},
-             {"\"best\":[", "\"best\":[3,", "`unit` is no whole number"},
+             {"\"best\":[", "\"best\":[3,", "`unit` is not a whole number"},
              {"\"unit\":", "\"unit\":9", "the part has no plan"},
              {"\"index\":", "\"index\":9", "the part has no plan"},
-             {"\"seconds\":", "\"seconds\":-", "`seconds` is no positive number"},
+             {"\"seconds\":", "\"seconds\":-", "`seconds` is not a positive number"},
              {"\"memory\":", "\"memory\":1", "its counts are not those of"},
-             {"\"best\":", "\"beast\":", "`best` is no list of plans"},
-             {"\"zero\":1}", "\"zero\":3}", "a plan is none of the space"},
+             {"\"best\":", "\"beast\":", "`best` is not a list of plans"},
+             {"\"zero\":1}", "\"zero\":3}", "a plan is not one of the space"},
              {"\"mesh\":\"", "\"mesh\":\"tensor=2 on nvlink, ", "a plan has the mesh of another one"},
-             {"\"pipeline\":1,", "\"pipeline\":9000000000000000000,", "a plan is none of the space"},
+             {"\"pipeline\":1,", "\"pipeline\":9000000000000000000,", "a plan is not one of the space"},
              {"\"choice\":\"1 full", "\"choice\":\"2 full", "a plan has a choice that the search does not have"},
          }) {
         const Error error = wrong(replaced(good, from, to));

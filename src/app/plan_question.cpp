@@ -9,6 +9,7 @@
 #include "app/calibration_option.hpp"
 #include "app/model_option.hpp"
 #include "app/plan_aims.hpp"
+#include "app/system_option.hpp"
 #include "app/train_options.hpp"
 #include "app/train_question.hpp"
 #include "model/routed_experts.hpp"
@@ -42,6 +43,17 @@ Status fix_axes(const PlanRequest& request, std::int64_t chips, bool one, PlanSp
     return {};
 }
 
+// A schedule is that of a pipeline.
+Status check_pipeline(const PlanSpace& space) {
+    const auto fixed = space.fixed.find("pipeline");
+    const bool left_out = std::find(space.without.begin(), space.without.end(), "pipeline") != space.without.end();
+    if (!left_out && (fixed == space.fixed.end() || fixed->second > 1)) return {};
+    return fail("bad_request",
+                fmt::format("--schedule is that of a pipeline, which {} leaves out",
+                            left_out ? "--without" : "--mesh pipeline=1"),
+                "remove one of the two");
+}
+
 Status fix_choices(const TrainRequest& request, PlanSpace& space, TrainQuestion& train) {
     const auto selective = train.framework ? selective_remat(train.framework->habits) : Remat::selective;
     std::replace(space.remat.begin(), space.remat.end(), Remat::selective, selective);
@@ -49,12 +61,14 @@ Status fix_choices(const TrainRequest& request, PlanSpace& space, TrainQuestion&
     if (!request.zero.empty()) {
         if (request.zero != "0" && request.zero != "1" && request.zero != "2") {
             return fail("bad_plan", fmt::format("--zero: a search has no stage `{}`", request.zero.substr(0, 40)),
-                        "0, 1 or 2; stage 3 shards as the axis fsdp does");
+                        "0, 1 or 2, or the whole plan with --mesh; stage 3 over data is the axis fsdp, which is "
+                        "searched");
         }
         space.zero = {request.zero.front() - '0'};
     }
-    ROOFLINE_TRY(space.microbatches, size_option(request.microbatches, "--microbatches"));
+    ROOFLINE_TRY(space.microbatches, size_option(request.microbatches, "--microbatches", "for example 8"));
     if (request.schedule.empty()) return {};
+    ROOFLINE_CHECK(check_pipeline(space));
     ROOFLINE_TRY(const auto schedule, parse_schedule(request.schedule));
     space.schedules = {schedule.schedule};
     if (schedule.schedule == Schedule::interleaved) space.chunks = schedule.chunks;
@@ -84,10 +98,28 @@ Result<PlanPart> part_option(const std::string& word) {
     const auto of = size_option(slash == std::string::npos ? "" : word.substr(slash + 1), "--part");
     constexpr std::int64_t most = 1'000'000;
     if (!number || !of || !*number || !*of || **number > **of || **of > most) {
-        return fail("bad_part", fmt::format("--part: `{}` is no part", word.substr(0, 40)),
+        return fail("bad_part", fmt::format("--part: `{}` is not a valid part", word.substr(0, 40)),
                     "the third of 64 parts is 3/64; the first is 1/64 and the last 64/64");
     }
     return PlanPart{**number, **of};
+}
+
+Result<std::size_t> shown_plans(const std::string& word) {
+    const std::string hint = fmt::format("give 1 to {}; without the option there are {}", most_shown, default_shown);
+    ROOFLINE_TRY(const auto shown, size_option(word, "--plans", hint));
+    if (!shown) return default_shown;
+    if (*shown <= static_cast<std::int64_t>(most_shown)) return static_cast<std::size_t>(*shown);
+    return fail("size", fmt::format("--plans {}: at most {} plans are shown", *shown, most_shown), hint);
+}
+
+// Who names a machine alone may not mean a single chip of it.
+void note_one_chip(const MachineRef& machine, TrainQuestion& train) {
+    const std::vector<NetworkTier>& network = train.slice.machine.network;
+    if (names_slice(machine) || std::none_of(network.begin(), network.end(), joins_chips)) return;
+    train.notes.push_back(
+        fmt::format("--on {} has no size, so this is about one chip: add the slice, --on {}:8, or numbers of chips, "
+                    "--chips 8 or --chips 8..64*2",
+                    machine.name, machine.name));
 }
 
 // The question about the request's only slice, batch and length of sequences.
@@ -99,14 +131,13 @@ Result<PlanQuestion> plan_job(const PlanRequest& request, bool one) {
     if (!request.train.overlap.empty()) {
         const bool experts = !routed_experts(question.train.model.program).empty();
         ROOFLINE_TRY(question.train.setup.overlapped,
-                     overlapped_axes(request.train.overlap, widest_plan(question.space, experts)));
+                     overlapped_axes(request.train.overlap, widest_plan(question.space, experts), experts));
     }
     question.search.threads = std::max<std::size_t>(1, request.train.search.threads);
     question.search.watch = request.train.search.watch;
     ROOFLINE_TRY(question.search.part, part_option(request.part));
-    ROOFLINE_TRY(question.search.limit, size_option(request.limit, "--limit"));
-    ROOFLINE_TRY(const auto shown, size_option(request.shown, "--plans"));
-    question.shown = std::min(most_shown, static_cast<std::size_t>(shown.value_or(default_shown)));
+    ROOFLINE_TRY(question.search.limit, size_option(request.limit, "--limit", "for example 1M"));
+    ROOFLINE_TRY(question.shown, shown_plans(request.shown));
     return question;
 }
 
@@ -194,6 +225,7 @@ Result<PlanJobsQuestion> plan_question(const PlanRequest& request) {
     }
     for (const PlanRequest& one : jobs) {
         ROOFLINE_TRY(auto job, plan_job(one, jobs.size() == 1));
+        note_one_chip(one.train.machines.front(), job.train);
         question.jobs.push_back(std::move(job));
     }
     return question;

@@ -77,7 +77,8 @@ Result<TrainingOptions> training_options(const TrainRequest& request) {
 }
 
 Result<std::optional<LoraOptions>> lora_options(const TrainRequest& request) {
-    ROOFLINE_TRY(const auto rank, size_option(request.lora, "--lora"));
+    ROOFLINE_TRY(const auto rank, size_option(request.lora, "--lora",
+                                              "a rank, for example 16; without the option all parameters are trained"));
     if (!rank) {
         const char* other = !request.lora_on.empty()        ? "--lora-on"
                             : !request.frozen_dtype.empty() ? "--frozen-dtype"
@@ -103,7 +104,7 @@ Result<std::optional<Dtype>> narrow_dtype(const std::string& word, std::string_v
                 "use for example fp8, mxfp8 or nvfp4; without the option it is bf16");
 }
 
-Result<std::vector<std::string>> overlapped_axes(const std::string& words, const Plan& plan) {
+Result<std::vector<std::string>> overlapped_axes(const std::string& words, const Plan& plan, bool experts) {
     std::vector<std::string> axes;
     std::vector<std::string> known;
     for (const auto& [axis, degree] : plan_axes(plan)) known.emplace_back(axis);
@@ -116,6 +117,9 @@ Result<std::vector<std::string>> overlapped_axes(const std::string& words, const
         }
         const auto all = plan_axes(plan);
         const auto axis = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.first == word; });
+        if (axis->second == 1 && word == "expert" && !experts) {
+            return fail("bad_request", "--overlap expert: the model has no experts", "remove the option");
+        }
         if (axis->second == 1) {
             return fail("bad_request", fmt::format("--overlap {}: the plan does not use that axis", word),
                         fmt::format("remove the option, or add the axis to --mesh: {}=8", word));

@@ -30,7 +30,8 @@ namespace roofline::core {
 [[nodiscard]] Result<std::optional<Dtype>> narrow_dtype(const std::string& word, std::string_view option);
 
 /// Parses --overlap, "expert,tensor" or "none": axes of the plan whose collectives overlap with matmuls. Errors: plans
-/// have no such axis; the axis has only one member.
-[[nodiscard]] Result<std::vector<std::string>> overlapped_axes(const std::string& words, const Plan& plan);
+/// have no such axis; the axis has only one member. `experts` says whether the model has any.
+[[nodiscard]] Result<std::vector<std::string>> overlapped_axes(const std::string& words, const Plan& plan,
+                                                               bool experts);
 
 }  // namespace roofline::core

@@ -74,8 +74,11 @@ TEST_CASE("mistyped policies and optimizers get the nearest") {
 TEST_CASE("axes whose collectives overlap with matmuls") {
     Plan plan;
     plan.expert = 8;
-    CHECK(overlapped_axes("", plan).value().empty());
-    CHECK(overlapped_axes("expert", plan).value() == std::vector<std::string>{"expert"});
-    CHECK(overlapped_axes("experts", plan).error().hint == "did you mean `expert`?");
-    CHECK(overlapped_axes("expert,tensor", plan).error().code == "bad_request");
+    CHECK(overlapped_axes("", plan, true).value().empty());
+    CHECK(overlapped_axes("expert", plan, true).value() == std::vector<std::string>{"expert"});
+    CHECK(overlapped_axes("experts", plan, true).error().hint == "did you mean `expert`?");
+    CHECK(overlapped_axes("expert,tensor", plan, true).error().code == "bad_request");
+    plan.expert = 1;
+    CHECK(overlapped_axes("expert", plan, true).error().hint.find("expert=8") != std::string::npos);
+    CHECK(overlapped_axes("expert", plan, false).error().message == "--overlap expert: the model has no experts");
 }

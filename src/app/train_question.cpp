@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/model_option.hpp"
+#include "app/number_option.hpp"
 #include "app/recovery_option.hpp"
 #include "app/system_option.hpp"
 #include "app/train_options.hpp"
@@ -23,7 +24,14 @@ Result<Slice> slice_of(const TrainRequest& request) {
     return resolve_slice(request.machines.front(), sets);
 }
 
+// Ranges are what `plan train` searches.
+Status check_one(const std::string& word, std::string_view option) {
+    if (word.find("..") == std::string::npos && word.find(',') == std::string::npos) return {};
+    return wrong_option(option, word, "a step has one", "only `roofline plan train` searches ranges; give one number");
+}
+
 Result<Model> model_of(const TrainRequest& request, std::vector<std::string>& notes) {
+    ROOFLINE_CHECK(check_one(request.sequence, "--seq"));
     ROOFLINE_TRY(auto sequence, size_option(request.sequence, "--seq"));
     ROOFLINE_TRY(auto config, resolve_config(request.config));
     ROOFLINE_TRY(auto model, training_model(config, sequence));
@@ -82,8 +90,9 @@ Result<Pipeline> schedule_of(const TrainRequest& request, const Plan& plan) {
 }
 
 Result<std::optional<TrainingBatch>> batch_of(const TrainRequest& request, std::int64_t sequence) {
+    ROOFLINE_CHECK(check_one(request.batch_tokens, "--batch-tokens"));
     ROOFLINE_TRY(auto tokens, size_option(request.batch_tokens, "--batch-tokens"));
-    ROOFLINE_TRY(auto parts, size_option(request.microbatches, "--microbatches"));
+    ROOFLINE_TRY(auto parts, size_option(request.microbatches, "--microbatches", "for example 8"));
     if (tokens) return TrainingBatch{*tokens, sequence, parts.value_or(1)};
     if (!request.mfu) {
         return fail("no_batch", "the batch size is not given",
@@ -155,7 +164,8 @@ Result<TrainQuestion> train_question(const TrainRequest& request) {
         question.notes.emplace_back("--microbatches is not given: with one microbatch, all stages but one are idle");
     }
     if (!request.overlap.empty()) {
-        ROOFLINE_TRY(setup.overlapped, overlapped_axes(request.overlap, setup.plan));
+        ROOFLINE_TRY(setup.overlapped,
+                     overlapped_axes(request.overlap, setup.plan, !routed_experts(question.model.program).empty()));
     }
     return question;
 }

@@ -304,6 +304,10 @@ TEST_CASE("every key table is valid, and every preset gives a model") {
     CHECK(preset_config("falcon-m"));
     CHECK(preset_config("llama-3").error().code == "unknown_model");
     CHECK(preset_config("").error().code == "unknown_model");
+    // llama-2-7b is as near, but of another size
+    CHECK(preset_config("llama3-8b").error().hint == "did you mean `llama-3.1-8b`?");
+    CHECK(preset_config("lama-3.1-8b").error().hint == "did you mean `llama-3.1-8b`?");
+    CHECK(preset_config("mixtrl-8x7b").error().hint == "did you mean `mixtral-8x7b`?");
 }
 
 TEST_CASE("models of other publishers have the published numbers of parameters") {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/ascii.hpp"
 #include "machine/embedded.hpp"
@@ -32,6 +33,18 @@ std::string published_as(std::string_view name, TomlNode presets) {
         wanted.resize(dash);
     }
     return wanted;
+}
+
+/// The presets among which a mistyped name is looked for: a size, "-8b", is rather right than the rest, so those of the
+/// same size if one of them resembles it.
+std::vector<std::string> likely_names(std::string_view wanted) {
+    const std::size_t dash = wanted.rfind('-');
+    std::vector<std::string> all = preset_names();
+    if (dash == std::string_view::npos) return all;
+    std::vector<std::string> of_size;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(of_size),
+                 [&](const std::string& name) { return name.ends_with(wanted.substr(dash)); });
+    return nearest(wanted, of_size) ? of_size : all;
 }
 
 }  // namespace
@@ -70,7 +83,7 @@ Result<Config> preset_config(std::string_view name) {
     if (beginning.empty()) {
         return fail(
             "unknown_model", fmt::format("no model `{}`", name.substr(0, 60)),
-            did_you_mean(wanted, preset_names(),
+            did_you_mean(wanted, likely_names(wanted),
                          "`roofline model --list` lists the names; a configuration is a file that ends in .json"));
     }
     Config config;

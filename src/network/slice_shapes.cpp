@@ -11,6 +11,8 @@ namespace roofline::core {
 
 namespace {
 
+constexpr std::int64_t most_chips = 1'000'000;
+
 struct Candidate {
     std::int64_t chips = 1;
     std::int64_t longest = 1;
@@ -123,14 +125,20 @@ std::string nearest_chips(const Machine& machine, std::int64_t chips) {
 }  // namespace
 
 Result<Slice> slice_of_chips(const Machine& machine, std::int64_t chips) {
-    constexpr std::int64_t most = 1'000'000;
-    if (chips < 1 || chips > most) {
-        return fail("bad_slice", fmt::format("{} chips are no slice that is sold: at most {}", chips, most),
+    if (chips < 1 || chips > most_chips) {
+        return fail("bad_slice", fmt::format("{} chips are no slice that is sold: at most {}", chips, most_chips),
                     "give fewer chips");
     }
     if (auto slice = even_slice(machine, chips)) return std::move(*slice);
     return fail("bad_slice", fmt::format("{} chips of {} cannot be wired into a slice", chips, machine.name),
                 nearest_chips(machine, chips));
+}
+
+std::optional<Slice> next_slice(const Machine& machine, std::int64_t chips) {
+    for (std::int64_t number = chips; number <= std::min(2 * chips, most_chips); ++number) {
+        if (auto slice = even_slice(machine, number)) return slice;
+    }
+    return std::nullopt;
 }
 
 std::vector<Slice> slice_shapes(const Machine& machine) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/result.hpp"
@@ -19,5 +20,8 @@ inline constexpr std::int64_t max_slice_chips = 1024;
 /// whose longest axis is the shortest, or as few tori as possible, of a quarter of a pod at least. Errors: that many
 /// chips cannot be wired (the hint names the nearest numbers that can).
 [[nodiscard]] Result<Slice> slice_of_chips(const Machine& machine, std::int64_t chips);
+
+/// Returns the smallest such slice of `chips` chips or more; empty if none of up to twice as many can be wired.
+[[nodiscard]] std::optional<Slice> next_slice(const Machine& machine, std::int64_t chips);
 
 }  // namespace roofline::core

@@ -66,3 +66,15 @@ TEST_CASE("a number of chips is the most even slice that can be wired") {
     CHECK(shape("tpu-v5e", 512) == "16x16*2");
     CHECK(shape("h100-sxm", 2'000'000) == "give fewer chips");
 }
+
+TEST_CASE("the next slice is the smallest one of so many chips or more that can be wired") {
+    const auto shape = [](std::string_view name, std::int64_t chips) {
+        const auto slice = next_slice(*find_machine(name), chips);
+        return slice ? slice->shape_text() : "none";
+    };
+    CHECK(shape("h100-sxm", 57) == "8x8");  // whole nodes of eight
+    CHECK(shape("h100-sxm", 7) == "7");
+    CHECK(shape("gb200", 73) == "72x2");
+    CHECK(shape("tpu-v5p", 65) == "4x4x8");  // whole cubes of 4 x 4 x 4
+    CHECK(shape("h100-sxm", 3'000'000) == "none");
+}

@@ -49,7 +49,9 @@ Result<SizeList> parse_size_range(std::string_view text) {
     if (!first) return unusable(fmt::format("has no usable start: {}", first.error().message));
     const auto last = parse_size(to);
     if (!last) return unusable(fmt::format("has no usable end: {}", last.error().message));
-    if (*first > *last) return unusable("runs backwards");
+    if (*first > *last) {
+        return fail("bad_range", "runs backwards", fmt::format("the smaller number comes first: {}..{}", to, from));
+    }
     SizeList sizes;
     for (std::int64_t size = *first;;) {
         sizes.push_back(size);

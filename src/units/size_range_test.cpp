@@ -30,6 +30,7 @@ TEST_CASE("a range is every size, multiples, steps or a list, and ends within it
 
 TEST_CASE("what is no range says why") {
     CHECK(refusal("16Mi..1Mi*2") == "runs backwards");
+    CHECK(parse_size_range("8..4").error().hint == "the smaller number comes first: 4..8");
     CHECK(refusal("1..8*1") == "would never end");
     CHECK(refusal("1..2M") == "has more than 1000000 sizes");
     CHECK(refusal("").find("has an unusable size") == 0);

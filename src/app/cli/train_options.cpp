@@ -32,7 +32,7 @@ void add_training_plan(CLI::App& app, TrainRequest& train) {
         "fsdp=16,tensor=8");
     app.add_option("--zero", train.zero,
                    "ZeRO stage over the data axis: 1 shards optimizer states, 2 also gradients, 3 also parameters,\nas "
-                   "fsdp does")
+                   "fsdp does; 3 needs --mesh, because a search has fsdp for it")
         ->type_name("1|2|3");
     app.add_option("--microbatches", train.microbatches, "number of microbatches per step; with --mesh by default 1")
         ->type_name("N");
@@ -95,7 +95,8 @@ void add_batch(CLI::App& app, TrainRequest& train) {
 }
 
 Result<SearchControl> search_control(const std::string& threads) {
-    ROOFLINE_TRY(const auto number, size_option(threads, "--threads"));
+    ROOFLINE_TRY(const auto number,
+                 size_option(threads, "--threads", "for example 4; without the option as many as cores"));
     constexpr std::int64_t most = 1024;
     const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
     SearchControl control;

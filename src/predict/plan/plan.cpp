@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "machine/machine.hpp"
+#include "network/slice_shapes.hpp"
+#include "plan/excluded_plans.hpp"
 #include "predict/plan/on_threads.hpp"
 #include "predict/plan/plan_objective.hpp"
 #include "predict/plan/weight_bytes.hpp"
@@ -135,14 +137,27 @@ private:
     PlanAnswer answer_;
 };
 
+// What holds weights that take so much on each chip of this slice. More is in memory than they.
+std::string larger_slice(const Slice& slice, double bytes, Bytes capacity) {
+    constexpr std::string_view fewer_bits = "keep moments in fewer bits (--optimizer adam,moments=bf16)";
+    const double chips = std::ceil(bytes * static_cast<double>(slice.chips()) / capacity.value);
+    const auto larger = next_slice(slice.machine, static_cast<std::int64_t>(chips));
+    if (!larger) return std::string(fewer_bits);
+    return fmt::format("they alone fit on {} chips ({}), and activations need more; or {}", grouped(larger->chips()),
+                       larger->shape_text(), fewer_bits);
+}
+
 // Nothing fits, and no plan was near enough to be priced.
 Error too_large(const PlanJob& job, const PlanCounts& counts, const std::string& refusal) {
     if (counts.looked_at == counts.divides) {
+        if (const auto excluding = excluding_options(job.space)) {
+            return {"no_plan", excluding->message(), excluding->remedy(), {}};
+        }
         return {"no_plan",
                 fmt::format("no plan splits the work over {} chips: {} splits do not divide the model's heads, layers, "
                             "experts or the {} sequences of a batch",
                             job.space.chips, counts.divides, job.space.sequences),
-                "use another batch or number of chips, or free an axis that is fixed or left out",
+                "use another batch or number of chips",
                 {}};
     }
     if (counts.unsuited > 0 && counts.memory == 0) {
@@ -154,16 +169,12 @@ Error too_large(const PlanJob& job, const PlanCounts& counts, const std::string&
     const MemoryLevel* hbm = job.slice.machine.level("hbm");
     const auto capacity = hbm != nullptr ? hbm->total_capacity() : std::nullopt;
     const double bytes = weights ? least_weight_bytes(*weights, all) : 0;
-    return {
-        "no_fit",
-        fmt::format("nothing fits: weights, gradients and optimizer states alone take {} on each of {} chips of "
-                    "{}",
-                    to_text(Bytes{bytes}), all.fsdp, capacity ? to_text(*capacity) : "an unknown memory"),
-        capacity
-            ? fmt::format("at least {} chips hold them; or keep moments in fewer bits",
-                          static_cast<std::int64_t>(std::ceil(bytes * static_cast<double>(all.fsdp) / capacity->value)))
-            : std::string(),
-        {}};
+    const std::string where = all.fsdp == 1 ? "on a chip" : fmt::format("on each of {} chips", all.fsdp);
+    return {"no_fit",
+            fmt::format("nothing fits: weights, gradients and optimizer states alone take {} {} of {}",
+                        to_text(Bytes{bytes}), where, capacity ? to_text(*capacity) : "an unknown memory"),
+            capacity ? larger_slice(job.slice, bytes, *capacity) : std::string(),
+            {}};
 }
 
 }  // namespace

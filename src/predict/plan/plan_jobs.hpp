@@ -65,6 +65,8 @@ struct PlanJobsAnswer {
     PlanCounts counts;             ///< of all jobs
     bool stopped = false;          ///< the search was interrupted; jobs behind the interrupted one were not searched
     std::vector<std::string> notes{};
+    /// The command that prices the first plan alone, option by option, for reports; empty if it is not known.
+    std::vector<std::string> command{};
 
     /// Whether a plan fits and is within the limits.
     [[nodiscard]] bool within() const { return jobs[chosen].within(); }

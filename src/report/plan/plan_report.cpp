@@ -1,11 +1,13 @@
 #include "report/plan/plan_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "network/slice_shapes.hpp"
 #include "report/figure.hpp"
 #include "report/plan/plan_words.hpp"
 #include "report/train/train_figures.hpp"
@@ -30,18 +32,12 @@ std::string whole_text(const TrainAnswer& answer) {
     return fmt::format("{}, {}", core::plan_text(answer.plan), choice_text(answer));
 }
 
-// "3 % slower", and how sure that is.
-std::string beside_text(const PlanBeside& each, double best_s) {
-    const double seconds = step_seconds(each.answer);
-    return seconds == best_s ? std::string("best") : fmt::format("{:+.1f} %", 100 * (seconds / best_s - 1));
-}
-
 class PlanText {
 public:
     explicit PlanText(const PlanJobsAnswer& whole) : whole_(whole), answer_(whole.plan) {}
 
     std::string run() {
-        out_ = train_text(answer_.best);
+        out_ = train_text(answer_.best, false);
         if (!out_.ends_with("\n\n")) out_ += "\n";
         limits();
         jobs();
@@ -51,17 +47,14 @@ public:
             larger();
             elasticities();
         } else {
-            constexpr std::string_view remedy =
-                " More chips, moments in fewer bits (--optimizer adam,moments=bf16) or shorter sequences would make "
-                "one fit.";
-            say(fmt::format("{}: the one above needs the least memory.{}",
-                            answer_.counts.unsearched > 0 ? "No plan that was looked at fits" : "No plan fits",
-                            answer_.counts.unsearched > 0 ? "" : remedy));
+            nearest();
         }
         counts();
-        for (const auto* notes : {&answer_.notes, &whole_.notes}) {
-            for (const std::string& note : *notes) say("note: " + note);
+        for (const auto* notes : {&answer_.best.notes, &answer_.notes, &whole_.notes}) {
+            for (const std::string& note : *notes) out_ += "\n  " + wrapped("note: " + note, 2, 8, page_width);
         }
+        if (out_.back() != '\n') out_ += "\n";
+        command();
         return std::move(out_);
     }
 
@@ -88,6 +81,35 @@ private:
         say(fmt::format("The best plan of each job by {}; time, cost and energy are {}:",
                         objective_text(whole_.objective, whole_.basis), basis_text(whole_.basis)));
         out_ += "\n" + table_text(jobs_table(whole_), 2) + "\n";
+        const bool bounds = std::any_of(whole_.jobs.begin(), whole_.jobs.end(), [](const PlanJobAnswer& job) {
+            return job.best && !at_least(*job.best).empty();
+        });
+        if (bounds) say(">=: a lower bound, because no calibration covers that machine.\n");
+    }
+
+    // Nothing fits: what would let the plan above fit.
+    void nearest() {
+        if (answer_.counts.unsearched > 0) {
+            say("No plan that was looked at fits: the one above needs the least memory.");
+            return;
+        }
+        const Slice& slice = answer_.best.slice;
+        const TrainingMemory& memory = answer_.best.step->memory;
+        const auto larger = next_slice(
+            slice.machine, static_cast<std::int64_t>(
+                               std::ceil(memory.total() * static_cast<double>(slice.chips()) / *memory.capacity)));
+        say(
+            fmt::format("No plan fits: the one above needs the least memory, {} more than a chip has.{} Moments in "
+                        "fewer bits (--optimizer adam,moments=bf16) or shorter sequences need less.",
+                        to_text(Bytes{memory.total() - *memory.capacity}),
+                        larger ? fmt::format(" The next slice that holds as much in all has {} chips ({}).",
+                                             grouped(larger->chips()), larger->shape_text())
+                               : ""));
+    }
+
+    void command() {
+        if (whole_.command.empty()) return;
+        out_ += "\n  The plan above alone:\n" + shell_lines(whole_.command, 4, page_width);
     }
 
     void front() {
@@ -108,27 +130,36 @@ private:
         const bool expected = answer_.best.step->times.expected.has_value();
         const double best_s = expected ? *answer_.best.step->times.expected : answer_.best.step->times.lower;
         Table table;
-        table.head = {"plan", "", expected ? "expected" : "lower", "", "memory", "slower"};
-        table.right = {false, false, true, true, true, true};
+        const bool run = whole_.basis == PlanBasis::run;
+        const bool sure = std::any_of(answer_.plans.begin(), answer_.plans.end(),
+                                      [](const PlanBeside& each) { return each.sure.has_value(); });
+        table.head = {"plan", "", expected ? "expected" : "lower", ""};
+        if (run) table.head.emplace_back(answer_.best.goodput ? "calendar" : "run");
+        table.head.emplace_back("memory");
+        if (sure) table.head.emplace_back("certainty");
+        table.right = std::vector<bool>(table.head.size(), true);
+        table.right[0] = table.right[1] = false;
         bool ties = false;
-        bool sure = false;
         for (const PlanBeside& each : answer_.plans) {
             const TrainAnswer& plan = each.answer;
             ties = ties || (each.sure && *each.sure < tie);
-            sure = sure || each.sure;
-            table.rows.push_back({core::plan_text(plan.plan), choice_text(plan), step_text(plan),
-                                  beside_text(each, best_s), to_text(Bytes{plan.step->memory.total()}),
-                                  each.sure ? share_text(*each.sure) : ""});
+            std::vector<std::string> row{core::plan_text(plan.plan), choice_text(plan), step_text(plan)};
+            row.push_back(table.rows.empty() ? "best" : beside_text(step_seconds(plan) / best_s));
+            if (run) row.push_back(std::string(at_least(plan)) + days_text(values_of(plan, whole_.basis).seconds));
+            row.push_back(to_text(Bytes{plan.step->memory.total()}));
+            if (sure) row.push_back(each.sure ? share_text(*each.sure) : "");
+            table.rows.push_back(std::move(row));
         }
         out_ += table_text(table, 2) + "\n";
         if (!sure) return;
-        say("slower: how often, of measured plans whose expected times differ as much as this one's from the best, "
-            "the one that is expected to be slower was.");
+        say("certainty: how sure it is that the best plan beats this one. Of measured plans whose expected times "
+            "differ "
+            "as much, the one that was expected to be faster was so often.");
         if (ties) {
-            say(
-                fmt::format("Plans below {} are near-ties: choose among them by memory, by what your framework does "
-                            "best, or by a measurement.",
-                            share_text(tie)));
+            say(fmt::format(
+                "Plans below a certainty of {} are near-ties: choose among them by memory, by what your framework does "
+                "best, or by a measurement.",
+                share_text(tie)));
         }
         out_ += "\n";
     }
@@ -147,7 +178,7 @@ private:
             if (std::abs(each.value) >= 0.005) parts.push_back(fmt::format("{} {:+.2f}", each.path, each.value));
         }
         if (parts.empty()) return;
-        say(fmt::format("Per cent of time for each per cent more: {}.", fmt::join(parts, ", ")));
+        say(fmt::format("Change of the time, in %, per 1 % more of: {}.", fmt::join(parts, ", ")));
         constexpr std::size_t most_flips = 3;
         for (std::size_t i = 0; i < std::min(most_flips, answer_.changes.flips.size()); ++i) {
             const Flip& flip = answer_.changes.flips[i];
@@ -166,7 +197,7 @@ private:
         add(counts.memory, "because they do not fit");
         add(counts.divides, "because they do not divide the model or the batch");
         add(counts.bound, "because a lower bound exceeds the best times");
-        add(counts.limit, "because of a limit of yours");
+        add(counts.limit, "because of your limits");
         add(counts.unsuited, "because the slice cannot be wired for them");
         say(fmt::format("{} plans were looked at: {} priced{}{}.", grouped(counts.looked_at), grouped(counts.priced),
                         rejected.empty() ? "" : "; rejected ", fmt::join(rejected, ", ")));
@@ -304,6 +335,7 @@ std::string plan_json(const PlanJobsAnswer& whole, std::optional<double> search_
                                 {"gain", each.gain}});
     }
     json["part"] = Json();
+    json["command"] = optional_string(fmt::format("{}", fmt::join(whole.command, " ")));
     json["notes"] = answer.notes;
     for (const std::string& note : whole.notes) json["notes"].push_back(note);
     return dumped(json) + "\n";

@@ -44,6 +44,17 @@ double rounded_up(double value) {
     return std::ceil(value / unit - 1e-9) * unit;
 }
 
+std::string bounded_text(const TrainAnswer& plan, const std::string& text) {
+    return std::string(at_least(plan)) + text;
+}
+
+// A value of a plan; chips and memory are known without its time.
+std::string objective_value(const TrainAnswer& plan, PlanObjective objective, PlanBasis basis, double value) {
+    const bool timed = objective != PlanObjective::chips && objective != PlanObjective::memory;
+    const std::string text = value_text(objective, basis, value);
+    return timed ? bounded_text(plan, text) : text;
+}
+
 // The columns of a job or a plan of it.
 class JobColumns {
 public:
@@ -106,10 +117,10 @@ public:
     void plan_cells(std::vector<std::string>& row, const TrainAnswer& plan, const PlanValues& values) const {
         row.push_back(plan_text(plan.plan));
         row.push_back(choice_text(plan));
-        if (answer_.basis != PlanBasis::run) row.push_back(to_text(Seconds{step_seconds(plan)}));
+        if (answer_.basis != PlanBasis::run) row.push_back(bounded_text(plan, to_text(Seconds{step_seconds(plan)})));
         for (const PlanObjective each : objectives()) {
             const auto value = values.of(each);
-            row.push_back(value ? value_text(each, answer_.basis, *value) : "-");
+            row.push_back(value ? objective_value(plan, each, answer_.basis, *value) : "-");
         }
     }
 
@@ -132,7 +143,7 @@ std::string verdict_of(const PlanJobsAnswer& answer, const PlanJobAnswer& job) {
     if (&job == &best || !best.values) return "best";
     const double factor = *job.values->of(answer.objective) / *best.values->of(answer.objective);
     const bool bound = !job.best->step->times.expected && best.best->step->times.expected;
-    return fmt::format("{:+.1f} %{}", 100 * (factor - 1), bound ? ", lower bound" : "");
+    return beside_text(factor) + (bound ? ", lower bound" : "");
 }
 
 }  // namespace
@@ -143,6 +154,13 @@ std::string choice_text(const TrainAnswer& answer) {
     if (!answer.schedule.empty()) text += ", " + answer.schedule;
     return text + ", remat " + remat_text(answer.options);
 }
+
+std::string beside_text(double factor) {
+    constexpr double shown = 0.0005;  // as +0.1 %
+    return std::abs(factor - 1) < shown ? "equal" : fmt::format("{:+.1f} %", 100 * (factor - 1));
+}
+
+std::string_view at_least(const TrainAnswer& answer) { return answer.step->times.expected ? "" : ">= "; }
 
 std::string_view basis_text(PlanBasis basis) {
     return basis == PlanBasis::run ? "of the run" : basis == PlanBasis::step ? "per step" : "per million tokens";
@@ -201,6 +219,24 @@ std::string passing_option(const ExceededLimit& exceeded) {
         exceeded.limit == PlanLimit::usd ? fmt::format("{:.0f}", rounded_up(value)) : number_text(rounded_up(value)));
 }
 
+std::string shell_lines(const std::vector<std::string>& words, std::size_t indent, std::size_t width) {
+    constexpr std::size_t further = 4;
+    constexpr std::string_view continued = " \\";
+    std::string text;
+    std::string line(indent, ' ');
+    bool fresh = true;
+    for (const std::string& word : words) {
+        if (!fresh && line.size() + 1 + word.size() + continued.size() > width) {
+            text += fmt::format("{}{}\n", line, continued);
+            line.assign(indent + further, ' ');
+            fresh = true;
+        }
+        line += (fresh ? "" : " ") + word;
+        fresh = false;
+    }
+    return fmt::format("{}{}\n", text, line);
+}
+
 Table jobs_table(const PlanJobsAnswer& answer) {
     const JobColumns columns(answer);
     Table table;
@@ -237,12 +273,12 @@ Table front_table(const PlanJobsAnswer& answer) {
     for (const FrontPlan& each : answer.front) {
         std::vector<std::string> row;
         for (const PlanObjective objective : {answer.front_of->first, answer.front_of->second}) {
-            row.push_back(value_text(objective, answer.basis, *each.values.of(objective)));
+            row.push_back(objective_value(each.answer, objective, answer.basis, *each.values.of(objective)));
         }
         for (std::string& cell : columns.cells(answer.jobs[each.job])) row.push_back(std::move(cell));
         row.push_back(plan_text(each.answer.plan));
         row.push_back(choice_text(each.answer));
-        if (step) row.push_back(to_text(Seconds{step_seconds(each.answer)}));
+        if (step) row.push_back(bounded_text(each.answer, to_text(Seconds{step_seconds(each.answer)})));
         if (!shown(PlanObjective::memory)) row.push_back(to_text(Bytes{each.values.bytes}));
         table.rows.push_back(std::move(row));
     }

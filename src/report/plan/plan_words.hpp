@@ -1,8 +1,10 @@
 // Words and numbers about plans of several jobs: objectives, limits, and the tables for people.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "predict/plan/plan_jobs.hpp"
 #include "report/table.hpp"
@@ -11,6 +13,12 @@ namespace roofline::core {
 
 /// Returns "8 microbatches, interleaved:2, remat full".
 [[nodiscard]] std::string choice_text(const TrainAnswer& answer);
+
+/// Returns a time beside that of the best plan: "+3.1 %", or "equal" where they differ by less than 0.05 %.
+[[nodiscard]] std::string beside_text(double factor);
+
+/// Returns ">= " before a time, a cost or an energy of a plan of which only a lower bound is known, and "" otherwise.
+[[nodiscard]] std::string_view at_least(const TrainAnswer& answer);
 
 /// Returns "of the run", "per step" or "per million tokens".
 [[nodiscard]] std::string_view basis_text(PlanBasis basis);
@@ -26,6 +34,10 @@ namespace roofline::core {
 
 /// Returns the option that would let the plan pass: "--days 71.4".
 [[nodiscard]] std::string passing_option(const ExceededLimit& exceeded);
+
+/// Returns a command as lines that a shell reads as one: all but the first are indented by four more spaces, and a
+/// backslash continues all but the last. `words` are not broken.
+[[nodiscard]] std::string shell_lines(const std::vector<std::string>& words, std::size_t indent, std::size_t width);
 
 /// Returns one row per job: its best plan, or why it has none.
 [[nodiscard]] Table jobs_table(const PlanJobsAnswer& answer);

@@ -16,6 +16,22 @@ TEST_CASE("the limit that would let a plan pass is rounded up to three digits") 
     CHECK(exceeded_text({PlanLimit::chips, 2048, 1024}) == "2,048 of 1,024 chips");
 }
 
+TEST_CASE("plans as fast as the best one are equal to it") {
+    CHECK(beside_text(1) == "equal");
+    CHECK(beside_text(1.0004) == "equal");
+    CHECK(beside_text(0.9996) == "equal");
+    CHECK(beside_text(1.0006) == "+0.1 %");
+    CHECK(beside_text(1.25) == "+25.0 %");
+    CHECK(beside_text(0.9) == "-10.0 %");
+}
+
+TEST_CASE("a long command is continued on further lines, at the options") {
+    const std::vector<std::string> words{"roofline train m", "--on h100:8", "--seq 4096"};
+    CHECK(shell_lines(words, 2, 100) == "  roofline train m --on h100:8 --seq 4096\n");
+    CHECK(shell_lines(words, 2, 32) == "  roofline train m --on h100:8 \\\n      --seq 4096\n");
+    CHECK(shell_lines(words, 2, 31) == "  roofline train m \\\n      --on h100:8 --seq 4096\n");
+}
+
 TEST_CASE("objectives are named with what they are of") {
     CHECK(objective_text(PlanObjective::time, PlanBasis::run) == "time of the run");
     CHECK(objective_text(PlanObjective::cost, PlanBasis::tokens) == "cost per million tokens");

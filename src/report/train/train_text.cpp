@@ -33,7 +33,7 @@ class TrainText {
 public:
     explicit TrainText(const TrainAnswer& answer) : answer_(answer) {}
 
-    std::string run() {
+    std::string run(bool notes) {
         heading();
         if (answer_.step) {
             memory();
@@ -43,7 +43,9 @@ public:
         rates();
         cost();
         verdict();
-        for (const std::string& note : answer_.notes) out_ += "\n  " + wrapped("note: " + note, 2, 8, page_width);
+        if (notes) {
+            for (const std::string& note : answer_.notes) out_ += "\n  " + wrapped("note: " + note, 2, 8, page_width);
+        }
         out_ += "\n";
         return std::move(out_);
     }
@@ -227,6 +229,6 @@ private:
 
 }  // namespace
 
-std::string train_text(const TrainAnswer& answer) { return TrainText(answer).run(); }
+std::string train_text(const TrainAnswer& answer, bool notes) { return TrainText(answer).run(notes); }
 
 }  // namespace roofline::core

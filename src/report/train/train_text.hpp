@@ -8,6 +8,7 @@
 
 namespace roofline::core {
 
-[[nodiscard]] std::string train_text(const TrainAnswer& answer);
+/// `notes` says whether the answer's notes follow.
+[[nodiscard]] std::string train_text(const TrainAnswer& answer, bool notes = true);
 
 }  // namespace roofline::core
