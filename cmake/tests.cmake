@@ -5,12 +5,19 @@
 set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/main.cpp PROPERTIES
   SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
 
-# Tests are compiled often and run briefly, so their own code is not optimized, but the code under test is.
+# Tests are compiled often and run briefly, so their own code is not optimized, but the code under test is. Of an inline
+# function or a template that several objects have, the linker takes the first one: that of the library, which therefore
+# stands before the tests. With those of the tests all its containers would not be optimized either, and tests of
+# searches take twice the time, with sanitizers many times.
 function(roofline_test_binary target)
   roofline_own_code(${target})
   roofline_precompile(${target} <doctest/doctest.h>)
   roofline_compile_by_folder(${target})
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release,Sanitize>:-O0>)
+  if(NOT APPLE)
+    target_link_options(${target} PRIVATE
+                        "LINKER:--whole-archive,$<TARGET_FILE:roofline_core>,--no-whole-archive")
+  endif()
   target_link_libraries(${target} PRIVATE roofline_local nlohmann_json::nlohmann_json doctest::doctest)
   if(TARGET roofline_cli)
     target_link_libraries(${target} PRIVATE roofline_cli)
