@@ -62,7 +62,9 @@ if(Python3_Interpreter_FOUND)
     add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 900)
   endfunction()
-  roofline_script_test(transcripts program scripts/check_transcripts.py --program $<TARGET_FILE:roofline>)
+  # Commands that would hang are ended; with sanitizers they take many times as long.
+  roofline_script_test(transcripts program scripts/check_transcripts.py --program $<TARGET_FILE:roofline>
+                       --timeout $<IF:$<CONFIG:Sanitize>,600,60>)
   roofline_script_test(cases program scripts/check_cases.py --program $<TARGET_FILE:roofline>)
   set_tests_properties(cases PROPERTIES COST 300)
   set_tests_properties(transcripts PROPERTIES COST 200)
