@@ -137,7 +137,7 @@ private:
 
 // Nothing fits, and no plan was near enough to be priced.
 Error too_large(const PlanJob& job, const PlanCounts& counts, const std::string& refusal) {
-    if (counts.looked_at == counts.divides) {
+    if (counts.looked_at == 0) {
         return {"no_plan",
                 fmt::format("no plan splits the work over {} chips: {} splits do not divide the model's heads, layers, "
                             "experts or the {} sequences of a batch",
