@@ -5,12 +5,19 @@
 set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/main.cpp PROPERTIES
   SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
 
-# Tests are compiled often and run briefly, so their own code is not optimized, but the code under test is.
+# Tests are compiled often and run briefly, so their own code is not optimized, but the code under test is. Of an inline
+# function or a template that several objects have, the linker takes the first one: that of the library, which therefore
+# stands before the tests. With those of the tests all its containers would not be optimized either, and tests of
+# searches take twice the time, with sanitizers many times.
 function(roofline_test_binary target)
   roofline_own_code(${target})
   roofline_precompile(${target} <doctest/doctest.h>)
   roofline_compile_by_folder(${target})
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release,Sanitize>:-O0>)
+  if(NOT APPLE)
+    target_link_options(${target} PRIVATE
+                        "LINKER:--whole-archive,$<TARGET_FILE:roofline_core>,--no-whole-archive")
+  endif()
   target_link_libraries(${target} PRIVATE roofline_local nlohmann_json::nlohmann_json doctest::doctest)
   if(TARGET roofline_cli)
     target_link_libraries(${target} PRIVATE roofline_cli)
@@ -55,7 +62,9 @@ if(Python3_Interpreter_FOUND)
     add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 900)
   endfunction()
-  roofline_script_test(transcripts program scripts/check_transcripts.py --program $<TARGET_FILE:roofline>)
+  # Commands that would hang are ended; with sanitizers they take many times as long.
+  roofline_script_test(transcripts program scripts/check_transcripts.py --program $<TARGET_FILE:roofline>
+                       --timeout $<IF:$<CONFIG:Sanitize>,600,60>)
   roofline_script_test(cases program scripts/check_cases.py --program $<TARGET_FILE:roofline>)
   set_tests_properties(cases PROPERTIES COST 300)
   set_tests_properties(transcripts PROPERTIES COST 200)

@@ -14,7 +14,7 @@ that exit status; without it the command must succeed. Commands that do not star
 commands of one file run in order and share a temporary folder with copies of tests/golden/files/* and docs/examples/*;
 files are checked in parallel.
 
-usage: check_transcripts.py [--program FILE] [--root DIR] [--jobs N] [--update] [FILE ...]
+usage: check_transcripts.py [--program FILE] [--root DIR] [--jobs N] [--timeout SECONDS] [--update] [FILE ...]
 --update writes the current output of the program into the files: review the difference before you commit it.
 Prints a diff for each failure, then 'N passed, N failed'; exits with 1 if something failed."""
 
@@ -30,7 +30,7 @@ import subprocess
 import sys
 import tempfile
 
-TIMEOUT_S = 60
+TIMEOUT_S = 60  # of a released program; with sanitizers it takes many times as long
 CRASHED = 128  # the exit status that a shell reports for a signal is at least this
 
 
@@ -96,7 +96,7 @@ def without_blank_end(lines):
     return lines[:count]
 
 
-def run(command, program, folder):
+def run(command, program, folder, timeout_s):
     """Returns the output of the command as lines, the last of which is its exit status if that is not 0; and whether it
     crashed."""
     environment = {name: value for name, value in os.environ.items()
@@ -105,9 +105,9 @@ def run(command, program, folder):
                        PATH=f"{pathlib.Path(program).parent}{os.pathsep}{os.environ.get('PATH', '')}")
     try:
         done = subprocess.run(["/bin/sh", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_S)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout_s)
     except subprocess.TimeoutExpired:
-        return [f"[not done after {TIMEOUT_S} s]"], True
+        return [f"[not done after {timeout_s} s]"], True
     text = done.stdout.decode("utf-8", errors="backslashreplace")
     # Only newlines separate lines; the other separators of str.splitlines() belong to the output.
     lines = without_blank_end(text.split("\n"))
@@ -135,7 +135,7 @@ class Outcome:
     report: str = ""
 
 
-def check_file(file, root, program, update):
+def check_file(file, root, program, update, timeout_s=TIMEOUT_S):
     """Runs a transcript; with `update`, rewrites it. A crash always fails and is never written to the file."""
     text = file.read_text(encoding="utf-8")
     lines = text.split("\n")
@@ -148,7 +148,7 @@ def check_file(file, root, program, update):
         binary = prepare(root, pathlib.Path(folder), program)
         for step in steps:
             expected = without_blank_end(lines[step.begin : step.end])
-            got, crashed = run(step.command, binary, str(pathlib.Path(folder) / "work"))
+            got, crashed = run(step.command, binary, str(pathlib.Path(folder) / "work"), timeout_s)
             if got == expected and not crashed:
                 outcome.passed += 1
             elif update and not crashed:
@@ -179,6 +179,7 @@ def main(arguments=None):
     parser.add_argument("--program", type=pathlib.Path, metavar="FILE")
     parser.add_argument("--root", default=root, type=pathlib.Path, metavar="DIR")
     parser.add_argument("--jobs", default=os.cpu_count() or 1, type=int, metavar="N")
+    parser.add_argument("--timeout", default=TIMEOUT_S, type=int, metavar="SECONDS", help="of each command")
     parser.add_argument("--update", action="store_true")
     options = parser.parse_args(arguments)
     program = (options.program or options.root / "build/roofline").resolve()
@@ -187,7 +188,7 @@ def main(arguments=None):
         return 1
     passed = failed = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        check = lambda file: check_file(file, options.root, program, options.update)
+        check = lambda file: check_file(file, options.root, program, options.update, options.timeout)
         for outcome in pool.map(check, options.files or transcripts(options.root)):
             print(outcome.report, end="")
             passed, failed = passed + outcome.passed, failed + outcome.failed

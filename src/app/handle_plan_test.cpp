@@ -64,6 +64,7 @@ TEST_CASE("the answer of a search has the best plan, the others, and what became
     CHECK(json["elasticities"][1]["value"] < -0.2);
     CHECK(json["elasticities"][1]["value"] > -1);
     CHECK(json["command"].get<std::string>().starts_with("roofline train llama-3.1-8b --on h100-sxm:8 "));
+    request.train.mesh = {"data=1,tensor=1"};
     for (const Format format : {Format::text, Format::csv, Format::markdown}) CHECK(handle(request, format));
 }
 
@@ -204,6 +205,8 @@ TEST_CASE("ranges of chips and batches are searched, each with its best plan, an
     CHECK(json["searched"] == searched);
     CHECK_FALSE(SvgReader(response->svg).read().empty());
     CHECK(response->svg.find("cost of the run (USD)") != std::string::npos);
+    request.train.mesh = {"data=1,tensor=1"};
+    request.train.batch_tokens = "32Ki";
     for (const Format format : {Format::text, Format::csv, Format::markdown}) CHECK(handle(request, format));
 }
 

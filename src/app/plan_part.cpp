@@ -141,7 +141,7 @@ private:
         ROOFLINE_TRY(auto all, units_of(question_.space, question_.search.limit));
         PlanCounts right;
         for (const PlanUnit& unit : units_of_part(std::move(all), question_.search.part)) {
-            right.looked_at += unit.searched + unit.undivided;
+            right.looked_at += unit.searched;
             right.divides += unit.undivided;
             right.unsearched += unit.plans - unit.searched;
             found.counted = found.counted && unit.counted;
@@ -150,7 +150,7 @@ private:
         const PlanCounts& is = found.counts;
         const auto exact = [](std::int64_t count) { return static_cast<Int128>(count); };
         if (is.looked_at != right.looked_at || is.divides != right.divides || is.unsearched != right.unsearched ||
-            exact(is.priced) + is.memory + is.bound + is.limit + is.unsuited + is.divides != is.looked_at) {
+            exact(is.priced) + is.memory + is.bound + is.limit + is.unsuited != is.looked_at) {
             return fail(
                 wrong(fmt::format("its counts are not those of {} plans, which the part has", right.looked_at)));
         }

@@ -165,7 +165,7 @@ std::int64_t for_each_plan(const PlanSpace& space, const std::function<void(cons
     return Splits(space, std::nullopt, INT64_MAX, always).run().undivided;
 }
 
-std::vector<PlanChoice> choices_of(const PlanSpace& space, const Plan& plan) {
+std::vector<Pipeline> pipelines_of(const PlanSpace& space, const Plan& plan) {
     const std::int64_t each = space.sequences / (plan.data * plan.fsdp * plan.expert);
     std::vector<Pipeline> schedules;
     for (const Schedule schedule : space.schedules) {
@@ -179,15 +179,22 @@ std::vector<PlanChoice> choices_of(const PlanSpace& space, const Plan& plan) {
             schedules.push_back({schedule, 1, 1, 1, 0});
         }
     }
-    std::vector<PlanChoice> choices;
+    std::vector<Pipeline> pipelines;
     for (const std::int64_t microbatches : divisors(each)) {
         if (space.microbatches && microbatches != *space.microbatches) continue;
         for (Pipeline& schedule : schedules) {
             schedule.stages = plan.pipeline;
             schedule.microbatches = microbatches;
-            if (!pipeline_cost(schedule)) continue;
-            for (const Remat remat : space.remat) choices.push_back({remat, microbatches, schedule});
+            if (pipeline_cost(schedule)) pipelines.push_back(schedule);
         }
+    }
+    return pipelines;
+}
+
+std::vector<PlanChoice> choices_of(const PlanSpace& space, const Plan& plan) {
+    std::vector<PlanChoice> choices;
+    for (const Pipeline& pipeline : pipelines_of(space, plan)) {
+        for (const Remat remat : space.remat) choices.push_back({remat, pipeline.microbatches, pipeline});
     }
     return choices;
 }

@@ -72,8 +72,11 @@ VisitedSplits visit_plans(const PlanSpace& space, PlanAxes axes, const std::func
 /// evenly.
 std::int64_t for_each_plan(const PlanSpace& space, const std::function<void(const Plan&)>& visit);
 
-/// Returns the choices for a plan in a fixed order: micro-batches of whole sequences per member, and schedules that
+/// Returns the schedules for a plan in a fixed order, with micro-batches of whole sequences per member: those that
 /// pipeline_cost() accepts.
+[[nodiscard]] std::vector<Pipeline> pipelines_of(const PlanSpace& space, const Plan& plan);
+
+/// Returns the choices for a plan in a fixed order: each of pipelines_of() with each kind of recomputation.
 [[nodiscard]] std::vector<PlanChoice> choices_of(const PlanSpace& space, const Plan& plan);
 
 }  // namespace roofline::core

@@ -7,20 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "plan/spaces_test.hpp"
+
 using namespace roofline::core;
 
 namespace {
-
-PlanSpace space_of(std::int64_t chips) {
-    PlanSpace space;
-    space.chips = chips;
-    space.layers = 32;
-    space.sequence = 4096;
-    space.sequences = 64;
-    space.heads = 8;
-    space.queries = 4;
-    return space;
-}
 
 std::vector<Plan> plans_of(const PlanSpace& space, std::int64_t* undivided = nullptr) {
     std::vector<Plan> plans;

@@ -12,6 +12,7 @@ case "$1" in
     say) shift; printf '%s\\n' "$@" ;;
     both) echo out; echo err >&2; echo out again ;;
     fail) echo wrong >&2; exit 2 ;;
+    hang) exec sleep 2 ;;
     die) kill -SEGV $$ ;;
     environment) echo "$NO_COLOR $COLUMNS $LC_ALL" ;;
     list) ls ;;

@@ -44,6 +44,11 @@ class Transcripts(InScratchTree):
         self.assertEqual(self.golden("$ roofline die\n", "--update")[0], 1)
         self.assertEqual(self.read("tests/golden/x.txt"), "$ roofline die\n")
 
+    def test_a_command_that_takes_too_long_is_ended(self):
+        status, printed = self.golden("$ roofline hang\n", "--timeout", "1")
+        self.assertEqual(status, 1)
+        self.assertIn("+[not done after 1 s]", printed)
+
     def test_prose_and_blank_lines(self):
         self.assert_passes("What this shows.\n\n$ roofline say a\na\n\n\n$ roofline say '' b\n\nb\n\n", 2)
         self.assert_passes("$ roofline none\n$ roofline say a\na\n", 2)

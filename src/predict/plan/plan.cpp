@@ -149,7 +149,7 @@ std::string larger_slice(const Slice& slice, double bytes, Bytes capacity) {
 
 // Nothing fits, and no plan was near enough to be priced.
 Error too_large(const PlanJob& job, const PlanCounts& counts, const std::string& refusal) {
-    if (counts.looked_at == counts.divides) {
+    if (counts.looked_at == 0) {
         if (const auto excluding = excluding_options(job.space)) {
             return {"no_plan", excluding->message(), excluding->remedy(), {}};
         }

@@ -168,22 +168,19 @@ private:
 
     [[nodiscard]] Status check_number() {
         if (question_.jobs.size() == 1) return {};  // its search counts its plans
-        std::int64_t plans = 0;                     // with splits that do not divide
         for (std::size_t i = 0; i < question_.jobs.size(); ++i) {
             if (!answer_.jobs[i].exceeded.empty()) continue;
             const auto sized = with_sizes(question_.jobs[i]);
             if (!sized) continue;  // its search is refused
             ROOFLINE_TRY(const auto units, units_of(sized->space, {}));
-            for (const PlanUnit& unit : units) {
-                plans += unit.plans + unit.undivided;
-                to_search_ += unit.plans;
-            }
+            for (const PlanUnit& unit : units) to_search_ += unit.plans;
+            if (to_search_ <= most_plans) continue;
+            return fail("too_many_plans",
+                        fmt::format("the first {} of {} jobs have {} plans together, and at most {} are searched",
+                                    i + 1, question_.jobs.size(), to_search_, most_plans),
+                        "give fewer slices or batches, fix degrees or micro-batches, or leave axes out");
         }
-        if (plans <= most_plans) return {};
-        return fail("too_many_plans",
-                    fmt::format("the {} jobs have {} plans together, and at most {} are searched",
-                                question_.jobs.size(), plans, most_plans),
-                    "give fewer slices or batches, fix degrees or micro-batches, or leave axes out");
+        return {};
     }
 
     // For the fewest chips the small slices come first.
@@ -202,10 +199,8 @@ private:
     // Several jobs are one search to the caller, who is told of the plans of all of them.
     void watch_all(PlanSearch& search) const {
         if (!search.watch || question_.jobs.size() == 1) return;
-        search.watch = [watch = search.watch, before = answer_.counts.looked_at - answer_.counts.divides,
-                        all = to_search_](std::int64_t looked_at, std::int64_t /*plans*/) {
-            return watch(before + looked_at, all);
-        };
+        search.watch = [watch = search.watch, before = answer_.counts.looked_at, all = to_search_](
+                           std::int64_t looked_at, std::int64_t /*plans*/) { return watch(before + looked_at, all); };
     }
 
     Status search(std::size_t place) {

@@ -104,16 +104,16 @@ Differences differences(std::string_view model_name, const Slice& slice, int pla
 // may have another layout, which is why these are not all equal: rarely for dense models, in every second plan with
 // experts, whose rows have several ways to go. The first plans of a search are therefore priced again, alone.
 TEST_CASE("plans priced together have nearly the times and the memory that each has alone") {
-    const Differences dense = differences("llama-3.1-8b", catalogue_slice("h100-sxm", "8x2"), 10);
+    const Differences dense = differences("llama-3.1-8b", catalogue_slice("h100-sxm", "8x2"), 8);
     CHECK(dense.compared > 5);
     CHECK(dense.equal > 0.8 * dense.compared);
     CHECK(dense.largest < 0.03);
-    const Differences titan = differences("llama-3.1-8b", catalogue_slice("h100-sxm", "8x2"), 10, "torchtitan-2025");
+    const Differences titan = differences("llama-3.1-8b", catalogue_slice("h100-sxm", "8x2"), 8, "torchtitan-2025");
     CHECK(titan.compared > 5);
     CHECK(titan.equal > 0.8 * titan.compared);
     const Differences megatron = differences("llama-3.1-8b", catalogue_slice("h100-sxm", "8x2"), 8, "megatron-lm");
     CHECK(megatron.compared > 4);
-    const Differences experts = differences("mixtral-8x7b", catalogue_slice("h100-sxm", "8x4"), 12);
+    const Differences experts = differences("mixtral-8x7b", catalogue_slice("h100-sxm", "8x4"), 8);
     CHECK(experts.compared > 1);
     CHECK(experts.mean < 0.06);
     const Differences torus = differences("llama-3.1-8b", catalogue_slice("tpu-v5p", "4x2x2"), 6);
@@ -121,7 +121,7 @@ TEST_CASE("plans priced together have nearly the times and the memory that each 
     CHECK(torus.equal > 0.9 * torus.compared);
     CHECK(torus.largest < 0.02);
     // lower bounds, in which messages count by the share that any routing sends
-    const Differences routed = differences("mixtral-8x7b", catalogue_slice("tpu-v5p", "4x2x2"), 12);
+    const Differences routed = differences("mixtral-8x7b", catalogue_slice("tpu-v5p", "4x2x2"), 10);
     CHECK(routed.compared > 2);
     CHECK(routed.equal == routed.compared);
     const Differences adapters = differences("llama-3.1-8b", catalogue_slice("h100-sxm", "8x2"), 6, nullptr, true);
@@ -144,7 +144,7 @@ TEST_CASE("plans in several orders of their axes") {
         RandomNumbers random(7);
         int compared = 0;
         int equal = 0;
-        while (compared < 24) {
+        while (compared < 12) {
             TrainSetup setup = random_setup(random, slice.chips(), false, sequence);
             const std::vector<AxisOrder> all = orders.of(setup.plan);
             const auto any = pricer.price_any(setup, all, {1e9});
@@ -178,7 +178,7 @@ TEST_CASE("what is known from other structures is below what a plan takes") {
                               *built_in_step_model()};
     RandomNumbers random(5);
     int compared = 0;
-    for (int i = 0; i < 5; ++i) {
+    for (int i = 0; i < 4; ++i) {
         TrainSetup setup = random_setup(random, slice.chips(), false, sequence);
         setup.plan.context = setup.plan.sequence = 1;
         setup.plan.data = slice.chips() / (setup.plan.fsdp * setup.plan.tensor * setup.plan.pipeline);
@@ -202,5 +202,5 @@ TEST_CASE("what is known from other structures is below what a plan takes") {
             }
         }
     }
-    CHECK(compared == 30);
+    CHECK(compared == 24);
 }

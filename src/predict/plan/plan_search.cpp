@@ -170,7 +170,6 @@ public:
 
     FoundPlans run(const PlanUnit& unit) {
         found_.counts.divides = unit.undivided;
-        found_.counts.looked_at = unit.undivided;
         found_.counted = unit.counted;
         std::int64_t index = 0;
         visit_unit(job_.space, unit, [&](const Plan& plan) {
@@ -181,7 +180,7 @@ public:
             return !unit.searches(begin, index) || look_at(plan, choices, orders, {unit, begin});
         });
         finish();
-        found_.counts.unsearched = unit.plans + unit.undivided - found_.counts.looked_at;
+        found_.counts.unsearched = unit.plans - found_.counts.looked_at;
         return std::move(found_);
     }
 
@@ -389,7 +388,7 @@ std::vector<FoundPlans> search_units(const PlanJob& job, const Limits& limits, c
         AxisOrders orders(job.space.slice, job.space.placed);
         for (std::size_t i = next++; i < units.size(); i = next++) {
             FoundPlans result;
-            result.counts.unsearched = units[i].plans + units[i].undivided;
+            result.counts.unsearched = units[i].plans;
             if (!watch.stopped()) {
                 result = UnitSearch(job, limits, pricer, orders, results.before(units[i].number), watch).run(units[i]);
             }
@@ -479,7 +478,7 @@ Result<FoundPlans> search_plans(const PlanJob& job, const PlanSearch& search) {
     const bool whole = search.part == PlanPart{};
     FoundPlans found =
         whole ? merge_parts(std::move(results), job.kept, job.keep) : add_parts(std::move(results), job.kept, job.keep);
-    found.stopped = found.counts.looked_at - found.counts.divides < my_plans;
+    found.stopped = found.counts.looked_at < my_plans;
     return found;
 }
 

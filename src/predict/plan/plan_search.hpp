@@ -48,7 +48,7 @@ struct FoundPlan {
 struct PlanCounts {
     std::int64_t looked_at = 0;
     std::int64_t priced = 0;
-    std::int64_t divides = 0;   ///< splits of chips that do not divide the model or the batch
+    std::int64_t divides = 0;   ///< splits of chips that do not divide the model or the batch; they are no plans
     std::int64_t memory = 0;    ///< plans that do not fit
     std::int64_t weights = 0;   ///< of these, plans whose weights and optimizer states alone do not fit
     std::int64_t bound = 0;     ///< plans whose lower bound exceeds the times of those that are kept

@@ -130,7 +130,7 @@ void check_best(const PlanJob& job, std::int64_t orders_at_least) {
     const auto found = search_plans(job, {.threads = 2});
     REQUIRE(found);
     CHECK(found->counts.bound > 0);
-    CHECK(found->counts.looked_at - found->counts.divides == all);
+    CHECK(found->counts.looked_at == all);
     std::map<std::string, double> kept;
     for (const FoundPlan& each : found->best) {
         Plan degrees = each.setup.plan;
@@ -153,12 +153,11 @@ void check_best(const PlanJob& job, std::int64_t orders_at_least) {
 
 TEST_CASE("no bound rejects one of the best: as all plans that are priced without bounds") {
     const Model model = model_named("llama-3.1-8b", 2048);
-    const Slice slice = catalogue_slice("h100-sxm", "8x2");
+    const Slice slice = catalogue_slice("h100-sxm", "4x2");
     PlanJob job{model, slice, small_job(), small_space(model, slice), pricing()};
-    job.base.batch = {64 * 2048, 2048, 1};
-    job.space.sequences = 64;
+    job.base.batch = {32 * 2048, 2048, 1};
+    job.space.sequences = 32;
     job.space.without = {"context", "sequence", "data"};
-    job.space.remat = {Remat::none, Remat::selective, Remat::full};
     job.kept = 4;
     check_best(job, 1);
     job.space.slice = std::make_shared<Slice>(slice);
@@ -277,7 +276,7 @@ TEST_CASE("parts are merged to the whole, in any order, and compile nothing twic
     const Model model = model_named("llama-3.1-8b", 2048);
     const Slice slice = catalogue_slice("h100-sxm", "8");
     PlanJob job{model, slice, small_job(), small_space(model, slice), pricing()};
-    job.space.without = {"context", "sequence", "pipeline"};
+    job.space.without = {"context", "sequence", "pipeline", "tensor"};
     job.space.remat = {Remat::full};
     job.space.zero = {0, 1};
     for (const PlanKeep keep : {PlanKeep::fastest, PlanKeep::front}) {

@@ -15,13 +15,15 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::int64_t most_splits = 100'000;  // of a unit; 16,384 chips have 1,716 over seven axes
+constexpr std::int64_t most_splits = 100'000;             // of a unit; 16,384 chips have 1,716 over seven axes
+constexpr std::int64_t most_counted = 1'000'000'000'000;  // plans of a space that is refused
 constexpr double structure_cost = 400;  // plans that are priced in the time in which a structure is laid out, about
 
 // Counts the choices for plans with the same pipeline and number of members only once.
 class ChoiceCounts {
 public:
-    explicit ChoiceCounts(const PlanSpace& space) : space_(space) {}
+    explicit ChoiceCounts(const PlanSpace& space)
+        : space_(space), kinds_(std::ssize(std::set<Remat>(space.remat.begin(), space.remat.end()))) {}
 
     struct Count {
         std::int64_t plans = 0;
@@ -30,14 +32,15 @@ public:
     Count of(const Plan& plan) {
         const auto [known, fresh] = known_.try_emplace(std::pair(plan.data * plan.fsdp * plan.expert, plan.pipeline));
         if (!fresh) return known->second;
-        const auto choices = choices_of(space_, plan);
-        std::set<std::pair<Remat, bool>> kinds;
-        for (const PlanChoice& choice : choices) kinds.emplace(choice.remat, choice.microbatches > 1);
-        return known->second = {std::ssize(choices), std::ssize(kinds)};
+        const std::vector<Pipeline> pipelines = pipelines_of(space_, plan);
+        std::set<bool> several;
+        for (const Pipeline& each : pipelines) several.insert(each.microbatches > 1);
+        return known->second = {std::ssize(pipelines) * std::ssize(space_.remat), kinds_ * std::ssize(several)};
     }
 
 private:
     const PlanSpace& space_;
+    std::int64_t kinds_;  ///< of recomputation
     std::map<std::pair<std::int64_t, std::int64_t>, Count> known_;
 };
 
@@ -48,26 +51,36 @@ PlanSpace with_zero(const PlanSpace& space, int zero) {
     return one;
 }
 
-PlanUnit count_unit(const PlanSpace& space, PlanAxes axes, int zero, ChoiceCounts& counts, AxisOrders& orders) {
+// Counts the plans with the same axes. Each ZeRO stage has as many where weights have replicas, and stages above 0 none
+// otherwise, so ZeRO-0 is counted for all: `unsharded` is its space.
+std::vector<PlanUnit> units_with(const PlanSpace& space, const PlanSpace& unsharded, PlanAxes axes,
+                                 ChoiceCounts& counts, AxisOrders& orders) {
     PlanUnit unit;
     unit.axes = axes;
-    unit.zero = zero;
     std::int64_t structures = 0;
+    bool replicas = false;
     const auto visited = visit_plans(
-        with_zero(space, zero), axes,
+        unsharded, axes,
         [&](const Plan& plan) {
             const auto count = counts.of(plan);
             unit.plans += count.plans * orders.count(plan);
             const std::int64_t stages = std::min<std::int64_t>(plan.pipeline, 3);  // first, middle, last
             structures = std::max(structures, count.structures * stages);
+            replicas = plan.replicas() > 1;
             return true;
         },
         most_splits);
-    // a split that does not divide is counted once
-    if (zero == space.zero.front()) unit.undivided = visited.undivided;
     unit.counted = visited.all;
     unit.cost = structure_cost * static_cast<double>(structures);
-    return unit;
+    std::vector<PlanUnit> units;
+    for (const int zero : space.zero) {
+        PlanUnit& each = units.emplace_back(unit);
+        each.zero = zero;
+        if (zero > 0 && !replicas) each.plans = 0;
+        // a split that does not divide is counted once
+        if (zero == space.zero.front()) each.undivided = visited.undivided;
+    }
+    return units;
 }
 
 // Every unit may search as many plans as any other, and what small ones leave is shared among the others.
@@ -106,18 +119,21 @@ Result<std::vector<PlanUnit>> units_of(const PlanSpace& space, std::optional<std
         return std::pair(a.count(), a.to_ulong()) < std::pair(b.count(), b.to_ulong());
     });
     std::vector<PlanUnit> units;
+    const PlanSpace unsharded = with_zero(space, 0);
     ChoiceCounts counts(space);
     AxisOrders orders(space.slice, space.placed);
     std::int64_t plans = 0;
     bool counted = true;
     for (const PlanAxes& axes : all) {
-        for (const int zero : space.zero) {
-            PlanUnit unit = count_unit(space, axes, zero, counts, orders);
-            unit.number = std::ssize(units);
-            plans += unit.plans + unit.undivided;
+        for (PlanUnit& unit : units_with(space, unsharded, axes, counts, orders)) {
+            plans += unit.plans;
             counted = counted && unit.counted;
+            unit.number = std::ssize(units);
             if (unit.plans + unit.undivided > 0) units.push_back(unit);
         }
+        if (limit || plans <= (counted ? most_counted : most_plans)) continue;
+        counted = false;  // the space is refused, and its number of plans known well enough
+        break;
     }
     if (!limit && (plans > most_plans || !counted)) {
         return fail("too_many_plans",

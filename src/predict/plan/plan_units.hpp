@@ -49,7 +49,7 @@ struct PlanUnit {
 
 /// Returns the units of a space that have plans or splits that do not divide, by number, which are 0, 1, ... At most
 /// `limit` plans are searched: small units as a whole, and the same number of plans in each larger one. Errors: more
-/// than `most_plans` plans without a limit.
+/// than `most_plans` plans without a limit. Splits that do not divide are no plans.
 [[nodiscard]] Result<std::vector<PlanUnit>> units_of(const PlanSpace& space, std::optional<std::int64_t> limit);
 
 /// Calls `visit` for the plans of a unit in a fixed order, until it returns false. A plan has a place for each of its

@@ -195,12 +195,15 @@ private:
             if (number > 0) rejected.push_back(fmt::format("{} {}", grouped(number), why));
         };
         add(counts.memory, "because they do not fit");
-        add(counts.divides, "because they do not divide the model or the batch");
         add(counts.bound, "because a lower bound exceeds the best times");
         add(counts.limit, "because of your limits");
         add(counts.unsuited, "because the slice cannot be wired for them");
         say(fmt::format("{} plans were looked at: {} priced{}{}.", grouped(counts.looked_at), grouped(counts.priced),
                         rejected.empty() ? "" : "; rejected ", fmt::join(rejected, ", ")));
+        if (counts.divides > 0) {
+            say(fmt::format("{} more splits of the chips do not divide the model or the batch.",
+                            grouped(counts.divides)));
+        }
         if (counts.unsearched == 0) return;
         say(fmt::format("{}: {}{} plans were not looked at, and one of them may be better.",
                         whole_.stopped ? "Interrupted" : "As --limit says", answer_.counted ? "" : "more than ",
