@@ -69,6 +69,13 @@ Result<Response> part_response(const SearchedPart& searched, const std::string& 
     return response;
 }
 
+// Adds the command of the first plan.
+Status add_command(const PlanRequest& request, PlanJobsAnswer& answer) {
+    ROOFLINE_TRY(const auto jobs, plan_jobs_of(request));
+    answer.command = plan_command(jobs[answer.chosen].train, answer.plan.best);
+    return {};
+}
+
 }  // namespace
 
 Result<SearchedPart> search_part(const PlanRequest& request) {
@@ -86,7 +93,7 @@ Result<Response> answer_parts(const SearchedPart& whole, const std::function<dou
     question.found = whole.found;
     ROOFLINE_TRY(const auto calibrations, plan_calibrations(whole.request));
     ROOFLINE_TRY(auto answer, predict_plan_jobs(std::move(question), calibrations));
-    answer.command = plan_command(whole.request, answer);
+    ROOFLINE_CHECK(add_command(whole.request, answer));
     const auto took = whole.search_s ? std::optional(*whole.search_s + watch.seconds().value_or(0)) : std::nullopt;
     return plan_response(answer, took, false, format);
 }
@@ -99,7 +106,7 @@ Result<Response> handle(const PlanRequest& request, Format format) {
     }
     const Stopwatch watch(request.train.search.clock);
     ROOFLINE_TRY(auto answer, plan_answer_of(request));
-    answer.command = plan_command(request, answer);
+    ROOFLINE_CHECK(add_command(request, answer));
     return plan_response(answer, watch.seconds(), request.plot, format);
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "app/plan_aims.hpp"
 #include "base/ascii.hpp"
 #include "report/train/train_words.hpp"
 
@@ -44,14 +43,6 @@ private:
     std::vector<std::string> words_;
 };
 
-// The slice of the chosen job: jobs are those of the first slice, then those of the next one.
-std::string slice_word(const PlanRequest& request, const PlanJobsAnswer& answer) {
-    const auto slices = planned_slices(request);
-    if (!slices || slices->empty()) return answer.jobs[answer.chosen].slice;
-    const MachineRef& machine = (*slices)[answer.chosen / (answer.jobs.size() / slices->size())];
-    return machine.slice.empty() ? machine.name : fmt::format("{}:{}", machine.name, machine.slice);
-}
-
 // What the search chose.
 void add_plan(Command& command, const TrainAnswer& best) {
     std::string mesh = mesh_option(best.plan);
@@ -67,37 +58,35 @@ void add_plan(Command& command, const TrainAnswer& best) {
 
 }  // namespace
 
-std::vector<std::string> plan_command(const PlanRequest& request, const PlanJobsAnswer& answer) {
-    const TrainRequest& train = request.train;
-    const TrainAnswer& best = answer.plan.best;
-    const PlanJobAnswer& job = answer.jobs[answer.chosen];
-    Command command(train.config.name);
-    command.option("--on", slice_word(request, answer));
-    command.option("--batch-tokens", fmt::format("{}", job.batch_tokens));
-    if (!train.sequence.empty()) command.option("--seq", fmt::format("{}", job.sequence));
-    add_plan(command, best);
-    command.option("--lora", train.lora);
-    command.option("--lora-on", train.lora_on);
-    command.option("--frozen-dtype", train.frozen_dtype);
-    command.option("--optimizer", train.optimizer);
-    command.option("--framework", train.framework.name);
-    command.option("--products", train.products);
-    command.option("--dispatch", train.dispatch);
-    if (!train.overlap.empty()) {
+std::vector<std::string> plan_command(const TrainRequest& job, const TrainAnswer& plan) {
+    const MachineRef& machine = job.machines.front();
+    Command command(job.config.name);
+    command.option("--on", machine.slice.empty() ? machine.name : fmt::format("{}:{}", machine.name, machine.slice));
+    command.option("--batch-tokens", job.batch_tokens);
+    command.option("--seq", job.sequence);
+    add_plan(command, plan);
+    command.option("--lora", job.lora);
+    command.option("--lora-on", job.lora_on);
+    command.option("--frozen-dtype", job.frozen_dtype);
+    command.option("--optimizer", job.optimizer);
+    command.option("--framework", job.framework.name);
+    command.option("--products", job.products);
+    command.option("--dispatch", job.dispatch);
+    if (!job.overlap.empty()) {
         command.option("--overlap",
-                       best.overlapped.empty() ? "none" : fmt::format("{}", fmt::join(best.overlapped, ",")));
+                       plan.overlapped.empty() ? "none" : fmt::format("{}", fmt::join(plan.overlapped, ",")));
     }
-    command.option("--tokens", train.tokens);
-    command.option("--storage", train.storage);
-    command.option("--failures", train.failures);
-    command.option("--restart", train.restart);
-    command.flag("--async-checkpoints", train.async_checkpoints);
-    command.option("--price", train.price);
-    for (const std::string& set : train.sets) command.option("--set", set);
-    command.option("--software", train.software);
-    if (train.calibration.none) command.option("--calibration", "none");
-    for (const NamedText& file : train.calibration.files) command.option("--calibration", file.name);
-    command.flag("--textbook", train.textbook);
+    command.option("--tokens", job.tokens);
+    command.option("--storage", job.storage);
+    command.option("--failures", job.failures);
+    command.option("--restart", job.restart);
+    command.flag("--async-checkpoints", job.async_checkpoints);
+    command.option("--price", job.price);
+    for (const std::string& set : job.sets) command.option("--set", set);
+    command.option("--software", job.software);
+    if (job.calibration.none) command.option("--calibration", "none");
+    for (const NamedText& file : job.calibration.files) command.option("--calibration", file.name);
+    command.flag("--textbook", job.textbook);
     return std::move(command).words();
 }
 

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "app/request.hpp"
-#include "predict/plan/plan_jobs.hpp"
+#include "predict/train/train_answer.hpp"
 
 namespace roofline::core {
 
-/// Returns the command that answers with the first plan of the answer alone: "roofline train MODEL" and then each option
-/// with its value, quoted for a shell. It has those options of the question that the time, memory and cost of a plan
-/// depend on.
-[[nodiscard]] std::vector<std::string> plan_command(const PlanRequest& request, const PlanJobsAnswer& answer);
+/// Returns the command that answers with a plan alone: "roofline train MODEL" and then each option with its value,
+/// quoted for a shell. It has those options of the job, which has one machine, batch, dtype and optimizer, that the
+/// time, memory and cost of a plan depend on.
+[[nodiscard]] std::vector<std::string> plan_command(const TrainRequest& job, const TrainAnswer& plan);
 
 }  // namespace roofline::core

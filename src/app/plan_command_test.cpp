@@ -14,7 +14,9 @@ namespace {
 std::vector<std::string> command_of(const PlanRequest& request) {
     const auto answer = plan_answer_of(request);
     REQUIRE_MESSAGE(answer, to_text(answer.error()));
-    return plan_command(request, *answer);
+    const auto jobs = plan_jobs_of(request);
+    REQUIRE(jobs);
+    return plan_command(jobs->at(answer->chosen).train, answer->plan.best);
 }
 
 // The value of an option; "" if the command does not have it.
@@ -75,10 +77,16 @@ TEST_CASE("the command names the slice of the best job, and quotes what a shell 
     request.train.config = {"llama-3.1-8b", ""};
     request.train.sets = {"hbm.bandwidth=*2"};
     request.train.calibration.none = true;
+    request.train.products = "bf16,fp8";
+    request.train.optimizer = "adam,moments=bf16,adam";
     const auto answer = plan_answer_of(request);
     REQUIRE_MESSAGE(answer, to_text(answer.error()));
     request.train.software = "it's new";
-    const auto command = plan_command(request, *answer);
+    const auto jobs = plan_jobs_of(request);
+    REQUIRE(jobs);
+    const auto command = plan_command(jobs->at(answer->chosen).train, answer->plan.best);
+    CHECK(option_in(command, "--products") == "fp8");
+    CHECK(option_in(command, "--optimizer") == "adam,moments=bf16");
     CHECK(option_in(command, "--on") == "h100-sxm:8");
     CHECK(option_in(command, "--set") == "'hbm.bandwidth=*2'");
     CHECK(option_in(command, "--software") == "'it'\\''s new'");

@@ -171,8 +171,9 @@ void multiply(std::vector<PlanRequest>& requests, const std::vector<Item>& items
     requests = std::move(all);
 }
 
-// A request for each slice, batch, length of sequences, dtype of products and optimizer.
-Result<std::vector<PlanRequest>> jobs_of(const PlanRequest& request) {
+}  // namespace
+
+Result<std::vector<PlanRequest>> plan_jobs_of(const PlanRequest& request) {
     ROOFLINE_TRY(const auto slices, planned_slices(request));
     ROOFLINE_TRY(const auto batches, range_option(request.train.batch_tokens, "--batch-tokens"));
     ROOFLINE_TRY(const auto sequences, range_option(request.train.sequence, "--seq"));
@@ -201,8 +202,6 @@ Result<std::vector<PlanRequest>> jobs_of(const PlanRequest& request) {
     return all;
 }
 
-}  // namespace
-
 Result<PlanQuestion> plan_question_of_training(const TrainRequest& request) {
     PlanRequest plan;
     plan.train = request;
@@ -218,7 +217,7 @@ Result<PlanJobsQuestion> plan_question(const PlanRequest& request) {
     question.objective = aims.objective;
     question.front = aims.front;
     ROOFLINE_TRY(question.limits, plan_limits(request));
-    ROOFLINE_TRY(const auto jobs, jobs_of(request));
+    ROOFLINE_TRY(const auto jobs, plan_jobs_of(request));
     if (jobs.size() > 1 && !request.limit.empty()) {
         return fail("bad_request", fmt::format("--limit is for one job, and there are {}", jobs.size()),
                     "leave it out, or give one slice, batch, length of sequences, dtype of products and optimizer");

@@ -2,15 +2,20 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "app/request.hpp"
 #include "predict/plan/plan_jobs.hpp"
 
 namespace roofline::core {
 
-/// Returns the question for the best plan: a job for each slice, batch and length of sequences. Errors: those of
-/// train_job(), plan_aims(), plan_limits() and planned_slices(); degrees that are no number of the only slice's chips;
-/// a choice that is fixed and left out; a limit on the plans of several jobs; more than `most_plan_jobs` jobs.
+/// Returns a request for each slice, batch, length of sequences, dtype of products and optimizer of a request. Errors:
+/// those of planned_slices(); ranges that are none; more than `most_plan_jobs` jobs.
+[[nodiscard]] Result<std::vector<PlanRequest>> plan_jobs_of(const PlanRequest& request);
+
+/// Returns the question for the best plan of the jobs of plan_jobs_of(), in their order. Errors: those of it, of
+/// train_job(), plan_aims() and plan_limits(); degrees that are no number of the only slice's chips; a choice that is
+/// fixed and left out; a limit on the plans of several jobs.
 [[nodiscard]] Result<PlanJobsQuestion> plan_question(const PlanRequest& request);
 
 /// Returns the question for the fastest plan of a training whose plan is not given, on its first machine. Errors: those

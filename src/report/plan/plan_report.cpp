@@ -134,6 +134,7 @@ private:
         const bool sure = std::any_of(answer_.plans.begin(), answer_.plans.end(),
                                       [](const PlanBeside& each) { return each.sure.has_value(); });
         table.head = {"plan", "", expected ? "expected" : "lower", ""};
+        if (!expected) table.head.emplace_back("no overlap");
         if (run) table.head.emplace_back(answer_.best.goodput ? "calendar" : "run");
         table.head.emplace_back("memory");
         if (sure) table.head.emplace_back("certainty");
@@ -145,6 +146,7 @@ private:
             ties = ties || (each.sure && *each.sure < tie);
             std::vector<std::string> row{core::plan_text(plan.plan), choice_text(plan), step_text(plan)};
             row.push_back(table.rows.empty() ? "best" : beside_text(step_seconds(plan) / best_s));
+            if (!expected) row.push_back(to_text(Seconds{plan.step->times.upper}));
             if (run) row.push_back(std::string(at_least(plan)) + days_text(values_of(plan, whole_.basis).seconds));
             row.push_back(to_text(Bytes{plan.step->memory.total()}));
             if (sure) row.push_back(each.sure ? share_text(*each.sure) : "");
