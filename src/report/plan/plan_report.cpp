@@ -203,8 +203,9 @@ private:
         say(fmt::format("{} plans were looked at: {} priced{}{}.", grouped(counts.looked_at), grouped(counts.priced),
                         rejected.empty() ? "" : "; rejected ", fmt::join(rejected, ", ")));
         if (counts.divides > 0) {
-            say(fmt::format("{} more splits of the chips do not divide the model or the batch.",
-                            grouped(counts.divides)));
+            say(fmt::format("Besides, {} of the chips {} not divide the model or the batch.",
+                            counts.divides == 1 ? "one split" : grouped(counts.divides) + " splits",
+                            counts.divides == 1 ? "does" : "do"));
         }
         if (counts.unsearched == 0) return;
         say(fmt::format("{}: {}{} plans were not looked at, and one of them may be better.",
