@@ -298,11 +298,12 @@ TEST_CASE("ranges of a training are refused, and who searches them is named") {
     request.batch_tokens = "128Ki..1Mi*2";
     const auto refused = handle(request, Format::text);
     REQUIRE_FALSE(refused);
-    CHECK(refused.error().message == "--batch-tokens `128Ki..1Mi*2`: a step has one");
+    CHECK(refused.error().message == "--batch-tokens `128Ki..1Mi*2`: `train` takes one number, and this is a range");
     CHECK(refused.error().hint.find("roofline plan train") != std::string::npos);
     request.batch_tokens = "128Ki";
     request.sequence = "4Ki,8Ki";
-    CHECK(handle(request, Format::text).error().message == "--seq `4Ki,8Ki`: a step has one");
+    CHECK(handle(request, Format::text).error().message ==
+          "--seq `4Ki,8Ki`: `train` takes one number, and this is a range");
 }
 
 TEST_CASE("a plan that does not fit has no utilization, days or dollars") {

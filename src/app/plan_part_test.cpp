@@ -119,7 +119,7 @@ TEST_CASE("a part says what was asked, with the contents of files") {
     CHECK_FALSE(difference(request, *read));
 }
 
-TEST_CASE("parts that are missing, stand twice or belong to different searches are refused by name") {
+TEST_CASE("parts that are missing, given twice or belong to different searches are refused by name") {
     const auto& parts = two_parts();
     CHECK(merge_error({}).code == "no_parts");
     CHECK(merge_error({parts[0]}).message == "part 2 of 2 is missing");

@@ -27,7 +27,8 @@ Result<Slice> slice_of(const TrainRequest& request) {
 // Ranges are what `plan train` searches.
 Status check_one(const std::string& word, std::string_view option) {
     if (word.find("..") == std::string::npos && word.find(',') == std::string::npos) return {};
-    return wrong_option(option, word, "a step has one", "only `roofline plan train` searches ranges; give one number");
+    return wrong_option(option, word, "`train` takes one number, and this is a range",
+                        "ranges are for `roofline plan train`");
 }
 
 Result<Model> model_of(const TrainRequest& request, std::vector<std::string>& notes) {
