@@ -1,6 +1,8 @@
 // Tests of the public interface: its answers equal those of the program, and its messages use its own terms.
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -262,7 +264,10 @@ TEST_CASE("JSON of a prediction is what the program prints") {
         const std::vector<System> systems{System::slice(h100, "4").value(), System::slice(h100, "8").value()};
         const auto found = search_plans(model, systems, search);
         REQUIRE(found);
-        CHECK((found->to_json() == program_says({request})));
+        auto said = nlohmann::json::parse(program_says({request}));
+        CHECK(said["command"].is_string());
+        said["command"] = nullptr;
+        CHECK(nlohmann::json::parse(found->to_json()) == said);
         REQUIRE(found->best);
         const FoundPlan& best = found->plans[*found->best];
         for (const FoundPlan& each : found->plans) CHECK(*each.cost >= *best.cost);

@@ -95,7 +95,8 @@ struct PlanSearchAnswer {
     PlanSearchCounts counts{};
     std::vector<std::string> notes{};
 
-    /// Returns the line that `roofline plan train --json` prints for the same question, with its newline.
+    /// Returns the line that `roofline plan train --json` prints for the same question, with its newline. `command` is
+    /// null, because options are no words of a command.
     [[nodiscard]] std::string to_json() const;
 
     /// Internal to the library.
