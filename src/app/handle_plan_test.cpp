@@ -321,7 +321,7 @@ TEST_CASE("the text has the alternatives, then notes, then the command of the be
     CHECK(contains(text, "certainty"));
     CHECK(contains(text, "Change of the time, in %, per 1 % more of: batch-tokens "));
     CHECK(contains(text, " days  "));  // of each alternative
-    const std::size_t plans = text.find("certainty\n");
+    const std::size_t plans = text.find("certainty  plan");
     REQUIRE(plans != std::string::npos);
     CHECK(text.find("note: ") > plans);
     CHECK(text.rfind("roofline train llama-3.1-8b --on h100-sxm:8") > text.rfind("note: "));

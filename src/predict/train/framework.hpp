@@ -38,6 +38,11 @@ void use_framework(Framework framework, bool optimizer, TrainQuestion& question)
 /// where it has ZeRO-1 or 2.
 [[nodiscard]] FrameworkHabits framework_memory(const TrainSetup& setup);
 
+/// Returns a note if the tensors of a step fit, but not with what a caching allocator adds, where the framework is a
+/// default one, whose allocator is not counted, and has one.
+[[nodiscard]] std::optional<std::string> allocator_note(const std::optional<Framework>& framework,
+                                                        const TrainingMemory& memory);
+
 /// Returns the set-up whose program has the tensors that are held, of a set-up whose program is timed.
 [[nodiscard]] TrainSetup as_held(TrainSetup setup);
 

@@ -77,6 +77,28 @@ TEST_CASE("a framework with a caching allocator needs more memory than tensors, 
     CHECK(!full.fits());
 }
 
+TEST_CASE("tensors that fit only without an allocator are noted where no framework is named") {
+    TrainingMemory memory;
+    memory.activations = 96;
+    memory.capacity = 100;  // 96 fit, 1.054 times as many do not
+    std::optional<Framework> framework;
+    CHECK_FALSE(allocator_note(framework, memory));
+    framework = *default_framework(catalogue_slice("h100-sxm", "8").machine);
+    REQUIRE(framework);
+    const auto note = allocator_note(framework, memory);
+    REQUIRE(note);
+    CHECK(note->find("96.0 % of the memory") != std::string::npos);
+    CHECK(note->find("5.4 % more") != std::string::npos);
+    memory.activations = 94;
+    CHECK_FALSE(allocator_note(framework, memory));
+    memory.activations = 101;
+    CHECK_FALSE(allocator_note(framework, memory));
+    memory.activations = 96;
+    CHECK_FALSE(allocator_note(*framework_named("megatron-lm"), memory));
+    framework->name = "maxtext";
+    CHECK_FALSE(allocator_note(framework, memory));
+}
+
 TEST_CASE("a framework may keep inputs of activation functions in fewer bits, which changes the memory alone") {
     const TrainAnswer plain = answer_of(question(8, 1));
     TrainQuestion asked = question(8, 1);

@@ -134,6 +134,9 @@ Result<TrainAnswer> predict_training(TrainQuestion question, const std::shared_p
         ROOFLINE_CHECK(predict_step(answer, question, calibrations));
     }
     add_rates(answer);
+    if (answer.step) {
+        if (auto note = allocator_note(answer.framework, answer.step->memory)) answer.notes.push_back(std::move(*note));
+    }
     if (question.tokens && answer.tokens_per_s) {
         answer.cost = training_cost(answer.demand, *question.tokens, *answer.tokens_per_s, answer.slice.machine.price);
     }

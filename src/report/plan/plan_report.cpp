@@ -133,30 +133,35 @@ private:
         const bool run = whole_.basis == PlanBasis::run;
         const bool sure = std::any_of(answer_.plans.begin(), answer_.plans.end(),
                                       [](const PlanBeside& each) { return each.sure.has_value(); });
-        table.head = {"plan", "", expected ? "expected" : "lower", ""};
+        // Long plans stand last, so that the figures stay together.
+        table.head = {expected ? "expected" : "lower", ""};
         if (!expected) table.head.emplace_back("no overlap");
         if (run) table.head.emplace_back(answer_.best.goodput ? "calendar" : "run");
         table.head.emplace_back("memory");
         if (sure) table.head.emplace_back("certainty");
         table.right = std::vector<bool>(table.head.size(), true);
-        table.right[0] = table.right[1] = false;
+        for (const char* head : {"plan", ""}) {
+            table.head.emplace_back(head);
+            table.right.push_back(false);
+        }
         bool ties = false;
         for (const PlanBeside& each : answer_.plans) {
             const TrainAnswer& plan = each.answer;
             ties = ties || (each.sure && *each.sure < tie);
-            std::vector<std::string> row{core::plan_text(plan.plan), choice_text(plan), step_text(plan)};
+            std::vector<std::string> row{step_text(plan)};
             row.push_back(table.rows.empty() ? "best" : beside_text(step_seconds(plan) / best_s));
             if (!expected) row.push_back(to_text(Seconds{plan.step->times.upper}));
             if (run) row.push_back(std::string(at_least(plan)) + days_text(values_of(plan, whole_.basis).seconds));
             row.push_back(to_text(Bytes{plan.step->memory.total()}));
             if (sure) row.push_back(each.sure ? share_text(*each.sure) : "");
+            row.push_back(core::plan_text(plan.plan));
+            row.push_back(choice_text(plan));
             table.rows.push_back(std::move(row));
         }
         out_ += table_text(table, 2) + "\n";
         if (!sure) return;
         say("certainty: how sure it is that the best plan beats this one. Of measured plans whose expected times "
-            "differ "
-            "as much, the one that was expected to be faster was so often.");
+            "differ as much, the one that was expected to be faster was so often.");
         if (ties) {
             say(fmt::format(
                 "Plans below a certainty of {} are near-ties: choose among them by memory, by what your framework does "
