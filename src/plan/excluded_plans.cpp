@@ -24,15 +24,15 @@ std::vector<std::int64_t> microbatches_of(const PlanSpace& space) {
     return {all.begin(), all.end()};
 }
 
-struct Option {
+struct GivenOption {
     std::string text;
     std::string remedy;  ///< if it is the only one
     std::function<void(PlanSpace&)> give_up;
 };
 
 // What the user said of a space.
-std::vector<Option> options_of(const PlanSpace& space) {
-    std::vector<Option> options;
+std::vector<GivenOption> options_of(const PlanSpace& space) {
+    std::vector<GivenOption> options;
     if (space.microbatches) {
         options.push_back({fmt::format("--microbatches {}", *space.microbatches), "leave it out",
                            [](PlanSpace& each) { each.microbatches.reset(); }});
@@ -93,9 +93,9 @@ std::string ExcludingOptions::remedy() const {
 }
 
 std::optional<ExcludingOptions> excluding_options(const PlanSpace& space) {
-    const std::vector<Option> options = options_of(space);
+    const std::vector<GivenOption> options = options_of(space);
     ExcludingOptions found;
-    for (const Option& option : options) {
+    for (const GivenOption& option : options) {
         PlanSpace without = space;
         option.give_up(without);
         if (!has_plans(without)) continue;
@@ -107,7 +107,7 @@ std::optional<ExcludingOptions> excluding_options(const PlanSpace& space) {
     if (!found.options.empty()) return found;
     PlanSpace without = space;
     found.each_alone = false;
-    for (const Option& option : options) {
+    for (const GivenOption& option : options) {
         option.give_up(without);
         found.options.push_back(option.text);
     }
