@@ -85,6 +85,7 @@ constexpr Option options[] = {
     {"--without", false, [](std::string_view) { return std::string("PlanSearch::without of"); }},
     {"--zero", false, [](std::string_view) { return std::string("the ZeRO stage"); }},
     {"--optimizer", true, [](std::string_view) { return std::string("Optimizer::moments"); }},
+    {"--products", false, [](std::string_view) { return std::string("TrainingOptions::matmul_dtype"); }},
     {"--days", false, [](std::string_view) { return std::string("PlanLimits::time"); }},
     {"--usd", false, [](std::string_view) { return std::string("PlanLimits::cost"); }},
     {"--power", false, [](std::string_view) { return std::string("PlanLimits::power"); }},

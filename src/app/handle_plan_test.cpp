@@ -297,7 +297,14 @@ TEST_CASE("dtypes of products and optimizers are searched, each with its best pl
     request.train.products = "bf16,int4";
     CHECK(refused(request).message.find("int4") != std::string::npos);
     request.train.products = "bf16,";
-    CHECK(handle(request, Format::json));
+    CHECK(refused(request).message == "--products: a dtype is missing in `bf16,`");
+    request.train.machines = {{"a100-sxm4-80:8", {}}};
+    request.train.products = "fp8";
+    CHECK(refused(request).code == "no_rate");
+    request.train.products = "bf16,fp8";
+    const auto only = nlohmann::json::parse(handle(request, Format::json)->out);
+    CHECK(only["jobs"][2]["refused"].get<std::string>().find("no matrix units for fp8") != std::string::npos);
+    CHECK(only["best"]["plan"]["products"].is_null());
     request.train.optimizer = "moments=bf16,adam";
     CHECK(refused(request).code == "unknown_optimizer");
 }

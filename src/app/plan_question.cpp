@@ -142,8 +142,12 @@ Result<PlanQuestion> plan_job(const PlanRequest& request, bool one) {
 }
 
 // "bf16,fp8"; bf16 is the dtype in which tensors are stored.
-std::vector<std::string> product_words(const std::string& words) {
+Result<std::vector<std::string>> product_words(const std::string& words) {
     std::vector<std::string> all = at_commas(words);
+    if (all.size() > 1 && std::find(all.begin(), all.end(), "") != all.end()) {
+        return fail("bad_dtype", fmt::format("--products: a dtype is missing in `{}`", words.substr(0, 40)),
+                    "for example bf16,fp8");
+    }
     std::replace(all.begin(), all.end(), std::string("bf16"), std::string());
     return all;
 }
@@ -177,7 +181,7 @@ Result<std::vector<PlanRequest>> plan_jobs_of(const PlanRequest& request) {
     ROOFLINE_TRY(const auto slices, planned_slices(request));
     ROOFLINE_TRY(const auto batches, range_option(request.train.batch_tokens, "--batch-tokens"));
     ROOFLINE_TRY(const auto sequences, range_option(request.train.sequence, "--seq"));
-    const std::vector<std::string> products = product_words(request.train.products);
+    ROOFLINE_TRY(const auto products, product_words(request.train.products));
     const std::vector<std::string> optimizers = optimizer_words(request.train.optimizer);
     double jobs = 1;
     for (const std::size_t number :

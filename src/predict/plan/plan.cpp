@@ -232,6 +232,19 @@ Result<PlanQuestion> with_sizes(PlanQuestion question) {
 
 namespace {
 
+// Products in a dtype whose rate is that of the stored one gain nothing, and their kernels were not measured there.
+Status check_products(const TrainQuestion& question) {
+    const auto& products = question.setup.products;
+    if (!products) return {};
+    const Machine& machine = question.slice.machine;
+    const auto units = assign(machine, Unit::matmul, *products);
+    if (units && info(units->peak->dtype).bits < info(question.model.dtype).bits) return {};
+    return fail("no_rate",
+                fmt::format("{} has no matrix units for {}, so that products in it gain nothing", machine.name,
+                            name(*products)),
+                "leave --products out, or give another dtype");
+}
+
 // The job of a question that has its sizes.
 Result<PlanJob> job_of(const PlanQuestion& question, const std::shared_ptr<Calibrations>& calibrations) {
     ROOFLINE_TRY(const auto step_model, built_in_step_model());
@@ -261,6 +274,7 @@ std::size_t plans_kept(const PlanQuestion& question) { return std::max(question.
 
 Result<FoundPlans> find_plans(const PlanQuestion& question, const std::shared_ptr<Calibrations>& calibrations) {
     ROOFLINE_TRY(const auto sized, with_sizes(question));
+    ROOFLINE_CHECK(check_products(sized.train));
     ROOFLINE_TRY(const auto job, job_of(sized, calibrations));
     return search_plans(job, sized.search);
 }

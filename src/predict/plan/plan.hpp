@@ -78,7 +78,8 @@ struct PlanAnswer {
 /// Returns the number of sets of degrees that a search keeps.
 [[nodiscard]] std::size_t plans_kept(const PlanQuestion& question);
 
-/// Searches the plans of a job, or a part of them. Errors: those of with_sizes() and search_plans().
+/// Searches the plans of a job, or a part of them. Errors: those of with_sizes() and search_plans(); products in a
+/// dtype that the machine has no faster units for.
 [[nodiscard]] Result<FoundPlans> find_plans(const PlanQuestion& question,
                                             const std::shared_ptr<Calibrations>& calibrations);
 

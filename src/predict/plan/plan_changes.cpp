@@ -55,17 +55,19 @@ public:
         return std::log2(seconds / step_seconds(best_));
     }
 
-    // Sequences twice as long, or if the context does not allow that, half as long, at the same number of tokens.
-    // Empty where the plan does not divide them.
+    // Of the same tokens in sequences twice as long, or if the context does not allow that, half as long. The time of a
+    // token is taken to be a constant and a part that is proportional to the length, as attention is. Empty where the
+    // plan does not divide them.
     std::optional<double> elasticity_of_sequence() {
         const Model& model = question_.model;
         const bool longer = model.context == 0 || 2 * model.sequence <= model.context;
-        const auto other = longer                    ? seconds_of(2 * model.sequence, 2, 1)
-                           : model.sequence % 2 == 0 ? seconds_of(model.sequence / 2, 1, 2)
-                                                     : fail(Error{});
+        if (!longer && model.sequence % 2 != 0) return std::nullopt;
+        // with as many tokens in a micro-batch, or else as many sequences
+        auto other = longer ? seconds_of(2 * model.sequence, 2, 2) : seconds_of(model.sequence / 2, 1, 1);
+        if (!other && longer) other = seconds_of(2 * model.sequence, 2, 1);
         const auto same = longer ? seconds_of(model.sequence, 2, 2) : Result<double>(step_seconds(best_));
         if (!other || !same) return std::nullopt;
-        return rounded((longer ? 1 : -1) * std::log2(*other / *same));
+        return rounded(longer ? *other / *same - 1 : 2 * (1 - *other / *same));
     }
 
     // A faster plan is the answer once it fits.

@@ -40,10 +40,10 @@ struct FasterPlan {
 
 /// Returns what would change the answer to a question whose best plan and next best ones are these. The machine's peak
 /// of the products' dtype, its HBM and its networks are changed by 5 % and the step laid out again, or with 5 % more
-/// memory one of the plans taken that would be `faster`. A batch of twice the tokens has twice the micro-batches;
-/// sequences twice as long are half as many. Where that says that another plan, which is no near-tie, may become as
-/// fast within a factor of four of a figure, the factor is found by laying both out there. Errors: those of
-/// predict_training().
+/// memory one of the plans taken that would be `faster`. A batch of twice the tokens has twice the micro-batches; the
+/// same tokens in sequences twice as long tell how much of the time is proportional to the length. Where that says that
+/// another plan, which is no near-tie, may become as fast within a factor of four of a figure, the factor is found by
+/// laying both out there. Errors: those of predict_training().
 [[nodiscard]] Result<PlanChanges> plan_changes(const TrainQuestion& question, const TrainAnswer& best,
                                                std::span<const TrainAnswer* const> others,
                                                std::span<const FasterPlan> faster,

@@ -264,10 +264,8 @@ private:
         const auto key = [&](const TrainAnswer& plan) {
             const PlanValues values = values_of(plan, answer_.basis);
             const bool within = exceeded(question_.limits, values).empty();
-            const bool rises_with_time =
-                question_.objective != PlanObjective::chips && question_.objective != PlanObjective::memory;
-            const double factor = rises_with_time || !within ? order_seconds(plan) / step_seconds(plan) : 1;
-            return std::pair(!within, factor * (within ? *values.of(question_.objective) : values.seconds));
+            const PlanObjective objective = within ? question_.objective : PlanObjective::time;
+            return std::pair(!within, ordered(plan, values, objective));
         };
         searched.alone = sorted_by(std::move(searched.alone), key);
         job.best = searched.alone.front();
@@ -278,6 +276,13 @@ private:
             return {Rank::within, bound, *job.values->of(question_.objective), job.values->seconds, place};
         }
         return {Rank::beyond_limits, bound, largest_factor(job.exceeded), job.values->seconds, place};
+    }
+
+    // A value by which plans are put in order: where no time is expected, what rises with the time has what overlap may
+    // add in it, as order_seconds() has.
+    static double ordered(const TrainAnswer& plan, const PlanValues& values, PlanObjective objective) {
+        const bool timed = objective != PlanObjective::chips && objective != PlanObjective::memory;
+        return *values.of(objective) * (timed ? order_seconds(plan) / step_seconds(plan) : 1);
     }
 
     void add_to_front(std::size_t place, const std::vector<TrainAnswer>& plans) {
@@ -294,7 +299,8 @@ private:
     void keep_front(std::vector<FrontPlan>& plans) const {
         std::vector<std::pair<double, double>> points;
         for (const FrontPlan& each : plans) {
-            points.emplace_back(*each.values.of(question_.front->first), *each.values.of(question_.front->second));
+            points.emplace_back(ordered(each.answer, each.values, question_.front->first),
+                                ordered(each.answer, each.values, question_.front->second));
         }
         std::vector<FrontPlan> front;
         for (const std::size_t i : front_of(points)) front.push_back(std::move(plans[i]));

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <set>
 #include <thread>
 #include <tuple>
@@ -72,21 +73,44 @@ void keep_part(std::vector<FoundPlan>& plans, std::size_t kept) {
     });
 }
 
-// Plans that none with at most the same memory beats by more than `near_fastest`, because once each is laid out alone
-// they may be on the front; of equal ones the first. Of the plans of parts these are those of all plans.
-void keep_front(std::vector<FoundPlan>& plans) {
-    std::sort(plans.begin(), plans.end(), [](const FoundPlan& a, const FoundPlan& b) {
-        return std::tie(a.memory, a.seconds, a.order) < std::tie(b.memory, b.seconds, b.order);
-    });
+bool smaller(const FoundPlan& a, const FoundPlan& b) {
+    return std::tie(a.memory, a.order_s, a.order) < std::tie(b.memory, b.order_s, b.order);
+}
+
+// Marks plans that none with at most the same memory beats by more than `near_fastest`, because once each is laid out
+// alone they may be on the front; of equal ones the first. Of the plans of parts these are those of all plans.
+void mark_front(const std::vector<FoundPlan>& plans, std::vector<bool>& kept) {
     double least_s = std::numeric_limits<double>::infinity();
     const FoundPlan* last = nullptr;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+        const FoundPlan& plan = plans[i];
+        const bool again = last != nullptr && last->memory == plan.memory && last->order_s == plan.order_s;
+        last = &plan;
+        if (again || plan.order_s > near_fastest * least_s) continue;
+        least_s = std::min(least_s, plan.order_s);
+        kept[i] = true;
+    }
+}
+
+// Plans of a front, and the fastest and the smallest of as many sets of degrees as a search for one of both keeps.
+void keep_front(std::vector<FoundPlan>& plans, std::size_t kept_degrees) {
+    std::sort(plans.begin(), plans.end(), smaller);
+    std::vector<bool> kept(plans.size());
+    mark_front(plans, kept);
+    std::vector<std::size_t> by_time(plans.size());
+    std::iota(by_time.begin(), by_time.end(), std::size_t{0});
+    std::sort(by_time.begin(), by_time.end(), [&](std::size_t a, std::size_t b) { return better(plans[a], plans[b]); });
+    std::set<Degrees> fast;
+    for (const std::size_t i : by_time) {
+        if (fast.size() <= kept_degrees && fast.insert(degrees_of(plans[i].setup.plan)).second) kept[i] = true;
+    }
+    std::set<Degrees> small;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+        if (small.size() <= kept_degrees && small.insert(degrees_of(plans[i].setup.plan)).second) kept[i] = true;
+    }
     std::vector<FoundPlan> front;
-    front.reserve(plans.size());
-    for (FoundPlan& plan : plans) {
-        const bool again = last != nullptr && last->memory == plan.memory && last->seconds == plan.seconds;
-        if (again || plan.seconds > near_fastest * least_s) continue;
-        least_s = std::min(least_s, plan.seconds);
-        last = &front.emplace_back(std::move(plan));
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+        if (kept[i]) front.push_back(std::move(plans[i]));
     }
     plans = std::move(front);
 }
@@ -94,7 +118,7 @@ void keep_front(std::vector<FoundPlan>& plans) {
 // Plans that fit, of a part.
 void keep_some(std::vector<FoundPlan>& plans, std::size_t kept, PlanKeep keep) {
     if (keep == PlanKeep::front) {
-        keep_front(plans);
+        keep_front(plans, kept);
     } else {
         keep_part(plans, kept);
     }
@@ -449,7 +473,8 @@ PlanCounts& PlanCounts::operator+=(const PlanCounts& other) {
 FoundPlans merge_parts(std::vector<FoundPlans> parts, std::size_t kept, PlanKeep keep) {
     FoundPlans all = add_parts(std::move(parts), kept, keep);
     if (keep == PlanKeep::fastest) keep_degrees(all.best, kept);
-    const double best_s = all.best.empty() ? std::numeric_limits<double>::infinity() : all.best.front().seconds;
+    double best_s = std::numeric_limits<double>::infinity();
+    for (const FoundPlan& plan : all.best) best_s = std::min(best_s, plan.seconds);
     std::erase_if(all.larger, [&](const FoundPlan& plan) { return plan.seconds >= best_s; });
     return all;
 }

@@ -20,7 +20,7 @@ namespace roofline::core {
 /// Which plans a search keeps.
 enum class PlanKeep : std::uint8_t {
     fastest,
-    front,  ///< those that no other one beats in both time and memory
+    front,  ///< those that no other one beats in both time and memory, the fastest and the smallest of their degrees
 };
 
 /// The plans of a job. `base` has what all of them share: the tokens of a batch, the optimizer, dtypes.

@@ -97,7 +97,7 @@ std::optional<std::string> allocator_note(const std::optional<Framework>& framew
     if (!whole || !whole->habits.caching_allocator) return std::nullopt;
     return fmt::format(
         "tensors take {:.1f} % of the memory, and in measured runs a caching allocator reserved {:.1f} % more than "
-        "they take, so this may not fit: --framework {} counts that",
+        "they take, so this may not fit: --framework {} counts that, with its master weights, gradients and loss",
         100 * memory.total() / *memory.capacity, 100 * (model->reserved - 1), framework->name);
 }
 
