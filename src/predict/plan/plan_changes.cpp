@@ -62,10 +62,14 @@ public:
         const Model& model = question_.model;
         const bool longer = model.context == 0 || 2 * model.sequence <= model.context;
         if (!longer && model.sequence % 2 != 0) return std::nullopt;
-        // with as many tokens in a micro-batch, or else as many sequences
-        auto other = longer ? seconds_of(2 * model.sequence, 2, 2) : seconds_of(model.sequence / 2, 1, 1);
-        if (!other && longer) other = seconds_of(2 * model.sequence, 2, 1);
-        const auto same = longer ? seconds_of(model.sequence, 2, 2) : Result<double>(step_seconds(best_));
+        // Micro-batches have as many tokens in both; where a sequence twice as long is too long for one, twice as many.
+        const auto pair_of = [&](std::int64_t microbatches) {
+            return std::pair(seconds_of(2 * model.sequence, 2, microbatches),
+                             seconds_of(model.sequence, 2, microbatches));
+        };
+        auto [other, same] =
+            longer ? pair_of(2) : std::pair(seconds_of(model.sequence / 2, 1, 1), Result<double>(step_seconds(best_)));
+        if (!other && longer) std::tie(other, same) = pair_of(1);
         if (!other || !same) return std::nullopt;
         return rounded(longer ? *other / *same - 1 : 2 * (1 - *other / *same));
     }
