@@ -1,6 +1,12 @@
 # Labels: `unit` (tests inside our own binaries), `program` (tests that run the built program), `source` (tests that
 # read the sources or compile against them, independent of how the program was built).
 
+# Seconds after which a test is ended. Sanitizers take ten times as long.
+set(roofline_test_timeout 900)
+if(CMAKE_BUILD_TYPE STREQUAL "Sanitize")
+  set(roofline_test_timeout 1800)
+endif()
+
 # This source contains the implementation of doctest, which an earlier include of doctest.h would suppress.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/main.cpp PROPERTIES
   SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
@@ -39,7 +45,7 @@ if(doctest_FOUND)
     if(NOT name STREQUAL "tests/main.cpp")
       add_test(NAME unit.${name} COMMAND roofline_tests "--source-file=*/${name}" --no-skip --no-skipped-summary
                WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-      set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 900 FAIL_REGULAR_EXPRESSION "test cases: +0 ")
+      set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT ${roofline_test_timeout} FAIL_REGULAR_EXPRESSION "test cases: +0 ")
     endif()
     # The longest tests start first.
     if(name MATCHES "^src/(app|measure)/")
@@ -60,7 +66,7 @@ endif()
 if(Python3_Interpreter_FOUND)
   function(roofline_script_test name label)
     add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 900)
+    set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${roofline_test_timeout})
   endfunction()
   # Commands that would hang are ended; with sanitizers they take many times as long.
   roofline_script_test(transcripts program scripts/check_transcripts.py --program $<TARGET_FILE:roofline>
