@@ -45,7 +45,8 @@ if(doctest_FOUND)
     if(NOT name STREQUAL "tests/main.cpp")
       add_test(NAME unit.${name} COMMAND roofline_tests "--source-file=*/${name}" --no-skip --no-skipped-summary
                WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-      set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT ${roofline_test_timeout} FAIL_REGULAR_EXPRESSION "test cases: +0 ")
+      set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT ${roofline_test_timeout}
+                           FAIL_REGULAR_EXPRESSION "test cases: +0 ")
     endif()
     # The longest tests start first.
     if(name MATCHES "^src/(app|measure)/")
