@@ -294,6 +294,16 @@ bool multiplies_two_dtypes(const KernelKey& key) {
     }
 }
 
+/// Returns whether the machine multiplies activations of fewer than 16 bits in the units of a wider dtype, as one
+/// without fp8 units does.
+bool lacks_units(const Machine& machine, const KernelKey& key) {
+    constexpr int wide = 16;
+    const auto dtype = find_dtype(key.dtype.substr(0, key.dtype.find(" x ")));
+    if (key.kind == KernelKind::quantisation || !dtype || info(*dtype).bits >= wide) return false;
+    const auto units = assign(machine, Unit::matmul, info(*dtype).arithmetic);
+    return units && info(units->peak->dtype).bits >= wide;
+}
+
 }  // namespace
 
 std::optional<Dtype> dtype_of(const Program& program, const std::string& tensor) {
@@ -322,8 +332,15 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
         fitted_models.transferred_from.emplace_back();
         fitted_models.instead.emplace_back();
         fitted_models.kernels.back() = choose_kernel(calibrations, machine.id, key, software);
+        // its matmuls take at least as long as those of the units' dtype, whatever other machines do with theirs
+        const bool widened = fitted_models.kernels.back() == nullptr && lacks_units(machine, key);
+        KernelKey measured = key;
+        if (widened) {
+            measured.dtype = name(Dtype::bf16);
+            fitted_models.kernels.back() = choose_kernel(calibrations, machine.id, measured, software);
+        }
         if (fitted_models.kernels.back() == nullptr) {
-            TransferredKernel transferred = transferred_kernel(calibrations, machine, key, software);
+            TransferredKernel transferred = transferred_kernel(calibrations, machine, measured, software);
             fitted_models.kernels.back() = transferred.model;
             fitted_models.transferred_from.back() = std::move(transferred.machine);
         }
@@ -338,7 +355,9 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
         const std::string& measured_on =
             fitted_models.transferred_from.back().empty() ? machine.id : fitted_models.transferred_from.back();
         fitted_models.quantised.push_back(included_quantisation(calibrations, measured_on, fitted, key));
-        if (fitted != nullptr && (unmeasured || fitted->key.kind != key.kind)) fitted_models.instead.back() = key.kind;
+        if (fitted != nullptr && (unmeasured || widened || fitted->key.kind != key.kind)) {
+            fitted_models.instead.back() = key.kind;
+        }
         if (fitted == nullptr && fitted_models.missing.empty()) fitted_models.missing = spoken(key);
     }
     if (quantises) std::fill(fitted_models.quantised.begin(), fitted_models.quantised.end(), nullptr);
