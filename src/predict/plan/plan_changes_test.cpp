@@ -72,6 +72,12 @@ TEST_CASE("elasticities and flips of a plan that computes and one that communica
     const double attention = (2 + 5) * 2 * (4096 / 2) * 4096.0 * 32;
     const double of_sequence = attention / (weights + attention);
     CHECK(elasticity(*changes, "seq").value == approx(of_sequence).epsilon(0.01));
+    // a model whose context does not allow longer sequences is asked about shorter ones
+    TrainQuestion full = question(slice, {});
+    full.model.context = full.model.sequence;
+    const auto shorter = plan_changes(full, best, others, faster, calibrations, 1);
+    REQUIRE(shorter);
+    CHECK(elasticity(*shorter, "seq").value == approx(of_sequence).epsilon(0.01));
     CHECK(elasticity(*changes, "hbm.capacity").value == approx(-std::log(1.1) / std::log(1.05)).epsilon(1e-6));
     REQUIRE(changes->flips.size() == 2);
     for (const Flip& flip : changes->flips) {

@@ -134,6 +134,45 @@ TEST_CASE("the cheapest and the smallest plan are those of all plans, each laid 
     CHECK(in_time.counts.priced + in_time.counts.limit + in_time.counts.memory == in_time.counts.looked_at);
 }
 
+TEST_CASE("of each set of degrees the list of plans has the best one by the objective, also beside a front") {
+    struct Least {
+        double seconds = 1e300;
+        double bytes = 1e300;
+    };
+    std::map<std::int64_t, Least> least;  // by the degree of tensor parallelism, by brute force
+    const PlanQuestion job = job_on("8", 16);
+    for (const TrainAnswer& plan : all_plans(job)) {
+        Least& of_degree = least[plan.plan.tensor];
+        of_degree.seconds = std::min(of_degree.seconds, plan.cost->seconds);
+        of_degree.bytes = std::min(of_degree.bytes, plan.step->memory.total());
+    }
+    REQUIRE(least.size() == 4);
+    const auto front = std::pair(PlanObjective::time, PlanObjective::memory);
+    const auto by_memory = answered({{job}, PlanObjective::memory, {}, {}});
+    const auto by_time = answered({{job}, PlanObjective::time, {}, front});
+    REQUIRE(by_memory.plan.plans.size() == least.size());
+    REQUIRE(by_time.plan.plans.size() == least.size());
+    for (const PlanBeside& each : by_memory.plan.plans) {
+        CHECK(each.answer.step->memory.total() == least.at(each.answer.plan.tensor).bytes);
+    }
+    for (const PlanBeside& each : by_time.plan.plans) {
+        CHECK(each.answer.cost->seconds == least.at(each.answer.plan.tensor).seconds);
+    }
+}
+
+// Without calibrations plans tie at their lower bound, and the order of them is that of what must overlap.
+TEST_CASE("on an uncalibrated machine the best plan by time is on the front") {
+    PlanQuestion job = job_on("8", 16);
+    job.train.slice = catalogue_slice("tpu-v5p", "2x2x2");
+    const auto answer =
+        answered({{job}, PlanObjective::time, {}, std::pair(PlanObjective::time, PlanObjective::memory)});
+    REQUIRE_FALSE(answer.plan.best.step->times.expected.has_value());
+    const double best_bytes = answer.plan.best.step->memory.total();
+    CHECK(std::any_of(answer.front.begin(), answer.front.end(), [&](const FrontPlan& each) {
+        return each.answer.cost->seconds == answer.plan.best.cost->seconds && each.values.bytes == best_bytes;
+    }));
+}
+
 TEST_CASE("a limit excludes a slice before its search, and others by their best plan") {
     PlanLimits limits;
     limits.chips = 8;
