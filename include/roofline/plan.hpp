@@ -76,7 +76,7 @@ struct FoundPlan {
 
 /// What became of the plans.
 struct PlanSearchCounts {
-    std::int64_t searched = 0;
+    std::int64_t searched = 0;       ///< plans looked at; splits that do not divide are none
     std::int64_t priced = 0;         ///< plans that fit, are within the limits, and have a time
     std::int64_t do_not_divide = 0;  ///< splits of the chips that do not divide the model or the batch
     std::int64_t do_not_fit = 0;
@@ -106,7 +106,7 @@ struct PlanSearchAnswer {
 
 /// Searches the plans of the model on each system with each batch. Errors: no system or batch; an option of `job` that
 /// is searched; those of predict_training() that concern the job; a limit or an objective whose price, power or tokens
-/// are not known; limits that no system is within; more than 20 million plans; no plan on any system.
+/// are not known; limits that no system is within; more than 100 million plans; no plan on any system.
 [[nodiscard]] Result<PlanSearchAnswer> search_plans(const Model& model, std::span<const System> systems,
                                                     const PlanSearch& search);
 

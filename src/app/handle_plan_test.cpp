@@ -268,7 +268,7 @@ TEST_CASE("objectives, limits and ranges that cannot be are refused with a remed
           "searched");
 }
 
-TEST_CASE("dtypes of products and optimizers are searched, each with its best plan") {
+TEST_CASE("matmul dtypes and optimizers are searched, each with its best plan") {
     PlanRequest request = small();
     request.train.mesh = {"fsdp=8"};
     request.train.zero = "0";

@@ -224,7 +224,7 @@ Result<PlanJobsQuestion> plan_question(const PlanRequest& request) {
     ROOFLINE_TRY(const auto jobs, plan_jobs_of(request));
     if (jobs.size() > 1 && !request.limit.empty()) {
         return fail("bad_request", fmt::format("--limit is for one job, and there are {}", jobs.size()),
-                    "leave it out, or give one slice, batch, length of sequences, dtype of products and optimizer");
+                    "leave it out, or give one slice, batch, sequence length, matmul dtype and optimizer");
     }
     for (const PlanRequest& one : jobs) {
         ROOFLINE_TRY(auto job, plan_job(one, jobs.size() == 1));
@@ -238,7 +238,7 @@ Result<PlanQuestion> part_question(const PlanRequest& request) {
     ROOFLINE_TRY(auto question, plan_question(request));
     const auto& [seconds, usd, watts, chips] = question.limits;
     const bool limited = seconds || usd || watts || (chips && *chips < question.jobs.front().train.slice.chips());
-    const char* other = question.jobs.size() > 1 ? "has one slice, batch, length of sequences, dtype and optimizer"
+    const char* other = question.jobs.size() > 1 ? "has one slice, batch, sequence length, dtype and optimizer"
                         : question.front         ? "has no front"
                         : question.objective != PlanObjective::time ? "is for the least time"
                         : limited                                   ? "has no limits of time, cost, power or chips"

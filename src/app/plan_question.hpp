@@ -9,7 +9,7 @@
 
 namespace roofline::core {
 
-/// Returns a request for each slice, batch, length of sequences, dtype of products and optimizer of a request. Errors:
+/// Returns a request for each slice, batch, sequence length, matmul dtype and optimizer of a request. Errors:
 /// those of planned_slices(); ranges that are none; more than `most_plan_jobs` jobs.
 [[nodiscard]] Result<std::vector<PlanRequest>> plan_jobs_of(const PlanRequest& request);
 

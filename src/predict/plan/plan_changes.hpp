@@ -39,7 +39,7 @@ struct FasterPlan {
 };
 
 /// Returns what would change the answer to a question whose best plan and next best ones are these. The machine's peak
-/// of the products' dtype, its HBM and its networks are changed by 5 % and the step laid out again, or with 5 % more
+/// of the matmuls' dtype, its HBM and its networks are changed by 5 % and the step laid out again, or with 5 % more
 /// memory one of the plans taken that would be `faster`. A batch of twice the tokens has twice the micro-batches; the
 /// same tokens in sequences twice as long tell how much of the time is proportional to the length. Where that says that
 /// another plan, which is no near-tie, may become as fast within a factor of four of a figure, the factor is found by

@@ -1,5 +1,5 @@
 // The best plan of several jobs: the same training on several slices, with several batches, lengths of sequences,
-// dtypes of products and optimizers, for an objective and under limits; and the plans that no other one beats in two
+// matmul dtypes and optimizers, for an objective and under limits; and the plans that no other one beats in two
 // objectives.
 #pragma once
 

@@ -108,8 +108,8 @@ TEST_CASE("matmuls in fp8 are classified by the precision in which matrix units 
     CHECK(blackwell.narrow_s > 0);
 }
 
-// An A100 multiplies fp8 in its units for 16 bits, so that a step takes no less time than in bf16. A time that comes from
-// machines with units for fp8 would.
+// An A100 multiplies fp8 in its units for 16 bits, so that a step takes no less time than in bf16. A time taken from
+// machines with units for fp8 would be shorter.
 TEST_CASE("matmuls in fp8 are not faster on a machine without units for fp8") {
     const auto kernels_s = [](const std::string& dtype) {
         MeasuredTraining row = two_layers(1);

@@ -160,8 +160,8 @@ private:
         }
         out_ += table_text(table, 2) + "\n";
         if (!sure) return;
-        say("certainty: how sure it is that the best plan beats this one. Of measured plans whose expected times "
-            "differ as much, the one that was expected to be faster was so often.");
+        say("certainty: the share of measured pairs of plans whose expected times differ as much, in which the plan "
+            "that was expected to be faster was indeed faster.");
         if (ties) {
             say(fmt::format(
                 "Plans below a certainty of {} are near-ties: choose among them by memory, by what your framework does "
