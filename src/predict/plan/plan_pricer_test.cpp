@@ -103,7 +103,8 @@ Differences differences(std::string_view model_name, const Slice& slice, int pla
 // A structure is laid out with the degrees of the plan that comes first. With its own degrees and micro-batches a plan
 // may have another layout, which is why these are not all equal: rarely for dense models, in every second plan with
 // experts, whose rows have several ways to go. The first plans of a search are therefore priced again, alone.
-TEST_CASE("plans priced together have nearly the times and the memory that each has alone") {
+TEST_CASE("plans priced together have nearly the times and the memory that each has alone" *
+          doctest::test_suite("exhaustive")) {
     const Differences dense = differences("llama-3.1-8b", catalogue_slice("h100-sxm", "8x2"), 8);
     CHECK(dense.compared > 5);
     CHECK(dense.equal > 0.8 * dense.compared);
@@ -132,7 +133,7 @@ TEST_CASE("plans priced together have nearly the times and the memory that each 
 
 // In every order of the axes most plans must take what they take when they are laid out alone (others have another
 // layout in that order), and none less than what is known of all orders together.
-TEST_CASE("plans in several orders of their axes") {
+TEST_CASE("plans in several orders of their axes" * doctest::test_suite("exhaustive")) {
     const std::int64_t sequence = 4096;
     const Model model = model_named("llama-3.1-8b", sequence);
     for (const auto& [machine, shape] : {std::pair("h100-sxm", "8x4"), std::pair("tpu-v5p", "2x4x4")}) {

@@ -177,7 +177,8 @@ TEST_CASE("no bound rejects one of the best on a torus") {
     check_best(job, 1);
 }
 
-TEST_CASE("where no time is expected the best plan has the least lower bound, and of near ones the least to overlap") {
+TEST_CASE("where no time is expected the best plan has the least lower bound, and of near ones the least to overlap" *
+          doctest::test_suite("exhaustive")) {
     CHECK(order_seconds(std::nullopt, 2, 3) == approx(2.01));
     CHECK(order_seconds(4.0, 2, 3) == 4);
     PlanQuestion question;
