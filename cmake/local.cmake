@@ -1,14 +1,14 @@
 # Code that accesses the machine it runs on: src/measure and src/app/local. Parts that need a library which may be
-# absent are modules: src/measure/NAME/*.cpp becomes modules/roofline-NAME.so, which is loaded at run time
-# (measure/module.hpp).
+# absent are modules: src/measure/NAME/*.cpp or src/app/local/NAME/*.cpp becomes modules/roofline-NAME.so, which is
+# loaded at run time (measure/module.hpp).
 
-set(roofline_modules dnnl hwloc mpi)
+set(roofline_modules dnnl hwloc mpi cbc)
 
 file(GLOB_RECURSE roofline_local_sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/measure/*.cpp ${PROJECT_SOURCE_DIR}/src/app/local/*.cpp)
 list(FILTER roofline_local_sources EXCLUDE REGEX "_test\\.cpp$")
 foreach(name IN LISTS roofline_modules)
-  list(FILTER roofline_local_sources EXCLUDE REGEX "/src/measure/${name}/")
+  list(FILTER roofline_local_sources EXCLUDE REGEX "/src/(measure|app/local)/${name}/")
 endforeach()
 
 find_package(Threads REQUIRED)
@@ -25,7 +25,8 @@ target_link_libraries(roofline_local PUBLIC roofline_core Threads::Threads
 
 # roofline_module(name libraries...): does nothing if the module has no sources.
 function(roofline_module name)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/measure/${name}/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/src/measure/${name}/*.cpp ${PROJECT_SOURCE_DIR}/src/app/local/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
   if(NOT sources)
     return()
@@ -63,4 +64,7 @@ if(ROOFLINE_DNNL_INCLUDE AND ROOFLINE_DNNL_LIBRARY)
 endif()
 if(MPI_CXX_FOUND)
   roofline_module(mpi MPI::MPI_CXX)
+endif()
+if(ROOFLINE_CBC_FOUND)
+  roofline_module(cbc PkgConfig::ROOFLINE_CBC)
 endif()
