@@ -71,14 +71,6 @@ Result<std::optional<double>> target_option(const std::string& word, std::string
     return wrong_option(option, word, "the time must be positive", "for example 500ms");
 }
 
-Result<double> rate_option(const std::string& word) {
-    constexpr const char* remedy = "give requests per second, for example --rate 2.5";
-    const auto rate = number_in(word);
-    if (!rate) return wrong_option("--rate", word, "this is not a number", remedy);
-    if (*rate > 0) return *rate;
-    return wrong_option("--rate", word, "the rate must be positive", remedy);
-}
-
 Result<PromptSchedule> schedule_option(const std::string& word) {
     if (word.empty() || word == "mixed") return PromptSchedule::mixed;
     if (word == "prefill-first") return PromptSchedule::prefill_first;
@@ -87,6 +79,14 @@ Result<PromptSchedule> schedule_option(const std::string& word) {
 }
 
 }  // namespace
+
+Result<double> rate_option(const std::string& word) {
+    constexpr const char* remedy = "give requests per second, for example --rate 2.5";
+    const auto rate = number_in(word);
+    if (!rate) return wrong_option("--rate", word, "this is not a number", remedy);
+    if (*rate > 0) return *rate;
+    return wrong_option("--rate", word, "the rate must be positive", remedy);
+}
 
 bool is_distribution(const std::string& word) { return word.find(':') != std::string::npos; }
 

@@ -13,6 +13,9 @@
 
 namespace roofline::core {
 
+/// Parses --rate in requests/s. Errors: not a number above 0.
+[[nodiscard]] Result<double> rate_option(const std::string& word);
+
 /// Whether a number of tokens is given as a distribution.
 [[nodiscard]] bool is_distribution(const std::string& word);
 

@@ -112,6 +112,21 @@ Result<PlanLimits> plan_limits(const PlanRequest& request) {
     return limits;
 }
 
+Result<std::vector<MachineRef>> slices_of(const MachineRef& machine, const std::vector<std::int64_t>& chips) {
+    std::vector<MachineRef> slices;
+    ROOFLINE_TRY(const auto whole, resolve_machine(machine, {}));
+    for (const std::int64_t number : chips) {
+        ROOFLINE_TRY(const auto slice, slice_of_chips(whole, number));
+        slices.push_back(machine);
+        if (machine.toml) {
+            slices.back().slice = slice.shape_text();
+        } else {
+            slices.back().name += ":" + slice.shape_text();
+        }
+    }
+    return slices;
+}
+
 Result<std::vector<MachineRef>> planned_slices(const PlanRequest& request) {
     const std::vector<MachineRef>& machines = request.train.machines;
     if (machines.empty()) {
@@ -136,16 +151,8 @@ Result<std::vector<MachineRef>> planned_slices(const PlanRequest& request) {
             slices.push_back(machine);
             continue;
         }
-        ROOFLINE_TRY(const auto whole, resolve_machine(machine, {}));
-        for (const std::int64_t number : chips) {
-            ROOFLINE_TRY(const auto slice, slice_of_chips(whole, number));
-            slices.push_back(machine);
-            if (machine.toml) {
-                slices.back().slice = slice.shape_text();
-            } else {
-                slices.back().name += ":" + slice.shape_text();
-            }
-        }
+        ROOFLINE_TRY(const auto of_machine, slices_of(machine, chips));
+        slices.insert(slices.end(), of_machine.begin(), of_machine.end());
     }
     return slices;
 }

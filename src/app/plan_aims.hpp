@@ -31,6 +31,10 @@ struct PlanAims {
 
 inline constexpr std::size_t most_plan_slices = 256;
 
+/// Returns a machine without a slice with slices of these numbers of chips. Errors: a number that cannot be wired.
+[[nodiscard]] Result<std::vector<MachineRef>> slices_of(const MachineRef& machine,
+                                                        const std::vector<std::int64_t>& chips);
+
 /// Returns the slices of --on: a machine without a slice has each of the numbers of chips in --chips. Errors: a number
 /// that cannot be wired; a range of chips although every machine has its slice.
 [[nodiscard]] Result<std::vector<MachineRef>> planned_slices(const PlanRequest& request);

@@ -11,6 +11,7 @@
 
 #include "base/result.hpp"
 #include "import/weight_files.hpp"
+#include "plan/milp.hpp"
 #include "report/format.hpp"
 
 namespace roofline::core {
@@ -239,6 +240,37 @@ struct ServeRequest {
     bool plot = false;                        ///< plot tokens/s over TPOT by batch size
 };
 
+/// Chips of one machine, of a fleet.
+struct FleetPoolRequest {
+    std::string name;
+    MachineRef machine;             ///< without a slice
+    std::int64_t chips = 1;         ///< that there are
+    std::vector<std::string> sets;  ///< "price=2.5"
+};
+
+/// A training job of a fleet. It has no machine; `chips` of the search are those that are tried on every pool.
+struct FleetTrainingRequest {
+    std::string name;
+    PlanRequest plan;
+};
+
+/// A served model of a fleet. It has no machine; `rate` is that of all replicas.
+struct FleetServingRequest {
+    std::string name;
+    ServeRequest serve;
+};
+
+/// A request of `roofline plan fleet`.
+struct FleetRequest {
+    std::vector<FleetPoolRequest> pools;
+    std::vector<FleetTrainingRequest> trained;
+    std::vector<FleetServingRequest> served;
+    double period_s = 0;  ///< for which served models are paid
+    CalibrationRef calibration{};
+    SearchControl search{};
+    std::function<Result<MilpSolver*>()> solver{};  ///< loads the solver, which may be absent
+};
+
 /// A request of `roofline measure import`, which converts measurements of other tools to a machine file.
 struct ImportRequest {
     std::vector<NamedText> files;
@@ -258,7 +290,7 @@ struct TraceRequest {
 
 /// A request of any command.
 using AnyRequest = std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, TrainRequest,
-                                PlanRequest, PlanMergeRequest, ServeRequest, ImportRequest, TraceRequest>;
+                                PlanRequest, PlanMergeRequest, FleetRequest, ServeRequest, ImportRequest, TraceRequest>;
 
 struct Request {
     AnyRequest what;
@@ -291,6 +323,8 @@ inline constexpr int interrupted_exit = 130;
 /// The answer is that of the whole search. Errors: files that are no parts; a part that is missing or stands twice;
 /// parts of different questions or of other versions of the program.
 [[nodiscard]] Result<Response> handle(const PlanMergeRequest& request, Format format);
+/// Exit code 1 if not all jobs can run. Errors: those of the jobs on every pool; a solver that is absent.
+[[nodiscard]] Result<Response> handle(const FleetRequest& request, Format format);
 /// Exit code 1 if the slice is too small; the answer then names one that is large enough.
 [[nodiscard]] Result<Response> handle(const ServeRequest& request, Format format);
 [[nodiscard]] Result<Response> handle(const TraceRequest& request, Format format);

@@ -124,6 +124,13 @@ std::string Reader::text(std::string_view key) {
     return node ? string_of(node, key).value_or("") : "";
 }
 
+std::string Reader::word(std::string_view key) {
+    const TomlNode node = find(key);
+    if (node && node.is(TomlKind::whole)) return fmt::format("{}", node.whole());
+    if (node && node.is(TomlKind::real)) return fmt::format("{}", node.number());
+    return node ? string_of(node, key).value_or("") : "";
+}
+
 std::string Reader::required_text(std::string_view key) {
     const std::string result = text(key);
     if (!has(key)) {

@@ -79,6 +79,8 @@ public:
     /// The string of a key; "" if the key is absent.
     std::string text(std::string_view key);
     std::string required_text(std::string_view key);
+    /// The string of a key, or a number as text; "" if the key is absent: an option of a command as a key.
+    std::string word(std::string_view key);
     /// One of `choices`, else the first of them.
     std::string choice(std::string_view key, std::span<const std::string_view> choices);
     std::string choice(std::string_view key, std::initializer_list<std::string_view> choices) {

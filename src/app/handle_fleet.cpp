@@ -1,0 +1,144 @@
+// Answers `roofline plan fleet`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "app/calibration_option.hpp"
+#include "app/load_options.hpp"
+#include "app/plan_aims.hpp"
+#include "app/plan_question.hpp"
+#include "app/request.hpp"
+#include "app/serve_question.hpp"
+#include "app/system_option.hpp"
+#include "predict/fleet/fleet.hpp"
+#include "report/fleet/fleet_report.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+/// Of a training job without `chips`: the pool's chips and their halves down to this part of them.
+constexpr std::int64_t smallest_part = 32;
+/// A replica of a served model has at most so many chips.
+constexpr std::int64_t largest_replica = 128;
+
+std::vector<std::int64_t> powers_of_two(std::int64_t least, std::int64_t most) {
+    std::vector<std::int64_t> powers;
+    for (std::int64_t chips = 1; chips <= most; chips *= 2) {
+        if (chips >= least) powers.push_back(chips);
+    }
+    return powers;
+}
+
+// Those that can be wired.
+std::vector<MachineRef> wired(const MachineRef& machine, const std::vector<std::int64_t>& chips) {
+    std::vector<MachineRef> slices;
+    for (const std::int64_t number : chips) {
+        auto slice = slices_of(machine, {number});
+        if (slice) slices.push_back(std::move(slice->front()));
+    }
+    return slices;
+}
+
+FleetQuestionOnPool training_on(const FleetPoolRequest& pool, const FleetRequest& fleet, PlanRequest plan) {
+    std::vector<std::int64_t> chips = powers_of_two(pool.chips / smallest_part, pool.chips);
+    if (!plan.chips.empty()) {
+        ROOFLINE_TRY(const auto numbers, range_option(plan.chips, "chips"));
+        chips.clear();
+        for (const auto& number : numbers) {
+            if (*number <= pool.chips) chips.push_back(*number);
+        }
+        plan.chips.clear();
+    }
+    plan.train.machines = wired(pool.machine, chips);
+    if (plan.train.machines.empty()) {
+        return fail("no_slice", fmt::format("no slice of the {} chips can be wired", pool.chips), "");
+    }
+    plan.train.sets = pool.sets;
+    plan.train.calibration = fleet.calibration;
+    plan.train.search = fleet.search;
+    ROOFLINE_TRY(auto question, plan_question(plan));
+    return FleetTraining{std::move(question)};
+}
+
+FleetQuestionOnPool serving_on(const FleetPoolRequest& pool, const FleetRequest& fleet, const ServeRequest& job) {
+    FleetServing serving;
+    std::optional<Error> error;
+    ROOFLINE_TRY(const double rate, rate_option(job.rate));
+    for (const std::int64_t chips : powers_of_two(1, std::min(pool.chips, largest_replica))) {
+        const auto slices = wired(pool.machine, {chips});
+        if (slices.empty()) continue;
+        ServeRequest serve = job;
+        serve.machines = slices;
+        serve.sets = pool.sets;
+        serve.calibration = fleet.calibration;
+        serve.rate = fmt::format("{}", rate / static_cast<double>(pool.chips / chips));
+        auto question = serve_question(serve);
+        if (question) {
+            serving.instances.push_back(std::move(*question));
+        } else if (!error) {
+            error = question.error();
+        }
+    }
+    if (serving.instances.empty()) return fail(error.value_or(Error{"no_slice", "no slice can be wired", "", {}}));
+    return serving;
+}
+
+// The job on each pool. Errors: what is wrong with it on all of them.
+template <class OnPool>
+Result<FleetJobQuestion> on_pools(std::string name, double rate, const FleetRequest& fleet, const OnPool& on_pool) {
+    FleetJobQuestion job{std::move(name), rate, {}};
+    for (const FleetPoolRequest& pool : fleet.pools) job.on_pools.push_back(on_pool(pool));
+    const bool none =
+        std::none_of(job.on_pools.begin(), job.on_pools.end(), [](const auto& each) { return bool(each); });
+    if (!none) return job;
+    Error error = job.on_pools.front().error();
+    error.message = fmt::format("{}: {}", job.name, error.message);
+    return fail(std::move(error));
+}
+
+Result<FleetQuestion> fleet_question(const FleetRequest& request) {
+    FleetQuestion question;
+    question.period_s = request.period_s;
+    for (const FleetPoolRequest& pool : request.pools) {
+        question.pools.push_back({pool.name, pool.machine.name, pool.chips});
+    }
+    for (const FleetTrainingRequest& job : request.trained) {
+        ROOFLINE_TRY(auto asked, on_pools(job.name, 0, request, [&](const FleetPoolRequest& pool) {
+                         return training_on(pool, request, job.plan);
+                     }));
+        question.jobs.push_back(std::move(asked));
+    }
+    for (const FleetServingRequest& job : request.served) {
+        ROOFLINE_TRY(const double rate, rate_option(job.serve.rate));
+        ROOFLINE_TRY(auto asked, on_pools(job.name, rate, request, [&](const FleetPoolRequest& pool) {
+                         return serving_on(pool, request, job.serve);
+                     }));
+        question.jobs.push_back(std::move(asked));
+    }
+    return question;
+}
+
+}  // namespace
+
+Result<Response> handle(const FleetRequest& request, Format format) {
+    ROOFLINE_TRY(MilpSolver* const solver, request.solver());
+    std::vector<MachineRef> machines;
+    for (const FleetPoolRequest& pool : request.pools) machines.push_back(pool.machine);
+    ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, machines));
+    ROOFLINE_TRY(auto question, fleet_question(request));
+    ROOFLINE_TRY(const auto answer,
+                 predict_fleet(std::move(question), std::make_shared<Calibrations>(std::move(calibrations)), *solver));
+    Response response;
+    response.exit_code = answer.usd ? 0 : 1;
+    response.out = format == Format::json       ? fleet_json(answer)
+                   : format == Format::csv      ? table_csv(fleet_table(answer))
+                   : format == Format::markdown ? table_markdown(fleet_table(answer))
+                                                : fleet_text(answer);
+    return response;
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,180 @@
+#include "predict/fleet/fleet.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "predict/plan/plan_objective.hpp"
+#include "units/text.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+// The options of one job on one pool, and why there is none.
+struct Offers {
+    std::vector<FleetOffer> offers;
+    std::string refused;
+    std::optional<double> fewest_chips{};  ///< that served replicas would take, if there are fewer
+
+    // The last option has the most chips, so that what excludes it says the most.
+    void refuse(std::string why) { refused = std::move(why); }
+};
+
+class FleetAnswering {
+public:
+    FleetAnswering(FleetQuestion question, const std::shared_ptr<Calibrations>& calibrations, MilpSolver& solver)
+        : question_(std::move(question)), calibrations_(calibrations), solver_(solver) {}
+
+    Result<FleetAnswer> run() {
+        answer_.pools = question_.pools;
+        answer_.period_s = question_.period_s;
+        answer_.solver = solver_.name();
+        for (FleetJobQuestion& job : question_.jobs) {
+            FleetJobAnswer priced{job.name, job.rate, {}, {}, {}};
+            for (std::size_t pool = 0; pool < question_.pools.size(); ++pool) {
+                Offers found = offers_on(pool, job);
+                if (!found.offers.empty()) found.refused.clear();
+                priced.refused.push_back(std::move(found.refused));
+                for (FleetOffer& offer : found.offers) priced.offers.push_back(std::move(offer));
+            }
+            answer_.jobs.push_back(std::move(priced));
+        }
+        answer_.used.assign(question_.pools.size(), 0);
+        const bool all = std::all_of(answer_.jobs.begin(), answer_.jobs.end(),
+                                     [](const FleetJobAnswer& job) { return !job.offers.empty(); });
+        if (all) ROOFLINE_CHECK(choose());
+        return std::move(answer_);
+    }
+
+private:
+    Offers offers_on(std::size_t pool, FleetJobQuestion& job) {
+        Offers found;
+        FleetQuestionOnPool& asked = job.on_pools[pool];
+        if (!asked) {
+            found.refuse(asked.error().message);
+        } else if (auto* training = std::get_if<FleetTraining>(&*asked)) {
+            add_training(pool, std::move(training->question), found);
+        } else {
+            for (ServeQuestion& instance : std::get<FleetServing>(*asked).instances) {
+                add_serving(pool, job.rate, std::move(instance), found);
+            }
+            std::sort(found.offers.begin(), found.offers.end(),
+                      [](const FleetOffer& a, const FleetOffer& b) { return a.chips < b.chips; });
+        }
+        return found;
+    }
+
+    void add_training(std::size_t pool, PlanJobsQuestion question, Offers& found) {
+        auto answer = predict_plan_jobs(std::move(question), calibrations_);
+        if (!answer) return found.refuse(answer.error().message);
+        for (PlanJobAnswer& job : answer->jobs) {
+            if (job.refused) {
+                found.refuse(fmt::format("{}: {}", job.slice, job.refused->message));
+            } else if (!job.exceeded.empty()) {
+                found.refuse(fmt::format("{} exceeds your limits by a factor of {:.3g}", job.slice,
+                                         job.exceeded.front().factor()));
+            } else if (!job.values->usd) {
+                found.refuse(fmt::format("{} has no price", job.slice));
+            } else {
+                FleetOffer offer;
+                offer.pool = pool;
+                offer.slice = job.slice;
+                offer.chips = job.chips;
+                offer.usd = *job.values->usd;
+                offer.plan = job.best->plan;
+                offer.seconds = job.values->seconds;
+                offer.bounds = !job.best->step->times.expected;
+                offer.training = std::make_shared<const TrainAnswer>(std::move(*job.best));
+                found.offers.push_back(std::move(offer));
+            }
+        }
+    }
+
+    void add_serving(std::size_t pool, double rate, ServeQuestion question, Offers& found) {
+        const std::string slice = fmt::format("{}:{}", question.slice.machine.id, question.slice.shape_text());
+        const auto answer = predict_serving(std::move(question), calibrations_);
+        // what needs more chips than there are says more
+        const auto refuse = [&](std::string why) {
+            if (!found.fewest_chips) found.refuse(std::move(why));
+        };
+        if (!answer) return refuse(fmt::format("{}: {}", slice, answer.error().message));
+        if (!holds_model(*answer)) return refuse(fmt::format("{} does not hold the model", slice));
+        const double largest = answer->load->largest;
+        if (!(largest > 0)) return refuse(fmt::format("{} meets the targets at no rate", slice));
+        FleetOffer offer;
+        offer.pool = pool;
+        offer.slice = slice;
+        const double replicas = std::ceil(rate / largest);
+        const double chips = replicas * static_cast<double>(answer->slice.chips());
+        if (chips > static_cast<double>(question_.pools[pool].chips)) {
+            if (found.fewest_chips.value_or(chips + 1) < chips) return;
+            found.fewest_chips = chips;
+            return found.refuse(fmt::format("{} replicas of {} take {} chips", grouped(std::llround(replicas)), slice,
+                                            grouped(std::llround(chips))));
+        }
+        const auto& price = answer->slice.machine.price;
+        if (!price) return found.refuse(fmt::format("{} has no price", slice));
+        offer.replicas = std::llround(replicas);
+        offer.chips = std::llround(chips);
+        offer.usd = chips * price->value * question_.period_s;
+        offer.plan = answer->plan;
+        offer.rate = largest;
+        found.offers.push_back(std::move(offer));
+    }
+
+    Status choose() {
+        std::vector<std::vector<AssignmentOption>> options;
+        for (const FleetJobAnswer& job : answer_.jobs) {
+            auto& of_job = options.emplace_back();
+            for (const FleetOffer& offer : job.offers) of_job.push_back({offer.pool, offer.chips, offer.usd});
+        }
+        std::vector<std::int64_t> chips;
+        for (const FleetPool& pool : answer_.pools) chips.push_back(pool.chips);
+        const auto assigned = assign(chips, options, solver_);
+        if (!assigned) {
+            if (assigned.error().code != "infeasible") return fail(assigned.error());
+            ROOFLINE_TRY(answer_.lacking, lacking_chips(chips, options, solver_));
+            return {};
+        }
+        answer_.usd = assigned->usd;
+        answer_.bound_usd = assigned->bound_usd;
+        for (std::size_t i = 0; i < answer_.jobs.size(); ++i) {
+            answer_.jobs[i].chosen = assigned->chosen[i];
+            answer_.used[answer_.jobs[i].taken().pool] += answer_.jobs[i].taken().chips;
+        }
+        for (std::size_t pool = 0; pool < chips.size(); ++pool) {
+            std::vector<std::int64_t> more = chips;
+            const std::int64_t eighth = std::max<std::int64_t>(1, chips[pool] / 8);
+            more[pool] += eighth;
+            ROOFLINE_TRY(const auto with, assign(more, options, solver_));
+            if (with.usd < assigned->bound_usd) answer_.gains.push_back({pool, eighth, assigned->usd - with.usd});
+        }
+        return {};
+    }
+
+    FleetQuestion question_;
+    const std::shared_ptr<Calibrations>& calibrations_;
+    MilpSolver& solver_;
+    FleetAnswer answer_;
+};
+
+}  // namespace
+
+Result<FleetAnswer> predict_fleet(FleetQuestion question, const std::shared_ptr<Calibrations>& calibrations,
+                                  MilpSolver& solver) {
+    if (question.pools.empty() || question.pools.size() > most_fleet_pools) {
+        return fail("bad_fleet",
+                    fmt::format("a fleet has 1 to {} pools, not {}", most_fleet_pools, question.pools.size()),
+                    "describe each with a table [pools.NAME]");
+    }
+    if (question.jobs.empty() || question.jobs.size() > most_fleet_jobs) {
+        return fail("bad_fleet", fmt::format("a fleet has 1 to {} jobs, not {}", most_fleet_jobs, question.jobs.size()),
+                    "describe each with a table [[train]] or [[serve]]");
+    }
+    return FleetAnswering(std::move(question), calibrations, solver).run();
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,217 @@
+#include "report/fleet/fleet_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/figure.hpp"
+#include "report/plan/plan_words.hpp"
+#include "report/train/train_words.hpp"
+#include "units/text.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+using Json = FigureValue;
+
+constexpr double day = 86400;
+
+std::string usd_text(double usd) { return fmt::format("{} USD", in_groups(usd)); }
+
+// "fsdp=64, 2 microbatches, remat none", or "4 replicas of tensor=8"
+std::string plan_of(const FleetOffer& offer) {
+    if (offer.training) return fmt::format("{}, {}", core::plan_text(offer.plan), choice_text(*offer.training));
+    if (offer.replicas == 1) return core::plan_text(offer.plan);
+    return fmt::format("{} replicas of {}", offer.replicas, core::plan_text(offer.plan));
+}
+
+// "41.3 days", or "30 of 36.1 requests/s"
+std::string reaches(const FleetJobAnswer& job, const FleetOffer& offer) {
+    if (offer.seconds) return std::string(offer.bounds ? ">= " : "") + days_text(*offer.seconds);
+    return fmt::format("{} of {} requests/s", number_text(job.rate),
+                       number_text(*offer.rate * static_cast<double>(offer.replicas)));
+}
+
+class FleetText {
+public:
+    explicit FleetText(const FleetAnswer& answer) : answer_(answer) {}
+
+    std::string run() {
+        if (answer_.usd) {
+            out_ += fmt::format("The fleet costs {}: training runs as a whole, served models for {}.\n\n",
+                                usd_text(*answer_.usd), days_text(answer_.period_s));
+            jobs();
+            pools();
+            proof();
+            elsewhere();
+            gains();
+        } else if (!answer_.lacking.empty()) {
+            out_ += "Each job runs on some pool, but not all of them at the same time.\n\n";
+            options();
+            lacking();
+        } else {
+            out_ += "Not every job runs on one of the pools.\n\n";
+            options();
+        }
+        refusals();
+        return std::move(out_);
+    }
+
+private:
+    void say(const std::string& text) { out_ += "  " + wrapped(text, 2, 4, page_width) + "\n"; }
+    [[nodiscard]] const std::string& pool(const FleetOffer& offer) const { return answer_.pools[offer.pool].name; }
+
+    void jobs() {
+        Table table{{"job", "pool", "chips", "slice", "cost", "time or load", "plan"}, {}, {false, false, true, false, true, true}};
+        for (const FleetJobAnswer& job : answer_.jobs) table.rows.push_back(row(job, job.taken()));
+        out_ += table_text(table, 2) + "\n";
+    }
+
+    std::vector<std::string> row(const FleetJobAnswer& job, const FleetOffer& offer) {
+        return {job.name,      pool(offer), grouped(offer.chips), offer.slice, usd_text(offer.usd), reaches(job, offer),
+                plan_of(offer)};
+    }
+
+    void options() {
+        Table table{{"job", "pool", "chips", "slice", "cost", "time or load", "plan"}, {}, {false, false, true, false, true, true}};
+        for (const FleetJobAnswer& job : answer_.jobs) {
+            for (const FleetOffer& offer : job.offers) table.rows.push_back(row(job, offer));
+        }
+        if (!table.rows.empty()) out_ += table_text(table, 2) + "\n";
+    }
+
+    void pools() {
+        Table table{{"pool", "machine", "chips", "used", "left"}, {}, {false, false, true, true, true}};
+        for (std::size_t i = 0; i < answer_.pools.size(); ++i) {
+            const FleetPool& each = answer_.pools[i];
+            table.rows.push_back({each.name, each.machine, grouped(each.chips), grouped(answer_.used[i]),
+                                  grouped(each.chips - answer_.used[i])});
+        }
+        out_ += table_text(table, 2) + "\n";
+    }
+
+    void proof() {
+        if (answer_.bound_usd == *answer_.usd) {
+            say(fmt::format("No assignment of these options costs less ({}).", answer_.solver));
+        } else {
+            say(fmt::format("The least cost is between {} and this one, {:.2g} % above it: the search of {} was ended.",
+                            usd_text(answer_.bound_usd), 100 * (*answer_.usd / answer_.bound_usd - 1), answer_.solver));
+        }
+    }
+
+    // Jobs that would cost less alone, whose place others need more.
+    void elsewhere() {
+        for (const FleetJobAnswer& job : answer_.jobs) {
+            const auto cheapest = std::min_element(job.offers.begin(), job.offers.end(),
+                                                   [](const auto& a, const auto& b) { return a.usd < b.usd; });
+            if (cheapest->usd >= job.taken().usd) continue;
+            say(fmt::format("{} alone would cost {} on {} chips of {}.", job.name, usd_text(cheapest->usd),
+                            grouped(cheapest->chips), pool(*cheapest)));
+        }
+    }
+
+    void gains() {
+        for (const FleetGain& gain : answer_.gains) {
+            say(fmt::format("{} more chips of {} would save {}.", grouped(gain.chips), answer_.pools[gain.pool].name,
+                            usd_text(gain.usd)));
+        }
+    }
+
+    void lacking() {
+        std::vector<std::string> words;
+        for (std::size_t i = 0; i < answer_.pools.size(); ++i) {
+            if (answer_.lacking[i] == 0) continue;
+            words.push_back(fmt::format("{} more chips of {}", grouped(answer_.lacking[i]), answer_.pools[i].name));
+        }
+        std::string all = words.front();
+        for (std::size_t i = 1; i < words.size(); ++i) all += (i + 1 < words.size() ? ", " : " and ") + words[i];
+        say(fmt::format("With {} they would: no fewer chips in all suffice.", all));
+    }
+
+    void refusals() {
+        bool first = true;
+        for (const FleetJobAnswer& job : answer_.jobs) {
+            for (std::size_t i = 0; i < job.refused.size(); ++i) {
+                if (job.refused[i].empty()) continue;
+                if (std::exchange(first, false)) out_ += "\n";
+                say(fmt::format("{} does not run on {}: {}.", job.name, answer_.pools[i].name, job.refused[i]));
+            }
+        }
+    }
+
+    const FleetAnswer& answer_;
+    std::string out_;
+};
+
+Json offer_json(const FleetAnswer& answer, const FleetOffer& offer) {
+    Json plan = Json::object();
+    for (const auto& [axis, degree] : plan_axes(offer.plan)) {
+        if (degree > 1) plan[std::string(axis)] = degree;
+    }
+    return {{"pool", answer.pools[offer.pool].name},
+            {"slice", offer.slice},
+            {"chips", offer.chips},
+            {"replicas", offer.replicas},
+            {"usd", offer.usd},
+            {"mesh", std::move(plan)},
+            {"seconds", figure_value(offer.seconds)},
+            {"requests_per_s", figure_value(offer.rate)},
+            {"bounds", offer.bounds}};
+}
+
+}  // namespace
+
+std::string fleet_text(const FleetAnswer& answer) { return FleetText(answer).run(); }
+
+std::string fleet_json(const FleetAnswer& answer) {
+    Json json = Json::object();
+    json["schema"] = 1;
+    json["usd"] = figure_value(answer.usd);
+    json["bound_usd"] = answer.usd ? Json(answer.bound_usd) : Json();
+    json["period_s"] = answer.period_s;
+    json["solver"] = answer.solver;
+    json["pools"] = Json::array();
+    for (std::size_t i = 0; i < answer.pools.size(); ++i) {
+        const FleetPool& pool = answer.pools[i];
+        json["pools"].push_back({{"name", pool.name},
+                                 {"machine", pool.machine},
+                                 {"chips", pool.chips},
+                                 {"used", answer.usd ? Json(answer.used[i]) : Json()},
+                                 {"lacking", answer.lacking.empty() ? Json() : Json(answer.lacking[i])}});
+    }
+    json["jobs"] = Json::array();
+    for (const FleetJobAnswer& job : answer.jobs) {
+        Json each = {{"name", job.name}, {"chosen", job.chosen ? offer_json(answer, job.taken()) : Json()}};
+        each["options"] = Json::array();
+        for (const FleetOffer& offer : job.offers) each["options"].push_back(offer_json(answer, offer));
+        each["refused"] = Json::object();
+        for (std::size_t i = 0; i < job.refused.size(); ++i) {
+            if (!job.refused[i].empty()) each["refused"][answer.pools[i].name] = job.refused[i];
+        }
+        json["jobs"].push_back(std::move(each));
+    }
+    json["gains"] = Json::array();
+    for (const FleetGain& gain : answer.gains) {
+        json["gains"].push_back({{"pool", answer.pools[gain.pool].name}, {"chips", gain.chips}, {"usd", gain.usd}});
+    }
+    return dumped(json) + "\n";
+}
+
+Table fleet_table(const FleetAnswer& answer) {
+    Table table{{"job", "pool", "slice", "chips", "replicas", "usd", "seconds", "requests_per_s", "plan", "chosen"},
+                {},
+                {false, false, false, true, true, true, true, true}};
+    const auto cell = [](const std::optional<double>& value) { return value ? fmt::format("{}", *value) : ""; };
+    for (const FleetJobAnswer& job : answer.jobs) {
+        for (std::size_t i = 0; i < job.offers.size(); ++i) {
+            const FleetOffer& offer = job.offers[i];
+            table.rows.push_back({job.name, answer.pools[offer.pool].name, offer.slice, fmt::format("{}", offer.chips),
+                                  fmt::format("{}", offer.replicas), fmt::format("{}", offer.usd), cell(offer.seconds),
+                                  cell(offer.rate), core::plan_text(offer.plan), job.chosen == i ? "yes" : "no"});
+        }
+    }
+    return table;
+}
+
+}  // namespace roofline::core
