@@ -22,6 +22,8 @@ namespace {
 
 /// Of a training job without `chips`: the pool's chips and their halves down to this part of them.
 constexpr std::int64_t smallest_part = 32;
+/// Requests/s of a replica that is hardly ever busy. What counts is the largest rate that it takes.
+constexpr const char* idle_rate = "0.001";
 /// A replica of a served model has at most so many chips.
 constexpr std::int64_t largest_replica = 128;
 
@@ -67,7 +69,6 @@ FleetQuestionOnPool training_on(const FleetPoolRequest& pool, const FleetRequest
 FleetQuestionOnPool serving_on(const FleetPoolRequest& pool, const FleetRequest& fleet, const ServeRequest& job) {
     FleetServing serving;
     std::optional<Error> error;
-    ROOFLINE_TRY(const double rate, rate_option(job.rate));
     for (const std::int64_t chips : powers_of_two(1, std::min(pool.chips, largest_replica))) {
         const auto slices = wired(pool.machine, {chips});
         if (slices.empty()) continue;
@@ -75,7 +76,7 @@ FleetQuestionOnPool serving_on(const FleetPoolRequest& pool, const FleetRequest&
         serve.machines = slices;
         serve.sets = pool.sets;
         serve.calibration = fleet.calibration;
-        serve.rate = fmt::format("{}", rate / static_cast<double>(pool.chips / chips));
+        serve.rate = idle_rate;
         auto question = serve_question(serve);
         if (question) {
             serving.instances.push_back(std::move(*question));

@@ -31,8 +31,8 @@ struct FleetTraining {
     PlanJobsQuestion question;
 };
 
-/// Serving on a pool: replicas of one of these instances. Each question has targets and an open loop with the least
-/// rate that a replica can have: the rate of the job by the most replicas.
+/// Serving on a pool: replicas of one of these instances. Each question has targets and an open loop, of which the
+/// largest rate that meets them is determined.
 struct FleetServing {
     std::vector<ServeQuestion> instances;
 };

@@ -33,6 +33,11 @@ std::string reaches(const FleetJobAnswer& job, const FleetOffer& offer) {
                        number_text(*offer.rate * static_cast<double>(offer.replicas)));
 }
 
+Table job_table() {
+    return {
+        {"job", "pool", "chips", "slice", "cost", "time or load", "plan"}, {}, {false, false, true, false, true, true}};
+}
+
 class FleetText {
 public:
     explicit FleetText(const FleetAnswer& answer) : answer_(answer) {}
@@ -63,7 +68,7 @@ private:
     [[nodiscard]] const std::string& pool(const FleetOffer& offer) const { return answer_.pools[offer.pool].name; }
 
     void jobs() {
-        Table table{{"job", "pool", "chips", "slice", "cost", "time or load", "plan"}, {}, {false, false, true, false, true, true}};
+        Table table = job_table();
         for (const FleetJobAnswer& job : answer_.jobs) table.rows.push_back(row(job, job.taken()));
         out_ += table_text(table, 2) + "\n";
     }
@@ -74,7 +79,7 @@ private:
     }
 
     void options() {
-        Table table{{"job", "pool", "chips", "slice", "cost", "time or load", "plan"}, {}, {false, false, true, false, true, true}};
+        Table table = job_table();
         for (const FleetJobAnswer& job : answer_.jobs) {
             for (const FleetOffer& offer : job.offers) table.rows.push_back(row(job, offer));
         }
@@ -134,7 +139,7 @@ private:
         for (const FleetJobAnswer& job : answer_.jobs) {
             for (std::size_t i = 0; i < job.refused.size(); ++i) {
                 if (job.refused[i].empty()) continue;
-                if (std::exchange(first, false)) out_ += "\n";
+                if (std::exchange(first, false) && !out_.ends_with("\n\n")) out_ += "\n";
                 say(fmt::format("{} does not run on {}: {}.", job.name, answer_.pools[i].name, job.refused[i]));
             }
         }

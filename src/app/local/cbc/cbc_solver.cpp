@@ -57,8 +57,8 @@ Model loaded(const Milp& program) {
     const auto columns = static_cast<int>(program.columns.size());
     Model model(Cbc_newModel());
     Cbc_setLogLevel(model.get(), 0);
-    // With its preprocessing, Cbc 2.10.8 calls solutions optimal that are not: of three jobs with eight options in three
-    // pools, one that costs 205,401 instead of 181,089. Tests compare with trying everything.
+    // With its preprocessing, Cbc 2.10.8 calls solutions optimal that are not: for three jobs with eight options in
+    // three pools, one that costs 205,401 instead of 181,089. Tests compare with trying everything.
     Cbc_setParameter(model.get(), "preprocess", "off");
     Cbc_setParameter(model.get(), "maxNodes", fmt::format("{}", most_nodes).c_str());
     Cbc_loadProblem(model.get(), columns, static_cast<int>(row_low.size()), starts.data(), rows.data(),
