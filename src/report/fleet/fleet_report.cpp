@@ -15,7 +15,8 @@ namespace {
 
 using Json = FigureValue;
 
-constexpr double day = 86400;
+/// Of what a job costs, what it would cost elsewhere for that to be said.
+constexpr double worth_saying = 0.99;
 
 std::string usd_text(double usd) { return fmt::format("{} USD", in_groups(usd)); }
 
@@ -110,7 +111,7 @@ private:
         for (const FleetJobAnswer& job : answer_.jobs) {
             const auto cheapest = std::min_element(job.offers.begin(), job.offers.end(),
                                                    [](const auto& a, const auto& b) { return a.usd < b.usd; });
-            if (cheapest->usd >= job.taken().usd) continue;
+            if (cheapest->usd > worth_saying * job.taken().usd) continue;
             say(fmt::format("{} alone would cost {} on {} chips of {}.", job.name, usd_text(cheapest->usd),
                             grouped(cheapest->chips), pool(*cheapest)));
         }
