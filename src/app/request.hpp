@@ -46,7 +46,7 @@ struct OpRequest {
     std::vector<std::string> dims;    ///< "B=256,D=8k"
     std::vector<std::string> mesh;    ///< "X=4,Y=4"
     std::vector<std::string> sets;    ///< "hbm.bandwidth=3TB/s"
-    std::vector<std::string> sweeps;  ///< "B=1..4096*2"
+    std::vector<std::string> sweeps;  ///< "B=1..4096*2", "hbm.bandwidth=2TB/s..8TB/s*2"
     std::vector<std::string> tiles;   ///< "vmem:B=128,F=256", "best"
     std::string expert_groups;        ///< "4/8": each token is limited to 4 of 8 groups of experts; "": to none
     std::string software;             ///< "nccl-2.29": software whose calibration is used; "": the newest
@@ -134,10 +134,11 @@ struct TrainRequest {
     static constexpr bool by_machine = true;  ///< if one machine fails, the others are still answered
     NamedText config;  ///< config.json; or without text the name of a model that the program knows
     std::vector<MachineRef> machines;
-    std::vector<std::string> sets;  ///< "hbm.bandwidth=3TB/s"
-    std::string batch_tokens;       ///< "4M": tokens per step of all chips together; "": not given
-    std::string sequence;           ///< "8k"; "": the configuration's context
-    std::vector<std::string> mesh;  ///< "data=2,fsdp=16,tensor=8"; empty: the fastest plan is searched
+    std::vector<std::string> sets;      ///< "hbm.bandwidth=3TB/s"
+    std::vector<std::string> sweeps{};  ///< "hbm.bandwidth=2TB/s..8TB/s*2", "batch-tokens=1Mi..8Mi*2"
+    std::string batch_tokens;           ///< "4M": tokens per step of all chips together; "": not given
+    std::string sequence;               ///< "8k"; "": the configuration's context
+    std::vector<std::string> mesh;      ///< "data=2,fsdp=16,tensor=8"; empty: the fastest plan is searched
     /// In a search they are fixed if they are given, and searched otherwise.
     std::string zero;            ///< "2": ZeRO stage of the `data` axis; "": 0
     std::string microbatches;    ///< "8": number of micro-batches per step; "": 1
@@ -198,7 +199,8 @@ struct ServeRequest {
     static constexpr bool by_machine = true;  ///< if one machine fails, the others are still answered
     NamedText config;  ///< config.json; or without text the name of a model that the program knows
     std::vector<MachineRef> machines;
-    std::vector<std::string> sets;  ///< "hbm.bandwidth=3TB/s"
+    std::vector<std::string> sets;      ///< "hbm.bandwidth=3TB/s"
+    std::vector<std::string> sweeps{};  ///< "hbm.bandwidth=2TB/s..8TB/s*2", "batch=1..64*2"
     std::vector<std::string> mesh;  ///< "data=2,tensor=8"; empty: the fastest of several candidates that hold the batch
     std::string prompt;             ///< "8k", "uniform:1k..2k", "lognormal:1000,0.5": input tokens per request
     std::string output;             ///< output tokens per request, likewise
