@@ -241,6 +241,21 @@ struct ServeRequest {
     bool plot = false;                        ///< plot tokens/s over TPOT by batch size
 };
 
+/// A request of `roofline plan design`.
+struct DesignRequest {
+    MachineRef base;                ///< machine whose figures are varied
+    std::vector<std::string> sets;  ///< what-ifs on it that stay
+    std::vector<std::string> vary;  ///< "hbm.bandwidth=2..8TB/s, hbm.capacity=64..288GiB*1.5"
+    std::string steps{};            ///< "8": values of a range without an increment; "": 8
+    std::string front{};            ///< "8": machines of the front; "": 8
+    NamedText cost;                 ///< file of the cost model
+    NamedText workloads;            ///< file of the workloads
+    std::string software{};         ///< software whose calibration is used; "": the newest
+    CalibrationRef calibration{};
+    bool plot = false;  ///< the picture of the front
+    SearchControl search{};
+};
+
 /// A request of `roofline measure import`, which converts measurements of other tools to a machine file.
 struct ImportRequest {
     std::vector<NamedText> files;
@@ -259,8 +274,9 @@ struct TraceRequest {
 };
 
 /// A request of any command.
-using AnyRequest = std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, TrainRequest,
-                                PlanRequest, PlanMergeRequest, ServeRequest, ImportRequest, TraceRequest>;
+using AnyRequest =
+    std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, TrainRequest, PlanRequest,
+                 PlanMergeRequest, DesignRequest, ServeRequest, ImportRequest, TraceRequest>;
 
 struct Request {
     AnyRequest what;
@@ -293,6 +309,8 @@ inline constexpr int interrupted_exit = 130;
 /// The answer is that of the whole search. Errors: files that are no parts; a part that is missing or stands twice;
 /// parts of different questions or of other versions of the program.
 [[nodiscard]] Result<Response> handle(const PlanMergeRequest& request, Format format);
+/// Exit code 1 if no machine meets the targets.
+[[nodiscard]] Result<Response> handle(const DesignRequest& request, Format format);
 /// Exit code 1 if the slice is too small; the answer then names one that is large enough.
 [[nodiscard]] Result<Response> handle(const ServeRequest& request, Format format);
 [[nodiscard]] Result<Response> handle(const TraceRequest& request, Format format);

@@ -91,27 +91,6 @@ void set_size(PlanRequest& request, const std::string& name, const std::string& 
     set_size(request.train, name, size);
 }
 
-Result<SweptAnswer> answer_at(const OpRequest& request) {
-    ROOFLINE_TRY(const auto answers, op_answers(request, {}));
-    const Prediction& answer = answers.front();
-    const Analysis& total = answer.analysis.total;
-    if (!total.seconds) {
-        return fail("unsized", "a sweep of figures needs a size for every dimension", "give them: --dims B=64,D=8k");
-    }
-    SweptAnswer swept;
-    swept.lower_s = total.bounds.lower;
-    swept.expected_s = fastest(answer).expected_s;
-    swept.bound_by = bound_label(answer);
-    if (answer.layouts.empty() || communication_text(answer).empty()) {
-        swept.plan = "";
-    } else {
-        swept.plan = communication_text(answer);
-    }
-    const auto flops = count(answer.program, total.work.flops());
-    if (flops && swept.seconds() > 0) swept.rate = flops->to_double() / swept.seconds();
-    return swept;
-}
-
 Result<SweptAnswer> swept_of(const TrainAnswer& answer, bool searched) {
     if (!answer.step) {
         return fail("bad_request", "a sweep needs the time of a step, and only a utilization is given",
@@ -125,32 +104,6 @@ Result<SweptAnswer> swept_of(const TrainAnswer& answer, bool searched) {
     if (searched) swept.plan = fmt::format("{}; {}", plan_text(answer.plan), choice_text(answer));
     if (!answer.step->memory.fits()) swept.note = "does not fit";
     if (answer.batch) swept.rate = static_cast<double>(answer.batch->tokens) / swept.seconds();
-    return swept;
-}
-
-Result<SweptAnswer> answer_at(const TrainRequest& request) {
-    ROOFLINE_TRY(const auto answer, train_answer_of(request));
-    return swept_of(answer, request.mesh.empty());
-}
-
-Result<SweptAnswer> answer_at(const PlanRequest& request) {
-    ROOFLINE_TRY(const auto answer, plan_answer_of(request));
-    if (answer.stopped) return fail("interrupted", "the sweep was interrupted");
-    ROOFLINE_TRY(auto swept, swept_of(answer.plan.best, true));
-    if (answer.jobs.size() > 1) swept.plan = fmt::format("{}: {}", answer.jobs[answer.chosen].slice, swept.plan);
-    if (swept.note.empty() && !answer.within()) swept.note = "beyond a limit";
-    return swept;
-}
-
-Result<SweptAnswer> answer_at(const ServeRequest& request) {
-    ROOFLINE_TRY(const auto answer, serve_answer_of(request));
-    SweptAnswer swept;
-    swept.lower_s = least_token_seconds(answer);
-    if (calibrated(answer)) swept.expected_s = token_seconds(answer);
-    swept.bound_by = bound_label(answer.decode);
-    if (request.mesh.empty()) swept.plan = plan_text(answer.plan);
-    if (!holds_model(answer)) swept.note = "does not fit";
-    swept.rate = decode_tokens_per_s(answer);
     return swept;
 }
 
@@ -252,7 +205,8 @@ Result<FigureSweep> sweep_of_machine(const Asked& request, const std::vector<std
     sweep.rate = std::move(command.rate);
     for (const ReadAxis& each : axes) sweep.axes.push_back(each.axis);
     return sweep_figures(
-        std::move(sweep), [&](std::span<const double> numbers) { return answer_at(request_at(plain, axes, numbers)); },
+        std::move(sweep),
+        [&](std::span<const double> numbers) { return swept_answer(request_at(plain, axes, numbers)); },
         [&](std::size_t axis, double number) {
             const auto change =
                 changed_figure(slice.machine, figure_assignment(axes[axis].axis.name, number, axes[axis].axis.unit));
@@ -297,6 +251,53 @@ Status check_view(bool one_answer, std::string_view option) {
 }
 
 }  // namespace
+
+Result<SweptAnswer> swept_answer(const OpRequest& request) {
+    ROOFLINE_TRY(const auto answers, op_answers(request, {}));
+    const Prediction& answer = answers.front();
+    const Analysis& total = answer.analysis.total;
+    if (!total.seconds) {
+        return fail("unsized", "a sweep of figures needs a size for every dimension", "give them: --dims B=64,D=8k");
+    }
+    SweptAnswer swept;
+    swept.lower_s = total.bounds.lower;
+    swept.expected_s = fastest(answer).expected_s;
+    swept.bound_by = bound_label(answer);
+    if (answer.layouts.empty() || communication_text(answer).empty()) {
+        swept.plan = "";
+    } else {
+        swept.plan = communication_text(answer);
+    }
+    const auto flops = count(answer.program, total.work.flops());
+    if (flops && swept.seconds() > 0) swept.rate = flops->to_double() / swept.seconds();
+    return swept;
+}
+
+Result<SweptAnswer> swept_answer(const TrainRequest& request) {
+    ROOFLINE_TRY(const auto answer, train_answer_of(request));
+    return swept_of(answer, request.mesh.empty());
+}
+
+Result<SweptAnswer> swept_answer(const PlanRequest& request) {
+    ROOFLINE_TRY(const auto answer, plan_answer_of(request));
+    if (answer.stopped) return fail("interrupted", "the sweep was interrupted");
+    ROOFLINE_TRY(auto swept, swept_of(answer.plan.best, true));
+    if (answer.jobs.size() > 1) swept.plan = fmt::format("{}: {}", answer.jobs[answer.chosen].slice, swept.plan);
+    if (swept.note.empty() && !answer.within()) swept.note = "beyond a limit";
+    return swept;
+}
+
+Result<SweptAnswer> swept_answer(const ServeRequest& request) {
+    ROOFLINE_TRY(const auto answer, serve_answer_of(request, false));
+    SweptAnswer swept;
+    swept.lower_s = least_token_seconds(answer);
+    if (calibrated(answer)) swept.expected_s = token_seconds(answer);
+    swept.bound_by = bound_label(answer.decode);
+    if (request.mesh.empty()) swept.plan = plan_text(answer.plan);
+    if (!holds_model(answer)) swept.note = "does not fit";
+    swept.rate = decode_tokens_per_s(answer);
+    return swept;
+}
 
 bool sweeps_figures(const std::vector<std::string>& sweeps) {
     return std::ranges::any_of(sweeps,
