@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <queue>
 #include <tuple>
 #include <utility>
@@ -425,7 +426,7 @@ private:
     }
 
     const DesignQuestion& question_;
-    std::vector<std::vector<DesignTimes>> times_;
+    std::deque<std::deque<DesignTimes>> times_;  ///< by workload and plan
     std::vector<std::vector<double>> usd_;
     double constant_usd_ = 0;
     double machines_ = 1;

@@ -26,11 +26,15 @@ std::vector<std::string> DesignTimes::sets_at(const DesignPoint& at) const {
 }
 
 Result<double> DesignTimes::predict(const DesignPoint& at) {
-    if (const auto found = exact_.find(at); found != exact_.end()) return found->second;
-    ++predicted_;
+    {
+        const std::lock_guard lock(mutex_);
+        if (const auto found = exact_.find(at); found != exact_.end()) return found->second;
+        ++predicted_;
+    }
     auto answer = plan_.answer(sets_at(at));
     if (!answer && answer.error().code != "no_fit") return fail(answer.error());
     const double seconds = answer && answer->note.empty() ? answer->seconds() : never_s;
+    const std::lock_guard lock(mutex_);
     exact_.emplace(at, seconds);
     return seconds;
 }
@@ -109,19 +113,20 @@ Status DesignTimes::probe() {
 Result<double> DesignTimes::seconds(const DesignPoint& at) {
     if (!fits(at)) return never_s;
     const DesignPoint key = key_of(at);
-    if (const auto found = known_.find(key); found != known_.end()) return found->second;
-    ROOFLINE_TRY(const double seconds, predict(key));
-    constexpr double slack = 1e-9;
-    if (contradiction_.empty() && (seconds < at_least(key) * (1 - slack) || seconds > at_most(key) * (1 + slack))) {
-        contradiction_ = fmt::format("{}", fmt::join(sets_at(key), ", "));
+    {
+        const std::lock_guard lock(mutex_);
+        if (const auto found = known_.find(key); found != known_.end()) return found->second;
     }
+    ROOFLINE_TRY(const double seconds, predict(key));
+    const std::lock_guard lock(mutex_);
+    constexpr double slack = 1e-9;
+    const bool falls = seconds >= known_at_least(key) * (1 - slack) && seconds <= known_at_most(key) * (1 + slack);
+    if (!falls && contradiction_.empty()) contradiction_ = fmt::format("{}", fmt::join(sets_at(key), ", "));
     known_.emplace(key, seconds);
     return seconds;
 }
 
-double DesignTimes::at_least(const DesignPoint& at) const {
-    if (!fits(at)) return never_s;
-    const DesignPoint key = key_of(at);
+double DesignTimes::known_at_least(const DesignPoint& key) const {
     double least = 0;
     for (const auto& [other, seconds] : known_) {
         if (seconds > least && below(key, other)) least = seconds;
@@ -129,14 +134,24 @@ double DesignTimes::at_least(const DesignPoint& at) const {
     return least;
 }
 
-double DesignTimes::at_most(const DesignPoint& at) const {
-    if (!fits(at)) return never_s;
-    const DesignPoint key = key_of(at);
+double DesignTimes::known_at_most(const DesignPoint& key) const {
     double most = never_s;
     for (const auto& [other, seconds] : known_) {
         if (seconds < most && below(other, key)) most = seconds;
     }
     return most;
+}
+
+double DesignTimes::at_least(const DesignPoint& at) const {
+    if (!fits(at)) return never_s;
+    const std::lock_guard lock(mutex_);
+    return known_at_least(key_of(at));
+}
+
+double DesignTimes::at_most(const DesignPoint& at) const {
+    if (!fits(at)) return never_s;
+    const std::lock_guard lock(mutex_);
+    return known_at_most(key_of(at));
 }
 
 }  // namespace roofline::core

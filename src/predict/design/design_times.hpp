@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,7 +20,8 @@ using DesignPoint = std::vector<std::size_t>;
 inline constexpr double never_s = std::numeric_limits<double>::infinity();
 
 /// One plan of one workload. A figure that changes its time nowhere, as far as the corners of the space tell, is left
-/// out of what times are remembered by; one of a capacity that only decides whether it fits is a threshold.
+/// out of what times are remembered by; one of a capacity that only decides whether it fits is a threshold. After
+/// probe() several threads may ask at once.
 class DesignTimes {
 public:
     DesignTimes(const DesignQuestion& question, const DesignPlan& plan) : question_(question), plan_(plan) {}
@@ -38,6 +40,8 @@ public:
     [[nodiscard]] const std::string& contradiction() const { return contradiction_; }
 
 private:
+    [[nodiscard]] double known_at_least(const DesignPoint& key) const;
+    [[nodiscard]] double known_at_most(const DesignPoint& key) const;
     [[nodiscard]] std::vector<std::string> sets_at(const DesignPoint& at) const;
     [[nodiscard]] Result<double> predict(const DesignPoint& at);
     [[nodiscard]] DesignPoint key_of(const DesignPoint& at) const;
@@ -46,6 +50,7 @@ private:
 
     const DesignQuestion& question_;
     const DesignPlan& plan_;
+    mutable std::mutex mutex_;  ///< of all below
     std::vector<bool> matters_;
     std::vector<std::size_t> threshold_;   ///< of each axis the least index that fits
     std::map<DesignPoint, double> known_;  ///< by what matters

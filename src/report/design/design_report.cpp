@@ -238,10 +238,6 @@ private:
             notes.push_back(fmt::format("{} has no {}, so that its cost is left out", question_.base.name, path));
         }
         notes.insert(notes.end(), answer_.notes.begin(), answer_.notes.end());
-        if (took_) {
-            notes.push_back(fmt::format("{} predictions{}", answer_.predicted,
-                                        *took_ > 0 ? fmt::format(", {}", in_seconds(*took_)) : ""));
-        }
         return notes;
     }
 
