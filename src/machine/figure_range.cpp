@@ -59,7 +59,8 @@ private:
         return end == std::string_view::npos ? std::string_view() : word.substr(end + 1);
     }
 
-    // A value in the axis's unit; a bare number has `unit`. A price or a rate is positive, and so is every other figure.
+    // A value in the axis's unit; a bare number has `unit`. A price or a rate is positive, and so is every other
+    // figure.
     Result<double> value(std::string_view word, std::string_view unit) {
         const std::string text = bare(word) ? fmt::format("{}{}", word, unit) : std::string(word);
         const std::string number(word.starts_with('*') ? trimmed(word.substr(1)) : word);

@@ -15,7 +15,7 @@ constexpr const char* design_examples = R"(examples:
   roofline plan design --base h200 --vary hbm.bandwidth=2..8TB/s --steps 32 --cost cost.toml --for workloads.toml \
       --png front.png
 
-docs/guide/planning.md has the files: workloads with targets, and what each figure costs.
+docs/guide/your-own-chip.md has the files: workloads with targets, and what each figure costs.
 
 )";
 

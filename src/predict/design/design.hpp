@@ -70,11 +70,11 @@ struct DesignAnswer {
     std::vector<std::string> notes;
 };
 
-/// Searches the space. Time never grows with a better figure and cost never falls, so that of a box of machines the
-/// one with the best figures tells whether any meets a target, and the one with the least tells what they cost at
-/// least; both are checked on what is predicted, and a note says where they do not hold. Errors: no figure, no workload;
-/// a figure that time need not fall with; one without a cost, or with values that its cost does not cover; more
-/// than `most_machines`; `no_fit` with the nearest machine where nothing meets a target; errors of predictions.
+/// Searches the space. Time never grows with a better figure and cost never falls, so that of a box of machines the one
+/// with the best figures tells whether any meets a target, and the one with the least tells what they cost at least;
+/// both are checked on what is predicted, and a note says where they do not hold. Errors: no figure, no workload; a
+/// figure that time need not fall with; one without a cost, or with values that its cost does not cover; more than
+/// `most_machines`; `no_fit` with the nearest machine where nothing meets a target; errors of predictions.
 [[nodiscard]] Result<DesignAnswer> predict_design(const DesignQuestion& question);
 
 }  // namespace roofline::core
