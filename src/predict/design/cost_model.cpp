@@ -25,32 +25,37 @@ public:
     CostTerm run() {
         CostTerm term;
         term.path = table_.required_text("figure");
-        const bool listed = table_.has("at");
-        const std::vector<std::string> at = listed ? table_.texts("at") : std::vector<std::string>{};
+        const bool listed = table_.has("point");
+        std::vector<std::string> at;
+        std::vector<double> usd;
+        for (Reader& point : table_.each("point")) {
+            at.push_back(point.required_text("at"));
+            usd.push_back(point.number("usd", 0));
+            point.finish();
+        }
         const std::string per = listed ? "" : table_.required_text("per");
         const std::string from = listed ? "" : table_.required_text("from");
         const std::string to = listed ? "" : table_.required_text("to");
-        const std::vector<double> usd = table_.numbers("usd");
+        if (!listed) usd = table_.numbers("usd");
         term.source = table_.required_text("source");
         static_cast<void>(table_.text("note"));
         table_.finish();
         if (!has_figure(term)) return term;
         if (listed) {
-            for (const std::string& each : at) term.at.push_back(number("at", term, each));
+            for (const std::string& each : at) term.at.push_back(number("point", term, each));
             term.usd = usd;
-            if (at.size() != usd.size() || at.size() < 2) {
-                table_.fault("usd", "cost_model", "`at` and `usd` are lists of one length, at least two", "");
-            }
+            if (at.size() < 2) table_.fault("point", "cost_model", "a table has at least two points", "");
         } else if (usd.size() == 1) {
             const double amount = number("per", term, per);
             term.at = {number("from", term, from), number("to", term, to)};
             for (const double each : term.at) term.usd.push_back(amount > 0 ? usd.front() * each / amount : 0);
         } else {
-            table_.fault("usd", "cost_model", "a term with `per` has one price", "for a table give `at` and `usd`");
+            table_.fault("usd", "cost_model", "a term with `per` has one price",
+                         "for a table give [[term.point]] with `at` and `usd`");
         }
         for (std::size_t i = 1; i < std::min(term.at.size(), term.usd.size()); ++i) {
             if (term.at[i - 1] < term.at[i] && term.usd[i - 1] <= term.usd[i]) continue;
-            table_.fault(listed ? "at" : "from", "cost_model",
+            table_.fault(listed ? "point" : "from", "cost_model",
                          fmt::format("the cost of {} does not rise with the figure", term.path),
                          "give its points in rising order of both");
             break;

@@ -34,9 +34,9 @@ struct CostModel {
 };
 
 /// Reads a cost model for a machine: `base` in USD, and tables [[term]] with `figure`, a path of --set; either `usd`
-/// with `per` (15 and "1GB") and the range `from` and `to` in which that holds, or `at` and `usd`, lists of a piecewise
-/// linear function; and `source`. Errors, with line and column: keys that are missing or unknown; values that are none
-/// of the figure; a figure with two terms; costs that fall with a better figure.
+/// with `per` (15 and "1GB") and the range `from` and `to` in which that holds, or tables [[term.point]] with `at` and
+/// `usd`, between which the cost is linear; and `source`. Errors, with line and column: keys that are missing or
+/// unknown; values that are none of the figure; a figure with two terms; costs that fall with a better figure.
 [[nodiscard]] Result<CostModel> parse_cost_model(const TomlInput& toml, const std::string& origin,
                                                  const Machine& machine);
 

@@ -23,9 +23,8 @@ to = "10TB/s"
 source = "test"
 [[term]]
 figure = "matmul.bf16"
-at = ["100TFLOP/s", "1PFLOP/s", "3PFLOP/s"]
-usd = [10, 300, 2000]
 source = "test"
+point = [{at = "100TFLOP/s", usd = 10}, {at = "1PFLOP/s", usd = 300}, {at = "3PFLOP/s", usd = 2000}]
 [[term]]
 figure = "hbm.capacity"
 usd = 15
@@ -54,7 +53,9 @@ DesignQuestion question() {
     for (const char* text : {"hbm.bandwidth=1..8TB/s", "matmul.bf16=200..2000TFLOP/s", "hbm.capacity=16GB..256GB*2"}) {
         asked.axes.push_back(*parse_figure_range(asked.base, text, 9, 100));
     }
-    asked.cost = *parse_cost_model(costs, "costs.toml", asked.base);
+    auto cost = parse_cost_model(costs, "costs.toml", asked.base);
+    REQUIRE_MESSAGE(cost, cost.error().message);
+    asked.cost = std::move(*cost);
     asked.workloads = {{"toy", "a step", 1, 2e-3, {{"", toy}}}};
     return asked;
 }
