@@ -91,7 +91,7 @@ private:
         job.name = name_of(table);
         job.plan.train.config = model_of(table);
         read_training_keys(table, job.plan.train);
-        job.plan.train.framework = {table.word("framework"), ""};
+        read_run_keys(table, job.plan.train);
         if (job.plan.train.tokens.empty()) {
             table.fault("tokens", "missing_key", "the tokens of the run are missing, and with them its cost",
                         "tokens = \"15T\"");
@@ -108,6 +108,7 @@ private:
         job.name = name_of(table);
         job.serve.config = model_of(table);
         read_serving_keys(table, job.serve);
+        read_load_keys(table, job.serve);
         for (const char* key : {"prompt", "output", "rate"}) {
             if (!table.has(key)) table.fault(key, "missing_key", table.of(key) + " is missing");
         }

@@ -1,5 +1,6 @@
 #include "app/op_answers.hpp"
 #include "app/request.hpp"
+#include "app/swept_figures.hpp"
 #include "report/op/explain.hpp"
 #include "report/op/op_json.hpp"
 #include "report/op/op_plot.hpp"
@@ -29,6 +30,7 @@ Result<Response> handle(const OpRequest& request, Format format, bool color) {
         return fail("no_machine", "no machine is given",
                     "for example --on tpu-v5e; `roofline machine` lists all machines");
     }
+    if (sweeps_figures(request.sweeps)) return swept_response(request, format);
     ROOFLINE_TRY(auto swept, sweep_axes(request));
     const std::vector<SweepAxis>& axes = swept;
     if (request.explain && (!axes.empty() || request.machines.size() > 1 || format != Format::text)) {

@@ -10,6 +10,7 @@
 #include "app/plan_question.hpp"
 #include "app/request.hpp"
 #include "app/stopwatch.hpp"
+#include "app/swept_figures.hpp"
 #include "report/figure.hpp"
 #include "report/plan/plan_picture.hpp"
 #include "report/plan/plan_report.hpp"
@@ -99,6 +100,7 @@ Result<Response> answer_parts(const SearchedPart& whole, const std::function<dou
 }
 
 Result<Response> handle(const PlanRequest& request, Format format) {
+    if (!request.train.sweeps.empty()) return swept_response(request, format);
     ROOFLINE_CHECK(check_plan_request(request, format));
     if (!request.part.empty()) {
         ROOFLINE_TRY(const auto searched, search_part(request));

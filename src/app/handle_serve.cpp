@@ -2,6 +2,7 @@
 
 #include "app/request.hpp"
 #include "app/serve_question.hpp"
+#include "app/swept_figures.hpp"
 #include "report/op/explain.hpp"
 #include "report/serve/frontier_figures.hpp"
 #include "report/serve/serve_figures.hpp"
@@ -46,6 +47,7 @@ Result<Response> handle(const ServeRequest& request, Format format) {
         return fail("no_machine", "no machine is given",
                     "for example --on tpu-v5e:4x4; `roofline machine` lists all machines");
     }
+    if (!request.sweeps.empty()) return swept_response(request, format);
     if (request.explain && (format != Format::text || request.machines.size() > 1)) {
         return fail("bad_request", "--explain needs text output for one slice",
                     "remove --json, --csv and --md, and give one slice");

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "app/request.hpp"
+#include "app/swept_figures.hpp"
 #include "app/training_answer.hpp"
 #include "notation/notation.hpp"
 #include "report/op/explain.hpp"
@@ -84,6 +85,7 @@ Result<Response> compared(const TrainRequest& request, Format format) {
 }  // namespace
 
 Result<Response> handle(const TrainRequest& request, Format format) {
+    if (!request.sweeps.empty()) return swept_response(request, format);
     ROOFLINE_CHECK(check_views(request, format));
     if (request.machines.size() > 1) return compared(request, format);
     ROOFLINE_TRY(auto answer, train_answer_of(request));

@@ -30,6 +30,10 @@ void read_training_keys(Reader& table, TrainRequest& request) {
     request.products = table.word("products");
     request.dispatch = table.word("dispatch");
     request.overlap = table.word("overlap");
+    request.framework = {table.word("framework"), ""};
+}
+
+void read_run_keys(Reader& table, TrainRequest& request) {
     request.tokens = table.word("tokens");
     request.failures = table.word("failures");
     request.storage = table.word("storage");
@@ -45,12 +49,6 @@ void read_serving_keys(Reader& table, ServeRequest& request) {
     request.chunk = table.word("chunk");
     request.memory_fraction = table.word("memory-fraction");
     request.block = table.word("block");
-    request.rate = table.word("rate");
-    request.requests = table.word("requests");
-    request.schedule = table.word("schedule");
-    request.cached = table.word("cached");
-    request.ttft = table.word("ttft");
-    request.tpot = table.word("tpot");
     request.draft = table.word("draft");
     request.acceptance = table.word("acceptance");
     request.exchange = table.word("exchange");
@@ -60,6 +58,15 @@ void read_serving_keys(Reader& table, ServeRequest& request) {
     request.two_batch_overlap = table.flag("two-batch-overlap");
     request.weights = table.word("weights");
     request.kv_dtype = table.word("kv-dtype");
+}
+
+void read_load_keys(Reader& table, ServeRequest& request) {
+    request.rate = table.word("rate");
+    request.requests = table.word("requests");
+    request.schedule = table.word("schedule");
+    request.cached = table.word("cached");
+    request.ttft = table.word("ttft");
+    request.tpot = table.word("tpot");
 }
 
 }  // namespace roofline::core

@@ -43,28 +43,35 @@ private:
     std::vector<std::string> words_;
 };
 
-// What the search chose.
-void add_plan(Command& command, const TrainAnswer& best) {
-    std::string mesh = mesh_option(best.plan);
-    for (std::size_t at = 0; (at = mesh.find(", ", at)) != std::string::npos;) mesh.erase(at + 1, 1);
-    command.option("--mesh", mesh.empty() ? "data=1" : mesh);
-    if (best.plan.zero > 0) command.option("--zero", fmt::format("{}", best.plan.zero));
-    command.option("--microbatches", fmt::format("{}", best.batch->microbatches));
-    command.option("--schedule", best.schedule);
-    const TrainingOptions& options = best.options;
-    command.option("--remat", options.remat == Remat::named ? fmt::format("{}", fmt::join(options.kept, ","))
-                                                            : remat_text(options));
-}
-
 }  // namespace
 
-std::vector<std::string> plan_command(const TrainRequest& job, const TrainAnswer& plan) {
+TrainRequest with_plan(TrainRequest job, const TrainAnswer& plan) {
+    std::string mesh = mesh_option(plan.plan);
+    for (std::size_t at = 0; (at = mesh.find(", ", at)) != std::string::npos;) mesh.erase(at + 1, 1);
+    job.mesh = {mesh.empty() ? "data=1" : mesh};
+    job.zero = plan.plan.zero > 0 ? fmt::format("{}", plan.plan.zero) : "";
+    job.microbatches = fmt::format("{}", plan.batch->microbatches);
+    job.schedule = plan.schedule;
+    const TrainingOptions& options = plan.options;
+    job.remat = options.remat == Remat::named ? fmt::format("{}", fmt::join(options.kept, ",")) : remat_text(options);
+    if (!job.overlap.empty()) {
+        job.overlap = plan.overlapped.empty() ? "none" : fmt::format("{}", fmt::join(plan.overlapped, ","));
+    }
+    return job;
+}
+
+std::vector<std::string> plan_command(const TrainRequest& asked, const TrainAnswer& plan) {
+    const TrainRequest job = with_plan(asked, plan);
     const MachineRef& machine = job.machines.front();
     Command command(job.config.name);
     command.option("--on", machine.slice.empty() ? machine.name : fmt::format("{}:{}", machine.name, machine.slice));
     command.option("--batch-tokens", job.batch_tokens);
     command.option("--seq", job.sequence);
-    add_plan(command, plan);
+    command.option("--mesh", job.mesh.front());
+    command.option("--zero", job.zero);
+    command.option("--microbatches", job.microbatches);
+    command.option("--schedule", job.schedule);
+    command.option("--remat", job.remat);
     command.option("--lora", job.lora);
     command.option("--lora-on", job.lora_on);
     command.option("--frozen-dtype", job.frozen_dtype);
@@ -72,10 +79,7 @@ std::vector<std::string> plan_command(const TrainRequest& job, const TrainAnswer
     command.option("--framework", job.framework.name);
     command.option("--products", job.products);
     command.option("--dispatch", job.dispatch);
-    if (!job.overlap.empty()) {
-        command.option("--overlap",
-                       plan.overlapped.empty() ? "none" : fmt::format("{}", fmt::join(plan.overlapped, ",")));
-    }
+    command.option("--overlap", job.overlap);
     command.option("--tokens", job.tokens);
     command.option("--storage", job.storage);
     command.option("--failures", job.failures);

@@ -47,7 +47,7 @@ struct OpRequest {
     std::vector<std::string> dims;    ///< "B=256,D=8k"
     std::vector<std::string> mesh;    ///< "X=4,Y=4"
     std::vector<std::string> sets;    ///< "hbm.bandwidth=3TB/s"
-    std::vector<std::string> sweeps;  ///< "B=1..4096*2"
+    std::vector<std::string> sweeps;  ///< "B=1..4096*2", "hbm.bandwidth=2TB/s..8TB/s*2"
     std::vector<std::string> tiles;   ///< "vmem:B=128,F=256", "best"
     std::string expert_groups;        ///< "4/8": each token is limited to 4 of 8 groups of experts; "": to none
     std::string software;             ///< "nccl-2.29": software whose calibration is used; "": the newest
@@ -135,10 +135,11 @@ struct TrainRequest {
     static constexpr bool by_machine = true;  ///< if one machine fails, the others are still answered
     NamedText config;  ///< config.json; or without text the name of a model that the program knows
     std::vector<MachineRef> machines;
-    std::vector<std::string> sets;  ///< "hbm.bandwidth=3TB/s"
-    std::string batch_tokens;       ///< "4M": tokens per step of all chips together; "": not given
-    std::string sequence;           ///< "8k"; "": the configuration's context
-    std::vector<std::string> mesh;  ///< "data=2,fsdp=16,tensor=8"; empty: the fastest plan is searched
+    std::vector<std::string> sets;      ///< "hbm.bandwidth=3TB/s"
+    std::vector<std::string> sweeps{};  ///< "hbm.bandwidth=2TB/s..8TB/s*2", "batch-tokens=1Mi..8Mi*2"
+    std::string batch_tokens;           ///< "4M": tokens per step of all chips together; "": not given
+    std::string sequence;               ///< "8k"; "": the configuration's context
+    std::vector<std::string> mesh;      ///< "data=2,fsdp=16,tensor=8"; empty: the fastest plan is searched
     /// In a search they are fixed if they are given, and searched otherwise.
     std::string zero;            ///< "2": ZeRO stage of the `data` axis; "": 0
     std::string microbatches;    ///< "8": number of micro-batches per step; "": 1
@@ -199,7 +200,8 @@ struct ServeRequest {
     static constexpr bool by_machine = true;  ///< if one machine fails, the others are still answered
     NamedText config;  ///< config.json; or without text the name of a model that the program knows
     std::vector<MachineRef> machines;
-    std::vector<std::string> sets;  ///< "hbm.bandwidth=3TB/s"
+    std::vector<std::string> sets;      ///< "hbm.bandwidth=3TB/s"
+    std::vector<std::string> sweeps{};  ///< "hbm.bandwidth=2TB/s..8TB/s*2", "batch=1..64*2"
     std::vector<std::string> mesh;  ///< "data=2,tensor=8"; empty: the fastest of several candidates that hold the batch
     std::string prompt;             ///< "8k", "uniform:1k..2k", "lognormal:1000,0.5": input tokens per request
     std::string output;             ///< output tokens per request, likewise
@@ -271,6 +273,21 @@ struct FleetRequest {
     std::function<Result<MilpSolver*>()> solver{};  ///< loads the solver, which may be absent
 };
 
+/// A request of `roofline plan design`.
+struct DesignRequest {
+    MachineRef base;                ///< machine whose figures are varied
+    std::vector<std::string> sets;  ///< what-ifs on it that stay
+    std::vector<std::string> vary;  ///< "hbm.bandwidth=2..8TB/s, hbm.capacity=64..288GiB*1.5"
+    std::string steps{};            ///< "8": values of a range without an increment; "": 8
+    std::string front{};            ///< "8": machines of the front; "": 8
+    NamedText cost;                 ///< file of the cost model
+    NamedText workloads;            ///< file of the workloads
+    std::string software{};         ///< software whose calibration is used; "": the newest
+    CalibrationRef calibration{};
+    bool plot = false;  ///< the picture of the front
+    SearchControl search{};
+};
+
 /// A request of `roofline measure import`, which converts measurements of other tools to a machine file.
 struct ImportRequest {
     std::vector<NamedText> files;
@@ -289,8 +306,9 @@ struct TraceRequest {
 };
 
 /// A request of any command.
-using AnyRequest = std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, TrainRequest,
-                                PlanRequest, PlanMergeRequest, FleetRequest, ServeRequest, ImportRequest, TraceRequest>;
+using AnyRequest =
+    std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, TrainRequest, PlanRequest,
+                 PlanMergeRequest, FleetRequest, DesignRequest, ServeRequest, ImportRequest, TraceRequest>;
 
 struct Request {
     AnyRequest what;
@@ -325,6 +343,8 @@ inline constexpr int interrupted_exit = 130;
 [[nodiscard]] Result<Response> handle(const PlanMergeRequest& request, Format format);
 /// Exit code 1 if not all jobs can run. Errors: those of the jobs on every pool; a solver that is absent.
 [[nodiscard]] Result<Response> handle(const FleetRequest& request, Format format);
+/// Exit code 1 if no machine meets the targets.
+[[nodiscard]] Result<Response> handle(const DesignRequest& request, Format format);
 /// Exit code 1 if the slice is too small; the answer then names one that is large enough.
 [[nodiscard]] Result<Response> handle(const ServeRequest& request, Format format);
 [[nodiscard]] Result<Response> handle(const TraceRequest& request, Format format);

@@ -153,8 +153,9 @@ Result<ServeQuestion> serve_question(const ServeRequest& request) {
     return question;
 }
 
-Result<ServeAnswer> serve_answer_of(const ServeRequest& request) {
+Result<ServeAnswer> serve_answer_of(const ServeRequest& request, bool frontier) {
     ROOFLINE_TRY(auto question, serve_question(request));
+    question.frontier = frontier;
     std::vector<MachineRef> machines = request.machines;
     if (request.prefill) machines.push_back(*request.prefill);
     ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, machines));

@@ -10,7 +10,8 @@ namespace roofline::core {
 /// Each error names the option.
 [[nodiscard]] Result<ServeQuestion> serve_question(const ServeRequest& request);
 
-/// Answers the request's question. Errors: those of serve_question(), of calibration files, and of predict_serving().
-[[nodiscard]] Result<ServeAnswer> serve_answer_of(const ServeRequest& request);
+/// Answers the request's question, without the frontier if that is not wanted (ServeQuestion::frontier). Errors: those
+/// of serve_question(), of calibration files, and of predict_serving().
+[[nodiscard]] Result<ServeAnswer> serve_answer_of(const ServeRequest& request, bool frontier = true);
 
 }  // namespace roofline::core

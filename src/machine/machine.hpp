@@ -139,6 +139,8 @@ struct Change {
     std::string path;
     std::string before;  ///< as text; "none" if the machine had no such figure
     std::string after;
+    double number = 0;   ///< `after` in `unit`, exactly
+    std::string unit{};  ///< "B/s"; "" of a number of passes
 };
 
 struct Machine {
@@ -205,5 +207,11 @@ void update_pass_rates(Machine& machine);
 /// with the clock. The figure becomes `what_if` and the change is recorded. Errors name the nearest path and leave the
 /// machine unchanged.
 [[nodiscard]] Status set_figure(Machine& machine, std::string_view assignment);
+
+/// Returns what set_figure() would change, whose clock changes other figures too. Errors: those of set_figure().
+[[nodiscard]] Result<Change> changed_figure(const Machine& machine, std::string_view assignment);
+
+/// Returns the assignment that sets a figure to a Change's number in its unit, with all digits.
+[[nodiscard]] std::string figure_assignment(std::string_view path, double number, std::string_view unit);
 
 }  // namespace roofline::core

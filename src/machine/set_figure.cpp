@@ -79,7 +79,8 @@ private:
 
     template <class Q>
     void replace(Figure<Q>& figure, Q after, const std::string& path) {
-        machine_.changes.push_back({path, figure.value ? to_text(*figure.value) : "none", to_text(after)});
+        machine_.changes.push_back({path, figure.value ? to_text(*figure.value) : "none", to_text(after), after.value,
+                                    std::string(plausible<Q>.unit)});
         figure = {};
         figure.value = after;
         figure.basis = Basis::assumed;
@@ -96,7 +97,8 @@ private:
 
     Status price() {
         ROOFLINE_TRY(const auto after, wanted(machine_.price));
-        machine_.changes.push_back({path_, machine_.price ? to_text(*machine_.price) : "none", to_text(after)});
+        machine_.changes.push_back({path_, machine_.price ? to_text(*machine_.price) : "none", to_text(after),
+                                    after.value, std::string(plausible<Price>.unit)});
         machine_.price = after;
         return {};
     }
@@ -156,7 +158,8 @@ private:
         for (const PassScheme& scheme : pass_schemes(arithmetic, peak->of)) {
             const std::string count = fmt::format("{}", scheme.passes);
             if (count == value_) {
-                machine_.changes.push_back({path_, fmt::format("{}", peak->passes), count});
+                machine_.changes.push_back(
+                    {path_, fmt::format("{}", peak->passes), count, static_cast<double>(scheme.passes), ""});
                 peak->passes = scheme.passes;
                 update_pass_rates(machine_);
                 peak->rate.what_if = true;
@@ -237,6 +240,17 @@ Status set_figure(Machine& machine, std::string_view assignment) {
                     "write it like hbm.bandwidth=3TB/s, matmul.bf16=*2 or price=2");
     }
     return WhatIf(machine, path, trimmed(assignment.substr(equals + 1))).run();
+}
+
+Result<Change> changed_figure(const Machine& machine, std::string_view assignment) {
+    Machine other = machine;
+    const std::size_t before = other.changes.size();
+    ROOFLINE_CHECK(set_figure(other, assignment));
+    return other.changes[before];
+}
+
+std::string figure_assignment(std::string_view path, double number, std::string_view unit) {
+    return fmt::format("{}={}{}", path, number, unit);
 }
 
 }  // namespace roofline::core

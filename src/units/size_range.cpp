@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/ascii.hpp"
+#include "units/range_text.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -13,37 +13,30 @@ using SizeList = std::vector<std::int64_t>;
 
 tl::unexpected<Error> unusable(std::string why) { return fail("bad_range", std::move(why)); }
 
-Result<SizeList> list_of(std::string_view range) {
+Result<SizeList> list_of(const std::vector<std::string_view>& items) {
     SizeList sizes;
-    while (true) {
-        const std::size_t comma = range.find(',');
-        const auto size = parse_size(trimmed(range.substr(0, comma)));
+    for (const std::string_view item : items) {
+        const auto size = parse_size(item);
         if (!size) return unusable(fmt::format("has an unusable size: {}", size.error().message));
         sizes.push_back(*size);
         if (sizes.size() > max_range_sizes) return unusable(fmt::format("has more than {} sizes", max_range_sizes));
-        if (comma == std::string_view::npos) return sizes;
-        range.remove_prefix(comma + 1);
     }
+    return sizes;
 }
 
 }  // namespace
 
 Result<SizeList> parse_size_range(std::string_view text) {
-    text = trimmed(text);
-    const std::size_t dots = text.find("..");
-    if (dots == std::string_view::npos) return list_of(text);
-    const std::string_view from = trimmed(text.substr(0, dots));
-    std::string_view to = trimmed(text.substr(dots + 2));
-    char increment = '+';
+    const RangeText range = split_range(text);
+    if (!range.items.empty()) return list_of(range.items);
+    const auto& [items, from, to, written, increment_text] = range;
+    const char increment = written == 0 ? '+' : written;
     std::int64_t by = 1;
-    const std::size_t sign = to.find_first_of("*+");
-    if (sign != std::string_view::npos) {
-        increment = to[sign];
-        const auto parsed = parse_size(trimmed(to.substr(sign + 1)));
+    if (written != 0) {
+        const auto parsed = parse_size(increment_text);
         if (!parsed) return unusable(fmt::format("has no usable increment: {}", parsed.error().message));
         by = *parsed;
         if (increment == '*' && by == 1) return unusable("would never end");
-        to = trimmed(to.substr(0, sign));
     }
     const auto first = parse_size(from);
     if (!first) return unusable(fmt::format("has no usable start: {}", first.error().message));

@@ -32,7 +32,9 @@ void add_op(CLI::App& app, Line& line) {
              "X=4,Y=4");
     repeated(app, "--set", op.sets, "what if: replace a figure of the machine, absolute or relative",
              "hbm.bandwidth=3TB/s|*2");
-    repeated(app, "--sweep", op.sweeps, "sizes to sweep; given twice, a grid; D=F=... keeps sizes equal",
+    repeated(app, "--sweep", op.sweeps,
+             "sizes to sweep; given twice, a grid; D=F=... keeps sizes equal. Or any figure of --set:\n"
+             "hbm.bandwidth=2TB/s..16TB/s*1.5",
              "B=1..4096*2");
     repeated(app, "--tile", op.tiles,
              "tile sizes in the on-chip level next to main memory, or in the named level; best: search for them",

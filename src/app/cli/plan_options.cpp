@@ -100,6 +100,7 @@ void add_plan(CLI::App& app, Line& line) {
             "each\nbeginning with its name, are searched: adam,adam,moments=bf16")
         ->type_name("adam[,moments=DTYPE][,master][,unfused]|sgd|adam,adam,..");
     add_run(app, line.words, train);
+    add_sweeps(app, train.sweeps, "batch-tokens or seq");
     app.add_option("--plans", plan.shown, "number of plans with different degrees to show; default: 8")->type_name("N");
     app.add_option("--limit", plan.limit, "search at most so many plans, spread over the whole space")->type_name("N");
     app.add_option("--part", plan.part,
@@ -107,7 +108,7 @@ void add_plan(CLI::App& app, Line& line) {
         ->type_name("3/64");
     app.add_option("-o,--output", plan.output, "file for the result of --part; default: standard output")
         ->type_name("FILE.json");
-    add_plots(app, line.plots, "the front of --front");
+    add_plots(app, line.plots, "the front of --front, or with --sweep the curves");
     add_formats(app, line.words);
 }
 

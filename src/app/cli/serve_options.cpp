@@ -138,6 +138,7 @@ void add_serve(CLI::App& app, Line& line) {
     app.add_option("--price", serve.price, "USD per chip-hour")->type_name("USD");
     repeated(app, "--set", serve.sets, "what if: replace a figure of the machine, absolute or relative",
              "hbm.bandwidth=3TB/s|*2");
+    add_sweeps(app, serve.sweeps, "batch, prompt or output");
     app.add_option("--software", serve.software,
                    "library, with or without version, whose measurements expected times are based on")
         ->type_name("nccl-2.29");

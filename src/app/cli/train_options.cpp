@@ -55,10 +55,11 @@ void add_train(CLI::App& app, Line& line) {
     app.add_option("--mfu", line.words.mfu, "assumed fraction of peak FLOP/s instead of a prediction: 0.4 or 40%")
         ->type_name("FRACTION");
     add_run(app, line.words, train);
+    add_sweeps(app, train.sweeps, "batch-tokens, seq or microbatches");
     app.add_flag("--explain", train.explain,
                  "show the derivation of the step: formulas, substituted sizes, constants with sources");
     app.add_flag("--program", train.program, "print only the program of a step in the notation");
-    add_plots(app, line.plots, "the timeline of a step");
+    add_plots(app, line.plots, "the timeline of a step, or with --sweep the curves");
     add_formats(app, line.words);
 }
 

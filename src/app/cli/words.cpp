@@ -21,6 +21,14 @@ void repeated(CLI::App& app, const std::string& name, std::vector<std::string>& 
     app.add_option(name, target, help)->type_name(value)->expected(1)->take_all()->allow_extra_args(false);
 }
 
+void add_sweeps(CLI::App& app, std::vector<std::string>& sweeps, const std::string& sizes) {
+    repeated(app, "--sweep", sweeps,
+             "sweep a figure of --set, or " + sizes +
+                 ", and find where the best plan and the\nbottleneck change; "
+                 "given twice, a grid",
+             "hbm.bandwidth=2TB/s..16TB/s*1.5");
+}
+
 void add_formats(CLI::App& app, Words& words) {
     app.add_flag("--json", words.json, "JSON, in SI base units (docs/reference/json.md)");
     app.add_flag("--csv", words.csv, "comma-separated values, in SI base units");

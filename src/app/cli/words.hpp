@@ -45,6 +45,8 @@ struct Words {
 /// Adds an option that may be given several times.
 void repeated(CLI::App& app, const std::string& name, std::vector<std::string>& target, const std::string& help,
               const std::string& value);
+/// Adds --sweep of a command about a model; `sizes` are the names of those that it sweeps: "batch-tokens and seq".
+void add_sweeps(CLI::App& app, std::vector<std::string>& sweeps, const std::string& sizes);
 void add_formats(CLI::App& app, Words& words);
 void add_calibration(CLI::App& app, Words& words);
 void add_plots(CLI::App& app, PlotFiles& plots, const std::string& what);

@@ -240,7 +240,9 @@ private:
         ROOFLINE_TRY(answer_.first_step_s, token_seconds_at(answer_.prompt + 1));
         ROOFLINE_TRY(answer_.last_step_s, token_seconds_at(answer_.prompt + answer_.output));
         const ServingSetup here = setup();
-        ROOFLINE_CHECK(add_frontier(answer_, {here, prefill_activations_, question_.block}));
+        if (question_.frontier || question_.draft) {
+            ROOFLINE_CHECK(add_frontier(answer_, {here, prefill_activations_, question_.block}));
+        }
         ROOFLINE_CHECK(speculation());
         ROOFLINE_TRY(answer_.least_decode,
                      least_of(here, answer_.plan, answer_.caches, mean_pass(answer_, here, answer_.plan, answer_.batch),

@@ -51,7 +51,8 @@ struct ServeQuestion {
     std::optional<double> memory_fraction{};  ///< that a server uses, above 0 to 1; empty: its software's default
     std::int64_t block = 0;                   ///< tokens per block of the KV cache; 0: its software's default
     std::optional<LoadQuestion> load{};  ///< empty: a closed loop of `batch` requests at a time, without percentiles
-    std::vector<std::string> notes{};    ///< notes of the caller, which precede those of the answer
+    bool frontier = true;  ///< false: without the other batches, which take most of the time; not with a draft
+    std::vector<std::string> notes{};  ///< notes of the caller, which precede those of the answer
 };
 
 /// Predicts the serving of a model. Errors: sizes out of range or larger than the model's context; a plan that does not
