@@ -9,6 +9,7 @@
 #include "app/calibration_option.hpp"
 #include "app/load_options.hpp"
 #include "app/plan_aims.hpp"
+#include "app/plan_command.hpp"
 #include "app/plan_question.hpp"
 #include "app/request.hpp"
 #include "app/serve_question.hpp"
@@ -123,6 +124,33 @@ Result<FleetQuestion> fleet_question(const FleetRequest& request) {
     return question;
 }
 
+// Adds the command of each job that is assigned.
+Status add_commands(const FleetRequest& request, FleetAnswer& answer) {
+    for (std::size_t i = 0; i < answer.jobs.size(); ++i) {
+        FleetJobAnswer& job = answer.jobs[i];
+        if (!job.chosen) continue;
+        const FleetOffer& offer = job.taken();
+        const FleetPoolRequest& pool = request.pools[offer.pool];
+        ROOFLINE_TRY(auto slices, slices_of(pool.machine, {offer.chips / offer.replicas}));
+        if (offer.training) {
+            TrainRequest train = request.trained[i].plan.train;
+            train.machines = std::move(slices);
+            train.sets = pool.sets;
+            train.calibration = request.calibration;
+            job.command = plan_command(train, *offer.training);
+        } else {
+            ServeRequest serve = request.served[i - request.trained.size()].serve;
+            serve.machines = std::move(slices);
+            serve.sets = pool.sets;
+            serve.calibration = request.calibration;
+            serve.mesh = {mesh_word(offer.plan)};
+            serve.rate = fmt::format("{:.6g}", job.rate / static_cast<double>(offer.replicas));
+            job.command = serve_command(serve);
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<Response> handle(const FleetRequest& request, Format format) {
@@ -131,8 +159,9 @@ Result<Response> handle(const FleetRequest& request, Format format) {
     for (const FleetPoolRequest& pool : request.pools) machines.push_back(pool.machine);
     ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, machines));
     ROOFLINE_TRY(auto question, fleet_question(request));
-    ROOFLINE_TRY(const auto answer,
+    ROOFLINE_TRY(auto answer,
                  predict_fleet(std::move(question), std::make_shared<Calibrations>(std::move(calibrations)), *solver));
+    ROOFLINE_CHECK(add_commands(request, answer));
     Response response;
     response.exit_code = answer.usd ? 0 : 1;
     response.out = format == Format::json       ? fleet_json(answer)

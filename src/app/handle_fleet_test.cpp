@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -103,6 +104,10 @@ TEST_CASE("a training run in a fleet takes the time that it takes alone, and cos
         CHECK(double(option["seconds"]) == approx(seconds).epsilon(1e-9));
         CHECK(double(option["usd"]) == approx(8 * price * seconds / 3600).epsilon(1e-9));
     }
+    const std::string command = json["jobs"][0]["command"];
+    CHECK(command.find("roofline train llama-3.1-8b --on ") == 0);
+    CHECK(command.find("--mesh fsdp=8") != std::string::npos);
+    CHECK(command.find("--set price=") != std::string::npos);
     // the cheaper one is chosen
     const double first = json["jobs"][0]["options"][0]["usd"];
     const double second = json["jobs"][0]["options"][1]["usd"];
@@ -116,6 +121,9 @@ TEST_CASE("a served model has as many replicas as its rate takes, each below the
     const auto json = answered(fleet, 0);
     const auto& job = json["jobs"][0];
     REQUIRE(job["options"].size() > 2);
+    const std::string command = job["command"];
+    CHECK(command.find(fmt::format("--rate {:.6g} ", 20 / double(job["chosen"]["replicas"]))) != std::string::npos);
+    CHECK(command.find("--ttft 1s --tpot 50ms") != std::string::npos);
     for (const auto& option : job["options"]) {
         ServeRequest serve = fleet.served[0].serve;
         const std::string slice = option["slice"];

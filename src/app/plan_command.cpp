@@ -26,8 +26,9 @@ std::string shell_word(std::string_view word) {
 
 class Command {
 public:
-    explicit Command(const std::string& model) {
-        words_.push_back("roofline train " + (model == "standard input" ? "-" : shell_word(model)));
+    Command(std::string_view name, const std::string& model, const MachineRef& machine) {
+        words_.push_back(fmt::format("roofline {} {}", name, model == "standard input" ? "-" : shell_word(model)));
+        option("--on", machine.slice.empty() ? machine.name : fmt::format("{}:{}", machine.name, machine.slice));
     }
 
     void option(std::string_view name, std::string_view value) {
@@ -35,6 +36,16 @@ public:
     }
     void flag(std::string_view name, bool given) {
         if (given) words_.emplace_back(name);
+    }
+    /// Options that `train` and `serve` have at the end.
+    template <class Asked>
+    void basis(const Asked& asked) {
+        option("--price", asked.price);
+        for (const std::string& set : asked.sets) option("--set", set);
+        option("--software", asked.software);
+        if (asked.calibration.none) option("--calibration", "none");
+        for (const NamedText& file : asked.calibration.files) option("--calibration", file.name);
+        flag("--textbook", asked.textbook);
     }
 
     [[nodiscard]] std::vector<std::string> words() && { return std::move(words_); }
@@ -45,10 +56,14 @@ private:
 
 }  // namespace
 
-TrainRequest with_plan(TrainRequest job, const TrainAnswer& plan) {
-    std::string mesh = mesh_option(plan.plan);
+std::string mesh_word(const Plan& plan) {
+    std::string mesh = mesh_option(plan);
     for (std::size_t at = 0; (at = mesh.find(", ", at)) != std::string::npos;) mesh.erase(at + 1, 1);
-    job.mesh = {mesh.empty() ? "data=1" : mesh};
+    return mesh.empty() ? "data=1" : mesh;
+}
+
+TrainRequest with_plan(TrainRequest job, const TrainAnswer& plan) {
+    job.mesh = {mesh_word(plan.plan)};
     job.zero = plan.plan.zero > 0 ? fmt::format("{}", plan.plan.zero) : "";
     job.microbatches = fmt::format("{}", plan.batch->microbatches);
     job.schedule = plan.schedule;
@@ -62,9 +77,7 @@ TrainRequest with_plan(TrainRequest job, const TrainAnswer& plan) {
 
 std::vector<std::string> plan_command(const TrainRequest& asked, const TrainAnswer& plan) {
     const TrainRequest job = with_plan(asked, plan);
-    const MachineRef& machine = job.machines.front();
-    Command command(job.config.name);
-    command.option("--on", machine.slice.empty() ? machine.name : fmt::format("{}:{}", machine.name, machine.slice));
+    Command command("train", job.config.name, job.machines.front());
     command.option("--batch-tokens", job.batch_tokens);
     command.option("--seq", job.sequence);
     command.option("--mesh", job.mesh.front());
@@ -85,12 +98,36 @@ std::vector<std::string> plan_command(const TrainRequest& asked, const TrainAnsw
     command.option("--failures", job.failures);
     command.option("--restart", job.restart);
     command.flag("--async-checkpoints", job.async_checkpoints);
-    command.option("--price", job.price);
-    for (const std::string& set : job.sets) command.option("--set", set);
-    command.option("--software", job.software);
-    if (job.calibration.none) command.option("--calibration", "none");
-    for (const NamedText& file : job.calibration.files) command.option("--calibration", file.name);
-    command.flag("--textbook", job.textbook);
+    command.basis(job);
+    return std::move(command).words();
+}
+
+std::vector<std::string> serve_command(const ServeRequest& asked) {
+    Command command("serve", asked.config.name, asked.machines.front());
+    for (const std::string& mesh : asked.mesh) command.option("--mesh", mesh);
+    command.option("--prompt", asked.prompt);
+    command.option("--output", asked.output);
+    command.option("--batch", asked.batch);
+    command.option("--concurrency", asked.concurrency);
+    command.option("--rate", asked.rate);
+    command.option("--requests", asked.requests);
+    command.option("--schedule", asked.schedule);
+    command.option("--cached", asked.cached);
+    command.option("--ttft", asked.ttft);
+    command.option("--tpot", asked.tpot);
+    command.option("--chunk", asked.chunk);
+    command.option("--memory-fraction", asked.memory_fraction);
+    command.option("--block", asked.block);
+    command.option("--draft", asked.draft);
+    command.option("--acceptance", asked.acceptance);
+    command.option("--weights", asked.weights);
+    command.option("--kv-dtype", asked.kv_dtype);
+    command.option("--exchange", asked.exchange);
+    command.option("--balancedness", asked.balancedness);
+    command.option("--routing", asked.routing);
+    command.option("--redundant-experts", asked.redundant_experts);
+    command.flag("--two-batch-overlap", asked.two_batch_overlap);
+    command.basis(asked);
     return std::move(command).words();
 }
 

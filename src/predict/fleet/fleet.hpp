@@ -72,6 +72,9 @@ struct FleetJobAnswer {
     std::vector<FleetOffer> offers;    ///< by pool, then by chips
     std::vector<std::string> refused;  ///< by pool why there is no offer; "" where there is one
     std::optional<std::size_t> chosen{};
+    /// The command that answers for the job alone, or for one of its replicas, option by option; for reports, empty if
+    /// it is not known.
+    std::vector<std::string> command{};
 
     [[nodiscard]] const FleetOffer& taken() const { return offers[*chosen]; }
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -267,8 +268,8 @@ std::string design_picture(const DesignQuestion& question, const DesignAnswer& a
     curve.label = "front";
     curve.family = "front";
     constexpr double ms = 1e3;
-    for (auto machine = answer.front.rbegin(); machine != answer.front.rend(); ++machine) {
-        curve.points.emplace_back(machine->weighted_s * ms, machine->usd);
+    for (const auto& machine : std::views::reverse(answer.front)) {
+        curve.points.emplace_back(machine.weighted_s * ms, machine.usd);
     }
     plot.log_x = curve.points.size() > 1 && curve.points.back().first > 10 * curve.points.front().first;
     plot.curves.push_back(std::move(curve));

@@ -1,6 +1,7 @@
 #include "report/fleet/fleet_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -52,6 +53,7 @@ public:
             proof();
             elsewhere();
             gains();
+            commands();
         } else if (!answer_.lacking.empty()) {
             out_ += "Each job runs on some pool, but not all of them at the same time.\n\n";
             options();
@@ -124,6 +126,11 @@ private:
         }
     }
 
+    void commands() {
+        out_ += "\n  Each job alone, or one of its replicas:\n";
+        for (const FleetJobAnswer& job : answer_.jobs) out_ += shell_lines(job.command, 4, page_width);
+    }
+
     void lacking() {
         std::vector<std::string> words;
         for (std::size_t i = 0; i < answer_.pools.size(); ++i) {
@@ -189,6 +196,7 @@ std::string fleet_json(const FleetAnswer& answer) {
     json["jobs"] = Json::array();
     for (const FleetJobAnswer& job : answer.jobs) {
         Json each = {{"name", job.name}, {"chosen", job.chosen ? offer_json(answer, job.taken()) : Json()}};
+        each["command"] = optional_string(fmt::format("{}", fmt::join(job.command, " ")));
         each["options"] = Json::array();
         for (const FleetOffer& offer : job.offers) each["options"].push_back(offer_json(answer, offer));
         each["refused"] = Json::object();
