@@ -244,8 +244,8 @@ struct ServeRequest {
 
 /// A request of `roofline plan serve`.
 struct ServePlanRequest {
-    /// The job. Each of `machines` has all chips that may be used, or no slice; degrees in `mesh` and `prefill_mesh` are
-    /// fixed. `weights`, `kv_dtype` and `chunk` may be lists, "bf16,fp8". `rate` is that of all servers.
+    /// The job. Each of `machines` has all chips that may be used, or no slice; degrees in `mesh` and `prefill_mesh`
+    /// are fixed. `weights`, `kv_dtype` and `chunk` may be lists, "bf16,fp8". `rate` is that of all servers.
     ServeRequest serve;
     std::string chips{};                 ///< "144": chips of machines without a slice
     std::string objective{};             ///< "throughput", "cost" or "chips"; "": throughput, or chips with a rate

@@ -61,7 +61,8 @@ private:
         return use(ServedSlices{{prefilling, prefill_plan},
                                 {here, answer_.plan},
                                 mean_pass(answer_, here, answer_.plan, answer_.batch),
-                                question_.software});
+                                question_.software,
+                                fastest_ ? &*fastest_ : nullptr});
     }
 
     // Reads the question and settles the plans.
@@ -149,6 +150,8 @@ private:
                 continue;
             }
             const double activations = prefill->activations;
+            // of a plan that was given it is the one that servers are expected to have
+            if (question_.plan) fastest_ = splits->front();
             for (SplitPass& found : *splits) {
                 auto draft = draft_pass(setup, plan, found.caches, mean_pass(answer_, setup, plan, answer_.batch));
                 if (!draft) {
@@ -372,7 +375,8 @@ private:
     }
 
     ServeQuestion question_;
-    double prefill_activations_ = 0;  ///< bytes, with the plan of the answer
+    double prefill_activations_ = 0;      ///< bytes, with the plan of the answer
+    std::optional<SplitPass> fastest_{};  ///< of a plan that was given
     ServedQuestion read_;
     ServeAnswer answer_;
     std::shared_ptr<Calibrations> calibrations_;

@@ -80,7 +80,7 @@ Result<ExpectedServing> served_passes(const ServeAnswer& answer, const ServedSli
                                 answer.slice.machine.name),
                     "ask without a load, or name a calibrated machine");
     }
-    auto passes = ExpectedServing::make(slices.prefill, slices.decode, slices.typical);
+    auto passes = ExpectedServing::make(slices.prefill, slices.decode, slices.typical, slices.best);
     if (!passes && passes.error().hint.empty()) passes.error().hint = "ask without a load";
     return passes;
 }

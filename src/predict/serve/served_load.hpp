@@ -18,6 +18,7 @@ struct ServedSlices {
     PlannedSlice decode;
     ServingPass typical;   ///< a decode step
     std::string software;  ///< server whose model is used; if it has none, the library with the most measurements
+    const SplitPass* best = nullptr;  ///< best_split() of `typical`, if it is known
 };
 
 /// Servers of an answer that any load can be simulated on.

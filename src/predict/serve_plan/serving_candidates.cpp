@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "network/slice_shapes.hpp"
@@ -55,6 +56,7 @@ struct Compiled {
     double prompts_per_s = 0;
     double prompt_s = 0;
     std::optional<Error> error{};
+    bool skipped = false;  ///< not compiled, because it cannot be among the best
 };
 
 // 1, 2, 3, 4, 6, 8.. times as many requests as every member and stage takes at a time, and as many as there is room
@@ -171,10 +173,22 @@ private:
 
     void compile() {
         compiled_.resize(found_.servers.size());
-        on_threads(found_.servers.size(), search_.threads, calibrations_,
-                   [&](std::size_t i, const std::shared_ptr<Calibrations>& own) {
-                       compiled_[i] = compiled(search_, found_.servers[i], own);
-                   });
+        std::vector<std::size_t> all(found_.servers.size());
+        std::iota(all.begin(), all.end(), std::size_t{0});
+        const auto pipelines = std::stable_partition(
+            all.begin(), all.end(), [&](std::size_t i) { return found_.servers[i].plan.pipeline == 1; });
+        compile_each({all.begin(), pipelines});
+        std::vector<std::size_t> worthwhile;
+        for (auto i = pipelines; i != all.end(); ++i) {
+            if (worth_compiling(*i)) {
+                worthwhile.push_back(*i);
+            } else {
+                compiled_[*i].skipped = true;
+                ++found_.counts.searched;
+                ++found_.counts.slower;
+            }
+        }
+        compile_each(worthwhile);
         bool any = false;
         bool uncalibrated = false;
         for (const Compiled& each : compiled_) {
@@ -184,12 +198,56 @@ private:
         found_.expected = any || !uncalibrated;
         if (!found_.expected) return;
         for (const Compiled& each : compiled_) {
-            if (!each.error && each.room > 0) continue;
+            if (each.skipped || (!each.error && each.room > 0)) continue;
             ++found_.counts.searched;
             const bool memory = !each.error || each.error->code == "does_not_fit";
             ++(memory ? found_.counts.memory : found_.counts.failed);
             if (each.error && !memory && !found_.error) found_.error = each.error;
         }
+    }
+
+    void compile_each(const std::vector<std::size_t>& servers) {
+        on_threads(servers.size(), search_.threads, calibrations_,
+                   [&](std::size_t i, const std::shared_ptr<Calibrations>& own) {
+                       compiled_[servers[i]] = compiled(search_, found_.servers[servers[i]], own);
+                   });
+    }
+
+    // Requests per second and chip of the best server without a pipeline whose tokens take no longer.
+    [[nodiscard]] double best_within(double tpot_s, bool apart, const ServedForm& form) const {
+        double best = 0;
+        for (std::size_t i = 0; i < found_.servers.size(); ++i) {
+            if (found_.servers[i].plan.pipeline > 1 || found_.servers[i].form != form) continue;
+            for (const auto& [batch, estimate] : apart ? compiled_[i].decoding : compiled_[i].together) {
+                if (estimate.tpot_s > tpot_s) continue;
+                best = std::max(best, estimate.requests_per_s / static_cast<double>(found_.servers[i].chips()));
+            }
+        }
+        return best;
+    }
+
+    // A pipeline takes as long for a token as one of its stages would for all layers, with as many sequences, and
+    // transfers beside. It is worth a look where that stage alone has no room for the model, or comes close to the best
+    // for any number of sequences.
+    [[nodiscard]] bool worth_compiling(std::size_t pipeline) const {
+        const ServingSetUp& server = found_.servers[pipeline];
+        if (!search_.fixed.degrees.empty() || !search_.prefill_fixed.degrees.empty()) return true;
+        Plan stage = server.plan;
+        stage.pipeline = 1;
+        for (std::size_t i = 0; i < found_.servers.size(); ++i) {
+            if (found_.servers[i].plan != stage || found_.servers[i].form != server.form) continue;
+            const Compiled& alone = compiled_[i];
+            if (alone.error || alone.room < 1) return true;
+            for (const bool apart : {false, true}) {
+                for (const auto& [batch, estimate] : apart ? alone.decoding : alone.together) {
+                    const double rate = estimate.requests_per_s / static_cast<double>(found_.servers[i].chips());
+                    constexpr double close = 0.9;
+                    if (rate >= close * best_within(estimate.tpot_s, apart, server.form)) return true;
+                }
+            }
+            return false;
+        }
+        return true;
     }
 
     // Without estimates every set-up has to be priced, so that there are fewer numbers of requests.

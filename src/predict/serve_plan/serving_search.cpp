@@ -22,6 +22,8 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 // Estimates leave out that requests wait for each other. Set-ups whose estimates are within this factor of the best
 // simulated one are simulated, too.
 constexpr double slack = 1.1;
+// Beyond this factor of the best set-up no other is looked at more closely.
+constexpr double worse = 1.25;
 constexpr std::size_t round_of_groups = 8;  // simulated before the next look at what is left
 constexpr std::size_t most_groups = 32;
 constexpr double range_of_users = 1.15;  // a factor of tokens/s per user
@@ -60,14 +62,14 @@ double excess(const ServingSearch& search, const ServingRates& rates) {
 }
 
 /// Candidates of the same servers, with more and more requests in flight.
-struct Group {
+struct ServerGroup {
     std::vector<const ServingCandidate*> candidates;
     double best = infinite;  ///< least value of those that are estimated to meet the targets
 };
 
-class Search {
+class SetUpSearch {
 public:
-    Search(const ServingSearch& search, const std::shared_ptr<Calibrations>& calibrations)
+    SetUpSearch(const ServingSearch& search, const std::shared_ptr<Calibrations>& calibrations)
         : search_(search), job_(search.job), calibrations_(calibrations) {}
 
     Result<ServingSearchAnswer> run() {
@@ -183,23 +185,24 @@ private:
         price(wanted);
     }
 
-    [[nodiscard]] std::vector<Group> groups() const {
-        std::map<std::pair<std::size_t, std::size_t>, Group> by_servers;
+    [[nodiscard]] std::vector<ServerGroup> groups() const {
+        std::map<std::pair<std::size_t, std::size_t>, ServerGroup> by_servers;
         for (const ServingCandidate& each : found_.candidates) {
-            Group& group = by_servers[{each.server, each.prefill.value_or(static_cast<std::size_t>(-1))}];
+            ServerGroup& group = by_servers[{each.server, each.prefill.value_or(static_cast<std::size_t>(-1))}];
             group.candidates.push_back(&each);
             if (excess(search_.targets, each.ttft_s, each.tpot_s) > 1) continue;
             group.best = std::min(group.best, value(search_, each));
         }
-        std::vector<Group> all;
+        std::vector<ServerGroup> all;
         for (auto& [servers, group] : by_servers) all.push_back(std::move(group));
-        std::stable_sort(all.begin(), all.end(), [](const Group& a, const Group& b) { return a.best < b.best; });
+        std::stable_sort(all.begin(), all.end(),
+                         [](const ServerGroup& a, const ServerGroup& b) { return a.best < b.best; });
         return all;
     }
 
     // Simulates each group's largest numbers of requests that meet the targets, the group with the best estimate first.
     void price_groups() {
-        std::vector<Group> all = groups();
+        std::vector<ServerGroup> all = groups();
         double best = best_value();
         std::size_t done = 0;
         while (done < std::min(all.size(), most_groups)) {
@@ -219,13 +222,13 @@ private:
     }
 
     // Bisection is valid because more requests in flight make all of them wait longer.
-    void bisect(const std::vector<Group>& groups) {
+    void bisect(const std::vector<ServerGroup>& groups) {
         struct Bounds {
             std::ptrdiff_t met = -1;
             std::ptrdiff_t missed = 0;
         };
         std::vector<Bounds> bounds;
-        for (const Group& group : groups) {
+        for (const ServerGroup& group : groups) {
             std::ptrdiff_t missed = 0;
             for (const ServingCandidate* each : group.candidates) {
                 if (excess(search_.targets, each->ttft_s, each->tpot_s) > 1) break;
@@ -235,11 +238,15 @@ private:
         }
         bool first = true;
         while (true) {
+            const double best = best_value();
             std::vector<const ServingCandidate*> wanted;
             std::vector<std::pair<std::size_t, std::ptrdiff_t>> at;
             for (std::size_t i = 0; i < groups.size(); ++i) {
                 const Bounds& range = bounds[i];
                 if (range.missed - range.met < 2) continue;
+                // even the largest that is left would be of no interest
+                const ServingCandidate& last = *groups[i].candidates[static_cast<std::size_t>(range.missed - 1)];
+                if (value(search_, last) > worse * best) continue;
                 // the largest may well be met
                 const std::ptrdiff_t middle = first ? range.missed - 1 : range.met + (range.missed - range.met) / 2;
                 wanted.push_back(groups[i].candidates[static_cast<std::size_t>(middle)]);
@@ -369,7 +376,7 @@ private:
     Status elasticities() {
         std::vector<std::string> paths = changed_figures(search_.job.slice, answer_.served.model.dtype);
         for (const auto& [format, share] : answer_.served.weights.by_format) {
-            const std::string path = "matmul." + format;
+            const std::string path = "matmul." + format.substr(0, format.find_first_of(" ,("));
             if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
         }
         std::vector<std::optional<double>> values(paths.size());
@@ -434,7 +441,7 @@ bool meets(const ServingSearch& search, const ServingRates& rates) { return exce
 
 Result<ServingSearchAnswer> search_serving(const ServingSearch& search,
                                            const std::shared_ptr<Calibrations>& calibrations) {
-    return Search(search, calibrations).run();
+    return SetUpSearch(search, calibrations).run();
 }
 
 }  // namespace roofline::core

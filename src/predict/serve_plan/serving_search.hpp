@@ -79,8 +79,8 @@ struct ServingSearchAnswer {
 /// Whether a set-up meets the targets of the search.
 [[nodiscard]] bool meets(const ServingSearch& search, const ServingRates& rates);
 
-/// Searches for the best set-up. Every plan is compiled once, and its steady state with 1, 2, 3, 4, 6, 8.. times as many
-/// requests as its members take is estimated by saturation_rate(); from the best estimate on, the largest number of
+/// Searches for the best set-up. Plans are compiled once, and the steady state with 1, 2, 3, 4, 6, 8.. times as many
+/// requests as their members take is estimated by saturation_rate(); from the best estimate on, the largest number of
 /// requests that meets the targets is found by simulation, until what is left is estimated to be clearly worse than
 /// what was simulated. The frontier is that of all simulated set-ups, among them the best estimate in each range of
 /// tokens/s per user. Errors: `no_fit` if no set-up has room for a request; those of the job; of all plans, the first

@@ -36,8 +36,9 @@ public:
         frontier();
         elasticities();
         counts();
-        for (const std::string& note : search_.job.notes) say("note: " + note);
-        for (const std::string& note : answer_.notes) say("note: " + note);
+        for (const auto* notes : {&search_.job.notes, &answer_.notes}) {
+            for (const std::string& note : *notes) out_ += "  note: " + wrapped(note, 8, 8, page_width) + "\n";
+        }
         out_ += "\n  The set-up above in full:\n" + shell_lines(report_.command, 4, page_width);
         return std::move(out_);
     }
