@@ -26,7 +26,7 @@ Result<ServingPlanReport> report_of(const ServePlanRequest& job) {
     ROOFLINE_TRY(report.answer, search_serving(report.search, std::make_shared<Calibrations>(std::move(calibrations))));
     const MachineRef& machine = job.serve.machines.front();
     report.name = machine.slice.empty() ? machine.name : fmt::format("{}:{}", machine.name, machine.slice);
-    report.command = serve_command(with_set_up(job, report.search, report.answer.best.set_up));
+    report.command = serve_command(with_best(job, report.search, report.answer));
     report.search_s = watch.seconds();
     return report;
 }

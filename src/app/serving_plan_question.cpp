@@ -198,7 +198,9 @@ Result<ServingSearch> serving_plan_question(const ServePlanRequest& request) {
     return search;
 }
 
-ServeRequest with_set_up(const ServePlanRequest& request, const ServingSearch& search, const ServingSetUp& set_up) {
+ServeRequest with_best(const ServePlanRequest& request, const ServingSearch& search,
+                       const ServingSearchAnswer& answer) {
+    const ServingSetUp& set_up = answer.best.set_up;
     ServeRequest serve = request.serve;
     const MachineRef& machine = request.serve.machines.front();
     serve.machines = {slice_ref(machine, set_up.slice)};
@@ -222,7 +224,15 @@ ServeRequest with_set_up(const ServePlanRequest& request, const ServingSearch& s
         serve.prefill.reset();
         serve.overlap_transfer = false;
     }
-    if (search.statistic != TimeStatistic::p99) {
+    if (answer.rate_of_each > 0) {
+        serve.batch = fmt::format("{}", set_up.batch);
+        serve.concurrency.clear();
+        serve.rate = fmt::format("{:.6g}", answer.rate_of_each);
+    } else if (!answer.expected) {
+        serve.batch = serve.concurrency;
+        serve.concurrency.clear();
+    }
+    if (search.statistic != TimeStatistic::p99 || !answer.expected) {
         serve.ttft.clear();
         serve.tpot.clear();
     }

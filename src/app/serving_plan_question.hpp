@@ -17,8 +17,8 @@ namespace roofline::core {
 /// percentiles, dtypes and axes; a target of a percentile that is none; chips without a rate, or a rate without them.
 [[nodiscard]] Result<ServingSearch> serving_plan_question(const ServePlanRequest& request);
 
-/// Returns the request of `roofline serve` that answers with a set-up of the search alone.
-[[nodiscard]] ServeRequest with_set_up(const ServePlanRequest& request, const ServingSearch& search,
-                                       const ServingSetUp& set_up);
+/// Returns the request of `roofline serve` that answers with the best set-up of a search alone.
+[[nodiscard]] ServeRequest with_best(const ServePlanRequest& request, const ServingSearch& search,
+                                     const ServingSearchAnswer& answer);
 
 }  // namespace roofline::core

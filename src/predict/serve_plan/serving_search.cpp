@@ -79,6 +79,13 @@ public:
         }
         ROOFLINE_TRY(found_, serving_candidates(search_, calibrations_));
         answer_.expected = found_.expected;
+        if (!found_.expected && !search_.together) {
+            return fail("not_calibrated",
+                        fmt::format("pools for prefill are compared by expected times, and no calibration of {} covers "
+                                    "this",
+                                    search_.job.slice.machine.name),
+                        "ask for --aggregated servers, or name a calibrated machine");
+        }
         if (!found_.expected) {
             job_.load.reset();
             price_all();
@@ -98,6 +105,13 @@ private:
     [[nodiscard]] tl::unexpected<Error> nothing() const {
         const ServingCounts& counts = found_.counts;
         const std::optional<Error>& error = first_error_ ? first_error_ : found_.error;
+        if (counts.searched == 0 && !error) {
+            return fail("no_plan",
+                        fmt::format("no server on up to {} chips has the degrees of --mesh without the axes of "
+                                    "--without",
+                                    search_.job.slice.chips()),
+                        "fix fewer of them; their product divides the chips of a server");
+        }
         if (counts.memory == 0 && error) return fail(*error);
         return fail("no_fit",
                     fmt::format("no set-up has room for a request on up to {} chips: of {} plans {} do not fit, and "
@@ -358,11 +372,54 @@ private:
         }
     }
 
+    // The fewest deployments whose part of the rate, which arrives at random, meets the targets. That they answer as
+    // many requests in a closed loop is necessary, but the queues of an open one are longer.
+    Status carry_rate() {
+        const ServingSetUp& set_up = answer_.best.set_up;
+        const auto least = static_cast<std::int64_t>(std::ceil(search_.rate / answer_.best.rates.requests_per_s));
+        const std::int64_t most = least + std::max<std::int64_t>(2, least / 2);
+        std::optional<Error> error;
+        bool carried = false;
+        for (std::int64_t count = least; count <= most && !carried; ++count) {
+            ServeQuestion question = question_of(job_, set_up);
+            question.load_only = true;
+            question.load->rate = rate_of_each(count);
+            const auto answer = predict_serving(std::move(question), calibrations_);
+            if (!answer) {
+                if (!error) error = answer.error();
+                continue;
+            }
+            const ServingTimes& times = answer->load->times;
+            const ServingRates rates{times.ttft, times.tpot, times.tokens_per_s, times.requests_per_s};
+            answer_.replicas = count;
+            answer_.rate_of_each = rate_of_each(count);
+            carried = meets(search_, rates);
+            if (!carried) continue;
+            answer_.best.rates = rates;
+            answer_.best.usd_per_million = load_usd_per_million(*answer, rates.tokens_per_s);
+        }
+        if (answer_.replicas < 1 && error) return fail(*error);
+        const std::int64_t chips = answer_.replicas * set_up.chips();
+        if (!carried) {
+            answer_.notes.emplace_back("under requests that arrive at random the targets are missed");
+        } else if (chips > search_.job.slice.chips()) {
+            answer_.notes.push_back(fmt::format("the rate needs {} chips, more than the {} that are given", chips,
+                                                search_.job.slice.chips()));
+        }
+        answer_.meets = answer_.meets && carried && chips <= search_.job.slice.chips();
+        return {};
+    }
+
+    // With as many digits as the command has.
+    [[nodiscard]] double rate_of_each(std::int64_t count) const {
+        const double rate = search_.rate / static_cast<double>(count);
+        constexpr double digits = 5;
+        const double scale = std::pow(10.0, digits - std::floor(std::log10(rate)));
+        return std::ceil(rate * scale) / scale;
+    }
+
     [[nodiscard]] std::int64_t replicas() const {
         const ServingSetUp& set_up = answer_.best.set_up;
-        if (search_.objective == ServingObjective::chips) {
-            return static_cast<std::int64_t>(std::ceil(search_.rate / answer_.best.rates.requests_per_s));
-        }
         const std::int64_t own = search_.prefill ? set_up.slice.chips() * set_up.workers : set_up.chips();
         std::int64_t count = search_.job.slice.chips() / own;
         if (search_.prefill && set_up.prefill) {
@@ -374,10 +431,9 @@ private:
 
     // d log(objective per chip) / d log(figure) of the best set-up as it is.
     Status elasticities() {
-        std::vector<std::string> paths = changed_figures(search_.job.slice, answer_.served.model.dtype);
-        for (const auto& [format, share] : answer_.served.weights.by_format) {
-            const std::string path = "matmul." + format.substr(0, format.find_first_of(" ,("));
-            if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
+        std::vector<std::string> paths = changed_figures(search_.job.slice, Dtype::bf16);
+        for (const Dtype narrow : {Dtype::fp8, Dtype::nvfp4, Dtype::int8}) {
+            paths.push_back(fmt::format("matmul.{}", name(narrow)));
         }
         std::vector<std::optional<double>> values(paths.size());
         on_threads(
@@ -404,11 +460,20 @@ private:
     }
 
     Status finish() {
+        const bool carries = search_.objective == ServingObjective::chips && found_.expected && answer_.meets;
+        if (carries) {
+            answer_.replicas = 0;
+            ROOFLINE_CHECK(elasticities());
+            ROOFLINE_CHECK(carry_rate());
+        }
         ServeQuestion question = question_of(job_, answer_.best.set_up);
+        if (question.load) question.load->rate = answer_.rate_of_each;
         if (question.load && search_.statistic == TimeStatistic::p99) question.load->targets = search_.targets;
         ROOFLINE_TRY(answer_.served, predict_serving(std::move(question), calibrations_));
-        answer_.replicas = replicas();
-        ROOFLINE_CHECK(elasticities());
+        if (!carries) {
+            answer_.replicas = replicas();
+            ROOFLINE_CHECK(elasticities());
+        }
         answer_.counts = found_.counts;
         if (!found_.expected) {
             answer_.notes.emplace_back(

@@ -59,11 +59,13 @@ struct ServingCounts {
 };
 
 struct ServingSearchAnswer {
-    ServingPlan best;                  ///< the best that meets the targets, or the nearest if none does
-    bool meets = false;                ///< whether it meets them
-    ServeAnswer served;                ///< the answer of `roofline serve` for it
-    bool expected = true;              ///< times are expected ones; otherwise kernels do not overlap
-    std::int64_t replicas = 1;         ///< of it on the chips that there are, or that carry the rate
+    ServingPlan best;           ///< the best that meets the targets, or the nearest if none does
+    bool meets = false;         ///< whether it meets them
+    ServeAnswer served;         ///< the answer of `roofline serve` for it
+    bool expected = true;       ///< times are expected ones; otherwise kernels do not overlap
+    std::int64_t replicas = 1;  ///< of it on the chips that there are, or that carry the rate
+    /// Requests/s that arrive at each of those that carry the rate, of which `best` has the rates; 0: in a closed loop.
+    double rate_of_each = 0;
     std::vector<ServingPlan> plans{};  ///< that meet the targets, the best first, with different servers
     std::vector<ServingPlan>
         frontier{};  ///< more tokens/s per user or per chip than any other; the fastest users first

@@ -72,8 +72,13 @@ private:
         const ServingPlan& best = answer_.best;
         const ServingRates& rates = best.rates;
         if (!answer_.meets) {
-            say("No set-up that was simulated meets the targets. This one comes nearest; it would with " + relaxed() +
-                ".\n");
+            const std::string options = relaxed();
+            if (options.empty()) {
+                say("These chips do not carry the rate within the targets. The set-up that comes nearest:\n");
+            } else {
+                say("No set-up that was simulated meets the targets. This one comes nearest; it would with " + options +
+                    ".\n");
+            }
         }
         line("set-up", fmt::format("{} chip{}", best.set_up.chips(), best.set_up.chips() == 1 ? "" : "s"),
              set_up_text(best.set_up));
@@ -83,7 +88,11 @@ private:
              carries ? fmt::format("{} chips that answer {} requests/s", chips, number_text(search_.rate))
                      : fmt::format("such set-ups side by side, on {} chips: {} tokens/s", chips,
                                    rate_text(rates.tokens_per_s * static_cast<double>(answer_.replicas))));
-        line("requests", fmt::format("{}", best.set_up.concurrency()), "in flight at each of them");
+        if (answer_.rate_of_each > 0) {
+            line("requests/s", number_text(answer_.rate_of_each), "arrive at each of them, at random");
+        } else {
+            line("requests", fmt::format("{}", best.set_up.concurrency()), "in flight at each of them");
+        }
         line("tokens/s a chip", rate_text(best.tokens_per_s_per_chip()),
              fmt::format("{} tokens/s and {} requests/s of one", rate_text(rates.tokens_per_s),
                          rate_text(rates.requests_per_s)));
