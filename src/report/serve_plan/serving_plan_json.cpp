@@ -70,6 +70,7 @@ Json report_json(const ServingPlanReport& report) {
     json["nearest"] = answer.meets ? Json() : served;
     json["set_up"] = set_up_json(answer.best);
     json["replicas"] = answer.replicas;
+    json["rate_of_each"] = answer.rate_of_each > 0 ? Json(answer.rate_of_each) : Json();
     json["for"] = objective_name(report.search.objective);
     json["targets"] = {{"ttft_s", figure_value(report.search.targets.ttft_s)},
                        {"tpot_s", figure_value(report.search.targets.tpot_s)},

@@ -148,7 +148,7 @@ private:
                                          fmt::format("{}", each.set_up.concurrency()),
                                          set_up_text(each.set_up)};
             if (beside) {
-                const double behind = value_of(search_, each) / value_of(search_, answer_.best);
+                const double behind = value_of(search_, each) / value_of(search_, plans.front());
                 row.insert(row.begin(), table.rows.empty() ? "best" : fmt::format("x{:.2f}", behind));
             }
             table.rows.push_back(std::move(row));
@@ -165,7 +165,7 @@ private:
         if (answer_.plans.size() < 2) return;
         say("The best set-ups with different servers (tokens/s; x: how much more they cost or need):");
         out_ += "\n" + table_text(table_of(answer_.plans, true), 2) + "\n";
-        const double best = value_of(search_, answer_.best);
+        const double best = value_of(search_, answer_.plans.front());
         const auto ties = std::count_if(answer_.plans.begin() + 1, answer_.plans.end(), [&](const ServingPlan& each) {
             return value_of(search_, each) < near_tie_of_servers * best;
         });
