@@ -19,9 +19,9 @@ namespace roofline::core {
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
-// Estimates leave out that requests wait for each other. Set-ups whose estimates are within this factor of the best
-// simulated one are simulated, too.
-constexpr double slack = 1.1;
+// Estimates leave out that requests wait for each other. Servers are simulated until the next ones, if they came as
+// close to their estimate as the closest so far, would be worse than the best by this factor.
+constexpr double slack = 1.03;
 // Beyond this factor of the best set-up no other is looked at more closely.
 constexpr double worse = 1.25;
 constexpr std::size_t round_of_groups = 8;  // simulated before the next look at what is left
@@ -219,13 +219,14 @@ private:
         std::vector<ServerGroup> all = groups();
         double best = best_value();
         std::size_t done = 0;
+        double least_ratio = infinite;  // of what was simulated to what was estimated
         while (done < std::min(all.size(), most_groups)) {
             const std::size_t end = std::min({all.size(), most_groups, done + round_of_groups});
-            if (all[done].best > slack * best && done >= search_.shown) break;
+            if (all[done].best * least_ratio > slack * best && done >= search_.shown) break;
             if (!std::isfinite(all[done].best)) break;
             bisect({all.begin() + static_cast<std::ptrdiff_t>(done), all.begin() + static_cast<std::ptrdiff_t>(end)});
             best = best_value();
-            done = end;
+            for (; done < end; ++done) least_ratio = std::min(least_ratio, ratio_of(all[done]));
         }
         if (!std::isfinite(best)) price_nearest();
         for (const ServingCandidate& each : found_.candidates) {
@@ -233,6 +234,16 @@ private:
             const bool late = excess(search_.targets, each.ttft_s, each.tpot_s) > 1;
             ++(late ? found_.counts.target : found_.counts.slower);
         }
+    }
+
+    // The best that a group was simulated to do over its estimate; infinite if nothing of it meets the targets.
+    [[nodiscard]] double ratio_of(const ServerGroup& group) const {
+        double best = infinite;
+        for (const ServingCandidate* each : group.candidates) {
+            const ServingPlan* plan = priced(*each);
+            if (plan != nullptr && meets(search_, plan->rates)) best = std::min(best, value_of(search_, *plan));
+        }
+        return best / group.best;
     }
 
     // Bisection is valid because more requests in flight make all of them wait longer.
