@@ -82,6 +82,8 @@ TEST_CASE("the best set-up of a small space is the one that serving each of its 
     REQUIRE(best > 0);
     const ServingSearchAnswer answer = found(search);
     CHECK(answer.meets);
+    CHECK(answer.best.rates.ttft.p99 <= 0.3);
+    CHECK(answer.best.rates.tpot.p99 <= 0.012);
     // the search takes more requests than the steps of the loop where they still meet the targets
     CHECK(answer.best.tokens_per_s_per_chip() >= best * (1 - 1e-9));
     CHECK(answer.best.tokens_per_s_per_chip() < best * 1.5);
