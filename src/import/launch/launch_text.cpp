@@ -1,0 +1,184 @@
+#include "import/launch/launch_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/ascii.hpp"
+#include "base/utf8.hpp"
+#include "import/launch/shell_words.hpp"
+#include "import/table_fields.hpp"
+#include "text/json.hpp"
+#include "text/toml_node.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+std::string scalar_text(const FileValue& value) {
+    switch (value.kind) {
+        case FileValue::Kind::null:
+            return "null";
+        case FileValue::Kind::boolean:
+            return value.boolean ? "true" : "false";
+        case FileValue::Kind::whole:
+            return fmt::format("{}", value.whole);
+        case FileValue::Kind::real:
+            return fmt::format("{}", value.real);
+        case FileValue::Kind::text:
+            return value.text;
+        case FileValue::Kind::list:
+        case FileValue::Kind::table:
+            break;
+    }
+    return "[..]";
+}
+
+// The parsers limit the depth of nesting.
+void add_leaves(const Source& source, const std::string& name, const FileValue& value, std::vector<LaunchWord>& words) {
+    if (value.is(FileValue::Kind::table)) {
+        for (const auto& [key, inner] : value.members) {
+            add_leaves(source, name.empty() ? key : name + "." + key, inner, words);
+        }
+        return;
+    }
+    LaunchWord word{name, {}, source.span(value.offset)};
+    if (value.is(FileValue::Kind::list)) {
+        for (const FileValue& item : value.items) word.values.push_back(scalar_text(item));
+    } else {
+        word.values.push_back(scalar_text(value));
+    }
+    words.push_back(std::move(word));
+}
+
+void add_toml_leaves(const std::string& name, TomlNode node, std::string_view text, std::vector<LaunchWord>& words) {
+    if (node.is(TomlKind::table)) {
+        for (const TomlNode inner : node) {
+            const std::string key(inner.key());
+            add_toml_leaves(name.empty() ? key : name + "." + key, inner, text, words);
+        }
+        return;
+    }
+    LaunchWord word{name, {}, span_of(node.place(), text)};
+    if (node.is(TomlKind::list)) {
+        for (const TomlNode item : node) word.values.push_back(scalar_text(file_value(item)));
+    } else {
+        word.values.push_back(scalar_text(file_value(node)));
+    }
+    words.push_back(std::move(word));
+}
+
+bool is_text(std::string_view text) {
+    while (!text.empty()) {
+        const CodePoint next = decode_utf8(text);
+        if (!next.valid || next.value == 0) return false;
+        text.remove_prefix(next.length);
+    }
+    return true;
+}
+
+bool is_flag(std::string_view word) { return word.size() > 2 && word.starts_with("--"); }
+
+Status check_launch_text(std::string_view text, std::string_view name) {
+    if (text.size() > max_launch_bytes) {
+        return fail("too_large", fmt::format("{}: {} bytes are no launch line and no configuration", name, text.size()),
+                    "give the file that starts the run, of at most 1 MiB");
+    }
+    if (!is_text(text)) {
+        return fail("not_text", fmt::format("{} is not a text in UTF-8", name),
+                    "give the flags or the configuration that start the run");
+    }
+    if (trimmed(text).empty()) {
+        return fail("empty", fmt::format("{} is empty", name),
+                    "it must hold the flags or the configuration that start the run");
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<std::vector<LaunchWord>> launch_flags(const Source& source, const std::vector<std::string>& program) {
+    const auto starts = [&](const std::string& word) {
+        return std::any_of(program.begin(), program.end(), [&](const std::string& end) { return word.ends_with(end); });
+    };
+    ROOFLINE_TRY(const auto words, shell_words(source));
+    std::vector<LaunchWord> flags;
+    for (const ShellWord& word : words) {
+        if (word.ends_command) {
+            flags.push_back({"", {}, source.span(word.offset)});
+        } else if (starts(word.text)) {
+            while (!flags.empty() && !flags.back().name.empty()) flags.pop_back();
+        } else if (!is_flag(word.text)) {
+            if (!flags.empty() && !flags.back().name.empty()) flags.back().values.push_back(word.text);
+        } else if (const std::size_t equals = word.text.find('='); equals != std::string::npos) {
+            flags.push_back(
+                {word.text.substr(2, equals - 2), {word.text.substr(equals + 1)}, source.span(word.offset)});
+        } else {
+            flags.push_back({word.text.substr(2), {}, source.span(word.offset)});
+        }
+    }
+    std::erase_if(flags, [](const LaunchWord& each) { return each.name.empty(); });
+    return flags;
+}
+
+Result<std::vector<LaunchWord>> launch_keys(const Source& source, std::string_view name, LaunchForm form) {
+    std::vector<LaunchWord> words;
+    if (form == LaunchForm::toml) {
+        ROOFLINE_TRY(const auto document, TomlDocument::parse(source));
+        add_toml_leaves("", document.root(), source.text(), words);
+        return words;
+    }
+    ROOFLINE_TRY(const FileValue root, parse_json(source.text(), name));
+    if (!root.is(FileValue::Kind::table)) {
+        return fail("no_configuration", fmt::format("{} holds {}, not keys with values", name, kind_name(root.kind)));
+    }
+    add_leaves(source, "", root, words);
+    return words;
+}
+
+Result<std::vector<LaunchWord>> launch_words(std::string_view text, std::string_view name, const LaunchTable& table) {
+    ROOFLINE_CHECK(check_launch_text(text, name));
+    const Source source(text, std::string(name));
+    ROOFLINE_TRY(auto words, table.form == LaunchForm::flags ? launch_flags(source, table.program)
+                                                             : launch_keys(source, name, table.form));
+    if (words.empty()) {
+        return fail(
+            "empty", fmt::format("{} holds no setting", name),
+            fmt::format("{} is started with {}", table.title,
+                        table.form == LaunchForm::flags ? "flags such as " + table.written(table.settings.front().name)
+                                                        : "keys such as " + table.settings.front().name));
+    }
+    return words;
+}
+
+Result<LaunchTable> recognised_launch(std::string_view text, std::string_view name, bool trains) {
+    ROOFLINE_CHECK(check_launch_text(text, name));
+    ROOFLINE_TRY(auto tables, launch_tables());
+    std::vector<std::string> fitting;
+    std::vector<std::string> known;
+    const LaunchTable* found = nullptr;
+    for (const LaunchTable& table : tables) {
+        if (table.trains == trains) known.push_back(table.name);
+        const bool marked = std::any_of(table.marks.begin(), table.marks.end(),
+                                        [&](const std::string& mark) { return holds(text, mark); });
+        if (!marked) continue;
+        fitting.push_back(table.name);
+        found = &table;
+    }
+    if (fitting.size() == 1) {
+        if (found->trains == trains) return *found;
+        return launch_table(found->name, trains);
+    }
+    const std::string example =
+        fmt::format("--plan-from {}:{}", fitting.empty() ? known.front() : fitting.front(), name);
+    if (!fitting.empty()) {
+        return fail("unknown_framework", fmt::format("{} could be a file of {}", name, fmt::join(fitting, " or ")),
+                    "name the framework: " + example);
+    }
+    return fail("unknown_framework", fmt::format("it cannot be told which framework {} starts", name),
+                fmt::format("name it ({}): {}", fmt::join(known, ", "), example));
+}
+
+}  // namespace roofline::core
