@@ -245,6 +245,8 @@ struct ServeRequest {
     std::string decode_workers{};             ///< number of slices that decode under a load; "": 1
     bool two_batch_overlap = false;           ///< collectives of half a batch run beside the kernels of the other half
     bool overlap_transfer = false;            ///< caches are sent to them layer by layer, during prefill
+    std::optional<LaunchFile> plan_from{};    ///< that says the plan
+    std::string emit{};                       ///< "vllm": framework as whose launch the plan is printed; "": none
     bool explain = false;                     ///< derive a decode step in full, as `roofline op --explain` does
     bool plot = false;                        ///< plot tokens/s over TPOT by batch size
 };

@@ -59,7 +59,7 @@ void add_train(CLI::App& app, Line& line) {
                  "show the derivation of the step: formulas, substituted sizes, constants with sources");
     app.add_flag("--program", train.program, "print only the program of a step in the notation");
     add_plan_from(app, line.words);
-    add_emit(app, train.emit, "FRAMEWORK");
+    add_emit(app, train.emit, "megatron");
     add_plots(app, line.plots, "the timeline of a step");
     add_formats(app, line.words);
 }

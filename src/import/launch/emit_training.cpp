@@ -43,7 +43,7 @@ private:
     }
 
     void write_degrees() {
-        degree("tensor", plan_.tensor, "tensor");
+        out_.set("tensor", plan_.tensor);
         degree("pipeline", plan_.pipeline, "pipeline");
         write_context();
         write_experts();

@@ -90,7 +90,7 @@ bool LaunchTable::knows(std::string_view wanted) const {
 }
 
 std::string LaunchTable::written(std::string_view wanted) const {
-    return form == LaunchForm::flags ? fmt::format("--{}", wanted) : std::string(wanted);
+    return form == LaunchForm::flags && !wanted.starts_with('-') ? fmt::format("--{}", wanted) : std::string(wanted);
 }
 
 Result<LaunchTable> read_launch_table(const TomlInput& toml, std::string_view origin) {
@@ -112,6 +112,7 @@ Result<LaunchTable> read_launch_table(const TomlInput& toml, std::string_view or
     table.marks = root.texts("marks");
     table.framework = root.text("framework");
     table.shards_over = root.texts("shards_over");
+    table.attention_within_tensor = root.flag("attention_within_tensor");
     table.master = root.flag("master");
     table.f32_gradients = root.flag("f32_gradients");
     table.schedule = root.text("schedule");

@@ -52,6 +52,7 @@ struct LaunchTable {
     std::vector<std::string> marks;        ///< words of which one is in its files and in no other framework's
     std::string framework;                 ///< value of --framework, of --software where it serves; "": none
     std::vector<std::string> shards_over;  ///< axes over whose members sharded weights are spread, too
+    bool attention_within_tensor = false;  ///< replicas of attention lie on chips of the tensor axis, not beside it
     bool master = false;                   ///< Adam updates an f32 copy of the parameters
     bool f32_gradients = false;            ///< gradients are stored in f32
     std::string schedule;                  ///< of its pipelines where no setting says it; "": 1F1B

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "base/ascii.hpp"
@@ -79,7 +80,13 @@ bool is_text(std::string_view text) {
     return true;
 }
 
-bool is_flag(std::string_view word) { return word.size() > 2 && word.starts_with("--"); }
+// "--tp" and "-tp", but neither "-1" nor "-"
+bool is_flag(std::string_view word) {
+    return word.size() > 2 && word.front() == '-' &&
+           (word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])) != 0);
+}
+
+std::string flag_name(std::string_view word) { return std::string(word.starts_with("--") ? word.substr(2) : word); }
 
 Status check_launch_text(std::string_view text, std::string_view name) {
     if (text.size() > max_launch_bytes) {
@@ -114,9 +121,9 @@ Result<std::vector<LaunchWord>> launch_flags(const Source& source, const std::ve
             if (!flags.empty() && !flags.back().name.empty()) flags.back().values.push_back(word.text);
         } else if (const std::size_t equals = word.text.find('='); equals != std::string::npos) {
             flags.push_back(
-                {word.text.substr(2, equals - 2), {word.text.substr(equals + 1)}, source.span(word.offset)});
+                {flag_name(word.text.substr(0, equals)), {word.text.substr(equals + 1)}, source.span(word.offset)});
         } else {
-            flags.push_back({word.text.substr(2), {}, source.span(word.offset)});
+            flags.push_back({flag_name(word.text), {}, source.span(word.offset)});
         }
     }
     std::erase_if(flags, [](const LaunchWord& each) { return each.name.empty(); });

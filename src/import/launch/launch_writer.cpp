@@ -107,7 +107,9 @@ std::vector<const LaunchSetting*> LaunchWriter::given() const {
     std::vector<const LaunchSetting*> settings;
     for (const LaunchSetting& each : table_.settings) {
         const auto found = values_.find(each.key);
-        if (found == values_.end() || found->second == each.otherwise) continue;
+        if (found == values_.end()) continue;
+        const bool first = &each == &table_.settings.front();  // which is written in any case, so that none is empty
+        if (found->second == each.otherwise && !first) continue;
         if (each.kind == LaunchKind::on && found->second == "false" && each.otherwise != "true") continue;
         settings.push_back(&each);
     }
