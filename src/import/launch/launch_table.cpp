@@ -16,9 +16,6 @@ constexpr std::pair<std::string_view, LaunchKind> launch_kinds[] = {
     {"number", LaunchKind::number}, {"real", LaunchKind::real},   {"switch", LaunchKind::on},
     {"choice", LaunchKind::choice}, {"words", LaunchKind::words}, {"text", LaunchKind::anything}};
 
-constexpr std::pair<std::string_view, LaunchForm> launch_forms[] = {
-    {"flags", LaunchForm::flags}, {"toml", LaunchForm::toml}, {"json", LaunchForm::json}};
-
 LaunchSetting read_setting(Reader& table) {
     LaunchSetting setting;
     setting.key = table.required_text("key");
@@ -77,7 +74,7 @@ bool LaunchTable::is_launcher(std::string_view wanted) {
 }
 
 bool LaunchTable::is_ignored(std::string_view wanted) const {
-    if (form == LaunchForm::flags && is_launcher(wanted)) return true;
+    if (is_launcher(wanted)) return true;
     return std::any_of(ignored.begin(), ignored.end(), [&](std::string_view each) {
         if (!each.ends_with('*')) return each == wanted;
         each.remove_suffix(1);
@@ -90,7 +87,7 @@ bool LaunchTable::knows(std::string_view wanted) const {
 }
 
 std::string LaunchTable::written(std::string_view wanted) const {
-    return form == LaunchForm::flags && !wanted.starts_with('-') ? fmt::format("--{}", wanted) : std::string(wanted);
+    return !wanted.starts_with('-') ? fmt::format("--{}", wanted) : std::string(wanted);
 }
 
 Result<LaunchTable> read_launch_table(const TomlInput& toml, std::string_view origin) {
@@ -103,10 +100,6 @@ Result<LaunchTable> read_launch_table(const TomlInput& toml, std::string_view or
     table.version = root.required_text("version");
     table.source = root.required_text("source");
     table.trains = root.choice("purpose", {"train", "serve"}) == "train";
-    const std::string form = root.choice("form", {"flags", "toml", "json"});
-    for (const auto& [word, value] : launch_forms) {
-        if (word == form) table.form = value;
-    }
     table.command = root.text("command");
     table.program = root.texts("program");
     table.marks = root.texts("marks");

@@ -1,4 +1,4 @@
-// How a framework is told a plan: its flags or the keys of its configuration, in both directions. The tables are
+// How a framework is told a plan: its flags, in both directions. The tables are
 // data/frameworks/*.toml.
 #pragma once
 
@@ -15,16 +15,16 @@ namespace roofline::core {
 enum class LaunchKind {
     number,   ///< a whole number from 1; -1 where the framework finds it itself
     real,     ///< a number above 0
-    on,       ///< a flag without a value, or true and false
+    on,       ///< a flag without a value
     choice,   ///< one of several words
     words,    ///< several words
     anything  ///< a text
 };
 
-/// One flag, or one key of a configuration, with what a plan calls it.
+/// One flag, with what a plan calls it.
 struct LaunchSetting {
     std::string key;                ///< of the plan: "tensor"
-    std::string name;               ///< of the framework: "tensor-model-parallel-size", "parallelism.context_degree"
+    std::string name;               ///< of the framework: "tensor-model-parallel-size"
     std::vector<std::string> also;  ///< further names of the same
     LaunchKind kind = LaunchKind::anything;
     std::string otherwise;  ///< value when it is left out, in the framework's words; "": none
@@ -38,15 +38,12 @@ struct UnsaidSetting {
     std::string why;
 };
 
-enum class LaunchForm { flags, toml, json };
-
 struct LaunchTable {
-    std::string name;     ///< "megatron"
-    std::string title;    ///< "Megatron-LM"
-    std::string version;  ///< whose documentation was taken
-    std::string source;   ///< with section
-    bool trains = true;   ///< otherwise it serves
-    LaunchForm form = LaunchForm::flags;
+    std::string name;                      ///< "megatron"
+    std::string title;                     ///< "Megatron-LM"
+    std::string version;                   ///< whose documentation was taken
+    std::string source;                    ///< with section
+    bool trains = true;                    ///< otherwise it serves
     std::string command;                   ///< that flags follow: "torchrun pretrain_gpt.py"
     std::vector<std::string> program;      ///< ends of the words that its flags follow; those before are the launcher's
     std::vector<std::string> marks;        ///< words of which one is in its files and in no other framework's

@@ -11,65 +11,10 @@
 #include "base/utf8.hpp"
 #include "import/launch/shell_words.hpp"
 #include "import/table_fields.hpp"
-#include "text/json.hpp"
-#include "text/toml_node.hpp"
 
 namespace roofline::core {
 
 namespace {
-
-std::string scalar_text(const FileValue& value) {
-    switch (value.kind) {
-        case FileValue::Kind::null:
-            return "null";
-        case FileValue::Kind::boolean:
-            return value.boolean ? "true" : "false";
-        case FileValue::Kind::whole:
-            return fmt::format("{}", value.whole);
-        case FileValue::Kind::real:
-            return fmt::format("{}", value.real);
-        case FileValue::Kind::text:
-            return value.text;
-        case FileValue::Kind::list:
-        case FileValue::Kind::table:
-            break;
-    }
-    return "[..]";
-}
-
-// The parsers limit the depth of nesting.
-void add_leaves(const Source& source, const std::string& name, const FileValue& value, std::vector<LaunchWord>& words) {
-    if (value.is(FileValue::Kind::table)) {
-        for (const auto& [key, inner] : value.members) {
-            add_leaves(source, name.empty() ? key : name + "." + key, inner, words);
-        }
-        return;
-    }
-    LaunchWord word{name, {}, source.span(value.offset)};
-    if (value.is(FileValue::Kind::list)) {
-        for (const FileValue& item : value.items) word.values.push_back(scalar_text(item));
-    } else {
-        word.values.push_back(scalar_text(value));
-    }
-    words.push_back(std::move(word));
-}
-
-void add_toml_leaves(const std::string& name, TomlNode node, std::string_view text, std::vector<LaunchWord>& words) {
-    if (node.is(TomlKind::table)) {
-        for (const TomlNode inner : node) {
-            const std::string key(inner.key());
-            add_toml_leaves(name.empty() ? key : name + "." + key, inner, text, words);
-        }
-        return;
-    }
-    LaunchWord word{name, {}, span_of(node.place(), text)};
-    if (node.is(TomlKind::list)) {
-        for (const TomlNode item : node) word.values.push_back(scalar_text(file_value(item)));
-    } else {
-        word.values.push_back(scalar_text(file_value(node)));
-    }
-    words.push_back(std::move(word));
-}
 
 bool is_text(std::string_view text) {
     while (!text.empty()) {
@@ -130,32 +75,14 @@ Result<std::vector<LaunchWord>> launch_flags(const Source& source, const std::ve
     return flags;
 }
 
-Result<std::vector<LaunchWord>> launch_keys(const Source& source, std::string_view name, LaunchForm form) {
-    std::vector<LaunchWord> words;
-    if (form == LaunchForm::toml) {
-        ROOFLINE_TRY(const auto document, TomlDocument::parse(source));
-        add_toml_leaves("", document.root(), source.text(), words);
-        return words;
-    }
-    ROOFLINE_TRY(const FileValue root, parse_json(source.text(), name));
-    if (!root.is(FileValue::Kind::table)) {
-        return fail("no_configuration", fmt::format("{} holds {}, not keys with values", name, kind_name(root.kind)));
-    }
-    add_leaves(source, "", root, words);
-    return words;
-}
-
 Result<std::vector<LaunchWord>> launch_words(std::string_view text, std::string_view name, const LaunchTable& table) {
     ROOFLINE_CHECK(check_launch_text(text, name));
     const Source source(text, std::string(name));
-    ROOFLINE_TRY(auto words, table.form == LaunchForm::flags ? launch_flags(source, table.program)
-                                                             : launch_keys(source, name, table.form));
+    ROOFLINE_TRY(auto words, launch_flags(source, table.program));
     if (words.empty()) {
-        return fail(
-            "empty", fmt::format("{} holds no setting", name),
-            fmt::format("{} is started with {}", table.title,
-                        table.form == LaunchForm::flags ? "flags such as " + table.written(table.settings.front().name)
-                                                        : "keys such as " + table.settings.front().name));
+        return fail("empty", fmt::format("{} holds no setting", name),
+                    fmt::format("{} is started with flags such as {}", table.title,
+                                table.written(table.settings.front().name)));
     }
     return words;
 }

@@ -1,4 +1,4 @@
-// A launch line or a configuration of a framework as names with values, whatever its form.
+// A launch line of a framework as names with values.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace roofline::core {
 
 /// A name of the file with its values.
 struct LaunchWord {
-    std::string name;  ///< without dashes; of nested keys "parallelism.tensor_degree"
+    std::string name;  ///< without dashes
     std::vector<std::string> values;
     Span at{};
 };
@@ -29,10 +29,7 @@ inline constexpr std::size_t max_launch_bytes = std::size_t{1} << 20;
 [[nodiscard]] Result<std::vector<LaunchWord>> launch_flags(const Source& source,
                                                            const std::vector<std::string>& program);
 
-/// The leaves of a nested configuration. Errors: those of its form; a list of anything but scalars is one value "[..]".
-[[nodiscard]] Result<std::vector<LaunchWord>> launch_keys(const Source& source, std::string_view name, LaunchForm form);
-
-/// Returns the words of a file in the form of the table. Errors: those above; `empty`, `too_large`, `not_text`.
+/// Returns the words of a file of the table's framework. Errors: those above; `empty`, `too_large`, `not_text`.
 [[nodiscard]] Result<std::vector<LaunchWord>> launch_words(std::string_view text, std::string_view name,
                                                            const LaunchTable& table);
 

@@ -48,16 +48,11 @@ std::string hint_for(std::string_view word, const LaunchSetting& setting) {
 }
 
 // The value in our words; empty if the setting cannot have it.
-std::optional<std::string> checked_value(const LaunchSetting& setting, const LaunchWord& word, LaunchForm form) {
+std::optional<std::string> checked_value(const LaunchSetting& setting, const LaunchWord& word) {
     const std::string first = word.values.empty() ? "" : word.values.front();
     switch (setting.kind) {
-        case LaunchKind::on: {
-            // what stands behind a flag without a value belongs to the command
-            if (form == LaunchForm::flags) return "true";
-            const std::string said = lowered(first);
-            if (said == "true" || said == "false") return said;
-            return std::nullopt;
-        }
+        case LaunchKind::on:
+            return "true";  // what stands behind it belongs to the command
         case LaunchKind::number: {
             const auto number = number_in<std::int64_t>(first);
             if (!number || (*number < 1 && *number != -1) || *number > max_launch_number) return std::nullopt;
@@ -81,20 +76,15 @@ std::optional<std::string> checked_value(const LaunchSetting& setting, const Lau
     return first;
 }
 
-bool absent_value(const LaunchWord& word) {
-    return word.values.size() == 1 && (word.values.front() == "null" || word.values.front() == "None");
-}
-
 }  // namespace
 
 Status LaunchValues::take(const Source& source, const LaunchSetting& setting, const LaunchWord& word) {
     const std::string flag = table_.written(word.name);
-    if (table_.form != LaunchForm::flags && absent_value(word)) return {};
     const bool needs = setting.kind != LaunchKind::on && setting.kind != LaunchKind::words;
     if (needs && word.values.empty()) {
         return source.fail_at(word.at, "no_value", fmt::format("{} has no value", flag), "write it behind the name");
     }
-    const auto value = checked_value(setting, word, table_.form);
+    const auto value = checked_value(setting, word);
     if (!value) {
         return source.fail_at(word.at, "bad_value", fmt::format("{} cannot be {}", flag, in_ticks(word.values.front())),
                               hint_for(word.values.front(), setting));

@@ -58,7 +58,7 @@ private:
     std::vector<std::string> notes_;
 };
 
-/// Collects settings, and writes them in the form of the table, in its order.
+/// Collects settings, and writes them in the order of the table.
 class LaunchWriter {
 public:
     explicit LaunchWriter(const LaunchTable& table) : table_(table) {}
@@ -73,10 +73,7 @@ public:
     [[nodiscard]] EmittedLaunch written(const std::string& heading) &&;
 
 private:
-    [[nodiscard]] std::string value_text(const LaunchSetting& setting) const;
     [[nodiscard]] std::string as_flags() const;
-    [[nodiscard]] std::string as_keys() const;
-    [[nodiscard]] std::string as_json(const std::string& heading, const std::vector<std::string>& remarks) const;
     [[nodiscard]] std::vector<const LaunchSetting*> given() const;
 
     const LaunchTable& table_;
