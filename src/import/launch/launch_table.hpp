@@ -63,16 +63,16 @@ struct LaunchTable {
     /// The setting of a plan's key; null if there is none.
     [[nodiscard]] const LaunchSetting* of_key(std::string_view key) const;
     /// The setting that the framework calls so; null if there is none.
-    [[nodiscard]] const LaunchSetting* of_name(std::string_view name) const;
+    [[nodiscard]] const LaunchSetting* of_name(std::string_view wanted) const;
     /// Why a plan does not say what the setting does; "" if it is none of these.
-    [[nodiscard]] std::string why_unsaid(std::string_view name) const;
-    [[nodiscard]] bool is_ignored(std::string_view name) const;
-    /// Whether it is a flag of torchrun, which starts the ranks: https://docs.pytorch.org/docs/2.8/elastic/run.html.
-    [[nodiscard]] static bool is_launcher(std::string_view name);
+    [[nodiscard]] std::string why_unsaid(std::string_view wanted) const;
+    [[nodiscard]] bool is_ignored(std::string_view wanted) const;
+    /// Whether it is a flag of torchrun, which starts the ranks (torchrun in the documentation of PyTorch 2.8).
+    [[nodiscard]] static bool is_launcher(std::string_view wanted);
     /// Whether the framework's version has such a setting.
-    [[nodiscard]] bool knows(std::string_view name) const;
+    [[nodiscard]] bool knows(std::string_view wanted) const;
     /// The name as users write it: "--tensor-model-parallel-size".
-    [[nodiscard]] std::string written(std::string_view name) const;
+    [[nodiscard]] std::string written(std::string_view wanted) const;
 };
 
 /// Reads such a file, or its text. Errors carry line and column.
