@@ -168,10 +168,10 @@ struct TrainRequest {
     std::string price;               ///< "2.5": USD per chip-hour; "": the machine's price
     std::string software;            ///< "nccl-2.29": software whose calibration is used; "": the newest
     CalibrationRef calibration{};
-    bool textbook = false;  ///< approximate collectives as one does by hand
-    bool explain = false;   ///< derive a step in full, as `roofline op --explain` does
-    bool program = false;   ///< only print the program of a step in the notation
-    bool plot = false;      ///< the timeline of a step
+    bool textbook = false;                  ///< approximate collectives as one does by hand
+    bool explain = false;                   ///< derive a step in full, as `roofline op --explain` does
+    bool program = false;                   ///< only print the program of a step in the notation
+    bool plot = false;                      ///< the timeline of a step
     std::optional<LaunchFile> plan_from{};  ///< that says the plan
     /// Whether tokens lie over the tensor axis; empty: as the framework does.
     std::optional<bool> tensor_tokens{};

@@ -1,5 +1,5 @@
-#include "report/emitted_json.hpp"
 #include "report/serve/serve_figures.hpp"
+#include "report/emitted_json.hpp"
 
 #include <fmt/format.h>
 
