@@ -578,10 +578,17 @@ TEST_CASE("notes and errors use the terms of the library") {
 // Whoever adds a message that names an option must also add its translation for the library.
 TEST_CASE("every option that a message of the core names has words in the library") {
     const std::filesystem::path source = std::filesystem::path(ROOFLINE_SOURCE_FOLDER) / "src";
-    // Messages of these sources appear on the command line only: plots, measurements, files of other tools, plans as
-    // text.
-    const std::vector<std::string> others{
-        "app", "api", "measure", "report", "import", "predict/compare", "plan/plan.cpp", "notation/parse_plan"};
+    // Messages of these sources appear on the command line only: plots, measurements, files of other tools, designs,
+    // plans as text.
+    const std::vector<std::string> others{"app",
+                                          "api",
+                                          "measure",
+                                          "report",
+                                          "import",
+                                          "predict/compare",
+                                          "predict/design",
+                                          "plan/plan.cpp",
+                                          "notation/parse_plan"};
     const std::regex literal(R"re("((?:[^"\\\n]|\\.)*(?:\B--[a-z]|`roofline )(?:[^"\\\n]|\\.)*)")re");
     std::size_t found = 0;
     for (const auto& file : std::filesystem::recursive_directory_iterator(source)) {

@@ -146,6 +146,7 @@ public:
     std::string source() {
         add_machines();
         add_calibrations();
+        add_frameworks();
         add_keys();
         add_architectures();
         add_sources();
@@ -221,6 +222,18 @@ private:
             rows += "    {" + view(id) + ", " + added(document.root()) + "},\n";
         }
         add_array("EmbeddedCalibration", "calibrations", files.size(), rows);
+    }
+
+    void add_frameworks() {
+        std::string rows;
+        const auto files = files_in(data_ / "frameworks", ".toml");
+        for (const auto& [id, path] : files) {
+            const std::string text = text_of(path);
+            const TomlDocument document = parsed(path, text);
+            check_name(path, document.root(), "name", id);
+            rows += "    {" + view(id) + ", " + added(document.root()) + "},\n";
+        }
+        add_array("EmbeddedFramework", "frameworks", files.size(), rows);
     }
 
     void add_keys() {

@@ -5,12 +5,14 @@
 #include <string>
 #include <utility>
 
+#include "app/emit_option.hpp"
 #include "app/plan_command.hpp"
 #include "app/plan_part.hpp"
 #include "app/plan_question.hpp"
 #include "app/request.hpp"
 #include "app/stopwatch.hpp"
 #include "app/swept_figures.hpp"
+#include "app/train_launch.hpp"
 #include "report/figure.hpp"
 #include "report/plan/plan_picture.hpp"
 #include "report/plan/plan_report.hpp"
@@ -21,6 +23,7 @@ namespace roofline::core {
 namespace {
 
 Status check_plan_request(const PlanRequest& request, Format format) {
+    ROOFLINE_CHECK(check_emit(request.train.emit, true, 1, format, request.plot || !request.part.empty()));
     if (!request.output.empty() && request.part.empty()) {
         return fail("usage", "-o names the file of a part, and --part is not given",
                     "for example --part 1/8 -o 1.json");
@@ -33,6 +36,7 @@ Response plan_response(const PlanJobsAnswer& answer, std::optional<double> took,
     Response response;
     response.exit_code = answer.stopped ? interrupted_exit : answer.within() ? 0 : 1;
     response.out = format == Format::json       ? plan_json(answer, took)
+                   : answer.plan.best.emitted   ? answer.plan.best.emitted->text
                    : format == Format::csv      ? table_csv(plan_table(answer))
                    : format == Format::markdown ? table_markdown(plan_table(answer))
                                                 : plan_text(answer);
@@ -109,6 +113,9 @@ Result<Response> handle(const PlanRequest& request, Format format) {
     const Stopwatch watch(request.train.search.clock);
     ROOFLINE_TRY(auto answer, plan_answer_of(request));
     ROOFLINE_CHECK(add_command(request, answer));
+    if (!request.train.emit.empty()) {
+        ROOFLINE_TRY(answer.plan.best.emitted, emitted_training(request.train.emit, answer.plan.best));
+    }
     return plan_response(answer, watch.seconds(), request.plot, format);
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "app/emit_option.hpp"
 #include "app/request.hpp"
 #include "app/serve_question.hpp"
 #include "app/swept_figures.hpp"
@@ -47,6 +48,7 @@ Result<Response> handle(const ServeRequest& request, Format format) {
         return fail("no_machine", "no machine is given",
                     "for example --on tpu-v5e:4x4; `roofline machine` lists all machines");
     }
+    ROOFLINE_CHECK(check_emit(request.emit, false, request.machines.size(), format, request.explain || request.plot));
     if (!request.sweeps.empty()) return swept_response(request, format);
     if (request.explain && (format != Format::text || request.machines.size() > 1)) {
         return fail("bad_request", "--explain needs text output for one slice",
@@ -58,6 +60,7 @@ Result<Response> handle(const ServeRequest& request, Format format) {
     response.exit_code = holds_model(answer) ? 0 : 1;
     if (request.plot) response.svg = serve_picture({answer});
     response.out = format == Format::json       ? serve_json(answer)
+                   : answer.emitted             ? answer.emitted->text
                    : format == Format::csv      ? table_csv(frontier_table(answer))
                    : format == Format::markdown ? table_markdown(frontier_table(answer))
                                                 : serve_text(answer);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "app/emit_option.hpp"
 #include "app/request.hpp"
 #include "app/swept_figures.hpp"
 #include "app/training_answer.hpp"
@@ -23,6 +24,7 @@ Result<std::string> text_of(const TrainRequest& request, const TrainAnswer& answ
     }
     if (request.program) return print(answer.step->program.program);
     if (format == Format::json) return train_json(answer);
+    if (answer.emitted) return answer.emitted->text;
     if (format == Format::csv) return table_csv(train_table({&answer, 1}));
     if (format == Format::markdown) return table_markdown(train_table({&answer, 1}));
     std::string text = train_text(answer);
@@ -38,6 +40,8 @@ Status check_views(const TrainRequest& request, Format format) {
         return fail("no_machine", "no slice is given",
                     "for example --on tpu-v5p:8x8x16; `roofline machine` lists machines");
     }
+    ROOFLINE_CHECK(check_emit(request.emit, true, request.machines.size(), format,
+                              request.explain || request.program || request.plot));
     if (request.explain && format != Format::text) {
         return fail("bad_request", "--explain needs text output", "remove --json, --csv and --md");
     }

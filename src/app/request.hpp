@@ -130,6 +130,12 @@ struct SearchControl {
     std::function<bool(std::int64_t looked_at, std::int64_t plans)> watch{};
 };
 
+/// A file with the flags or the configuration that start a framework.
+struct LaunchFile {
+    std::string framework;  ///< "megatron"; "": the one that its text is recognised as
+    NamedText file;
+};
+
 /// A request of `roofline train`.
 struct TrainRequest {
     static constexpr bool by_machine = true;  ///< if one machine fails, the others are still answered
@@ -162,10 +168,14 @@ struct TrainRequest {
     std::string price;               ///< "2.5": USD per chip-hour; "": the machine's price
     std::string software;            ///< "nccl-2.29": software whose calibration is used; "": the newest
     CalibrationRef calibration{};
-    bool textbook = false;  ///< approximate collectives as one does by hand
-    bool explain = false;   ///< derive a step in full, as `roofline op --explain` does
-    bool program = false;   ///< only print the program of a step in the notation
-    bool plot = false;      ///< the timeline of a step
+    bool textbook = false;                  ///< approximate collectives as one does by hand
+    bool explain = false;                   ///< derive a step in full, as `roofline op --explain` does
+    bool program = false;                   ///< only print the program of a step in the notation
+    bool plot = false;                      ///< the timeline of a step
+    std::optional<LaunchFile> plan_from{};  ///< that says the plan
+    /// Whether tokens lie over the tensor axis; empty: as the framework does.
+    std::optional<bool> tensor_tokens{};
+    std::string emit{};  ///< "megatron": framework as whose launch the plan is printed; "": none
     SearchControl search{};
 };
 
@@ -238,6 +248,8 @@ struct ServeRequest {
     std::string decode_workers{};             ///< number of slices that decode under a load; "": 1
     bool two_batch_overlap = false;           ///< collectives of half a batch run beside the kernels of the other half
     bool overlap_transfer = false;            ///< caches are sent to them layer by layer, during prefill
+    std::optional<LaunchFile> plan_from{};    ///< that says the plan
+    std::string emit{};                       ///< "vllm": framework as whose launch the plan is printed; "": none
     bool explain = false;                     ///< derive a decode step in full, as `roofline op --explain` does
     bool plot = false;                        ///< plot tokens/s over TPOT by batch size
 };

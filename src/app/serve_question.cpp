@@ -13,6 +13,7 @@
 #include "app/model_option.hpp"
 #include "app/number_option.hpp"
 #include "app/routing_options.hpp"
+#include "app/serve_launch.hpp"
 #include "app/system_option.hpp"
 #include "predict/serve/serving_costs.hpp"
 #include "units/text.hpp"
@@ -154,12 +155,25 @@ Result<ServeQuestion> serve_question(const ServeRequest& request) {
 }
 
 Result<ServeAnswer> serve_answer_of(const ServeRequest& request, bool frontier) {
+    if (request.plan_from) {
+        std::vector<std::string> notes;
+        ROOFLINE_TRY(auto planned, with_serving_launch(request, notes));
+        planned.plan_from.reset();
+        ROOFLINE_TRY(auto answer, serve_answer_of(planned, frontier));
+        answer.notes.insert(answer.notes.begin(), notes.begin(), notes.end());
+        return answer;
+    }
     ROOFLINE_TRY(auto question, serve_question(request));
     question.frontier = frontier;
     std::vector<MachineRef> machines = request.machines;
     if (request.prefill) machines.push_back(*request.prefill);
     ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, machines));
-    return predict_serving(std::move(question), std::make_shared<Calibrations>(std::move(calibrations)));
+    ROOFLINE_TRY(auto answer,
+                 predict_serving(std::move(question), std::make_shared<Calibrations>(std::move(calibrations))));
+    if (!request.emit.empty()) {
+        ROOFLINE_TRY(answer.emitted, emitted_serving(request, answer));
+    }
+    return answer;
 }
 
 }  // namespace roofline::core

@@ -321,16 +321,19 @@ Result<Response> swept_response(const OpRequest& request, Format format) {
 Result<Response> swept_response(const TrainRequest& request, Format format) {
     ROOFLINE_CHECK(check_view(request.explain, "--explain"));
     ROOFLINE_CHECK(check_view(request.program, "--program"));
+    ROOFLINE_CHECK(check_view(!request.emit.empty(), "--emit"));
     return swept_by_machine(request, request.plot, format);
 }
 
 Result<Response> swept_response(const ServeRequest& request, Format format) {
     ROOFLINE_CHECK(check_view(request.explain, "--explain"));
+    ROOFLINE_CHECK(check_view(!request.emit.empty(), "--emit"));
     return swept_by_machine(request, request.plot, format);
 }
 
 Result<Response> swept_response(const PlanRequest& request, Format format) {
     ROOFLINE_CHECK(check_view(!request.part.empty(), "--part"));
+    ROOFLINE_CHECK(check_view(!request.train.emit.empty(), "--emit"));
     ROOFLINE_CHECK(check_view(!request.front.empty(), "--front"));
     return swept_by_machine(request, request.plot, format);
 }

@@ -159,7 +159,7 @@ Result<TrainQuestion> train_question(const TrainRequest& request) {
     question.plan_given = !request.mesh.empty();
     const bool tensor_tokens = setup.plan.tensor_tokens;
     ROOFLINE_TRY(setup.plan, plan_of(request, question.slice.chips(), question.notes));
-    setup.plan.tensor_tokens = tensor_tokens;
+    setup.plan.tensor_tokens = request.tensor_tokens.value_or(tensor_tokens);
     ROOFLINE_TRY(setup.schedule, schedule_of(request, setup.plan));
     if (setup.plan.pipeline > 1 && request.microbatches.empty()) {
         question.notes.emplace_back("--microbatches is not given: with one microbatch, all stages but one are idle");

@@ -8,6 +8,7 @@
 #include "app/calibration_option.hpp"
 #include "app/plan_question.hpp"
 #include "app/stopwatch.hpp"
+#include "app/train_launch.hpp"
 #include "app/train_question.hpp"
 #include "predict/plan/plan.hpp"
 #include "units/text.hpp"
@@ -77,11 +78,23 @@ Result<TrainAnswer> with_best_plan(const TrainRequest& request, const SharedCali
 }  // namespace
 
 Result<TrainAnswer> train_answer_of(const TrainRequest& request) {
+    if (request.plan_from) {
+        std::vector<std::string> notes;
+        ROOFLINE_TRY(auto planned, with_training_launch(request, notes));
+        planned.plan_from.reset();
+        ROOFLINE_TRY(auto answer, train_answer_of(planned));
+        answer.notes.insert(answer.notes.begin(), notes.begin(), notes.end());
+        return answer;
+    }
     ROOFLINE_CHECK(check_no_servers(request.calibration));
     ROOFLINE_TRY(auto resolved, resolve_calibrations(request.calibration, request.machines));
     const auto calibrations = std::make_shared<Calibrations>(std::move(resolved));
     const bool given = !request.mesh.empty() || request.mfu.has_value();
-    return given ? with_given_plan(request, calibrations) : with_best_plan(request, calibrations);
+    ROOFLINE_TRY(auto answer, given ? with_given_plan(request, calibrations) : with_best_plan(request, calibrations));
+    if (!request.emit.empty()) {
+        ROOFLINE_TRY(answer.emitted, emitted_training(request.emit, answer));
+    }
+    return answer;
 }
 
 }  // namespace roofline::core

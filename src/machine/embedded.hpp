@@ -44,6 +44,12 @@ struct EmbeddedArchitecture {
     std::string_view text;
 };
 
+/// One file of data/frameworks.
+struct EmbeddedFramework {
+    std::string_view name;
+    TomlNode file;
+};
+
 /// All machines, in alphabetical order of ids.
 [[nodiscard]] std::span<const EmbeddedMachine> embedded_machines();
 
@@ -88,6 +94,9 @@ struct EmbeddedArchitecture {
 
 /// All architectures, in alphabetical order of names.
 [[nodiscard]] std::span<const EmbeddedArchitecture> embedded_architectures();
+
+/// All files of data/frameworks, in alphabetical order of names.
+[[nodiscard]] std::span<const EmbeddedFramework> embedded_frameworks();
 
 /// All calibrations, in alphabetical order of machines.
 [[nodiscard]] std::span<const EmbeddedCalibration> embedded_calibrations();

@@ -149,6 +149,8 @@ void add_serve(CLI::App& app, Line& line) {
     app.add_flag("--explain", serve.explain,
                  "show the derivation of a decode step: formulas, sizes, constants with sources");
     add_plots(app, line.plots, "tokens/s against TPOT");
+    add_plan_from(app, words);
+    add_emit(app, serve.emit, "vllm|sglang");
     add_formats(app, words);
 }
 
@@ -176,6 +178,7 @@ Result<What> serve_request(Line& line) {
     if (!line.words.draft_model.empty()) {
         ROOFLINE_TRY(serve.draft_model, load_model(line.words.draft_model));
     }
+    ROOFLINE_TRY(serve.plan_from, load_launch(line.words.plan_from));
     ROOFLINE_TRY(serve.calibration, load_calibrations(line.words.calibrations));
     return What(std::move(serve));
 }

@@ -59,6 +59,8 @@ void add_train(CLI::App& app, Line& line) {
     app.add_flag("--explain", train.explain,
                  "show the derivation of the step: formulas, substituted sizes, constants with sources");
     app.add_flag("--program", train.program, "print only the program of a step in the notation");
+    add_plan_from(app, line.words);
+    add_emit(app, train.emit, "megatron");
     add_plots(app, line.plots, "the timeline of a step, or with --sweep the curves");
     add_formats(app, line.words);
 }
@@ -71,6 +73,7 @@ Result<What> train_request(Line& line) {
     ROOFLINE_TRY(train.calibration, load_calibrations(line.words.calibrations));
     ROOFLINE_TRY(train.framework, load_framework(train.framework.name));
     ROOFLINE_TRY(train.search, search_control(line.words.threads));
+    ROOFLINE_TRY(train.plan_from, load_launch(line.words.plan_from));
     if (!line.words.mfu.empty()) {
         ROOFLINE_TRY(train.mfu, parse_fraction(line.words.mfu, "share of the peak", "write --mfu 0.4 or 40%"));
     }

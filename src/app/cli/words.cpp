@@ -13,6 +13,7 @@
 #include "app/cli/files.hpp"
 #include "app/local/this_machine.hpp"
 #include "base/ascii.hpp"
+#include "import/launch/launch_table.hpp"
 
 namespace roofline::core::cli {
 
@@ -45,9 +46,41 @@ void add_calibration(CLI::App& app, Words& words) {
              "FILE.toml|none");
 }
 
+void add_emit(CLI::App& app, std::string& framework, const std::string& frameworks) {
+    app.add_option("--emit", framework,
+                   "print only the flags or the configuration that start the plan in this framework, with what they\n"
+                   "do not express as comments; in JSON the key `emitted`")
+        ->type_name(frameworks);
+}
+
+void add_plan_from(CLI::App& app, Words& words) {
+    app.add_option("--plan-from", words.plan_from,
+                   "take the plan from the flags or the configuration that start a framework; its name may stand "
+                   "before the\nfile, megatron:run.sh; options that are given, too, must agree")
+        ->type_name("[FRAMEWORK:]FILE");
+}
+
 void add_plots(CLI::App& app, PlotFiles& plots, const std::string& what) {
     app.add_option("--svg", plots.svg, "write " + what + " as SVG")->type_name("FILE");
     app.add_option("--png", plots.png, "write " + what + " as PNG")->type_name("FILE");
+}
+
+Result<std::optional<LaunchFile>> load_launch(const std::string& word) {
+    if (word.empty()) return std::nullopt;
+    LaunchFile launch;
+    std::string path = word;
+    if (const std::size_t colon = word.find(':'); colon != std::string::npos) {
+        ROOFLINE_TRY(const auto tables, launch_tables());
+        const auto named = std::any_of(tables.begin(), tables.end(),
+                                       [&](const LaunchTable& each) { return each.name == word.substr(0, colon); });
+        if (named) {
+            launch.framework = word.substr(0, colon);
+            path = word.substr(colon + 1);
+        }
+    }
+    ROOFLINE_TRY(launch.file.text, read_file(path));
+    launch.file.name = path == "-" ? "standard input" : path;
+    return launch;
 }
 
 Result<CalibrationRef> load_calibrations(const std::vector<std::string>& names) {

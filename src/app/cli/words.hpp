@@ -37,6 +37,7 @@ struct Words {
     std::string mfu;
     std::string color = "auto";
     std::string part;
+    std::string plan_from;
     std::string base;
     bool quick = false;
     bool thorough = false;
@@ -49,6 +50,10 @@ void repeated(CLI::App& app, const std::string& name, std::vector<std::string>& 
 void add_sweeps(CLI::App& app, std::vector<std::string>& sweeps, const std::string& sizes);
 void add_formats(CLI::App& app, Words& words);
 void add_calibration(CLI::App& app, Words& words);
+void add_emit(CLI::App& app, std::string& framework, const std::string& frameworks);
+void add_plan_from(CLI::App& app, Words& words);
+/// Loads the file of --plan-from, before which a framework's name may stand: "megatron:run.sh". Empty without it.
+[[nodiscard]] Result<std::optional<LaunchFile>> load_launch(const std::string& word);
 void add_plots(CLI::App& app, PlotFiles& plots, const std::string& what);
 
 [[nodiscard]] Result<CalibrationRef> load_calibrations(const std::vector<std::string>& names);

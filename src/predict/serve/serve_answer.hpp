@@ -11,6 +11,7 @@
 #include "model/model.hpp"
 #include "model/weights.hpp"
 #include "plan/cache_transfer.hpp"
+#include "plan/emitted_launch.hpp"
 #include "plan/plan.hpp"
 #include "plan/serving_capacity.hpp"
 #include "plan/serving_memory.hpp"
@@ -163,6 +164,7 @@ struct ServeAnswer {
     std::optional<ServedLoad> under_load;  ///< only if the passes and a server are calibrated
     std::optional<SimulatedLoad> load;     ///< of the question's load; `under_load` has its means
     std::vector<std::string> notes;
+    std::optional<EmittedLaunch> emitted{};  ///< the plan as a framework's launch, if that was asked for
 };
 
 /// Returns whether the model and what is asked for fit in the memory of the chips, as far as that is known.

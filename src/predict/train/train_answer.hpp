@@ -12,6 +12,7 @@
 #include "model/account.hpp"
 #include "model/model.hpp"
 #include "network/slice.hpp"
+#include "plan/emitted_launch.hpp"
 #include "plan/framework_memory.hpp"
 #include "plan/goodput.hpp"
 #include "plan/plan.hpp"
@@ -80,6 +81,7 @@ struct TrainAnswer {
     std::vector<PlanThreshold> thresholds;
     std::vector<std::string> notes;
     std::shared_ptr<const TrainSearch> search{};  ///< that found the plan; null if the plan was given
+    std::optional<EmittedLaunch> emitted{};       ///< the plan as a framework's launch, if that was asked for
 };
 
 /// The search for the plan of an answer.

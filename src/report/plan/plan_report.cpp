@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "network/slice_shapes.hpp"
+#include "report/emitted_json.hpp"
 #include "report/figure.hpp"
 #include "report/plan/plan_words.hpp"
 #include "report/train/train_figures.hpp"
@@ -345,6 +346,7 @@ std::string plan_json(const PlanJobsAnswer& whole, std::optional<double> search_
                                 {"plan", whole_text(each.answer)},
                                 {"gain", each.gain}});
     }
+    if (answer.best.emitted) json["emitted"] = emitted_json(answer.best.emitted);
     json["part"] = Json();
     json["command"] = optional_string(fmt::format("{}", fmt::join(whole.command, " ")));
     json["notes"] = answer.notes;

@@ -1,4 +1,5 @@
 #include "report/serve/serve_figures.hpp"
+#include "report/emitted_json.hpp"
 
 #include <fmt/format.h>
 
@@ -321,6 +322,7 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
      [](Answer answer) { return answer.smallest ? Json(answer.smallest->chips) : Json(); }},
     {"smallest_slice_plan", "", none,
      [](Answer answer) { return answer.smallest ? Json(plan_text(answer.smallest->plan)) : Json(); }},
+    {"emitted", "", none, [](Answer answer) -> Json { return emitted_json(answer.emitted); }},
     {"notes", "", none, [](Answer answer) -> Json { return serve_notes(answer); }},
     {"sources", "", none, sources_json},
 };

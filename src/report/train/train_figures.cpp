@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <set>
 
+#include "report/emitted_json.hpp"
 #include "report/model/model_words.hpp"
 #include "report/plan_json.hpp"
 #include "report/source_json.hpp"
@@ -230,6 +231,7 @@ constexpr AnswerFigure<TrainAnswer> all[] = {
     {"plans", "", none, plans_json},
     {"searched", "", none, [](Answer answer) -> Json { return answer.search ? answer.search->searched : 0; }},
     {"search_s", "", none, [](Answer answer) { return answer.search ? figure_value(answer.search->seconds) : Json(); }},
+    {"emitted", "", none, [](Answer answer) -> Json { return emitted_json(answer.emitted); }},
     {"notes", "", none, [](Answer answer) -> Json { return answer.notes; }},
     {"sources", "", none, sources_json},
 };
