@@ -105,6 +105,16 @@ std::vector<std::string> plan_command(const TrainRequest& asked, const TrainAnsw
 std::vector<std::string> serve_command(const ServeRequest& asked) {
     Command command("serve", asked.config.name, asked.machines.front());
     for (const std::string& mesh : asked.mesh) command.option("--mesh", mesh);
+    if (asked.prefill) {
+        const MachineRef& prefill = *asked.prefill;
+        command.option("--prefill",
+                       prefill.slice.empty() ? prefill.name : fmt::format("{}:{}", prefill.name, prefill.slice));
+    }
+    command.flag("--disaggregated", asked.disaggregated && !asked.prefill);
+    for (const std::string& mesh : asked.prefill_mesh) command.option("--prefill-mesh", mesh);
+    command.option("--prefill-workers", asked.prefill_workers);
+    command.option("--decode-workers", asked.decode_workers);
+    command.flag("--overlap-transfer", asked.overlap_transfer);
     command.option("--prompt", asked.prompt);
     command.option("--output", asked.output);
     command.option("--batch", asked.batch);

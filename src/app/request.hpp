@@ -254,6 +254,20 @@ struct ServeRequest {
     bool plot = false;                        ///< plot tokens/s over TPOT by batch size
 };
 
+/// A request of `roofline plan serve`.
+struct ServePlanRequest {
+    /// The job. Each of `machines` has all chips that may be used, or no slice; degrees in `mesh` and `prefill_mesh`
+    /// are fixed. `weights`, `kv_dtype` and `chunk` may be lists, "bf16,fp8". `rate` is that of all servers.
+    ServeRequest serve;
+    std::string chips{};                 ///< "144": chips of machines without a slice
+    std::string objective{};             ///< "throughput", "cost" or "chips"; "": throughput, or chips with a rate
+    std::string percentile{};            ///< "99", "90", "50" or "mean": what must meet the targets; "": 99
+    bool aggregated = false;             ///< only servers that prefill and decode
+    std::vector<std::string> without{};  ///< axes that are not used
+    std::string shown{};                 ///< number of set-ups to show; "": 6
+    SearchControl search{};
+};
+
 /// Chips of one machine, of a fleet.
 struct FleetPoolRequest {
     std::string name;
@@ -318,9 +332,9 @@ struct TraceRequest {
 };
 
 /// A request of any command.
-using AnyRequest =
-    std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, TrainRequest, PlanRequest,
-                 PlanMergeRequest, FleetRequest, DesignRequest, ServeRequest, ImportRequest, TraceRequest>;
+using AnyRequest = std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, TrainRequest,
+                                PlanRequest, PlanMergeRequest, FleetRequest, DesignRequest, ServePlanRequest,
+                                ServeRequest, ImportRequest, TraceRequest>;
 
 struct Request {
     AnyRequest what;
@@ -353,6 +367,8 @@ inline constexpr int interrupted_exit = 130;
 /// The answer is that of the whole search. Errors: files that are no parts; a part that is missing or stands twice;
 /// parts of different questions or of other versions of the program.
 [[nodiscard]] Result<Response> handle(const PlanMergeRequest& request, Format format);
+/// Exit code 1 if no set-up meets the targets; the answer is then the one that comes nearest.
+[[nodiscard]] Result<Response> handle(const ServePlanRequest& request, Format format);
 /// Exit code 1 if not all jobs can run. Errors: those of the jobs on every pool; a solver that is absent.
 [[nodiscard]] Result<Response> handle(const FleetRequest& request, Format format);
 /// Exit code 1 if no machine meets the targets.

@@ -54,6 +54,7 @@ extern const Command model_command;
 extern const Command train_command;
 extern const Command plan_command;
 extern const Command plan_train_command;
+extern const Command plan_serve_command;
 extern const Command plan_fleet_command;
 extern const Command plan_design_command;
 extern const Command serve_command;
@@ -67,9 +68,9 @@ extern const Command completion_command;
 
 /// All commands in the order of the help. A subcommand follows its parent.
 inline constexpr const Command* commands[] = {
-    &op_command,      &machine_command,    &model_command,      &train_command,
-    &plan_command,    &plan_train_command, &plan_fleet_command, &plan_design_command,
-    &serve_command,   &trace_command,      &validate_command,   &fit_command,
-    &measure_command, &import_command,     &run_command,        &completion_command};
+    &op_command,         &machine_command,    &model_command,      &train_command,       &plan_command,
+    &plan_train_command, &plan_serve_command, &plan_fleet_command, &plan_design_command, &serve_command,
+    &trace_command,      &validate_command,   &fit_command,        &measure_command,     &import_command,
+    &run_command,        &completion_command};
 
 }  // namespace roofline::core::cli

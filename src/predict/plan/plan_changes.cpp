@@ -169,7 +169,9 @@ private:
     const std::shared_ptr<Calibrations>& calibrations_;
 };
 
-std::vector<std::string> figures_of(const Slice& slice, Dtype dtype) {
+}  // namespace
+
+std::vector<std::string> changed_figures(const Slice& slice, Dtype dtype) {
     std::vector<std::string> paths{fmt::format("matmul.{}", name(dtype)), "hbm.bandwidth"};
     for (const SliceTier& tier : slice.tiers) {
         const NetworkTier& network = slice.network(tier);
@@ -179,12 +181,10 @@ std::vector<std::string> figures_of(const Slice& slice, Dtype dtype) {
     return paths;
 }
 
-}  // namespace
-
 Result<PlanChanges> plan_changes(const TrainQuestion& question, const TrainAnswer& best,
                                  std::span<const TrainAnswer* const> others, std::span<const FasterPlan> faster,
                                  const std::shared_ptr<Calibrations>& calibrations, std::size_t threads) {
-    const std::vector<std::string> paths = figures_of(question.slice, best.products.value_or(best.model.dtype));
+    const std::vector<std::string> paths = changed_figures(question.slice, best.products.value_or(best.model.dtype));
     std::vector<Result<OfFigure>> results(paths.size(), OfFigure());
     on_threads(paths.size(), threads, calibrations, [&](std::size_t i, const std::shared_ptr<Calibrations>& own) {
         results[i] = FigureChanges(question, best, others, own).run(paths[i]);

@@ -38,6 +38,9 @@ struct FasterPlan {
     double seconds = 0;
 };
 
+/// Returns the figures of a slice's machine that times depend on: the peak of a dtype, HBM and the networks.
+[[nodiscard]] std::vector<std::string> changed_figures(const Slice& slice, Dtype dtype);
+
 /// Returns what would change the answer to a question whose best plan and next best ones are these. The machine's peak
 /// of the matmuls' dtype, its HBM and its networks are changed by 5 % and the step laid out again, or with 5 % more
 /// memory one of the plans taken that would be `faster`. A batch of twice the tokens has twice the micro-batches; the

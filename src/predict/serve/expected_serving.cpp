@@ -15,8 +15,12 @@ double two_batch_seconds(const HalfBatch& half, double layers) {
 }
 
 Result<ExpectedServing> ExpectedServing::make(const PlannedSlice& prefilling, const PlannedSlice& decoding,
-                                              const ServingPass& typical) {
-    ROOFLINE_TRY(auto split, best_split(decoding.setup, decoding.plan, typical));
+                                              const ServingPass& typical, const SplitPass* best) {
+    std::optional<SplitPass> found;
+    if (best == nullptr) {
+        ROOFLINE_TRY(found, best_split(decoding.setup, decoding.plan, typical));
+    }
+    const SplitPass& split = best == nullptr ? *found : *best;
     ROOFLINE_TRY(auto passes, compile(prefilling, decoding, split.pass, typical.context));
     ExpectedServing expected(std::move(passes), decoding.setup.calibrations);
     const Speculation* const speculation = decoding.setup.speculation;

@@ -29,10 +29,11 @@ struct HalfBatch {
 class ExpectedServing {
 public:
     /// Compiles the passes of the slices that prefill and decode, which may be the same, in the KV cache split that is
-    /// best for `typical`, a decode pass; those of a drafter lie as these do. Errors: those of priced_pass();
-    /// `not_calibrated` if a part of a pass has no model.
+    /// best for `typical`, a decode pass; those of a drafter lie as these do. `best`, if it is given, is the
+    /// best_split() of that pass, which is then not looked for again. Errors: those of priced_pass(); `not_calibrated`
+    /// if a part of a pass has no model.
     [[nodiscard]] static Result<ExpectedServing> make(const PlannedSlice& prefilling, const PlannedSlice& decoding,
-                                                      const ServingPass& typical);
+                                                      const ServingPass& typical, const SplitPass* best = nullptr);
 
     /// Seconds of a decode step of `sequences` sequences with `context` tokens of context each; with speculation, of
     /// its drafts and of their verification.

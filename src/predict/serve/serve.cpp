@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <type_traits>
 
 #include "plan/expert_placement.hpp"
 #include "predict/expect.hpp"
@@ -29,15 +30,54 @@ public:
         : question_(std::move(question)), calibrations_(std::move(calibrations)) {}
 
     Result<ServeAnswer> run() {
-        ROOFLINE_TRY(read_, read_question(question_, calibrations_->servers(), answer_));
-        ROOFLINE_CHECK(choose_plan());
-        ROOFLINE_CHECK(question_.disaggregated ? choose_pool() : draft_prefill(setup(), answer_.plan));
-        ROOFLINE_CHECK(check_exchange());
-        ROOFLINE_CHECK(details());
+        ROOFLINE_CHECK(planned());
+        ROOFLINE_CHECK(room());
+        if (question_.load_only) {
+            ROOFLINE_CHECK(load());
+        } else {
+            ROOFLINE_CHECK(details());
+        }
         return std::move(answer_);
     }
 
+    Result<LoadableServing> loadable() {
+        ROOFLINE_CHECK(planned());
+        ROOFLINE_CHECK(room());
+        const PromptSchedule schedule = question_.load ? question_.load->schedule : PromptSchedule::mixed;
+        ROOFLINE_TRY(auto servers, with_slices([&](const ServedSlices& slices) {
+                         return loadable_servers(answer_, slices, schedule);
+                     }));
+        return LoadableServing{std::move(answer_), std::move(servers)};
+    }
+
 private:
+    // Calls a function with the slices that answer a load.
+    template <class Use>
+    std::invoke_result_t<Use, const ServedSlices&> with_slices(const Use& use) const {
+        const ServingSetup here = setup();
+        const auto& pool = answer_.prefill_pool;
+        const ServingSetup prefilling = pool ? setup_on(pool->slice) : here;
+        const Plan prefill_plan = pool ? pool->plan : answer_.plan;
+        return use(ServedSlices{{prefilling, prefill_plan},
+                                {here, answer_.plan},
+                                mean_pass(answer_, here, answer_.plan, answer_.batch),
+                                question_.software,
+                                fastest_ ? &*fastest_ : nullptr});
+    }
+
+    // Reads the question and settles the plans.
+    Status planned() {
+        ROOFLINE_TRY(read_, read_question(question_, calibrations_->servers(), answer_));
+        ROOFLINE_CHECK(choose_plan());
+        ROOFLINE_CHECK(question_.disaggregated ? choose_pool() : draft_prefill(setup(), answer_.plan));
+        return check_exchange();
+    }
+
+    Status room() {
+        ROOFLINE_CHECK(find_max_batch());
+        return find_served_room();
+    }
+
     // Kernels that were asked for must be those of a pass, and its time an expected one.
     Status check_exchange() const {
         if (!read_.exchange) return {};
@@ -110,6 +150,8 @@ private:
                 continue;
             }
             const double activations = prefill->activations;
+            // of a plan that was given it is the one that servers are expected to have
+            if (question_.plan) fastest_ = splits->front();
             for (SplitPass& found : *splits) {
                 auto draft = draft_pass(setup, plan, found.caches, mean_pass(answer_, setup, plan, answer_.batch));
                 if (!draft) {
@@ -233,8 +275,6 @@ private:
         ROOFLINE_TRY(answer_.slice_memory, whole_memory(setup(), last_pass(answer_, answer_.batch, question_.block),
                                                         prefills ? chunk_pass(Plan{}, answer_.prompt, answer_.chunk)
                                                                  : last_pass(answer_, 1, question_.block)));
-        ROOFLINE_CHECK(find_max_batch());
-        ROOFLINE_CHECK(find_served_room());
         add_experts();
         ROOFLINE_CHECK(load());
         ROOFLINE_TRY(answer_.first_step_s, token_seconds_at(answer_.prompt + 1));
@@ -292,15 +332,7 @@ private:
     }
 
     Status load() {
-        const ServingSetup here = setup();
-        const auto& pool = answer_.prefill_pool;
-        const ServingSetup prefilling = pool ? setup_on(pool->slice) : here;
-        const Plan prefill_plan = pool ? pool->plan : answer_.plan;
-        return add_load(answer_, question_.load,
-                        {{prefilling, prefill_plan},
-                         {here, answer_.plan},
-                         mean_pass(answer_, here, answer_.plan, answer_.batch),
-                         question_.software});
+        return with_slices([&](const ServedSlices& slices) { return add_load(answer_, question_.load, slices); });
     }
 
     [[nodiscard]] SequencesOnSlice sequences(const ServingSetup& setup) const {
@@ -343,7 +375,8 @@ private:
     }
 
     ServeQuestion question_;
-    double prefill_activations_ = 0;  ///< bytes, with the plan of the answer
+    double prefill_activations_ = 0;      ///< bytes, with the plan of the answer
+    std::optional<SplitPass> fastest_{};  ///< of a plan that was given
     ServedQuestion read_;
     ServeAnswer answer_;
     std::shared_ptr<Calibrations> calibrations_;
@@ -353,6 +386,10 @@ private:
 
 Result<ServeAnswer> predict_serving(ServeQuestion question, std::shared_ptr<Calibrations> calibrations) {
     return Serve(std::move(question), std::move(calibrations)).run();
+}
+
+Result<LoadableServing> loadable_serving(ServeQuestion question, std::shared_ptr<Calibrations> calibrations) {
+    return Serve(std::move(question), std::move(calibrations)).loadable();
 }
 
 }  // namespace roofline::core

@@ -16,6 +16,7 @@
 #include "predict/serve/draft_question.hpp"
 #include "predict/serve/prefill_pool.hpp"
 #include "predict/serve/serve_answer.hpp"
+#include "predict/serve/served_load.hpp"
 #include "units/dtype.hpp"
 
 namespace roofline::core {
@@ -51,6 +52,7 @@ struct ServeQuestion {
     std::optional<double> memory_fraction{};  ///< that a server uses, above 0 to 1; empty: its software's default
     std::int64_t block = 0;                   ///< tokens per block of the KV cache; 0: its software's default
     std::optional<LoadQuestion> load{};  ///< empty: a closed loop of `batch` requests at a time, without percentiles
+    bool load_only = false;              ///< true: room and load alone, without bounds, other batches and slices
     bool frontier = true;  ///< false: without the other batches, which take most of the time; not with a draft
     std::vector<std::string> notes{};  ///< notes of the caller, which precede those of the answer
 };
@@ -61,5 +63,15 @@ struct ServeQuestion {
 /// (no_room()), and those of check_requests(), simulated_load(), check_routing(), check_placement() and
 /// speculation_of().
 [[nodiscard]] Result<ServeAnswer> predict_serving(ServeQuestion question, std::shared_ptr<Calibrations> calibrations);
+
+/// A set-up whose servers take any load.
+struct LoadableServing {
+    ServeAnswer answer;       ///< with room, and without a load, bounds, other batches and slices
+    LoadableServers servers;  ///< of the answer
+};
+/// Predicts as predict_serving() does, but simulates no load: that is for the caller to do, with one after another.
+/// Errors: those of predict_serving() and loadable_servers().
+[[nodiscard]] Result<LoadableServing> loadable_serving(ServeQuestion question,
+                                                       std::shared_ptr<Calibrations> calibrations);
 
 }  // namespace roofline::core

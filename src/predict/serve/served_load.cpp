@@ -80,7 +80,7 @@ Result<ExpectedServing> served_passes(const ServeAnswer& answer, const ServedSli
                                 answer.slice.machine.name),
                     "ask without a load, or name a calibrated machine");
     }
-    auto passes = ExpectedServing::make(slices.prefill, slices.decode, slices.typical);
+    auto passes = ExpectedServing::make(slices.prefill, slices.decode, slices.typical, slices.best);
     if (!passes && passes.error().hint.empty()) passes.error().hint = "ask without a load";
     return passes;
 }
@@ -94,6 +94,15 @@ LoadQuestion closed_loop(const ServeAnswer& answer) {
 }
 
 }  // namespace
+
+Result<LoadableServers> loadable_servers(const ServeAnswer& answer, const ServedSlices& slices,
+                                         PromptSchedule schedule) {
+    ROOFLINE_TRY(auto passes, served_passes(answer, slices));
+    if (const auto error = no_served_room(answer)) return fail(*error);
+    LoadableServers servers{std::make_unique<ExpectedServing>(std::move(passes)), {}};
+    servers.pools = pools_of(answer, *servers.passes, server_of(slices)->costs, schedule);
+    return servers;
+}
 
 Status add_load(ServeAnswer& answer, const std::optional<LoadQuestion>& load, const ServedSlices& slices) {
     if (load && !holds_requests(answer)) return {};

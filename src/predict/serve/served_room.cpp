@@ -19,25 +19,33 @@ Result<ServingMemory> memory_with(const SequencesOnSlice& on, std::int64_t block
                      on.prefill_activations, on.decode);
 }
 
-// Bisection is valid because memory grows monotonically with the batch.
+// Memory grows monotonically with the batch, and nearly in proportion, so that the answer is close to where a line
+// through two batches has no room left. From there the search widens until the answer lies between, and then bisects.
 Result<std::int64_t> sequences_with_room(const SequencesOnSlice& on, const MemoryRule& rule, std::int64_t most) {
-    const auto fit = [&](std::int64_t sequences) -> Result<bool> {
+    const auto left = [&](std::int64_t sequences) -> Result<double> {
         ROOFLINE_TRY(const auto memory, memory_with(on, rule.block, sequences));
-        return memory.kv <= cache_room(rule, on.capacity, memory.weights, memory.activations);
+        return cache_room(rule, on.capacity, memory.weights, memory.activations) - memory.kv;
     };
-    std::int64_t low = 0;
-    std::int64_t high = 1;
-    while (high <= most) {
-        ROOFLINE_TRY(const auto fits, fit(high));
-        if (!fits) break;
-        low = high;
-        high *= 2;
-    }
-    high = std::min(high, most + 1);
+    if (most < 1) return 0;
+    ROOFLINE_TRY(const double first, left(1));
+    if (first < 0) return 0;
+    constexpr std::int64_t far = 1024;
+    const std::int64_t second = std::min(most, far);
+    ROOFLINE_TRY(const double at_second, left(second));
+    std::int64_t low = at_second >= 0 ? second : 1;          // has room
+    std::int64_t high = at_second >= 0 ? most + 1 : second;  // has none
+    const double slope = second > 1 ? (first - at_second) / static_cast<double>(second - 1) : 0;
+    const double guess = slope > 0 ? 1 + first / slope : static_cast<double>(most);
+    auto next = static_cast<std::int64_t>(std::clamp(guess, 1.0, static_cast<double>(most)));
+    std::int64_t step = 1;
     while (high - low > 1) {
-        const std::int64_t middle = low + (high - low) / 2;
-        ROOFLINE_TRY(const auto fits, fit(middle));
-        (fits ? low : high) = middle;
+        next = std::clamp(next, low + 1, high - 1);
+        ROOFLINE_TRY(const double there, left(next));
+        const bool fits = there >= 0;
+        (fits ? low : high) = next;
+        const bool between = high <= most && step > far;
+        next = between ? low + (high - low) / 2 : fits ? low + step : high - step;
+        step *= 2;
     }
     return low;
 }

@@ -1,0 +1,523 @@
+#include "predict/serve_plan/serving_search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "machine/machine.hpp"
+#include "predict/plan/on_threads.hpp"
+#include "predict/serve_plan/serving_candidates.hpp"
+#include "units/text.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+// Estimates leave out that requests wait for each other. Servers are simulated until the next ones, if they came as
+// close to their estimate as the closest so far, would be worse than the best by this factor.
+constexpr double slack = 1.03;
+// Beyond this factor of the best set-up no other is looked at more closely.
+constexpr double worse = 1.25;
+constexpr std::size_t round_of_groups = 8;  // simulated before the next look at what is left
+constexpr std::size_t most_groups = 32;
+constexpr double range_of_users = 1.15;  // a factor of tokens/s per user
+constexpr std::size_t most_ranges = 32;
+constexpr double step_of_elasticity = 1.05;
+
+// What is to be least, for a deployment of so many chips that answers so many requests.
+double value(const ServingSearch& search, double requests_per_s, double chips, double usd_per_s) {
+    if (!(requests_per_s > 0)) return infinite;
+    switch (search.objective) {
+        case ServingObjective::throughput:
+            return chips / requests_per_s;
+        case ServingObjective::cost:
+            return std::isfinite(usd_per_s) ? usd_per_s / requests_per_s : infinite;
+        case ServingObjective::chips:
+            // of equally many chips, those that would carry the most
+            return std::ceil(search.rate / requests_per_s) * chips + 1e-6 * chips / requests_per_s;
+    }
+    return infinite;
+}
+
+double value(const ServingSearch& search, const ServingCandidate& candidate) {
+    return value(search, candidate.requests_per_s, static_cast<double>(candidate.chips), candidate.usd_per_s);
+}
+
+// How far times are beyond the targets: 1 or less if they meet them.
+double excess(const ServingTargets& targets, double ttft_s, double tpot_s) {
+    double most = 0;
+    if (targets.ttft_s) most = std::max(most, ttft_s / *targets.ttft_s);
+    if (targets.tpot_s) most = std::max(most, tpot_s / *targets.tpot_s);
+    return most;
+}
+
+double excess(const ServingSearch& search, const ServingRates& rates) {
+    return excess(search.targets, figure_of(rates.ttft, search.statistic), figure_of(rates.tpot, search.statistic));
+}
+
+/// Candidates of the same servers, with more and more requests in flight.
+struct ServerGroup {
+    std::vector<const ServingCandidate*> candidates;
+    double best = infinite;  ///< least value of those that are estimated to meet the targets
+};
+
+class SetUpSearch {
+public:
+    SetUpSearch(const ServingSearch& search, const std::shared_ptr<Calibrations>& calibrations)
+        : search_(search), job_(search.job), calibrations_(calibrations) {}
+
+    Result<ServingSearchAnswer> run() {
+        if (search_.objective == ServingObjective::cost && !search_.job.slice.machine.price) {
+            return fail("no_price", fmt::format("the file of {} has no price", search_.job.slice.machine.name),
+                        "give --price, USD per chip-hour");
+        }
+        ROOFLINE_TRY(found_, serving_candidates(search_, calibrations_));
+        answer_.expected = found_.expected;
+        if (!found_.expected && !search_.together) {
+            return fail("not_calibrated",
+                        fmt::format("pools for prefill are compared by expected times, and no calibration of {} covers "
+                                    "this",
+                                    search_.job.slice.machine.name),
+                        "ask for --aggregated servers, or name a calibrated machine");
+        }
+        if (!found_.expected) {
+            job_.load.reset();
+            price_all();
+        } else {
+            price_ranges();
+            price_groups();
+        }
+        if (priced_.empty()) return nothing();
+        choose();
+        if (found_.expected && answer_.meets) refine();
+        front();
+        ROOFLINE_CHECK(finish());
+        return std::move(answer_);
+    }
+
+private:
+    [[nodiscard]] tl::unexpected<Error> nothing() const {
+        const ServingCounts& counts = found_.counts;
+        const std::optional<Error>& error = first_error_ ? first_error_ : found_.error;
+        if (counts.searched == 0 && !error) {
+            return fail("no_plan",
+                        fmt::format("no server on up to {} chips has the degrees of --mesh without the axes of "
+                                    "--without",
+                                    search_.job.slice.chips()),
+                        "fix fewer of them; their product divides the chips of a server");
+        }
+        if (counts.memory == 0 && error) return fail(*error);
+        return fail("no_fit",
+                    fmt::format("no set-up has room for a request on up to {} chips: of {} plans {} do not fit, and "
+                                "{} do not divide the model",
+                                search_.job.slice.chips(), counts.searched, counts.memory, counts.divides),
+                    "give more chips, a smaller dtype of --weights or --kv-dtype, or shorter sequences");
+    }
+
+    using Key = std::tuple<std::size_t, std::size_t, std::int64_t, std::int64_t, std::int64_t>;
+    static Key key_of(const ServingCandidate& each) {
+        return {each.server, each.prefill.value_or(static_cast<std::size_t>(-1)), each.batch, each.workers,
+                each.prefill_workers};
+    }
+
+    [[nodiscard]] ServingSetUp set_up_of(const ServingCandidate& candidate) const {
+        ServingSetUp set_up = found_.set_up_of(candidate);
+        if (set_up.prefill) set_up.prefill->machine = search_.prefill ? search_.prefill->machine : search_.job.machine;
+        return set_up;
+    }
+
+    // Simulates candidates that were not yet.
+    void price(const std::vector<const ServingCandidate*>& wanted) {
+        std::vector<const ServingCandidate*> fresh;
+        for (const ServingCandidate* each : wanted) {
+            if (places_.contains(key_of(*each))) continue;
+            places_.emplace(key_of(*each), std::nullopt);
+            fresh.push_back(each);
+        }
+        std::vector<std::optional<Result<ServingPlan>>> results(fresh.size());
+        on_threads(fresh.size(), search_.threads, calibrations_,
+                   [&](std::size_t i, const std::shared_ptr<Calibrations>& own) {
+                       results[i] = priced_set_up(job_, set_up_of(*fresh[i]), own);
+                   });
+        for (std::size_t i = 0; i < fresh.size(); ++i) {
+            ++found_.counts.priced;
+            Result<ServingPlan>& result = *results[i];
+            if (result && result->fits && result->rates.tokens_per_s > 0) {
+                places_[key_of(*fresh[i])] = priced_.size();
+                priced_.push_back(std::move(*result));
+                continue;
+            }
+            const bool memory = result || result.error().code == "does_not_fit" || result.error().code == "no_fit";
+            ++(memory ? found_.counts.memory : found_.counts.failed);
+            if (!memory && !first_error_) first_error_ = result.error();
+        }
+    }
+
+    [[nodiscard]] const ServingPlan* priced(const ServingCandidate& candidate) const {
+        const auto found = places_.find(key_of(candidate));
+        return found == places_.end() || !found->second ? nullptr : &priced_[*found->second];
+    }
+
+    void price_all() {
+        std::vector<const ServingCandidate*> all;
+        for (const ServingCandidate& each : found_.candidates) all.push_back(&each);
+        price(all);
+    }
+
+    // The best estimate in each range of tokens/s per user.
+    void price_ranges() {
+        std::map<long, const ServingCandidate*> ranges;
+        for (const ServingCandidate& each : found_.candidates) {
+            if (!(each.tpot_s > 0)) continue;
+            const long range = std::lround(std::log(each.tpot_s) / std::log(range_of_users));
+            const ServingCandidate*& best = ranges[range];
+            const auto per_chip = [](const ServingCandidate& one) {
+                return one.requests_per_s / static_cast<double>(one.chips);
+            };
+            if (best == nullptr || per_chip(each) > per_chip(*best)) best = &each;
+        }
+        // from the fewest tokens/s per user on, those that more tokens per chip and user make useless are left out
+        std::vector<const ServingCandidate*> wanted;
+        double most = 0;
+        for (const auto& [range, each] : ranges) {
+            const double rate = each->requests_per_s / static_cast<double>(each->chips);
+            if (rate <= most) continue;
+            most = rate;
+            wanted.push_back(each);
+        }
+        if (wanted.size() > most_ranges) {
+            std::vector<const ServingCandidate*> spread;
+            for (std::size_t i = 0; i < most_ranges; ++i) spread.push_back(wanted[i * wanted.size() / most_ranges]);
+            wanted = std::move(spread);
+        }
+        price(wanted);
+    }
+
+    [[nodiscard]] std::vector<ServerGroup> groups() const {
+        std::map<std::pair<std::size_t, std::size_t>, ServerGroup> by_servers;
+        for (const ServingCandidate& each : found_.candidates) {
+            ServerGroup& group = by_servers[{each.server, each.prefill.value_or(static_cast<std::size_t>(-1))}];
+            group.candidates.push_back(&each);
+            if (excess(search_.targets, each.ttft_s, each.tpot_s) > 1) continue;
+            group.best = std::min(group.best, value(search_, each));
+        }
+        std::vector<ServerGroup> all;
+        for (auto& [servers, group] : by_servers) all.push_back(std::move(group));
+        std::stable_sort(all.begin(), all.end(),
+                         [](const ServerGroup& a, const ServerGroup& b) { return a.best < b.best; });
+        return all;
+    }
+
+    // Simulates each group's largest numbers of requests that meet the targets, the group with the best estimate first.
+    void price_groups() {
+        std::vector<ServerGroup> all = groups();
+        double best = best_value();
+        std::size_t done = 0;
+        double least_ratio = infinite;  // of what was simulated to what was estimated
+        while (done < std::min(all.size(), most_groups)) {
+            const std::size_t end = std::min({all.size(), most_groups, done + round_of_groups});
+            if (all[done].best * least_ratio > slack * best && done >= search_.shown) break;
+            if (!std::isfinite(all[done].best)) break;
+            bisect({all.begin() + static_cast<std::ptrdiff_t>(done), all.begin() + static_cast<std::ptrdiff_t>(end)});
+            best = best_value();
+            for (; done < end; ++done) least_ratio = std::min(least_ratio, ratio_of(all[done]));
+        }
+        if (!std::isfinite(best)) price_nearest();
+        for (const ServingCandidate& each : found_.candidates) {
+            if (places_.contains(key_of(each))) continue;
+            const bool late = excess(search_.targets, each.ttft_s, each.tpot_s) > 1;
+            ++(late ? found_.counts.target : found_.counts.slower);
+        }
+    }
+
+    // The best that a group was simulated to do over its estimate; infinite if nothing of it meets the targets.
+    [[nodiscard]] double ratio_of(const ServerGroup& group) const {
+        double best = infinite;
+        for (const ServingCandidate* each : group.candidates) {
+            const ServingPlan* plan = priced(*each);
+            if (plan != nullptr && meets(search_, plan->rates)) best = std::min(best, value_of(search_, *plan));
+        }
+        return best / group.best;
+    }
+
+    // Bisection is valid because more requests in flight make all of them wait longer.
+    void bisect(const std::vector<ServerGroup>& groups) {
+        struct Bounds {
+            std::ptrdiff_t met = -1;
+            std::ptrdiff_t missed = 0;
+        };
+        std::vector<Bounds> bounds;
+        for (const ServerGroup& group : groups) {
+            std::ptrdiff_t missed = 0;
+            for (const ServingCandidate* each : group.candidates) {
+                if (excess(search_.targets, each->ttft_s, each->tpot_s) > 1) break;
+                ++missed;
+            }
+            bounds.push_back({-1, missed});
+        }
+        bool first = true;
+        while (true) {
+            const double best = best_value();
+            std::vector<const ServingCandidate*> wanted;
+            std::vector<std::pair<std::size_t, std::ptrdiff_t>> at;
+            for (std::size_t i = 0; i < groups.size(); ++i) {
+                const Bounds& range = bounds[i];
+                if (range.missed - range.met < 2) continue;
+                // even the largest that is left would be of no interest
+                const ServingCandidate& last = *groups[i].candidates[static_cast<std::size_t>(range.missed - 1)];
+                if (value(search_, last) > worse * best) continue;
+                // the largest may well be met
+                const std::ptrdiff_t middle = first ? range.missed - 1 : range.met + (range.missed - range.met) / 2;
+                wanted.push_back(groups[i].candidates[static_cast<std::size_t>(middle)]);
+                at.emplace_back(i, middle);
+            }
+            if (wanted.empty()) return;
+            price(wanted);
+            for (const auto& [i, middle] : at) {
+                const ServingPlan* plan = priced(*groups[i].candidates[static_cast<std::size_t>(middle)]);
+                const bool met = plan != nullptr && meets(search_, plan->rates);
+                (met ? bounds[i].met : bounds[i].missed) = middle;
+            }
+            first = false;
+        }
+    }
+
+    // Nothing meets the targets: those that are estimated to come nearest.
+    void price_nearest() {
+        std::vector<const ServingCandidate*> all;
+        for (const ServingCandidate& each : found_.candidates) all.push_back(&each);
+        const auto beyond = [&](const ServingCandidate* each) {
+            return excess(search_.targets, each->ttft_s, each->tpot_s);
+        };
+        const std::size_t count = std::min<std::size_t>(all.size(), 2 * round_of_groups);
+        std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), all.end(),
+                          [&](const auto* a, const auto* b) { return beyond(a) < beyond(b); });
+        all.resize(count);
+        price(all);
+    }
+
+    [[nodiscard]] double best_value() const {
+        double best = infinite;
+        for (const ServingPlan& each : priced_) {
+            if (meets(search_, each.rates)) best = std::min(best, value_of(search_, each));
+        }
+        return best;
+    }
+
+    // Orders what was simulated, and keeps the best of each kind of servers.
+    void choose() {
+        std::vector<const ServingPlan*> all;
+        for (const ServingPlan& each : priced_) {
+            if (meets(search_, each.rates)) all.push_back(&each);
+        }
+        answer_.meets = !all.empty();
+        if (all.empty()) {
+            answer_.best = *std::min_element(priced_.begin(), priced_.end(), [&](const auto& a, const auto& b) {
+                return excess(search_, a.rates) < excess(search_, b.rates);
+            });
+            return;
+        }
+        std::stable_sort(all.begin(), all.end(),
+                         [&](const auto* a, const auto* b) { return value_of(search_, *a) < value_of(search_, *b); });
+        answer_.plans.clear();
+        for (const ServingPlan* each : all) {
+            const bool known = std::any_of(answer_.plans.begin(), answer_.plans.end(), [&](const ServingPlan& plan) {
+                return same_kind(plan.set_up, each->set_up);
+            });
+            if (!known) answer_.plans.push_back(*each);
+            if (answer_.plans.size() >= search_.shown) break;
+        }
+        answer_.best = answer_.plans.front();
+    }
+
+    // Whatever their number.
+    static bool same_kind(const ServingSetUp& a, const ServingSetUp& b) {
+        ServingSetUp one = a;
+        one.workers = b.workers;
+        if (one.prefill && b.prefill) one.prefill->workers = b.prefill->workers;
+        return one.same_servers(b);
+    }
+
+    // Between the steps of its number of requests the best set-up may take more of them.
+    void refine() {
+        if (!search_.targets.any()) return;
+        const ServingSetUp& set_up = answer_.best.set_up;
+        const std::int64_t unit = prompts_at_once(set_up.plan) * set_up.plan.pipeline;
+        std::int64_t met = set_up.batch;
+        std::int64_t missed = met * 3 / 2;
+        constexpr int most_steps = 5;
+        for (int i = 0; i < most_steps; ++i) {
+            const std::int64_t middle = (met + (missed - met) / 2) / unit * unit;
+            if (middle <= met || middle >= missed) break;
+            ServingSetUp more = answer_.best.set_up;
+            more.batch = middle;
+            auto plan = priced_set_up(job_, more, calibrations_);
+            ++found_.counts.searched;
+            ++found_.counts.priced;
+            const bool good = plan && plan->fits && meets(search_, plan->rates) &&
+                              value_of(search_, *plan) < value_of(search_, answer_.best);
+            if (good) answer_.best = answer_.plans.front() = *plan;
+            if (good) priced_.push_back(std::move(*plan));
+            (good ? met : missed) = middle;
+        }
+    }
+
+    void front() {
+        std::vector<const ServingPlan*> all;
+        for (const ServingPlan& each : priced_) all.push_back(&each);
+        std::stable_sort(all.begin(), all.end(), [](const auto* a, const auto* b) {
+            return std::pair(-a->rates.user_tokens_per_s(), -a->tokens_per_s_per_chip()) <
+                   std::pair(-b->rates.user_tokens_per_s(), -b->tokens_per_s_per_chip());
+        });
+        double most = 0;
+        for (const ServingPlan* each : all) {
+            if (each->tokens_per_s_per_chip() <= most) continue;
+            most = each->tokens_per_s_per_chip();
+            answer_.frontier.push_back(*each);
+        }
+    }
+
+    // The fewest deployments whose part of the rate, which arrives at random, meets the targets. That they answer as
+    // many requests in a closed loop is necessary, but the queues of an open one are longer.
+    Status carry_rate() {
+        const ServingSetUp& set_up = answer_.best.set_up;
+        const auto least = static_cast<std::int64_t>(std::ceil(search_.rate / answer_.best.rates.requests_per_s));
+        const std::int64_t most = least + std::max<std::int64_t>(2, least / 2);
+        std::optional<Error> error;
+        bool carried = false;
+        for (std::int64_t count = least; count <= most && !carried; ++count) {
+            ServeQuestion question = question_of(job_, set_up);
+            question.load_only = true;
+            question.load->rate = rate_of_each(count);
+            const auto answer = predict_serving(std::move(question), calibrations_);
+            if (!answer) {
+                if (!error) error = answer.error();
+                continue;
+            }
+            const ServingTimes& times = answer->load->times;
+            const ServingRates rates{times.ttft, times.tpot, times.tokens_per_s, times.requests_per_s};
+            answer_.replicas = count;
+            answer_.rate_of_each = rate_of_each(count);
+            carried = meets(search_, rates);
+            if (!carried) continue;
+            answer_.best.rates = rates;
+            answer_.best.usd_per_million = load_usd_per_million(*answer, rates.tokens_per_s);
+        }
+        if (answer_.replicas < 1 && error) return fail(*error);
+        const std::int64_t chips = answer_.replicas * set_up.chips();
+        if (!carried) {
+            answer_.notes.emplace_back("under requests that arrive at random the targets are missed");
+        } else if (chips > search_.job.slice.chips()) {
+            answer_.notes.push_back(fmt::format("the rate needs {} chips, more than the {} that are given", chips,
+                                                search_.job.slice.chips()));
+        }
+        answer_.meets = answer_.meets && carried && chips <= search_.job.slice.chips();
+        return {};
+    }
+
+    // With as many digits as the command has.
+    [[nodiscard]] double rate_of_each(std::int64_t count) const {
+        const double rate = search_.rate / static_cast<double>(count);
+        constexpr double digits = 5;
+        const double scale = std::pow(10.0, digits - std::floor(std::log10(rate)));
+        return std::ceil(rate * scale) / scale;
+    }
+
+    [[nodiscard]] std::int64_t replicas() const {
+        const ServingSetUp& set_up = answer_.best.set_up;
+        const std::int64_t own = search_.prefill ? set_up.slice.chips() * set_up.workers : set_up.chips();
+        std::int64_t count = search_.job.slice.chips() / own;
+        if (search_.prefill && set_up.prefill) {
+            const PrefillServers& prefill = *set_up.prefill;
+            count = std::min(count, search_.prefill->slice.chips() / (prefill.slice.chips() * prefill.workers));
+        }
+        return std::max<std::int64_t>(1, count);
+    }
+
+    // d log(objective per chip) / d log(figure) of the best set-up as it is.
+    Status elasticities() {
+        std::vector<std::string> paths = changed_figures(search_.job.slice, Dtype::bf16);
+        for (const Dtype narrow : {Dtype::fp8, Dtype::nvfp4, Dtype::int8}) {
+            paths.push_back(fmt::format("matmul.{}", name(narrow)));
+        }
+        std::vector<std::optional<double>> values(paths.size());
+        on_threads(
+            paths.size(), search_.threads, calibrations_, [&](std::size_t i, const std::shared_ptr<Calibrations>& own) {
+                ServingSetUp changed = answer_.best.set_up;
+                const std::string change = fmt::format("{}=*{}", paths[i], step_of_elasticity);
+                if (!set_figure(changed.slice.machine, change)) return;
+                if (changed.prefill && !search_.prefill) {
+                    if (!set_figure(changed.prefill->slice.machine, change)) return;
+                }
+                const auto plan = priced_set_up(job_, changed, own);
+                if (!plan) return;
+                values[i] =
+                    std::log(plan->rates.tokens_per_s / answer_.best.rates.tokens_per_s) / std::log(step_of_elasticity);
+            });
+        for (std::size_t i = 0; i < paths.size(); ++i) {
+            constexpr double least = 5e-3;
+            if (values[i] && std::abs(*values[i]) >= least) answer_.elasticities.push_back({paths[i], *values[i]});
+        }
+        std::stable_sort(
+            answer_.elasticities.begin(), answer_.elasticities.end(),
+            [](const Elasticity& a, const Elasticity& b) { return std::abs(a.value) > std::abs(b.value); });
+        return {};
+    }
+
+    Status finish() {
+        const bool carries = search_.objective == ServingObjective::chips && found_.expected && answer_.meets;
+        if (carries) {
+            answer_.replicas = 0;
+            ROOFLINE_CHECK(elasticities());
+            ROOFLINE_CHECK(carry_rate());
+        }
+        ServeQuestion question = question_of(job_, answer_.best.set_up);
+        if (question.load) question.load->rate = answer_.rate_of_each;
+        if (question.load && search_.statistic == TimeStatistic::p99) question.load->targets = search_.targets;
+        ROOFLINE_TRY(answer_.served, predict_serving(std::move(question), calibrations_));
+        if (!carries) {
+            answer_.replicas = replicas();
+            ROOFLINE_CHECK(elasticities());
+        }
+        answer_.counts = found_.counts;
+        if (!found_.expected) {
+            answer_.notes.emplace_back(
+                "no calibration covers this machine and model: set-ups are compared by times without overlap, on "
+                "servers that prefill and decode");
+        }
+        return {};
+    }
+
+    const ServingSearch& search_;
+    ServeQuestion job_;  ///< without a load where no times are expected under one
+    const std::shared_ptr<Calibrations>& calibrations_;
+    ServingCandidates found_;
+    std::vector<ServingPlan> priced_;
+    std::map<Key, std::optional<std::size_t>> places_;
+    std::optional<Error> first_error_;
+    ServingSearchAnswer answer_;
+};
+
+}  // namespace
+
+double value_of(const ServingSearch& search, const ServingPlan& plan) {
+    const auto chips = static_cast<double>(plan.set_up.chips());
+    const double usd_per_s = plan.usd_per_million ? *plan.usd_per_million * plan.rates.tokens_per_s
+                                                  : std::numeric_limits<double>::quiet_NaN();
+    return value(search, plan.rates.requests_per_s, chips, usd_per_s);
+}
+
+bool meets(const ServingSearch& search, const ServingRates& rates) { return excess(search, rates) <= 1; }
+
+Result<ServingSearchAnswer> search_serving(const ServingSearch& search,
+                                           const std::shared_ptr<Calibrations>& calibrations) {
+    return SetUpSearch(search, calibrations).run();
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,31 @@
+// The answers of `roofline plan serve` as text, JSON, tables and a picture.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "predict/serve_plan/serving_search.hpp"
+#include "report/format.hpp"
+
+namespace roofline::core {
+
+/// A search on the chips of one machine, with its answer.
+struct ServingPlanReport {
+    ServingSearch search;
+    ServingSearchAnswer answer;
+    std::string name;                  ///< "gb200:144"
+    std::vector<std::string> command;  ///< that answers for the best set-up alone
+    std::optional<double> search_s;
+};
+
+/// Returns the answers; of several machines side by side, the errors of others among them. CSV and Markdown have the
+/// frontiers.
+[[nodiscard]] std::string serving_plan_text(const std::vector<ServingPlanReport>& reports,
+                                            const std::vector<Error>& errors, Format format);
+
+/// Returns the frontiers as SVG: tokens/s per chip against tokens/s per user, and the best set-ups.
+[[nodiscard]] std::string serving_plan_picture(const std::vector<ServingPlanReport>& reports);
+
+}  // namespace roofline::core
