@@ -579,7 +579,7 @@ TEST_CASE("notes and errors use the terms of the library") {
 TEST_CASE("every option that a message of the core names has words in the library") {
     const std::filesystem::path source = std::filesystem::path(ROOFLINE_SOURCE_FOLDER) / "src";
     // Messages of these sources appear on the command line only: plots, measurements, files of other tools, designs,
-    // plans as text.
+    // searches for servers, plans as text.
     const std::vector<std::string> others{"app",
                                           "api",
                                           "measure",
@@ -587,6 +587,7 @@ TEST_CASE("every option that a message of the core names has words in the librar
                                           "import",
                                           "predict/compare",
                                           "predict/design",
+                                          "predict/serve_plan",
                                           "plan/plan.cpp",
                                           "notation/parse_plan"};
     const std::regex literal(R"re("((?:[^"\\\n]|\\.)*(?:\B--[a-z]|`roofline )(?:[^"\\\n]|\\.)*)")re");
