@@ -8,6 +8,7 @@
 
 #include "network/slice_shapes.hpp"
 #include "predict/plan/on_threads.hpp"
+#include "predict/plan/plan_objective.hpp"
 #include "predict/serve/instance_plans.hpp"
 #include "predict/serve/served_question.hpp"
 
@@ -132,7 +133,7 @@ public:
             if (search_.together) add_together(i);
         }
         if (search_.apart) {
-            for (std::size_t form = 0; form < search_.forms.size(); ++form) add_apart(search_.forms[form], decoders);
+            for (const ServedForm& form : search_.forms) add_apart(form, decoders);
         }
         return std::move(found_);
     }
@@ -295,7 +296,7 @@ private:
         const auto rate = [&](std::size_t i) {
             return compiled_[i].prompts_per_s / static_cast<double>(found_.servers[i].chips());
         };
-        std::stable_sort(all.begin(), all.end(), [&](std::size_t a, std::size_t b) { return rate(a) > rate(b); });
+        all = sorted_by(std::move(all), [&](std::size_t i) { return -rate(i); });
         if (all.size() <= prefills_beside) return all;
         const auto fastest = *std::min_element(all.begin(), all.end(), [&](std::size_t a, std::size_t b) {
             return compiled_[a].prompt_s < compiled_[b].prompt_s;

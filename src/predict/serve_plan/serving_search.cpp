@@ -11,6 +11,7 @@
 
 #include "machine/machine.hpp"
 #include "predict/plan/on_threads.hpp"
+#include "predict/plan/plan_objective.hpp"
 #include "predict/serve_plan/serving_candidates.hpp"
 #include "units/text.hpp"
 
@@ -209,9 +210,7 @@ private:
         }
         std::vector<ServerGroup> all;
         for (auto& [servers, group] : by_servers) all.push_back(std::move(group));
-        std::stable_sort(all.begin(), all.end(),
-                         [](const ServerGroup& a, const ServerGroup& b) { return a.best < b.best; });
-        return all;
+        return sorted_by(std::move(all), [](const ServerGroup& each) { return each.best; });
     }
 
     // Simulates each group's largest numbers of requests that meet the targets, the group with the best estimate first.
@@ -323,8 +322,7 @@ private:
             });
             return;
         }
-        std::stable_sort(all.begin(), all.end(),
-                         [&](const auto* a, const auto* b) { return value_of(search_, *a) < value_of(search_, *b); });
+        all = sorted_by(std::move(all), [&](const ServingPlan* each) { return value_of(search_, *each); });
         answer_.plans.clear();
         for (const ServingPlan* each : all) {
             const bool known = std::any_of(answer_.plans.begin(), answer_.plans.end(), [&](const ServingPlan& plan) {
@@ -371,9 +369,8 @@ private:
     void front() {
         std::vector<const ServingPlan*> all;
         for (const ServingPlan& each : priced_) all.push_back(&each);
-        std::stable_sort(all.begin(), all.end(), [](const auto* a, const auto* b) {
-            return std::pair(-a->rates.user_tokens_per_s(), -a->tokens_per_s_per_chip()) <
-                   std::pair(-b->rates.user_tokens_per_s(), -b->tokens_per_s_per_chip());
+        all = sorted_by(std::move(all), [](const ServingPlan* each) {
+            return std::pair(-each->rates.user_tokens_per_s(), -each->tokens_per_s_per_chip());
         });
         double most = 0;
         for (const ServingPlan* each : all) {
@@ -464,9 +461,8 @@ private:
             constexpr double least = 5e-3;
             if (values[i] && std::abs(*values[i]) >= least) answer_.elasticities.push_back({paths[i], *values[i]});
         }
-        std::stable_sort(
-            answer_.elasticities.begin(), answer_.elasticities.end(),
-            [](const Elasticity& a, const Elasticity& b) { return std::abs(a.value) > std::abs(b.value); });
+        answer_.elasticities =
+            sorted_by(std::move(answer_.elasticities), [](const Elasticity& each) { return -std::abs(each.value); });
         return {};
     }
 

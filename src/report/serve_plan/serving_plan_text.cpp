@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "report/plan/plan_words.hpp"
 #include "report/plot/plot.hpp"
@@ -322,8 +323,8 @@ std::string serving_plan_picture(const std::vector<ServingPlanReport>& reports) 
         PlotCurve curve;
         curve.label = each.name;
         curve.family = each.name;
-        for (auto point = each.answer.frontier.rbegin(); point != each.answer.frontier.rend(); ++point) {
-            curve.points.emplace_back(point->rates.user_tokens_per_s(), point->tokens_per_s_per_chip());
+        for (const auto& point : std::views::reverse(each.answer.frontier)) {
+            curve.points.emplace_back(point.rates.user_tokens_per_s(), point.tokens_per_s_per_chip());
         }
         if (each.answer.meets) {
             curve.critical = each.answer.best.rates.user_tokens_per_s();
