@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "network/slice_shapes.hpp"
@@ -174,17 +173,18 @@ private:
 
     void compile() {
         compiled_.resize(found_.servers.size());
-        std::vector<std::size_t> all(found_.servers.size());
-        std::iota(all.begin(), all.end(), std::size_t{0});
-        const auto pipelines = std::stable_partition(
-            all.begin(), all.end(), [&](std::size_t i) { return found_.servers[i].plan.pipeline == 1; });
-        compile_each({all.begin(), pipelines});
+        std::vector<std::size_t> alone;
+        std::vector<std::size_t> pipelines;
+        for (std::size_t i = 0; i < found_.servers.size(); ++i) {
+            (found_.servers[i].plan.pipeline == 1 ? alone : pipelines).push_back(i);
+        }
+        compile_each(alone);
         std::vector<std::size_t> worthwhile;
-        for (auto i = pipelines; i != all.end(); ++i) {
-            if (worth_compiling(*i)) {
-                worthwhile.push_back(*i);
+        for (const std::size_t i : pipelines) {
+            if (worth_compiling(i)) {
+                worthwhile.push_back(i);
             } else {
-                compiled_[*i].skipped = true;
+                compiled_[i].skipped = true;
                 ++found_.counts.searched;
                 ++found_.counts.slower;
             }
