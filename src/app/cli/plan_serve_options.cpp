@@ -9,8 +9,8 @@ namespace {
 
 constexpr const char* plan_serve_examples = R"(examples:
   roofline plan serve llama-3.1-70b --on h100-sxm:8 --prompt 2k --output 256 --ttft 1s --tpot 40ms
-  roofline plan serve deepseek-v3 --on gb200:144 --prompt 8k --output 1k --ttft 5s --tpot 30ms --disaggregated
-  roofline plan serve deepseek-v3 --on h200:16 --on mi300x:16 --tpot 50ms --for cost        side by side
+  roofline plan serve deepseek-v3 --on gb200:72x2 --prompt 8k --output 1k --ttft 5s --tpot 30ms --disaggregated
+  roofline plan serve deepseek-v3 --on h200:8x2 --on gb200:16 --tpot 50ms --for cost       side by side
   roofline plan serve llama-3.1-8b --on h100-sxm:8 --rate 40 --ttft 500ms --tpot 30ms       the fewest chips
   roofline plan serve llama-3.1-70b --on h200:8 --weights bf16,fp8 --png frontier.png
 
@@ -58,7 +58,7 @@ void add_plan_serve(CLI::App& app, Line& line) {
     ServeRequest& serve = plan.serve;
     add_model(app, line.words);
     repeated(app, "--on,--decode", line.words.on,
-             "all chips that may be used, such as h200:16; servers use them or a part of them; repeat for\nmachines "
+             "all chips that may be used, such as h200:8x2; servers use them or a part of them; repeat for\nmachines "
              "side by side",
              "SLICE");
     app.add_option("--prompt", serve.prompt,

@@ -15,7 +15,7 @@ namespace roofline::core {
 struct ServingPlanReport {
     ServingSearch search;
     ServingSearchAnswer answer;
-    std::string name;                  ///< "gb200:144"
+    std::string name;                  ///< "gb200:72x2"
     std::vector<std::string> command;  ///< that answers for the best set-up alone
     std::optional<double> search_s;
 };
