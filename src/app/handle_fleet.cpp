@@ -54,6 +54,10 @@ FleetQuestionOnPool training_on(const FleetPoolRequest& pool, const FleetRequest
         for (const auto& number : numbers) {
             if (*number <= pool.chips) chips.push_back(*number);
         }
+        if (chips.empty()) {
+            return fail("no_slice", fmt::format("the pool has {} chips, fewer than any of `chips`", pool.chips),
+                        "add a smaller number to `chips`");
+        }
         plan.chips.clear();
     }
     plan.train.machines = wired(pool.machine, chips);
