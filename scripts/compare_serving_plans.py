@@ -3,19 +3,25 @@
 
 The loads of a table of measured servers whose rates are known are those of `roofline validate --json`: for each its
 measured and its expected tokens/s per user and per chip. A task has a source, a model, a machine, a dtype and lengths;
-its set-ups are slices, plans and software, each measured under several loads. At a target, which is the tokens/s per
-user of a point of the measured frontier, the set-up that is recommended is the one with the most expected tokens/s per
-chip among the loads whose expected tokens/s per user reach it. What it reaches is the most measured tokens/s per chip
-of its loads whose measured tokens/s per user reach the target; none if there is no such load. Tasks with one set-up
-have nothing to choose from and are left out. With --software a task has one version of a server, too, so that only
-plans and chips are chosen.
+its set-ups are slices, plans and software, each measured under several loads. A set-up's tokens/s per chip at a target
+of tokens/s per user are those of its frontier, interpolated in logarithms between two loads; the load with the most
+tokens/s per chip holds for slower targets, too, and there are none beyond the fastest load. Targets are the points of
+the measured frontier of a task. The set-up that is recommended at a target is the one with the most expected tokens/s
+per chip, and what it reaches are its measured ones there. Tasks with one set-up have nothing to choose from and are
+left out. With --software a task has one version of a server, too, so that only plans and chips are chosen. With
+--loads 2 set-ups that were measured under fewer loads are left out, because nothing is known of them at other targets
+than their own.
 
-usage: compare_serving_plans.py ROOFLINE TABLE.csv [--software] [--within 0.1] [--json FILE]     FILE: the answer of
-validate, if it is there already. Prints what was reached, by system and in all, beside a choice by chance."""
+usage: compare_serving_plans.py ROOFLINE TABLE.csv [--software] [--loads N] [--within 0.1] [--noise S] [--json FILE]
+FILE is the answer of validate, if it is there already. With --noise the choice is made by the measured rates of each
+load times a random number whose logarithm has the standard deviation S, instead of by expected rates: what a predictor
+with this error reaches. Prints what was reached, by system and in all, beside a choice by chance."""
 
 import argparse
 import collections
 import json
+import math
+import random
 import statistics
 import subprocess
 import sys
@@ -33,7 +39,7 @@ def curves_of(arguments):
     return json.loads(answer)["frontiers"]["curves"]
 
 
-def tasks_of(curves, software):
+def tasks_of(curves, software, loads):
     """Returns by task the points of each set-up that have an expected value."""
     keys = ("source", "model", "system", "dtype", "prompt", "output") + (("software",) if software else ())
     tasks = collections.defaultdict(dict)
@@ -42,33 +48,55 @@ def tasks_of(curves, software):
         points = [point for point in curve["points"] if point["expected"]]
         if points:
             tasks[task].setdefault((curve["slice"], curve["strategy"], curve["software"]), []).extend(points)
+    for task, set_ups in tasks.items():
+        tasks[task] = {name: points for name, points in set_ups.items()
+                       if len({point["concurrency"] for point in points}) >= loads}
     return {task: set_ups for task, set_ups in tasks.items() if len(set_ups) > 1}
 
 
-def most(points, kind, target):
-    """Returns the most tokens/s per chip at this target; 0 where none reaches it."""
-    return max((point[kind][CHIP] for point in points if point[kind][USER] >= target), default=0)
+def with_noise(tasks, deviation):
+    """Replaces expected rates by measured ones times random numbers, one per load, as errors of TPOT change both."""
+    numbers = random.Random(1)
+    for set_ups in tasks.values():
+        for points in set_ups.values():
+            for point in points:
+                factor = math.exp(numbers.gauss(0, deviation))
+                point["expected"] = {kind: value * factor for kind, value in point["measured"].items()}
 
 
-def frontier(points):
-    """Returns the tokens/s per user of the points that no other one exceeds in both measured rates."""
+def frontier(points, kind):
+    """Returns (tokens/s per user, tokens/s per chip) of points that no other one exceeds in both, the fastest first."""
     best = 0
-    targets = []
-    for point in sorted(points, key=lambda point: (-point["measured"][USER], -point["measured"][CHIP])):
-        if point["measured"][CHIP] > best:
-            best = point["measured"][CHIP]
-            targets.append(point["measured"][USER])
-    return targets
+    rates = []
+    for user, chip in sorted(((point[kind][USER], point[kind][CHIP]) for point in points), reverse=True):
+        if chip > best:
+            best = chip
+            rates.append((user, chip))
+    return rates
+
+
+def most(points, kind, target):
+    """Returns the most tokens/s per chip at this target; 0 where no load reaches it."""
+    rates = frontier(points, kind)
+    reached = [rate for rate in rates if rate[0] >= target]
+    if not reached:
+        return 0
+    if len(reached) == len(rates):
+        return reached[-1][1]
+    (fast, few), (slow, many) = rates[len(reached) - 1], rates[len(reached)]
+    part = math.log(fast / target) / math.log(fast / slow)
+    return few * (many / few) ** part
 
 
 def compared(set_ups):
     """Returns for each target what was reached, and what set-ups reach on average, as parts of the best measured."""
     every = [point for points in set_ups.values() for point in points]
     rows = []
-    for target in frontier(every):
-        best = most(every, "measured", target)
+    for target, _ in frontier(every, "measured"):
         expected = {name: most(points, "expected", target) for name, points in set_ups.items()}
-        reached = {name: most(points, "measured", target) / best for name, points in set_ups.items()}
+        measured = {name: most(points, "measured", target) for name, points in set_ups.items()}
+        best = max(measured.values())
+        reached = {name: value / best for name, value in measured.items()}
         able = [value for value in reached.values() if value > 0]
         name = max(expected, key=expected.get)
         chosen = reached[name] if expected[name] > 0 else None
@@ -83,8 +111,12 @@ def main():
     parser.add_argument("--within", type=float, default=0.1)
     parser.add_argument("--json")
     parser.add_argument("--software", action="store_true")
+    parser.add_argument("--loads", type=int, default=1)
+    parser.add_argument("--noise", type=float)
     arguments = parser.parse_args()
-    tasks = tasks_of(curves_of(arguments), arguments.software)
+    tasks = tasks_of(curves_of(arguments), arguments.software, arguments.loads)
+    if arguments.noise:
+        with_noise(tasks, arguments.noise)
     systems = collections.defaultdict(list)
     medians = []
     unanswered = 0
