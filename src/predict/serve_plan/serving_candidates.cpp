@@ -352,7 +352,7 @@ private:
         best.server = i;
         best.prefill = prefill;
         best.batch = batch;
-        best.ttft_s = compiled_[prefill].prompt_s;
+        best.ttft_s = compiled_[prefill].prompt_s + estimate.ttft_s;
         best.tpot_s = estimate.tpot_s;
         best.usd_per_s =
             cost * static_cast<double>(best.workers) + prefill_cost * static_cast<double>(best.prefill_workers);

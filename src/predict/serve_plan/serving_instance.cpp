@@ -41,10 +41,20 @@ ServingEstimate ServingInstance::together(std::int64_t batch) const {
     const ServingPools pools{limited(batch)};
     ServingEstimate estimate;
     estimate.requests_per_s = saturation_rate(requests_, pools);
-    estimate.ttft_s = prompt_s();
+    estimate.ttft_s = prompt_s() + wait_s(batch - 1);
     const double cycle_s = static_cast<double>(batch) / estimate.requests_per_s;
     estimate.tpot_s = std::max(0.0, cycle_s - estimate.ttft_s) / std::max(1.0, output_ - 1);
     return estimate;
+}
+
+double ServingInstance::wait_s(std::int64_t others) const {
+    if (others < 1) return 0;
+    const ServingCosts& costs = serving_.servers.pools.prompts.costs;
+    const auto sequences = static_cast<double>(others);
+    const double iteration_s = costs.decode(sequences).seconds(sequences * (prompt_ + output_ / 2));
+    // a wait ends where nothing is left to decode, which is so of every second one if there are two requests
+    const double decoding = sequences / (sequences + 1);
+    return decoding * static_cast<double>(costs.wait) * iteration_s;
 }
 
 ServingEstimate ServingInstance::decoding(std::int64_t batch) const {
@@ -53,6 +63,7 @@ ServingEstimate ServingInstance::decoding(std::int64_t batch) const {
     pools.decode = std::move(pool);
     ServingEstimate estimate;
     estimate.requests_per_s = pool_rates(requests_, pools).decode;
+    estimate.ttft_s = wait_s(batch - 1);
     estimate.tpot_s = static_cast<double>(batch) / estimate.requests_per_s / std::max(1.0, output_ - 1);
     return estimate;
 }

@@ -9,7 +9,8 @@
 
 namespace roofline::core {
 
-/// The steady state of a server, or of servers that decode, without waiting.
+/// The steady state of a server, or of servers that decode. Requests wait for the server to look at them, and not for
+/// each other.
 struct ServingEstimate {
     double requests_per_s = 0;
     double ttft_s = 0;
@@ -28,7 +29,7 @@ public:
     [[nodiscard]] std::int64_t room() const { return room_; }
     /// Of a server that prefills and decodes, with so many requests in flight: by saturation_rate() and Little's law.
     [[nodiscard]] ServingEstimate together(std::int64_t batch) const;
-    /// Of a server that only decodes; `ttft_s` is 0.
+    /// Of a server that only decodes; `ttft_s` is the time from its cache's arrival.
     [[nodiscard]] ServingEstimate decoding(std::int64_t batch) const;
     /// Prompts per second of a server that only prefills, and the seconds of one on an idle server.
     [[nodiscard]] double prompts_per_s() const;
@@ -36,6 +37,9 @@ public:
 
 private:
     [[nodiscard]] ServerPool limited(std::int64_t batch) const;
+    /// The least that a request waits which arrives while so many others are decoded: the iterations that pass before
+    /// the server looks at it.
+    [[nodiscard]] double wait_s(std::int64_t others) const;
 
     ServingSetUp set_up_;
     LoadableServing serving_;

@@ -23,6 +23,8 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 // Estimates leave out that requests wait for each other. Servers are simulated until the next ones, if they came as
 // close to their estimate as the closest so far, would be worse than the best by this factor.
 constexpr double slack = 1.03;
+// Nor are estimates bounds of times: set-ups are simulated whose times are estimated to exceed the targets by less.
+constexpr double uncertain = 1.05;
 // Beyond this factor of the best set-up no other is looked at more closely.
 constexpr double worse = 1.25;
 constexpr std::size_t round_of_groups = 8;  // simulated before the next look at what is left
@@ -200,12 +202,16 @@ private:
         price(wanted);
     }
 
+    [[nodiscard]] bool late(const ServingCandidate& each) const {
+        return excess(search_.targets, each.ttft_s, each.tpot_s) > uncertain;
+    }
+
     [[nodiscard]] std::vector<ServerGroup> groups() const {
         std::map<std::pair<std::size_t, std::size_t>, ServerGroup> by_servers;
         for (const ServingCandidate& each : found_.candidates) {
             ServerGroup& group = by_servers[{each.server, each.prefill.value_or(static_cast<std::size_t>(-1))}];
             group.candidates.push_back(&each);
-            if (excess(search_.targets, each.ttft_s, each.tpot_s) > 1) continue;
+            if (late(each)) continue;
             group.best = std::min(group.best, value(search_, each));
         }
         std::vector<ServerGroup> all;
@@ -230,8 +236,7 @@ private:
         if (!std::isfinite(best)) price_nearest();
         for (const ServingCandidate& each : found_.candidates) {
             if (places_.contains(key_of(each))) continue;
-            const bool late = excess(search_.targets, each.ttft_s, each.tpot_s) > 1;
-            ++(late ? found_.counts.target : found_.counts.slower);
+            ++(late(each) ? found_.counts.target : found_.counts.slower);
         }
     }
 
@@ -255,7 +260,7 @@ private:
         for (const ServerGroup& group : groups) {
             std::ptrdiff_t missed = 0;
             for (const ServingCandidate* each : group.candidates) {
-                if (excess(search_.targets, each->ttft_s, each->tpot_s) > 1) break;
+                if (late(*each)) break;
                 ++missed;
             }
             bounds.push_back({-1, missed});

@@ -89,6 +89,30 @@ TEST_CASE("the best set-up of a small space is the one that serving each of its 
     CHECK(answer.best.tokens_per_s_per_chip() < best * 1.5);
 }
 
+TEST_CASE("what a set-up does is found where its own times are the targets" * doctest::test_suite("exhaustive")) {
+    ServingSearch search = search_on("gpt-oss-20b", "h200-sxm", 2);
+    search.job.software = "sglang";  // its requests wait for many iterations
+    search.statistic = TimeStatistic::mean;
+    Plan tensor;
+    tensor.tensor = 2;
+    Plan experts = tensor;
+    experts.experts_over_tensor = true;
+    for (const auto& [chips, plan] : {std::pair<std::int64_t, Plan>{1, {}}, {2, tensor}, {2, experts}}) {
+        for (const std::int64_t concurrency : {2, 16, 64}) {
+            CAPTURE(mesh_option(plan));
+            CAPTURE(concurrency);
+            const auto answer = served(search, chips, plan, concurrency);
+            REQUIRE(answer);
+            const ServingTimes& times = answer->load->times;
+            constexpr double rounded = 1 + 1e-9;
+            search.targets = {times.ttft.mean * rounded, times.tpot.mean * rounded};
+            const ServingSearchAnswer best = found(search);
+            CHECK(best.meets);
+            CHECK(best.best.tokens_per_s_per_chip() >= times.tokens_per_s / static_cast<double>(chips) * (1 - 1e-9));
+        }
+    }
+}
+
 TEST_CASE("the numbers of a set-up are those of serving it") {
     ServingSearch search = search_on("llama-3.1-8b", "h100-sxm5", 2);
     search.targets.tpot_s = 0.02;
