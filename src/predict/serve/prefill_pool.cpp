@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "predict/serve/served_room.hpp"
 
@@ -86,9 +87,11 @@ Result<ChosenPool> choose_prefill_pool(const ServingSetup& setup, const std::opt
             if (!error) error = chosen.error();
             continue;
         }
-        const bool better = !best || (chosen->pool.fits() && !best->pool.fits()) ||
-                            (chosen->pool.fits() == best->pool.fits() && prompts_per_s(*chosen) > prompts_per_s(*best));
-        if (better) best = std::move(*chosen);
+        // a server under load takes prompts through all stages one after another, so stages are for what needs their room
+        const auto order = [](const ChosenPool& one) {
+            return std::tuple(!one.pool.fits(), one.pool.plan.pipeline > 1, -prompts_per_s(one));
+        };
+        if (!best || order(*chosen) < order(*best)) best = std::move(*chosen);
     }
     if (!best)
         return fail(error.value_or(Error{"unsupported", "no plan fits the slice that prefills", "name one", {}}));

@@ -144,6 +144,10 @@ private:
                 if (!error) error = splits.error();
                 continue;
             }
+            const bool slower = std::all_of(splits->begin(), splits->end(), [&](const SplitPass& each) {
+                return step_seconds(setup, each.pass, std::nullopt) >= best_s;
+            });
+            if (best_fits && slower) continue;
             auto prefill = prefill_on_slice(plan);
             if (!prefill) {
                 if (!error) error = prefill.error();

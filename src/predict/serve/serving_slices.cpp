@@ -13,6 +13,7 @@
 #include "plan/exchange_layout.hpp"
 #include "plan/expert_placement.hpp"
 #include "plan/pipeline_stage.hpp"
+#include "predict/serve/instance_plans.hpp"
 #include "work/work.hpp"
 
 namespace roofline::core {
@@ -112,39 +113,12 @@ std::int64_t step_queries(const ServingSetup& setup) {
 }
 
 std::vector<Plan> serving_plans(const ServedModel& served, const Slice& slice, std::int64_t batch) {
-    const Model& model = served.model;
-    constexpr std::size_t max_splits = 4;
-    std::vector<Plan> plans;
-    const std::int64_t chips = slice.chips();
-    const auto offer = [&](const Plan& plan) {
-        if (split_for_serving(model.program, model.roles, plan, CacheSplit::heads)) plans.push_back(plan);
-    };
-    for (std::int64_t data = 1; data <= chips && plans.size() < max_splits; ++data) {
-        if (chips % data != 0 || (data > batch && !plans.empty())) continue;
-        Plan plan;
-        plan.data = data;
-        plan.tensor = chips / data;
-        offer(plan);
-    }
-    if (!routed_experts(model.program).empty() && chips > 1) {
-        std::vector<Plan> spread;
-        for (const Plan& plan : plans) {
-            if (const auto same_chips = with_experts_on_same_chips(plan, chips)) spread.push_back(*same_chips);
-        }
-        for (const Plan& plan : spread) offer(plan);
-        if (chips <= batch) offer({.expert = chips});
-    }
-    // Between nodes, a pipeline sends least.
-    if (slice.tiers.size() > 1) {
-        const std::int64_t inside = slice.tiers.front().members();
-        offer({.tensor = inside, .pipeline = chips / inside});
-    }
-    plans.erase(std::unique(plans.begin(), plans.end()), plans.end());
-    const auto shares = [](const Plan& plan) { return expert_chips(plan) > 1; };
-    // with a single plan that shares none it is better to hear why than that there is no plan
-    if (served.routing.redundant && std::any_of(plans.begin(), plans.end(), shares)) {
-        std::erase_if(plans, [&](const Plan& plan) { return !shares(plan); });
-    }
+    std::vector<Plan> plans = instance_plans(served, slice, true).plans;
+    // each member and stage has a sequence
+    const auto idle = [&](const Plan& plan) { return prompts_at_once(plan) * plan.pipeline > batch; };
+    if (!std::all_of(plans.begin(), plans.end(), idle)) std::erase_if(plans, idle);
+    // it is better to hear why one plan is impossible than that there is none
+    if (plans.empty()) plans.push_back({.tensor = slice.chips()});
     return plans;
 }
 

@@ -55,10 +55,8 @@ struct PlannedSlice {
 /// Returns the tokens of each sequence that a step processes: the newest, and those that were drafted.
 [[nodiscard]] std::int64_t step_queries(const ServingSetup& setup);
 
-/// Returns the plans that are tried if none is given: tensor parallelism over all chips or over a power-of-two fraction
-/// of them with data parallelism over the rest, as far as heads and batch allow; the same with experts over all chips;
-/// attention by data with experts over all chips; and a pipeline over the nodes. With redundant experts, only those
-/// of these plans whose chips share experts, as far as there are any.
+/// Returns the plans that are tried if none is given: those of instance_plans() with replicas, as far as each of their
+/// members and stages has a sequence of the batch.
 [[nodiscard]] std::vector<Plan> serving_plans(const ServedModel& served, const Slice& slice, std::int64_t batch);
 
 /// Returns the prefill of one prompt per member of `data`.

@@ -81,10 +81,13 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
                         answer.plan.pipeline, sequences_at_once(answer.plan, answer.batch)));
     }
     if (answer.prefill_pool && answer.prefill_pool->plan_chosen) {
-        notes.emplace_back(
-            "--prefill-mesh is not given: of a few plans this one processes the most prompts per second");
+        notes.emplace_back("--prefill-mesh is not given: of all plans this one processes the most prompts per second");
     }
-    if (answer.plan_chosen) notes.emplace_back("--mesh is not given: this is the best of a few plans");
+    if (answer.plan_chosen) {
+        notes.emplace_back(
+            "--mesh is not given: of all plans that hold this batch on these chips, this one has the fastest tokens; "
+            "`roofline plan serve` also searches the batch and smaller servers");
+    }
     const std::vector<std::string> exchanges = exchange_notes(answer.prefill, answer.decode, answer.exchange_server);
     notes.insert(notes.end(), exchanges.begin(), exchanges.end());
     if (answer.under_load && answer.under_load->two_batches) {
