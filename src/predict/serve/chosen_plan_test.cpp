@@ -67,8 +67,7 @@ TEST_CASE("no plan that may be asked for is faster than the one that is taken wi
           doctest::test_suite("exhaustive")) {
     for (const auto& question :
          {question_of("llama-3.1-8b", "h100-sxm5", "4", 32), question_of("llama-3.1-70b", "tpu-v5p", "2x2x2", 64),
-          question_of("mixtral-8x7b", "h100-sxm5", "4", 64), question_of("deepseek-v3", "h200-sxm", "8", 256),
-          question_of("gpt-oss-120b", "b200-sxm", "4", 2),
+          question_of("mixtral-8x7b", "h100-sxm5", "4", 64), question_of("gpt-oss-120b", "b200-sxm", "4", 2),
           question_of("deepseek-v3", "b200-sxm", "8x2", 1024)}) {
         const auto answer = ask(question);
         REQUIRE_MESSAGE(answer, answer.error().message);

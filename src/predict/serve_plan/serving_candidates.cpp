@@ -286,38 +286,74 @@ private:
         }
     }
 
-    // The servers with the most prompts per second and chip, and the one with the fastest prompt.
-    [[nodiscard]] std::vector<std::size_t> prefills_of(const ServedForm& form) const {
-        std::vector<std::size_t> all;
-        for (std::size_t i = prefills_from_; i < found_.servers.size(); ++i) {
-            const bool late = search_.targets.ttft_s && compiled_[i].prompt_s > *search_.targets.ttft_s;
-            if (found_.servers[i].form == form && compiled_[i].prompts_per_s > 0 && !late) all.push_back(i);
-        }
-        const auto rate = [&](std::size_t i) {
-            return compiled_[i].prompts_per_s / static_cast<double>(found_.servers[i].chips());
-        };
-        all = sorted_by(std::move(all), [&](std::size_t i) { return -rate(i); });
-        if (all.size() <= prefills_beside) return all;
-        const auto fastest = *std::min_element(all.begin(), all.end(), [&](std::size_t a, std::size_t b) {
-            return compiled_[a].prompt_s < compiled_[b].prompt_s;
-        });
-        all.resize(prefills_beside);
-        if (std::find(all.begin(), all.end(), fastest) == all.end()) all.push_back(fastest);
-        return all;
-    }
+    /// Pools with the workers that suit each other, by requests of a server that decodes.
+    struct Pools {
+        std::size_t prefill = 0;
+        std::vector<ServingCandidate> candidates{};
+        double value =
+            0;  ///< the most of a candidate that is estimated to meet the targets: requests/s per chip or USD
+    };
 
     void add_apart(const ServedForm& form, std::size_t decoders) {
-        const std::vector<std::size_t> prefills = prefills_of(form);
         for (std::size_t i = 0; i < decoders; ++i) {
             if (found_.servers[i].form != form) continue;
-            for (const std::size_t prefill : prefills) {
-                for (const auto& [batch, estimate] : compiled_[i].decoding) add_pools(i, prefill, batch, estimate);
+            for (const Pools& pools : pools_of(i)) {
+                for (const ServingCandidate& each : pools.candidates) {
+                    found_.candidates.push_back(each);
+                    ++found_.counts.searched;
+                }
             }
         }
     }
 
-    // The ratio of workers with the most requests per second and chip, of equal ones that with the fewest chips.
-    void add_pools(std::size_t i, std::size_t prefill, std::int64_t batch, const ServingEstimate& estimate) {
+    // The pools in which a server decodes: with the servers that prefill which come to the best values, and with the one
+    // that has the fastest prompt.
+    [[nodiscard]] std::vector<Pools> pools_of(std::size_t i) const {
+        std::vector<Pools> all;
+        for (std::size_t prefill = prefills_from_; prefill < found_.servers.size(); ++prefill) {
+            const bool late = search_.targets.ttft_s && compiled_[prefill].prompt_s > *search_.targets.ttft_s;
+            if (found_.servers[prefill].form != found_.servers[i].form || late) continue;
+            if (!(compiled_[prefill].prompts_per_s > 0)) continue;
+            Pools pools;
+            pools.prefill = prefill;
+            for (const auto& [batch, estimate] : compiled_[i].decoding) {
+                const auto [candidate, value] = pools_with(i, prefill, batch, estimate);
+                if (!(value > 0)) continue;
+                pools.candidates.push_back(candidate);
+                const bool slow = search_.targets.tpot_s && candidate.tpot_s > *search_.targets.tpot_s;
+                if (!slow) pools.value = std::max(pools.value, value);
+            }
+            if (!pools.candidates.empty()) all.push_back(std::move(pools));
+        }
+        all = sorted_by(std::move(all), [](const Pools& each) { return -each.value; });
+        if (all.size() <= prefills_beside) return all;
+        const auto fastest = std::min_element(all.begin(), all.end(), [&](const Pools& a, const Pools& b) {
+            return compiled_[a.prefill].prompt_s < compiled_[b.prefill].prompt_s;
+        });
+        const auto last = all.begin() + static_cast<std::ptrdiff_t>(prefills_beside);
+        if (fastest >= last) {
+            std::iter_swap(fastest, last);
+            all.resize(prefills_beside + 1);
+        } else {
+            all.resize(prefills_beside);
+        }
+        return all;
+    }
+
+    // What a prompt waits for others on servers that are busy for this part of the time: as if all prompts arrived at
+    // random at one server that takes equally long for each (Pollaczek and Khinchine). Simulated servers have the same
+    // queues or longer ones, because requests that were admitted together end together. Servers that are always busy
+    // have a queue of any length, which the number of requests in flight limits.
+    [[nodiscard]] double prompt_queue_s(std::size_t prefill, double busy) const {
+        if (busy >= 1) return 0;
+        return busy / (2 * (1 - busy)) * compiled_[prefill].prompt_s;
+    }
+
+    // The numbers of workers with the most requests per second and chip, or per USD, of those that are estimated to
+    // meet the target of TTFT; of equal ones those with the fewest chips. And this value; 0 where the chips do not
+    // suffice.
+    [[nodiscard]] std::pair<ServingCandidate, double> pools_with(std::size_t i, std::size_t prefill, std::int64_t batch,
+                                                                 const ServingEstimate& estimate) const {
         const std::int64_t chips = found_.servers[i].chips();
         const std::int64_t prefill_chips = found_.servers[prefill].chips();
         const std::int64_t all = search_.job.slice.chips();
@@ -328,36 +364,44 @@ private:
         const double weight = by_cost ? cost : static_cast<double>(chips);
         const double prefill_weight = by_cost ? prefill_cost : static_cast<double>(prefill_chips);
         ServingCandidate best;
+        best.server = i;
+        best.prefill = prefill;
+        best.batch = batch;
+        best.tpot_s = estimate.tpot_s;
         double best_value = 0;
+        bool best_late = true;
         const double prompts = compiled_[prefill].prompts_per_s;
         for (std::int64_t workers = 1; workers <= std::min(most_workers, all / chips); ++workers) {
-            const double wanted = static_cast<double>(workers) * estimate.requests_per_s / prompts;
-            for (const double count : {std::floor(wanted), std::ceil(wanted)}) {
+            const double decoded = static_cast<double>(workers) * estimate.requests_per_s;
+            const double wanted = decoded / prompts;
+            const double whole = std::ceil(wanted);
+            for (const double count : {std::floor(wanted), whole, whole + 1, std::ceil(1.5 * wanted), 2 * whole}) {
                 if (!(count >= 1 && count <= static_cast<double>(most_workers))) continue;
                 const auto others = static_cast<std::int64_t>(count);
                 const std::int64_t used = workers * chips + others * prefill_chips;
                 if (search_.prefill ? others * prefill_chips > all_prefill : used > all) continue;
-                const double rate = std::min(static_cast<double>(workers) * estimate.requests_per_s, count * prompts);
+                const double ttft_s =
+                    compiled_[prefill].prompt_s + estimate.ttft_s + prompt_queue_s(prefill, wanted / count);
+                const bool late = search_.targets.ttft_s && ttft_s > *search_.targets.ttft_s;
+                const double rate = std::min(decoded, count * prompts);
                 const double value = rate / (static_cast<double>(workers) * weight + count * prefill_weight);
                 constexpr double better = 1.005;
-                if (best_value > 0 && !(value > better * best_value)) continue;
+                if (best_value > 0 &&
+                    (late ? !best_late || value <= better * best_value : !best_late && value <= better * best_value)) {
+                    continue;
+                }
                 best_value = value;
+                best_late = late;
                 best.workers = workers;
                 best.prefill_workers = others;
                 best.chips = used;
                 best.requests_per_s = rate;
+                best.ttft_s = ttft_s;
             }
         }
-        if (!(best_value > 0)) return;
-        best.server = i;
-        best.prefill = prefill;
-        best.batch = batch;
-        best.ttft_s = compiled_[prefill].prompt_s + estimate.ttft_s;
-        best.tpot_s = estimate.tpot_s;
         best.usd_per_s =
             cost * static_cast<double>(best.workers) + prefill_cost * static_cast<double>(best.prefill_workers);
-        found_.candidates.push_back(best);
-        ++found_.counts.searched;
+        return {best, best_value};
     }
 
     const ServingSearch& search_;

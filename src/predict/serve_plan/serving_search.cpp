@@ -351,12 +351,11 @@ private:
     void refine() {
         if (!search_.targets.any()) return;
         const ServingSetUp& set_up = answer_.best.set_up;
-        const std::int64_t unit = prompts_at_once(set_up.plan) * set_up.plan.pipeline;
         std::int64_t met = set_up.batch;
         std::int64_t missed = met * 3 / 2;
-        constexpr int most_steps = 5;
+        constexpr int most_steps = 6;
         for (int i = 0; i < most_steps; ++i) {
-            const std::int64_t middle = (met + (missed - met) / 2) / unit * unit;
+            const std::int64_t middle = met + (missed - met) / 2;
             if (middle <= met || middle >= missed) break;
             ServingSetUp more = answer_.best.set_up;
             more.batch = middle;
