@@ -87,7 +87,7 @@ Result<ChosenPool> choose_prefill_pool(const ServingSetup& setup, const std::opt
             if (!error) error = chosen.error();
             continue;
         }
-        // a server under load takes prompts through all stages one after another, so stages are for what needs their room
+        // a server under load takes prompts through all stages in turn, so stages are for what needs their room
         const auto order = [](const ChosenPool& one) {
             return std::tuple(!one.pool.fits(), one.pool.plan.pipeline > 1, -prompts_per_s(one));
         };

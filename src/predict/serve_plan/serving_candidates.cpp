@@ -306,8 +306,8 @@ private:
         }
     }
 
-    // The pools in which a server decodes: with the servers that prefill which come to the best values, and with the one
-    // that has the fastest prompt.
+    // The pools in which a server decodes: with the servers that prefill which come to the best values, and with the
+    // one that has the fastest prompt.
     [[nodiscard]] std::vector<Pools> pools_of(std::size_t i) const {
         std::vector<Pools> all;
         for (std::size_t prefill = prefills_from_; prefill < found_.servers.size(); ++prefill) {
@@ -340,13 +340,10 @@ private:
         return all;
     }
 
-    // What a prompt waits for others on servers that are busy for this part of the time: as if all prompts arrived at
-    // random at one server that takes equally long for each (Pollaczek and Khinchine). Simulated servers have the same
-    // queues or longer ones, because requests that were admitted together end together. Servers that are always busy
-    // have a queue of any length, which the number of requests in flight limits.
-    [[nodiscard]] double prompt_queue_s(std::size_t prefill, double busy) const {
-        if (busy >= 1) return 0;
-        return busy / (2 * (1 - busy)) * compiled_[prefill].prompt_s;
+    // What a prompt waits for at least, on servers that are busy for this part of the time: for half of the prompt that
+    // is being processed. How many others wait before it depends on how regularly they arrive.
+    [[nodiscard]] double prompt_wait_s(std::size_t prefill, double busy) const {
+        return std::min(1.0, busy) / 2 * compiled_[prefill].prompt_s;
     }
 
     // The numbers of workers with the most requests per second and chip, or per USD, of those that are estimated to
@@ -381,7 +378,7 @@ private:
                 const std::int64_t used = workers * chips + others * prefill_chips;
                 if (search_.prefill ? others * prefill_chips > all_prefill : used > all) continue;
                 const double ttft_s =
-                    compiled_[prefill].prompt_s + estimate.ttft_s + prompt_queue_s(prefill, wanted / count);
+                    compiled_[prefill].prompt_s + estimate.ttft_s + prompt_wait_s(prefill, wanted / count);
                 const bool late = search_.targets.ttft_s && ttft_s > *search_.targets.ttft_s;
                 const double rate = std::min(decoded, count * prompts);
                 const double value = rate / (static_cast<double>(workers) * weight + count * prefill_weight);
