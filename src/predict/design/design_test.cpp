@@ -115,7 +115,7 @@ TEST_CASE("a design is the same on any number of threads") {
                                                                }}}});
     const auto one = predict_design(asked);
     REQUIRE(one);
-    for (const std::size_t threads : {2, 3, 8}) {
+    for (const std::size_t threads : {2U, 3U, 8U}) {
         asked.threads = threads;
         const auto many = predict_design(asked);
         REQUIRE(many);
@@ -162,7 +162,7 @@ TEST_CASE("where a time does not fall with a figure all machines are predicted, 
         }
         return least;
     };
-    for (const std::size_t threads : {1, 2}) {
+    for (const std::size_t threads : {1U, 2U}) {
         asked.threads = threads;
         for (const double target : {0.9e-3, 1.1e-3, 1.5e-3, 3e-3}) {
             CAPTURE(target);
