@@ -11,8 +11,9 @@ using namespace roofline::core;
 
 namespace {
 
-nlohmann::json sweep_of(const std::string& program, const std::vector<std::string>& dims, const std::string& machine,
-                        const std::vector<std::string>& mesh, const std::vector<std::string>& sweeps) {
+nlohmann::json figure_sweep_of(const std::string& program, const std::vector<std::string>& dims,
+                               const std::string& machine, const std::vector<std::string>& mesh,
+                               const std::vector<std::string>& sweeps) {
     OpRequest request;
     request.program = program;
     request.dims = dims;
@@ -27,15 +28,15 @@ nlohmann::json sweep_of(const std::string& program, const std::vector<std::strin
 }
 
 // A flip is the first value behind the change that was tried, within 1 % of it.
-void check_flip(const nlohmann::json& flip, const char* figure, double number) {
+void check_figure_flip(const nlohmann::json& flip, const char* figure, double number) {
     CHECK(flip["figure"] == figure);
     CHECK(double(flip["at"][figure]) >= number);
     CHECK(double(flip["at"][figure]) <= 1.0101 * number);
 }
 
-constexpr double peak = 197e12;  // FLOP/s of a TPU v5e in bf16
-constexpr const char* matmul = "bf16[B, D] * bf16[D, F] -> bf16[B, F]";
-constexpr const char* two_layers = R"(I : bf16[B, D_X]
+constexpr double v5e_peak = 197e12;  // FLOP/s of a TPU v5e in bf16
+constexpr const char* swept_matmul = "bf16[B, D] * bf16[D, F] -> bf16[B, F]";
+constexpr const char* swept_layers = R"(I : bf16[B, D_X]
 H : bf16[B, F_X] = I * bf16[D, F_X]
 O : bf16[B, D_X] = H * bf16[F_X, D]
 )";
@@ -44,48 +45,50 @@ O : bf16[B, D_X] = H * bf16[F_X, D]
 
 TEST_CASE("a sweep of the memory's bandwidth finds where a matmul becomes compute-bound") {
     // 2 BDF / C = 2 (BD + DF + BF) / W with D = F: W = C (1 / B + 2 / D), 1.587 TB/s for B = 128, D = 8192.
-    const auto sweep = sweep_of(matmul, {"B=128,D=8192,F=8192"}, "tpu-v5e", {}, {"hbm.bandwidth=400GB/s..3.2TB/s*2"});
+    const auto sweep =
+        figure_sweep_of(swept_matmul, {"B=128,D=8192,F=8192"}, "tpu-v5e", {}, {"hbm.bandwidth=400GB/s..3.2TB/s*2"});
     REQUIRE(sweep["flips"].size() == 1);
     CHECK(sweep["flips"][0]["of"] == "bound_by");
     CHECK(sweep["flips"][0]["before"] == "HBM");
     CHECK(sweep["flips"][0]["after"] == "math");
-    check_flip(sweep["flips"][0], "hbm.bandwidth", peak * (1.0 / 128 + 2.0 / 8192));
+    check_figure_flip(sweep["flips"][0], "hbm.bandwidth", v5e_peak * (1.0 / 128 + 2.0 / 8192));
     // The other way round, the peak beyond which the memory binds: C = W / (1 / B + 2 / D), 197.6 TFLOP/s for B = 256.
     const auto peaks =
-        sweep_of(matmul, {"B=256,D=8192,F=8192"}, "tpu-v5e", {}, {"matmul.bf16=100TFLOP/s..400TFLOP/s*2"});
+        figure_sweep_of(swept_matmul, {"B=256,D=8192,F=8192"}, "tpu-v5e", {}, {"matmul.bf16=100TFLOP/s..400TFLOP/s*2"});
     REQUIRE(peaks["flips"].size() == 1);
     CHECK(peaks["flips"][0]["before"] == "math");
-    check_flip(peaks["flips"][0], "matmul.bf16", 819e9 / (1.0 / 256 + 2.0 / 8192));
+    check_figure_flip(peaks["flips"][0], "matmul.bf16", 819e9 / (1.0 / 256 + 2.0 / 8192));
 }
 
 TEST_CASE("a sweep of a link's bandwidth finds where tensor parallelism is no longer bound by communication") {
     // A ring of 16, both directions of a link: 4 BD (15/16) / (2 L) of communication, 4 BDF / (16 C) of math, so that
     // L = 15 C / (2 F): 90.2 GB/s for F = 16384.
-    const auto sweep =
-        sweep_of(two_layers, {"B=4096,D=8192,F=16384"}, "tpu-v5e:16x1", {"X=16"}, {"ici.bandwidth=25GB/s..200GB/s*2"});
+    const auto sweep = figure_sweep_of(swept_layers, {"B=4096,D=8192,F=16384"}, "tpu-v5e:16x1", {"X=16"},
+                                       {"ici.bandwidth=25GB/s..200GB/s*2"});
     REQUIRE(sweep["flips"].size() == 1);
     CHECK(sweep["flips"][0]["before"] == "ICI");
     CHECK(sweep["flips"][0]["after"] == "math");
-    check_flip(sweep["flips"][0], "ici.bandwidth", 15 * peak / (2 * 16384.0));
+    check_figure_flip(sweep["flips"][0], "ici.bandwidth", 15 * v5e_peak / (2 * 16384.0));
 }
 
 TEST_CASE("the JSON of a sweep of figures has the keys that the reference names") {
-    const auto keys = [](const nlohmann::json& object) {
+    const auto keys_in = [](const nlohmann::json& object) {
         std::set<std::string> names;
         for (const auto& [name, value] : object.items()) names.insert(name);
         return names;
     };
-    const auto sweep = sweep_of(matmul, {"D=8192,F=8192"}, "tpu-v5e", {}, {"hbm.bandwidth=1..2TB/s*2", "B=64,128"});
-    CHECK(keys(sweep) == std::set<std::string>{"machine", "time", "rate", "axes", "points", "flips", "notes"});
+    const auto sweep =
+        figure_sweep_of(swept_matmul, {"D=8192,F=8192"}, "tpu-v5e", {}, {"hbm.bandwidth=1..2TB/s*2", "B=64,128"});
+    CHECK(keys_in(sweep) == std::set<std::string>{"machine", "time", "rate", "axes", "points", "flips", "notes"});
     REQUIRE(sweep["axes"].size() == 2);
-    CHECK(keys(sweep["axes"][0]) == std::set<std::string>{"name", "unit", "values"});
+    CHECK(keys_in(sweep["axes"][0]) == std::set<std::string>{"name", "unit", "values"});
     CHECK(sweep["axes"][0]["values"] == nlohmann::json{1e12, 2e12});
     CHECK(sweep["axes"][1]["unit"].is_null());
     REQUIRE(sweep["points"].size() == 4);
-    CHECK(keys(sweep["points"][0]) ==
+    CHECK(keys_in(sweep["points"][0]) ==
           std::set<std::string>{"at", "lower_s", "expected_s", "rate", "bound_by", "plan", "note"});
     CHECK(sweep["points"][1]["at"] == nlohmann::json{{"hbm.bandwidth", 1e12}, {"B", 128.0}});
     REQUIRE(sweep["flips"].size() == 1);
-    CHECK(keys(sweep["flips"][0]) == std::set<std::string>{"of", "figure", "at", "before", "after"});
+    CHECK(keys_in(sweep["flips"][0]) == std::set<std::string>{"of", "figure", "at", "before", "after"});
     CHECK(sweep["flips"][0]["at"]["B"] == 128);
 }

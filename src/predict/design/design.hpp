@@ -94,10 +94,10 @@ struct DesignAnswer {
 
 /// Searches the space. Time is taken to fall with every figure, and cost rises, so that of a box of machines the one
 /// with the best figures tells whether any meets a target, and the one with the least tells what they cost at least.
-/// That is checked on all that is predicted, the neighbours of the answer included. Where it does not hold, all machines
-/// are predicted, or if there are more than `most_tabulated`, the answer is not `proven`. The same for any number of
-/// threads. Errors: no figure, no workload; a figure that time need not fall with; one without a cost, or with values
-/// that its cost does not cover; more than `most_machines`; errors of predictions.
+/// That is checked on all that is predicted, the neighbours of the answer included. Where it does not hold, all
+/// machines of a space of at most `most_tabulated` are predicted; of a larger one the answer is not `proven`. It is
+/// the same for any number of threads. Errors: no figure, no workload; a figure that time need not fall with; one
+/// without a cost, or with values that its cost does not cover; more than `most_machines`; errors of predictions.
 [[nodiscard]] Result<DesignAnswer> predict_design(const DesignQuestion& question);
 
 }  // namespace roofline::core
