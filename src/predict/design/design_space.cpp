@@ -155,14 +155,14 @@ std::pair<DesignSpace::Box, DesignSpace::Box> DesignSpace::halves(const Box& who
     return {box(low, std::move(first)), box(std::move(second), high)};
 }
 
-// What the search needs now, its next box if this one may hold the machine, and the next ones if it does not: as many
-// boxes as there are threads. The search itself then asks in the same order as without.
+// What the search needs now, its next box if this one may hold the machine, and the next ones if it does not, until
+// there is something to do for every thread. The search itself then asks in the same order as without.
 void DesignSpace::predict_ahead(const Box& first, const std::set<Box>& next, const DesignLimits& limits) {
     std::vector<std::pair<DesignTimes*, DesignPoint>> tasks;
     const auto add = [&](const Box& each) {
         const auto& [usd, low, high] = each;
         if (known(low, high, limits)) return false;
-        bool any = false;
+        const std::size_t before = tasks.size();
         for (std::size_t i = 0; i < times_.size(); ++i) {
             if (!limits.each[i]) continue;
             if (!limits.weighted && at_most(low, high, i) <= *limits.each[i]) continue;
@@ -172,19 +172,17 @@ void DesignSpace::predict_ahead(const Box& first, const std::set<Box>& next, con
                                tasks, [&](const auto& task) { return task.first == &times && task.second == *at; }))
                     continue;
                 tasks.emplace_back(&times, std::move(*at));
-                any = true;
             }
         }
-        return any;
+        return tasks.size() > before;
     };
     if (!add(first)) return;
-    std::size_t boxes = 1;
-    if (std::get<1>(first) != std::get<2>(first) && add(halves(first).first)) ++boxes;
+    if (tasks.size() < question_.threads && std::get<1>(first) != std::get<2>(first)) add(halves(first).first);
     constexpr std::size_t most_looked_at = 64;
     std::size_t looked_at = 0;
     for (const Box& each : next) {
-        if (boxes >= question_.threads || ++looked_at > most_looked_at) break;
-        if (add(each)) ++boxes;
+        if (tasks.size() >= question_.threads || ++looked_at > most_looked_at) break;
+        add(each);
     }
     on_threads(tasks.size(), question_.threads, std::make_shared<Calibrations>(std::vector<Calibration>{}),
                [&](std::size_t i, const auto&) { tasks[i].first->ahead(tasks[i].second); });
