@@ -176,6 +176,7 @@ Result<Response> handle(const DesignRequest& request, Format format) {
     ROOFLINE_TRY(const auto answer, predict_design(question));
     Response response;
     response.out = design_text(question, answer, watch.seconds(), format);
+    if (!answer.met) response.exit_code = 1;
     if (request.plot) response.svg = design_picture(question, answer);
     return response;
 }

@@ -222,6 +222,17 @@ TEST_CASE("a design says what is wrong with its files and its targets") {
     CHECK(refused(request).message.find("from 1 TB/s to 10 TB/s") != std::string::npos);
     request = design(workloads("1ns", "100s", "1s"));
     const auto response = handle(request, Format::text);
-    const std::string said = response ? response->out : to_text(response.error());
-    CHECK(said.find("matmul") != std::string::npos);
+    REQUIRE_MESSAGE(response, to_text(response.error()));
+    CHECK(response->exit_code == 1);
+    CHECK(response->out.find("none of 36 machines") != std::string::npos);
+    CHECK(response->out.find("no figure alone, up to 16 times as much") != std::string::npos);
+    const auto json = answer_of(request)["design"];
+    CHECK(json["met"] == false);
+    CHECK(json["best"].is_null());
+    // the best of the space takes the least time, 8 TB/s and 2 PFLOP/s; the memory is the least that the step needs
+    CHECK(json["nearest"]["figures"]["hbm.bandwidth"] == 8e12);
+    CHECK(json["nearest"]["figures"]["matmul.bf16"] == 2e15);
+    REQUIRE(json["unmet"].size() == 1);
+    CHECK(json["unmet"][0]["workload"] == "matmul");
+    CHECK(json["unmet"][0]["met_with"].empty());
 }

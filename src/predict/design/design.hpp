@@ -18,6 +18,8 @@
 namespace roofline::core {
 
 inline constexpr double most_machines = 1e8;
+/// Of a space with at most so many machines each one is predicted where a time does not fall with every figure.
+inline constexpr double most_tabulated = 4096;
 
 /// A way to run a workload: what an ordinary prediction with --set says of it. Called from several threads at once.
 struct DesignPlan {
@@ -58,23 +60,44 @@ struct DesignMachine {
     std::vector<DesignTime> times;  ///< by workload
 };
 
+/// A value of a figure beyond the space that would do alone, all other figures being the best of the space.
+struct DesignRemedy {
+    std::size_t axis = 0;
+    double number = 0;
+    std::string text{};
+};
+
+/// A target that no machine of the space meets together with the others.
+struct DesignShortfall {
+    std::optional<std::size_t> workload{};  ///< empty: all targets together
+    double seconds = 0;                     ///< on the nearest machine; `infinity` where it does not fit
+    std::vector<DesignRemedy> remedies{};   ///< empty: no figure alone does with 16 times as much
+};
+
 struct DesignAnswer {
+    bool met = true;             ///< whether a machine meets all targets
+    bool proven = true;          ///< whether no machine can have been missed; see predict_design
+    std::string unproven{};      ///< why not
     double machines = 0;         ///< of the space
     std::int64_t predicted = 0;  ///< predictions that were made
     DesignMachine base;          ///< the machine as it is; its cost if the model covers it
     std::optional<double> base_usd{};
-    DesignMachine best;                  ///< the cheapest that meets all targets
+    /// The cheapest that meets all targets; if none does, the nearest: the cheapest of those whose largest time over
+    /// target is the least.
+    DesignMachine best;
     std::vector<double> usd_of_percent;  ///< of each axis: USD of one per cent more of it at the best machine
     std::vector<std::optional<DesignMachine>> alone;  ///< by workload: the cheapest that meets its target alone
-    std::vector<DesignMachine> front;  ///< the cheapest at each of several weighted times, the fastest last
+    std::vector<DesignMachine> front;           ///< the cheapest at each of several weighted times, the fastest last
+    std::vector<DesignShortfall> shortfalls{};  ///< if no machine meets all targets
     std::vector<std::string> notes;
 };
 
-/// Searches the space. Time never grows with a better figure and cost never falls, so that of a box of machines the one
-/// with the best figures tells whether any meets a target, and the one with the least tells what they cost at least;
-/// both are checked on what is predicted, and a note says where they do not hold. Errors: no figure, no workload; a
-/// figure that time need not fall with; one without a cost, or with values that its cost does not cover; more than
-/// `most_machines`; `no_fit` with the nearest machine where nothing meets a target; errors of predictions.
+/// Searches the space. Time is taken to fall with every figure, and cost rises, so that of a box of machines the one
+/// with the best figures tells whether any meets a target, and the one with the least tells what they cost at least.
+/// That is checked on all that is predicted, the neighbours of the answer included. Where it does not hold, all
+/// machines of a space of at most `most_tabulated` are predicted; of a larger one the answer is not `proven`. It is
+/// the same for any number of threads. Errors: no figure, no workload; a figure that time need not fall with; one
+/// without a cost, or with values that its cost does not cover; more than `most_machines`; errors of predictions.
 [[nodiscard]] Result<DesignAnswer> predict_design(const DesignQuestion& question);
 
 }  // namespace roofline::core

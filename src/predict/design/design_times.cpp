@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "predict/plan/on_threads.hpp"
 
 namespace roofline::core {
 
@@ -25,18 +29,38 @@ std::vector<std::string> DesignTimes::sets_at(const DesignPoint& at) const {
     return sets;
 }
 
-Result<double> DesignTimes::predict(const DesignPoint& at) {
-    {
-        const std::lock_guard lock(mutex_);
-        if (const auto found = exact_.find(at); found != exact_.end()) return found->second;
-        ++predicted_;
-    }
+Result<double> DesignTimes::fresh(const DesignPoint& at) const {
     auto answer = plan_.answer(sets_at(at));
     if (!answer && answer.error().code != "no_fit") return fail(answer.error());
-    const double seconds = answer && answer->note.empty() ? answer->seconds() : never_s;
+    return answer && answer->note.empty() ? answer->seconds() : never_s;
+}
+
+Result<double> DesignTimes::predict(const DesignPoint& at) {
+    if (const auto found = exact_.find(at); found != exact_.end()) return found->second;
+    ++predicted_;
+    std::optional<Result<double>> seconds;
+    {
+        const std::lock_guard lock(mutex_);
+        if (const auto node = ahead_.extract(at)) seconds = std::move(node.mapped());
+    }
+    if (!seconds) seconds = fresh(at);
+    if (*seconds) exact_.emplace(at, **seconds);
+    return std::move(*seconds);
+}
+
+std::optional<DesignPoint> DesignTimes::lacks(const DesignPoint& high) const {
+    if (tabulated() || !fits(high)) return std::nullopt;
+    DesignPoint key = key_of(high);
+    if (known_.contains(key) || exact_.contains(key)) return std::nullopt;
     const std::lock_guard lock(mutex_);
-    exact_.emplace(at, seconds);
-    return seconds;
+    if (ahead_.contains(key)) return std::nullopt;
+    return key;
+}
+
+void DesignTimes::ahead(const DesignPoint& at) {
+    auto seconds = fresh(at);
+    const std::lock_guard lock(mutex_);
+    ahead_.emplace(at, std::move(seconds));
 }
 
 DesignPoint DesignTimes::key_of(const DesignPoint& at) const {
@@ -107,23 +131,74 @@ Status DesignTimes::probe() {
             if (capacity) least[axis] = threshold_[axis] > 0 || !matters_[axis] ? threshold_[axis] : high[axis];
         }
     }
+    const auto predicted = exact_;
+    for (const auto& [at, seconds] : predicted) {
+        if (fits(at)) note(key_of(at), seconds);
+    }
     return {};
 }
 
-Result<double> DesignTimes::seconds(const DesignPoint& at) {
-    if (!fits(at)) return never_s;
-    const DesignPoint key = key_of(at);
-    {
-        const std::lock_guard lock(mutex_);
-        if (const auto found = known_.find(key); found != known_.end()) return found->second;
+Status DesignTimes::tabulate() {
+    std::size_t machines = 1;
+    for (const FigureAxis& axis : question_.axes) machines *= axis.numbers.size();
+    std::vector<Result<double>> seconds(machines, 0.0);
+    std::vector<DesignPoint> at(machines, DesignPoint(question_.axes.size(), 0));
+    for (std::size_t i = 0; i < machines; ++i) {
+        std::size_t rest = i;
+        for (std::size_t axis = at[i].size(); axis-- > 0;) {
+            at[i][axis] = rest % question_.axes[axis].numbers.size();
+            rest /= question_.axes[axis].numbers.size();
+        }
     }
+    on_threads(machines, question_.threads, std::make_shared<Calibrations>(std::vector<Calibration>{}),
+               [&](std::size_t i, const auto&) {
+                   const auto found = exact_.find(at[i]);
+                   seconds[i] = found != exact_.end() ? Result<double>(found->second) : fresh(at[i]);
+               });
+    predicted_ += static_cast<std::int64_t>(machines - exact_.size());
+    std::vector<double> table;
+    for (const auto& each : seconds) {
+        if (!each) return fail(each.error());
+        table.push_back(*each);
+    }
+    table_ = std::move(table);
+    return {};
+}
+
+double DesignTimes::least_of_table(const DesignPoint& low, const DesignPoint& high) const {
+    double least = never_s;
+    DesignPoint at = low;
+    while (true) {
+        std::size_t index = 0;
+        for (std::size_t axis = 0; axis < at.size(); ++axis) {
+            index = index * question_.axes[axis].numbers.size() + at[axis];
+        }
+        least = std::min(least, table_[index]);
+        std::size_t axis = at.size();
+        while (axis > 0 && at[axis - 1] == high[axis - 1]) {
+            --axis;
+            at[axis] = low[axis];
+        }
+        if (axis == 0) return least;
+        ++at[axis - 1];
+    }
+}
+
+Result<double> DesignTimes::seconds(const DesignPoint& low, const DesignPoint& high) {
+    if (tabulated()) return least_of_table(low, high);
+    if (!fits(high)) return never_s;
+    const DesignPoint key = key_of(high);
+    if (const auto found = known_.find(key); found != known_.end()) return found->second;
     ROOFLINE_TRY(const double seconds, predict(key));
-    const std::lock_guard lock(mutex_);
+    note(key, seconds);
+    return seconds;
+}
+
+void DesignTimes::note(const DesignPoint& key, double seconds) {
     constexpr double slack = 1e-9;
     const bool falls = seconds >= known_at_least(key) * (1 - slack) && seconds <= known_at_most(key) * (1 + slack);
     if (!falls && contradiction_.empty()) contradiction_ = fmt::format("{}", fmt::join(sets_at(key), ", "));
     known_.emplace(key, seconds);
-    return seconds;
 }
 
 double DesignTimes::known_at_least(const DesignPoint& key) const {
@@ -142,16 +217,14 @@ double DesignTimes::known_at_most(const DesignPoint& key) const {
     return most;
 }
 
-double DesignTimes::at_least(const DesignPoint& at) const {
-    if (!fits(at)) return never_s;
-    const std::lock_guard lock(mutex_);
-    return known_at_least(key_of(at));
+double DesignTimes::at_least(const DesignPoint& low, const DesignPoint& high) const {
+    if (tabulated()) return least_of_table(low, high);
+    return fits(high) ? known_at_least(key_of(high)) : never_s;
 }
 
-double DesignTimes::at_most(const DesignPoint& at) const {
-    if (!fits(at)) return never_s;
-    const std::lock_guard lock(mutex_);
-    return known_at_most(key_of(at));
+double DesignTimes::at_most(const DesignPoint& low, const DesignPoint& high) const {
+    if (tabulated()) return least_of_table(low, high);
+    return fits(high) ? known_at_most(key_of(high)) : never_s;
 }
 
 }  // namespace roofline::core

@@ -36,10 +36,14 @@ public:
             out += fmt::format("{}{}\n", out.empty() ? "" : "\n", title);
             out += markdown ? "\n" + table_markdown(table) : table_text(table, 2);
         };
-        add(fmt::format("the cheapest of {:.0f} machines like {} that meets all targets: {} USD a chip by {}",
-                        answer_.machines, question_.base.name, usd_cell(answer_.best.usd), question_.cost.name),
+        const std::string price = fmt::format("{} USD per chip by {}", usd_cell(answer_.best.usd), question_.cost.name);
+        const std::string of_all = fmt::format("of {:.0f} machine{} like {}", answer_.machines,
+                                               answer_.machines == 1 ? "" : "s", question_.base.name);
+        add(answer_.met ? fmt::format("the cheapest {} that meets all targets: {}", of_all, price)
+                        : fmt::format("none {} meets all targets; the nearest: {}", of_all, price),
             machines_table());
         add("workloads on it", workloads_table());
+        if (!answer_.met) add("what would meet a target, all other figures the best of the space", remedies_table());
         add("what one per cent more of a figure costs, and saves of each time", figures_table());
         if (!answer_.front.empty()) add("the cheapest machine at each weighted time", front_table());
         if (markdown) return out;
@@ -58,13 +62,13 @@ public:
             for (std::size_t i = 0; i < machine.at.size(); ++i)
                 cells.push_back(raw(question_.axes[i].numbers[machine.at[i]]));
             cells.push_back(raw(machine.usd));
-            cells.push_back(raw(machine.weighted_s));
+            cells.push_back(std::isfinite(machine.weighted_s) ? raw(machine.weighted_s) : "");
             for (const DesignTime& time : machine.times) {
                 cells.push_back(time.answer.note.empty() ? raw(time.answer.seconds()) : "");
             }
             table.rows.push_back(std::move(cells));
         };
-        row("best", answer_.best);
+        row(answer_.met ? "best" : "nearest", answer_.best);
         for (std::size_t i = 0; i < answer_.alone.size(); ++i) {
             if (answer_.alone[i]) row("alone " + question_.workloads[i].name, *answer_.alone[i]);
         }
@@ -94,7 +98,12 @@ public:
                 {"predictions", answer_.predicted},
                 {"took_s", figure_value(took_)},
                 {"base_usd", figure_value(answer_.base_usd)},
-                {"best", machine_json(answer_.best)},
+                {"met", answer_.met},
+                {"proven", answer_.proven},
+                {"unproven", optional_string(answer_.unproven)},
+                {"best", answer_.met ? machine_json(answer_.best) : FigureValue()},
+                {"nearest", answer_.met ? FigureValue() : machine_json(answer_.best)},
+                {"unmet", unmet_json()},
                 {"usd_of_percent", std::move(percent)},
                 {"alone", std::move(alone)},
                 {"front", std::move(front)},
@@ -124,7 +133,7 @@ private:
     [[nodiscard]] Table machines_table() const {
         Table table;
         table.head = head("");
-        table.rows.push_back(row("all targets", answer_.best));
+        table.rows.push_back(row(answer_.met ? "all targets" : "nearest", answer_.best));
         for (std::size_t i = 0; i < answer_.alone.size(); ++i) {
             if (answer_.alone[i]) table.rows.push_back(row(question_.workloads[i].name + " alone", *answer_.alone[i]));
         }
@@ -148,8 +157,52 @@ private:
         return table;
     }
 
+    [[nodiscard]] Table remedies_table() const {
+        Table table;
+        table.head = {"", "target", "takes", "over", "is met with"};
+        for (const DesignShortfall& each : answer_.shortfalls) {
+            std::string remedies;
+            for (const DesignRemedy& remedy : each.remedies) {
+                remedies += fmt::format("{}{} of {}", remedies.empty() ? "" : ", or ", question_.axes[remedy.axis].path,
+                                        remedy.text);
+            }
+            if (remedies.empty()) remedies = "no figure alone, up to 16 times as much";
+            if (!each.workload) {
+                table.rows.push_back({"all targets", "", "", "", std::move(remedies)});
+                continue;
+            }
+            const DesignWorkload& workload = question_.workloads[*each.workload];
+            table.rows.push_back({workload.name, workload.target_s ? in_seconds(*workload.target_s) : "-",
+                                  time_cell(answer_.best.times[*each.workload]),
+                                  workload.target_s && std::isfinite(each.seconds)
+                                      ? fmt::format("{:.0f} %", 100 * (each.seconds / *workload.target_s - 1))
+                                      : "-",
+                                  std::move(remedies)});
+        }
+        table.right = {false, true, true, true, false};
+        return table;
+    }
+
+    [[nodiscard]] FigureValue unmet_json() const {
+        FigureValue all = FigureValue::array();
+        for (const DesignShortfall& each : answer_.shortfalls) {
+            FigureValue remedies = FigureValue::object();
+            for (const DesignRemedy& remedy : each.remedies) {
+                remedies[question_.axes[remedy.axis].path] = remedy.number;
+            }
+            const DesignWorkload* const workload = each.workload ? &question_.workloads[*each.workload] : nullptr;
+            const bool timed = workload != nullptr && std::isfinite(each.seconds);
+            all.push_back({{"workload", workload == nullptr ? FigureValue() : FigureValue(workload->name)},
+                           {"target_s", workload == nullptr ? FigureValue() : figure_value(workload->target_s)},
+                           {"time_s", timed ? FigureValue(each.seconds) : FigureValue()},
+                           {"met_with", std::move(remedies)}});
+        }
+        return all;
+    }
+
     // Per cent of the weighted time for a per cent of a figure.
     [[nodiscard]] double weighted_elasticity(std::size_t axis) const {
+        if (!std::isfinite(answer_.best.weighted_s)) return 0;
         double sum = 0;
         for (std::size_t i = 0; i < question_.workloads.size(); ++i) {
             const DesignTime& time = answer_.best.times[i];
@@ -214,7 +267,7 @@ private:
         }
         return {{"figures", std::move(figures)},
                 {"usd", machine.usd},
-                {"weighted_s", machine.weighted_s},
+                {"weighted_s", std::isfinite(machine.weighted_s) ? FigureValue(machine.weighted_s) : FigureValue()},
                 {"times", std::move(times)}};
     }
 
@@ -238,6 +291,7 @@ private:
         for (const std::string& path : question_.cost.absent) {
             notes.push_back(fmt::format("{} has no {}, so that its cost is left out", question_.base.name, path));
         }
+        if (!answer_.proven) notes.push_back("not proven: " + answer_.unproven);
         notes.insert(notes.end(), answer_.notes.begin(), answer_.notes.end());
         return notes;
     }
@@ -262,7 +316,7 @@ std::string design_picture(const DesignQuestion& question, const DesignAnswer& a
     plot.title = fmt::format("Machines like {}: cost against time", question.base.name);
     plot.subtitle = fmt::format("{} workloads, costs by {}", question.workloads.size(), question.cost.name);
     plot.x_label = "weighted time (ms)";
-    plot.y_label = "USD a chip";
+    plot.y_label = "USD per chip";
     plot.y_unit = "USD";
     PlotCurve curve;
     curve.label = "front";
@@ -274,7 +328,7 @@ std::string design_picture(const DesignQuestion& question, const DesignAnswer& a
     plot.log_x = curve.points.size() > 1 && curve.points.back().first > 10 * curve.points.front().first;
     plot.curves.push_back(std::move(curve));
     PlotCurve best;
-    best.label = "meets all targets";
+    best.label = answer.met ? "meets all targets" : "nearest to all targets";
     best.family = best.label;
     best.line = PlotLine::none;
     best.points = {{answer.best.weighted_s * ms, answer.best.usd}};
