@@ -38,6 +38,13 @@ roofline_find(nlohmann_json nlohmann-json3-dev)
 roofline_find(CLI11 libcli11-dev)
 # Debian's target for toml++ links a shared library that is built with exceptions; the headers alone need neither.
 roofline_find_header(ROOFLINE_TOMLPLUSPLUS_INCLUDE toml++/toml.h libtomlplusplus-dev)
+# libyaml has no CMake configuration in Debian.
+roofline_find_header(ROOFLINE_YAML_INCLUDE yaml.h libyaml-dev)
+find_library(ROOFLINE_YAML_LIBRARY yaml)
+mark_as_advanced(ROOFLINE_YAML_LIBRARY)
+if(ROOFLINE_YAML_INCLUDE AND NOT ROOFLINE_YAML_LIBRARY)
+  list(APPEND roofline_required_missing libyaml-dev)
+endif()
 if(roofline_required_missing)
   list(JOIN roofline_required_missing " " packages)
   message(FATAL_ERROR "missing packages (Debian names): ${packages}\n"

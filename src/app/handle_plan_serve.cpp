@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "app/calibration_option.hpp"
+#include "app/emit_option.hpp"
 #include "app/plan_command.hpp"
 #include "app/request.hpp"
+#include "app/serve_launch.hpp"
 #include "app/serving_plan_question.hpp"
 #include "app/stopwatch.hpp"
 #include "report/serve_plan/serving_plan_report.hpp"
@@ -26,7 +28,11 @@ Result<ServingPlanReport> report_of(const ServePlanRequest& job) {
     ROOFLINE_TRY(report.answer, search_serving(report.search, std::make_shared<Calibrations>(std::move(calibrations))));
     const MachineRef& machine = job.serve.machines.front();
     report.name = machine.slice.empty() ? machine.name : fmt::format("{}:{}", machine.name, machine.slice);
-    report.command = serve_command(with_best(job, report.search, report.answer));
+    const ServeRequest best = with_best(job, report.search, report.answer);
+    report.command = serve_command(best);
+    if (!best.emit.empty()) {
+        ROOFLINE_TRY(report.emitted, emitted_serving(best, report.answer.served, report.answer.replicas));
+    }
     report.search_s = watch.seconds();
     return report;
 }
@@ -34,6 +40,7 @@ Result<ServingPlanReport> report_of(const ServePlanRequest& job) {
 }  // namespace
 
 Result<Response> handle(const ServePlanRequest& request, Format format) {
+    ROOFLINE_CHECK(check_emit(request.serve.emit, false, request.serve.machines.size(), format, request.serve.plot));
     ROOFLINE_TRY(const auto jobs, serving_plan_jobs(request));
     std::vector<ServingPlanReport> reports;
     Response response;
@@ -52,7 +59,9 @@ Result<Response> handle(const ServePlanRequest& request, Format format) {
     bool met = false;
     for (const ServingPlanReport& each : reports) met = met || each.answer.meets;
     response.exit_code = met ? 0 : 1;
-    response.out = serving_plan_text(reports, response.beside, format);
+    const auto& emitted = reports.front().emitted;
+    response.out =
+        emitted && format == Format::text ? emitted->text : serving_plan_text(reports, response.beside, format);
     if (request.serve.plot) response.svg = serving_plan_picture(reports);
     return response;
 }

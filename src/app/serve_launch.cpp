@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "app/load_options.hpp"
@@ -111,15 +112,44 @@ Result<ServeRequest> with_serving_launch(ServeRequest request, std::vector<std::
     return request;
 }
 
-Result<EmittedLaunch> emitted_serving(const ServeRequest& request, const ServeAnswer& answer) {
+namespace {
+
+// The launches of both kinds of servers, one after the other.
+EmittedLaunch emit_pools(const LaunchTable& table, ServingLaunch launch, const ServeAnswer& answer,
+                         std::int64_t replicas) {
+    const bool experts = !routed_experts(answer.model.program).empty();
+    const PrefillPool& pool = *answer.prefill_pool;
+    launch.pool = LaunchedPool::decode;
+    launch.workers = pool.decode_slices * replicas;
+    const EmittedLaunch decode = emit_serving(table, launch, experts);
+    launch.pool = LaunchedPool::prefill;
+    launch.workers = pool.slices * replicas;
+    launch.plan = pool.plan;
+    launch.batch.reset();
+    EmittedLaunch both = emit_serving(table, launch, experts);
+    both.remarks.push_back("beside its servers: " + table.pools);
+    for (const std::string& remark : decode.remarks) {
+        if (std::find(both.remarks.begin(), both.remarks.end(), remark) == both.remarks.end()) {
+            both.remarks.push_back(remark);
+        }
+    }
+    both.text = launch_comment("beside its servers: " + table.pools) + "\n" + both.text + "\n" + decode.text;
+    return both;
+}
+
+}  // namespace
+
+Result<EmittedLaunch> emitted_serving(const ServeRequest& request, const ServeAnswer& answer, std::int64_t replicas) {
     ROOFLINE_TRY(const auto table, launch_table(request.emit, false));
-    if (answer.prefill_pool) {
-        return fail("bad_request", "--emit prints one server, and disaggregated serving has two kinds",
+    if (answer.prefill_pool && table.pools.empty()) {
+        return fail("bad_request",
+                    fmt::format("how {} serves with pools of its own for prefill is not known", table.title),
                     "ask for the slice that prefills and the one that decodes by themselves");
     }
     ServingLaunch launch;
     launch.plan = answer.plan;
     launch.batch = answer.batch;
+    launch.workers = replicas;
     launch.chunk = answer.chunk;
     if (!request.block.empty()) {
         ROOFLINE_TRY(launch.block, whole_option("--block", request.block, max_serving_size));
@@ -129,6 +159,7 @@ Result<EmittedLaunch> emitted_serving(const ServeRequest& request, const ServeAn
     launch.weights = request.weights;
     launch.exchange = request.exchange;
     launch.two_batches = request.two_batch_overlap;
+    if (answer.prefill_pool) return emit_pools(table, std::move(launch), answer, replicas);
     return emit_serving(table, launch, !routed_experts(answer.model.program).empty());
 }
 

@@ -1,6 +1,7 @@
 // Plans of servers from the launch of a framework, and as one: --plan-from and --emit.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,9 @@ namespace roofline::core {
 [[nodiscard]] Result<ServeRequest> with_serving_launch(ServeRequest request, std::vector<std::string>& notes);
 
 /// Returns the launch of an answer in the framework that the request names. Errors: no such framework, or one that
-/// trains; disaggregated serving, which has two launches.
-[[nodiscard]] Result<EmittedLaunch> emitted_serving(const ServeRequest& request, const ServeAnswer& answer);
+/// trains. Disaggregated serving has two launches, first that of the servers that prefill; errors: a framework whose
+/// table does not say how. With `replicas` the same is started so often.
+[[nodiscard]] Result<EmittedLaunch> emitted_serving(const ServeRequest& request, const ServeAnswer& answer,
+                                                    std::int64_t replicas = 1);
 
 }  // namespace roofline::core

@@ -148,6 +148,14 @@ private:
     const std::string file_;
 };
 
+// Nodes, or pods of TPUs.
+std::int64_t slices_in(const Slice& slice) {
+    for (const SliceTier& tier : slice.tiers) {
+        if (joins_chips(slice.network(tier))) return slice.chips() / tier.members();
+    }
+    return 1;
+}
+
 }  // namespace
 
 Result<LaunchTable> table_of_file(const LaunchFile& file, bool trains) {
@@ -162,7 +170,7 @@ Result<TrainRequest> with_training_launch(TrainRequest request, std::vector<std:
     ROOFLINE_TRY(const auto config, resolve_config(request.config));
     ROOFLINE_TRY(const auto model, build_model(config, std::nullopt));
     ROOFLINE_TRY(const auto values, LaunchValues::read(file.file.text, file.file.name, std::move(table)));
-    const LaunchJob job{slice.chips(), model.layer_count, !routed_experts(model.program).empty()};
+    const LaunchJob job{slice.chips(), model.layer_count, !routed_experts(model.program).empty(), slices_in(slice)};
     ROOFLINE_TRY(const auto launch, training_launch(values, job));
     notes.push_back(fmt::format("{} is read as {} {}", file.file.name, values.table().title, values.table().version));
     notes.insert(notes.end(), launch.notes.begin(), launch.notes.end());
@@ -188,7 +196,8 @@ Result<EmittedLaunch> emitted_training(std::string_view framework, const TrainAn
     launch.optimizer->f32_gradients = answer.options.f32_gradients || answer.held.f32_gradients;
     launch.products = answer.products;
     launch.overlapped = answer.overlapped;
-    const LaunchJob job{answer.slice.chips(), answer.model.layer_count, !routed_experts(answer.model.program).empty()};
+    const LaunchJob job{answer.slice.chips(), answer.model.layer_count, !routed_experts(answer.model.program).empty(),
+                        slices_in(answer.slice)};
     const bool fits = !answer.step || answer.step->memory.fits();
     return emit_training(table, launch, job, {answer.model.lora.has_value(), fits});
 }

@@ -108,7 +108,7 @@ void add_plan(CLI::App& app, Line& line) {
         ->type_name("3/64");
     app.add_option("-o,--output", plan.output, "file for the result of --part; default: standard output")
         ->type_name("FILE.json");
-    add_emit(app, train.emit, "megatron");
+    add_emit(app, train.emit, trained_by);
     add_plots(app, line.plots, "the front of --front, or with --sweep the curves");
     add_formats(app, line.words);
 }

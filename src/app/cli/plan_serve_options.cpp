@@ -13,6 +13,7 @@ constexpr const char* plan_serve_examples = R"(examples:
   roofline plan serve deepseek-v3 --on h200:8x2 --on gb200:16 --tpot 50ms --for cost       side by side
   roofline plan serve llama-3.1-8b --on h100-sxm:8 --rate 40 --ttft 500ms --tpot 30ms       the fewest chips
   roofline plan serve llama-3.1-70b --on h200:8 --weights bf16,fp8 --png frontier.png
+  roofline plan serve deepseek-v3 --on h200:8x2 --tpot 50ms --emit sglang > serve.sh        start the best
 
 )";
 
@@ -84,6 +85,7 @@ void add_plan_serve(CLI::App& app, Line& line) {
     app.add_option("--plans", plan.shown, "number of set-ups with different servers to show; default: 6")
         ->type_name("N");
     app.add_option("--threads", line.words.threads, "threads that search; default: as many as cores")->type_name("N");
+    add_emit(app, serve.emit, served_by);
     add_plots(app, line.plots, "the frontier: tokens/s per chip against tokens/s per user");
     add_formats(app, line.words);
 }

@@ -150,7 +150,7 @@ void add_serve(CLI::App& app, Line& line) {
                  "show the derivation of a decode step: formulas, sizes, constants with sources");
     add_plots(app, line.plots, "tokens/s against TPOT");
     add_plan_from(app, words);
-    add_emit(app, serve.emit, "vllm|sglang");
+    add_emit(app, serve.emit, served_by);
     add_formats(app, words);
 }
 

@@ -60,7 +60,7 @@ void add_train(CLI::App& app, Line& line) {
                  "show the derivation of the step: formulas, substituted sizes, constants with sources");
     app.add_flag("--program", train.program, "print only the program of a step in the notation");
     add_plan_from(app, line.words);
-    add_emit(app, train.emit, "megatron");
+    add_emit(app, train.emit, trained_by);
     add_plots(app, line.plots, "the timeline of a step, or with --sweep the curves");
     add_formats(app, line.words);
 }

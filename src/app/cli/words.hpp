@@ -50,6 +50,9 @@ void repeated(CLI::App& app, const std::string& name, std::vector<std::string>& 
 void add_sweeps(CLI::App& app, std::vector<std::string>& sweeps, const std::string& sizes);
 void add_formats(CLI::App& app, Words& words);
 void add_calibration(CLI::App& app, Words& words);
+/// Frameworks that train models, and those that serve them.
+inline constexpr const char* trained_by = "megatron|torchtitan|maxtext|deepspeed";
+inline constexpr const char* served_by = "vllm|sglang|trtllm";
 void add_emit(CLI::App& app, std::string& framework, const std::string& frameworks);
 void add_plan_from(CLI::App& app, Words& words);
 /// Loads the file of --plan-from, before which a framework's name may stand: "megatron:run.sh". Empty without it.

@@ -2,6 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,16 +40,48 @@ private:
 
     // Sets a degree that is more than one.
     void degree(std::string_view key, std::int64_t value, std::string_view axis) {
-        if (value == 1 || out_.set(key, value)) return;
+        if (value == 1 || set_degree(key, value)) return;
         missing(fmt::format("{}={}, for which {} has no setting", axis, value, table_.title));
     }
 
+    // A degree that the framework splits into one inside of slices and one between them is split when all are known.
+    bool set_degree(std::string_view key, std::int64_t value) {
+        if (!has(key)) return false;
+        split_.emplace_back(key, value);
+        return out_.set(key, value);
+    }
+
+    [[nodiscard]] const LaunchSetting* between(std::string_view key) const {
+        const auto found = std::find_if(table_.settings.begin(), table_.settings.end(),
+                                        [&](const LaunchSetting& each) { return each.between && each.times == key; });
+        return found == table_.settings.end() ? nullptr : &*found;
+    }
+
+    // Axes fill a slice in the order in which they are placed on chips.
+    void split_over_slices() {
+        if (job_.slices <= 1 || between("tensor") == nullptr) return;
+        std::int64_t room = job_.chips / job_.slices;
+        for (const char* key : {"tensor", "sequence", "context", "expert", "shard", "replicate", "pipeline"}) {
+            for (const auto& [given, value] : split_) {
+                if (given != key) continue;
+                const std::int64_t inside = std::gcd(value, room);
+                room /= inside;
+                out_.set(key, inside);
+                out_.set(between(key)->key, value / inside);
+            }
+        }
+        if (room > 1) {
+            missing(fmt::format("degrees that do not divide slices of {} chips", job_.chips / job_.slices));
+        }
+    }
+
     void write_degrees() {
-        out_.set("tensor", plan_.tensor);
+        set_degree("tensor", plan_.tensor);
         degree("pipeline", plan_.pipeline, "pipeline");
         write_context();
         write_experts();
         has("shard") ? write_groups() : write_stage();
+        split_over_slices();
         if (plan_.tensor == 1) return;
         const bool split = table_.tensor_tokens == "always";
         if (has("tokens_over_tensor")) {
@@ -61,7 +95,13 @@ private:
     void write_context() {
         if (plan_.sequence == 1 || !has("context_kind")) {
             degree("context", plan_.context, "context");
-            if (plan_.sequence > 1) missing(fmt::format("sequence={} (Ulysses)", plan_.sequence));
+            degree("sequence", plan_.sequence, "sequence");
+            return;
+        }
+        if (plan_.context > 1 && has("sequence")) {
+            degree("context", plan_.context, "context");
+            degree("sequence", plan_.sequence, "sequence");
+            out_.set("context_kind", "both");
             return;
         }
         degree("context", plan_.context * plan_.sequence, "context");
@@ -76,11 +116,23 @@ private:
     void write_experts() {
         const std::int64_t over = plan_.experts_over_tensor ? plan_.tensor : 1;
         degree("expert", plan_.expert * over, "expert");
+        if (plan_.expert * over > 1) out_.set("experts_on", "true");
+        if (table_.context_first && plan_.expert > 1 && plan_.context * plan_.sequence > 1) {
+            out_.remark(
+                "experts lie on the members of context first; the plan has them on chips of other sequences, which "
+                "takes as much memory and sends tokens over other links");
+        }
         if (plan_.expert * over == 1 || plan_.tensor == 1) return;
+        if (table_.lone_experts) {
+            missing("spread experts beside tensor parallelism, with which it does not start");
+            return;
+        }
         const std::int64_t columns = plan_.experts_over_tensor ? 1 : plan_.tensor;
         const LaunchSetting* const setting = table_.of_key("expert_tensor");
         if (setting == nullptr) {
-            if (columns > 1) missing("experts split by columns over the tensor axis");
+            if (table_.expert_axis == (columns > 1)) return;
+            missing(columns > 1 ? "experts split by columns over the tensor axis"
+                                : "whole experts on members of the tensor axis; it splits their columns");
             return;
         }
         if (!setting->otherwise.empty() || columns == 1) out_.set("expert_tensor", columns);
@@ -99,7 +151,10 @@ private:
             missing("sharding over `fsdp` alone; it shares weights out over context and experts, too");
         }
         const int stage = shards_weights() ? 3 : plan_.zero;
-        if (stage == 0) return;
+        if (stage == 0) {
+            out_.set("zero_stage", "0");
+            return;
+        }
         if (out_.set("zero_stage", stage)) return;
         if (stage == 1 && out_.set("zero1", "true")) return;
         out_.set("sharded", "true");
@@ -109,25 +164,38 @@ private:
     // Frameworks with replicas that hold the same, and others that share out.
     void write_groups() {
         const bool inner = plan_.fsdp > 1;
-        const std::int64_t shared = plan_.fsdp * plan_.expert;
+        const std::int64_t shared = plan_.fsdp * (table_.expert_axis ? 1 : plan_.expert);
         if (inner && plan_.replicas() > 1 && plan_.zero < 3 && plan_.context * plan_.sequence * plan_.expert > 1) {
             missing("sharding over `fsdp` alone; it shares weights out over context and experts, too");
         }
         if (inner || plan_.zero == 3) {
             const bool all = plan_.zero == 3;
-            out_.set("shard", all ? shared * plan_.data : shared);
+            set_degree("shard", all ? shared * plan_.data : shared);
             degree("replicate", all ? 1 : plan_.data, "data");
             if (plan_.pipeline > 1) out_.set("resharded", "always");
             return;
         }
-        if (plan_.zero == 0 && plan_.expert == 1) {
+        const bool keeps = has("zero1") && (plan_.zero == 1 || plan_.expert > 1);
+        if ((plan_.zero == 0 && plan_.expert == 1) || keeps) {
             degree("replicate", plan_.data, "data");
-            out_.set("shard", 1);
+            set_degree("shard", 1);
+            if (plan_.zero == 1) out_.set("zero1", "true");
+            if (table_.fixed_replicas && plan_.data > 1 && plan_.context * plan_.sequence == 1 &&
+                plan_.tensor * plan_.pipeline > 1) {
+                missing(
+                    "replicas that hold whole weights beside a tensor or pipeline axis, with which it does not start; "
+                    "shard them: --zero 2, or fsdp instead of data");
+            }
+            if (keeps && plan_.expert > 1) missing("whole weights on each member of expert; it shares them out");
             if (plan_.context * plan_.sequence > 1)
                 missing("whole weights on each member of context; it shares them out");
             return;
         }
-        out_.set("shard", shared * plan_.data);
+        set_degree("shard", shared * plan_.data);
+        if (!has("resharded")) {
+            missing(fmt::format("ZeRO-{}; with these settings it is ZeRO-3", plan_.zero));
+            return;
+        }
         const int kept = plan_.pipeline > 1 ? 1 : 2;
         if (plan_.zero != kept) {
             missing(fmt::format(
@@ -157,8 +225,30 @@ private:
             if (plan_.pipeline > 1) out_.set("pipeline_micro_batch", each);
             return;
         }
+        if (has("device_batch")) {
+            write_device_batch(whole, parts);
+            return;
+        }
         out_.set("micro_batch", each);
         out_.set("accumulation", parts);
+    }
+
+    void write_device_batch(std::int64_t whole, std::int64_t parts) {
+        const bool pipelined = plan_.pipeline > 1;
+        const std::int64_t at_once = pipelined ? whole : whole / parts;
+        const auto chips = static_cast<double>(job_.chips);
+        double each = static_cast<double>(at_once) / chips;
+        // the framework rounds the product with the chips down
+        if (static_cast<std::int64_t>(each * chips) < at_once) each = std::nextafter(each, 2 * each);
+        out_.set("device_batch", fmt::format("{}", each));
+        if (!pipelined) {
+            out_.set("accumulation", parts);
+            return;
+        }
+        out_.set("pipeline_microbatches", parts);
+        if (parts % plan_.pipeline != 0) {
+            missing(fmt::format("{} microbatches, which are no multiple of {} stages", parts, plan_.pipeline));
+        }
     }
 
     void write_schedule() {
@@ -192,8 +282,9 @@ private:
                                    : options.remat == Remat::alternate ? "alternate"
                                    : options.remat == Remat::full      ? "full"
                                                                   : fmt::format("{}", fmt::join(options.kept, ","));
+        if (policy == "alternate") out_.set("recompute_option", "op");
         if (!out_.set("recompute", policy)) {
-            if (policy != "none") missing(fmt::format("recomputation that keeps {}", policy));
+            if (policy != "none") missing(fmt::format("recomputation, --remat {}", policy));
             return;
         }
         if (policy == "full" && out_.set("recompute_method", "uniform")) out_.set("recompute_layers", 1);
@@ -206,15 +297,21 @@ private:
 
     void write_numbers() {
         out_.set("bf16", "true");
+        if (const LaunchSetting* const base = table_.of_key("base")) out_.set("base", base->otherwise);
         if (!launch_.products) return;
         const std::string dtype(name(*launch_.products));
         const bool sets =
-            dtype == "nvfp4" ? out_.set("fp4", dtype)
-            : dtype == "mxfp8"
-                ? (has("fp8_recipe") && out_.set("fp8", "fp8") && out_.set("fp8_recipe", dtype)) ||
-                      out_.set("converters", "quantize.linear.mx")
-                : out_.set("fp8", dtype) || (dtype == "fp8" && out_.set("converters", "quantize.linear.float8"));
+            out_.set("fp8", dtype) ||
+            (dtype == "nvfp4"   ? out_.set("fp4", dtype)
+             : dtype == "mxfp8" ? (has("fp8_recipe") && out_.set("fp8", "fp8") && out_.set("fp8_recipe", dtype)) ||
+                                      out_.set("converters", "quantize.linear.mx")
+                                : dtype == "fp8" && out_.set("converters", "quantize.linear.float8"));
         if (!sets) missing(fmt::format("matmuls in {}", dtype));
+        if (sets && job_.experts && has("converters")) {
+            out_.remark(
+                "the matmuls of experts stay in bf16: they need the converter quantize.grouped_mm with the names of "
+                "their modules");
+        }
     }
 
     void write_optimizer() {
@@ -224,11 +321,17 @@ private:
         if (!out_.set("optimizer", kind)) missing(fmt::format("the optimizer {}", kind));
         if (options.optimizer == Optimizer::sgd) return;
         const std::string moments(name(options.moments));
-        if (has("held") && !options.master && options.moments == Dtype::bf16 && !options.f32_gradients) {
+        if (has("held") && !options.master && options.moments == Dtype::bf16 && !options.f32_gradients &&
+            (!has("held_parameters") || plan_.zero > 0 || plan_.fsdp > 1)) {
             out_.set("held", "bf16");
+            out_.set("held_parameters", "bf16");
             return;
         }
         if (table_.master && !options.master) missing("no f32 copy of the parameters; it keeps one");
+        if (!has("own_precision") && out_.set("gradients", options.f32_gradients ? "f32" : "bf16")) {
+            if (options.moments != Dtype::f32) missing(fmt::format("moments in {}", moments));
+            return;
+        }
         const bool narrow = table_.f32_gradients && !options.f32_gradients;
         if (!narrow && options.moments == Dtype::f32) return;
         // states of other dtypes need its distributed optimizer
@@ -262,6 +365,7 @@ private:
     const Plan& plan_;
     LaunchJob job_;
     LaunchWriter out_;
+    std::vector<std::pair<std::string, std::int64_t>> split_;  ///< degrees by key
 };
 
 }  // namespace

@@ -13,19 +13,25 @@ namespace roofline::core {
 namespace {
 
 constexpr std::pair<std::string_view, LaunchKind> launch_kinds[] = {
-    {"number", LaunchKind::number}, {"real", LaunchKind::real},   {"switch", LaunchKind::on},
-    {"choice", LaunchKind::choice}, {"words", LaunchKind::words}, {"text", LaunchKind::anything}};
+    {"number", LaunchKind::number}, {"count", LaunchKind::count},   {"real", LaunchKind::real},
+    {"switch", LaunchKind::on},     {"choice", LaunchKind::choice}, {"words", LaunchKind::words},
+    {"text", LaunchKind::anything}};
+
+constexpr std::pair<std::string_view, LaunchForm> launch_forms[] = {
+    {"flags", LaunchForm::flags}, {"toml", LaunchForm::toml}, {"json", LaunchForm::json}, {"yaml", LaunchForm::yaml}};
 
 LaunchSetting read_setting(Reader& table) {
     LaunchSetting setting;
     setting.key = table.required_text("key");
     setting.name = table.required_text("name");
     setting.also = table.texts("also");
-    const std::string kind = table.choice("kind", {"number", "real", "switch", "choice", "words", "text"});
+    const std::string kind = table.choice("kind", {"number", "count", "real", "switch", "choice", "words", "text"});
     for (const auto& [word, value] : launch_kinds) {
         if (word == kind) setting.kind = value;
     }
     setting.otherwise = table.text("otherwise");
+    setting.times = table.text("times");
+    setting.between = table.flag("between");
     for (const std::string& pair : table.texts("choices")) {
         const std::size_t equals = pair.find('=');
         if (equals == std::string::npos) {
@@ -87,7 +93,8 @@ bool LaunchTable::knows(std::string_view wanted) const {
 }
 
 std::string LaunchTable::written(std::string_view wanted) const {
-    return !wanted.starts_with('-') ? fmt::format("--{}", wanted) : std::string(wanted);
+    const bool dashes = form == LaunchForm::flags && !wanted.starts_with('-');
+    return dashes ? fmt::format("--{}", wanted) : std::string(wanted);
 }
 
 Result<LaunchTable> read_launch_table(const TomlInput& toml, std::string_view origin) {
@@ -100,6 +107,11 @@ Result<LaunchTable> read_launch_table(const TomlInput& toml, std::string_view or
     table.version = root.required_text("version");
     table.source = root.required_text("source");
     table.trains = root.choice("purpose", {"train", "serve"}) == "train";
+    const std::string form = root.choice("form", {"flags", "toml", "json", "yaml"});
+    for (const auto& [word, value] : launch_forms) {
+        if (word == form) table.form = value;
+    }
+    table.assigns = root.flag("assigns");
     table.command = root.text("command");
     table.program = root.texts("program");
     table.marks = root.texts("marks");
@@ -110,7 +122,17 @@ Result<LaunchTable> read_launch_table(const TomlInput& toml, std::string_view or
     table.f32_gradients = root.flag("f32_gradients");
     table.schedule = root.text("schedule");
     table.tensor_tokens = root.text("tensor_tokens");
+    table.limits_each = root.flag("limits_each");
+    table.expert_axis = root.flag("expert_axis");
+    table.context_first = root.flag("context_first");
+    table.fixed_replicas = root.flag("fixed_replicas");
+    table.lone_experts = root.flag("lone_experts");
     table.note = root.text("note");
+    table.pools = root.text("pools");
+    for (Reader& each : root.each("pool")) {
+        table.pool_settings.push_back({each.required_text("name"), each.text("prefill"), each.text("decode")});
+        each.finish();
+    }
     for (Reader& each : root.each("ignored")) {
         for (std::string& name : each.texts("names")) table.ignored.push_back(std::move(name));
         each.finish();
@@ -123,6 +145,9 @@ Result<LaunchTable> read_launch_table(const TomlInput& toml, std::string_view or
     }
     root.finish();
     ROOFLINE_CHECK(file.status());
+    if (table.of_key("tensor") == nullptr) {
+        return fail("bad_file", fmt::format("{}: no setting has the key `tensor`", origin), "every framework has one");
+    }
     return table;
 }
 

@@ -11,10 +11,66 @@
 #include "base/utf8.hpp"
 #include "import/launch/shell_words.hpp"
 #include "import/table_fields.hpp"
+#include "text/json.hpp"
+#include "text/toml_node.hpp"
+#include "text/yaml.hpp"
 
 namespace roofline::core {
 
 namespace {
+
+std::string scalar_text(const FileValue& value) {
+    switch (value.kind) {
+        case FileValue::Kind::null:
+            return "null";
+        case FileValue::Kind::boolean:
+            return value.boolean ? "true" : "false";
+        case FileValue::Kind::whole:
+            return fmt::format("{}", value.whole);
+        case FileValue::Kind::real:
+            return fmt::format("{}", value.real);
+        case FileValue::Kind::text:
+            return value.text;
+        case FileValue::Kind::list:
+        case FileValue::Kind::table:
+            break;
+    }
+    return "[..]";
+}
+
+// The parsers limit the depth of nesting.
+void add_leaves(const Source& source, const std::string& name, const FileValue& value, std::vector<LaunchWord>& words) {
+    if (value.is(FileValue::Kind::table)) {
+        for (const auto& [key, inner] : value.members) {
+            add_leaves(source, name.empty() ? key : name + "." + key, inner, words);
+        }
+        return;
+    }
+    LaunchWord word{name, {}, source.span(value.offset), false};
+    if (value.is(FileValue::Kind::list)) {
+        for (const FileValue& item : value.items) word.values.push_back(scalar_text(item));
+    } else {
+        word.values.push_back(scalar_text(value));
+    }
+    words.push_back(std::move(word));
+}
+
+void add_toml_leaves(const std::string& name, TomlNode node, std::string_view text, std::vector<LaunchWord>& words) {
+    if (node.is(TomlKind::table)) {
+        for (const TomlNode inner : node) {
+            const std::string key(inner.key());
+            add_toml_leaves(name.empty() ? key : name + "." + key, inner, text, words);
+        }
+        return;
+    }
+    LaunchWord word{name, {}, span_of(node.place(), text), false};
+    if (node.is(TomlKind::list)) {
+        for (const TomlNode item : node) word.values.push_back(scalar_text(file_value(item)));
+    } else {
+        word.values.push_back(scalar_text(file_value(node)));
+    }
+    words.push_back(std::move(word));
+}
 
 bool is_text(std::string_view text) {
     while (!text.empty()) {
@@ -29,6 +85,18 @@ bool is_text(std::string_view text) {
 bool is_flag(std::string_view word) {
     return word.size() > 2 && word.front() == '-' &&
            (word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])) != 0);
+}
+
+// "ici_fsdp_parallelism" of "ici_fsdp_parallelism=4"; "" of other words
+std::string_view assigned_name(std::string_view word) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string_view::npos || equals == 0) return {};
+    const std::string_view name = word.substr(0, equals);
+    const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+    });
+    // capital letters begin variables of the environment
+    return plain && std::none_of(name.begin(), name.end(), [](char c) { return c >= 'A' && c <= 'Z'; }) ? name : "";
 }
 
 std::string flag_name(std::string_view word) { return std::string(word.starts_with("--") ? word.substr(2) : word); }
@@ -51,7 +119,8 @@ Status check_launch_text(std::string_view text, std::string_view name) {
 
 }  // namespace
 
-Result<std::vector<LaunchWord>> launch_flags(const Source& source, const std::vector<std::string>& program) {
+Result<std::vector<LaunchWord>> launch_flags(const Source& source, const std::vector<std::string>& program,
+                                             bool assigns) {
     const auto starts = [&](const std::string& word) {
         return std::any_of(program.begin(), program.end(), [&](const std::string& end) { return word.ends_with(end); });
     };
@@ -62,6 +131,8 @@ Result<std::vector<LaunchWord>> launch_flags(const Source& source, const std::ve
             flags.push_back({"", {}, source.span(word.offset)});
         } else if (starts(word.text)) {
             while (!flags.empty() && !flags.back().name.empty()) flags.pop_back();
+        } else if (const std::string_view name = assigned_name(word.text); assigns && !name.empty()) {
+            flags.push_back({std::string(name), {word.text.substr(name.size() + 1)}, source.span(word.offset), false});
         } else if (!is_flag(word.text)) {
             if (!flags.empty() && !flags.back().name.empty()) flags.back().values.push_back(word.text);
         } else if (const std::size_t equals = word.text.find('='); equals != std::string::npos) {
@@ -75,14 +146,59 @@ Result<std::vector<LaunchWord>> launch_flags(const Source& source, const std::ve
     return flags;
 }
 
+Result<std::vector<LaunchWord>> launch_keys(const Source& source, std::string_view name, LaunchForm form) {
+    std::vector<LaunchWord> words;
+    if (form == LaunchForm::toml) {
+        ROOFLINE_TRY(const auto document, TomlDocument::parse(source));
+        add_toml_leaves("", document.root(), source.text(), words);
+        return words;
+    }
+    ROOFLINE_TRY(const FileValue root,
+                 form == LaunchForm::json ? parse_json(source.text(), name) : parse_yaml(source.text(), name));
+    if (!root.is(FileValue::Kind::table)) {
+        return fail("no_configuration", fmt::format("{} holds {}, not keys with values", name, kind_name(root.kind)),
+                    "give the file that configures the run");
+    }
+    add_leaves(source, "", root, words);
+    return words;
+}
+
+namespace {
+
+// Whether a text outside of comments has a word that only a command has.
+bool is_command(std::string_view text, const LaunchTable& table) {
+    if (table.form == LaunchForm::flags) return true;
+    if (table.form == LaunchForm::json) return false;
+    while (!text.empty()) {
+        std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        line = trimmed(line);
+        if (line.starts_with('#')) continue;
+        if (line.starts_with("--") && !line.starts_with("---")) return true;
+        const std::string_view first = line.substr(0, line.find_first_of(" \t"));
+        const bool assigned =
+            table.assigns && first.find(':') == std::string_view::npos && !assigned_name(first).empty();
+        if (assigned || line.find(" --") != std::string_view::npos) return true;
+        for (const std::string& end : table.program) {
+            const std::size_t at = line.find(end);
+            if (at != std::string_view::npos && line.find(':') > at) return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
 Result<std::vector<LaunchWord>> launch_words(std::string_view text, std::string_view name, const LaunchTable& table) {
     ROOFLINE_CHECK(check_launch_text(text, name));
     const Source source(text, std::string(name));
-    ROOFLINE_TRY(auto words, launch_flags(source, table.program));
+    ROOFLINE_TRY(auto words, is_command(text, table) ? launch_flags(source, table.program, table.assigns)
+                                                     : launch_keys(source, name, table.form));
     if (words.empty()) {
         return fail("empty", fmt::format("{} holds no setting", name),
-                    fmt::format("{} is started with flags such as {}", table.title,
-                                table.written(table.settings.front().name)));
+                    fmt::format("{} is started with {} such as {}", table.title,
+                                table.form == LaunchForm::flags ? "flags" : "keys",
+                                table.written(table.of_key("tensor")->name)));
     }
     return words;
 }

@@ -38,6 +38,8 @@ std::string hint_for(std::string_view word, const LaunchSetting& setting) {
     switch (setting.kind) {
         case LaunchKind::number:
             return "it takes a whole number from 1 to 2^40";
+        case LaunchKind::count:
+            return "it takes a whole number from 0 to 2^40";
         case LaunchKind::real:
             return "it takes a number above 0";
         case LaunchKind::on:
@@ -51,8 +53,17 @@ std::string hint_for(std::string_view word, const LaunchSetting& setting) {
 std::optional<std::string> checked_value(const LaunchSetting& setting, const LaunchWord& word) {
     const std::string first = word.values.empty() ? "" : word.values.front();
     switch (setting.kind) {
-        case LaunchKind::on:
-            return "true";  // what stands behind it belongs to the command
+        case LaunchKind::on: {
+            if (word.flag) return "true";  // what stands behind it belongs to the command
+            const std::string said = lowered(first);
+            if (said == "true" || said == "false") return said;
+            return std::nullopt;
+        }
+        case LaunchKind::count: {
+            const auto number = number_in<std::int64_t>(first);
+            if (!number || *number < 0 || *number > max_launch_number) return std::nullopt;
+            return fmt::format("{}", *number);
+        }
         case LaunchKind::number: {
             const auto number = number_in<std::int64_t>(first);
             if (!number || (*number < 1 && *number != -1) || *number > max_launch_number) return std::nullopt;
@@ -76,10 +87,17 @@ std::optional<std::string> checked_value(const LaunchSetting& setting, const Lau
     return first;
 }
 
+// Keys of configurations may be there without a value.
+bool absent_value(const LaunchWord& word) {
+    const auto is_none = [](const std::string& value) { return value == "null" || value == "None" || value.empty(); };
+    return !word.flag && (word.values.empty() || (word.values.size() == 1 && is_none(word.values.front())));
+}
+
 }  // namespace
 
 Status LaunchValues::take(const Source& source, const LaunchSetting& setting, const LaunchWord& word) {
     const std::string flag = table_.written(word.name);
+    if (absent_value(word)) return {};
     const bool needs = setting.kind != LaunchKind::on && setting.kind != LaunchKind::words;
     if (needs && word.values.empty()) {
         return source.fail_at(word.at, "no_value", fmt::format("{} has no value", flag), "write it behind the name");
@@ -124,7 +142,7 @@ Result<LaunchValues> LaunchValues::read(std::string_view text, std::string_view 
     if (values.values_.empty()) {
         return fail("no_plan", fmt::format("{} says nothing about a plan for {}", name, known.title),
                     fmt::format("it says how the model is split, for example with {}",
-                                known.written(known.settings.front().name)));
+                                known.written(known.of_key("tensor")->name)));
     }
     constexpr std::size_t shown = 6;
     if (!ignored.empty()) {

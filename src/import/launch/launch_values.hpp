@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -58,7 +59,10 @@ private:
     std::vector<std::string> notes_;
 };
 
-/// Collects settings, and writes them in the order of the table.
+/// A text in lines of comments.
+[[nodiscard]] std::string launch_comment(std::string_view text);
+
+/// Collects settings, and writes them in the form of the table, in its order.
 class LaunchWriter {
 public:
     explicit LaunchWriter(const LaunchTable& table) : table_(table) {}
@@ -68,16 +72,27 @@ public:
     bool set(std::string_view key, std::int64_t value);
     /// A line above the settings.
     void remark(std::string text) { remarks_.push_back(std::move(text)); }
+    /// Adds what a server of disaggregated serving needs.
+    void pool(bool prefill);
 
     /// The text; settings that have the framework's default are left out. `heading` is the first comment.
     [[nodiscard]] EmittedLaunch written(const std::string& heading) &&;
 
 private:
+    struct Given {
+        const LaunchSetting* setting;
+        std::string value;  ///< in the framework's words
+    };
+
     [[nodiscard]] std::string as_flags() const;
-    [[nodiscard]] std::vector<const LaunchSetting*> given() const;
+    [[nodiscard]] std::string as_toml() const;
+    /// JSON with comments, otherwise YAML.
+    [[nodiscard]] std::string as_tree(const std::vector<std::string>& comments) const;
+    [[nodiscard]] std::vector<Given> given() const;
 
     const LaunchTable& table_;
-    std::map<std::string, std::string, std::less<>> values_;  ///< by key, in the framework's words
+    std::map<std::string, std::string, std::less<>> values_;      ///< by key, in the framework's words
+    std::vector<std::pair<LaunchSetting, std::string>> further_;  ///< of no part of a plan
     std::vector<std::string> remarks_;
 };
 

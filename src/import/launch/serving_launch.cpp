@@ -36,8 +36,24 @@ Result<ServerDegrees> degrees_of(const LaunchValues& values, bool experts) {
     degrees.tensor = values.number("tensor").value_or(1);
     degrees.pipeline = values.number("pipeline").value_or(1);
     degrees.data = values.number("data").value_or(1);
+    // where all chips are replicas of attention, their number is not said
+    const bool all_by_data = values.table().of_key("data") == nullptr;
+    if (all_by_data && values.on("attention_by_data")) degrees.data = degrees.tensor;
     degrees.attention_by_data = values.on("attention_by_data") && degrees.data > 1;
     degrees.expert = values.number("expert").value_or(1);
+    if (const auto columns = values.number("expert_columns")) {
+        // a degree of experts' columns leaves the rest of the tensor axis to whole experts
+        const std::int64_t whole =
+            values.number("expert").value_or(std::max<std::int64_t>(degrees.tensor / *columns, 1));
+        if (degrees.tensor % *columns != 0 || degrees.tensor / *columns != whole) {
+            return values.fail_at(
+                "expert_columns", "contradiction",
+                fmt::format("columns of experts over {} chips and whole experts over {} are not the {} of {}", *columns,
+                            whole, degrees.tensor, values.written("tensor")),
+                "their product is that of the tensor axis");
+        }
+        degrees.expert = whole;
+    }
     if (values.on("experts_whole")) degrees.expert = degrees.tensor * degrees.data;
     if (values.table().attention_within_tensor && values.text("exchange") == "deepep") degrees.expert = degrees.tensor;
     if (degrees.expert > 1 && !experts) {
@@ -100,10 +116,14 @@ public:
         if (!launch_.exchange.empty() && !out_.set("exchange", launch_.exchange)) {
             missing(fmt::format("the exchange of tokens by {}", launch_.exchange));
         }
-        if (launch_.two_batches) out_.set("two_batches", "true");
+        if (launch_.two_batches && !out_.set("two_batches", "true")) missing("two batches that overlap");
         if (!plan_.links.empty()) missing("the links of axes; ranks lie as the framework orders them");
+        if (launch_.pool != LaunchedPool::none) out_.pool(launch_.pool == LaunchedPool::prefill);
         if (!table_.note.empty()) out_.remark(table_.note);
-        return std::move(out_).written(fmt::format("{} on {} chips", plan_text(plan_), plan_.chips()));
+        const std::string kind = launch_.pool == LaunchedPool::prefill  ? "servers that prefill, "
+                                 : launch_.pool == LaunchedPool::decode ? "servers that decode, "
+                                                                      : "";
+        return std::move(out_).written(fmt::format("{}{} on {} chips", kind, plan_text(plan_), plan_.chips()));
     }
 
 private:
@@ -115,18 +135,23 @@ private:
             if (degree > 1) missing(fmt::format("{}={}", axis, degree));
         }
         const bool spread = plan_.expert > 1 || plan_.experts_over_tensor;
+        if (table_.of_key("data") == nullptr && plan_.expert > 1 && plan_.tensor > 1) {
+            missing(fmt::format("attention over {} chips in {} replicas; in each of its replicas one chip computes it",
+                                plan_.tensor, plan_.expert));
+        }
         if (plan_.expert > 1 && plan_.tensor > 1 && !plan_.experts_over_tensor) {
             missing("experts split by columns over tensor; it keeps them whole there");
         }
         std::int64_t data = plan_.expert;
         std::int64_t servers = plan_.data;
-        if (plan_.expert == 1 && (!experts_ || table_.attention_within_tensor)) {
+        const bool has_data = table_.of_key("data") != nullptr;
+        if (plan_.expert == 1 && has_data && (!experts_ || table_.attention_within_tensor)) {
             data = plan_.data;
             servers = 1;
         }
-        if (servers > 1) {
-            out_.remark(fmt::format("start {} such servers of {} chips each", servers, plan_.chips() / servers));
-        }
+        const std::int64_t chips = plan_.chips() / servers;
+        servers *= launch_.workers;
+        if (servers > 1) out_.remark(fmt::format("start {} such servers of {} chips each", servers, chips));
         const bool inside = table_.attention_within_tensor && plan_.expert > 1;
         out_.set("tensor", inside ? plan_.tensor * plan_.expert : plan_.tensor);
         out_.set("pipeline", plan_.pipeline);
@@ -138,23 +163,28 @@ private:
 
     void write_limits() {
         const std::int64_t replicas = plan_.data * plan_.expert;
-        const bool inside = table_.attention_within_tensor && plan_.expert > 1;
+        const bool inside = table_.attention_within_tensor && plan_.expert > 1 && !table_.limits_each;
         if (launch_.batch) {
             const std::int64_t each = (*launch_.batch + replicas - 1) / replicas;
             out_.set("batch", inside ? each * plan_.expert : each);
         }
-        if (launch_.chunk) out_.set("chunk", inside ? *launch_.chunk * plan_.expert : *launch_.chunk);
+        if (launch_.chunk) {
+            out_.set("chunk", inside ? *launch_.chunk * plan_.expert : *launch_.chunk);
+            out_.set("chunked", "true");
+        }
         if (launch_.block) out_.set("block", *launch_.block);
-        if (launch_.memory_fraction) out_.set("memory_fraction", fmt::format("{}", *launch_.memory_fraction));
+        if (launch_.memory_fraction && !out_.set("memory_fraction", fmt::format("{}", *launch_.memory_fraction))) {
+            missing(fmt::format("{} of a chip's memory; it is told a part of what weights leave",
+                                *launch_.memory_fraction));
+        }
     }
 
     void write_numbers() {
         if (!launch_.kv_dtype.empty() && !out_.set("kv_dtype", launch_.kv_dtype)) {
             missing(fmt::format("a KV cache in {}", launch_.kv_dtype));
         }
-        if (launch_.weights == "fp8") {
-            out_.set("weights", "fp8");
-        } else if (!launch_.weights.empty()) {
+        if (launch_.weights == "fp8" && out_.set("weights", "fp8")) return;
+        if (!launch_.weights.empty()) {
             missing(fmt::format("weights in {}; name a checkpoint that has them", launch_.weights));
         }
     }
@@ -176,9 +206,11 @@ Result<ServingLaunch> serving_launch(const LaunchValues& values, std::int64_t ch
     launch.notes = values.notes();
     ROOFLINE_TRY(launch.plan, plan_of_server(values, degrees));
     const std::int64_t replicas = degrees.attention_by_data ? 1 : degrees.data;
-    if (const auto batch = values.number("batch")) launch.batch = *batch * replicas;
+    const bool each = values.table().limits_each;
+    if (const auto batch = values.number("batch")) launch.batch = *batch * (each ? degrees.data : replicas);
     if (const auto chunk = values.number("chunk")) {
-        launch.chunk = degrees.attention_by_data ? std::max<std::int64_t>(*chunk / degrees.data, 1) : *chunk;
+        const bool shared = degrees.attention_by_data && !each;
+        launch.chunk = shared ? std::max<std::int64_t>(*chunk / degrees.data, 1) : *chunk;
     }
     launch.block = values.number("block");
     launch.memory_fraction = values.real("memory_fraction");

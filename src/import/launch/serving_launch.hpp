@@ -12,6 +12,9 @@
 
 namespace roofline::core {
 
+/// Servers of disaggregated serving.
+enum class LaunchedPool { none, prefill, decode };
+
 /// What a plan says of a server. Without a value the launch does not say it.
 struct ServingLaunch {
     Plan plan;
@@ -23,6 +26,8 @@ struct ServingLaunch {
     std::string weights;                    ///< likewise, of all parameters
     std::string exchange;                   ///< kernels that exchange tokens with experts; "": not said
     bool two_batches = false;               ///< collectives of half a batch run beside kernels of the other half
+    LaunchedPool pool = LaunchedPool::none;     ///< that it is part of
+    std::int64_t workers = 1;               ///< such servers, each with all chips of the plan
     std::vector<std::string> notes;
 };
 

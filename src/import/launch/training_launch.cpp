@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
+#include <map>
 #include <utility>
 
 namespace roofline::core {
@@ -30,6 +32,7 @@ public:
 
     Result<TrainingLaunch> read() {
         launch_.notes = values_.notes();
+        ROOFLINE_CHECK(read_left_over());
         ROOFLINE_CHECK(read_degrees());
         ROOFLINE_CHECK(read_sharding());
         ROOFLINE_CHECK(read_plan());
@@ -45,7 +48,70 @@ public:
 private:
     [[nodiscard]] const LaunchTable& table() const { return values_.table(); }
     [[nodiscard]] bool has(std::string_view key) const { return table().of_key(key) != nullptr; }
-    [[nodiscard]] std::int64_t degree(std::string_view key) const { return values_.number(key).value_or(1); }
+    [[nodiscard]] std::int64_t degree(std::string_view key) const { return degree_of(key).value_or(1); }
+
+    // The degree of a key times those that multiply it; empty where the framework finds it itself.
+    [[nodiscard]] std::optional<std::int64_t> degree_of(std::string_view key) const {
+        std::optional<std::int64_t> all;
+        for (const LaunchSetting& each : table().settings) {
+            if (each.key != key && each.times != key) continue;
+            const auto found = left_over_.find(each.key);
+            const auto number = found == left_over_.end() ? values_.number(each.key) : found->second;
+            if (number) all = product({all.value_or(1), *number});
+        }
+        return all;
+    }
+
+    // Frameworks with a degree inside of slices and one between them: each kind multiplies to what there is, and one
+    // of a kind may be left to the framework.
+    Status read_left_over() {
+        std::int64_t inside = 1;
+        std::int64_t between = 1;
+        const LaunchSetting* open_inside = nullptr;
+        const LaunchSetting* open_between = nullptr;
+        bool known = false;
+        for (const LaunchSetting& each : table().settings) known = known || each.between;
+        if (!known) return {};
+        for (const LaunchSetting& each : table().settings) {
+            if (each.times.empty() && !has_outer(each.key)) continue;
+            const LaunchSetting*& open = each.between ? open_between : open_inside;
+            if (values_.text(each.key) == "-1") {
+                if (open != nullptr) {
+                    return values_.fail_at(each.key, "contradiction",
+                                           fmt::format("{} and {} are both what remains", values_.written(open->key),
+                                                       values_.written(each.key)),
+                                           "give one of them a number");
+                }
+                open = &each;
+                continue;
+            }
+            std::int64_t& all = each.between ? between : inside;
+            all = product({all, values_.number(each.key).value_or(1)});
+        }
+        const std::int64_t slices = open_inside != nullptr && open_between != nullptr ? job_.slices
+                                    : open_inside != nullptr                          ? between
+                                    : inside == 0                                     ? 0
+                                                                                      : job_.chips / inside;
+        const bool fits = slices > 0 && inside > 0 && between > 0 && job_.chips % slices == 0 &&
+                          slices % between == 0 && (job_.chips / slices) % inside == 0;
+        const bool whole = fits && (open_between != nullptr || slices == between) &&
+                           (open_inside != nullptr || job_.chips / slices == inside);
+        if (!whole) {
+            return values_.fail_at(
+                "shard", "bad_plan",
+                fmt::format("degrees of {} inside of slices and {} between them do not fit the {} chips of --on",
+                            inside, between, job_.chips),
+                "give the machine that runs it, or -1 for one degree of each kind");
+        }
+        if (open_inside != nullptr) left_over_[open_inside->key] = job_.chips / slices / inside;
+        if (open_between != nullptr) left_over_[open_between->key] = slices / between;
+        return {};
+    }
+
+    [[nodiscard]] bool has_outer(std::string_view key) const {
+        return std::any_of(table().settings.begin(), table().settings.end(),
+                           [&](const LaunchSetting& each) { return each.times == key; });
+    }
     void note(std::string text) { launch_.notes.push_back(std::move(text)); }
 
     // Degrees that fit together multiply to the chips.
@@ -54,13 +120,22 @@ private:
         degrees_.pipeline = degree("pipeline");
         const bool heads = values_.text("context_kind") == "heads";
         (heads ? degrees_.heads : degrees_.context) = degree("context");
-        degrees_.expert = degree("expert");
-        const std::int64_t model = product({degrees_.tensor, degrees_.pipeline, degrees_.context, degrees_.heads});
+        degrees_.heads = product({degrees_.heads, degree("sequence")});
+        degrees_.expert = !has("experts_on") || values_.on("experts_on") ? degree("expert") : 1;
+        if (table().lone_experts && degrees_.expert > 1 && degrees_.tensor > 1) {
+            return values_.fail_at(
+                "expert", "contradiction",
+                fmt::format("{} spreads experts only without tensor parallelism", table().title),
+                fmt::format("leave out {} or {}", values_.written("expert"), values_.written("tensor")));
+        }
+        const std::int64_t own = table().expert_axis ? degrees_.expert : 1;
+        const std::int64_t model = product({degrees_.tensor, degrees_.pipeline, degrees_.context, degrees_.heads, own});
         if (model == 0 || job_.chips % model != 0) {
             return values_.fail_at(
                 "tensor", "bad_plan",
-                fmt::format("tensor {} x pipeline {} x context {} is {} chips, which do not divide the {} of --on",
-                            degrees_.tensor, degrees_.pipeline, degrees_.context * degrees_.heads, model, job_.chips),
+                fmt::format("tensor {} x pipeline {} x context {}{} is {} chips, which do not divide the {} of --on",
+                            degrees_.tensor, degrees_.pipeline, product({degrees_.context, degrees_.heads}),
+                            own > 1 ? fmt::format(" x expert {}", own) : "", model, job_.chips),
                 "give the machine that runs it: its number of chips is a multiple");
         }
         degrees_.replicas = job_.chips / model;
@@ -116,7 +191,7 @@ private:
                                                degrees_.replicas, job_.chips),
                                    "change it, or --on");
         }
-        const auto shard = values_.number("shard").value_or(degrees_.replicas / replicate);
+        const auto shard = degree_of("shard").value_or(degrees_.replicas / replicate);
         if (product({shard, replicate}) != degrees_.replicas) {
             return values_.fail_at("shard", "bad_plan",
                                    fmt::format("{} x {} replicas, and {} remain of {} chips", replicate, shard,
@@ -129,7 +204,18 @@ private:
         // they stay only if that is asked for.
         const std::string freed = values_.text("resharded");
         const bool stays = freed == "never" || (freed == "default" && degrees_.pipeline > 1);
-        degrees_.whole = !stays && (shard > 1 || replicate == 1);
+        const bool others = product({degrees_.context, degrees_.heads, degrees_.expert}) > 1;
+        degrees_.whole = !stays && (shard > 1 || replicate == 1 || (others && !table().shards_over.empty()));
+        if (values_.on("zero1") && replicate > 1) {
+            if (degrees_.whole) {
+                note(
+                    fmt::format("{}: no plan shares out optimizer states over replicas of groups that share out "
+                                "weights",
+                                values_.written("zero1")));
+            } else {
+                degrees_.zero = 1;
+            }
+        }
         if (stays && shard > 1) {
             if (replicate > 1) {
                 return values_.fail_at("replicate", "bad_plan",
@@ -199,6 +285,15 @@ private:
                                    fmt::format("make it a multiple of {}", plan.tensor));
         }
         const std::int64_t members = over_tensor ? expert / plan.tensor : expert;
+        if (table().expert_axis) {
+            plan.expert = members;
+            return {};
+        }
+        if (table().context_first && plan.context * plan.sequence > 1 && members > 1) {
+            note(
+                "experts lie on the members of context first, and on those of replicas beyond; the plan has them on "
+                "replicas, which take as much memory and send tokens over other links");
+        }
         std::int64_t& from = plan.fsdp > 1 ? plan.fsdp : plan.data;
         if (from % members != 0) {
             return values_.fail_at("expert", "bad_plan",
@@ -283,6 +378,7 @@ private:
         const std::int64_t replicas = plan.data * plan.fsdp * plan.expert;
         std::int64_t parts = 1;
         if (has("local_batch")) return read_local_batch(replicas);
+        if (has("device_batch")) return read_device_batch();
         auto micro = values_.number("micro_batch");
         const auto whole = values_.number("global_batch");
         const auto steps = values_.number("accumulation");
@@ -332,9 +428,48 @@ private:
         return {};
     }
 
+    // A batch of a chip, which may be a part of a sequence.
+    Status read_device_batch() {
+        const auto each = values_.real("device_batch");
+        if (!each) return {};
+        const double all = *each * static_cast<double>(job_.chips);
+        if (all < 1 || all > static_cast<double>(std::int64_t{1} << 40U)) {
+            return values_.fail_at("device_batch", "bad_plan",
+                                   fmt::format("{} sequences on each of {} chips are no batch", *each, job_.chips),
+                                   "change it, or --on");
+        }
+        const auto whole = static_cast<std::int64_t>(all);
+        const std::int64_t steps = degree("accumulation");
+        std::int64_t parts = 1;
+        if (launch_.plan.pipeline > 1) {
+            if (steps > 1) {
+                return values_.fail_at("accumulation", "bad_plan",
+                                       fmt::format("gradients of {} passes through the pipeline are added: no plan can "
+                                                   "express that",
+                                                   steps),
+                                       "raise the microbatches of the pipeline instead");
+            }
+            parts = values_.number("pipeline_microbatches").value_or(launch_.plan.pipeline);
+            std::int64_t micro = 0;
+            ROOFLINE_CHECK(divide(whole, parts, "pipeline_microbatches", micro));
+        }
+        launch_.microbatches = product({steps, parts});
+        launch_.sequences = product({whole, steps});
+        return {};
+    }
+
     Status read_remat() {
         if (!has("recompute")) return {};
         std::string policy = values_.text("recompute");
+        if (policy == "alternate" && has("recompute_option")) {
+            const std::string option = values_.text("recompute_option");
+            if (option != "op") policy = option == "1" ? "full" : "other";
+        }
+        if (policy == "other") {
+            note(fmt::format("{}: what it keeps is no policy; give --remat",
+                             values_.written(values_.stated("recompute") ? "recompute" : "recompute_option")));
+            return {};
+        }
         if (values_.on("recompute_old") && policy == "none") policy = "selective";
         if (policy == "selective" && has("recompute_modules")) {
             const std::string modules = values_.text("recompute_modules");
@@ -405,7 +540,7 @@ private:
         }
         options.f32_gradients =
             table().f32_gradients && values_.text("gradients") != "bf16" && !values_.on("narrow_gradients");
-        if (has("gradients") && !values_.on("own_precision")) {
+        if (has("own_precision") && !values_.on("own_precision")) {
             for (const char* key : {"gradients", "moment", "second_moment", "master"}) {
                 if (!values_.stated(key) || values_.text(key) == "f32") continue;
                 return values_.fail_at(
@@ -422,6 +557,12 @@ private:
                                    "use one dtype for both");
         }
         if (const auto dtype = find_dtype(moment)) options.moments = *dtype;
+        if (has("held_parameters") && values_.text("held_parameters") != values_.text("held")) {
+            return values_.fail_at(values_.text("held") == "bf16" ? "held" : "held_parameters", "contradiction",
+                                   fmt::format("{} and {} are given together, or states lie in the host's memory",
+                                               values_.written("held_parameters"), values_.written("held")),
+                                   "give both or none");
+        }
         if (values_.text("held") == "bf16") {
             options.master = options.f32_gradients = false;
             options.moments = Dtype::bf16;
@@ -445,6 +586,7 @@ private:
     const LaunchValues& values_;
     LaunchJob job_;
     LaunchDegrees degrees_;
+    std::map<std::string, std::optional<std::int64_t>, std::less<>> left_over_;
     TrainingLaunch launch_;
 };
 

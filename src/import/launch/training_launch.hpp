@@ -35,6 +35,7 @@ struct LaunchJob {
     std::int64_t chips = 1;
     std::int64_t layers = 0;  ///< of the model
     bool experts = false;     ///< the model has experts
+    std::int64_t slices = 1;  ///< that the chips form: nodes, or pods of TPUs
 };
 
 /// Returns the plan of a launch. Errors, at the place of the setting: degrees that do not divide the chips or one

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "report/emitted_json.hpp"
 #include "report/figure.hpp"
 #include "report/plan_json.hpp"
 #include "report/serve/serve_figures.hpp"
@@ -93,6 +94,7 @@ Json report_json(const ServingPlanReport& report) {
     json["part"] = Json();
     json["command"] = fmt::format("{}", fmt::join(report.command, " "));
     json["notes"] = answer.notes;
+    if (report.emitted) json["emitted"] = emitted_json(report.emitted);
     return json;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "plan/emitted_launch.hpp"
 #include "predict/serve_plan/serving_search.hpp"
 #include "report/format.hpp"
 
@@ -18,6 +19,7 @@ struct ServingPlanReport {
     std::string name;                  ///< "gb200:72x2"
     std::vector<std::string> command;  ///< that answers for the best set-up alone
     std::optional<double> search_s;
+    std::optional<EmittedLaunch> emitted{};  ///< the best set-up as a framework's launch, if that was asked for
 };
 
 /// Returns the answers; of several machines side by side, the errors of others among them. CSV and Markdown have the
