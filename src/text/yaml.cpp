@@ -22,14 +22,11 @@ namespace {
 constexpr std::size_t max_yaml_bytes = std::size_t{1} << 20U;
 constexpr std::size_t deepest_yaml = 64;
 constexpr std::size_t max_yaml_values = 100'000;
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 /// Bytes of characters, which are asked for in their order.
 class CharacterOffsets {
 public:
-    explicit CharacterOffsets(std::string_view text) : text_(text) {
-        if (text.starts_with(byte_order_mark)) byte_ = byte_order_mark.size();
-    }
+    explicit CharacterOffsets(std::string_view text) : text_(text) {}
 
     std::size_t byte_of(std::size_t character) {
         while (at_ < character && byte_ < text_.size()) {

@@ -172,6 +172,9 @@ private:
             const bool all = plan_.zero == 3;
             set_degree("shard", all ? shared * plan_.data : shared);
             degree("replicate", all ? 1 : plan_.data, "data");
+            if (!all && plan_.zero > 0 && plan_.data > 1 && (plan_.zero > 1 || !out_.set("zero1", "true"))) {
+                missing(fmt::format("ZeRO-{} over groups that share out weights", plan_.zero));
+            }
             if (plan_.pipeline > 1) out_.set("resharded", "always");
             return;
         }

@@ -122,7 +122,7 @@ public:
         if (!table_.note.empty()) out_.remark(table_.note);
         const std::string kind = launch_.pool == LaunchedPool::prefill  ? "servers that prefill, "
                                  : launch_.pool == LaunchedPool::decode ? "servers that decode, "
-                                                                      : "";
+                                                                        : "";
         return std::move(out_).written(fmt::format("{}{} on {} chips", kind, plan_text(plan_), plan_.chips()));
     }
 

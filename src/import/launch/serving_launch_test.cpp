@@ -104,6 +104,69 @@ TEST_CASE("launch lines of SGLang give the plan that they say") {
     CHECK(half.plan.experts_over_tensor);
 }
 
+TEST_CASE("files and flags of TensorRT-LLM give the plan that they say") {
+    const auto attention = server_launch("trtllm",
+                                         "tensor_parallel_size: 8\nmoe_expert_parallel_size: 8\n"
+                                         "enable_attention_dp: true\nmax_batch_size: 64\nmax_num_tokens: 4096\n"
+                                         "enable_chunked_prefill: true\n"
+                                         "kv_cache_config:\n  dtype: fp8\n  free_gpu_memory_fraction: 0.85\n"
+                                         "cuda_graph_config:\n  enable_padding: true\n  batch_sizes: [1, 2, 4]\n",
+                                         8, true);
+    CHECK(attention.plan.expert == 8);
+    CHECK(attention.plan.tensor == 1);
+    CHECK(attention.batch == 512);   // 64 of each of 8 replicas of attention
+    CHECK(attention.chunk == 4096);  // likewise
+    CHECK(attention.kv_dtype == "fp8");
+    CHECK_FALSE(attention.memory_fraction);
+    CHECK(has_remark(attention.notes, "--memory-fraction"));
+    const auto flags = server_launch(
+        "trtllm",
+        "mpirun -n 8 trtllm-llmapi-launch trtllm-serve deepseek-ai/DeepSeek-V3 --tp_size 8 --ep_size 8 \\\n"
+        "  --max_batch_size 161 --trust_remote_code --port 8000\n",
+        8, true);
+    CHECK(flags.plan.tensor == 8);
+    CHECK(flags.plan.experts_over_tensor);
+    CHECK(flags.batch == 161);
+    const auto columns = server_launch("trtllm", "tensor_parallel_size: 8\nmoe_tensor_parallel_size: 8\n", 8, true);
+    CHECK_FALSE(columns.plan.experts_over_tensor);
+    const auto rest = server_launch("trtllm", "tensor_parallel_size: 8\nmoe_tensor_parallel_size: 1\n", 8, true);
+    CHECK(rest.plan.experts_over_tensor);
+    // experts whole over 2 of 8 chips and by columns over 4
+    CHECK(server_error("trtllm", "tensor_parallel_size: 8\nmoe_expert_parallel_size: 2\n", 8, true).code == "bad_plan");
+    CHECK(server_error("trtllm", "tensor_parallel_size: 8\nmoe_tensor_parallel_size: 2\nmoe_expert_parallel_size: 8\n",
+                       8, true)
+              .code == "contradiction");
+    CHECK(server_error("trtllm", "tensor_parallel_size: 8\nenable_attention_dp: true\n", 8, true).code == "bad_plan");
+    CHECK(server_error("trtllm", "tensor_parallel_size: 4\ncontext_parallel_size: 2\n", 8, false).code == "bad_value");
+    CHECK(server_error("trtllm", "tensor_paralel_size: 8\n", 8, false).code == "unknown_setting");
+    CHECK(server_error("trtllm", "tensor_parallel_size: 8\n  x: [\n", 8, false).code == "bad_yaml");
+    CHECK(server_error("trtllm", "a: &a [1]\nb: [*a, *a]\n", 8, false).code == "no_alias");
+    const auto found = recognised_launch("trtllm-serve x --tp_size 8", "a.sh", false);
+    REQUIRE(found);
+    CHECK(found->name == "trtllm");
+}
+
+TEST_CASE("a pool of servers gets what its kind needs") {
+    ServingLaunch launch;
+    launch.plan.tensor = 4;
+    launch.pool = LaunchedPool::prefill;
+    launch.workers = 3;
+    const auto text_of = [&](const char* name) { return emit_serving(server_table(name), launch, false).text; };
+    CHECK(behind(text_of("sglang"), "disaggregation-mode") == "prefill");
+    CHECK(text_of("vllm").find("kv_producer") != std::string::npos);
+    CHECK(text_of("trtllm").find("cache_transceiver_config:\n  backend: \"DEFAULT\"\n") != std::string::npos);
+    CHECK(text_of("trtllm").find("disable_overlap_scheduler: true") != std::string::npos);
+    CHECK(text_of("sglang").find("# start 3 such servers of 4 chips each") != std::string::npos);
+    launch.pool = LaunchedPool::decode;
+    CHECK(behind(text_of("sglang"), "disaggregation-mode") == "decode");
+    CHECK(text_of("vllm").find("kv_consumer") != std::string::npos);
+    CHECK(text_of("trtllm").find("disable_overlap_scheduler") == std::string::npos);
+    // a worker's own file is read as a server
+    for (const char* name : {"vllm", "sglang", "trtllm"}) {
+        CHECK(server_launch(name, text_of(name), 4, false).plan.tensor == 4);
+    }
+}
+
 TEST_CASE("servers that no plan expresses, and wrong flags, are refused") {
     CHECK(server_error("vllm", "vllm serve x -tp 4", 8, false).message.find("--on has 8 chips") != std::string::npos);
     CHECK(server_error("vllm", "vllm serve x -dp 8", 8, true).code == "bad_plan");
@@ -123,7 +186,7 @@ TEST_CASE("servers that no plan expresses, and wrong flags, are refused") {
 }
 
 TEST_CASE("launches of servers read back are the plans that they were written from") {
-    for (const std::string name : {"vllm", "sglang"}) {
+    for (const std::string name : {"vllm", "sglang", "trtllm"}) {
         const LaunchTable table = server_table(name);
         std::int64_t same = 0;
         for (const std::int64_t tensor : {1, 2, 8}) {
@@ -142,7 +205,7 @@ TEST_CASE("launches of servers read back are the plans that they were written fr
                                 if (!check_plan(launch.plan, launch.plan.chips())) continue;
                                 launch.batch = 64 * data * expert;
                                 launch.chunk = 4096;
-                                launch.memory_fraction = 0.875;
+                                if (name != "trtllm") launch.memory_fraction = 0.875;
                                 launch.kv_dtype = "fp8";
                                 const EmittedLaunch text = emit_serving(table, launch, experts);
                                 if (has_remark(text.remarks, "not expressed") || has_remark(text.remarks, "start ")) {
@@ -164,7 +227,7 @@ TEST_CASE("launches of servers read back are the plans that they were written fr
             }
         }
         MESSAGE(name, ": ", same, " plans read back");
-        CHECK(same >= 24);
+        CHECK(same >= (name == "trtllm" ? 10 : 24));
     }
 }
 
@@ -196,13 +259,18 @@ TEST_CASE("emitted flags have the degrees of published recipes of servers") {
         if (line.substr(0, line.find("agg")).find('"') != std::string::npos) continue;
         if (fields.size() <= column["dp_attn"] || fields[column["mode"]] != "agg") continue;
         const std::string& name = fields[column["framework"]];
-        if (name != "vllm" && name != "sglang") continue;
+        const bool trt = name == "trtllm" || name == "trt";
+        if (name != "vllm" && name != "sglang" && !trt) continue;
         const auto degree = [&](const char* key) -> std::int64_t {
             const std::string& cell = fields[column[key]];
             return cell.empty() || cell.find_first_not_of("0123456789") != std::string::npos ? 0 : std::stoll(cell);
         };
-        const std::int64_t tensor = degree("tp");
-        const std::int64_t replicas = std::max<std::int64_t>(degree("dp_attn"), 1);
+        std::int64_t tensor = degree("tp");
+        std::int64_t replicas = std::max<std::int64_t>(degree("dp_attn"), 1);
+        if (fields[column["dp_attn"]] == "True") {  // of all chips
+            replicas = tensor;
+            tensor = 1;
+        }
         const std::int64_t spread = std::max<std::int64_t>(degree("ep"), 1);
         const std::int64_t chips = degree("n_accel");
         const bool whole = spread == tensor * replicas;
@@ -221,14 +289,25 @@ TEST_CASE("emitted flags have the degrees of published recipes of servers") {
         }
         ServingLaunch launch;
         launch.plan = plan;
-        const std::string text = emit_serving(server_table(name), launch, true).text;
+        const std::string table = trt ? "trtllm" : name;
+        const std::string text = emit_serving(server_table(table), launch, true).text;
         CAPTURE(line);
         CAPTURE(text);
         const auto number = [&](const char* flag) {
             const std::string value = behind(text, flag);
             return value == "-" ? 1 : std::stoll(value);
         };
-        if (name == "vllm") {
+        const auto key = [&](const std::string& wanted) {
+            const std::size_t at = text.find("\n" + wanted + ": ");
+            if (at == std::string::npos) return std::string("1");
+            const std::size_t start = at + wanted.size() + 3;
+            return text.substr(start, text.find('\n', start) - start);
+        };
+        if (trt) {
+            CHECK(key("tensor_parallel_size") == std::to_string(chips));
+            CHECK(key("enable_attention_dp") == (replicas > 1 ? "true" : "1"));
+            CHECK(key("moe_expert_parallel_size") == std::to_string(spread));
+        } else if (name == "vllm") {
             CHECK(number("tensor-parallel-size") == tensor);
             CHECK(number("data-parallel-size") == replicas);
             CHECK((behind(text, "enable-expert-parallel") != "-") == (spread > 1));
@@ -238,12 +317,13 @@ TEST_CASE("emitted flags have the degrees of published recipes of servers") {
             CHECK(number("ep-size") == spread);
             CHECK((behind(text, "enable-dp-attention") != "-") == (replicas > 1));
         }
-        const auto back = server_launch(name, text, chips, true);
+        const auto back = server_launch(table, text, chips, true);
         CHECK(back.plan.same_axes(plan));
-        ++compared[name];
+        ++compared[table];
     }
-    MESSAGE(compared["vllm"], " recipes of vLLM and ", compared["sglang"], " of SGLang compared, ", others,
-            " that no plan expresses or that do not multiply to their chips");
+    MESSAGE(compared["vllm"], " recipes of vLLM, ", compared["sglang"], " of SGLang and ", compared["trtllm"],
+            " of TensorRT-LLM compared, ", others, " that no plan expresses or that do not multiply to their chips");
     CHECK(compared["vllm"] > 50);
     CHECK(compared["sglang"] > 50);
+    CHECK(compared["trtllm"] > 50);
 }

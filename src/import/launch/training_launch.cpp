@@ -206,17 +206,8 @@ private:
         const bool stays = freed == "never" || (freed == "default" && degrees_.pipeline > 1);
         const bool others = product({degrees_.context, degrees_.heads, degrees_.expert}) > 1;
         degrees_.whole = !stays && (shard > 1 || replicate == 1 || (others && !table().shards_over.empty()));
-        if (values_.on("zero1") && replicate > 1) {
-            if (degrees_.whole) {
-                note(
-                    fmt::format("{}: no plan shares out optimizer states over replicas of groups that share out "
-                                "weights",
-                                values_.written("zero1")));
-            } else {
-                degrees_.zero = 1;
-            }
-        }
-        if (stays && shard > 1) {
+        if (values_.on("zero1") && replicate > 1) degrees_.zero = 1;
+        if (stays && (shard > 1 || others)) {
             if (replicate > 1) {
                 return values_.fail_at("replicate", "bad_plan",
                                        "no plan keeps gathered weights in groups of replicas that share them out",
@@ -266,7 +257,8 @@ private:
 
     Status place_experts(Plan& plan) {
         const std::int64_t expert = degrees_.expert;
-        if (expert == 1) return {};
+        if (table().expert_axis) plan.expert = expert;
+        if (expert == 1 || table().expert_axis) return {};
         const std::int64_t columns =
             values_.number("expert_tensor").value_or(has("expert_tensor") && default_columns() ? plan.tensor : 1);
         if (columns != 1 && columns != plan.tensor) {
@@ -285,10 +277,6 @@ private:
                                    fmt::format("make it a multiple of {}", plan.tensor));
         }
         const std::int64_t members = over_tensor ? expert / plan.tensor : expert;
-        if (table().expert_axis) {
-            plan.expert = members;
-            return {};
-        }
         if (table().context_first && plan.context * plan.sequence > 1 && members > 1) {
             note(
                 "experts lie on the members of context first, and on those of replicas beyond; the plan has them on "
