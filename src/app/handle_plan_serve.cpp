@@ -32,6 +32,11 @@ Result<ServingPlanReport> report_of(const ServePlanRequest& job) {
     report.command = serve_command(best);
     if (!best.emit.empty()) {
         ROOFLINE_TRY(report.emitted, emitted_serving(best, report.answer.served, report.answer.replicas));
+        if (!report.answer.meets) {
+            const std::string remark = "no set-up meets the targets; this one comes nearest";
+            report.emitted->remarks.push_back(remark);
+            report.emitted->text = launch_comment(remark) + report.emitted->text;
+        }
     }
     report.search_s = watch.seconds();
     return report;

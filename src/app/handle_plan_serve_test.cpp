@@ -155,3 +155,25 @@ TEST_CASE("questions that cannot be meant are refused") {
               request.serve.rate = "5";
           }) == "bad_request");
 }
+
+TEST_CASE("the best set-up of servers is emitted as what starts it") {
+    ServePlanRequest request = llama_on({"h100-sxm:4"});
+    request.aggregated = true;
+    const auto best = planned_json(request);
+    request.serve.emit = "trtllm";
+    const Response response = planned(request, Format::text);
+    CHECK(response.out.starts_with("# TensorRT-LLM "));
+    const auto json = planned_json(request);
+    CHECK(json["emitted"]["framework"] == "trtllm");
+    CHECK(json["emitted"]["text"] == response.out);
+    CHECK(json["command"] == best["command"]);
+    request.serve.tpot = "1us";
+    const Response nearest = planned(request, Format::text);
+    CHECK(nearest.exit_code == 1);
+    CHECK(nearest.out.starts_with("# no set-up meets the targets"));
+    request.serve.emit = "megatron";
+    CHECK(code_of(request) == "wrong_framework");
+    request = llama_on({"h100-sxm:4", "h200:4"});
+    request.serve.emit = "vllm";
+    CHECK(code_of(request) == "bad_request");
+}

@@ -99,3 +99,55 @@ TEST_CASE("a server's flags give the answer of the options that they say") {
     launched.batch = "64";
     CHECK(handle(launched, Format::json).error().code == "contradiction");
 }
+
+TEST_CASE("a server's file of TensorRT-LLM gives the answer of the options that it says") {
+    ServeRequest launched;
+    launched.config = {"mixtral-8x7b", ""};
+    launched.machines = {{"h100-sxm:8", {}}};
+    launched.prompt = "1k";
+    launched.output = "100";
+    ServeRequest said = launched;
+    launched.plan_from = LaunchFile{"",
+                                    {"a.yml",
+                                     "tensor_parallel_size: 8\nmoe_expert_parallel_size: 8\n"
+                                     "enable_attention_dp: true\nmax_batch_size: 4\nkv_cache_config: {dtype: fp8}\n"}};
+    said.mesh = {"expert=8"};
+    said.batch = "32";  // 4 of each of 8 replicas
+    said.kv_dtype = "fp8";
+    said.software = "trtllm";
+    auto answer = answer_of(handle(launched, Format::json));
+    auto expected = answer_of(handle(said, Format::json));
+    answer.erase("notes");
+    expected.erase("notes");
+    CHECK(answer == expected);
+}
+
+TEST_CASE("disaggregated serving is emitted as two launches") {
+    ServeRequest request;
+    request.config = {"llama-3.1-8b", ""};
+    request.machines = {{"h100-sxm:2", {}}};
+    request.mesh = {"tensor=2"};
+    request.prefill = MachineRef{"h100-sxm:4", {}};
+    request.prefill_mesh = {"tensor=4"};
+    request.prompt = "1k";
+    request.output = "100";
+    request.batch = "16";
+    request.emit = "sglang";
+    const auto response = handle(request, Format::text);
+    REQUIRE_MESSAGE(response, response.error().message);
+    const std::string& text = response->out;
+    CHECK(text.find("--pd-disaggregation") != std::string::npos);
+    const std::size_t prefill = text.find("--disaggregation-mode prefill");
+    const std::size_t decode = text.find("--disaggregation-mode decode");
+    REQUIRE(prefill < decode);
+    CHECK(text.find("--tp-size 4") < prefill);
+    CHECK(text.find("--tp-size 2") > prefill);
+    CHECK(text.find("--max-running-requests 16") > prefill);
+    // either is read as a server of its own
+    const std::string second = text.substr(text.find("servers that decode"));
+    ServeRequest read;
+    read.config = request.config;
+    read.machines = request.machines;
+    read.plan_from = LaunchFile{"sglang", {"decode.sh", second.substr(second.find('\n'))}};
+    CHECK(answer_of(handle(read, Format::json))["batch"] == 16);
+}

@@ -230,7 +230,7 @@ private:
         plan.data = degrees_.replicate;
         plan.fsdp = degrees_.shard;
         plan.zero = degrees_.zero;
-        if (degrees_.expert > 1 && !job_.experts && values_.stated("expert")) {
+        if (degrees_.expert > 1 && !job_.experts) {
             return values_.fail_at("expert", "bad_plan", "the model has no experts",
                                    "remove it, or take another model");
         }
