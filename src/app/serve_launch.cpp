@@ -127,13 +127,15 @@ EmittedLaunch emit_pools(const LaunchTable& table, ServingLaunch launch, const S
     launch.plan = pool.plan;
     launch.batch.reset();
     EmittedLaunch both = emit_serving(table, launch, experts);
-    both.remarks.push_back("beside its servers: " + table.pools);
+    std::string beside = "beside its servers: " + table.pools;
+    if (table.form != LaunchForm::flags) beside += "; each of the configurations below is a file of its own";
+    both.remarks.push_back(beside);
     for (const std::string& remark : decode.remarks) {
         if (std::find(both.remarks.begin(), both.remarks.end(), remark) == both.remarks.end()) {
             both.remarks.push_back(remark);
         }
     }
-    both.text = launch_comment("beside its servers: " + table.pools) + "\n" + both.text + "\n" + decode.text;
+    both.text = launch_comment(beside) + "\n" + both.text + "\n" + decode.text;
     return both;
 }
 

@@ -31,7 +31,7 @@ public:
         if (!plan_.links.empty()) missing("the links of axes; ranks lie as the framework orders them");
         if (known.adapters) missing("low-rank adapters, which its fine-tuning scripts set up");
         if (!table_.note.empty()) out_.remark(table_.note);
-        return std::move(out_).written(fmt::format("{} on {} chips", plan_text(plan_), job_.chips));
+        return std::move(out_).written(launch_heading(plan_, job_.chips));
     }
 
 private:

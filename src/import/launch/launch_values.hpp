@@ -13,6 +13,7 @@
 #include "import/launch/launch_table.hpp"
 #include "import/launch/launch_text.hpp"
 #include "plan/emitted_launch.hpp"
+#include "plan/plan.hpp"
 #include "text/source.hpp"
 
 namespace roofline::core {
@@ -58,6 +59,9 @@ private:
     std::map<std::string, Value, std::less<>> values_;
     std::vector<std::string> notes_;
 };
+
+/// "fsdp=8, tensor=8 on 64 chips"; "one chip".
+[[nodiscard]] std::string launch_heading(const Plan& plan, std::int64_t chips);
 
 /// A text in lines of comments.
 [[nodiscard]] std::string launch_comment(std::string_view text);

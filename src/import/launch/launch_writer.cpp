@@ -109,6 +109,10 @@ std::string yaml_of_node(const LaunchNode& node, std::size_t depth) {
 
 }  // namespace
 
+std::string launch_heading(const Plan& plan, std::int64_t chips) {
+    return chips == 1 ? plan_text(plan) : fmt::format("{} on {} chips", plan_text(plan), chips);
+}
+
 std::string launch_comment(std::string_view text) {
     std::string lines;
     std::string line;

@@ -123,7 +123,7 @@ public:
         const std::string kind = launch_.pool == LaunchedPool::prefill  ? "servers that prefill, "
                                  : launch_.pool == LaunchedPool::decode ? "servers that decode, "
                                                                         : "";
-        return std::move(out_).written(fmt::format("{}{} on {} chips", kind, plan_text(plan_), plan_.chips()));
+        return std::move(out_).written(kind + launch_heading(plan_, plan_.chips()));
     }
 
 private:
@@ -151,7 +151,9 @@ private:
         }
         const std::int64_t chips = plan_.chips() / servers;
         servers *= launch_.workers;
-        if (servers > 1) out_.remark(fmt::format("start {} such servers of {} chips each", servers, chips));
+        if (servers > 1)
+            out_.remark(fmt::format("start {} such servers of {} each", servers,
+                                    chips == 1 ? "one chip" : fmt::format("{} chips", chips)));
         const bool inside = table_.attention_within_tensor && plan_.expert > 1;
         out_.set("tensor", inside ? plan_.tensor * plan_.expert : plan_.tensor);
         out_.set("pipeline", plan_.pipeline);

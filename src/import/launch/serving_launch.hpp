@@ -18,16 +18,16 @@ enum class LaunchedPool { none, prefill, decode };
 /// What a plan says of a server. Without a value the launch does not say it.
 struct ServingLaunch {
     Plan plan;
-    std::optional<std::int64_t> batch;      ///< most sequences that are decoded together, all replicas together
-    std::optional<std::int64_t> chunk;      ///< tokens of prompts that a replica prefills together
-    std::optional<std::int64_t> block;      ///< tokens of a block of the KV cache
-    std::optional<double> memory_fraction;  ///< of a chip's memory that it uses
-    std::string kv_dtype;                   ///< "fp8"; "": not said
-    std::string weights;                    ///< likewise, of all parameters
-    std::string exchange;                   ///< kernels that exchange tokens with experts; "": not said
-    bool two_batches = false;               ///< collectives of half a batch run beside kernels of the other half
-    LaunchedPool pool = LaunchedPool::none;     ///< that it is part of
-    std::int64_t workers = 1;               ///< such servers, each with all chips of the plan
+    std::optional<std::int64_t> batch;       ///< most sequences that are decoded together, all replicas together
+    std::optional<std::int64_t> chunk;       ///< tokens of prompts that a replica prefills together
+    std::optional<std::int64_t> block;       ///< tokens of a block of the KV cache
+    std::optional<double> memory_fraction;   ///< of a chip's memory that it uses
+    std::string kv_dtype;                    ///< "fp8"; "": not said
+    std::string weights;                     ///< likewise, of all parameters
+    std::string exchange;                    ///< kernels that exchange tokens with experts; "": not said
+    bool two_batches = false;                ///< collectives of half a batch run beside kernels of the other half
+    LaunchedPool pool = LaunchedPool::none;  ///< that it is part of
+    std::int64_t workers = 1;                ///< such servers, each with all chips of the plan
     std::vector<std::string> notes;
 };
 
