@@ -8,6 +8,8 @@
 #include <map>
 #include <utility>
 
+#include "import/launch/slice_degrees.hpp"
+
 namespace roofline::core {
 
 namespace {
@@ -32,7 +34,7 @@ public:
 
     Result<TrainingLaunch> read() {
         launch_.notes = values_.notes();
-        ROOFLINE_CHECK(read_left_over());
+        ROOFLINE_TRY(left_over_, left_over_degrees(values_, job_));
         ROOFLINE_CHECK(read_degrees());
         ROOFLINE_CHECK(read_sharding());
         ROOFLINE_CHECK(read_plan());
@@ -56,62 +58,12 @@ private:
         for (const LaunchSetting& each : table().settings) {
             if (each.key != key && each.times != key) continue;
             const auto found = left_over_.find(each.key);
-            const auto number = found == left_over_.end() ? values_.number(each.key) : found->second;
-            if (number) all = product({all.value_or(1), *number});
+            const auto number = found == left_over_.end() ? values_.number(each.key) : std::optional(found->second);
+            if (number) all = product_of({all.value_or(1), *number});
         }
         return all;
     }
 
-    // Frameworks with a degree inside of slices and one between them: each kind multiplies to what there is, and one
-    // of a kind may be left to the framework.
-    Status read_left_over() {
-        std::int64_t inside = 1;
-        std::int64_t between = 1;
-        const LaunchSetting* open_inside = nullptr;
-        const LaunchSetting* open_between = nullptr;
-        bool known = false;
-        for (const LaunchSetting& each : table().settings) known = known || each.between;
-        if (!known) return {};
-        for (const LaunchSetting& each : table().settings) {
-            if (each.times.empty() && !has_outer(each.key)) continue;
-            const LaunchSetting*& open = each.between ? open_between : open_inside;
-            if (values_.text(each.key) == "-1") {
-                if (open != nullptr) {
-                    return values_.fail_at(each.key, "contradiction",
-                                           fmt::format("{} and {} are both what remains", values_.written(open->key),
-                                                       values_.written(each.key)),
-                                           "give one of them a number");
-                }
-                open = &each;
-                continue;
-            }
-            std::int64_t& all = each.between ? between : inside;
-            all = product({all, values_.number(each.key).value_or(1)});
-        }
-        const std::int64_t slices = open_inside != nullptr && open_between != nullptr ? job_.slices
-                                    : open_inside != nullptr                          ? between
-                                    : inside == 0                                     ? 0
-                                                                                      : job_.chips / inside;
-        const bool fits = slices > 0 && inside > 0 && between > 0 && job_.chips % slices == 0 &&
-                          slices % between == 0 && (job_.chips / slices) % inside == 0;
-        const bool whole = fits && (open_between != nullptr || slices == between) &&
-                           (open_inside != nullptr || job_.chips / slices == inside);
-        if (!whole) {
-            return values_.fail_at(
-                "shard", "bad_plan",
-                fmt::format("degrees of {} inside of slices and {} between them do not fit the {} chips of --on",
-                            inside, between, job_.chips),
-                "give the machine that runs it, or -1 for one degree of each kind");
-        }
-        if (open_inside != nullptr) left_over_[open_inside->key] = job_.chips / slices / inside;
-        if (open_between != nullptr) left_over_[open_between->key] = slices / between;
-        return {};
-    }
-
-    [[nodiscard]] bool has_outer(std::string_view key) const {
-        return std::any_of(table().settings.begin(), table().settings.end(),
-                           [&](const LaunchSetting& each) { return each.times == key; });
-    }
     void note(std::string text) { launch_.notes.push_back(std::move(text)); }
 
     // Degrees that fit together multiply to the chips.
@@ -120,7 +72,7 @@ private:
         degrees_.pipeline = degree("pipeline");
         const bool heads = values_.text("context_kind") == "heads";
         (heads ? degrees_.heads : degrees_.context) = degree("context");
-        degrees_.heads = product({degrees_.heads, degree("sequence")});
+        degrees_.heads = product_of({degrees_.heads, degree("sequence")});
         degrees_.expert = !has("experts_on") || values_.on("experts_on") ? degree("expert") : 1;
         if (table().lone_experts && degrees_.expert > 1 && degrees_.tensor > 1) {
             return values_.fail_at(
@@ -129,25 +81,18 @@ private:
                 fmt::format("leave out {} or {}", values_.written("expert"), values_.written("tensor")));
         }
         const std::int64_t own = table().expert_axis ? degrees_.expert : 1;
-        const std::int64_t model = product({degrees_.tensor, degrees_.pipeline, degrees_.context, degrees_.heads, own});
+        const std::int64_t model =
+            product_of({degrees_.tensor, degrees_.pipeline, degrees_.context, degrees_.heads, own});
         if (model == 0 || job_.chips % model != 0) {
             return values_.fail_at(
                 "tensor", "bad_plan",
                 fmt::format("tensor {} x pipeline {} x context {}{} is {} chips, which do not divide the {} of --on",
-                            degrees_.tensor, degrees_.pipeline, product({degrees_.context, degrees_.heads}),
+                            degrees_.tensor, degrees_.pipeline, product_of({degrees_.context, degrees_.heads}),
                             own > 1 ? fmt::format(" x expert {}", own) : "", model, job_.chips),
                 "give the machine that runs it: its number of chips is a multiple");
         }
         degrees_.replicas = job_.chips / model;
         return {};
-    }
-
-    static std::int64_t product(std::initializer_list<std::int64_t> factors) {
-        std::int64_t product = 1;
-        for (const std::int64_t factor : factors) {
-            if (__builtin_mul_overflow(product, factor, &product)) return 0;
-        }
-        return product;
     }
 
     // What replicas share out: `replicate` hold the same weights, `shard` share them out as ZeRO-3 does.
@@ -192,7 +137,7 @@ private:
                                    "change it, or --on");
         }
         const auto shard = degree_of("shard").value_or(degrees_.replicas / replicate);
-        if (product({shard, replicate}) != degrees_.replicas) {
+        if (product_of({shard, replicate}) != degrees_.replicas) {
             return values_.fail_at("shard", "bad_plan",
                                    fmt::format("{} x {} replicas, and {} remain of {} chips", replicate, shard,
                                                degrees_.replicas, job_.chips),
@@ -204,7 +149,7 @@ private:
         // they stay only if that is asked for.
         const std::string freed = values_.text("resharded");
         const bool stays = freed == "never" || (freed == "default" && degrees_.pipeline > 1);
-        const bool others = product({degrees_.context, degrees_.heads, degrees_.expert}) > 1;
+        const bool others = product_of({degrees_.context, degrees_.heads, degrees_.expert}) > 1;
         degrees_.whole = !stays && (shard > 1 || replicate == 1 || (others && !table().shards_over.empty()));
         if (values_.on("zero1") && replicate > 1) degrees_.zero = 1;
         if (stays && (shard > 1 || others)) {
@@ -372,11 +317,11 @@ private:
         const auto steps = values_.number("accumulation");
         if (!micro && whole && steps) {
             std::int64_t per_replica = 0;
-            ROOFLINE_CHECK(divide(*whole, product({replicas, *steps}), "global_batch", per_replica));
+            ROOFLINE_CHECK(divide(*whole, product_of({replicas, *steps}), "global_batch", per_replica));
             micro = per_replica;
         }
         if (!micro) return {};
-        const std::int64_t at_once = product({*micro, replicas});
+        const std::int64_t at_once = product_of({*micro, replicas});
         parts = steps.value_or(1);
         if (whole) {
             ROOFLINE_CHECK(divide(*whole, at_once, "global_batch", parts));
@@ -388,7 +333,7 @@ private:
             }
         }
         launch_.microbatches = parts;
-        launch_.sequences = product({at_once, parts});
+        launch_.sequences = product_of({at_once, parts});
         return {};
     }
 
@@ -396,7 +341,7 @@ private:
     Status read_local_batch(std::int64_t replicas) {
         const auto local = values_.number("local_batch");
         if (!local) return {};
-        const std::int64_t at_once = product({*local, replicas});
+        const std::int64_t at_once = product_of({*local, replicas});
         const std::int64_t whole = values_.number("global_batch").value_or(at_once);
         std::int64_t steps = 1;
         ROOFLINE_CHECK(divide(whole, at_once, "global_batch", steps));
@@ -411,7 +356,7 @@ private:
             }
             ROOFLINE_CHECK(divide(*local, degree("pipeline_micro_batch"), "pipeline_micro_batch", parts));
         }
-        launch_.microbatches = product({steps, parts});
+        launch_.microbatches = product_of({steps, parts});
         launch_.sequences = whole;
         return {};
     }
@@ -441,8 +386,8 @@ private:
             std::int64_t micro = 0;
             ROOFLINE_CHECK(divide(whole, parts, "pipeline_microbatches", micro));
         }
-        launch_.microbatches = product({steps, parts});
-        launch_.sequences = product({whole, steps});
+        launch_.microbatches = product_of({steps, parts});
+        launch_.sequences = product_of({whole, steps});
         return {};
     }
 
@@ -574,7 +519,7 @@ private:
     const LaunchValues& values_;
     LaunchJob job_;
     LaunchDegrees degrees_;
-    std::map<std::string, std::optional<std::int64_t>, std::less<>> left_over_;
+    std::map<std::string, std::int64_t, std::less<>> left_over_;  ///< degrees that are left to the framework
     TrainingLaunch launch_;
 };
 
