@@ -38,11 +38,15 @@ std::string scalar_text(const FileValue& value) {
     return "[..]";
 }
 
+std::string inner_name(const std::string& outer, const std::string& key) {
+    return outer.empty() ? key : fmt::format("{}.{}", outer, key);
+}
+
 // The parsers limit the depth of nesting.
 void add_leaves(const Source& source, const std::string& name, const FileValue& value, std::vector<LaunchWord>& words) {
     if (value.is(FileValue::Kind::table)) {
         for (const auto& [key, inner] : value.members) {
-            add_leaves(source, name.empty() ? key : name + "." + key, inner, words);
+            add_leaves(source, inner_name(name, key), inner, words);
         }
         return;
     }
@@ -59,7 +63,7 @@ void add_toml_leaves(const std::string& name, TomlNode node, std::string_view te
     if (node.is(TomlKind::table)) {
         for (const TomlNode inner : node) {
             const std::string key(inner.key());
-            add_toml_leaves(name.empty() ? key : name + "." + key, inner, text, words);
+            add_toml_leaves(inner_name(name, key), inner, text, words);
         }
         return;
     }
