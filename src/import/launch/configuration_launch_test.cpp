@@ -193,6 +193,10 @@ components = ["model", "loss"]
     CHECK(launch.products == Dtype::fp8);
     CHECK(launch.overlapped == std::vector<std::string>{"tensor"});
     CHECK(launch.optimizer->master);
+    CHECK(trainer_launch("torchtitan",
+                         "[job]\ndescription = \"a -- b --c\"\n[parallelism]\ntensor_parallel_degree = 8\n",
+                         {8, 126, false})
+              .plan.tensor == 8);
     // the same on its command line
     const auto line = trainer_launch(
         "torchtitan",

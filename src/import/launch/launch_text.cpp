@@ -182,7 +182,10 @@ bool is_command(std::string_view text, const LaunchTable& table) {
         const std::string_view first = line.substr(0, line.find_first_of(" \t"));
         const bool assigned =
             table.assigns && first.find(':') == std::string_view::npos && !assigned_name(first).empty();
-        if (assigned || line.find(" --") != std::string_view::npos) return true;
+        const std::size_t flag = line.find(" --");
+        // behind the name of a key it is a part of a text
+        const bool flagged = flag != std::string_view::npos && flag < line.find_first_of("=:");
+        if (assigned || flagged) return true;
         for (const std::string& end : table.program) {
             const std::size_t at = line.find(end);
             if (at != std::string_view::npos && line.find(':') > at) return true;

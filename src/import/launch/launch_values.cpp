@@ -52,9 +52,9 @@ std::string hint_for(std::string_view word, const LaunchSetting& setting) {
 // The value in our words; empty if the setting cannot have it.
 std::optional<std::string> checked_value(const LaunchSetting& setting, const LaunchWord& word) {
     const std::string first = word.values.empty() ? "" : word.values.front();
-    const bool number = setting.kind == LaunchKind::number || setting.kind == LaunchKind::count;
+    const bool whole = setting.kind == LaunchKind::number || setting.kind == LaunchKind::count;
     // which YAML 1.1 reads in base 8
-    if (number && !word.flag && first.size() > 1 && first.front() == '0') return std::nullopt;
+    if (whole && !word.flag && first.size() > 1 && first.front() == '0') return std::nullopt;
     switch (setting.kind) {
         case LaunchKind::on: {
             if (word.flag) return "true";  // what stands behind it belongs to the command
