@@ -272,7 +272,7 @@ std::string compared_plans(const std::vector<ServingPlanReport>& reports) {
     for (std::size_t i = 0; i < std::size(ends); ++i) {
         if (ends[i].names.empty()) continue;
         const bool tie = ends[i].names.find(", ") != std::string::npos;
-        text += fmt::format("  {:<22} {}{}\n", labels[i], ends[i].names, tie ? " (equal)" : "");
+        text += fmt::format("  {:<23} {}{}\n", labels[i], ends[i].names, tie ? " (equal)" : "");
     }
     return text;
 }
