@@ -110,8 +110,8 @@ struct SplitPass {
 /// Returns the first of these.
 [[nodiscard]] Result<SplitPass> best_split(const ServingSetup& setup, const Plan& plan, const ServingPass& pass);
 
-/// The memory of weights and KV cache of sequences with one context, of one chip (the fullest stage of a pipeline) or of
-/// all chips with each byte counted once, those of a drafter included. The model is split once for all numbers of
+/// The memory of weights and KV cache of sequences with one context, of one chip (the fullest stage of a pipeline) or
+/// of all chips with each byte counted once, those of a drafter included. The model is split once for all numbers of
 /// sequences. The cache has all tokens of the context, even if a step reads only a part of them, and a chip its part of
 /// the redundant experts.
 class KeptMemory {

@@ -26,7 +26,7 @@ constexpr std::size_t most_others = 2;
 constexpr double near_tie = 1.02;
 
 /// What one figure changes.
-struct OfFigure {
+struct OfServedFigure {
     std::optional<double> elasticity{};  ///< empty: the machine has no such figure
     std::vector<ServingFlip> flips{};
 };
@@ -37,8 +37,8 @@ public:
                     std::span<const ServingPlan> others, const std::shared_ptr<Calibrations>& calibrations)
         : search_(search), job_(job), best_(best), others_(others), calibrations_(calibrations) {}
 
-    OfFigure run(const std::string& path) const {
-        OfFigure result;
+    OfServedFigure run(const std::string& path) const {
+        OfServedFigure result;
         const auto more = changed(best_, path, step_of_figures);
         if (!more) return result;
         result.elasticity = elasticity_of(*more, step_of_figures);
@@ -172,7 +172,7 @@ ServingChanges serving_changes(const ServingSearch& search, const ServeQuestion&
     }
     const std::size_t figures = paths.size();
     for (const char* of_job : {"prompt", "output", "concurrency"}) paths.emplace_back(of_job);
-    std::vector<OfFigure> results(paths.size());
+    std::vector<OfServedFigure> results(paths.size());
     on_threads(paths.size(), search.threads, calibrations,
                [&](std::size_t i, const std::shared_ptr<Calibrations>& own) {
                    const FigureOfServers figure(search, job, best, others, own);
@@ -187,7 +187,7 @@ ServingChanges serving_changes(const ServingSearch& search, const ServeQuestion&
                });
     ServingChanges all;
     for (std::size_t i = 0; i < paths.size(); ++i) {
-        OfFigure& of_figure = results[i];
+        OfServedFigure& of_figure = results[i];
         constexpr double least = 5e-3;
         if (of_figure.elasticity && std::abs(*of_figure.elasticity) >= least) {
             all.elasticities.push_back({paths[i], *of_figure.elasticity});

@@ -44,9 +44,9 @@ struct ServingChanges {
 [[nodiscard]] double share_of_set_ups_in_order(double factor);
 
 /// Returns what changes the best set-up of a search, whose question is `job`. Each figure of the machine, the tokens of
-/// prompts and outputs and the requests in flight are raised by 5 % and the set-up simulated again. Where the slopes say
-/// that one of two others, which is no near-tie, may become as good within a factor of four of a figure, the factor is
-/// found by simulating both there.
+/// prompts and outputs and the requests in flight are raised by 5 % and the set-up simulated again. Where the slopes
+/// say that one of two others, which is no near-tie, may become as good within a factor of four of a figure, the factor
+/// is found by simulating both there.
 [[nodiscard]] ServingChanges serving_changes(const ServingSearch& search, const ServeQuestion& job,
                                              const ServingPlan& best, std::span<const ServingPlan> others,
                                              const std::shared_ptr<Calibrations>& calibrations);

@@ -79,8 +79,8 @@ struct ServingSearchAnswer {
 /// that carry the rate. Infinite without a price.
 [[nodiscard]] double value_of(const ServingSearch& search, const ServingPlan& plan);
 
-/// Returns the share of measured pairs of set-ups, as far apart as these, of which the better one was expected to be the
-/// better one (share_of_set_ups_in_order()); empty without expected times.
+/// Returns the share of measured pairs of set-ups, as far apart as these, of which the better one was expected to be
+/// the better one (share_of_set_ups_in_order()); empty without expected times.
 [[nodiscard]] std::optional<double> certainty(const ServingSearch& search, const ServingSearchAnswer& answer,
                                               const ServingPlan& other);
 
