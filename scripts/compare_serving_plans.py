@@ -15,7 +15,8 @@ than their own.
 With --pairs prints instead in how many pairs of set-ups at a target the one that is expected to be better is the better
 one, by how far their expected rates differ: the shares of which `plan serve` takes its certainty (with --software).
 
-usage: compare_serving_plans.py ROOFLINE TABLE.csv [--pairs] [--software] [--loads N] [--within 0.1] [--noise S] [--json FILE]
+usage: compare_serving_plans.py ROOFLINE TABLE.csv [--pairs] [--software] [--loads N] [--within 0.1] [--noise S]
+                                [--json FILE]
 FILE is the answer of validate, if it is there already. With --noise the choice is made by the measured rates of each
 load times a random number whose logarithm has the standard deviation S, instead of by expected rates: what a predictor
 with this error reaches. Prints what was reached, by system and in all, beside a choice by chance."""
