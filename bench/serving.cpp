@@ -1,4 +1,4 @@
-// Benchmarks of servers under load, and of `roofline serve` from the name of the model to the answer.
+// Benchmarks of servers under load, and of `roofline serve` and `plan serve` from the name of the model to the answer.
 #include "app/request.hpp"
 #include "plan/serving_queue.hpp"
 #include "programs.hpp"
@@ -30,8 +30,22 @@ void serve(benchmark::State& state) {
     bench::answered(state, {request, Format::json, false});
 }
 
+// The best set-up of DeepSeek-V3 on 144 GB200, pools for prefill and the whole frontier among what is searched.
+void plan_serve(benchmark::State& state) {
+    ServePlanRequest request;
+    request.serve.config = {"deepseek-v3", ""};
+    request.serve.machines = {{"gb200:72x2", {}}};
+    request.serve.prompt = "8k";
+    request.serve.output = "1k";
+    request.serve.ttft = "5s";
+    request.serve.tpot = "30ms";
+    request.search.threads = static_cast<std::size_t>(state.range(0));
+    bench::answered(state, {request, Format::json, false});
+}
+
 BENCHMARK_CAPTURE(simulate_requests, closed_loop, 0.0)->Arg(2560)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(simulate_requests, open_loop, 16.0)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 BENCHMARK(serve)->Unit(benchmark::kMillisecond);
+BENCHMARK(plan_serve)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace

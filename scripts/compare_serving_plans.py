@@ -12,13 +12,18 @@ left out. With --software a task has one version of a server, too, so that only 
 --loads 2 set-ups that were measured under fewer loads are left out, because nothing is known of them at other targets
 than their own.
 
-usage: compare_serving_plans.py ROOFLINE TABLE.csv [--software] [--loads N] [--within 0.1] [--noise S] [--json FILE]
+With --pairs prints instead in how many pairs of set-ups at a target the one that is expected to be better is the better
+one, by how far their expected rates differ: the shares of which `plan serve` takes its certainty (with --software).
+
+usage: compare_serving_plans.py ROOFLINE TABLE.csv [--pairs] [--software] [--loads N] [--within 0.1] [--noise S]
+                                [--json FILE]
 FILE is the answer of validate, if it is there already. With --noise the choice is made by the measured rates of each
 load times a random number whose logarithm has the standard deviation S, instead of by expected rates: what a predictor
 with this error reaches. Prints what was reached, by system and in all, beside a choice by chance."""
 
 import argparse
 import collections
+import itertools
 import json
 import math
 import random
@@ -104,6 +109,33 @@ def compared(set_ups):
     return rows
 
 
+def in_order(tasks):
+    """Returns for pairs of set-ups at a target how far their expected rates differ, and whether in the right direction.
+
+    Differences are logarithms; equal rates say nothing."""
+    pairs = []
+    for set_ups in tasks.values():
+        every = [point for points in set_ups.values() for point in points]
+        for target, _ in frontier(every, "measured"):
+            rates = [[most(points, kind, target) for kind in ("expected", "measured")] for points in set_ups.values()]
+            for one, other in itertools.combinations([both for both in rates if min(both) > 0], 2):
+                expected, measured = (math.log(one[i] / other[i]) for i in (0, 1))
+                if expected != 0 and measured != 0:
+                    pairs.append((abs(expected), expected * measured > 0))
+    return pairs
+
+
+def print_pairs(tasks):
+    pairs = in_order(tasks)
+    edges = (0, 0.05, 0.1, 0.2, 0.4, 0.7, math.inf)
+    print(f"{len(tasks)} tasks, {len(pairs)} pairs; by the logarithm of the ratio of expected rates:")
+    for low, high in itertools.pairwise(edges):
+        inside = [pair for pair in pairs if low <= pair[0] < high]
+        if inside:
+            print(f"{low:5} to {high:4}: {len(inside):5} pairs, mean {statistics.mean(x for x, _ in inside):.3f}, "
+                  f"in order {statistics.mean(right for _, right in inside):.1%}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("roofline")
@@ -113,10 +145,14 @@ def main():
     parser.add_argument("--software", action="store_true")
     parser.add_argument("--loads", type=int, default=1)
     parser.add_argument("--noise", type=float)
+    parser.add_argument("--pairs", action="store_true")
     arguments = parser.parse_args()
     tasks = tasks_of(curves_of(arguments), arguments.software, arguments.loads)
     if arguments.noise:
         with_noise(tasks, arguments.noise)
+    if arguments.pairs:
+        print_pairs(tasks)
+        return 0
     systems = collections.defaultdict(list)
     medians = []
     unanswered = 0

@@ -79,7 +79,7 @@ TEST_CASE("machines side by side say what each says alone, and which is the best
     CHECK(both["machines"][1]["set_up"] == alone["set_up"]);
     CHECK(both["machines"][1]["frontier"] == alone["frontier"]);
     const std::string text = planned(llama_on({"h100-sxm:2", "h200-sxm:2"}), Format::text).out;
-    for (const char* line : {"most tokens/s a chip", "fewest USD per token", "smallest set-up"}) {
+    for (const char* line : {"most tokens/s per chip", "fewest USD per token", "smallest set-up"}) {
         CHECK(text.find(line) != std::string::npos);
     }
     // a machine that fails does not hide the other

@@ -23,11 +23,11 @@ std::int64_t members(const Program& program, const std::vector<std::string>& axe
 }
 
 /// The elements of a value, or of one chip's shard of it.
-double elements_held(const Program& program, const Value& value, bool one_chip) {
+double elements_held(const Program& program, const Sizes& sizes, const Value& value, bool one_chip) {
     double elements = 1;
     for (const Axis& axis : value.type.axes) {
-        const auto size = program.sizes.find(axis.dim);
-        if (size == program.sizes.end()) continue;
+        const auto size = sizes.find(axis.dim);
+        if (size == sizes.end()) continue;
         const std::int64_t ways = one_chip ? members(program, axis.mesh) : 1;
         const std::int64_t held = (size->second + ways - 1) / ways;
         elements *= static_cast<double>(held);
@@ -61,8 +61,8 @@ struct Life {
 
 }  // namespace
 
-ServingMemory kept_bytes(const Program& program, const std::vector<StoredParam>& stored, bool one_chip,
-                         const std::vector<double>& held) {
+ServingMemory kept_bytes(const Program& program, const Sizes& sizes, const std::vector<StoredParam>& stored,
+                         bool one_chip, const std::vector<double>& held) {
     ServingMemory memory;
     const std::vector<Rational> copies = value_copies(program);
     std::set<ValueId> in_place;
@@ -71,11 +71,11 @@ ServingMemory kept_bytes(const Program& program, const std::vector<StoredParam>&
         const Value& value = program.values[id];
         const double share = id < held.size() ? held[id] : 1;
         if (value.param && id < stored.size()) {
-            const double all = elements_held(program, value, false);
-            const double here = elements_held(program, value, one_chip);
+            const double all = elements_held(program, sizes, value, false);
+            const double here = elements_held(program, sizes, value, one_chip);
             memory.weights += share * stored[id].bytes.to_double() * here / all;
         } else if (value.cache && value.part != "mtp" && !in_place.contains(id)) {
-            memory.kv += share * elements_held(program, value, one_chip) * bits_of(value.type.dtype) / 8 *
+            memory.kv += share * elements_held(program, sizes, value, one_chip) * bits_of(value.type.dtype) / 8 *
                          copies[id].to_double();
         }
     }

@@ -19,11 +19,12 @@ struct ServingMemory {
     [[nodiscard]] double total() const { return weights + kv + activations; }
 };
 
-/// Returns the weights and caches of a sized program, for all layers. `one_chip`: what one chip holds by the program's
-/// subscripts and mesh, with splits that do not divide evenly padded; otherwise each byte counts once. `stored` is by
-/// value; values beyond it are not weights. `held`, by value, is the fraction of it that is present; everything if it
-/// is empty (stage_shares()).
-[[nodiscard]] ServingMemory kept_bytes(const Program& program, const std::vector<StoredParam>& stored, bool one_chip,
+/// Returns the weights and caches of a program with these sizes, for all layers; counts of layers are the program's.
+/// `one_chip`: what one chip holds by the program's subscripts and mesh, with splits that do not divide evenly padded;
+/// otherwise each byte counts once. `stored` is by value; values beyond it are not weights. `held`, by value, is the
+/// fraction of it that is present; everything if it is empty (stage_shares()).
+[[nodiscard]] ServingMemory kept_bytes(const Program& program, const Sizes& sizes,
+                                       const std::vector<StoredParam>& stored, bool one_chip,
                                        const std::vector<double>& held = {});
 
 /// Returns the peak bytes of results of kernels, which run one after another: a result is held from the kernel that

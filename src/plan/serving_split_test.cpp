@@ -86,7 +86,7 @@ TEST_CASE("stages of a pipeline split no tensor, and hold their layers with the 
     for (std::size_t i = 0; i < 2; ++i) {
         auto shares = stage_shares(*pass, 2, (*stages)[i]);
         REQUIRE(shares);
-        const ServingMemory memory = kept_bytes(*pass, weights->by_value, true, *shares);
+        const ServingMemory memory = kept_bytes(*pass, pass->sizes, weights->by_value, true, *shares);
         CHECK(memory.weights == approx(held[i]).epsilon(1e-12));
         CHECK(memory.kv == 3 * 1000 * 163840.0 / 2);
     }
@@ -105,7 +105,7 @@ TEST_CASE("a head that is tied to the embedding is on both stages") {
     for (const PipelineStage& stage : *stages) {
         auto shares = stage_shares(*pass, 2, stage);
         REQUIRE(shares);
-        sum += kept_bytes(*pass, weights->by_value, true, *shares).weights;
+        sum += kept_bytes(*pass, pass->sizes, weights->by_value, true, *shares).weights;
     }
     CHECK(sum == weights->total.to_double() + 128256.0 * 2048);
 }
@@ -120,8 +120,8 @@ TEST_CASE("memory is a share of each byte, padded if it does not divide evenly")
     // 3 sequences of 1000 tokens: 2 * 80 layers * 8 heads * 128, one byte each.
     auto pass = serving_program(split.program, model, {3, 1, 1000}, {weights->by_value, Dtype::int8});
     REQUIRE(pass);
-    const ServingMemory all = kept_bytes(*pass, weights->by_value, false);
-    const ServingMemory one = kept_bytes(*pass, weights->by_value, true);
+    const ServingMemory all = kept_bytes(*pass, pass->sizes, weights->by_value, false);
+    const ServingMemory one = kept_bytes(*pass, pass->sizes, weights->by_value, true);
     CHECK(all.kv == 3 * 1000 * 163840.0);
     CHECK(one.kv == 2 * 1000 * 163840.0 / 8);  // of 3 sequences over 2 members, one member holds 2
     CHECK(all.weights == 70553706496.0);

@@ -165,7 +165,7 @@ Result<double> MeasuredServingRuns::max_sequences(Served& served, const Measured
         const ServedModel& decode = served.decode;
         ROOFLINE_TRY(auto program,
                      serving_program(decode.model.program, decode.model, {1, prompt, prompt}, decode.stored));
-        cache = served.caches.emplace(prompt, kept_bytes(program, decode.stored.params, false).kv).first;
+        cache = served.caches.emplace(prompt, kept_bytes(program, program.sizes, decode.stored.params, false).kv).first;
     }
     const double room = static_cast<double>(chips) * memory->total_capacity()->value;
     const double left = std::max(0.0, room - served.decode.weights.total.to_double());

@@ -184,13 +184,7 @@ double share_in_order(double factor) {
     // three or more measured plans; a coin has a half
     static constexpr std::array<std::pair<double, double>, 7> measured{
         {{0, 0.5}, {0.01, 0.55}, {0.035, 0.73}, {0.075, 0.74}, {0.15, 0.85}, {0.3, 0.957}, {0.8, 0.996}}};
-    const double ratio = std::abs(std::log(factor));
-    for (std::size_t i = 1; i < measured.size(); ++i) {
-        const auto& [from, low] = measured[i - 1];
-        const auto& [to, high] = measured[i];
-        if (ratio < to) return low + (high - low) * (ratio - from) / (to - from);
-    }
-    return measured.back().second;
+    return share_in_order(factor, measured);
 }
 
 Result<PlanQuestion> with_sizes(PlanQuestion question) {

@@ -1,6 +1,7 @@
 #include "predict/plan/plan_objective.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -66,6 +67,16 @@ std::vector<ExceededLimit> exceeded(const PlanLimits& limits, const PlanValues& 
         check_limit(all, PlanLimit::chips, static_cast<double>(*limits.chips), static_cast<double>(values.chips));
     }
     return all;
+}
+
+double share_in_order(double factor, std::span<const std::pair<double, double>> measured) {
+    const double ratio = std::abs(std::log(factor));
+    for (std::size_t i = 1; i < measured.size(); ++i) {
+        const auto& [from, low] = measured[i - 1];
+        const auto& [to, high] = measured[i];
+        if (ratio < to) return low + (high - low) * (ratio - from) / (to - from);
+    }
+    return measured.back().second;
 }
 
 std::vector<std::size_t> front_of(std::span<const std::pair<double, double>> points) {

@@ -84,6 +84,10 @@ struct ExceededLimit {
 /// other. They are in rising order of the first coordinate; of equal points the first is kept.
 [[nodiscard]] std::vector<std::size_t> front_of(std::span<const std::pair<double, double>> points);
 
+/// Returns the share of pairs in the right order whose expected values differ by this factor, linear between shares
+/// that were measured at logarithms of it.
+[[nodiscard]] double share_in_order(double factor, std::span<const std::pair<double, double>> measured);
+
 /// Returns the items by rising key, those with equal keys in the order that they have.
 template <class Item, class Key>
 [[nodiscard]] std::vector<Item> sorted_by(std::vector<Item> items, const Key& key) {

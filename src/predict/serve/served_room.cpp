@@ -14,24 +14,31 @@ ServerChips server_chips(const PlannedSlice& slice, double capacity) {
     return {capacity, slice.plan.chips(), slice.plan.pipeline, prompts_at_once(slice.plan)};
 }
 
-Result<ServingMemory> memory_with(const SequencesOnSlice& on, std::int64_t block, std::int64_t sequences) {
-    return memory_of(on.slice.setup, on.slice.plan, on.caches, decode_pass(sequences, in_blocks(on.tokens, block)),
-                     on.prefill_activations, on.decode);
+namespace {
+
+// Sequences that each hold whole blocks.
+Result<KeptMemory> kept_by(const SequencesOnSlice& on, std::int64_t block) {
+    return KeptMemory::make(on.slice.setup, on.slice.plan, on.caches, in_blocks(on.tokens, block), true);
+}
+
+ServingMemory memory_with(const SequencesOnSlice& on, const KeptMemory& kept, std::int64_t sequences) {
+    return memory_of(kept, on.slice.plan, sequences, on.prefill_activations, on.decode);
 }
 
 // Memory grows monotonically with the batch, and nearly in proportion, so that the answer is close to where a line
 // through two batches has no room left. From there the search widens until the answer lies between, and then bisects.
-Result<std::int64_t> sequences_with_room(const SequencesOnSlice& on, const MemoryRule& rule, std::int64_t most) {
-    const auto left = [&](std::int64_t sequences) -> Result<double> {
-        ROOFLINE_TRY(const auto memory, memory_with(on, rule.block, sequences));
+std::int64_t sequences_kept(const SequencesOnSlice& on, const KeptMemory& kept, const MemoryRule& rule,
+                            std::int64_t most) {
+    const auto left = [&](std::int64_t sequences) {
+        const ServingMemory memory = memory_with(on, kept, sequences);
         return cache_room(rule, on.capacity, memory.weights, memory.activations) - memory.kv;
     };
     if (most < 1) return 0;
-    ROOFLINE_TRY(const double first, left(1));
+    const double first = left(1);
     if (first < 0) return 0;
     constexpr std::int64_t far = 1024;
     const std::int64_t second = std::min(most, far);
-    ROOFLINE_TRY(const double at_second, left(second));
+    const double at_second = left(second);
     std::int64_t low = at_second >= 0 ? second : 1;          // has room
     std::int64_t high = at_second >= 0 ? most + 1 : second;  // has none
     const double slope = second > 1 ? (first - at_second) / static_cast<double>(second - 1) : 0;
@@ -40,7 +47,7 @@ Result<std::int64_t> sequences_with_room(const SequencesOnSlice& on, const Memor
     std::int64_t step = 1;
     while (high - low > 1) {
         next = std::clamp(next, low + 1, high - 1);
-        ROOFLINE_TRY(const double there, left(next));
+        const double there = left(next);
         const bool fits = there >= 0;
         (fits ? low : high) = next;
         const bool between = high <= most && step > far;
@@ -50,12 +57,20 @@ Result<std::int64_t> sequences_with_room(const SequencesOnSlice& on, const Memor
     return low;
 }
 
+}  // namespace
+
+Result<std::int64_t> sequences_with_room(const SequencesOnSlice& on, const MemoryRule& rule, std::int64_t most) {
+    ROOFLINE_TRY(const auto kept, kept_by(on, rule.block));
+    return sequences_kept(on, kept, rule, most);
+}
+
 Result<ServedRoom> served_room(const SequencesOnSlice& on, const MemoryRule& rule, std::int64_t most) {
     ServedRoom room;
     room.rule = rule;
-    ROOFLINE_TRY(room.max_batch, sequences_with_room(on, rule, most));
-    ROOFLINE_TRY(room.least, memory_with(on, rule.block, 1));
-    ROOFLINE_TRY(const auto memory, memory_with(on, rule.block, std::max<std::int64_t>(1, room.max_batch)));
+    ROOFLINE_TRY(const auto kept, kept_by(on, rule.block));
+    room.max_batch = sequences_kept(on, kept, rule, most);
+    room.least = memory_with(on, kept, 1);
+    const ServingMemory memory = memory_with(on, kept, std::max<std::int64_t>(1, room.max_batch));
     room.cache_bytes = std::max(0.0, cache_room(rule, on.capacity, memory.weights, memory.activations));
     if (room.max_batch < 1 || !(memory.kv > 0)) return room;
     const std::int64_t held = in_blocks(on.tokens, rule.block) / rule.block * room.max_batch;

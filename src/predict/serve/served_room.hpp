@@ -24,10 +24,6 @@ struct SequencesOnSlice {
 /// Returns the chips of a slice as servers count them.
 [[nodiscard]] ServerChips server_chips(const PlannedSlice& slice, double capacity);
 
-/// Returns the memory of one chip with so many sequences, each of which holds whole blocks. Errors: those of
-/// memory_of().
-[[nodiscard]] Result<ServingMemory> memory_with(const SequencesOnSlice& on, std::int64_t block, std::int64_t sequences);
-
 /// Returns the largest number of sequences, up to `most`, whose caches have room by a rule; 0 if not even one has.
 /// Errors: those of memory_of().
 [[nodiscard]] Result<std::int64_t> sequences_with_room(const SequencesOnSlice& on, const MemoryRule& rule,

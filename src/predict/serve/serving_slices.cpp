@@ -307,39 +307,64 @@ Result<SplitPass> best_split(const ServingSetup& setup, const Plan& plan, const 
     return std::move(all.front());
 }
 
-Result<ServingMemory> kept_memory(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
-                                  const ServingPass& last, bool one_chip) {
+Result<KeptMemory> KeptMemory::make(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
+                                    std::int64_t context, bool one_chip) {
+    KeptMemory made;
     ROOFLINE_TRY(auto split,
                  split_pass(setup, plan, caches,
-                            {last.batch, last.context, last.context, ServingPhase::prefill, ExpertsRead::all}));
-    const std::vector<StoredParam>& stored = setup.prefill.stored.params;
+                            {prompts_at_once(plan), context, context, ServingPhase::prefill, ExpertsRead::all}));
+    made.program_ = std::move(split.program);
+    made.stored_ = &setup.prefill.stored.params;
+    made.one_chip_ = one_chip;
     const auto replicated = [&](std::vector<double> held) {
-        return one_chip ? with_replicas(split.program, setup.prefill, plan, std::move(held)) : held;
+        return one_chip ? with_replicas(made.program_, setup.prefill, plan, std::move(held)) : held;
     };
     if (one_chip) ROOFLINE_CHECK(check_experts(setup.prefill, plan));
-    ServingMemory drafter;
     if (setup.speculation != nullptr && setup.speculation->drafter) {
-        ROOFLINE_TRY(drafter, kept_memory(drafting(setup), drafting_plan(setup, plan), caches, last, one_chip));
+        ROOFLINE_TRY(auto drafter, make(drafting(setup), drafting_plan(setup, plan), caches, context, one_chip));
+        made.drafter_ = std::make_shared<const KeptMemory>(std::move(drafter));
     }
     if (plan.pipeline == 1 || setup.in_last_stage) {
-        return sum_of(kept_bytes(split.program, stored, one_chip, replicated({})), drafter);
+        made.stages_.push_back({replicated({}), true});
+        return made;
     }
-    ROOFLINE_TRY(auto stages, pipeline_stages(split.program, plan.pipeline));
-    ServingMemory most;
+    ROOFLINE_TRY(auto stages, pipeline_stages(made.program_, plan.pipeline));
     for (const PipelineStage& stage : stages) {
-        ROOFLINE_TRY(auto held, stage_shares(split.program, plan.pipeline, stage));
-        ServingMemory memory = kept_bytes(split.program, stored, one_chip, replicated(std::move(held)));
-        if (stage.place == StagePlace::last) memory = sum_of(memory, drafter);
+        ROOFLINE_TRY(auto held, stage_shares(made.program_, plan.pipeline, stage));
+        made.stages_.push_back({replicated(std::move(held)), stage.place == StagePlace::last});
+    }
+    return made;
+}
+
+ServingMemory KeptMemory::of(std::int64_t batch) const {
+    // of the sizes of weights and caches only this one depends on the batch
+    Sizes sizes = program_.sizes;
+    sizes["B"] = batch;
+    ServingMemory most;
+    for (const Held& stage : stages_) {
+        ServingMemory memory = kept_bytes(program_, sizes, *stored_, one_chip_, stage.shares);
+        if (stage.last && drafter_) memory = sum_of(memory, drafter_->of(batch));
         if (memory.total() > most.total()) most = memory;
     }
     return most;
 }
 
+Result<ServingMemory> kept_memory(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
+                                  const ServingPass& last, bool one_chip) {
+    ROOFLINE_TRY(const auto kept, KeptMemory::make(setup, plan, caches, last.context, one_chip));
+    return kept.of(last.batch);
+}
+
 Result<ServingMemory> memory_of(const ServingSetup& setup, const Plan& plan, CacheSplit caches, const ServingPass& last,
                                 double prefill, const Prediction& decode) {
-    ROOFLINE_TRY(auto memory_kept, kept_memory(setup, plan, caches, last, true));
-    ServingMemory memory = memory_kept;
-    memory.activations = std::max(prefill, activations_at(decode, sequences_at_once(plan, last.batch)));
+    ROOFLINE_TRY(const auto kept, KeptMemory::make(setup, plan, caches, last.context, true));
+    return memory_of(kept, plan, last.batch, prefill, decode);
+}
+
+ServingMemory memory_of(const KeptMemory& kept, const Plan& plan, std::int64_t batch, double prefill,
+                        const Prediction& decode) {
+    ServingMemory memory = kept.of(batch);
+    memory.activations = std::max(prefill, activations_at(decode, sequences_at_once(plan, batch)));
     return memory;
 }
 

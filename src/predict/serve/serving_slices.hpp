@@ -110,10 +110,31 @@ struct SplitPass {
 /// Returns the first of these.
 [[nodiscard]] Result<SplitPass> best_split(const ServingSetup& setup, const Plan& plan, const ServingPass& pass);
 
-/// Returns the memory of weights and KV cache, of one chip (the fullest stage of a pipeline) or of all chips with each
-/// byte counted once, those of a drafter included. The cache has all tokens of the context of `last`, even if a step
-/// reads only a part of them, and a chip its part of the redundant experts. Errors: those of check_placement() and
-/// split_for_serving().
+/// The memory of weights and KV cache of sequences with one context, of one chip (the fullest stage of a pipeline) or
+/// of all chips with each byte counted once, those of a drafter included. The model is split once for all numbers of
+/// sequences. The cache has all tokens of the context, even if a step reads only a part of them, and a chip its part of
+/// the redundant experts.
+class KeptMemory {
+public:
+    /// Errors: those of check_placement() and split_for_serving(). `setup` must outlive the object.
+    [[nodiscard]] static Result<KeptMemory> make(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
+                                                 std::int64_t context, bool one_chip);
+    [[nodiscard]] ServingMemory of(std::int64_t batch) const;
+
+private:
+    /// Stages that hold the same, each value as often as `held` has it.
+    struct Held {
+        std::vector<double> shares;
+        bool last = true;
+    };
+    Program program_;
+    const std::vector<StoredParam>* stored_ = nullptr;
+    std::vector<Held> stages_;
+    bool one_chip_ = true;
+    std::shared_ptr<const KeptMemory> drafter_;  ///< null: there is none
+};
+
+/// Returns what KeptMemory has for the sequences of `last`. Errors: those of KeptMemory::make().
 [[nodiscard]] Result<ServingMemory> kept_memory(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
                                                 const ServingPass& last, bool one_chip);
 
@@ -121,6 +142,9 @@ struct SplitPass {
 /// (prefill_activations()) and decode.
 [[nodiscard]] Result<ServingMemory> memory_of(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
                                               const ServingPass& last, double prefill, const Prediction& decode);
+/// Likewise of so many sequences for which the model is split already.
+[[nodiscard]] ServingMemory memory_of(const KeptMemory& kept, const Plan& plan, std::int64_t batch, double prefill,
+                                      const Prediction& decode);
 
 /// Returns the memory of all chips together, with each byte counted once, for any slice.
 [[nodiscard]] Result<ServingMemory> whole_memory(const ServingSetup& setup, const ServingPass& last,

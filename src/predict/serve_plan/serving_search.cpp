@@ -6,10 +6,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <span>
 #include <tuple>
 #include <utility>
 
-#include "machine/machine.hpp"
 #include "predict/plan/on_threads.hpp"
 #include "predict/plan/plan_objective.hpp"
 #include "predict/serve_plan/serving_candidates.hpp"
@@ -31,7 +31,6 @@ constexpr std::size_t round_of_groups = 8;  // simulated before the next look at
 constexpr std::size_t most_groups = 32;
 constexpr double range_of_users = 1.15;  // a factor of tokens/s per user
 constexpr std::size_t most_ranges = 32;
-constexpr double step_of_elasticity = 1.05;
 
 // What is to be least, for a deployment of so many chips that answers so many requests.
 double value(const ServingSearch& search, double requests_per_s, double chips, double usd_per_s) {
@@ -441,40 +440,18 @@ private:
         return std::max<std::int64_t>(1, count);
     }
 
-    // d log(objective per chip) / d log(figure) of the best set-up as it is.
-    Status elasticities() {
-        std::vector<std::string> paths = changed_figures(search_.job.slice, Dtype::bf16);
-        for (const Dtype narrow : {Dtype::fp8, Dtype::nvfp4, Dtype::int8}) {
-            paths.push_back(fmt::format("matmul.{}", name(narrow)));
-        }
-        std::vector<std::optional<double>> values(paths.size());
-        on_threads(
-            paths.size(), search_.threads, calibrations_, [&](std::size_t i, const std::shared_ptr<Calibrations>& own) {
-                ServingSetUp changed = answer_.best.set_up;
-                const std::string change = fmt::format("{}=*{}", paths[i], step_of_elasticity);
-                if (!set_figure(changed.slice.machine, change)) return;
-                if (changed.prefill && !search_.prefill) {
-                    if (!set_figure(changed.prefill->slice.machine, change)) return;
-                }
-                const auto plan = priced_set_up(job_, changed, own);
-                if (!plan) return;
-                values[i] =
-                    std::log(plan->rates.tokens_per_s / answer_.best.rates.tokens_per_s) / std::log(step_of_elasticity);
-            });
-        for (std::size_t i = 0; i < paths.size(); ++i) {
-            constexpr double least = 5e-3;
-            if (values[i] && std::abs(*values[i]) >= least) answer_.elasticities.push_back({paths[i], *values[i]});
-        }
-        answer_.elasticities =
-            sorted_by(std::move(answer_.elasticities), [](const Elasticity& each) { return -std::abs(each.value); });
-        return {};
+    void changes() {
+        const std::vector<ServingPlan>& plans = answer_.plans;
+        const std::size_t first = std::min<std::size_t>(1, plans.size());
+        answer_.changes = serving_changes(search_, job_, answer_.best, std::span(plans).subspan(first), calibrations_);
+        if (answer_.meets) answer_.next = better_beyond_targets(search_, answer_.best, priced_);
     }
 
     Status finish() {
         const bool carries = search_.objective == ServingObjective::chips && found_.expected && answer_.meets;
         if (carries) {
             answer_.replicas = 0;
-            ROOFLINE_CHECK(elasticities());
+            changes();
             ROOFLINE_CHECK(carry_rate());
         }
         ServeQuestion question = question_of(job_, answer_.best.set_up);
@@ -483,7 +460,7 @@ private:
         ROOFLINE_TRY(answer_.served, predict_serving(std::move(question), calibrations_));
         if (!carries) {
             answer_.replicas = replicas();
-            ROOFLINE_CHECK(elasticities());
+            changes();
         }
         answer_.counts = found_.counts;
         if (!found_.expected) {
@@ -511,6 +488,12 @@ double value_of(const ServingSearch& search, const ServingPlan& plan) {
     const double usd_per_s = plan.usd_per_million ? *plan.usd_per_million * plan.rates.tokens_per_s
                                                   : std::numeric_limits<double>::quiet_NaN();
     return value(search, plan.rates.requests_per_s, chips, usd_per_s);
+}
+
+std::optional<double> certainty(const ServingSearch& search, const ServingSearchAnswer& answer,
+                                const ServingPlan& other) {
+    if (!answer.expected) return std::nullopt;
+    return share_of_set_ups_in_order(per_token(search, other) / per_token(search, answer.plans.front()));
 }
 
 bool meets(const ServingSearch& search, const ServingRates& rates) { return excess(search, rates) <= 1; }

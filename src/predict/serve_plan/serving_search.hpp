@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "predict/plan/plan_changes.hpp"
+#include "predict/serve_plan/serving_changes.hpp"
 #include "predict/serve_plan/serving_set_up.hpp"
 
 namespace roofline::core {
@@ -69,7 +69,8 @@ struct ServingSearchAnswer {
     std::vector<ServingPlan> plans{};  ///< that meet the targets, the best first, with different servers
     std::vector<ServingPlan>
         frontier{};  ///< more tokens/s per user or per chip than any other; the fastest users first
-    std::vector<Elasticity> elasticities{};  ///< of the objective: > 0 where more of the figure makes it better
+    ServingChanges changes{};
+    std::vector<BetterServing> next{};  ///< what would be better with other targets
     ServingCounts counts{};
     std::vector<std::string> notes{};
 };
@@ -77,6 +78,11 @@ struct ServingSearchAnswer {
 /// Returns what is to be least: chips, or USD per second, for a token per second; for ServingObjective::chips the chips
 /// that carry the rate. Infinite without a price.
 [[nodiscard]] double value_of(const ServingSearch& search, const ServingPlan& plan);
+
+/// Returns the share of measured pairs of set-ups, as far apart as these, of which the better one was expected to be
+/// the better one (share_of_set_ups_in_order()); empty without expected times.
+[[nodiscard]] std::optional<double> certainty(const ServingSearch& search, const ServingSearchAnswer& answer,
+                                              const ServingPlan& other);
 
 /// Whether a set-up meets the targets of the search.
 [[nodiscard]] bool meets(const ServingSearch& search, const ServingRates& rates);

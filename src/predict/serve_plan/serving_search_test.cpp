@@ -89,6 +89,82 @@ TEST_CASE("the best set-up of a small space is the one that serving each of its 
     CHECK(answer.best.tokens_per_s_per_chip() < best * 1.5);
 }
 
+// What `roofline serve` says about two pools.
+std::optional<ServeAnswer> served_apart(const ServingSearch& search, std::pair<std::int64_t, Plan> prefill,
+                                        std::int64_t prefills, std::pair<std::int64_t, Plan> decode,
+                                        std::int64_t decodes, std::int64_t batch) {
+    ServeQuestion question = search.job;
+    auto slice = slice_of_chips(search.job.slice.machine, decode.first);
+    auto other = slice_of_chips(search.job.slice.machine, prefill.first);
+    REQUIRE(slice);
+    REQUIRE(other);
+    question.slice = *slice;
+    question.plan = decode.second;
+    question.batch = batch;
+    question.load->concurrency = batch * decodes;
+    question.disaggregated = DisaggregatedQuestion{};
+    question.disaggregated->prefill = *other;
+    question.disaggregated->machine = search.job.machine;
+    question.disaggregated->plan = prefill.second;
+    question.disaggregated->prefill_slices = prefills;
+    question.disaggregated->decode_slices = decodes;
+    auto answer = predict_serving(question, built_in());
+    if (!answer || !answer->load || !answer->fits) return std::nullopt;
+    return std::move(*answer);
+}
+
+TEST_CASE("the best set-up and the frontier are those of all pools and servers" * doctest::test_suite("exhaustive")) {
+    ServingSearch search = search_on("llama-3.1-8b", "h100-sxm5", 3);
+    search.apart = true;
+    search.targets = {0.5, 0.012};
+    search.without = {"pipeline"};
+    Plan tensor;
+    tensor.tensor = 2;
+    const std::vector<std::pair<std::int64_t, Plan>> servers{{1, {}}, {2, tensor}};
+    struct Point {
+        double user = 0;
+        double chip = 0;
+    };
+    std::vector<Point> all;
+    double best = 0;
+    const auto add = [&](const std::optional<ServeAnswer>& answer, std::int64_t chips) {
+        if (!answer) return;
+        const ServingTimes& times = answer->load->times;
+        const double rate = times.tokens_per_s / static_cast<double>(chips);
+        all.push_back({1 / times.tpot.mean, rate});
+        if (times.ttft.p99 <= 0.5 && times.tpot.p99 <= 0.012) best = std::max(best, rate);
+    };
+    for (const std::int64_t batch : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192}) {
+        for (const auto& decode : servers) {
+            add(served(search, decode.first, decode.second, batch), decode.first);
+            for (const auto& prefill : servers) {
+                for (const std::int64_t prefills : {1, 2}) {
+                    for (const std::int64_t decodes : {1, 2}) {
+                        const std::int64_t chips = prefills * prefill.first + decodes * decode.first;
+                        if (chips > 3) continue;
+                        add(served_apart(search, prefill, prefills, decode, decodes, batch), chips);
+                    }
+                }
+            }
+        }
+    }
+    REQUIRE(best > 0);
+    const ServingSearchAnswer answer = found(search);
+    // the search takes more requests than the steps of the loop where they still meet the targets
+    CHECK(answer.best.tokens_per_s_per_chip() >= best * (1 - 1e-9));
+    CHECK(answer.best.tokens_per_s_per_chip() < best * 1.15);
+    // it simulates the best estimate of each range of users alone, so that a point may be between two of its own
+    constexpr double range = 1.15;
+    for (const Point& point : all) {
+        CAPTURE(point.user);
+        CAPTURE(point.chip);
+        CHECK(std::any_of(answer.frontier.begin(), answer.frontier.end(), [&](const ServingPlan& each) {
+            return each.rates.user_tokens_per_s() * range >= point.user &&
+                   each.tokens_per_s_per_chip() * range >= point.chip;
+        }));
+    }
+}
+
 TEST_CASE("what a set-up does is found where its own times are the targets" * doctest::test_suite("exhaustive")) {
     ServingSearch search = search_on("gpt-oss-20b", "h200-sxm", 2);
     search.job.software = "sglang";  // its requests wait for many iterations

@@ -26,8 +26,6 @@ Json train_object(const TrainAnswer& answer) { return json_of(train_figures(), a
 
 std::string step_text(const TrainAnswer& answer) { return to_text(Seconds{step_seconds(answer)}); }
 
-std::string share_text(double share) { return fmt::format("{:.0f} %", 100 * share); }
-
 // "fsdp=8, 2 microbatches, remat full"
 std::string whole_text(const TrainAnswer& answer) {
     return fmt::format("{}, {}", core::plan_text(answer.plan), choice_text(answer));
@@ -148,7 +146,7 @@ private:
         bool ties = false;
         for (const PlanBeside& each : answer_.plans) {
             const TrainAnswer& plan = each.answer;
-            ties = ties || (each.sure && *each.sure < tie);
+            ties = ties || (each.sure && *each.sure < near_tie_certainty);
             std::vector<std::string> row{step_text(plan)};
             row.push_back(table.rows.empty() ? "best" : beside_text(step_seconds(plan) / best_s));
             if (!expected) row.push_back(to_text(Seconds{plan.step->times.upper}));
@@ -167,7 +165,7 @@ private:
             say(fmt::format(
                 "Plans below a certainty of {} are near-ties: choose among them by memory, by what your framework does "
                 "best, or by a measurement.",
-                share_text(tie)));
+                share_text(near_tie_certainty)));
         }
         out_ += "\n";
     }
@@ -219,7 +217,6 @@ private:
                         grouped(counts.unsearched)));
     }
 
-    static constexpr double tie = 0.75;
     const PlanJobsAnswer& whole_;
     const PlanAnswer& answer_;
     std::string out_;

@@ -155,6 +155,8 @@ std::string choice_text(const TrainAnswer& answer) {
     return text + ", remat " + remat_text(answer.options);
 }
 
+std::string share_text(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
 std::string beside_text(double factor) {
     constexpr double shown = 0.0005;  // as +0.1 %
     return std::abs(factor - 1) < shown ? "equal" : fmt::format("{:+.1f} %", 100 * (factor - 1));

@@ -14,6 +14,12 @@ namespace roofline::core {
 /// Returns "8 microbatches, interleaved:2, remat full".
 [[nodiscard]] std::string choice_text(const TrainAnswer& answer);
 
+/// Below it a plan and the best one are a near-tie.
+inline constexpr double near_tie_certainty = 0.75;
+
+/// Returns "73 %".
+[[nodiscard]] std::string share_text(double share);
+
 /// Returns a time beside that of the best plan: "+3.1 %", or "equal" where they differ by less than 0.05 %.
 [[nodiscard]] std::string beside_text(double factor);
 

@@ -22,7 +22,7 @@ constexpr AnswerFigure<FrontierPoint> frontier_all[] = {
     {"tpot_without_s", "alone", in_seconds,
      [](const FrontierPoint& at) { return figure_value(at.point().tpot_without_s); }},
     {"tokens_per_s", "tokens/s", rate_text, [](const FrontierPoint& at) -> Json { return at.point().tokens_per_s; }},
-    {"tokens_per_s_per_chip", "a chip", rate_text,
+    {"tokens_per_s_per_chip", "per chip", rate_text,
      [](const FrontierPoint& at) -> Json {
          return at.point().tokens_per_s / static_cast<double>(at.answer.slice.chips());
      }},

@@ -192,7 +192,7 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
     {"tpot_s", "TPOT", in_seconds, [](Answer answer) -> Json { return token_seconds(answer); }},
     {"tpot_lower_s", "at least", in_seconds, [](Answer answer) -> Json { return least_token_seconds(answer); }},
     {"tokens_per_s", "tokens/s", rate_text, [](Answer answer) -> Json { return decode_tokens_per_s(answer); }},
-    {"tokens_per_s_per_chip", "a chip", rate_text,
+    {"tokens_per_s_per_chip", "per chip", rate_text,
      [](Answer answer) -> Json { return decode_tokens_per_s(answer) / chips_of(answer); }},
     {"usd_per_million_tokens", "$/M tokens", in_three_digits,
      [](Answer answer) {

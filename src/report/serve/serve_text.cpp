@@ -196,7 +196,7 @@ private:
     }
 
     void memory() {
-        out_ += fmt::format("  {:<15} {:>11} {:>11}\n", "memory", "the slice", "a chip");
+        out_ += fmt::format("  {:<15} {:>11} {:>11}\n", "memory", "the slice", "per chip");
         const auto row = [&](std::string_view label, std::string_view part, const std::string& remark) {
             const auto held = [&](std::string_view by) {
                 return text_of(serve_figures(), fmt::format("{}.{}", by, part), answer_);

@@ -78,6 +78,10 @@ Json report_json(const ServingPlanReport& report) {
                        {"percentile", statistic_name(report.search.statistic)}};
     json["expected"] = answer.expected;
     json["plans"] = set_ups_json(answer.plans);
+    for (std::size_t i = 0; i < answer.plans.size(); ++i) {
+        json["plans"][i]["certainty"] =
+            i > 0 ? figure_value(certainty(report.search, answer, answer.plans[i])) : Json();
+    }
     json["frontier"] = set_ups_json(answer.frontier);
     json["searched"] = counts.searched;
     json["priced"] = counts.priced;
@@ -88,8 +92,24 @@ Json report_json(const ServingPlanReport& report) {
                         {"failed", counts.failed}};
     json["search_s"] = figure_value(report.search_s);
     json["elasticities"] = Json::array();
-    for (const Elasticity& each : answer.elasticities) {
+    for (const Elasticity& each : answer.changes.elasticities) {
         json["elasticities"].push_back({{"path", each.path}, {"value", each.value}});
+    }
+    json["flips"] = Json::array();
+    for (const ServingFlip& each : answer.changes.flips) {
+        json["flips"].push_back({{"path", each.path},
+                                 {"at", each.at},
+                                 {"factor", each.factor},
+                                 {"set_up", set_up_text(each.other.set_up)}});
+    }
+    json["next"] = Json::array();
+    for (const BetterServing& each : answer.next) {
+        json["next"].push_back({{"needs", needs_text(each)},
+                                {"ttft_s", figure_value(each.ttft_s)},
+                                {"tpot_s", figure_value(each.tpot_s)},
+                                {"set_up", set_up_text(each.plan.set_up)},
+                                {"concurrency", each.plan.set_up.concurrency()},
+                                {"gain", each.gain}});
     }
     json["part"] = Json();
     json["command"] = fmt::format("{}", fmt::join(report.command, " "));

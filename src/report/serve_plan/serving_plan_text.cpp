@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,10 +18,6 @@ namespace roofline::core {
 
 namespace {
 
-// Of two set-ups whose figures differ by less, the order is chance: expected times of servers have errors of tens of
-// per cent, of which set-ups share a part.
-constexpr double near_tie_of_servers = 1.05;
-
 std::string seconds_text(double value) { return to_text(Seconds{value}); }
 
 std::string usd_text(const std::optional<double>& usd) { return usd ? fmt::format("{:.3g}", *usd) : "-"; }
@@ -35,7 +32,7 @@ public:
         best();
         if (answer_.meets) plans();
         frontier();
-        elasticities();
+        changes();
         counts();
         for (const auto* notes : {&search_.job.notes, &answer_.notes}) {
             for (const std::string& note : *notes) out_ += "  note: " + wrapped(note, 8, 8, page_width) + "\n";
@@ -94,10 +91,10 @@ private:
         } else {
             line("requests", fmt::format("{}", best.set_up.concurrency()), "in flight at each of them");
         }
-        line("tokens/s a chip", rate_text(best.tokens_per_s_per_chip()),
+        line("tokens/s per chip", rate_text(best.tokens_per_s_per_chip()),
              fmt::format("{} tokens/s and {} requests/s of one", rate_text(rates.tokens_per_s),
                          rate_text(rates.requests_per_s)));
-        line("tokens/s a user", rate_text(rates.user_tokens_per_s()), "after the first token: 1 / TPOT");
+        line("tokens/s per user", rate_text(rates.user_tokens_per_s()), "after the first token: 1 / TPOT");
         line("TTFT", seconds_text(rates.ttft.mean), percentiles(rates.ttft));
         line("TPOT", seconds_text(rates.tpot.mean), percentiles(rates.tpot));
         line("memory", to_text(Bytes{best.memory_bytes}), "of each chip that decodes");
@@ -121,21 +118,19 @@ private:
 
     // The options that the nearest set-up would meet.
     [[nodiscard]] std::string relaxed() const {
-        std::string text;
-        const auto add = [&](const char* option, const std::optional<double>& target, const TimeSpread& times) {
+        const auto beyond = [&](const std::optional<double>& target, const TimeSpread& times) {
             const double value = figure_of(times, search_.statistic);
-            if (!target || value <= *target) return;
-            constexpr double ms = 1e3;
-            text += fmt::format("{}{} {}ms", text.empty() ? "" : " and ", option, std::ceil(value * ms * 10) / 10);
+            return target && value > *target ? std::optional(value) : std::nullopt;
         };
-        add("--ttft", search_.targets.ttft_s, answer_.best.rates.ttft);
-        add("--tpot", search_.targets.tpot_s, answer_.best.rates.tpot);
-        return text;
+        return targets_options(beyond(search_.targets.ttft_s, answer_.best.rates.ttft),
+                               beyond(search_.targets.tpot_s, answer_.best.rates.tpot));
     }
 
     [[nodiscard]] Table table_of(const std::vector<ServingPlan>& plans, bool beside) const {
         Table table;
-        table.head = {"a chip", "a user", "TTFT", "TPOT", "USD/M", "chips", "requests", "set-up"};
+        table.head = {"per chip", "per user", "TTFT", "TPOT", "USD/M", "chips", "requests", "set-up"};
+        const bool sure = beside && answer_.expected;
+        if (sure) table.head.insert(table.head.begin(), "certainty");
         if (beside) table.head.insert(table.head.begin(), "");
         table.right = std::vector<bool>(table.head.size(), true);
         table.right.back() = false;
@@ -148,6 +143,10 @@ private:
                                          fmt::format("{}", each.set_up.chips()),
                                          fmt::format("{}", each.set_up.concurrency()),
                                          set_up_text(each.set_up)};
+            if (sure) {
+                const auto share = table.rows.empty() ? std::nullopt : certainty(search_, answer_, each);
+                row.insert(row.begin(), share ? share_text(*share) : "");
+            }
             if (beside) {
                 const double behind = value_of(search_, each) / value_of(search_, plans.front());
                 row.insert(row.begin(), table.rows.empty() ? "best" : fmt::format("x{:.2f}", behind));
@@ -166,14 +165,17 @@ private:
         if (answer_.plans.size() < 2) return;
         say("The best set-ups with different servers (tokens/s; x: how much more they cost or need):");
         out_ += "\n" + table_text(table_of(answer_.plans, true), 2) + "\n";
-        const double best = value_of(search_, answer_.plans.front());
+        if (!answer_.expected) return;
         const auto ties = std::count_if(answer_.plans.begin() + 1, answer_.plans.end(), [&](const ServingPlan& each) {
-            return value_of(search_, each) < near_tie_of_servers * best;
+            return certainty(search_, answer_, each).value_or(1) < near_tie_certainty;
         });
+        say("certainty: the share of measured pairs of set-ups whose expected rates differ as much, in which the one "
+            "that was expected to be better was indeed better.");
         if (ties > 0) {
-            say(fmt::format("{} of them {} within {:.0f} % of the best: a near-tie, in which a measurement decides.\n",
-                            ties, ties == 1 ? "is" : "are", 100 * (near_tie_of_servers - 1)));
+            say(fmt::format("{} of them {} below {}: near-ties, between which a measurement decides.", ties,
+                            ties == 1 ? "is" : "are", share_text(near_tie_certainty)));
         }
+        out_ += "\n";
     }
 
     void frontier() {
@@ -182,15 +184,24 @@ private:
         out_ += "\n" + table_text(table_of(answer_.frontier, false), 2) + "\n";
     }
 
-    void elasticities() {
-        if (answer_.elasticities.empty()) return;
-        std::string text = "1 % more of a figure changes the best set-up's tokens/s by: ";
-        const std::size_t count = std::min<std::size_t>(answer_.elasticities.size(), 6);
-        for (std::size_t i = 0; i < count; ++i) {
-            text += fmt::format("{}{} {:+.2f} %", i == 0 ? "" : ", ", answer_.elasticities[i].path,
-                                answer_.elasticities[i].value);
+    void changes() {
+        const std::vector<Elasticity>& all = answer_.changes.elasticities;
+        std::vector<std::string> parts;
+        for (const Elasticity& each : all) parts.push_back(fmt::format("{} {:+.2f}", each.path, each.value));
+        if (!parts.empty()) {
+            say(fmt::format("Change of the best set-up's tokens/s, in %, per 1 % more of: {}.",
+                            fmt::join(parts, ", ")));
         }
-        say(text + ".");
+        constexpr std::size_t most_flips = 3;
+        for (std::size_t i = 0; i < std::min(most_flips, answer_.changes.flips.size()); ++i) {
+            const ServingFlip& flip = answer_.changes.flips[i];
+            say(fmt::format("With {} {} {} ({:.2f} times the machine's): {} would be better.", flip.path,
+                            flip.factor > 1 ? "above" : "below", flip.at, flip.factor, set_up_text(flip.other.set_up)));
+        }
+        for (const BetterServing& each : answer_.next) {
+            say(fmt::format("With {}: {}, {} requests: {:.0f} % less per token.", needs_text(each),
+                            set_up_text(each.plan.set_up), each.plan.set_up.concurrency(), 100 * each.gain));
+        }
     }
 
     void counts() {
@@ -232,9 +243,14 @@ std::string aim_of(const ServingPlanReport& report, ServingObjective objective) 
 // One row per machine, and which is the best in what.
 std::string compared_plans(const std::vector<ServingPlanReport>& reports) {
     Table table;
-    table.head = {"on", "tokens/s a chip", "USD/M tokens", "chips of one", "a user", "meets", "set-up"};
+    table.head = {"on", "tokens/s per chip", "USD/M tokens", "chips of one", "per user", "meets", "set-up"};
     table.right = {false, true, true, true, true, false, false};
-    const ServingPlanReport* ends[3] = {};
+    /// The best machines in one figure, and all that are equal to them.
+    struct End {
+        double value = std::numeric_limits<double>::infinity();
+        std::string names{};
+    };
+    End ends[3];
     for (const ServingPlanReport& each : reports) {
         const ServingPlan& best = each.answer.best;
         table.rows.push_back({each.name, aim_of(each, ServingObjective::throughput),
@@ -242,24 +258,21 @@ std::string compared_plans(const std::vector<ServingPlanReport>& reports) {
                               rate_text(best.rates.user_tokens_per_s()), each.answer.meets ? "yes" : "no",
                               set_up_text(best.set_up)});
         if (!each.answer.meets) continue;
-        const auto better = [&](const ServingPlanReport*& held, double value, const auto& of) {
-            if (std::isfinite(value) && (held == nullptr || value < of(*held))) held = &each;
+        const auto offer = [&](End& end, double value) {
+            if (!std::isfinite(value) || value > end.value) return;
+            end.names = value < end.value ? each.name : fmt::format("{}, {}", end.names, each.name);
+            end.value = value;
         };
-        const auto per_token = [](const ServingPlanReport& one) { return -one.answer.best.tokens_per_s_per_chip(); };
-        const auto cost = [](const ServingPlanReport& one) {
-            return one.answer.best.usd_per_million.value_or(std::numeric_limits<double>::infinity());
-        };
-        const auto chips = [](const ServingPlanReport& one) {
-            return static_cast<double>(one.answer.best.set_up.chips());
-        };
-        better(ends[0], per_token(each), per_token);
-        better(ends[1], cost(each), cost);
-        better(ends[2], chips(each), chips);
+        offer(ends[0], -best.tokens_per_s_per_chip());
+        offer(ends[1], best.usd_per_million.value_or(std::numeric_limits<double>::infinity()));
+        offer(ends[2], static_cast<double>(best.set_up.chips()));
     }
     std::string text = table_text(table, 2) + "\n";
-    const char* const labels[] = {"most tokens/s a chip", "fewest USD per token", "smallest set-up"};
+    const char* const labels[] = {"most tokens/s per chip", "fewest USD per token", "smallest set-up"};
     for (std::size_t i = 0; i < std::size(ends); ++i) {
-        if (ends[i] != nullptr) text += fmt::format("  {:<22} {}\n", labels[i], ends[i]->name);
+        if (ends[i].names.empty()) continue;
+        const bool tie = ends[i].names.find(", ") != std::string::npos;
+        text += fmt::format("  {:<23} {}{}\n", labels[i], ends[i].names, tie ? " (equal)" : "");
     }
     return text;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <vector>
 
 #include "units/text.hpp"
@@ -44,6 +45,20 @@ std::string targets_text(const ServingSearch& search) {
                                   : fmt::format("{}th percentiles", statistic_name(search.statistic));
     return fmt::format("{} ({})", fmt::join(each, " and "), which);
 }
+
+std::string targets_options(const std::optional<double>& ttft_s, const std::optional<double>& tpot_s) {
+    std::string text;
+    const auto add = [&](const char* option, const std::optional<double>& seconds) {
+        if (!seconds) return;
+        constexpr double ms = 1e3;
+        text += fmt::format("{}{} {}ms", text.empty() ? "" : " and ", option, std::ceil(*seconds * ms * 10) / 10);
+    };
+    add("--ttft", ttft_s);
+    add("--tpot", tpot_s);
+    return text;
+}
+
+std::string needs_text(const BetterServing& better) { return targets_options(better.ttft_s, better.tpot_s); }
 
 const char* objective_name(ServingObjective objective) {
     switch (objective) {

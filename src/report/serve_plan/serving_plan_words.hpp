@@ -14,6 +14,12 @@ namespace roofline::core {
 /// Returns "TTFT <= 1 s and TPOT <= 40 ms (99th percentiles)"; "" without targets.
 [[nodiscard]] std::string targets_text(const ServingSearch& search);
 
+/// Returns the options of targets in milliseconds, rounded up: "--ttft 812ms and --tpot 30.1ms"; "" without any.
+[[nodiscard]] std::string targets_options(const std::optional<double>& ttft_s, const std::optional<double>& tpot_s);
+
+/// Returns the options that a set-up needs which is better and misses targets.
+[[nodiscard]] std::string needs_text(const BetterServing& better);
+
 /// Returns "throughput", "cost" or "chips".
 [[nodiscard]] const char* objective_name(ServingObjective objective);
 
