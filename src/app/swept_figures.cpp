@@ -9,13 +9,15 @@
 
 #include "app/op_answers.hpp"
 #include "app/plan_question.hpp"
-#include "app/serve_question.hpp"
+#include "app/serving_plan_answer.hpp"
+#include "app/serving_plan_question.hpp"
 #include "app/system_option.hpp"
 #include "app/training_answer.hpp"
 #include "machine/figure_range.hpp"
 #include "predict/figure_sweep.hpp"
 #include "report/plan/plan_words.hpp"
 #include "report/serve/serve_words.hpp"
+#include "report/serve_plan/serving_plan_words.hpp"
 #include "report/sweep/figure_sweep_report.hpp"
 
 namespace roofline::core {
@@ -70,10 +72,20 @@ SweptCommand command_of(const PlanRequest& request) {
     return command;
 }
 
+SweptCommand command_of(const ServePlanRequest& request) {
+    SweptCommand command = command_of(request.serve);
+    command.title = fmt::format("the best set-up for serving {}", request.serve.config.name);
+    command.rate = request.objective == "cost" ? "tokens per USD" : "tokens/s per chip";
+    command.most = most_searches;
+    command.sizes.erase(command.sizes.begin());  // requests in flight are searched
+    return command;
+}
+
 OpRequest& shared(OpRequest& request) { return request; }
 TrainRequest& shared(TrainRequest& request) { return request; }
 ServeRequest& shared(ServeRequest& request) { return request; }
 TrainRequest& shared(PlanRequest& request) { return request.train; }
+ServeRequest& shared(ServePlanRequest& request) { return request.serve; }
 
 void set_size(OpRequest& request, const std::string& name, const std::string& size) {
     request.dims.push_back(fmt::format("{}={}", name, size));
@@ -89,6 +101,10 @@ void set_size(ServeRequest& request, const std::string& name, const std::string&
 
 void set_size(PlanRequest& request, const std::string& name, const std::string& size) {
     set_size(request.train, name, size);
+}
+
+void set_size(ServePlanRequest& request, const std::string& name, const std::string& size) {
+    set_size(request.serve, name, size);
 }
 
 Result<SweptAnswer> swept_of(const TrainAnswer& answer, bool searched) {
@@ -288,14 +304,29 @@ Result<SweptAnswer> swept_answer(const PlanRequest& request) {
 }
 
 Result<SweptAnswer> swept_answer(const ServeRequest& request) {
-    ROOFLINE_TRY(const auto answer, serve_answer_of(request, false));
+    ROOFLINE_TRY(const auto answer, best_serve_answer(request, false));
     SweptAnswer swept;
     swept.lower_s = least_token_seconds(answer);
     if (calibrated(answer)) swept.expected_s = token_seconds(answer);
     swept.bound_by = bound_label(answer.decode);
-    if (request.mesh.empty()) swept.plan = plan_text(answer.plan);
+    if (request.mesh.empty()) swept.plan = answer.searched ? answer.searched->set_up : plan_text(answer.plan);
     if (!holds_model(answer)) swept.note = "does not fit";
     swept.rate = decode_tokens_per_s(answer);
+    return swept;
+}
+
+Result<SweptAnswer> swept_answer(const ServePlanRequest& request) {
+    ROOFLINE_TRY(const auto report, serving_plan_answer(request, false));
+    const ServingSearchAnswer& answer = report.answer;
+    SweptAnswer swept;
+    swept.lower_s = least_token_seconds(answer.served);
+    if (answer.expected) swept.expected_s = answer.best.rates.tpot.mean;
+    swept.bound_by = bound_label(answer.served.decode);
+    swept.plan = set_up_text(answer.best.set_up);
+    swept.requests = answer.best.set_up.concurrency();
+    swept.rate = answer.best.tokens_per_s_per_chip();
+    if (report.search.objective == ServingObjective::cost) swept.rate = 1e6 / *answer.best.usd_per_million;
+    if (!answer.meets) swept.note = "misses a target";
     return swept;
 }
 
@@ -336,6 +367,15 @@ Result<Response> swept_response(const PlanRequest& request, Format format) {
     ROOFLINE_CHECK(check_view(!request.train.emit.empty(), "--emit"));
     ROOFLINE_CHECK(check_view(!request.front.empty(), "--front"));
     return swept_by_machine(request, request.plot, format);
+}
+
+Result<Response> swept_response(const ServePlanRequest& request, Format format) {
+    ROOFLINE_TRY(const auto jobs, serving_plan_jobs(request));
+    ServePlanRequest on_slices = request;
+    on_slices.chips.clear();
+    on_slices.serve.machines.clear();
+    for (const ServePlanRequest& job : jobs) on_slices.serve.machines.push_back(job.serve.machines.front());
+    return swept_by_machine(on_slices, request.serve.plot, format);
 }
 
 }  // namespace roofline::core

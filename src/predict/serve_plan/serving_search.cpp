@@ -443,6 +443,7 @@ private:
 
     // d log(objective per chip) / d log(figure) of the best set-up as it is.
     Status elasticities() {
+        if (!search_.elasticities) return {};
         std::vector<std::string> paths = changed_figures(search_.job.slice, Dtype::bf16);
         for (const Dtype narrow : {Dtype::fp8, Dtype::nvfp4, Dtype::int8}) {
             paths.push_back(fmt::format("matmul.{}", name(narrow)));
