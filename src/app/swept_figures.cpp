@@ -9,6 +9,7 @@
 
 #include "app/op_answers.hpp"
 #include "app/plan_question.hpp"
+#include "app/serve_question.hpp"
 #include "app/serving_plan_answer.hpp"
 #include "app/serving_plan_question.hpp"
 #include "app/system_option.hpp"
@@ -121,6 +122,24 @@ Result<SweptAnswer> swept_of(const TrainAnswer& answer, bool searched) {
     if (!answer.step->memory.fits()) swept.note = "does not fit";
     if (answer.batch) swept.rate = static_cast<double>(answer.batch->tokens) / swept.seconds();
     return swept;
+}
+
+// The best server that decodes, with as many sequences as it decodes at a time: more are in flight, for which a lower
+// bound of the time per token would not hold.
+Result<ServeAnswer> decoded_of(const ServePlanRequest& request, const ServingPlanReport& report) {
+    const ServeAnswer& served = report.answer.served;
+    if (!served.load) return served;
+    const double sequences = served.load->times.running / static_cast<double>(report.answer.best.set_up.workers);
+    ServeRequest alone = with_best(request, report.search, report.answer);
+    alone.batch = fmt::format("{}", std::max<std::int64_t>(1, std::llround(std::floor(sequences))));
+    for (std::string* each : {&alone.concurrency, &alone.rate, &alone.requests, &alone.ttft, &alone.tpot,
+                              &alone.schedule, &alone.cached, &alone.prefill_workers, &alone.decode_workers}) {
+        each->clear();
+    }
+    alone.prefill.reset();
+    alone.prefill_mesh.clear();
+    alone.overlap_transfer = false;
+    return serve_answer_of(alone, false);
 }
 
 // An axis of a sweep with the dimensions that it sets, if it is one of sizes.
@@ -319,9 +338,10 @@ Result<SweptAnswer> swept_answer(const ServePlanRequest& request) {
     ROOFLINE_TRY(const auto report, serving_plan_answer(request, false));
     const ServingSearchAnswer& answer = report.answer;
     SweptAnswer swept;
-    swept.lower_s = least_token_seconds(answer.served);
+    ROOFLINE_TRY(const auto decoded, decoded_of(request, report));
+    swept.lower_s = least_token_seconds(decoded);
     if (answer.expected) swept.expected_s = answer.best.rates.tpot.mean;
-    swept.bound_by = bound_label(answer.served.decode);
+    swept.bound_by = bound_label(decoded.decode);
     swept.plan = set_up_text(answer.best.set_up);
     swept.requests = answer.best.set_up.concurrency();
     swept.rate = answer.best.tokens_per_s_per_chip();
