@@ -23,7 +23,8 @@ namespace roofline::core {
 [[nodiscard]] Result<Response> swept_response(const ServePlanRequest& request, Format format);
 
 /// Returns what a sweep tells of a request about one machine: of a program its time, of training that of a step, of
-/// serving that of an output token; of a search for servers the rate is what is searched for, per chip or per USD. Errors: those of the command; sizes that are not known; a search that was
+/// serving that of an output token; of a search for servers the rate is tokens/s per chip, or for the least cost tokens
+/// per USD. Errors: those of the command; sizes that are not known; a search that was
 /// interrupted.
 [[nodiscard]] Result<SweptAnswer> swept_answer(const OpRequest& request);
 [[nodiscard]] Result<SweptAnswer> swept_answer(const TrainRequest& request);
