@@ -106,13 +106,17 @@ private:
     void read_serving(Reader& table) {
         FleetServingRequest job;
         job.name = name_of(table);
-        job.serve.config = model_of(table);
-        read_serving_keys(table, job.serve);
-        read_load_keys(table, job.serve);
+        ServeRequest& serve = job.plan.serve;
+        serve.config = model_of(table);
+        read_serving_keys(table, serve);
+        read_load_keys(table, serve);
+        if (const std::string without = table.word("without"); !without.empty()) job.plan.without = {without};
+        job.plan.aggregated = table.flag("aggregated");
+        serve.disaggregated = table.flag("disaggregated");
         for (const char* key : {"prompt", "output", "rate"}) {
             if (!table.has(key)) table.fault(key, "missing_key", table.of(key) + " is missing");
         }
-        if (job.serve.ttft.empty() && job.serve.tpot.empty()) {
+        if (serve.ttft.empty() && serve.tpot.empty()) {
             table.fault("ttft", "missing_key", "a served model has a target of its times",
                         "ttft = \"1s\" or tpot = \"40ms\", which the 99th percentile meets");
         }

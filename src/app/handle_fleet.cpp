@@ -12,7 +12,7 @@
 #include "app/plan_command.hpp"
 #include "app/plan_question.hpp"
 #include "app/request.hpp"
-#include "app/serve_question.hpp"
+#include "app/serving_plan_question.hpp"
 #include "app/system_option.hpp"
 #include "predict/fleet/fleet.hpp"
 #include "report/fleet/fleet_report.hpp"
@@ -23,10 +23,10 @@ namespace {
 
 /// Of a training job without `chips`: the pool's chips and their halves down to this part of them.
 constexpr std::int64_t smallest_part = 32;
-/// Requests/s of a replica that is hardly ever busy. What counts is the largest rate that it takes.
-constexpr const char* idle_rate = "0.001";
 /// A replica of a served model has at most so many chips.
 constexpr std::int64_t largest_replica = 128;
+/// Set-ups of which the largest rate is determined.
+constexpr const char* compared_set_ups = "24";
 
 std::vector<std::int64_t> powers_of_two(std::int64_t least, std::int64_t most) {
     std::vector<std::int64_t> powers;
@@ -71,26 +71,20 @@ FleetQuestionOnPool training_on(const FleetPoolRequest& pool, const FleetRequest
     return FleetTraining{std::move(question)};
 }
 
-FleetQuestionOnPool serving_on(const FleetPoolRequest& pool, const FleetRequest& fleet, const ServeRequest& job) {
-    FleetServing serving;
-    std::optional<Error> error;
-    for (const std::int64_t chips : powers_of_two(1, std::min(pool.chips, largest_replica))) {
-        const auto slices = wired(pool.machine, {chips});
-        if (slices.empty()) continue;
-        ServeRequest serve = job;
-        serve.machines = slices;
-        serve.sets = pool.sets;
-        serve.calibration = fleet.calibration;
-        serve.rate = idle_rate;
-        auto question = serve_question(serve);
-        if (question) {
-            serving.instances.push_back(std::move(*question));
-        } else if (!error) {
-            error = question.error();
-        }
-    }
-    if (serving.instances.empty()) return fail(error.value_or(Error{"no_slice", "no slice can be wired", "", {}}));
-    return serving;
+FleetQuestionOnPool serving_on(const FleetPoolRequest& pool, const FleetRequest& fleet, ServePlanRequest plan) {
+    // the most chips that can be wired
+    std::vector<std::int64_t> most = powers_of_two(1, std::min(pool.chips, largest_replica));
+    most.push_back(std::min(pool.chips, largest_replica));
+    auto slices = wired(pool.machine, most);
+    if (slices.empty()) return fail("no_slice", "no slice can be wired", "");
+    plan.serve.machines = {std::move(slices.back())};
+    plan.serve.sets = pool.sets;
+    plan.serve.calibration = fleet.calibration;
+    plan.search = fleet.search;
+    plan.shown = compared_set_ups;
+    ROOFLINE_TRY(auto search, serving_plan_question(plan));
+    search.elasticities = false;
+    return FleetServing{std::move(search)};
 }
 
 // The job on each pool. Errors: what is wrong with it on all of them.
@@ -119,9 +113,9 @@ Result<FleetQuestion> fleet_question(const FleetRequest& request) {
         question.jobs.push_back(std::move(asked));
     }
     for (const FleetServingRequest& job : request.served) {
-        ROOFLINE_TRY(const double rate, rate_option(job.serve.rate));
+        ROOFLINE_TRY(const double rate, rate_option(job.plan.serve.rate));
         ROOFLINE_TRY(auto asked, on_pools(job.name, rate, request, [&](const FleetPoolRequest& pool) {
-                         return serving_on(pool, request, job.serve);
+                         return serving_on(pool, request, job.plan);
                      }));
         question.jobs.push_back(std::move(asked));
     }
@@ -135,21 +129,22 @@ Status add_commands(const FleetRequest& request, FleetAnswer& answer) {
         if (!job.chosen) continue;
         const FleetOffer& offer = job.taken();
         const FleetPoolRequest& pool = request.pools[offer.pool];
-        ROOFLINE_TRY(auto slices, slices_of(pool.machine, {offer.chips / offer.replicas}));
         if (offer.training) {
+            ROOFLINE_TRY(auto slices, slices_of(pool.machine, {offer.chips / offer.replicas}));
             TrainRequest train = request.trained[i].plan.train;
             train.machines = std::move(slices);
             train.sets = pool.sets;
             train.calibration = request.calibration;
             job.command = plan_command(train, *offer.training);
         } else {
-            ServeRequest serve = request.served[i - request.trained.size()].serve;
-            serve.machines = std::move(slices);
-            serve.sets = pool.sets;
-            serve.calibration = request.calibration;
-            serve.mesh = {mesh_word(offer.plan)};
-            serve.rate = fmt::format("{:.6g}", job.rate / static_cast<double>(offer.replicas));
-            job.command = serve_command(serve);
+            ServePlanRequest plan = request.served[i - request.trained.size()].plan;
+            plan.serve.machines = {pool.machine};
+            plan.serve.sets = pool.sets;
+            plan.serve.calibration = request.calibration;
+            ServingSearchAnswer replica;
+            replica.best.set_up = *offer.set_up;
+            replica.rate_of_each = job.rate / static_cast<double>(offer.replicas);
+            job.command = serve_command(with_best(plan, {}, replica));
         }
     }
     return {};

@@ -125,20 +125,39 @@ TEST_CASE("a served model has as many replicas as its rate takes, each below the
     CHECK(command.find(fmt::format("--rate {:.6g} ", 20 / double(job["chosen"]["replicas"]))) != std::string::npos);
     CHECK(command.find("--ttft 1s --tpot 50ms") != std::string::npos);
     for (const auto& option : job["options"]) {
-        ServeRequest serve = fleet.served[0].serve;
-        const std::string slice = option["slice"];
-        serve.machines = {{slice, {}}};
         const double replicas = option["replicas"];
-        serve.rate = std::to_string(20 / replicas);
-        const auto response = handle(serve, Format::json);
-        REQUIRE(response);
-        const auto load = nlohmann::json::parse(response->out)["load"];
-        // the rate of a replica is below the largest one, and with a replica fewer it would not be
-        CHECK(20 / replicas <= double(load["largest"]) * 1.02);
-        if (replicas > 1) CHECK(20 / (replicas - 1) > double(load["largest"]) * 0.98);
+        const double largest = option["requests_per_s"];
+        CHECK(20 <= replicas * largest);
+        CHECK(20 > (replicas - 1) * largest);
         const double price = option["pool"] == "h100" ? 2 : 1;
         CHECK(double(option["usd"]) == approx(double(option["chips"]) * price * 240));
     }
+}
+
+// Every plan of one and two chips is asked for with `roofline serve`, each with as many replicas as its rate takes.
+TEST_CASE("no replicas of any plan serve the rate of a fleet on fewer chips than the option that is taken") {
+    const std::string small =
+        "[pools.h100]\non = \"h100-sxm\"\nchips = 2\nprice = 2\n[pools.a100]\non = \"a100-sxm4-80\"\nchips = 2\nprice "
+        "= 1\n";
+    const FleetRequest fleet = fleet_of(small + serving + "aggregated = true\n");
+    if (no_solver(fleet)) return;
+    const auto json = answered(fleet, 0);
+    double least = 1e30;
+    for (const auto& [machine, price] : {std::pair("h100-sxm", 2.0), std::pair("a100-sxm4-80", 1.0)}) {
+        for (const auto& [chips, mesh] :
+             {std::pair(1, "data=1"), std::pair(2, "tensor=2"), std::pair(2, "pipeline=2")}) {
+            ServeRequest serve = fleet.served[0].plan.serve;
+            serve.machines = {{fmt::format("{}:{}", machine, chips), {}}};
+            serve.mesh = {mesh};
+            serve.rate = "1";
+            const auto response = handle(serve, Format::json);
+            REQUIRE(response);
+            const double largest = nlohmann::json::parse(response->out)["load"]["largest"];
+            const double used = std::ceil(20 / largest) * chips;
+            if (used <= 2) least = std::min(least, used * price * 240 * 3);
+        }
+    }
+    CHECK(double(json["usd"]) == approx(least));
 }
 
 // One pool has room for the training run or for the server, but not for both, and the other pool for neither.

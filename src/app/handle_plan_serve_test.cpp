@@ -130,6 +130,63 @@ TEST_CASE("tables have a line for each set-up of the frontier, and the picture i
     CHECK(csv.svg.find("tokens/s per user") != std::string::npos);
 }
 
+TEST_CASE("each point of a sweep is the search with that figure, and so are both sides of a flip") {
+    ServePlanRequest request = llama_on({"h100-sxm:2"});
+    request.serve.sweeps = {"hbm.bandwidth=1TB/s,4TB/s"};
+    const auto sweep = planned_json(request)["figure_sweep"];
+    const auto with = [](double bandwidth) {
+        ServePlanRequest one = llama_on({"h100-sxm:2"});
+        one.serve.sets = {fmt::format("hbm.bandwidth={:.9g}B/s", bandwidth)};
+        return planned_json(one)["set_up"];
+    };
+    REQUIRE(sweep["points"].size() == 2);
+    for (const auto& point : sweep["points"]) {
+        const auto alone = with(point["at"]["hbm.bandwidth"]);
+        CHECK(point["plan"] == alone["set_up"]);
+        CHECK(point["requests"] == alone["concurrency"]);
+        CHECK(point["rate"].get<double>() == approx(alone["tokens_per_s_per_chip"].get<double>()));
+        CHECK(point["expected_s"].get<double>() == approx(alone["tpot_s"]["mean"].get<double>()));
+    }
+    int flips = 0;
+    for (const auto& flip : sweep["flips"]) {
+        if (flip["of"] != "plan") continue;
+        ++flips;
+        const double at = flip["at"]["hbm.bandwidth"];
+        CHECK(with(at)["set_up"] == flip["after"]);
+        CHECK(with(at / 1.012)["set_up"] == flip["before"]);
+    }
+    CHECK(flips > 0);
+    request.serve.sweeps = {"batch=1,2"};
+    CHECK(code_of(request) == "unknown_dimension");
+    request.serve.sweeps = {"prompt=1k,2k"};
+    request.serve.prompt.clear();
+    request.serve.plot = true;
+    CHECK(planned(request, Format::text).svg.find("prompt") != std::string::npos);
+}
+
+TEST_CASE("without a plan and a number of requests serve answers for the best set-up, and says its command") {
+    for (const char* slice : {"h100-sxm:1", "h100-sxm:4"}) {
+        const ServePlanRequest request = llama_on({slice});
+        const auto best = planned_json(request);
+        const auto response = handle(request.serve, Format::json);
+        REQUIRE_MESSAGE(response, response.error().message);
+        const auto served = nlohmann::json::parse(response->out);
+        CHECK(served["searched"]["command"] == best["command"]);
+        CHECK(served["searched"]["set_up"] == best["set_up"]["set_up"]);
+        CHECK(served["searched"]["replicas"] == best["replicas"]);
+        CHECK(served["load"] == best["best"]["load"]);
+        CHECK(served["plan"]["chosen"] == true);
+        // a batch is a limit: the plan on these chips that has the fastest tokens
+        ServeRequest batch = request.serve;
+        batch.batch = "8";
+        const auto of_batch = handle(batch, Format::json);
+        REQUIRE(of_batch);
+        const auto answer = nlohmann::json::parse(of_batch->out);
+        CHECK(answer["searched"].is_null());
+        CHECK(answer["batch"] == 8);
+    }
+}
+
 TEST_CASE("questions that cannot be meant are refused") {
     const auto with = [](const auto& change) {
         ServePlanRequest request = llama_on({"h100-sxm:2"});

@@ -2,7 +2,7 @@
 
 #include "app/emit_option.hpp"
 #include "app/request.hpp"
-#include "app/serve_question.hpp"
+#include "app/serving_plan_answer.hpp"
 #include "app/swept_figures.hpp"
 #include "report/op/explain.hpp"
 #include "report/serve/frontier_figures.hpp"
@@ -22,7 +22,7 @@ Result<Response> compared(const ServeRequest& request, Format format) {
         ServeRequest one = request;
         one.machines = {machine};
         for (const MachineRef& each : request.machines) one.calibration.beside.push_back(each.name);
-        auto answer = serve_answer_of(one);
+        auto answer = best_serve_answer(one);
         if (!answer) {
             Error error = answer.error();
             error.message = fmt::format("{}: {}", machine.name, error.message);
@@ -55,7 +55,7 @@ Result<Response> handle(const ServeRequest& request, Format format) {
                     "remove --json, --csv and --md, and give one slice");
     }
     if (request.machines.size() > 1) return compared(request, format);
-    ROOFLINE_TRY(auto answer, serve_answer_of(request));
+    ROOFLINE_TRY(auto answer, best_serve_answer(request));
     Response response;
     response.exit_code = holds_model(answer) ? 0 : 1;
     if (request.plot) response.svg = serve_picture({answer});

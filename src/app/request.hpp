@@ -212,7 +212,7 @@ struct ServeRequest {
     std::vector<MachineRef> machines;
     std::vector<std::string> sets;      ///< "hbm.bandwidth=3TB/s"
     std::vector<std::string> sweeps{};  ///< "hbm.bandwidth=2TB/s..8TB/s*2", "batch=1..64*2"
-    std::vector<std::string> mesh;  ///< "data=2,tensor=8"; empty: the fastest of several candidates that hold the batch
+    std::vector<std::string> mesh;  ///< "data=2,tensor=8"; empty: the fastest that holds the batch, or the best set-up
     std::string prompt;             ///< "8k", "uniform:1k..2k", "lognormal:1000,0.5": input tokens per request
     std::string output;             ///< output tokens per request, likewise
     std::optional<NamedText> lengths{};  ///< table of requests, in place of both
@@ -285,7 +285,7 @@ struct FleetTrainingRequest {
 /// A served model of a fleet. It has no machine; `rate` is that of all replicas.
 struct FleetServingRequest {
     std::string name;
-    ServeRequest serve;
+    ServePlanRequest plan;
 };
 
 /// A request of `roofline plan fleet`.

@@ -10,12 +10,15 @@
 #include "app/op_answers.hpp"
 #include "app/plan_question.hpp"
 #include "app/serve_question.hpp"
+#include "app/serving_plan_answer.hpp"
+#include "app/serving_plan_question.hpp"
 #include "app/system_option.hpp"
 #include "app/training_answer.hpp"
 #include "machine/figure_range.hpp"
 #include "predict/figure_sweep.hpp"
 #include "report/plan/plan_words.hpp"
 #include "report/serve/serve_words.hpp"
+#include "report/serve_plan/serving_plan_words.hpp"
 #include "report/sweep/figure_sweep_report.hpp"
 
 namespace roofline::core {
@@ -70,10 +73,20 @@ SweptCommand command_of(const PlanRequest& request) {
     return command;
 }
 
+SweptCommand command_of(const ServePlanRequest& request) {
+    SweptCommand command = command_of(request.serve);
+    command.title = fmt::format("the best set-up for serving {}", request.serve.config.name);
+    command.rate = request.objective == "cost" ? "tokens per USD" : "tokens/s per chip";
+    command.most = most_searches;
+    command.sizes.erase(command.sizes.begin());  // requests in flight are searched
+    return command;
+}
+
 OpRequest& shared(OpRequest& request) { return request; }
 TrainRequest& shared(TrainRequest& request) { return request; }
 ServeRequest& shared(ServeRequest& request) { return request; }
 TrainRequest& shared(PlanRequest& request) { return request.train; }
+ServeRequest& shared(ServePlanRequest& request) { return request.serve; }
 
 void set_size(OpRequest& request, const std::string& name, const std::string& size) {
     request.dims.push_back(fmt::format("{}={}", name, size));
@@ -91,6 +104,10 @@ void set_size(PlanRequest& request, const std::string& name, const std::string& 
     set_size(request.train, name, size);
 }
 
+void set_size(ServePlanRequest& request, const std::string& name, const std::string& size) {
+    set_size(request.serve, name, size);
+}
+
 Result<SweptAnswer> swept_of(const TrainAnswer& answer, bool searched) {
     if (!answer.step) {
         return fail("bad_request", "a sweep needs the time of a step, and only a utilization is given",
@@ -105,6 +122,24 @@ Result<SweptAnswer> swept_of(const TrainAnswer& answer, bool searched) {
     if (!answer.step->memory.fits()) swept.note = "does not fit";
     if (answer.batch) swept.rate = static_cast<double>(answer.batch->tokens) / swept.seconds();
     return swept;
+}
+
+// The best server that decodes, with as many sequences as it decodes at a time: more are in flight, for which a lower
+// bound of the time per token would not hold.
+Result<ServeAnswer> decoded_of(const ServePlanRequest& request, const ServingPlanReport& report) {
+    const ServeAnswer& served = report.answer.served;
+    if (!served.load) return served;
+    const double sequences = served.load->times.running / static_cast<double>(report.answer.best.set_up.workers);
+    ServeRequest alone = with_best(request, report.search, report.answer);
+    alone.batch = fmt::format("{}", std::max<std::int64_t>(1, std::llround(std::floor(sequences))));
+    for (std::string* each : {&alone.concurrency, &alone.rate, &alone.requests, &alone.ttft, &alone.tpot,
+                              &alone.schedule, &alone.cached, &alone.prefill_workers, &alone.decode_workers}) {
+        each->clear();
+    }
+    alone.prefill.reset();
+    alone.prefill_mesh.clear();
+    alone.overlap_transfer = false;
+    return serve_answer_of(alone, false);
 }
 
 // An axis of a sweep with the dimensions that it sets, if it is one of sizes.
@@ -288,14 +323,30 @@ Result<SweptAnswer> swept_answer(const PlanRequest& request) {
 }
 
 Result<SweptAnswer> swept_answer(const ServeRequest& request) {
-    ROOFLINE_TRY(const auto answer, serve_answer_of(request, false));
+    ROOFLINE_TRY(const auto answer, best_serve_answer(request, false));
     SweptAnswer swept;
     swept.lower_s = least_token_seconds(answer);
     if (calibrated(answer)) swept.expected_s = token_seconds(answer);
     swept.bound_by = bound_label(answer.decode);
-    if (request.mesh.empty()) swept.plan = plan_text(answer.plan);
+    if (request.mesh.empty()) swept.plan = answer.searched ? answer.searched->set_up : plan_text(answer.plan);
     if (!holds_model(answer)) swept.note = "does not fit";
     swept.rate = decode_tokens_per_s(answer);
+    return swept;
+}
+
+Result<SweptAnswer> swept_answer(const ServePlanRequest& request) {
+    ROOFLINE_TRY(const auto report, serving_plan_answer(request, false));
+    const ServingSearchAnswer& answer = report.answer;
+    SweptAnswer swept;
+    ROOFLINE_TRY(const auto decoded, decoded_of(request, report));
+    swept.lower_s = least_token_seconds(decoded);
+    if (answer.expected) swept.expected_s = answer.best.rates.tpot.mean;
+    swept.bound_by = bound_label(decoded.decode);
+    swept.plan = set_up_text(answer.best.set_up);
+    swept.requests = answer.best.set_up.concurrency();
+    swept.rate = answer.best.tokens_per_s_per_chip();
+    if (report.search.objective == ServingObjective::cost) swept.rate = 1e6 / *answer.best.usd_per_million;
+    if (!answer.meets) swept.note = "misses a target";
     return swept;
 }
 
@@ -336,6 +387,15 @@ Result<Response> swept_response(const PlanRequest& request, Format format) {
     ROOFLINE_CHECK(check_view(!request.train.emit.empty(), "--emit"));
     ROOFLINE_CHECK(check_view(!request.front.empty(), "--front"));
     return swept_by_machine(request, request.plot, format);
+}
+
+Result<Response> swept_response(const ServePlanRequest& request, Format format) {
+    ROOFLINE_TRY(const auto jobs, serving_plan_jobs(request));
+    ServePlanRequest on_slices = request;
+    on_slices.chips.clear();
+    on_slices.serve.machines.clear();
+    for (const ServePlanRequest& job : jobs) on_slices.serve.machines.push_back(job.serve.machines.front());
+    return swept_by_machine(on_slices, request.serve.plot, format);
 }
 
 }  // namespace roofline::core

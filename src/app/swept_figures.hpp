@@ -20,13 +20,16 @@ namespace roofline::core {
 [[nodiscard]] Result<Response> swept_response(const TrainRequest& request, Format format);
 [[nodiscard]] Result<Response> swept_response(const ServeRequest& request, Format format);
 [[nodiscard]] Result<Response> swept_response(const PlanRequest& request, Format format);
+[[nodiscard]] Result<Response> swept_response(const ServePlanRequest& request, Format format);
 
 /// Returns what a sweep tells of a request about one machine: of a program its time, of training that of a step, of
-/// serving that of an output token. Errors: those of the command; sizes that are not known; a search that was
+/// serving that of an output token; of a search for servers the rate is tokens/s per chip, or for the least cost tokens
+/// per USD. Errors: those of the command; sizes that are not known; a search that was
 /// interrupted.
 [[nodiscard]] Result<SweptAnswer> swept_answer(const OpRequest& request);
 [[nodiscard]] Result<SweptAnswer> swept_answer(const TrainRequest& request);
 [[nodiscard]] Result<SweptAnswer> swept_answer(const ServeRequest& request);
 [[nodiscard]] Result<SweptAnswer> swept_answer(const PlanRequest& request);
+[[nodiscard]] Result<SweptAnswer> swept_answer(const ServePlanRequest& request);
 
 }  // namespace roofline::core

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -15,11 +16,12 @@ namespace roofline::core {
 /// What a sweep tells of one answer.
 struct SweptAnswer {
     double lower_s = 0;
-    std::optional<double> expected_s{};  ///< empty where nothing is calibrated
-    std::optional<double> rate{};        ///< FLOP/s or tokens/s at the expected time, or else at the lower bound
-    std::string bound_by{};              ///< label of the bottleneck of the lower bound: "HBM"
-    std::string plan{};                  ///< that the program chose; "" where none is chosen
-    std::string note{};                  ///< why the answer is none: "does not fit"; "" otherwise
+    std::optional<double> expected_s{};      ///< empty where nothing is calibrated
+    std::optional<double> rate{};            ///< FLOP/s or tokens/s at the expected time, or else at the lower bound
+    std::string bound_by{};                  ///< label of the bottleneck of the lower bound: "HBM"
+    std::string plan{};                      ///< that the program chose; "" where none is chosen
+    std::optional<std::int64_t> requests{};  ///< in flight, of the plan; empty where they are not searched
+    std::string note{};                      ///< why the answer is none: "does not fit"; "" otherwise
 
     [[nodiscard]] double seconds() const { return expected_s.value_or(lower_s); }
 };

@@ -14,6 +14,7 @@ constexpr const char* plan_serve_examples = R"(examples:
   roofline plan serve llama-3.1-8b --on h100-sxm:8 --rate 40 --ttft 500ms --tpot 30ms       the fewest chips
   roofline plan serve llama-3.1-70b --on h200:8 --weights bf16,fp8 --png frontier.png
   roofline plan serve deepseek-v3 --on h200:8x2 --tpot 50ms --emit sglang > serve.sh        start the best
+  roofline plan serve llama-3.1-70b --on h200:8 --tpot 30ms --sweep hbm.bandwidth=2..8TB/s*2   where it flips
 
 )";
 
@@ -79,6 +80,7 @@ void add_plan_serve(CLI::App& app, Line& line) {
     app.add_option("--price", serve.price, "USD per chip-hour")->type_name("USD");
     repeated(app, "--set", serve.sets, "what if: replace a figure of the machine, absolute or relative",
              "hbm.bandwidth=3TB/s|*2");
+    add_sweeps(app, serve.sweeps, "prompt or output");
     app.add_option("--software", serve.software, "server or library whose measurements expected times are based on")
         ->type_name("vllm");
     add_calibration(app, line.words);
@@ -86,7 +88,7 @@ void add_plan_serve(CLI::App& app, Line& line) {
         ->type_name("N");
     app.add_option("--threads", line.words.threads, "threads that search; default: as many as cores")->type_name("N");
     add_emit(app, serve.emit, served_by);
-    add_plots(app, line.plots, "the frontier: tokens/s per chip against tokens/s per user");
+    add_plots(app, line.plots, "the frontier: tokens/s per chip against tokens/s per user; with --sweep the\ncurves");
     add_formats(app, line.words);
 }
 

@@ -129,7 +129,9 @@ void add_serve(CLI::App& app, Line& line) {
                    "dtype of the KV cache; default: as stated in the checkpoint, else bf16")
         ->type_name("DTYPE");
     repeated(app, "--mesh,--decode-mesh", serve.mesh,
-             "degree of each kind of parallelism; default: those with the fastest tokens", "data=2,tensor=8");
+             "degree of each kind of parallelism; default: those with the fastest tokens, or without\n--batch, too, "
+             "the best set-up of `plan serve`",
+             "data=2,tensor=8");
     add_pools(app, line);
     app.add_option("--exchange", serve.exchange,
                    "kernels by which tokens get to experts on other chips: all-gather, deepep, deepep normal,\ndeepep "

@@ -13,6 +13,9 @@ namespace roofline::core {
 
 namespace {
 
+/// Requests/s of a replica that is hardly ever busy. What counts is the largest rate that it takes.
+constexpr double idle_rate = 0.001;
+
 // The options of one job on one pool, and why there is none.
 struct Offers {
     std::vector<FleetOffer> offers;
@@ -58,11 +61,9 @@ private:
         } else if (auto* training = std::get_if<FleetTraining>(&*asked)) {
             add_training(pool, std::move(training->question), found);
         } else {
-            for (ServeQuestion& instance : std::get<FleetServing>(*asked).instances) {
-                add_serving(pool, job.rate, std::move(instance), found);
-            }
-            std::sort(found.offers.begin(), found.offers.end(),
-                      [](const FleetOffer& a, const FleetOffer& b) { return a.chips < b.chips; });
+            add_serving(pool, job.rate, std::get<FleetServing>(*asked).search, found);
+            std::stable_sort(found.offers.begin(), found.offers.end(),
+                             [](const FleetOffer& a, const FleetOffer& b) { return a.chips < b.chips; });
         }
         return found;
     }
@@ -93,36 +94,58 @@ private:
         }
     }
 
-    void add_serving(std::size_t pool, double rate, ServeQuestion question, Offers& found) {
-        const std::string slice = fmt::format("{}:{}", question.slice.machine.id, question.slice.shape_text());
-        const auto answer = predict_serving(std::move(question), calibrations_);
-        // what needs more chips than there are says more
-        const auto refuse = [&](std::string why) {
-            if (!found.fewest_chips) found.refuse(std::move(why));
-        };
-        if (!answer) return refuse(fmt::format("{}: {}", slice, answer.error().message));
-        if (!holds_model(*answer)) return refuse(fmt::format("{} does not hold the model", slice));
-        const double largest = answer->load->largest;
-        if (!(largest > 0)) return refuse(fmt::format("{} meets the targets at no rate", slice));
+    // Of the set-ups with as many chips, the one whose replicas take the fewest.
+    void add_serving(std::size_t pool, double rate, const ServingSearch& search, Offers& found) {
+        const std::string machine = search.job.slice.machine.id;
+        const auto answer = search_serving(search, calibrations_);
+        if (!answer) return found.refuse(answer.error().message);
+        if (!answer->expected) {
+            return found.refuse(fmt::format("a load needs expected times, and no calibration of {} covers all of this",
+                                            search.job.slice.machine.name));
+        }
+        if (answer->plans.empty()) return found.refuse(fmt::format("no set-up on {} meets the targets", machine));
+        if (!search.job.slice.machine.price) return found.refuse(fmt::format("{} has no price", machine));
+        for (const ServingPlan& plan : answer->plans) {
+            ServeQuestion question = question_of(search.job, plan.set_up);
+            question.load_only = true;
+            question.load->rate = idle_rate;
+            question.load->targets = search.targets;
+            const auto served = predict_serving(std::move(question), calibrations_);
+            if (served) add_replicas(pool, rate, plan.set_up, served->load->largest, found);
+        }
+        if (found.offers.empty() && found.refused.empty()) {
+            found.refuse(fmt::format("no set-up on {} meets the targets at any rate", machine));
+        }
+    }
+
+    // As many replicas as the rate takes, of which each takes at most the largest rate.
+    void add_replicas(std::size_t pool, double rate, const ServingSetUp& set_up, double largest, Offers& found) {
+        if (!(largest > 0)) return;
         FleetOffer offer;
         offer.pool = pool;
-        offer.slice = slice;
+        offer.slice = fmt::format("{}:{}", set_up.slice.machine.id, set_up.slice.shape_text());
         const double replicas = std::ceil(rate / largest);
-        const double chips = replicas * static_cast<double>(answer->slice.chips());
+        const double chips = replicas * static_cast<double>(set_up.chips());
         if (chips > static_cast<double>(question_.pools[pool].chips)) {
             if (found.fewest_chips.value_or(chips + 1) < chips) return;
             found.fewest_chips = chips;
-            return found.refuse(fmt::format("{} replicas of {} take {} chips", grouped(std::llround(replicas)), slice,
-                                            grouped(std::llround(chips))));
+            return found.refuse(fmt::format("{} replicas of {} chips take {} chips", grouped(std::llround(replicas)),
+                                            grouped(set_up.chips()), grouped(std::llround(chips))));
         }
-        const auto& price = answer->slice.machine.price;
-        if (!price) return found.refuse(fmt::format("{} has no price", slice));
         offer.replicas = std::llround(replicas);
         offer.chips = std::llround(chips);
-        offer.usd = chips * price->value * question_.period_s;
-        offer.plan = answer->plan;
+        offer.usd = chips * set_up.slice.machine.price->value * question_.period_s;
+        offer.plan = set_up.plan;
         offer.rate = largest;
-        found.offers.push_back(std::move(offer));
+        offer.set_up = set_up;
+        const auto same = std::find_if(found.offers.begin(), found.offers.end(), [&](const FleetOffer& other) {
+            return other.set_up->chips() == set_up.chips();
+        });
+        if (same == found.offers.end()) {
+            found.offers.push_back(std::move(offer));
+        } else if (offer.chips < same->chips) {
+            *same = std::move(offer);
+        }
     }
 
     Status choose() {

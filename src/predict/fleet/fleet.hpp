@@ -13,7 +13,7 @@
 #include "base/result.hpp"
 #include "plan/assignment.hpp"
 #include "predict/plan/plan_jobs.hpp"
-#include "predict/serve/serve.hpp"
+#include "predict/serve_plan/serving_search.hpp"
 
 namespace roofline::core {
 
@@ -31,10 +31,10 @@ struct FleetTraining {
     PlanJobsQuestion question;
 };
 
-/// Serving on a pool: replicas of one of these instances. Each question has targets and an open loop, of which the
-/// largest rate that meets them is determined.
+/// Serving on a pool: replicas of one of the set-ups that the search finds, which is for ServingObjective::chips. Its
+/// slice has the most chips that a replica may have.
 struct FleetServing {
-    std::vector<ServeQuestion> instances;
+    ServingSearch search;
 };
 
 /// A job on one of the pools, or why it cannot be asked for there.
@@ -61,6 +61,7 @@ struct FleetOffer {
     double usd = 0;             ///< of the run, or of all replicas for the period
     Plan plan;
     std::shared_ptr<const TrainAnswer> training{};  ///< empty for a served model
+    std::optional<ServingSetUp> set_up{};           ///< of a replica
     std::optional<double> seconds{};                ///< of the run, with interruptions where they are known
     std::optional<double> rate{};                   ///< requests/s with which a replica still meets the targets
     bool bounds = false;                            ///< its times are lower bounds

@@ -118,6 +118,16 @@ struct ServedExperts {
     double imbalance = 1;  ///< largest over mean popularity of a chip's experts; 1: chips are alike
 };
 
+/// The search whose best set-up an answer is of.
+struct SearchedServing {
+    std::string on;                      ///< all chips that were searched: "h100-sxm:8"
+    std::int64_t chips = 0;              ///< of it
+    std::string set_up;                  ///< "2 chips (tensor=2)"
+    std::int64_t replicas = 1;           ///< of the set-up on these chips
+    bool meets = true;                   ///< the targets; otherwise it is the one that comes nearest
+    std::vector<std::string> command{};  ///< that repeats the answer, option by option
+};
+
 /// The predicted serving of a model on a slice.
 struct ServeAnswer {
     Model model;
@@ -131,8 +141,9 @@ struct ServeAnswer {
 
     Slice slice;
     Plan plan;
-    std::vector<MeshAxis> mesh;  ///< mesh of the plan
-    bool plan_chosen = false;    ///< the plan was not given but chosen
+    std::vector<MeshAxis> mesh;                 ///< mesh of the plan
+    bool plan_chosen = false;                   ///< the plan was not given but chosen
+    std::optional<SearchedServing> searched{};  ///< if the requests in flight and the servers were, too
     CacheSplit caches = CacheSplit::heads;
 
     ServingMemory slice_memory;      ///< of the whole slice; each byte counts once

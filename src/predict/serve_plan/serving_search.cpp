@@ -441,6 +441,7 @@ private:
     }
 
     void changes() {
+        if (!search_.elasticities) return;
         const std::vector<ServingPlan>& plans = answer_.plans;
         const std::size_t first = std::min<std::size_t>(1, plans.size());
         answer_.changes = serving_changes(search_, job_, answer_.best, std::span(plans).subspan(first), calibrations_);

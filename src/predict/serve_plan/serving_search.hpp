@@ -41,8 +41,9 @@ struct ServingSearch {
     ServingTargets targets{};
     TimeStatistic statistic = TimeStatistic::p99;  ///< that must meet the targets
     ServingObjective objective = ServingObjective::throughput;
-    double rate = 0;        ///< requests/s of all servers, for ServingObjective::chips
-    std::size_t shown = 6;  ///< of the best set-ups that differ in their servers
+    double rate = 0;           ///< requests/s of all servers, for ServingObjective::chips
+    std::size_t shown = 6;     ///< of the best set-ups that differ in their servers
+    bool elasticities = true;  ///< false: without them, which take as long as some simulations
     std::size_t threads = 1;
 };
 

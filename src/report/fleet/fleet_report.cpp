@@ -7,6 +7,7 @@
 
 #include "report/figure.hpp"
 #include "report/plan/plan_words.hpp"
+#include "report/serve_plan/serving_plan_words.hpp"
 #include "report/train/train_words.hpp"
 #include "units/text.hpp"
 
@@ -24,8 +25,8 @@ std::string usd_text(double usd) { return fmt::format("{} USD", in_groups(usd));
 // "fsdp=64, 2 microbatches, remat none", or "4 replicas of tensor=8"
 std::string plan_of(const FleetOffer& offer) {
     if (offer.training) return fmt::format("{}, {}", core::plan_text(offer.plan), choice_text(*offer.training));
-    if (offer.replicas == 1) return core::plan_text(offer.plan);
-    return fmt::format("{} replicas of {}", offer.replicas, core::plan_text(offer.plan));
+    const std::string replica = set_up_text(*offer.set_up);
+    return offer.replicas == 1 ? replica : fmt::format("{} replicas of {}", offer.replicas, replica);
 }
 
 // "41.3 days", or "30 of 36.1 requests/s"
@@ -168,6 +169,7 @@ Json offer_json(const FleetAnswer& answer, const FleetOffer& offer) {
             {"replicas", offer.replicas},
             {"usd", offer.usd},
             {"mesh", std::move(plan)},
+            {"set_up", offer.set_up ? Json(set_up_text(*offer.set_up)) : Json()},
             {"seconds", figure_value(offer.seconds)},
             {"requests_per_s", figure_value(offer.rate)},
             {"bounds", offer.bounds}};
@@ -222,7 +224,9 @@ Table fleet_table(const FleetAnswer& answer) {
             const FleetOffer& offer = job.offers[i];
             table.rows.push_back({job.name, answer.pools[offer.pool].name, offer.slice, fmt::format("{}", offer.chips),
                                   fmt::format("{}", offer.replicas), fmt::format("{}", offer.usd), cell(offer.seconds),
-                                  cell(offer.rate), core::plan_text(offer.plan), job.chosen == i ? "yes" : "no"});
+                                  cell(offer.rate),
+                                  offer.training ? core::plan_text(offer.plan) : set_up_text(*offer.set_up),
+                                  job.chosen == i ? "yes" : "no"});
         }
     }
     return table;

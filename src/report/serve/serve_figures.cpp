@@ -2,6 +2,7 @@
 #include "report/emitted_json.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdint>
 
@@ -27,6 +28,14 @@ Json mesh_json(Answer answer) {
     Json mesh = Json::object();
     for (const MeshAxis& axis : answer.mesh) mesh[axis.name] = axis.size;
     return mesh;
+}
+
+Json searched_json(Answer answer) {
+    if (!answer.searched) return {};
+    const SearchedServing& searched = *answer.searched;
+    return {{"on", searched.on},         {"chips", searched.chips},
+            {"set_up", searched.set_up}, {"replicas", searched.replicas},
+            {"meets", searched.meets},   {"command", fmt::format("{}", fmt::join(searched.command, " "))}};
 }
 
 Json frontier_json(Answer answer) {
@@ -155,6 +164,7 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
     {"plan.mesh", "", none, mesh_json, split_text},
     {"plan.caches", "caches by", none, [](Answer answer) -> Json { return name(answer.caches); }},
     {"plan.chosen", "", none, [](Answer answer) -> Json { return answer.plan_chosen; }},
+    {"searched", "", none, searched_json},
     {"weights", "", none, [](Answer answer) -> Json { return answer.weights.scheme; }},
     {"kv_dtype", "", none, [](Answer answer) -> Json { return name(answer.kv_dtype); }},
     {"memory_bytes.weights", "", in_bytes, memory<&ServeAnswer::slice_memory, &ServingMemory::weights>},

@@ -1,6 +1,7 @@
 #include "report/serve/serve_words.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -83,7 +84,15 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
     if (answer.prefill_pool && answer.prefill_pool->plan_chosen) {
         notes.emplace_back("--prefill-mesh is not given: of all plans this one processes the most prompts per second");
     }
-    if (answer.plan_chosen) {
+    if (const auto& searched = answer.searched) {
+        const std::string side =
+            searched->replicas > 1 ? fmt::format(", {} of them side by side", searched->replicas) : "";
+        notes.push_back(fmt::format(
+            "without --mesh and --batch this is the {} of all set-ups on {} that `roofline plan serve` searches{}: {}; "
+            "it alone is `{}`",
+            searched->meets ? "best" : "nearest to the targets", searched->on, side, searched->set_up,
+            fmt::join(searched->command, " ")));
+    } else if (answer.plan_chosen) {
         notes.emplace_back(
             "--mesh is not given: of all plans that hold this batch on these chips, this one has the fastest tokens; "
             "`roofline plan serve` also searches the batch and smaller servers");

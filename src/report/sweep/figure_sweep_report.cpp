@@ -32,6 +32,7 @@ std::string rate_cell(const FigureSweep& sweep, const SweptAnswer& answer) {
 Table sweep_table_of(std::span<const FigureSweep> sweeps, bool exact) {
     const bool expected = any_answer(sweeps, [](const SweptAnswer& each) { return each.expected_s.has_value(); });
     const bool plans = any_answer(sweeps, [](const SweptAnswer& each) { return !each.plan.empty(); });
+    const bool requests = any_answer(sweeps, [](const SweptAnswer& each) { return each.requests.has_value(); });
     const bool notes = any_answer(sweeps, [](const SweptAnswer& each) { return !each.note.empty(); }) ||
                        std::ranges::any_of(sweeps, [](const FigureSweep& sweep) {
                            return std::ranges::any_of(sweep.points, [](const SweptPoint& p) { return !p.answer; });
@@ -48,6 +49,7 @@ Table sweep_table_of(std::span<const FigureSweep> sweeps, bool exact) {
     if (expected) column(exact ? "expected_s" : "expected", true);
     column(exact ? "rate" : sweeps.front().rate, true);
     column(exact ? "bound_by" : "bound by", false);
+    if (requests) column("requests", true);
     if (plans) column("plan", false);
     if (notes) column(exact ? "note" : "", false);
     for (const FigureSweep& sweep : sweeps) {
@@ -64,6 +66,7 @@ Table sweep_table_of(std::span<const FigureSweep> sweeps, bool exact) {
             if (expected) cells.push_back(answer.expected_s ? cell<Seconds>(exact, answer.expected_s) : none);
             cells.push_back(exact ? raw(answer.rate) : rate_cell(sweep, answer));
             cells.push_back(answer.bound_by);
+            if (requests) cells.push_back(answer.requests ? fmt::format("{}", *answer.requests) : none);
             if (plans) cells.push_back(answer.plan);
             if (notes) cells.push_back(point.answer ? answer.note : point.refused);
             table.rows.push_back(std::move(cells));
@@ -128,6 +131,7 @@ FigureValue json_form(const FigureSweep& sweep) {
         one["rate"] = figure_value(answer.rate);
         one["bound_by"] = optional_string(answer.bound_by);
         one["plan"] = optional_string(answer.plan);
+        one["requests"] = answer.requests ? FigureValue(*answer.requests) : FigureValue();
         one["note"] = optional_string(known ? answer.note : point.refused);
         points.push_back(std::move(one));
     }
