@@ -86,7 +86,7 @@ TEST_CASE("the JSON of a sweep of figures has the keys that the reference names"
     CHECK(sweep["axes"][1]["unit"].is_null());
     REQUIRE(sweep["points"].size() == 4);
     CHECK(keys_in(sweep["points"][0]) ==
-          std::set<std::string>{"at", "lower_s", "expected_s", "rate", "bound_by", "plan", "note"});
+          std::set<std::string>{"at", "lower_s", "expected_s", "rate", "bound_by", "plan", "requests", "note"});
     CHECK(sweep["points"][1]["at"] == nlohmann::json{{"hbm.bandwidth", 1e12}, {"B", 128.0}});
     REQUIRE(sweep["flips"].size() == 1);
     CHECK(keys_in(sweep["flips"][0]) == std::set<std::string>{"of", "figure", "at", "before", "after"});

@@ -94,8 +94,7 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
             fmt::join(searched->command, " ")));
     } else if (answer.plan_chosen) {
         notes.emplace_back(
-            "--mesh is not given: of all plans that hold this batch on these chips, this one has the fastest tokens; "
-            "`roofline plan serve` also searches the batch and smaller servers");
+            "--mesh is not given: of all plans that hold this batch on these chips, this one has the fastest tokens");
     }
     const std::vector<std::string> exchanges = exchange_notes(answer.prefill, answer.decode, answer.exchange_server);
     notes.insert(notes.end(), exchanges.begin(), exchanges.end());
