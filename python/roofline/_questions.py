@@ -195,7 +195,7 @@ def train(
     textbook: bool = False,
     sweep: Pairs | None = None,
     plan_from: Value | None = None,
-    emit: Value | None = None,
+    emit: Literal["megatron", "torchtitan", "maxtext", "deepspeed"] | None = None,
 ) -> TrainAnswer:
     """Step time, memory and cost of training a model on a slice.
 
@@ -260,7 +260,7 @@ def train(
         plan_from: Take the plan from the flags or the configuration that start a framework; its name may stand
             before the file, megatron:run.sh; options that are given, too, must agree ([FRAMEWORK:]FILE).
         emit: Print only the flags or the configuration that start the plan in this framework, with what they do not
-            express as comments; in JSON the key `emitted` (megatron).
+            express as comments; in JSON the key `emitted` (megatron|torchtitan|maxtext|deepspeed).
 
     Raises:
         Error: an unknown name, a wrong form or size, a file that cannot be read; with place and remedy.
@@ -311,7 +311,7 @@ def serve(
     calibration: Pairs | None = None,
     textbook: bool = False,
     plan_from: Value | None = None,
-    emit: Literal["vllm", "sglang"] | None = None,
+    emit: Literal["vllm", "sglang", "trtllm"] | None = None,
 ) -> ServeAnswer:
     """Prefill, decode, memory and cost of serving a model on a slice.
 
@@ -383,7 +383,7 @@ def serve(
         plan_from: Take the plan from the flags or the configuration that start a framework; its name may stand
             before the file, megatron:run.sh; options that are given, too, must agree ([FRAMEWORK:]FILE).
         emit: Print only the flags or the configuration that start the plan in this framework, with what they do not
-            express as comments; in JSON the key `emitted` (vllm|sglang).
+            express as comments; in JSON the key `emitted` (vllm|sglang|trtllm).
 
     Raises:
         Error: an unknown name, a wrong form or size, a file that cannot be read; with place and remedy.

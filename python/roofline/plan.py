@@ -59,7 +59,7 @@ def train(
     limit: Value | None = None,
     part: Value | None = None,
     output: Value | None = None,
-    emit: Value | None = None,
+    emit: Literal["megatron", "torchtitan", "maxtext", "deepspeed"] | None = None,
 ) -> PlanAnswer:
     """The best way to train a model on a slice, and why the others lose.
 
@@ -133,7 +133,7 @@ def train(
         part: Search only this one of so many equal parts; `roofline plan `merge`` makes the answer of all (3/64).
         output: File for the result of `part`; default: standard output (FILE.json).
         emit: Print only the flags or the configuration that start the plan in this framework, with what they do not
-            express as comments; in JSON the key `emitted` (megatron).
+            express as comments; in JSON the key `emitted` (megatron|torchtitan|maxtext|deepspeed).
 
     Raises:
         Error: an unknown name, a wrong form or size, a file that cannot be read; with place and remedy.
@@ -173,6 +173,7 @@ def serve(
     calibration: Pairs | None = None,
     plans: Value | None = None,
     threads: Value | None = None,
+    emit: Literal["vllm", "sglang", "trtllm"] | None = None,
 ) -> PlanAnswer:
     """The best set-up of servers for a model, and what it costs.
 
@@ -217,6 +218,8 @@ def serve(
             machine, or of all servers; none: no expected times (FILE.toml|none).
         plans: Number of set-ups with different servers to show; default: 6 (N).
         threads: Threads that search; default: as many as cores (N).
+        emit: Print only the flags or the configuration that start the plan in this framework, with what they do not
+            express as comments; in JSON the key `emitted` (vllm|sglang|trtllm).
 
     Raises:
         Error: an unknown name, a wrong form or size, a file that cannot be read; with place and remedy.
