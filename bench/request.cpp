@@ -4,8 +4,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
+#include <numeric>
 #include <vector>
 
+#include "app/op_sweep.hpp"
 #include "app/request.hpp"
 #include "programs.hpp"
 
@@ -39,10 +42,42 @@ OpRequest with_explanation() {
     return op;
 }
 
+// What the Python package does for arrays of sizes, and for one size after another.
+OpRequest sweep_of_numbers() {
+    OpRequest op = matmul();
+    op.machines = {{"h100-sxm", {}}};
+    op.dims = {"D=8192,F=8192"};
+    return op;
+}
+
+void sweep_of_arrays(benchmark::State& state) {
+    std::vector<std::int64_t> sizes(1'000'000);
+    std::iota(sizes.begin(), sizes.end(), 1);
+    for (auto _ : state) {
+        const auto sweep = sweep_op(sweep_of_numbers(), {{"B", sizes}});
+        if (!sweep) return state.SkipWithError(sweep.error().message.c_str());
+        const SweepColumns columns = sweep_columns(sweep->answer, sweep->axes);
+        benchmark::DoNotOptimize(columns.bound_by.data());
+    }
+}
+
+void compiled_call(benchmark::State& state) {
+    auto compiled = CompiledOp::compile(sweep_of_numbers(), {"B"});
+    if (!compiled) return state.SkipWithError(compiled.error().message.c_str());
+    std::int64_t size = 0;
+    for (auto _ : state) {
+        ++size;
+        const auto point = compiled->at({&size, 1});
+        benchmark::DoNotOptimize(point->values.data());
+    }
+}
+
 BENCHMARK_CAPTURE(answer, text, matmul(), Format::text)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(answer, json, matmul(), Format::json)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(answer, explain, with_explanation(), Format::text)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(answer, sweep_100000_json, sweep_of_100000(), Format::json)->Unit(benchmark::kMillisecond);
+BENCHMARK(sweep_of_arrays)->Unit(benchmark::kMillisecond);
+BENCHMARK(compiled_call);
 BENCHMARK_CAPTURE(answer, sweep_100000_csv, sweep_of_100000(), Format::csv)->Unit(benchmark::kMillisecond);
 
 // Starts the program with its output discarded and waits for it. Returns whether it succeeded.

@@ -18,6 +18,7 @@ if(roofline_cli_sources)
   add_library(roofline_cli OBJECT ${roofline_cli_sources})
   target_link_libraries(roofline_cli PUBLIC roofline_local)
   roofline_compile_by_folder(roofline_cli)
+  set_target_properties(roofline_cli PROPERTIES POSITION_INDEPENDENT_CODE ON)  # the Python module has it, too
   target_link_libraries(roofline PRIVATE roofline_cli)
   list(APPEND roofline_front roofline_cli)
 endif()

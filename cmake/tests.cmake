@@ -93,6 +93,16 @@ if(Python3_Interpreter_FOUND)
   roofline_script_test(scripts source tests/scripts/run.py)
 endif()
 
+# The Python package as it stands in the build folder: its own tests, types, and the examples of its page.
+if(Python3_Interpreter_FOUND AND TARGET roofline_python)
+  add_test(NAME python
+           COMMAND ${Python_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/scripts/check_python.py
+                   --package ${PROJECT_BINARY_DIR}/python --program $<TARGET_FILE:roofline>
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  # It measures times.
+  set_tests_properties(python PROPERTIES LABELS program TIMEOUT 300 RUN_SERIAL ON)
+endif()
+
 # Lets single allocations and writes fail. Sanitizers have their own `operator new`.
 if(Python3_Interpreter_FOUND AND NOT CMAKE_BUILD_TYPE STREQUAL "Sanitize")
   add_library(roofline_faults MODULE ${PROJECT_SOURCE_DIR}/tests/faults/faults.cpp)

@@ -16,9 +16,9 @@ import re
 import sys
 
 LIMIT = 120
-FOLDERS = "src include tests bench fuzz tools scripts cmake".split()
+FOLDERS = "src include tests bench fuzz tools scripts cmake python".split()
 CPP = {".hpp", ".cpp", ".h", ".cc", ".cu"}
-SOURCES = CPP | {".py", ".cmake", ".in"}
+SOURCES = CPP | {".py", ".pyi", ".cmake", ".in"}
 SINGLE_SOURCES = ["CMakeLists.txt", "dev"]
 FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})\s*(\S*)")
 LINK = re.compile(r"\]\(|https?://")

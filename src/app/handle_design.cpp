@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <type_traits>
 #include <utility>
 
@@ -54,8 +55,9 @@ Result<std::size_t> steps_option(const std::string& word, const char* option, st
 }
 
 template <class Asked>
-DesignPlan plan_of(std::string name, Asked request) {
-    return {std::move(name), [request = std::move(request)](const std::vector<std::string>& sets) {
+DesignPlan plan_of(std::string name, Asked request, const std::function<bool()>& stop) {
+    return {std::move(name), [request = std::move(request), stop](const std::vector<std::string>& sets) {
+                if (stop && stop()) return Result<SweptAnswer>(fail("interrupted", "the search was interrupted"));
                 Asked asked = request;
                 asked.sets.insert(asked.sets.end(), sets.begin(), sets.end());
                 return swept_answer(asked);
@@ -93,7 +95,8 @@ Result<ServeAnswer> best_of(const ServeRequest& request) {
 // The best plans at the base machine and at both ends of the space.
 template <class Asked>
 Result<std::vector<DesignPlan>> searched_plans(const Asked& request,
-                                               const std::vector<std::vector<std::string>>& corners) {
+                                               const std::vector<std::vector<std::string>>& corners,
+                                               const std::function<bool()>& stop) {
     std::vector<DesignPlan> plans;
     std::optional<Error> first;
     for (const std::vector<std::string>& sets : corners) {
@@ -107,14 +110,14 @@ Result<std::vector<DesignPlan>> searched_plans(const Asked& request,
         }
         const std::string name = plan_name(*answer);
         if (std::ranges::any_of(plans, [&](const DesignPlan& each) { return each.name == name; })) continue;
-        plans.push_back(plan_of(name, fixed(request, *answer)));
+        plans.push_back(plan_of(name, fixed(request, *answer), stop));
     }
     if (plans.empty()) return fail(std::move(*first));
     return plans;
 }
 
-Result<DesignWorkload> design_workload(const NamedWorkload& named,
-                                       const std::vector<std::vector<std::string>>& corners) {
+Result<DesignWorkload> design_workload(const NamedWorkload& named, const std::vector<std::vector<std::string>>& corners,
+                                       const std::function<bool()>& stop) {
     DesignWorkload workload;
     workload.name = named.name;
     workload.weight = named.weight;
@@ -125,11 +128,11 @@ Result<DesignWorkload> design_workload(const NamedWorkload& named,
                         : std::is_same_v<Asked, TrainRequest> ? "a step"
                                                               : "an output token";
         if constexpr (std::is_same_v<Asked, OpRequest>) {
-            workload.plans.push_back(plan_of("", request));
+            workload.plans.push_back(plan_of("", request, stop));
         } else if (!request.mesh.empty()) {
-            workload.plans.push_back(plan_of(request.mesh.front(), request));
+            workload.plans.push_back(plan_of(request.mesh.front(), request, stop));
         } else {
-            ROOFLINE_TRY(workload.plans, searched_plans(request, corners));
+            ROOFLINE_TRY(workload.plans, searched_plans(request, corners, stop));
         }
         return {};
     };
@@ -169,7 +172,7 @@ Result<Response> handle(const DesignRequest& request, Format format) {
         corners[2].push_back(axis.assignment(axis.numbers.back()));
     }
     for (const NamedWorkload& each : workloads) {
-        ROOFLINE_TRY(auto workload, design_workload(each, corners));
+        ROOFLINE_TRY(auto workload, design_workload(each, corners, request.search.stop));
         question.workloads.push_back(std::move(workload));
     }
     question.threads = request.search.threads;

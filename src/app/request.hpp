@@ -128,6 +128,9 @@ struct SearchControl {
     /// Told how many of how many plans were looked at; it ends the search by returning false. It is called by any
     /// thread, but never by two at a time.
     std::function<bool(std::int64_t looked_at, std::int64_t plans)> watch{};
+    /// Ends a search for servers or for a machine by returning true: its answer is then the error `interrupted`.
+    /// Several threads call it at a time.
+    std::function<bool()> stop{};
 };
 
 /// A file with the flags or the configuration that start a framework.

@@ -195,6 +195,7 @@ Result<ServingSearch> serving_plan_question(const ServePlanRequest& request) {
         search.shown = static_cast<std::size_t>(shown);
     }
     search.threads = request.search.threads;
+    search.job.stop = request.search.stop;
     return search;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -114,6 +115,9 @@ public:
 
         /// Returns the time of a resource in the lower bound.
         [[nodiscard]] double least_seconds(std::size_t resource) const { return seconds[resources + resource]; }
+        [[nodiscard]] double flops() const { return std::accumulate(term_flops.begin(), term_flops.end(), 0.0); }
+        /// Returns the FLOPs per byte of a level, in the order of `read`.
+        [[nodiscard]] double intensity(std::size_t level) const { return flops() / (read[level] + write[level]); }
     };
     [[nodiscard]] Point make_point() const;
     void evaluate(std::span<const double> sizes, Point& point) const;  ///< does not allocate

@@ -35,11 +35,21 @@ bool trusted(const std::string& path) {
 }  // namespace
 
 std::vector<std::string> module_folders() {
+    std::vector<std::string> folders;
     std::error_code problem;
     const auto program = std::filesystem::read_symlink("/proc/self/exe", problem);
-    if (problem) return {};
-    const auto folder = program.parent_path();
-    return {(folder / "modules").string(), (folder.parent_path() / "lib" / "roofline").string()};
+    if (!problem) {
+        const auto folder = program.parent_path();
+        folders = {(folder / "modules").string(), (folder.parent_path() / "lib" / "roofline").string()};
+    }
+    // This code may be in a shared library that another program has loaded, as Python does.
+    Dl_info self{};
+    if (::dladdr(reinterpret_cast<const void*>(&module_folders), &self) != 0 && self.dli_fname != nullptr) {
+        const auto library = std::filesystem::weakly_canonical(self.dli_fname, problem);
+        auto beside = (library.parent_path() / "modules").string();
+        if (!problem && (folders.empty() || folders.front() != beside)) folders.push_back(std::move(beside));
+    }
+    return folders;
 }
 
 Result<void*> load_module(const std::string& name, const std::string& brings, const std::string& package) {

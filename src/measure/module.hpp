@@ -9,8 +9,8 @@
 
 namespace roofline::core {
 
-/// Folders where modules are searched, in order: modules/ in the program's folder, then lib/roofline/ of the
-/// installation.
+/// Folders where modules are searched, in order: modules/ in the folder of the program, then lib/roofline/ of its
+/// installation, then modules/ in the folder of the shared library that holds this code.
 [[nodiscard]] std::vector<std::string> module_folders();
 
 /// Loads the module roofline-NAME.so and returns the result of its `roofline_module_NAME()`: a pointer to an interface

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "predict/swept_expectation.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -77,40 +78,6 @@ std::optional<double> expected_of_kernel(const Prediction& answer, std::size_t k
     }
     return *alone + exchanges * answer.runs[kernel].count;
 }
-
-namespace {
-
-/// The expected time at the points of a sweep. Empty if a part has no model.
-class SweptExpectation {
-public:
-    SweptExpectation(const Prediction& answer, const std::vector<SweepAxis>& axes) : axes_(axes) {
-        std::vector<std::string> dims;
-        for (const SweepAxis& axis : axes) dims.insert(dims.end(), axis.dims.begin(), axis.dims.end());
-        if (!answer.models.missing.empty() || answer.runs.empty()) return;
-        compiled_.emplace(answer.program, answer.analysis, answer.system, answer.models, dims);
-        sizes_.resize(dims.size());
-        scratch_.resize(compiled_->places());
-    }
-
-    std::optional<double> at(std::span<const std::int64_t> sizes, const Bounds& bounds) {
-        if (!compiled_) return std::nullopt;
-        auto next = sizes_.begin();
-        for (std::size_t i = 0; i < axes_.size(); ++i) {
-            next = std::fill_n(next, axes_[i].dims.size(), static_cast<double>(sizes[i]));
-        }
-        const double seconds = compiled_->evaluate(sizes_, scratch_).seconds;
-        if (!(seconds > 0)) return std::nullopt;
-        return std::max(seconds, bounds.lower);
-    }
-
-private:
-    const std::vector<SweepAxis>& axes_;
-    std::optional<CompiledExpected> compiled_;
-    std::vector<double> sizes_;
-    std::vector<double> scratch_;
-};
-
-}  // namespace
 
 void for_each_point(const Prediction& answer, const std::vector<SweepAxis>& axes,
                     const std::function<void(std::span<const std::int64_t> sizes, const CompiledProgram::Point& point,

@@ -11,6 +11,7 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -43,8 +44,14 @@ int write_all(int file, std::string_view content) {
 
 /// Files that the command has read or written. It refuses to replace one of them, because its content would be lost.
 std::vector<std::pair<dev_t, ino_t>>& known_files() {
-    static std::vector<std::pair<dev_t, ino_t>> files;
+    thread_local std::vector<std::pair<dev_t, ino_t>> files;
     return files;
+}
+
+/// Texts of QuestionFiles, if there is one.
+std::optional<std::map<std::string, std::string>>& given_texts() {
+    thread_local std::optional<std::map<std::string, std::string>> texts;
+    return texts;
 }
 
 void remember(const struct stat& file) {
@@ -131,6 +138,13 @@ Result<FileHead> FileHead::open(const std::string& path) {
     return FileHead(path, file, static_cast<std::uint64_t>(facts.st_size));
 }
 
+QuestionFiles::QuestionFiles(std::map<std::string, std::string> texts) {
+    known_files().clear();
+    given_texts() = std::move(texts);
+}
+
+QuestionFiles::~QuestionFiles() { given_texts().reset(); }
+
 FileHead::FileHead(FileHead&& other) noexcept
     : path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)), size_(other.size_) {}
 
@@ -154,6 +168,10 @@ Result<std::string> FileHead::read(std::uint64_t bytes) const {
 
 Result<std::string> read_file(const std::string& path, Reading reading) {
     const bool standard_input = path == "-";
+    if (const auto& texts = given_texts()) {
+        if (const auto text = texts->find(path); text != texts->end()) return text->second;
+        if (standard_input) return fail("file", "standard input is not read here", "give the text, or a file's name");
+    }
     const int file = standard_input ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return failed("open", path, errno);
     struct stat facts{};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,17 @@ enum class Reading { to_keep, to_replace };
 /// Reads a whole file, or standard input for "-". Errors: it is missing, a directory, unreadable, or larger than 256
 /// MiB (measurement tables are the largest).
 [[nodiscard]] Result<std::string> read_file(const std::string& path, Reading reading = Reading::to_keep);
+
+/// The files of one question, for a process that asks several: while it exists, read_file() returns these texts for
+/// their names in this thread, without access to the disk, and does not read standard input; and files that earlier
+/// questions have read may be replaced.
+class QuestionFiles {
+public:
+    explicit QuestionFiles(std::map<std::string, std::string> texts);
+    ~QuestionFiles();
+    QuestionFiles(const QuestionFiles&) = delete;
+    QuestionFiles& operator=(const QuestionFiles&) = delete;
+};
 
 /// A file of which only the beginning is read, whatever its size.
 class FileHead {

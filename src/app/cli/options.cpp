@@ -73,6 +73,9 @@ bool is_relevant(const Command& command, const std::vector<std::string>& argumen
     return !known || begins == "completion" || first_word(command.name) == begins;
 }
 
+// How CLI11 treats an option that repeated() has added and that is given twice.
+constexpr auto repeats = CLI::MultiOptionPolicy::TakeAll;
+
 // Rephrases an error of CLI11 and suggests the nearest option or command if one was mistyped.
 Error usage_error(const CLI::App& app, const CLI::ParseError& problem, const std::vector<std::string>& arguments) {
     const CLI::App* command = &app;
@@ -142,7 +145,28 @@ Status ask(CLI::App& app, Line& line, Parsed& parsed) {
     return {};
 }
 
+OptionFacts facts_of(const CLI::Option& option, const char* command) {
+    OptionFacts facts{command, "", option.get_description(), option.get_type_name()};
+    facts.positional = option.get_lnames().empty();
+    facts.name = facts.positional ? option.get_name() : option.get_lnames().front();
+    if (option.get_items_expected_max() == 0) facts.value.clear();
+    facts.repeated = option.get_items_expected_max() > 1 || option.get_multi_option_policy() == repeats;
+    return facts;
+}
+
 }  // namespace
+
+std::vector<OptionFacts> option_facts() {
+    std::vector<OptionFacts> all;
+    Line line;
+    for (const Command* command : commands) {
+        CLI::App app;
+        app.set_help_flag();
+        command->add(app, line);
+        for (const CLI::Option* option : app.get_options()) all.push_back(facts_of(*option, command->name));
+    }
+    return all;
+}
 
 Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& json) {
     json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,6 +56,7 @@ struct ServeQuestion {
     bool load_only = false;              ///< true: room and load alone, without bounds, other batches and slices
     bool frontier = true;  ///< false: without the other batches, which take most of the time; not with a draft
     std::vector<std::string> notes{};  ///< notes of the caller, which precede those of the answer
+    std::function<bool()> stop{};  ///< ends a search for servers by returning true; several threads call it at a time
 };
 
 /// Predicts the serving of a model. Errors: sizes out of range or larger than the model's context; a plan that does not

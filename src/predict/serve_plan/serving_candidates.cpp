@@ -210,6 +210,7 @@ private:
     void compile_each(const std::vector<std::size_t>& servers) {
         on_threads(servers.size(), search_.threads, calibrations_,
                    [&](std::size_t i, const std::shared_ptr<Calibrations>& own) {
+                       if (search_.job.stop && search_.job.stop()) return;
                        compiled_[servers[i]] = compiled(search_, found_.servers[servers[i]], own);
                    });
     }

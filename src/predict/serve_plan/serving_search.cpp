@@ -501,7 +501,9 @@ bool meets(const ServingSearch& search, const ServingRates& rates) { return exce
 
 Result<ServingSearchAnswer> search_serving(const ServingSearch& search,
                                            const std::shared_ptr<Calibrations>& calibrations) {
-    return SetUpSearch(search, calibrations).run();
+    auto answer = SetUpSearch(search, calibrations).run();
+    if (search.job.stop && search.job.stop()) return interrupted_search();
+    return answer;
 }
 
 }  // namespace roofline::core

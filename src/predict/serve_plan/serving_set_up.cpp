@@ -80,8 +80,11 @@ ServingRates rates_without_load(const ServeAnswer& answer, const ServingSetUp& s
 
 }  // namespace
 
+tl::unexpected<Error> interrupted_search() { return fail("interrupted", "the search for servers was interrupted"); }
+
 Result<ServingPlan> priced_set_up(const ServeQuestion& job, const ServingSetUp& set_up,
                                   const std::shared_ptr<Calibrations>& calibrations) {
+    if (job.stop && job.stop()) return interrupted_search();
     ServeQuestion question = question_of(job, set_up);
     question.load_only = true;
     if (question.load) question.load->targets = {};

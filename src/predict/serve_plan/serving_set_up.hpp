@@ -73,8 +73,12 @@ struct ServingPlan {
 /// pools.
 [[nodiscard]] ServeQuestion question_of(const ServeQuestion& job, const ServingSetUp& set_up);
 
+/// The error `interrupted`, of a search that ServeQuestion::stop has ended.
+[[nodiscard]] tl::unexpected<Error> interrupted_search();
+
 /// Predicts a set-up as predict_serving() does: under a closed loop of its requests, or without calibration, where no
-/// kernels overlap and prompts take turns with decoding. Errors: those of predict_serving().
+/// kernels overlap and prompts take turns with decoding. Errors: those of predict_serving();
+/// `interrupted`.
 [[nodiscard]] Result<ServingPlan> priced_set_up(const ServeQuestion& job, const ServingSetUp& set_up,
                                                 const std::shared_ptr<Calibrations>& calibrations);
 

@@ -53,10 +53,8 @@ public:
             fmt::format_to(std::back_inserter(text_), "{}{},", dim.key,
                            dim.axis < sizes.size() ? sizes[dim.axis] : dim.size);
         }
-        double flops = 0;
-        for (const double term : point.term_flops) flops += term;
         close();
-        field("\"flops\":", flops);
+        field("\"flops\":", point.flops());
         open("flops_by");
         for (std::size_t i = 0; i < flops_keys_.size(); ++i) field(flops_keys_[i], point.term_flops[i]);
         close();
@@ -70,7 +68,7 @@ public:
         }
         close();
         open("intensity");
-        for (std::size_t i = 0; i < levels_.size(); ++i) field(levels_[i], flops / (point.read[i] + point.write[i]));
+        for (std::size_t i = 0; i < levels_.size(); ++i) field(levels_[i], point.intensity(i));
         close();
         open("time_s");
         for (std::size_t i = 0; i < resources_.size(); ++i) field(resources_[i], point.least_seconds(i));

@@ -104,8 +104,7 @@ private:
         for (std::size_t i = 0; i < axes_.size(); ++i) {
             cells.insert(cells.end(), axes_[i].dims.size(), std::to_string(sizes[i]));
         }
-        double flops = 0;
-        for (const double term : point.term_flops) flops += term;
+        const double flops = point.flops();
         const double bytes = main < point.read.size() ? point.read[main] + point.write[main] : 0;
         cells.push_back(cell<Flops>(flops));
         cells.push_back(bytes <= 0 ? "" : raw_ ? raw(flops / bytes) : number_text(flops / bytes));

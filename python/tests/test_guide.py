@@ -1,0 +1,38 @@
+"""The examples of docs/guide/python.md print what the page says.
+
+UPDATE_GUIDE=1 writes what they print into the page."""
+
+import contextlib
+import io
+import os
+import pathlib
+import re
+from typing import Any
+
+import pytest
+from conftest import ROOT
+
+GUIDE = ROOT / "docs" / "guide" / "python.md"
+BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S)
+
+
+def test_examples(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    text = GUIDE.read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    names: dict[str, Any] = {"__name__": "guide"}
+    told = []
+    for block in BLOCK.finditer(text):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(block[1], names)
+        told.append((block, printed.getvalue()))
+    assert len(told) >= 5
+    if os.environ.get("UPDATE_GUIDE"):
+        for block, said in reversed(told):
+            if block[2] is not None:
+                text = text[: block.start(2)] + said + text[block.end(2) :]
+        GUIDE.write_text(text, encoding="utf-8")
+        return
+    for block, said in told:
+        assert said == (block[2] or ""), block[1]
