@@ -13,7 +13,7 @@ using namespace roofline::core;
 namespace {
 
 // 1 TFLOP/s of bf16 matmul, 10 GB/s of HBM.
-OpRequest swept_matmul(std::vector<std::string> dims) {
+OpRequest array_matmul(std::vector<std::string> dims) {
     OpRequest op;
     op.program = "bf16[B, D] * bf16[D, F] -> bf16[B, F]";
     op.machines = {{"toy.toml", R"(
@@ -40,7 +40,7 @@ const std::vector<double>& column(const SweepColumns& all, const std::vector<std
 }  // namespace
 
 TEST_CASE("each point of a sweep has the sizes at its place in all columns") {
-    const auto sweep = sweep_op(swept_matmul({"F=100"}), {{"B", {1, 1000}}, {"D", {10, 2000}}});
+    const auto sweep = sweep_op(array_matmul({"F=100"}), {{"B", {1, 1000}}, {"D", {10, 2000}}});
     REQUIRE(sweep.has_value());
     const SweepColumns all = sweep_columns(sweep->answer, sweep->axes);
     // 2 B D F over 1e12 and 2 (B D + D F + B F) over 1e10
@@ -57,7 +57,7 @@ TEST_CASE("each point of a sweep has the sizes at its place in all columns") {
 }
 
 TEST_CASE("sizes that are no sweep are refused with a remedy") {
-    const OpRequest op = swept_matmul({"D=8,F=8"});
+    const OpRequest op = array_matmul({"D=8,F=8"});
     const auto code = [&](const OpRequest& asked, std::vector<PointSizes> columns) {
         const auto sweep = sweep_op(asked, std::move(columns));
         REQUIRE_FALSE(sweep.has_value());
@@ -67,7 +67,7 @@ TEST_CASE("sizes that are no sweep are refused with a remedy") {
     CHECK(code(op, {}) == "bad_request");
     CHECK(code(op, {{"B", {}}}) == "bad_size");
     CHECK(code(op, {{"B", {1, 0}}}) == "bad_size");
-    CHECK(code(swept_matmul({"F=8"}), {{"B", {1, 2}}, {"D", {1}}}) == "bad_size");
+    CHECK(code(array_matmul({"F=8"}), {{"B", {1, 2}}, {"D", {1}}}) == "bad_size");
     CHECK(code(op, {{"D", {1, 2}}}) == "bad_request");
     OpRequest two = op;
     two.machines.push_back(two.machines.front());
@@ -78,7 +78,7 @@ TEST_CASE("a compiled operation has the figures of a sweep at any size") {
     for (const char* program :
          {"bf16[B, D] * bf16[D, F] -> bf16[B, F]", "causal[B,F](bf16[B, D] * bf16[F, D]) -> bf16[B, F]"}) {
         CAPTURE(program);
-        OpRequest op = swept_matmul({"D=2000,F=100"});
+        OpRequest op = array_matmul({"D=2000,F=100"});
         op.program = program;
         auto compiled = CompiledOp::compile(op, {"B"});
         REQUIRE_MESSAGE(compiled.has_value(), compiled.error().message);
@@ -99,5 +99,5 @@ TEST_CASE("a compiled operation has the figures of a sweep at any size") {
         const std::int64_t none = 0;
         CHECK(compiled->at({&none, 1}).error().code == "bad_size");
     }
-    CHECK(CompiledOp::compile(swept_matmul({"D=2000"}), {"B"}).error().code == "unsized");
+    CHECK(CompiledOp::compile(array_matmul({"D=2000"}), {"B"}).error().code == "unsized");
 }
