@@ -18,6 +18,10 @@ namespace roofline::core {
 
 namespace {
 
+std::string up_to_chips(std::int64_t chips) {
+    return chips == 1 ? "one chip" : fmt::format("up to {} chips", grouped(chips));
+}
+
 std::string seconds_text(double value) { return to_text(Seconds{value}); }
 
 std::string usd_text(const std::optional<double>& usd) { return usd ? fmt::format("{:.3g}", *usd) : "-"; }
@@ -56,8 +60,8 @@ private:
             aim = fmt::format("the fewest chips that answer {} requests/s", number_text(search_.rate));
         }
         out_ += wrapped(fmt::format(
-                            "{} on up to {} chips of {}{}, {} prompt and {} output tokens: {}{}",
-                            answer_.served.model.name, search_.job.slice.chips(), search_.job.slice.machine.name,
+                            "{} on {} of {}{}, {} prompt and {} output tokens: {}{}", answer_.served.model.name,
+                            up_to_chips(search_.job.slice.chips()), search_.job.slice.machine.name,
                             search_.prefill ? fmt::format(" and {} of {} for prefill", search_.prefill->slice.chips(),
                                                           search_.prefill->slice.machine.name)
                                             : "",
@@ -199,9 +203,22 @@ private:
                             flip.factor > 1 ? "above" : "below", flip.at, flip.factor, set_up_text(flip.other.set_up)));
         }
         for (const BetterServing& each : answer_.next) {
-            say(fmt::format("With {}: {}, {} requests: {:.0f} % less per token.", needs_text(each),
-                            set_up_text(each.plan.set_up), each.plan.set_up.concurrency(), 100 * each.gain));
+            say(fmt::format("With {}, {} with {} requests would have {}.", needs_text(each),
+                            set_up_text(each.plan.set_up), each.plan.set_up.concurrency(), gain_text(each.gain)));
         }
+    }
+
+    // Of a fraction that each token takes less.
+    [[nodiscard]] std::string gain_text(double gain) const {
+        switch (search_.objective) {
+            case ServingObjective::throughput:
+                return fmt::format("{:.0f} % more tokens/s per chip", 100 * gain / (1 - gain));
+            case ServingObjective::cost:
+                return fmt::format("{:.0f} % fewer USD per token", 100 * gain);
+            case ServingObjective::chips:
+                return fmt::format("{:.0f} % fewer chips", 100 * gain);
+        }
+        return "";
     }
 
     void counts() {
@@ -210,14 +227,14 @@ private:
             fmt::format("{} set-ups were searched and {} simulated", grouped(counts.searched), grouped(counts.priced));
         if (report_.search_s) text += fmt::format(", in {}", seconds_text(*report_.search_s));
         text += ".";
-        const auto add = [&](std::int64_t count, const char* why) {
-            if (count > 0) text += fmt::format(" {} {}.", grouped(count), why);
+        const auto add = [&](std::int64_t count, const char* one, const char* many) {
+            if (count > 0) text += fmt::format(" {} {}.", grouped(count), count == 1 ? one : many);
         };
-        add(counts.divides, "do not divide the model");
-        add(counts.memory, "do not fit in memory");
-        add(counts.target, "miss the targets by estimate");
-        add(counts.slower, "are worse by estimate");
-        add(counts.failed, "cannot be predicted");
+        add(counts.divides, "does not divide the model", "do not divide the model");
+        add(counts.memory, "does not fit in memory", "do not fit in memory");
+        add(counts.target, "misses the targets by estimate", "miss the targets by estimate");
+        add(counts.slower, "is worse by estimate", "are worse by estimate");
+        add(counts.failed, "cannot be predicted", "cannot be predicted");
         say(text);
     }
 
@@ -325,7 +342,7 @@ std::string serving_plan_picture(const std::vector<ServingPlanReport>& reports) 
     SweepPlot plot;
     plot.title = fmt::format("{}, {} prompt and {} output tokens", front.answer.served.model.name,
                              front.search.job.prompt, front.search.job.output);
-    plot.subtitle = reports.size() == 1 ? fmt::format("up to {} chips of {}", front.search.job.slice.chips(),
+    plot.subtitle = reports.size() == 1 ? fmt::format("{} of {}", up_to_chips(front.search.job.slice.chips()),
                                                       front.search.job.slice.machine.name)
                                         : fmt::format("{} machines", reports.size());
     plot.x_label = "tokens/s per user";
