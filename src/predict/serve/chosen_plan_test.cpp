@@ -27,6 +27,7 @@ ServeQuestion question_of(const char* model, const char* machine, const char* ch
     question.batch = batch;
     question.prompt = 1000;
     question.output = 100;
+    question.frontier = false;
     return question;
 }
 
