@@ -18,7 +18,12 @@ set_target_properties(roofline_python PROPERTIES OUTPUT_NAME _core LIBRARY_OUTPU
 roofline_own_code(roofline_python)
 target_include_directories(roofline_python PRIVATE ${PROJECT_SOURCE_DIR}/python/src)
 target_include_directories(roofline_python SYSTEM PRIVATE ${NB_DIR}/include)  # our warnings are not for its headers
-target_link_libraries(roofline_python PRIVATE roofline_cli roofline_local nlohmann_json::nlohmann_json CLI11::CLI11)
+target_link_libraries(roofline_python PRIVATE roofline_core nlohmann_json::nlohmann_json CLI11::CLI11 ${CMAKE_DL_LIBS})
+# Of the code that touches the machine only what the options need, so that a wheel is built without the measurements.
+target_sources(roofline_python PRIVATE $<TARGET_OBJECTS:roofline_cli>
+  ${PROJECT_SOURCE_DIR}/src/app/local/this_machine.cpp ${PROJECT_SOURCE_DIR}/src/measure/module.cpp
+  ${PROJECT_SOURCE_DIR}/src/measure/network/ranks.cpp)
+target_compile_definitions(roofline_python PRIVATE ROOFLINE_VERSION="${PROJECT_VERSION}")
 # Another extension may bring its own copies of fmt and of our symbols.
 target_link_options(roofline_python PRIVATE -Wl,--exclude-libs,ALL)
 

@@ -361,7 +361,8 @@ def serve(
             (N).
         weights: Dtype of all parameters; default: as stored in the checkpoint (DTYPE).
         kv_dtype: Dtype of the KV cache; default: as stated in the checkpoint, else bf16 (DTYPE).
-        mesh: Degree of each kind of parallelism; default: those with the fastest tokens (data=2,tensor=8).
+        mesh: Degree of each kind of parallelism; default: those with the fastest tokens, or without `batch`, too,
+            the best set-up of `plan serve` (data=2,tensor=8).
         disaggregated: Prefill on separate slices, like those of `on`.
         prefill: Prefill on slices of this machine; those of `on` only decode (SLICE).
         prefill_mesh: Degree of each kind of parallelism of prefill; default: the plan with the most prompts per

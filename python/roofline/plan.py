@@ -169,6 +169,7 @@ def serve(
     exchange: Value | None = None,
     price: Value | None = None,
     set: Pairs | None = None,
+    sweep: Pairs | None = None,
     software: Value | None = None,
     calibration: Pairs | None = None,
     plans: Value | None = None,
@@ -213,6 +214,8 @@ def serve(
         exchange: Kernels by which tokens get to experts on other chips; default: those of the server (KERNELS).
         price: USD per chip-hour (USD).
         set: What if: replace a figure of the machine, absolute or relative (hbm.bandwidth=3TB/s|*2).
+        sweep: Sweep a figure of `set`, or prompt or output, and find where the best plan and the bottleneck change;
+            given twice, a grid (hbm.bandwidth=2TB/s..16TB/s*1.5).
         software: Server or library whose measurements expected times are based on (vllm).
         calibration: File of `roofline fit` with models of expected times that replace the built-in ones of its
             machine, or of all servers; none: no expected times (FILE.toml|none).
