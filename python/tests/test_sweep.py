@@ -157,7 +157,7 @@ def test_the_interpreter_runs_meanwhile() -> None:
     rl.op(MATMUL, on="h100-sxm", dims={"B": np.arange(1, 1_000_001), **SIZES})
     done.set()
     thread.join()
-    assert counted >= 20
+    assert counted >= 5
 
 
 def test_fork() -> None:
