@@ -20,6 +20,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(fleet->period_s > 0 && !fleet->pools.empty() && !(fleet->trained.empty() && fleet->served.empty()));
     for (const FleetPoolRequest& pool : fleet->pools) require(pool.chips > 0 && !pool.machine.name.empty());
     for (const FleetTrainingRequest& job : fleet->trained) require(!job.name.empty() && !job.plan.train.tokens.empty());
-    for (const FleetServingRequest& job : fleet->served) require(!job.name.empty() && !job.serve.rate.empty());
+    for (const FleetServingRequest& job : fleet->served) require(!job.name.empty() && !job.plan.serve.rate.empty());
     return 0;
 }

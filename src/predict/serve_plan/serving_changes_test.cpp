@@ -51,7 +51,7 @@ TEST_CASE("at the figure of a flip both set-ups are as good, and slopes are thos
     search.job.output = 100;
     search.job.load.emplace().lengths = typical_lengths({1000, 100});
     search.apart = false;
-    search.targets.tpot_s = 0.012;
+    search.targets.tpot_s = 0.010;
     const auto calibrations = std::make_shared<Calibrations>(Calibrations::built_in());
     const auto answer = search_serving(search, calibrations);
     REQUIRE(answer);

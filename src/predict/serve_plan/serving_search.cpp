@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <map>
 #include <span>
@@ -29,6 +30,8 @@ constexpr double uncertain = 1.05;
 constexpr double worse = 1.25;
 constexpr std::size_t round_of_groups = 8;  // simulated before the next look at what is left
 constexpr std::size_t most_groups = 32;
+constexpr std::size_t most_refined = 4;  // set-ups whose number of requests is found between the steps
+constexpr int most_more_prefill = 2;     // servers beyond those that are estimated to keep TTFT
 constexpr double range_of_users = 1.15;  // a factor of tokens/s per user
 constexpr std::size_t most_ranges = 32;
 
@@ -66,6 +69,7 @@ double excess(const ServingSearch& search, const ServingRates& rates) {
 /// Candidates of the same servers, with more and more requests in flight.
 struct ServerGroup {
     std::vector<const ServingCandidate*> candidates;
+    std::vector<const ServingCandidate*> more_prefill{};  ///< some of them with more servers that prefill
     double best = infinite;  ///< least value of those that are estimated to meet the targets
 };
 
@@ -228,7 +232,7 @@ private:
             const std::size_t end = std::min({all.size(), most_groups, done + round_of_groups});
             if (all[done].best * least_ratio > slack * best && done >= search_.shown) break;
             if (!std::isfinite(all[done].best)) break;
-            bisect({all.begin() + static_cast<std::ptrdiff_t>(done), all.begin() + static_cast<std::ptrdiff_t>(end)});
+            bisect(std::span(all).subspan(done, end - done));
             best = best_value();
             for (; done < end; ++done) least_ratio = std::min(least_ratio, ratio_of(all[done]));
         }
@@ -242,15 +246,17 @@ private:
     // The best that a group was simulated to do over its estimate; infinite if nothing of it meets the targets.
     [[nodiscard]] double ratio_of(const ServerGroup& group) const {
         double best = infinite;
-        for (const ServingCandidate* each : group.candidates) {
-            const ServingPlan* plan = priced(*each);
-            if (plan != nullptr && meets(search_, plan->rates)) best = std::min(best, value_of(search_, *plan));
+        for (const auto* list : {&group.candidates, &group.more_prefill}) {
+            for (const ServingCandidate* each : *list) {
+                const ServingPlan* plan = priced(*each);
+                if (plan != nullptr && meets(search_, plan->rates)) best = std::min(best, value_of(search_, *plan));
+            }
         }
         return best / group.best;
     }
 
     // Bisection is valid because more requests in flight make all of them wait longer.
-    void bisect(const std::vector<ServerGroup>& groups) {
+    void bisect(std::span<ServerGroup> groups) {
         struct Bounds {
             std::ptrdiff_t met = -1;
             std::ptrdiff_t missed = 0;
@@ -282,13 +288,50 @@ private:
             }
             if (wanted.empty()) return;
             price(wanted);
-            for (const auto& [i, middle] : at) {
-                const ServingPlan* plan = priced(*groups[i].candidates[static_cast<std::size_t>(middle)]);
-                const bool met = plan != nullptr && meets(search_, plan->rates);
-                (met ? bounds[i].met : bounds[i].missed) = middle;
+            std::vector<const ServingCandidate*> last = wanted;  // with the most servers that prefill
+            for (int i = 0; i < most_more_prefill; ++i) add_prefill(groups, at, last);
+            for (std::size_t k = 0; k < at.size(); ++k) {
+                const auto& [i, middle] = at[k];
+                (simulated_to_meet(*last[k]) ? bounds[i].met : bounds[i].missed) = middle;
             }
             first = false;
         }
+    }
+
+    [[nodiscard]] bool simulated_to_meet(const ServingCandidate& candidate) const {
+        const ServingPlan* plan = priced(candidate);
+        return plan != nullptr && meets(search_, plan->rates);
+    }
+
+    // Simulates with one more server that prefills those that miss the target of TTFT alone, as far as there are chips.
+    void add_prefill(std::span<ServerGroup> groups, const std::vector<std::pair<std::size_t, std::ptrdiff_t>>& at,
+                     std::vector<const ServingCandidate*>& last) {
+        std::vector<const ServingCandidate*> wanted;
+        for (std::size_t k = 0; k < at.size(); ++k) {
+            const ServingPlan* plan = priced(*last[k]);
+            if (plan == nullptr || !last[k]->prefill || meets(search_, plan->rates)) continue;
+            const double tpot_s = figure_of(plan->rates.tpot, search_.statistic);
+            if (search_.targets.tpot_s && tpot_s > *search_.targets.tpot_s) continue;
+            const std::optional<ServingCandidate> more = with_more_prefill(*last[k]);
+            if (!more || value(search_, *more) > worse * best_value()) continue;
+            last[k] = &more_prefill_.emplace_back(*more);
+            groups[at[k].first].more_prefill.push_back(last[k]);
+            wanted.push_back(last[k]);
+        }
+        price(wanted);
+    }
+
+    [[nodiscard]] std::optional<ServingCandidate> with_more_prefill(ServingCandidate candidate) const {
+        const ServingSetUp& server = found_.servers[*candidate.prefill];
+        ++candidate.prefill_workers;
+        candidate.chips += server.chips();
+        const std::int64_t all = search_.prefill ? search_.prefill->slice.chips() : search_.job.slice.chips();
+        const std::int64_t used = search_.prefill ? candidate.prefill_workers * server.chips() : candidate.chips;
+        if (used > all || candidate.prefill_workers > max_servers) return std::nullopt;
+        if (const auto& price = server.slice.machine.price) {
+            candidate.usd_per_s += price->value * static_cast<double>(server.chips());
+        }
+        return candidate;
     }
 
     // Nothing meets the targets: those that are estimated to come nearest.
@@ -346,27 +389,50 @@ private:
         return one.same_servers(b);
     }
 
-    // Between the steps of its number of requests the best set-up may take more of them.
+    // Between the steps of their numbers of requests the best set-ups may take more of them.
     void refine() {
         if (!search_.targets.any()) return;
-        const ServingSetUp& set_up = answer_.best.set_up;
-        std::int64_t met = set_up.batch;
+        std::vector<ServingPlan> close;
+        for (const ServingPlan& each : answer_.plans) {
+            const bool promising = value_of(search_, each) <= worse * value_of(search_, answer_.best);
+            if (promising && close.size() < most_refined) close.push_back(each);
+        }
+        std::vector<std::vector<ServingPlan>> better(close.size());
+        std::vector<std::int64_t> simulated(close.size());
+        on_threads(close.size(), search_.threads, calibrations_,
+                   [&](std::size_t i, const std::shared_ptr<Calibrations>& own) {
+                       better[i] = with_more_requests(close[i], own, simulated[i]);
+                   });
+        for (std::size_t i = 0; i < close.size(); ++i) {
+            found_.counts.searched += simulated[i];
+            found_.counts.priced += simulated[i];
+            for (ServingPlan& each : better[i]) priced_.push_back(std::move(each));
+        }
+        choose();
+    }
+
+    // Returns the better ones of the set-ups with up to half as many requests more, found by bisection.
+    std::vector<ServingPlan> with_more_requests(const ServingPlan& plan,
+                                                const std::shared_ptr<Calibrations>& calibrations,
+                                                std::int64_t& simulated) const {
+        std::vector<ServingPlan> better;
+        double best = value_of(search_, plan);
+        std::int64_t met = plan.set_up.batch;
         std::int64_t missed = met * 3 / 2;
         constexpr int most_steps = 6;
         for (int i = 0; i < most_steps; ++i) {
-            const std::int64_t middle = met + (missed - met) / 2;
-            if (middle <= met || middle >= missed) break;
-            ServingSetUp more = answer_.best.set_up;
-            more.batch = middle;
-            auto plan = priced_set_up(job_, more, calibrations_);
-            ++found_.counts.searched;
-            ++found_.counts.priced;
-            const bool good = plan && plan->fits && meets(search_, plan->rates) &&
-                              value_of(search_, *plan) < value_of(search_, answer_.best);
-            if (good) answer_.best = answer_.plans.front() = *plan;
-            if (good) priced_.push_back(std::move(*plan));
-            (good ? met : missed) = middle;
+            ServingSetUp more = plan.set_up;
+            more.batch = met + (missed - met) / 2;
+            if (more.batch <= met || more.batch >= missed) break;
+            auto found = priced_set_up(job_, more, calibrations);
+            ++simulated;
+            const bool good = found && found->fits && meets(search_, found->rates) && value_of(search_, *found) < best;
+            (good ? met : missed) = more.batch;
+            if (!good) continue;
+            best = value_of(search_, *found);
+            better.push_back(std::move(*found));
         }
+        return better;
     }
 
     void front() {
@@ -478,6 +544,7 @@ private:
     ServingCandidates found_;
     std::vector<ServingPlan> priced_;
     std::map<Key, std::optional<std::size_t>> places_;
+    std::deque<ServingCandidate> more_prefill_;
     std::optional<Error> first_error_;
     ServingSearchAnswer answer_;
 };
