@@ -62,8 +62,7 @@ private:
             add_training(pool, std::move(training->question), found);
         } else {
             add_serving(pool, job.rate, std::get<FleetServing>(*asked).search, found);
-            std::stable_sort(found.offers.begin(), found.offers.end(),
-                             [](const FleetOffer& a, const FleetOffer& b) { return a.chips < b.chips; });
+            found.offers = sorted_by(std::move(found.offers), [](const FleetOffer& offer) { return offer.chips; });
         }
         return found;
     }
