@@ -78,3 +78,11 @@ TEST_CASE("no plan that may be asked for is faster than the one that is taken wi
         CHECK(token_seconds(*answer) == approx(least_tpot(question)));
     }
 }
+
+TEST_CASE("of the plans on two chips the fastest is taken") {
+    const ServeQuestion question = question_of("llama-3.1-8b", "h100-sxm5", "2", 8);
+    const auto answer = ask(question);
+    REQUIRE_MESSAGE(answer, answer.error().message);
+    CHECK(answer->plan_chosen);
+    CHECK(token_seconds(*answer) == approx(least_tpot(question)));
+}
