@@ -16,7 +16,7 @@ const Peak* with_rate(const Machine& machine, Unit unit, Dtype dtype) {
 const Peak* vector_peak(const Machine& machine, Dtype arithmetic);
 
 const Peak* matmul_peak(const Machine& machine, Dtype arithmetic) {
-    if (arithmetic == Dtype::int32) {
+    if (info(arithmetic).kind == DtypeKind::integer && info(arithmetic).bits >= 16) {
         const Peak* own = with_rate(machine, Unit::matmul, arithmetic);
         return own != nullptr ? own : vector_peak(machine, arithmetic);
     }

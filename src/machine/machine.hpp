@@ -187,9 +187,9 @@ void update_pass_rates(Machine& machine);
 
 /// Finds the peak at which a contraction (unit matmul) or elementwise work (unit vector) in this arithmetic runs. A
 /// contraction tries each dtype of info(dtype).runs_as in order, first on its matrix unit and then on its vector unit;
-/// int32 without a matrix unit of its own runs as vector work because f64 units would lose the low half of its
-/// products. Vector work uses its own rate, else that of f32, else that of the next wider dtype. Error: the machine has
-/// no unit that is wide enough.
+/// integers of 16 bits and more without a matrix unit of their own run as vector work because f64 units would lose the
+/// low half of their products. Vector work uses its own rate, else that of f32, else that of the next wider dtype.
+/// Error: the machine has no unit that is wide enough.
 [[nodiscard]] Result<Assigned> assign(const Machine& machine, Unit unit, Dtype arithmetic);
 
 /// One of `parts` equal parts of a machine that the ranks of a program divide among themselves: rates, memory, power

@@ -17,7 +17,7 @@ using enum Dtype;
 // - fp6, fp4 in fp8: e3m2, e2m3 and e2m1 are all inside e4m3
 // - int8 in f16: 8 significant bits are enough for it, in bf16 too, and the sums are kept in f32 either way; int4 fits
 //   into fp8
-// - int32: 31 bits do not fit into f32, so only f64 is left
+// - int32: 31 bits do not fit into f32, so only f64 is left, and for int64 nothing; int16 fits into f32
 // Block scales are powers of two per 32 elements in the mx formats: any unit that holds the elements can run a block
 // and scale the sum, and bf16 holds element and scale together, so it comes before f16. The scale of nvfp4 has a
 // mantissa and covers 16 elements, fewer than an fp8 instruction sums, so nvfp4 uses 16 bits, where element times scale
@@ -39,7 +39,9 @@ std::vector<DtypeInfo> make_table() {
         {fp4, "fp4", floating, 4, 0, 0, fp4, f32, {fp4, nvfp4, mxfp4, fp6, fp8, mxfp8, f16, bf16, tf32, f32, f64}},
         {nvfp4, "nvfp4", floating, 4, 8, 16, nvfp4, f32, {nvfp4, fp4, bf16, f16, tf32, f32, f64}},
         {mxfp4, "mxfp4", floating, 4, 8, 32, mxfp4, f32, {mxfp4, fp4, fp6, mxfp8, fp8, bf16, f16, tf32, f32, f64}},
+        {int64, "int64", integer, 64, 0, 0, int64, int64, {int64}},
         {int32, "int32", integer, 32, 0, 0, int32, int32, {int32, f64}},
+        {int16, "int16", integer, 16, 0, 0, int16, int32, {int16, int32, f32, f64}},
         {int8, "int8", integer, 8, 0, 0, int8, int32, {int8, bf16, f16, tf32, int32, f32, f64}},
         {int4, "int4", integer, 4, 0, 0, int4, int32, {int4, int8, fp8, mxfp8, bf16, f16, tf32, int32, f32, f64}},
         // Stored as a byte; 0 and 1 fit everywhere.
@@ -120,10 +122,18 @@ constexpr Alias aliases[] = {
     {"nvf4", nvfp4},
     {"mx_fp4", mxfp4},
     {"mxf4", mxfp4},
+    {"s64", int64},
+    {"i64", int64},
+    {"u64", int64},
+    {"uint64", int64},
     {"s32", int32},
     {"i32", int32},
     {"u32", int32},
     {"uint32", int32},
+    {"s16", int16},
+    {"i16", int16},
+    {"u16", int16},
+    {"uint16", int16},
     {"s8", int8},
     {"i8", int8},
     {"u8", int8},

@@ -1,0 +1,31 @@
+// The tables of stack frames before the computations of HLO text, to which `stack_frame_id` of metadata refers.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "import/xla/hlo_scanner.hpp"
+#include "import/xla/xla_module.hpp"
+
+namespace roofline::core {
+
+class HloFrames {
+public:
+    /// Reads FileNames, FunctionNames, FileLocations and StackFrames, if they come next. Errors: a row that is cut off.
+    [[nodiscard]] Status read(HloScanner& scanner);
+    /// Sets file and line of the innermost frame; leaves them if the table has no such frame.
+    void locate(std::int64_t frame, XlaOrigin& origin) const;
+
+private:
+    using Row = std::unordered_map<std::int64_t, std::string_view>;
+    Row files_;
+    Row locations_;
+    Row frames_;
+};
+
+/// Fills in what the metadata of an instruction says: `{op_name="..." source_file="..." source_line=16}`.
+void read_metadata(std::string_view metadata, const HloFrames& frames, XlaOrigin& origin);
+
+}  // namespace roofline::core

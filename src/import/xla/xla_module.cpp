@@ -1,0 +1,89 @@
+#include "import/xla/xla_module.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/ascii.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+std::optional<std::string_view> find_attribute(const std::vector<XlaAttribute>& attributes, std::string_view key) {
+    const auto found = std::find_if(attributes.begin(), attributes.end(),
+                                    [&](const XlaAttribute& attribute) { return attribute.key == key; });
+    return found == attributes.end() ? std::nullopt : std::optional(found->value);
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+    text = trimmed(text);
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return number;
+}
+
+}  // namespace
+
+std::optional<std::string_view> XlaInstruction::attribute(std::string_view key) const {
+    return find_attribute(attributes, key);
+}
+
+std::vector<std::int64_t> XlaInstruction::numbers(std::string_view key) const {
+    const auto text = attribute(key);
+    return text ? number_list(*text).value_or(std::vector<std::int64_t>{}) : std::vector<std::int64_t>{};
+}
+
+std::optional<std::int64_t> XlaInstruction::number(std::string_view key) const {
+    const auto text = attribute(key);
+    return text ? whole_number(*text) : std::nullopt;
+}
+
+std::optional<std::string_view> XlaModule::attribute(std::string_view key) const {
+    return find_attribute(attributes, key);
+}
+
+std::optional<std::vector<std::int64_t>> number_list(std::string_view text) {
+    text = trimmed(text);
+    const bool braces = text.size() >= 2 &&
+                        ((text.front() == '{' && text.back() == '}') || (text.front() == '[' && text.back() == ']'));
+    if (!braces) return std::nullopt;
+    text = text.substr(1, text.size() - 2);
+    std::vector<std::int64_t> numbers;
+    while (!trimmed(text).empty()) {
+        const std::size_t comma = std::min(text.find(','), text.size());
+        const auto number = whole_number(text.substr(0, comma));
+        if (!number) return std::nullopt;
+        numbers.push_back(*number);
+        text.remove_prefix(std::min(comma + 1, text.size()));
+    }
+    return numbers;
+}
+
+std::optional<std::string_view> value_of_key(std::string_view text, std::string_view key) {
+    for (std::size_t at = text.find(key); at != std::string_view::npos; at = text.find(key, at + 1)) {
+        const auto word = [](char c) { return is_digit(c) || c == '_' || (to_lower(c) >= 'a' && to_lower(c) <= 'z'); };
+        if (at > 0 && word(text[at - 1])) continue;
+        std::size_t next = at + key.size();
+        while (next < text.size() && (text[next] == '"' || text[next] == '\\' || text[next] == ' ')) ++next;
+        if (next >= text.size() || (text[next] != ':' && text[next] != '=')) continue;
+        ++next;
+        while (next < text.size() && text[next] == ' ') ++next;
+        std::size_t end = next;
+        int depth = 0;
+        while (end < text.size()) {
+            const char c = text[end];
+            if (c == '{' || c == '[' || c == '(') ++depth;
+            if (c == '}' || c == ']' || c == ')') {
+                if (depth == 0) break;
+                --depth;
+            }
+            if (depth == 0 && c == ',') break;
+            ++end;
+        }
+        return trimmed(text.substr(next, end - next));
+    }
+    return std::nullopt;
+}
+
+}  // namespace roofline::core

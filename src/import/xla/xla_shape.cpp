@@ -1,0 +1,109 @@
+#include "import/xla/xla_shape.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace roofline::core {
+
+namespace {
+
+using Kind = XlaElement::Kind;
+
+// The primitive types of xla_data.proto with their names in HLO and MLIR. Variants of an 8-bit format share our dtype,
+// because no machine has different rates for them.
+constexpr std::array elements{
+    XlaElement{"pred", "i1", 8, Kind::logical, Dtype::boolean},
+    XlaElement{"s2", "i2", 2, Kind::whole, Dtype::int4},
+    XlaElement{"s4", "i4", 4, Kind::whole, Dtype::int4},
+    XlaElement{"s8", "i8", 8, Kind::whole, Dtype::int8},
+    XlaElement{"s16", "i16", 16, Kind::whole, Dtype::int16},
+    XlaElement{"s32", "i32", 32, Kind::whole, Dtype::int32},
+    XlaElement{"s64", "i64", 64, Kind::whole, Dtype::int64},
+    XlaElement{"u2", "ui2", 2, Kind::whole, Dtype::int4},
+    XlaElement{"u4", "ui4", 4, Kind::whole, Dtype::int4},
+    XlaElement{"u8", "ui8", 8, Kind::whole, Dtype::int8},
+    XlaElement{"u16", "ui16", 16, Kind::whole, Dtype::int16},
+    XlaElement{"u32", "ui32", 32, Kind::whole, Dtype::int32},
+    XlaElement{"u64", "ui64", 64, Kind::whole, Dtype::int64},
+    XlaElement{"f16", "", 16, Kind::floating, Dtype::f16},
+    XlaElement{"bf16", "", 16, Kind::floating, Dtype::bf16},
+    XlaElement{"f32", "", 32, Kind::floating, Dtype::f32},
+    XlaElement{"f64", "", 64, Kind::floating, Dtype::f64},
+    XlaElement{"f8e3m4", "f8E3M4", 8, Kind::floating, Dtype::fp8},
+    XlaElement{"f8e4m3", "f8E4M3", 8, Kind::floating, Dtype::fp8_e4m3},
+    XlaElement{"f8e4m3fn", "f8E4M3FN", 8, Kind::floating, Dtype::fp8_e4m3},
+    XlaElement{"f8e4m3b11fnuz", "f8E4M3B11FNUZ", 8, Kind::floating, Dtype::fp8_e4m3},
+    XlaElement{"f8e4m3fnuz", "f8E4M3FNUZ", 8, Kind::floating, Dtype::fp8_e4m3},
+    XlaElement{"f8e5m2", "f8E5M2", 8, Kind::floating, Dtype::fp8_e5m2},
+    XlaElement{"f8e5m2fnuz", "f8E5M2FNUZ", 8, Kind::floating, Dtype::fp8_e5m2},
+    XlaElement{"f8e8m0fnu", "f8E8M0FNU", 8, Kind::floating, Dtype::fp8},
+    XlaElement{"f4e2m1fn", "f4E2M1FN", 4, Kind::floating, Dtype::fp4},
+    XlaElement{"c64", "complex<f32>", 64, Kind::complex, Dtype::f32},
+    XlaElement{"c128", "complex<f64>", 128, Kind::complex, Dtype::f64},
+    XlaElement{"token", "!stablehlo.token", 0, Kind::none, Dtype::f32},
+    XlaElement{"opaque", "", 0, Kind::none, Dtype::f32},
+};
+
+// Counts of bits stay below this, so that their sums fit into 63 bits.
+constexpr std::int64_t most_bits = std::int64_t{1} << 62;
+
+std::optional<std::int64_t> bits_of(const XlaShape& shape) {
+    if (shape.is_tuple()) {
+        std::int64_t bits = 0;
+        for (const XlaShape& part : shape.parts) {
+            const auto more = bits_of(part);
+            if (!more || *more > most_bits - bits) return std::nullopt;
+            bits += *more;
+        }
+        return bits;
+    }
+    std::int64_t bits = shape.element->bits;
+    for (const std::int64_t dim : shape.dims) {
+        if (dim < 0) return std::nullopt;
+        // Other dimensions count even if one is empty, because parts of the array may be counted without it.
+        if (std::max<std::int64_t>(dim, 1) > most_bits / std::max<std::int64_t>(bits, 1)) return std::nullopt;
+        bits *= std::max<std::int64_t>(dim, 1);
+    }
+    return bits;
+}
+
+}  // namespace
+
+const XlaElement* find_xla_element(std::string_view name) {
+    const auto* const found = std::find_if(elements.begin(), elements.end(), [&](const XlaElement& element) {
+        return element.name == name || (!element.mlir.empty() && element.mlir == name);
+    });
+    return found == elements.end() ? nullptr : found;
+}
+
+std::int64_t XlaShape::elements() const {
+    if (!is_array()) return 0;
+    std::int64_t count = 1;
+    for (const std::int64_t dim : dims) count *= dim;
+    return count;
+}
+
+std::int64_t XlaShape::bytes() const {
+    if (is_array()) return (elements() * element->bits + 7) / 8;
+    std::int64_t sum = 0;
+    for (const XlaShape& part : parts) sum += part.bytes();
+    return sum;
+}
+
+std::string shape_text(const XlaShape& shape) {
+    if (shape.is_tuple()) {
+        std::string text = "(";
+        for (const XlaShape& part : shape.parts) {
+            if (text.size() > 1) text += ", ";
+            text += shape_text(part);
+        }
+        return text + ")";
+    }
+    return fmt::format("{}[{}]", shape.element->name, fmt::join(shape.dims, ","));
+}
+
+bool countable(const XlaShape& shape) { return bits_of(shape).has_value(); }
+
+}  // namespace roofline::core
