@@ -76,6 +76,14 @@ std::string_view kind_name(FunctionKind kind) {
             return "match";
         case FunctionKind::correlate:
             return "correlate";
+        case FunctionKind::rearrange:
+            return "rearrange";
+        case FunctionKind::view:
+            return "view";
+        case FunctionKind::opaque:
+            return "opaque";
+        case FunctionKind::receive:
+            return "receive";
     }
     return "";
 }

@@ -10,12 +10,6 @@ namespace roofline::core {
 
 namespace {
 
-/// A number of devices at a constant distance.
-struct StridedDim {
-    std::int64_t count;
-    std::int64_t stride;
-};
-
 tl::unexpected<Error> irregular(const ReplicaGroups& groups) {
     return fail("irregular_groups",
                 fmt::format("{} replica groups of {} do not lie at the same regular distances on the slice",
@@ -112,6 +106,14 @@ bool add_lanes(const Slice& slice, StridedDim strided, std::vector<Lane>& lanes)
 
 }  // namespace
 
+std::vector<StridedDim> strides_of(const ReplicaGroups& groups) {
+    if (groups.size == 1) return {};
+    std::vector<StridedDim> strides = groups.listed.empty() ? dims_of_iota(groups) : dims_of_listed(groups);
+    std::sort(strides.begin(), strides.end(),
+              [](const StridedDim& a, const StridedDim& b) { return a.stride < b.stride; });
+    return strides;
+}
+
 Result<PlacedAxis> place_groups(const Slice& slice, const ReplicaGroups& groups) {
     if (groups.devices() != slice.chips()) {
         return fail("bad_groups", fmt::format("replica groups name {} devices, but the slice {} has {} chips",
@@ -119,7 +121,7 @@ Result<PlacedAxis> place_groups(const Slice& slice, const ReplicaGroups& groups)
     }
     PlacedAxis axis{"groups", groups.size, {}};
     if (groups.size == 1) return axis;
-    const std::vector<StridedDim> strided_dims = groups.listed.empty() ? dims_of_iota(groups) : dims_of_listed(groups);
+    const std::vector<StridedDim> strided_dims = strides_of(groups);
     if (strided_dims.empty()) return irregular(groups);
     for (const StridedDim& strided : strided_dims) {
         if (!add_lanes(slice, strided, axis.lanes)) return irregular(groups);

@@ -39,6 +39,16 @@ struct ReplicaGroups {
 [[nodiscard]] Result<ReplicaGroups> parse_replica_groups(std::string_view text,
                                                          std::optional<std::int64_t> devices = std::nullopt);
 
+/// A number of devices at a constant distance.
+struct StridedDim {
+    std::int64_t count = 1;
+    std::int64_t stride = 1;
+};
+
+/// Returns the strides that all groups have in common, the smallest first: every group is its first device and those
+/// at these distances. Empty if they have none in common, or a single member.
+[[nodiscard]] std::vector<StridedDim> strides_of(const ReplicaGroups& groups);
+
 /// Returns the groups as one mesh axis of the slice, for collective_load. Devices are numbered along the links,
 /// innermost first: on h100-sxm:8x16 device 9 is chip 1 of node 1, on 4x4 device 5 is chip (1,1). Errors: a number of
 /// devices other than the slice's; groups that are not lanes with the same strides (their members are irregular, so no

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "program/typing.hpp"
 
@@ -34,6 +35,12 @@ std::string_view wants_along(const FunctionInfo& function, std::size_t along) {
         case FunctionKind::correlate:
             return along >= 2 ? ""
                               : "takes the sliding dimension, the taps and the summed dimensions: taps[T,Q,B](x, y)";
+        case FunctionKind::rearrange:
+        case FunctionKind::view:
+        case FunctionKind::receive:
+            return along == 0 ? "" : "takes no dimensions";
+        case FunctionKind::opaque:
+            return "";
         case FunctionKind::scatter_add:
         case FunctionKind::expand:
         case FunctionKind::reduce:
@@ -47,7 +54,14 @@ std::string_view wants_along(const FunctionInfo& function, std::size_t along) {
 bool takes_whole(FunctionKind kind) {
     return kind == FunctionKind::gather || kind == FunctionKind::scatter || kind == FunctionKind::dispatch ||
            kind == FunctionKind::combine || kind == FunctionKind::slide || kind == FunctionKind::scatter_add ||
-           kind == FunctionKind::match || kind == FunctionKind::correlate;
+           kind == FunctionKind::match || kind == FunctionKind::correlate || kind == FunctionKind::rearrange ||
+           kind == FunctionKind::view || kind == FunctionKind::opaque || kind == FunctionKind::receive;
+}
+
+// Whether the expression is a function whose result has the type that is written.
+bool has_written_type(const ast::Expr& expr) {
+    const FunctionInfo* function = expr.kind == Kind::call ? find_function(expr.name) : nullptr;
+    return function != nullptr && function->written_type();
 }
 
 }  // namespace
@@ -59,6 +73,14 @@ Status ExprLowering::root(const ast::Expr& expr, std::optional<TensorType> type,
         for (const Axis& axis : type->axes) {
             if (!axis.anonymous()) needed->insert(axis.dim);
         }
+    }
+    if (has_written_type(expr)) {
+        if (!type) {
+            return source_.fail_at(expr.span, "result_type",
+                                   fmt::format("the result of `{}` does not follow from its arguments", expr.name),
+                                   "write its type: Y : bf16[B, F] = ...");
+        }
+        written_ = dims_of(*type);
     }
     auto made = lower(expr, needed);
     if (!made) return fail(made.error());
@@ -80,7 +102,7 @@ Status ExprLowering::root(const ast::Expr& expr, std::optional<TensorType> type,
         type->dtype = value.type.dtype;
         for (const std::string& dim : made->dims) type->axes.push_back({dim, {}});
     }
-    ROOFLINE_CHECK(fit_result(expr, *made, *type, result));
+    if (!has_written_type(expr)) ROOFLINE_CHECK(fit_result(expr, *made, *type, result));
     result.type = std::move(*type);
     result.masks = value.masks;
     const std::string name = result.name;
@@ -191,7 +213,7 @@ Result<Operand> ExprLowering::call(const ast::Expr& expr, const Needed& needed) 
     const FunctionInfo* function = find_function(expr.name);
     if (function == nullptr)
         return source_.fail_at(expr.span, "unknown_function", fmt::format("there is no function `{}`", expr.name));
-    if (static_cast<int>(expr.args.size()) != function->arguments) {
+    if (function->arguments != any_number && static_cast<int>(expr.args.size()) != function->arguments) {
         return source_.fail_at(expr.span, "arguments",
                                fmt::format("`{}` takes {} argument{}, not {}", expr.name, function->arguments,
                                            function->arguments == 1 ? "" : "s", expr.args.size()));
@@ -200,6 +222,12 @@ Result<Operand> ExprLowering::call(const ast::Expr& expr, const Needed& needed) 
         return source_.fail_at(expr.span, "arguments", fmt::format("`{}` {}", expr.name, how));
     }
 
+    const std::optional<Dims> written = std::exchange(written_, std::nullopt);
+    if (function->written_type() && !written) {
+        return source_.fail_at(expr.span, "result_type",
+                               fmt::format("the result of `{}` does not follow from its arguments", expr.name),
+                               "make it a statement of its own, with a written type");
+    }
     const std::size_t first_op = statement_.ops.size();
     std::vector<Operand> inputs;
     std::vector<Constant> constants;
@@ -221,7 +249,7 @@ Result<Operand> ExprLowering::call(const ast::Expr& expr, const Needed& needed) 
     if (inputs.empty()) return lower(expr.args.front(), needed);  // only numbers: refused there
 
     ROOFLINE_CHECK(check_along(expr, *function, inputs));
-    auto made = finish_call(expr, std::move(inputs), std::move(constants));
+    auto made = finish_call(expr, std::move(inputs), std::move(constants), written);
     if (made && function->kind == FunctionKind::mask) {
         MaskedPlane plane{expr.along[0].text, expr.along[1].text};
         if (plane.rows == plane.columns) {
@@ -242,6 +270,7 @@ Status ExprLowering::check_along(const ast::Expr& expr, const FunctionInfo& func
     for (std::size_t i = 0; i < expr.along.size(); ++i) {
         const ast::Word& word = expr.along[i];
         const bool fresh = function.kind == FunctionKind::dispatch || function.kind == FunctionKind::expand ||
+                           function.kind == FunctionKind::opaque ||
                            (function.kind == FunctionKind::mask && i == 2) ||
                            (function.kind == FunctionKind::scatter_add && i == 0) ||
                            (function.kind == FunctionKind::correlate && i == 1);
@@ -263,7 +292,7 @@ Status ExprLowering::check_along(const ast::Expr& expr, const FunctionInfo& func
 }
 
 Result<Operand> ExprLowering::finish_call(const ast::Expr& expr, std::vector<Operand> inputs,
-                                          std::vector<Constant> constants) {
+                                          std::vector<Constant> constants, const std::optional<Dims>& written) {
     Op op;
     op.kind = OpKind::apply;
     op.function = expr.name;
@@ -278,8 +307,9 @@ Result<Operand> ExprLowering::finish_call(const ast::Expr& expr, std::vector<Ope
     if (!arithmetic) return fail(arithmetic.error());
     op.arithmetic = *arithmetic;
 
+    if (written) op.output.dims = *written;
     Dims dims = result_dims(op);
-    if (!placed) {
+    if (!placed && !written) {
         // If two operands that are not the same tensor have unnamed dimensions, it is ambiguous which of these
         // correspond.
         std::size_t unnamed = 0;

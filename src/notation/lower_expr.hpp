@@ -39,7 +39,7 @@ private:
     [[nodiscard]] Status check_along(const ast::Expr& expr, const FunctionInfo& function,
                                      const std::vector<Operand>& inputs);
     [[nodiscard]] Result<Operand> finish_call(const ast::Expr& expr, std::vector<Operand> inputs,
-                                              std::vector<Constant> constants);
+                                              std::vector<Constant> constants, const std::optional<Dims>& written);
     [[nodiscard]] Result<Operand> scaled(const ast::Expr& expr, Operand operand, const std::vector<double>& constants);
     [[nodiscard]] Result<Operand> multiply(const ast::Expr& expr, std::vector<Operand> inputs, const Dims& summed,
                                            bool named);
@@ -65,6 +65,8 @@ private:
     Scope& scope_;
     Statement& statement_;
     std::map<const ast::Expr*, std::set<std::string>> all_dims_;  ///< results of all_dims()
+    /// The dimensions of the written type, for the function at the root if its result does not follow from arguments.
+    std::optional<Dims> written_;
 };
 
 }  // namespace roofline::core

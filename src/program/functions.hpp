@@ -20,6 +20,11 @@ enum class FunctionKind {
     /// Conv[T](x, taps): computes each point along T from those before it; the taps are the dimension that `taps` has
     /// and x lacks.
     slide,
+    // Functions whose result has the type that is written, because it does not follow from the arguments.
+    rearrange,  ///< transpose(x), concat(x, y): the same numbers in other places
+    view,       ///< view(x): the same memory under other dimensions
+    opaque,     ///< opaque[W](x, y): W FLOPs on arguments of which nothing else is known
+    receive,    ///< received(x): what a collective leaves in memory
     // Functions that only derivatives need.
     expand,       ///< expand[S](x): the same numbers at every position of S, which x lacks
     scatter_add,  ///< scatteradd[V,B](ids, x): rows of x, summed at positions `ids` along V, and over B
@@ -35,12 +40,15 @@ struct RowStatistics {
     int numbers = 1;  ///< per row, in each of them
 };
 
+/// The number of arguments of a function that takes any number of them.
+inline constexpr int any_number = -1;
+
 /// A function and its counts. Counts follow the usual convention: an add, multiply, compare, divide or convert is one
 /// FLOP; exp, log, tanh, sqrt and similar functions are transcendentals and are counted separately.
 struct FunctionInfo {
     std::string_view name;
     FunctionKind kind;
-    int arguments;                ///< exact number
+    int arguments;                ///< exact number, or any_number
     int flops;                    ///< per element of the arguments' common shape
     int transcendentals;          ///< per element
     int row_flops = 0;            ///< once per row, that is, per combination of the other dimensions
@@ -50,6 +58,14 @@ struct FunctionInfo {
     /// Number of earlier positions that a position of the result reads, along the dimension that the function works
     /// along.
     int positions_back = 0;
+    /// Whether only as many elements of the argument are read as the result has: a slice.
+    bool reads_part = false;
+
+    /// Whether the type of the result has to be written.
+    [[nodiscard]] bool written_type() const {
+        return kind == FunctionKind::rearrange || kind == FunctionKind::view || kind == FunctionKind::opaque ||
+               kind == FunctionKind::receive;
+    }
 
     /// Whether positions of the result depend on a number of positions before or after them: the number of taps, or
     /// positions_back.

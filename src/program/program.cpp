@@ -266,7 +266,7 @@ Polynomial masked(const Program& program, const Op& op, const std::vector<std::s
                             [&](const std::string& dim) { return local.whole(dim) == whole; });
     };
     const auto has_halo = [&](const std::string& dim) { return local.has_halo(dim); };
-    Polynomial left = count;
+    Polynomial left = op.share == Rational(1) ? count : count * Polynomial(op.share);
     for (const MaskedPlane& plane : planes) {
         const auto rows = share(plane.rows);
         const auto columns = share(plane.columns);

@@ -111,6 +111,9 @@ struct Op {
     std::vector<std::string> along;  ///< dimensions that are summed (contract) or worked along (apply)
     bool named_sum = false;          ///< for contract: the sum was written `*_D`
     Dtype arithmetic = Dtype::bf16;  ///< the dtype of the FLOPs
+    /// The share of the points of its dimensions that is computed: windows of a convolution that reach over an edge
+    /// have fewer taps.
+    Rational share{1};
     Span span;
 
     bool operator==(const Op&) const = default;

@@ -109,6 +109,11 @@ std::vector<std::string> result_dims(const Op& op) {
             drop(dims, op.along);
             dims.push_back(op.along[1]);
             return dims;
+        case FunctionKind::rearrange:
+        case FunctionKind::view:
+        case FunctionKind::opaque:
+        case FunctionKind::receive:
+            return op.output.dims;  // as written
         case FunctionKind::expand:
             dims = inputs.front().dims;
             add_missing(dims, op.along);

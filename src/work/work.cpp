@@ -215,21 +215,37 @@ private:
 
     void add(const Op& op, bool last) {
         if (op.kind == OpKind::move && !moves_data(program_, op)) return;
+        // A view alone is the memory of its argument; inside a kernel it is only another name for what is there.
+        if (is_function(op, FunctionKind::receive) || (is_function(op, FunctionKind::view) && !kernel_.fused)) return;
         const bool in_place = is_function(op, FunctionKind::scatter);
-        if (is_function(op, FunctionKind::gather)) {
+        if (op.kind == OpKind::apply && find_function(op.function)->reads_part) {
+            add_slice(op);
+        } else if (is_function(op, FunctionKind::gather)) {
             readings_.push_back({op.inputs[0].value, &op.inputs[0].dims, &op.output.dims});
             readings_.push_back({op.inputs[1].value, &op.inputs[1].dims, nullptr});
         } else {
             for (const Operand& input : op.inputs) {
                 // A scatter reads the tensor that it writes to only if it is nested.
                 const bool kept = in_place && last && &input == &op.inputs.front();
-                if (!kept) readings_.push_back({input.value, &input.dims, nullptr});
+                if (!kept) {
+                    readings_.push_back({input.value, &input.dims, nullptr});
+                } else if (find_function(op.function)->flops > 0) {  // rows that are added to are read
+                    readings_.push_back({input.value, &input.dims, &op.inputs[2].dims});
+                }
             }
         }
         if (program_.values[op.output.value].intermediate) return;
         if (in_place) in_place_of_.emplace(op.output.value, op.inputs[0].value);
         if (made_.insert(op.output.value).second) {
             writings_.push_back({&op.output, in_place ? &op.inputs[2].dims : &op.output.dims});
+        }
+    }
+
+    // The first argument is sliced; the others are places, which are read whole.
+    void add_slice(const Op& op) {
+        for (const Operand& input : op.inputs) {
+            const bool sliced = &input == &op.inputs.front();
+            readings_.push_back({input.value, &input.dims, sliced ? &op.output.dims : nullptr});
         }
     }
 
@@ -331,7 +347,7 @@ private:
             }
             return;
         }
-        if (is_function(op, FunctionKind::scatter)) return;
+        if (is_function(op, FunctionKind::scatter) && find_function(op.function)->flops == 0) return;
         FunctionWork made = function_work(program_, op, options_.exact_flops);
         kernel_.work.add_flops(Unit::vector, op.arithmetic, made.flops);
         kernel_.work.transcendentals += made.transcendentals;
@@ -395,6 +411,13 @@ FunctionWork function_work(const Program& program, const Op& op, bool exact_flop
         dims.push_back(op.along.back());
     } else if (function.kind == FunctionKind::match) {  // likewise
         dims = together({op.inputs[1], op.inputs[2]});
+    } else if (function.kind == FunctionKind::scatter) {
+        dims = op.inputs[2].dims;
+    } else if (function.kind == FunctionKind::opaque) {
+        if (op.along.empty()) return {};
+        return {elements(program.local_dims, op.along), {}};
+    } else if (function.written_type()) {
+        return {};
     } else {
         dims = together(op.inputs);
         if (function.kind == FunctionKind::correlate) dims.push_back(op.along[1]);

@@ -197,6 +197,7 @@ Status HloScanner::take_layout(XlaShape& shape) {
         shape.minor_to_major.push_back(dim);
         at = static_cast<std::size_t>(end - layout.data()) + 1;
     }
+    shape.tiled = layout.find("T(", colon) != std::string_view::npos;
     const std::size_t space = layout.find("S(", colon);
     if (space != std::string_view::npos) {
         std::from_chars(layout.data() + space + 2, layout.data() + layout.size(), shape.memory_space);

@@ -13,7 +13,7 @@ using Kind = XlaElement::Kind;
 
 // The primitive types of xla_data.proto with their names in HLO and MLIR. Variants of an 8-bit format share our dtype,
 // because no machine has different rates for them.
-constexpr std::array elements{
+constexpr std::array element_types{
     XlaElement{"pred", "i1", 8, Kind::logical, Dtype::boolean},
     XlaElement{"s2", "i2", 2, Kind::whole, Dtype::int4},
     XlaElement{"s4", "i4", 4, Kind::whole, Dtype::int4},
@@ -72,10 +72,10 @@ std::optional<std::int64_t> bits_of(const XlaShape& shape) {
 }  // namespace
 
 const XlaElement* find_xla_element(std::string_view name) {
-    const auto* const found = std::find_if(elements.begin(), elements.end(), [&](const XlaElement& element) {
+    const auto* const found = std::find_if(element_types.begin(), element_types.end(), [&](const XlaElement& element) {
         return element.name == name || (!element.mlir.empty() && element.mlir == name);
     });
-    return found == elements.end() ? nullptr : found;
+    return found == element_types.end() ? nullptr : found;
 }
 
 std::int64_t XlaShape::elements() const {

@@ -32,6 +32,7 @@ struct XlaShape {
     std::vector<XlaShape> parts;          ///< of a tuple
     int memory_space = 0;                 ///< S(1) is a TPU's VMEM, S(5) the host
     bool dynamic = false;                 ///< a dimension has a bound only
+    bool tiled = false;                   ///< the layout has tiles, as on a TPU
 
     [[nodiscard]] bool is_tuple() const { return element == nullptr; }
     [[nodiscard]] bool is_array() const { return element != nullptr && element->bits > 0; }

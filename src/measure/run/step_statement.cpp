@@ -100,6 +100,12 @@ Result<std::size_t> StepBuilder::operation(const Op& op, bool last) {
             return from_experts(op);
         case FunctionKind::expand:
             return move(op);
+        case FunctionKind::rearrange:
+        case FunctionKind::view:
+        case FunctionKind::opaque:
+        case FunctionKind::receive:
+            return fail("unsupported", fmt::format("`{}` cannot be executed", op.function),
+                        "it says what an imported program moves, not where: `roofline op` predicts it");
         case FunctionKind::mask:
         case FunctionKind::map:
             break;
