@@ -28,9 +28,9 @@ CONTENTS = {
     ],
 }
 DEPENDS = {
-    "roofline": ["libc6", "libstdc++6", "libfmt9", "libyaml-0-2"],
+    "roofline": ["libc6", "libstdc++6", "libfmt9", "libyaml-0-2", "zlib1g"],
     "roofline-modules": ["roofline (="],
-    "libroofline-dev": ["libfmt-dev", "libexpected-dev", "libyaml-dev"],
+    "libroofline-dev": ["libfmt-dev", "libexpected-dev", "libyaml-dev", "zlib1g-dev"],
 }
 # The program must not depend on these; the package of modules does.
 NOT_NEEDED = ("mpi", "dnnl", "hwloc")
