@@ -1,140 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "base/ascii.hpp"
 #include "import/xla/stablehlo_op.hpp"
+#include "import/xla/stablehlo_rules.hpp"
 
 namespace roofline::core {
 
 namespace {
-
-/// How a value of MLIR becomes one of HLO.
-enum class Form : std::uint8_t {
-    braces,  ///< `array<i64: 1, 0>`: `{1,0}`
-    one,     ///< `1 : i64`: `{1}`
-    word,    ///< `1 : i64`, `#stablehlo<fft_type RFFT>`: what is left without type and wrapping
-    lower,   ///< the same in lower case, after a prefix
-    flag,    ///< true, or an entry without a value: `true`; left out if false
-    string,  ///< a string of HLO, with quotation marks
-    bare,    ///< a string without quotation marks
-    nothing  ///< HLO says it otherwise, or not at all
-};
-
-/// An attribute of any operation, or of one.
-struct AttributeRule {
-    std::string_view key;
-    std::string_view hlo;
-    Form form = Form::word;
-    std::string_view opcode;  ///< of HLO; "" for any
-};
-
-constexpr std::array attribute_rules{
-    AttributeRule{"all_gather_dim", "dimensions", Form::one},
-    AttributeRule{"broadcast_dimensions", "dimensions", Form::braces},
-    AttributeRule{"dims", "dimensions", Form::braces},
-    AttributeRule{"permutation", "dimensions", Form::braces},
-    AttributeRule{"dimensions", "dimensions", Form::braces},
-    AttributeRule{"dimension", "dimensions", Form::one},
-    AttributeRule{"dim", "iota_dimension", Form::word, "iota"},
-    AttributeRule{"iota_dimension", "iota_dimension", Form::word},
-    AttributeRule{"dim", "dimensions", Form::one},
-    AttributeRule{"scatter_dimension", "dimensions", Form::one},
-    AttributeRule{"split_dimension", "dimensions", Form::one},
-    AttributeRule{"concat_dimension", "concat_dimension"},
-    AttributeRule{"split_count", "split_count"},
-    AttributeRule{"replica_groups", "replica_groups", Form::braces},
-    AttributeRule{"source_target_pairs", "source_target_pairs", Form::braces},
-    AttributeRule{"use_global_device_ids", "use_global_device_ids", Form::flag},
-    AttributeRule{"sizes", "dynamic_slice_sizes", Form::braces, "dynamic-slice"},
-    AttributeRule{"slice_sizes", "dynamic_slice_sizes", Form::braces, "dynamic-slice"},
-    AttributeRule{"slice_sizes", "slice_sizes", Form::braces},
-    AttributeRule{"indices_are_sorted", "indices_are_sorted", Form::flag},
-    AttributeRule{"unique_indices", "unique_indices", Form::flag},
-    AttributeRule{"is_stable", "is_stable", Form::flag},
-    AttributeRule{"k", "k"},
-    AttributeRule{"largest", "largest"},
-    AttributeRule{"epsilon", "epsilon"},
-    AttributeRule{"feature_index", "feature_index"},
-    AttributeRule{"exponent_bits", "exponent_bits"},
-    AttributeRule{"mantissa_bits", "mantissa_bits"},
-    AttributeRule{"fft_type", "fft_type"},
-    AttributeRule{"type", "fft_type", Form::word, "fft"},
-    AttributeRule{"fft_length", "fft_length", Form::braces},
-    AttributeRule{"length", "fft_length", Form::braces, "fft"},
-    AttributeRule{"rng_algorithm", "algorithm", Form::lower, "rng-bit-generator"},
-    AttributeRule{"algorithm", "algorithm", Form::lower, "rng-bit-generator"},
-    AttributeRule{"rng_distribution", "distribution", Form::lower, "rng"},
-    AttributeRule{"distribution", "distribution", Form::lower, "rng"},
-    AttributeRule{"lower", "lower"},
-    AttributeRule{"left_side", "left_side"},
-    AttributeRule{"unit_diagonal", "unit_diagonal"},
-    AttributeRule{"transpose_a", "transpose_a"},
-    AttributeRule{"feature_group_count", "feature_group_count"},
-    AttributeRule{"batch_group_count", "batch_group_count"},
-    AttributeRule{"index", "index", Form::word, "get-tuple-element"},
-    AttributeRule{"comparison_direction", "direction"},
-    AttributeRule{"has_side_effect", "custom_call_has_side_effect", Form::flag, "custom-call"},
-    AttributeRule{"infeed_config", "infeed_config", Form::string},
-    AttributeRule{"outfeed_config", "outfeed_config", Form::string},
-    AttributeRule{"is_host_transfer", "is_host_transfer", Form::flag},
-    AttributeRule{"mhlo.sharding", "sharding", Form::bare},
-    // What the code below reads.
-    AttributeRule{"channel_handle", "", Form::nothing},
-    AttributeRule{"compare_type", "", Form::nothing},
-    AttributeRule{"dot_dimension_numbers", "", Form::nothing},
-    AttributeRule{"contracting_dims", "", Form::nothing},
-    AttributeRule{"batching_dims", "", Form::nothing},
-    AttributeRule{"precision", "", Form::nothing},
-    AttributeRule{"precision_config", "", Form::nothing},
-    AttributeRule{"dimension_numbers", "", Form::nothing},
-    AttributeRule{"dim_numbers", "", Form::nothing},
-    AttributeRule{"scatter_dimension_numbers", "", Form::nothing},
-    AttributeRule{"window", "", Form::nothing},
-    AttributeRule{"window_dimensions", "", Form::nothing},
-    AttributeRule{"window_strides", "", Form::nothing},
-    AttributeRule{"window_dilations", "", Form::nothing},
-    AttributeRule{"base_dilations", "", Form::nothing},
-    AttributeRule{"window_reversal", "", Form::nothing},
-    AttributeRule{"lhs_dilation", "", Form::nothing},
-    AttributeRule{"rhs_dilation", "", Form::nothing},
-    AttributeRule{"padding", "", Form::nothing},
-    AttributeRule{"start_indices", "", Form::nothing, "slice"},
-    AttributeRule{"limit_indices", "", Form::nothing, "slice"},
-    AttributeRule{"strides", "", Form::nothing, "slice"},
-    AttributeRule{"low", "", Form::nothing, "pad"},
-    AttributeRule{"high", "", Form::nothing, "pad"},
-    AttributeRule{"interior", "", Form::nothing, "pad"},
-    AttributeRule{"edge_padding_low", "", Form::nothing, "pad"},
-    AttributeRule{"edge_padding_high", "", Form::nothing, "pad"},
-    AttributeRule{"interior_padding", "", Form::nothing, "pad"},
-    AttributeRule{"broadcast_sizes", "", Form::nothing, "broadcast"},
-    AttributeRule{"sizes", "", Form::nothing, "broadcast"},
-    AttributeRule{"format", "", Form::nothing, "reduce-precision"},
-    AttributeRule{"call_target_name", "", Form::nothing, "custom-call"},
-    AttributeRule{"backend_config", "", Form::nothing, "custom-call"},
-    AttributeRule{"mhlo.backend_config", "", Form::nothing, "custom-call"},
-    AttributeRule{"called_computations", "", Form::nothing, "custom-call"},
-    AttributeRule{"value", "", Form::nothing, "constant"},
-    AttributeRule{"callee", "", Form::nothing, "call"},
-    AttributeRule{"name", "", Form::nothing, "call"},
-    AttributeRule{"decomposition", "", Form::nothing, "call"},
-    AttributeRule{"version", "", Form::nothing, "call"},
-    AttributeRule{"composite_attributes", "", Form::nothing, "call"},
-    AttributeRule{"in_shardings", "", Form::nothing, "call"},
-    AttributeRule{"out_shardings", "", Form::nothing, "call"},
-    AttributeRule{"manual_axes", "", Form::nothing, "call"},
-    AttributeRule{"sharding", "", Form::nothing, "custom-call"},
-};
-
-const AttributeRule* find_rule(std::string_view key, std::string_view opcode) {
-    for (const AttributeRule& rule : attribute_rules) {
-        if (rule.key == key && (rule.opcode.empty() || rule.opcode == opcode)) return &rule;
-    }
-    return nullptr;
-}
 
 bool is_true(std::string_view value) { return value.empty() || value == "true"; }
 
@@ -158,6 +33,9 @@ void apply(const AttributeRule& rule, std::string_view value, HloNotation& notat
         case Form::flag:
             if (is_true(value)) add("true");
             break;
+        case Form::beyond_one:
+            if (without_mlir_type(value) != "1") add(without_mlir_type(value));
+            break;
         case Form::string:
             add(notation.string(value));
             break;
@@ -177,7 +55,7 @@ public:
     void translate() {
         std::vector<XlaAttribute> others;
         for (const XlaAttribute& attribute : op_.attributes) {
-            const AttributeRule* rule = find_rule(attribute.key, instruction_.opcode);
+            const AttributeRule* rule = find_attribute_rule(attribute.key, instruction_.opcode);
             if (rule == nullptr) {
                 others.push_back(attribute);
             } else {
@@ -192,7 +70,7 @@ public:
 
 private:
     void add(std::string_view key, std::string_view value) { instruction_.attributes.push_back({key, value}); }
-    void add(std::string_view key, std::string value) { add(key, notation_.keep(std::move(value))); }
+    void add_text(std::string_view key, std::string value) { add(key, notation_.keep(std::move(value))); }
 
     [[nodiscard]] std::string_view attribute(std::string_view key, std::string_view other) const {
         const std::string_view value = op_.attribute(key);
@@ -279,6 +157,7 @@ private:
             add_pair("lhs_contracting_dims", "rhs_contracting_dims", op_.attribute("contracting_dims"));
         }
         add_precision();
+        add_algorithm();
     }
 
     void add_list(std::string_view key, std::string_view list) {
@@ -291,6 +170,22 @@ private:
         if (cross == std::string_view::npos) return;
         add_list(left, trimmed(pair.substr(0, cross)));
         add_list(right, trimmed(pair.substr(cross + 1)));
+    }
+
+    // `<lhs_precision_type = bf16, ...>` becomes `dot_bf16_bf16_f32_x3`.
+    void add_algorithm() {
+        const std::string_view algorithm = op_.attribute("algorithm");
+        const auto type = [&](std::string_view key) {
+            const std::string name = lowered(mlir_field(algorithm, key));
+            return name.starts_with("f8") ? std::string("any_f8") : name;
+        };
+        if (algorithm.empty()) return;
+        std::string text = fmt::format("dot_{}_{}_{}", type("lhs_precision_type"), type("rhs_precision_type"),
+                                       type("accumulation_type"));
+        const std::string_view steps = mlir_field(algorithm, "num_primitive_operations");
+        if (steps != "1") text += fmt::format("_x{}", steps);
+        if (mlir_field(algorithm, "allow_imprecise_accumulation") == "true") text += "_fast_accum";
+        add_text("algorithm", std::move(text));
     }
 
     // HLO says only what is not the default.
@@ -307,7 +202,7 @@ private:
             text += (text.empty() ? "" : ",") + word;
             list.remove_prefix(std::min(comma + 1, list.size()));
         }
-        if (!plain) add("operand_precision", "{" + text + "}");
+        if (!plain) add_text("operand_precision", "{" + text + "}");
     }
 
     // `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]` becomes `b01f_01io->b01f`.
@@ -333,8 +228,8 @@ private:
         add_extent(text, "lhs_dilate", part("lhs_dilate", "lhs_dilation"));
         add_extent(text, "rhs_dilate", part("rhs_dilate", "rhs_dilation"));
         add_extent(text, "rhs_reversal", part("reverse", "window_reversal"), 0);
-        add("window", "{" + text + "}");
-        add("dim_labels", std::move(labels));
+        add_text("window", "{" + text + "}");
+        add_text("dim_labels", std::move(labels));
         add_precision();
     }
 
@@ -382,7 +277,7 @@ private:
         add_padding(text, op_.attribute("padding"));
         add_extent(text, "lhs_dilate", op_.attribute("base_dilations"));
         add_extent(text, "rhs_dilate", op_.attribute("window_dilations"));
-        add("window", "{" + text + "}");
+        add_text("window", "{" + text + "}");
     }
 
     // The old form puts new dimensions before those of the operand.
@@ -414,7 +309,7 @@ private:
                 if (c != ',' && c != ' ') text += c;
             }
         }
-        add("slice", "{" + text + "}");
+        add_text("slice", "{" + text + "}");
     }
 
     void add_pad() {
@@ -424,11 +319,13 @@ private:
         if (!low || !high || !interior) return;
         std::string text;
         const std::size_t count = std::min({low->values.size(), high->values.size(), interior->values.size()});
+        const bool inside = std::any_of(interior->values.begin(), interior->values.end(),
+                                        [](std::int64_t number) { return number != 0; });
         for (std::size_t dim = 0; dim < count; ++dim) {
             text += fmt::format("{}{}_{}", dim == 0 ? "" : "x", low->values[dim], high->values[dim]);
-            if (interior->values[dim] != 0) text += fmt::format("_{}", interior->values[dim]);
+            if (inside) text += fmt::format("_{}", interior->values[dim]);
         }
-        add("padding", std::move(text));
+        add_text("padding", std::move(text));
     }
 
     void add_numbers(std::string_view numbers, std::string_view key, bool always = true, std::string_view hlo = {}) {
@@ -477,7 +374,7 @@ private:
     void add_custom_call() {
         const std::string_view target =
             op_.symbol.empty() ? mlir_string(op_.attribute("call_target_name")) : op_.symbol;
-        add("custom_call_target", fmt::format("\"{}\"", target));
+        add_text("custom_call_target", fmt::format("\"{}\"", target));
         const std::string_view dictionary = op_.attribute("mhlo.backend_config");
         const std::string_view config = op_.attribute("backend_config");
         if (!dictionary.empty()) {
@@ -496,7 +393,7 @@ private:
         const std::string_view version = without_mlir_type(op_.attribute("version"));
         list += fmt::format("composite.name=\"{}\",composite.version=\"{}\"", name, version.empty() ? "0" : version);
         add("is_composite", "true");
-        add("frontend_attributes", "{" + list + "}");
+        add_text("frontend_attributes", "{" + list + "}");
     }
 
     const StablehloOp& op_;
@@ -506,6 +403,11 @@ private:
 };
 
 }  // namespace
+
+std::string sharding_of_value(std::string_view sharding) {
+    const std::size_t open = std::min(sharding.find('<'), sharding.size());
+    return fmt::format("#sdy.sharding_per_value<[{}]>", sharding.substr(open));
+}
 
 std::string_view StablehloOp::attribute(std::string_view key) const {
     for (const XlaAttribute& attribute : attributes) {

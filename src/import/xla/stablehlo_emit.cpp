@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -23,12 +24,6 @@ std::string_view literal_of(std::string_view value) {
     const std::size_t end =
         value.ends_with('>') && value.rfind("> : ") == std::string_view::npos ? value.size() - 1 : value.rfind("> : ");
     return value.substr(6, std::min(end, value.size()) - 6);
-}
-
-// `<@mesh, [{"x"}]>`, or the same after `#sdy.sharding`.
-std::string_view bare_sharding(std::string_view sharding) {
-    const std::size_t open = sharding.find('<');
-    return open == std::string_view::npos ? sharding : sharding.substr(open);
 }
 
 std::string frontend_list(std::string_view list) { return fmt::format("{{{}}}", list); }
@@ -186,6 +181,7 @@ Status StablehloReader::emit(StablehloOp& op, StablehloRegion& region) {
     if (kind == StablehloKind::returns) return return_values(op, region);
     ROOFLINE_CHECK(check_types(op));
     if (kind == StablehloKind::barrier && op.types.size() > 1) return emit_barrier(op, region);
+    if (kind == StablehloKind::broadcast_in_dim) drop_ones(op, region);
     XlaInstruction instruction;
     instruction.name = name_of(op, op.types.size() != 1);
     instruction.opcode = op.opcode == nullptr ? op.name : op.opcode->opcode;
@@ -202,8 +198,7 @@ Status StablehloReader::emit(StablehloOp& op, StablehloRegion& region) {
     if (kind == StablehloKind::constraint) {
         const std::string_view sharding = op.groups.empty() ? op.attribute("sharding") : op.groups.front();
         std::string list;
-        notation_.add_frontend(list, "xla.sdy.sharding",
-                               fmt::format("#sdy.sharding_per_value<[{}]>", bare_sharding(sharding)));
+        notation_.add_frontend(list, "xla.sdy.sharding", sharding_of_value(sharding));
         instruction.attributes.push_back({"custom_call_target", "\"Sharding\""});
         instruction.attributes.push_back({"frontend_attributes", notation_.keep(frontend_list(list))});
     }
@@ -211,6 +206,36 @@ Status StablehloReader::emit(StablehloOp& op, StablehloRegion& region) {
     instruction.operands = std::move(op.operands);
     instruction.called = std::move(op.called);
     return add_instruction(op, region, std::move(instruction));
+}
+
+// HLO cannot make a dimension of size 1 larger: a reshape drops it before, as XLA writes it.
+void StablehloReader::drop_ones(StablehloOp& op, StablehloRegion& region) {
+    const auto entry = std::find_if(op.attributes.begin(), op.attributes.end(), [](const XlaAttribute& attribute) {
+        return attribute.key == "dims" || attribute.key == "broadcast_dimensions";
+    });
+    if (entry == op.attributes.end() || op.operands.size() != 1 || op.types.size() != 1) return;
+    const auto numbers = mlir_numbers(entry->value);
+    const XlaShape& from = region.at(op.operands.front()).shape;
+    const std::vector<std::int64_t>& to = op.types.front().dims;
+    if (!numbers || numbers->values.size() != from.dims.size()) return;
+    XlaInstruction reshape;
+    std::vector<std::int64_t> kept;
+    reshape.shape.element = from.element;
+    for (std::size_t dim = 0; dim < from.dims.size(); ++dim) {
+        const std::int64_t target = numbers->values[dim];
+        if (target < 0 || static_cast<std::size_t>(target) >= to.size()) return;
+        if (from.dims[dim] == 1 && to[static_cast<std::size_t>(target)] != 1) continue;
+        reshape.shape.dims.push_back(from.dims[dim]);
+        kept.push_back(target);
+    }
+    if (kept.size() == from.dims.size()) return;
+    reshape.name = other_name(op, "operand");
+    reshape.opcode = "reshape";
+    reshape.operands = op.operands;
+    reshape.origin = op.origin;
+    reshape.offset = op.offset;
+    op.operands = {region.add(std::move(reshape))};
+    entry->value = notation_.keep(fmt::format("[{}]", fmt::join(kept, ", ")));
 }
 
 // HLO's barrier takes and gives one tuple.
@@ -322,12 +347,18 @@ Status StablehloReader::emit_manual(StablehloOp& op, StablehloRegion& region, St
         instruction.offset = op.offset;
         instruction.attributes.push_back({"custom_call_target", target});
         std::string list;
-        const std::string_view value = op.attribute(shardings);
-        notation_.add_frontend(
-            list, key, value.starts_with('[') ? fmt::format("#sdy.sharding_per_value<{}>", value) : std::string(value));
+        const auto add_shardings = [&] {
+            const std::string_view value = op.attribute(shardings);
+            notation_.add_frontend(
+                list, key,
+                value.starts_with('[') ? fmt::format("#sdy.sharding_per_value<{}>", value) : std::string(value));
+        };
+        const bool first = key < "xla.sdy.manual_axes";  // XLA sorts them
+        if (first) add_shardings();
         const std::string_view axes = op.attribute("manual_axes");
         notation_.add_frontend(list, "xla.sdy.manual_axes",
                                axes.starts_with('{') ? fmt::format("#sdy<manual_axes{}>", axes) : std::string(axes));
+        if (!first) add_shardings();
         instruction.attributes.push_back({"frontend_attributes", notation_.keep(frontend_list(list))});
         return instruction;
     };
@@ -355,6 +386,7 @@ Status StablehloReader::emit_manual(StablehloOp& op, StablehloRegion& region, St
     call.offset = op.offset;
     if (op.captured > 0) call.attributes.push_back({"captured", notation_.number(op.captured)});
     translate_attributes(op, region, notation_, call);
+    if (manual) call.attributes.push_back({"frontend_attributes", "{inlineable=\"false\"}"});
     if (!manual || op.types.empty()) return add_instruction(op, region, std::move(call));
 
     const std::uint32_t results = region.add(std::move(call));

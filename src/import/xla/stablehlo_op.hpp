@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,30 +14,31 @@ namespace roofline::core {
 
 /// What an operation needs beyond an opcode and its attributes.
 enum class StablehloKind : std::uint8_t {
-    plain,          ///< an opcode and attributes that a table translates
-    constant,       ///< its literal
-    dot,            ///< of vectors and matrices, without dimension numbers
-    dot_general,    ///< dimension numbers
-    convolution,    ///< a window, labels of dimensions
-    broadcast,      ///< the old form without dimensions
-    slice,          ///< limits
-    pad,            ///< padding
-    window,         ///< reduce_window, select_and_scatter
-    gather,         ///< dimension numbers
-    scatter,        ///< dimension numbers
-    compare,        ///< its direction
-    custom_call,    ///< target, configuration
-    composite,      ///< becomes a call
-    call,           ///< of a function
-    reduce,         ///< its own syntax, and `applies`
-    loop,           ///< while
-    branches,       ///< case, if
-    barrier,        ///< several operands become a tuple
-    tuple_element,  ///< its index
-    manual,         ///< sdy.manual_computation
-    named,          ///< sdy.named_computation
-    returns,        ///< ends a region
-    constraint      ///< sdy.sharding_constraint
+    plain,             ///< an opcode and attributes that a table translates
+    constant,          ///< its literal
+    dot,               ///< of vectors and matrices, without dimension numbers
+    dot_general,       ///< dimension numbers
+    convolution,       ///< a window, labels of dimensions
+    broadcast,         ///< the old form without dimensions
+    broadcast_in_dim,  ///< dimensions of size 1 that grow
+    slice,             ///< limits
+    pad,               ///< padding
+    window,            ///< reduce_window, select_and_scatter
+    gather,            ///< dimension numbers
+    scatter,           ///< dimension numbers
+    compare,           ///< its direction
+    custom_call,       ///< target, configuration
+    composite,         ///< becomes a call
+    call,              ///< of a function
+    reduce,            ///< its own syntax, and `applies`
+    loop,              ///< while
+    branches,          ///< case, if
+    barrier,           ///< several operands become a tuple
+    tuple_element,     ///< its index
+    manual,            ///< sdy.manual_computation
+    named,             ///< sdy.named_computation
+    returns,           ///< ends a region
+    constraint         ///< sdy.sharding_constraint
 };
 
 struct StablehloOpcode {
@@ -44,6 +46,9 @@ struct StablehloOpcode {
     std::string_view opcode;  ///< of HLO
     StablehloKind kind = StablehloKind::plain;
 };
+
+/// `<@mesh, [{"x"}]>`, or the same after `#sdy.sharding`, as the sharding of one value.
+[[nodiscard]] std::string sharding_of_value(std::string_view sharding);
 
 /// Finds an operation by its full name ("stablehlo.add", "mhlo.add", "chlo.erf", "call"). Null if it is none that HLO has.
 [[nodiscard]] const StablehloOpcode* find_stablehlo_opcode(std::string_view name);

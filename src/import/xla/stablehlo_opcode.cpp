@@ -35,7 +35,7 @@ constexpr std::array stablehlo_opcodes{
     StablehloOpcode{"bitcast", "bitcast"},
     StablehloOpcode{"bitcast_convert", "bitcast-convert"},
     StablehloOpcode{"broadcast", "broadcast", broadcast},
-    StablehloOpcode{"broadcast_in_dim", "broadcast"},
+    StablehloOpcode{"broadcast_in_dim", "broadcast", broadcast_in_dim},
     StablehloOpcode{"case", "conditional", branches},
     StablehloOpcode{"cbrt", "cbrt"},
     StablehloOpcode{"ceil", "ceil"},

@@ -98,6 +98,7 @@ private:
     // Instructions that operations become.
     [[nodiscard]] Status finish(StablehloOp& op, StablehloRegion& region);
     [[nodiscard]] Status emit(StablehloOp& op, StablehloRegion& region);
+    void drop_ones(StablehloOp& op, StablehloRegion& region);
     [[nodiscard]] Status emit_while(StablehloOp& op, StablehloRegion& region, StablehloRegion& condition,
                                     StablehloRegion& body);
     [[nodiscard]] Status emit_branches(StablehloOp& op, StablehloRegion& region,

@@ -92,7 +92,8 @@ Status StablehloReader::read_top_operation(bool inside, bool& ends) {
         return {};
     }
     const char c = scanner_.peek();
-    if (c == '#' || c == '!') {  // an alias; those of locations have been read
+    // An alias (those of locations have been read), or a line with which a tool marks the end of its print-out.
+    if (c == '#' || c == '!' || scanner_.next_is("---")) {
         scanner_.go_to(std::min(scanner_.text().find('\n', scanner_.at()), scanner_.text().size()));
         return {};
     }
@@ -306,7 +307,9 @@ Status StablehloReader::add_function(const Signature& signature, StablehloRegion
     for (std::size_t result = 0; result < count; ++result) {
         Dictionary shardings;
         for (const XlaAttribute& attribute : signature.results[result]) {
-            if (attribute.key == "sdy.sharding" || attribute.key == "mhlo.sharding") shardings.push_back(attribute);
+            if (attribute.key == "mhlo.sharding") shardings.push_back(attribute);
+            if (attribute.key != "sdy.sharding") continue;
+            shardings.push_back({attribute.key, notation_.keep(sharding_of_value(attribute.value))});
         }
         if (shardings.empty()) continue;
         const std::uint32_t value = region.returned[result];
