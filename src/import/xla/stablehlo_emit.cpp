@@ -159,7 +159,9 @@ std::uint32_t StablehloReader::add_tuple(const StablehloOp& op, StablehloRegion&
 }
 
 Status StablehloReader::add_instruction(StablehloOp& op, StablehloRegion& region, XlaInstruction instruction) {
-    const bool parts = instruction.shape.is_tuple() && !(op.types.size() == 1 && op.types.front().is_tuple());
+    // A while gives a tuple even of one variable.
+    const bool loop = op.opcode != nullptr && op.opcode->kind == StablehloKind::loop;
+    const bool parts = loop || op.result_count > 1;
     instruction.origin = op.origin;
     instruction.offset = op.offset;
     if (!countable(instruction.shape)) {
@@ -183,9 +185,9 @@ Status StablehloReader::emit(StablehloOp& op, StablehloRegion& region) {
     if (kind == StablehloKind::barrier && op.types.size() > 1) return emit_barrier(op, region);
     if (kind == StablehloKind::broadcast_in_dim) drop_ones(op, region);
     XlaInstruction instruction;
-    instruction.name = name_of(op, op.types.size() != 1);
+    instruction.name = name_of(op, op.result_count != 1);
     instruction.opcode = op.opcode == nullptr ? op.name : op.opcode->opcode;
-    instruction.shape = op.types.size() == 1 ? op.types.front() : shape_of(op.types, true);
+    instruction.shape = shape_of(std::move(op.types), false);
     translate_attributes(op, region, notation_, instruction);
     if (op.opcode == nullptr) {
         const std::string_view key = key_of_group(op.name);
@@ -287,8 +289,6 @@ Status StablehloReader::emit_while(StablehloOp& op, StablehloRegion& region, Sta
     instruction.shape = shape_of(std::move(types), true);
     instruction.called = op.called;
     translate_attributes(op, region, notation_, instruction);
-    const bool single = op.types.size() == 1 && op.types.front().is_tuple();
-    if (single) op.types.clear();  // the one variable is a tuple: the result is a part of ours
     return add_instruction(op, region, std::move(instruction));
 }
 

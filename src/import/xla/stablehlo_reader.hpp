@@ -124,6 +124,7 @@ private:
     MlirScanner scanner_;
     MlirLocations locations_;
     HloNotation notation_;
+    std::unordered_map<std::string_view, const StablehloOpcode*> opcodes_;  ///< of names that have been looked up
     std::unordered_map<std::string_view, Function> functions_;
     std::vector<std::string_view> order_;  ///< of functions
     std::string_view first_public_;

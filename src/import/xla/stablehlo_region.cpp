@@ -2,7 +2,24 @@
 
 #include <utility>
 
+#include "base/ascii.hpp"
+
 namespace roofline::core {
+
+namespace {
+
+// The number that a name is, if values up to it may be kept in a row of `size` and some more.
+std::optional<std::size_t> place_of_name(std::string_view name, std::size_t size) {
+    if (name.empty() || name.size() > 9 || (name.front() == '0' && name.size() > 1)) return std::nullopt;
+    std::size_t number = 0;
+    for (const char c : name) {
+        if (!is_digit(c)) return std::nullopt;
+        number = number * 10 + static_cast<std::size_t>(c - '0');
+    }
+    return number < 2 * size + 64 ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
 
 StablehloRegion::StablehloRegion(HloNotation& notation, Arguments arguments, StablehloRegion* outer)
     : notation_(notation), kind_(arguments), outer_(outer) {
@@ -49,35 +66,56 @@ std::uint32_t StablehloRegion::add_part(std::uint32_t tuple, std::uint32_t part,
     return add(std::move(element));
 }
 
+StablehloRegion::Value* StablehloRegion::known(std::string_view name) {
+    const auto place = place_of_name(name, numbered_.size());
+    if (place && *place < numbered_.size() && numbered_[*place].defined) return &numbered_[*place];
+    if (named_.empty()) return nullptr;
+    const auto found = named_.find(name);
+    return found == named_.end() ? nullptr : &found->second;
+}
+
+// Returns false if the name is taken.
+bool StablehloRegion::put(std::string_view name, Value value) {
+    const auto place = place_of_name(name, numbered_.size());
+    if (!place) return named_.try_emplace(name, value).second;
+    if (named_.contains(name)) return false;
+    if (*place >= numbered_.size()) numbered_.resize(*place + 1, Value{0, 0, 0, false});
+    if (numbered_[*place].defined) return false;
+    numbered_[*place] = value;
+    return true;
+}
+
 bool StablehloRegion::define(std::string_view name, std::uint32_t instruction) {
-    return values_.try_emplace(name, Value{instruction, 0, 0}).second;
+    return put(name, {instruction, 0, 0});
 }
 
 bool StablehloRegion::define_parts(std::string_view name, std::uint32_t tuple, std::uint32_t first,
                                    std::uint32_t count) {
-    return values_.try_emplace(name, Value{tuple, first, count}).second;
+    return put(name, {tuple, first, count});
 }
 
 std::optional<std::uint32_t> StablehloRegion::find(const MlirName& name) {
-    const bool numbered = name.whole.size() != name.base.size();
-    if (numbered) {
-        const auto known = values_.find(name.whole);
-        if (known != values_.end()) return known->second.instruction;
+    const bool has_number = name.whole.size() != name.base.size();
+    if (has_number) {
+        if (const Value* part = known(name.whole)) return part->instruction;
     }
-    const auto found = values_.find(name.base);
-    if (found != values_.end()) {
-        const Value value = found->second;
+    if (const Value* found = known(name.base)) {
+        const Value value = *found;
         if (value.count == 0) return name.number == 0 ? std::optional(value.instruction) : std::nullopt;
         if (name.number >= value.count) return std::nullopt;
         const std::uint32_t part = add_part(value.instruction, value.first + name.number, name.whole);
-        values_[name.whole] = {part, 0, 0};
+        if (has_number) {
+            put(name.whole, {part, 0, 0});
+        } else if (value.count == 1) {
+            *known(name.base) = {part, 0, 0};
+        }
         return part;
     }
     if (outer_ == nullptr) return std::nullopt;
     const auto outside = outer_->find(name);
     if (!outside) return std::nullopt;
     const std::uint32_t inside = capture(*outside);
-    values_.try_emplace(name.whole, Value{inside, 0, 0});
+    put(name.whole, {inside, 0, 0});
     return inside;
 }
 

@@ -57,14 +57,18 @@ private:
         std::uint32_t instruction = 0;
         std::uint32_t first = 0;
         std::uint32_t count = 0;  ///< parts of a tuple; 0 for the instruction itself
+        bool defined = true;
     };
 
     std::uint32_t capture(std::uint32_t outside);
+    [[nodiscard]] Value* known(std::string_view name);
+    bool put(std::string_view name, Value value);
 
     HloNotation& notation_;
     Arguments kind_;
     StablehloRegion* outer_;
-    std::unordered_map<std::string_view, Value> values_;
+    std::vector<Value> numbered_;  ///< values whose name is a number, which most are
+    std::unordered_map<std::string_view, Value> named_;
     std::vector<std::uint32_t> arguments_;
     std::vector<std::uint32_t> captured_;
     std::unordered_map<std::uint32_t, std::uint32_t> inside_;  ///< of what is captured

@@ -108,7 +108,9 @@ constexpr std::array attribute_rules{
 }  // namespace
 
 const AttributeRule* find_attribute_rule(std::string_view key, std::string_view opcode) {
+    if (key.empty()) return nullptr;
     for (const AttributeRule& rule : attribute_rules) {
+        if (rule.key.front() != key.front() || rule.key.size() != key.size()) continue;
         if (rule.key == key && (rule.opcode.empty() || rule.opcode == opcode)) return &rule;
     }
     return nullptr;

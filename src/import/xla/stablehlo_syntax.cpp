@@ -56,7 +56,9 @@ Status StablehloReader::read_operation(StablehloRegion& region) {
         return scanner_.fail_at(name_at, "vhlo", "this module is written in VHLO, the form for storage",
                                 "give StableHLO as text: `jax.jit(f).lower(...).as_text()`");
     }
-    op.opcode = find_stablehlo_opcode(op.name);
+    const auto known = opcodes_.try_emplace(op.name, nullptr);
+    if (known.second) known.first->second = find_stablehlo_opcode(op.name);
+    op.opcode = known.first->second;
     return generic ? read_generic(op, region) : read_pretty(op, region);
 }
 
