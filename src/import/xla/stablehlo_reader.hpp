@@ -81,6 +81,7 @@ private:
     [[nodiscard]] Status read_properties(StablehloOp& op);
     [[nodiscard]] Status read_pretty(StablehloOp& op, StablehloRegion& region);
     [[nodiscard]] Result<bool> read_pretty_piece(StablehloOp& op, StablehloRegion& region);
+    [[nodiscard]] Status read_braces(StablehloOp& op);
     [[nodiscard]] Status read_pretty_word(StablehloOp& op);
     [[nodiscard]] Status read_operand(StablehloOp& op, StablehloRegion& region);
     [[nodiscard]] Status read_types(StablehloOp& op);

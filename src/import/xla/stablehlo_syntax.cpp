@@ -20,10 +20,9 @@ bool begins_word(char c) { return (to_lower(c) >= 'a' && to_lower(c) <= 'z') || 
 }  // namespace
 
 Status StablehloReader::read_body(StablehloRegion& region) {
-    const std::size_t from = scanner_.at();
     while (!scanner_.take("}")) {
         if (scanner_.ended()) {
-            return scanner_.fail_at(from, "bad_stablehlo", "this region has no end",
+            return scanner_.fail_at(region.offset, "bad_stablehlo", "this region has no end",
                                     "the file may be cut off: give the whole module");
         }
         if (scanner_.peek() == '^') {
@@ -179,8 +178,8 @@ Result<bool> StablehloReader::read_pretty_piece(StablehloOp& op, StablehloRegion
         ROOFLINE_CHECK(read_properties(op));
     } else if (c == '{' && op.opcode != nullptr) {
         ROOFLINE_CHECK(take_mlir_dictionary(scanner_, op.attributes));
-    } else if (c == '{' && is_sdy(op.name) && !op.operands.empty()) {
-        ROOFLINE_CHECK(take_mlir_dictionary(scanner_, op.attributes));
+    } else if (c == '{' && !(is_sdy(op.name) && op.operands.empty())) {
+        ROOFLINE_CHECK(read_braces(op));
     } else if (c == '{' || c == '[' || c == '<') {
         ROOFLINE_TRY(const auto group, scanner_.take_group());
         op.groups.push_back(group);
@@ -197,6 +196,18 @@ Result<bool> StablehloReader::read_pretty_piece(StablehloOp& op, StablehloRegion
         return false;
     }
     return true;
+}
+
+// Braces of an operation that we do not know: a dictionary, or anything else.
+Status StablehloReader::read_braces(StablehloOp& op) {
+    const std::size_t from = scanner_.at();
+    const std::size_t count = op.attributes.size();
+    if (take_mlir_dictionary(scanner_, op.attributes)) return {};
+    op.attributes.resize(count);
+    scanner_.go_to(from);
+    ROOFLINE_TRY(const auto group, scanner_.take_group());
+    op.groups.push_back(group);
+    return {};
 }
 
 // `key = value`, `dense<...>`, `init:`, `applies stablehlo.add`, or a word alone.
