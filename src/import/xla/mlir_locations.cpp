@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "base/ascii.hpp"
 
@@ -23,6 +24,17 @@ XlaOrigin merged_origin(XlaOrigin first, const XlaOrigin& second) {
     return first;
 }
 
+// The number of `loc12`, if it is below a limit.
+std::optional<std::size_t> number_of_alias(std::string_view name, std::size_t limit) {
+    std::size_t number = 0;
+    if (!name.starts_with("loc") || name.size() < 4 || name.size() > 12 || name[3] == '0') return std::nullopt;
+    for (const char c : name.substr(3)) {
+        if (!is_digit(c)) return std::nullopt;
+        number = number * 10 + static_cast<std::size_t>(c - '0');
+    }
+    return number < limit ? std::optional(number) : std::nullopt;
+}
+
 }  // namespace
 
 Status MlirLocations::find_aliases(const MlirScanner& scanner) {
@@ -40,13 +52,31 @@ Status MlirLocations::find_aliases(const MlirScanner& scanner) {
         lines.go_to(at + 1);
         const std::string_view name = lines.take_word();
         const bool defined = lines.take("=") && lines.take("loc(");
-        if (defined && !aliases_.emplace(name, Alias{lines.at(), Alias::State::fresh, {}}).second) {
+        if (defined && find(name) != nullptr) {
             return scanner.fail_at(at, "defined_twice",
                                    fmt::format("the location {} is defined twice", in_ticks(name)));
+        }
+        if (defined) {
+            aliases_.push_back({lines.at(), Alias::State::fresh, {}});
+            const auto place = static_cast<std::uint32_t>(aliases_.size());
+            const auto number = number_of_alias(name, 16 * aliases_.size() + 1024);
+            if (number && *number >= numbered_.size()) numbered_.resize(*number + 1);
+            if (number) {
+                numbered_[*number] = place;
+            } else {
+                named_.emplace(name, place - 1);
+            }
         }
         at += sign.size();
     }
     return {};
+}
+
+MlirLocations::Alias* MlirLocations::find(std::string_view name) {
+    const auto number = number_of_alias(name, numbered_.size());
+    if (number && numbered_[*number] != 0) return &aliases_[numbered_[*number] - 1];
+    const auto found = named_.find(name);
+    return found == named_.end() ? nullptr : &aliases_[found->second];
 }
 
 Status MlirLocations::take(MlirScanner& scanner, XlaOrigin& origin) {
@@ -79,12 +109,12 @@ Result<XlaOrigin> MlirLocations::take_alias(MlirScanner& scanner, int depth) {
     const std::size_t from = scanner.at();
     scanner.take("#");
     const std::string_view name = scanner.take_word();
-    const auto found = aliases_.find(name);
-    if (found == aliases_.end()) {
+    Alias* const found = find(name);
+    if (found == nullptr) {
         return scanner.fail_at(from, "undefined", fmt::format("the location {} is not defined", in_ticks(name)),
                                "its line `#loc1 = loc(...)` stands after the module: the file may be cut off");
     }
-    Alias& alias = found->second;
+    Alias& alias = *found;
     if (alias.state == Alias::State::entered) {
         return scanner.fail_at(from, "cycle", fmt::format("the location {} refers to itself", in_ticks(name)));
     }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "base/result.hpp"
 #include "import/xla/mlir_scanner.hpp"
@@ -33,7 +34,12 @@ private:
     [[nodiscard]] Result<XlaOrigin> take_named(MlirScanner& scanner, int depth);
     [[nodiscard]] Result<XlaOrigin> take_fused(MlirScanner& scanner, int depth);
 
-    std::unordered_map<std::string_view, Alias> aliases_;
+    /// The alias of a name; null if it is not defined.
+    [[nodiscard]] Alias* find(std::string_view name);
+
+    std::vector<Alias> aliases_;
+    std::unordered_map<std::string_view, std::uint32_t> named_;  ///< of aliases_
+    std::vector<std::uint32_t> numbered_;  ///< those named `locN`, by N: a place in aliases_ and 1
 };
 
 }  // namespace roofline::core

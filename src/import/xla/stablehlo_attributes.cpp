@@ -409,6 +409,24 @@ std::string sharding_of_value(std::string_view sharding) {
     return fmt::format("#sdy.sharding_per_value<[{}]>", sharding.substr(open));
 }
 
+void StablehloOp::clear() {
+    name = {};
+    opcode = nullptr;
+    results.clear();
+    result_count = 0;
+    operands.clear();
+    attributes.clear();
+    words.clear();
+    groups.clear();
+    symbol = {};
+    string = {};
+    called.clear();
+    captured = 0;
+    types.clear();
+    origin = {};
+    offset = 0;
+}
+
 std::string_view StablehloOp::attribute(std::string_view key) const {
     for (const XlaAttribute& attribute : attributes) {
         if (attribute.key == key) return attribute.value;

@@ -187,7 +187,7 @@ Status StablehloReader::emit(StablehloOp& op, StablehloRegion& region) {
     XlaInstruction instruction;
     instruction.name = name_of(op, op.result_count != 1);
     instruction.opcode = op.opcode == nullptr ? op.name : op.opcode->opcode;
-    instruction.shape = shape_of(std::move(op.types), false);
+    instruction.shape = op.types.size() == 1 ? std::move(op.types.front()) : shape_of(op.types, false);
     translate_attributes(op, region, notation_, instruction);
     if (op.opcode == nullptr) {
         const std::string_view key = key_of_group(op.name);
@@ -205,8 +205,8 @@ Status StablehloReader::emit(StablehloOp& op, StablehloRegion& region) {
         instruction.attributes.push_back({"frontend_attributes", notation_.keep(frontend_list(list))});
     }
     if (op.captured > 0) instruction.attributes.push_back({"captured", notation_.number(op.captured)});
-    instruction.operands = std::move(op.operands);
-    instruction.called = std::move(op.called);
+    instruction.operands = op.operands;
+    instruction.called = op.called;
     return add_instruction(op, region, std::move(instruction));
 }
 

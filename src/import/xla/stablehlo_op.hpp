@@ -75,6 +75,8 @@ struct StablehloOp {
     XlaOrigin origin;
     std::size_t offset = 0;
 
+    /// Forgets everything; lists keep their memory.
+    void clear();
     /// The value of an attribute as MLIR writes it; "" if it is not there.
     [[nodiscard]] std::string_view attribute(std::string_view key) const;
     [[nodiscard]] bool has(std::string_view key) const;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -76,6 +77,7 @@ private:
     // Operations as they are written.
     [[nodiscard]] Status read_body(StablehloRegion& region);
     [[nodiscard]] Status read_operation(StablehloRegion& region);
+    [[nodiscard]] Status read_operation_into(StablehloOp& op, StablehloRegion& region);
     [[nodiscard]] Status read_results(StablehloOp& op);
     [[nodiscard]] Status read_generic(StablehloOp& op, StablehloRegion& region);
     [[nodiscard]] Status read_properties(StablehloOp& op);
@@ -138,6 +140,8 @@ private:
     std::vector<std::uint32_t> inits_;
     bool init_next_ = false;
     bool has_module_ = false;
+    std::deque<StablehloOp> ops_;  ///< the operation that is read, after those around it
+    std::size_t open_ops_ = 0;
     std::uint32_t regions_ = 0;
     std::uint32_t unnamed_ = 0;
     int depth_ = 0;
