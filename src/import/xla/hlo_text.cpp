@@ -80,7 +80,11 @@ public:
         }
         if (!has_entry_) module_.entry = last_;
         ROOFLINE_CHECK(resolve_calls());
-        ROOFLINE_CHECK(put_callees_first());
+        if (const auto cycle = put_callees_first(module_)) {
+            return scanner_.fail_at(
+                starts_[*cycle], "cycle",
+                fmt::format("the computation {} calls itself", in_ticks(module_.computations[*cycle].name)));
+        }
         return std::move(module_);
     }
 
@@ -331,55 +335,6 @@ private:
             }
             caller.called.push_back(found->second);
         }
-        return {};
-    }
-
-    // A walk through all calls; what is entered again before it is left calls itself.
-    Status put_callees_first() {
-        enum class State : std::uint8_t { fresh, entered, left };
-        auto& all = module_.computations;
-        std::vector<State> states(all.size(), State::fresh);
-        std::vector<std::uint32_t> order;
-        std::vector<std::vector<std::uint32_t>> callees(all.size());
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            for (const XlaInstruction& instruction : all[i].instructions) {
-                callees[i].insert(callees[i].end(), instruction.called.begin(), instruction.called.end());
-            }
-        }
-        for (std::uint32_t start = 0; start < all.size(); ++start) {
-            std::vector<std::pair<std::uint32_t, std::size_t>> path;
-            if (states[start] == State::fresh) path.emplace_back(start, 0);
-            while (!path.empty()) {
-                auto& [at, next] = path.back();
-                states[at] = State::entered;
-                if (next == callees[at].size()) {
-                    states[at] = State::left;
-                    order.push_back(at);
-                    path.pop_back();
-                    continue;
-                }
-                const std::uint32_t callee = callees[at][next++];
-                if (states[callee] == State::entered) {
-                    return scanner_.fail_at(starts_[callee], "cycle",
-                                            fmt::format("the computation {} calls itself", in_ticks(all[callee].name)));
-                }
-                if (states[callee] == State::fresh) path.emplace_back(callee, 0);
-            }
-        }
-        std::vector<std::uint32_t> place(all.size());
-        std::vector<XlaComputation> sorted;
-        sorted.reserve(all.size());
-        for (const std::uint32_t at : order) {
-            place[at] = static_cast<std::uint32_t>(sorted.size());
-            sorted.push_back(std::move(all[at]));
-        }
-        for (XlaComputation& computation : sorted) {
-            for (XlaInstruction& instruction : computation.instructions) {
-                for (std::uint32_t& callee : instruction.called) callee = place[callee];
-            }
-        }
-        module_.entry = place[module_.entry];
-        all = std::move(sorted);
         return {};
     }
 

@@ -86,4 +86,50 @@ std::optional<std::string_view> value_of_key(std::string_view text, std::string_
     return std::nullopt;
 }
 
+// A walk through all calls; what is entered again before it is left calls itself.
+std::optional<std::uint32_t> put_callees_first(XlaModule& module) {
+    enum class State : std::uint8_t { fresh, entered, left };
+    auto& all = module.computations;
+    std::vector<State> states(all.size(), State::fresh);
+    std::vector<std::uint32_t> order;
+    std::vector<std::vector<std::uint32_t>> callees(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        for (const XlaInstruction& instruction : all[i].instructions) {
+            callees[i].insert(callees[i].end(), instruction.called.begin(), instruction.called.end());
+        }
+    }
+    for (std::uint32_t start = 0; start < all.size(); ++start) {
+        std::vector<std::pair<std::uint32_t, std::size_t>> path;
+        if (states[start] == State::fresh) path.emplace_back(start, 0);
+        while (!path.empty()) {
+            auto& [at, next] = path.back();
+            states[at] = State::entered;
+            if (next == callees[at].size()) {
+                states[at] = State::left;
+                order.push_back(at);
+                path.pop_back();
+                continue;
+            }
+            const std::uint32_t callee = callees[at][next++];
+            if (states[callee] == State::entered) return callee;
+            if (states[callee] == State::fresh) path.emplace_back(callee, 0);
+        }
+    }
+    std::vector<std::uint32_t> place(all.size());
+    std::vector<XlaComputation> sorted;
+    sorted.reserve(all.size());
+    for (const std::uint32_t at : order) {
+        place[at] = static_cast<std::uint32_t>(sorted.size());
+        sorted.push_back(std::move(all[at]));
+    }
+    for (XlaComputation& computation : sorted) {
+        for (XlaInstruction& instruction : computation.instructions) {
+            for (std::uint32_t& callee : instruction.called) callee = place[callee];
+        }
+    }
+    module.entry = place[module.entry];
+    all = std::move(sorted);
+    return std::nullopt;
+}
+
 }  // namespace roofline::core

@@ -72,6 +72,10 @@ struct XlaModule {
     [[nodiscard]] std::optional<std::string_view> attribute(std::string_view key) const;
 };
 
+/// Sorts the computations of a module so that callees come before those that call them; its entry stays the same one.
+/// Returns a computation that calls itself, if there is one, and then leaves the module as it is.
+[[nodiscard]] std::optional<std::uint32_t> put_callees_first(XlaModule& module);
+
 /// Returns the numbers of a list in braces, `{0,2}`, or in brackets; nothing if it is anything else.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> number_list(std::string_view text);
 

@@ -1,0 +1,83 @@
+// Goes through the text of MLIR character by character: words, names of values, strings, and groups in brackets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "text/source.hpp"
+
+namespace roofline::core {
+
+/// The name of a value: `%0#1` has the base "0", the number 1 and is "0#1" as a whole.
+struct MlirName {
+    std::string_view base;
+    std::string_view whole;
+    std::uint32_t number = 0;
+    std::size_t offset = 0;
+};
+
+class MlirScanner {
+public:
+    /// `text` must outlive the scanner; `name` stands in messages.
+    MlirScanner(std::string_view text, std::string name) : source_(text, std::move(name)), text_(text) {}
+
+    [[nodiscard]] std::size_t at() const { return at_; }
+    void go_to(std::size_t offset) { at_ = offset; }
+    [[nodiscard]] std::string_view text() const { return text_; }
+    [[nodiscard]] std::string_view between(std::size_t from, std::size_t to) const {
+        return text_.substr(from, to - from);
+    }
+    [[nodiscard]] bool ended() const { return at_ >= text_.size(); }
+    /// The next character, or 0 at the end.
+    [[nodiscard]] char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+    [[nodiscard]] bool next_is(std::string_view word) const { return text_.substr(at_).starts_with(word); }
+
+    /// Skips blanks, line ends and comments (`//`). Returns whether a line ended.
+    bool skip_blanks();
+    /// Skips blanks, and takes `word` if it comes next.
+    bool take(std::string_view word);
+    /// The same for a word of letters that must end there.
+    bool take_word(std::string_view word);
+    /// Error: something else than `word` comes next; `where` ends the message.
+    [[nodiscard]] Status expect(std::string_view word, std::string_view where);
+
+    /// Takes letters, digits and `_$.`; empty if none comes next.
+    std::string_view take_word();
+    /// Takes `%name` or `%name#1`.
+    [[nodiscard]] Result<MlirName> take_name();
+    /// Takes a string; the quotation marks are left out.
+    [[nodiscard]] Result<std::string_view> take_string();
+    /// Takes `@name` or `@"name"`; the sign and the quotation marks are left out.
+    [[nodiscard]] Result<std::string_view> take_symbol();
+    /// Takes a bracket and everything up to the one that closes it; the brackets are kept. Elements of `dense<...>` are
+    /// passed over without a look.
+    [[nodiscard]] Result<std::string_view> take_group();
+    /// Takes the value of a dictionary: everything up to a comma or a closing bracket.
+    [[nodiscard]] Result<std::string_view> take_dictionary_value();
+    /// Takes a value outside of dictionaries, where a colon ends it: `3`, `[1] x [0]`, `[b, f]x[i, o]->[b, f]`, `<...>`.
+    [[nodiscard]] Result<std::string_view> take_plain_value();
+
+    [[nodiscard]] tl::unexpected<Error> fail_here(std::string code, std::string message, std::string hint = {}) const {
+        return fail_at(at_, std::move(code), std::move(message), std::move(hint));
+    }
+    [[nodiscard]] tl::unexpected<Error> fail_at(std::size_t offset, std::string code, std::string message,
+                                                std::string hint = {}) const {
+        return source_.fail_at(source_.span(offset), std::move(code), std::move(message), std::move(hint));
+    }
+
+private:
+    enum class Until : std::uint8_t { closed, comma };
+    [[nodiscard]] Status skip_nested(Until until);
+    [[nodiscard]] Status skip_string();
+    [[nodiscard]] Status skip_dense();
+    [[nodiscard]] Result<bool> skip_piece();
+
+    Source source_;
+    std::string_view text_;
+    std::size_t at_ = 0;
+};
+
+}  // namespace roofline::core
