@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "import/xla/stablehlo_text.hpp"
+#include "import/xla/stablehlo/stablehlo_text.hpp"
 #include "sound_module.hpp"
 
 using namespace roofline::core;

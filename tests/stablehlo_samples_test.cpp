@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include "import/xla/stablehlo_text.hpp"
+#include "import/xla/stablehlo/stablehlo_text.hpp"
 
 using namespace roofline::core;
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "import/xla/stablehlo_text.hpp"
+#include "import/xla/stablehlo/stablehlo_text.hpp"
 
 namespace roofline::core {
 

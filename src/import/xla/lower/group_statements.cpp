@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "import/xla/lower/module_lowering.hpp"
+#include "program/functions.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
+
+/// What a statement may be fused with.
+enum class Fusible : std::uint8_t {
+    light,  ///< elementwise, a movement or a reduction: with what uses it
+    heavy,  ///< a matmul: with operations around it, but not with another
+    alone,  ///< a collective, or work of which nothing is known
+};
+
+Fusible fusible(const Statement& statement) {
+    if (!statement.messages.empty()) return Fusible::alone;
+    bool heavy = false;
+    for (const Op& op : statement.ops) {
+        heavy = heavy || op.kind == OpKind::contract;
+        if (op.kind != OpKind::apply) continue;
+        const FunctionKind kind = find_function(op.function)->kind;
+        if (kind == FunctionKind::opaque || kind == FunctionKind::receive) return Fusible::alone;
+    }
+    return heavy ? Fusible::heavy : Fusible::light;
+}
+
+/// Where a value is used: the node of its run, or somewhere else.
+struct Uses {
+    std::size_t run = nowhere;
+    std::set<std::size_t> nodes;  ///< of the run
+    bool elsewhere = false;
+};
+
+class Grouping {
+public:
+    explicit Grouping(Program& program) : program_(program), uses_(program.values.size()) {}
+
+    void run() {
+        count(program_.body);
+        next_run_ = 0;
+        group(program_.body);
+    }
+
+private:
+    // Runs are numbered in the order in which blocks are entered; a nested block ends one and begins another.
+    void count(const Block& block) {
+        std::size_t run = next_run_++;
+        for (std::size_t i = 0; i < block.nodes.size(); ++i) {
+            if (const auto* statement = std::get_if<Statement>(&block.nodes[i])) {
+                use(*statement, run, i);
+                continue;
+            }
+            const Block& inner = std::get<Block>(block.nodes[i]);
+            if (inner.kind == Block::Kind::fuse) {
+                for (const Node& node : inner.nodes) use(std::get<Statement>(node), nowhere, i);
+                continue;
+            }
+            count(inner);
+            run = next_run_++;
+        }
+    }
+
+    void use(const Statement& statement, std::size_t run, std::size_t node) {
+        for (const Op& op : statement.ops) {
+            for (const Operand& input : op.inputs) {
+                Uses& uses = uses_[input.value];
+                if (run == nowhere || (uses.run != nowhere && uses.run != run)) {
+                    uses.elsewhere = true;
+                    continue;
+                }
+                uses.run = run;
+                uses.nodes.insert(node);
+            }
+        }
+    }
+
+    void group(Block& block) {
+        std::vector<Node> out;
+        std::vector<std::size_t> run;  // indices of statements
+        std::size_t number = next_run_++;
+        const auto flush = [&] {
+            write(block, run, number, out);
+            run.clear();
+        };
+        for (std::size_t i = 0; i < block.nodes.size(); ++i) {
+            if (std::holds_alternative<Statement>(block.nodes[i])) {
+                run.push_back(i);
+                continue;
+            }
+            Block& inner = std::get<Block>(block.nodes[i]);
+            if (inner.kind == Block::Kind::fuse) {
+                run.push_back(i);
+                continue;
+            }
+            flush();
+            group(inner);
+            out.push_back(std::move(block.nodes[i]));
+            number = next_run_++;
+        }
+        flush();
+        block.nodes = std::move(out);
+    }
+
+    // A statement joins the group of all statements that use its result. Going backwards, that of its users is known.
+    void write(Block& block, const std::vector<std::size_t>& run, std::size_t number, std::vector<Node>& out) {
+        std::map<std::size_t, std::size_t> group_of;  // node, and the last node of its group
+        std::map<std::size_t, bool> heavy;            // last node of a group, and whether it has a matmul
+        for (auto at = run.rbegin(); at != run.rend(); ++at) {
+            group_of[*at] = *at;
+            const auto* statement = std::get_if<Statement>(&block.nodes[*at]);
+            const Fusible own = statement != nullptr ? fusible(*statement) : Fusible::alone;
+            heavy[*at] = own == Fusible::heavy;
+            if (own == Fusible::alone) continue;
+            const std::size_t into = joined(statement->result, number, group_of);
+            if (into == nowhere) continue;
+            const auto* last = std::get_if<Statement>(&block.nodes[into]);
+            if (last == nullptr || fusible(*last) == Fusible::alone) continue;
+            if (own == Fusible::heavy && heavy[into]) continue;
+            group_of[*at] = into;
+            heavy[into] = heavy[into] || own == Fusible::heavy;
+        }
+        std::map<std::size_t, std::vector<std::size_t>> groups;
+        for (const std::size_t at : run) groups[group_of[at]].push_back(at);
+        for (const auto& [last, members] : groups) {
+            if (members.size() == 1) {
+                out.push_back(std::move(block.nodes[last]));
+                continue;
+            }
+            Block fused;
+            fused.kind = Block::Kind::fuse;
+            fused.values_before = fused.values_after = block.values_after;
+            for (const std::size_t member : members) fused.nodes.push_back(std::move(block.nodes[member]));
+            out.emplace_back(std::move(fused));
+        }
+    }
+
+    [[nodiscard]] std::size_t joined(ValueId value, std::size_t number,
+                                     const std::map<std::size_t, std::size_t>& group_of) const {
+        const Uses& uses = uses_[value];
+        if (uses.elsewhere || uses.run != number || uses.nodes.empty() || program_.values[value].carried)
+            return nowhere;
+        std::size_t group = nowhere;
+        for (const std::size_t node : uses.nodes) {
+            const auto found = group_of.find(node);
+            if (found == group_of.end() || (group != nowhere && found->second != group)) return nowhere;
+            group = found->second;
+        }
+        return group;
+    }
+
+    Program& program_;
+    std::vector<Uses> uses_;
+    std::size_t next_run_ = 0;
+};
+
+}  // namespace
+
+void group_statements(Program& program) { Grouping(program).run(); }
+
+}  // namespace roofline::core

@@ -1,0 +1,349 @@
+#include "import/xla/lower/lower_module.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "base/ascii.hpp"
+#include "import/xla/lower/module_lowering.hpp"
+#include "import/xla/cost/trip_count.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+// Programs beyond this are no steps of anything; a module of this size has a few million instructions.
+constexpr std::size_t most_statements = 2'000'000;
+
+// Names of HLO have characters that names of the notation lack.
+std::string spoken_name(std::string_view name) {
+    std::string text;
+    bool upper = true;
+    for (const char c : name) {
+        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!letter && !is_digit(c)) {
+            if (!text.empty() && is_digit(text.back())) text += '_';
+            upper = !text.empty() && text.back() != '_';
+            continue;
+        }
+        if (text.empty() && !letter) text += 'V';
+        text += upper && letter ? to_upper(c) : c;
+        upper = false;
+    }
+    return text.empty() ? "V" : text;
+}
+
+bool is_start(std::string_view opcode) { return opcode.ends_with("-start"); }
+bool is_done(std::string_view opcode) { return opcode.ends_with("-done") || opcode.ends_with("-update"); }
+
+}  // namespace
+
+std::string DimNames::add(std::int64_t size) {
+    const int uses = used_[size]++;
+    std::string name = uses == 0 ? fmt::format("#{}", size) : fmt::format("#{}.{}", size, uses);
+    program_.sizes.emplace(name, size);
+    return name;
+}
+
+std::vector<std::string> DimNames::add_all(const XlaShape& shape) {
+    std::vector<std::string> names;
+    for (const std::int64_t size : shape.dims) {
+        if (size != 1) names.push_back(add(size));
+    }
+    if (shape.element->kind == XlaElement::Kind::complex) names.push_back(add(2));
+    return names;
+}
+
+Operand operand(const Bound& bound, std::vector<std::string> dims) { return {*bound.value, std::move(dims)}; }
+
+ModuleLowering::ModuleLowering(const XlaModule& module, const XlaModuleCost& costs, const std::string& name,
+                               const ImportOptions& options)
+    : module_(module), costs_(costs), source_(*module.text, name), options_(options) {}
+
+Result<ImportedProgram> ModuleLowering::lower() {
+    const XlaComputation& main = module_.main();
+    Bounds arguments;
+    for (std::uint32_t i = 0; i < main.instructions.size(); ++i) {
+        const XlaInstruction& each = main.instructions[i];
+        if (each.opcode != "parameter") continue;
+        const auto number = number_list("{" + std::string(each.literal) + "}");
+        const std::size_t place = number && number->size() == 1 && number->front() >= 0 && number->front() < 1'000'000
+                                      ? static_cast<std::size_t>(number->front())
+                                      : std::numeric_limits<std::size_t>::max();
+        if (place > main.instructions.size()) return fail_at({module_.entry, i}, "the number of a parameter is wrong");
+        arguments.resize(std::max(arguments.size(), place + 1));
+        arguments[place] = input(each.shape, each.name, InstructionRef{module_.entry, i});
+    }
+    ROOFLINE_TRY(const Bound result, computation(module_.entry, arguments, out_.program.body));
+    (void)result;
+    for (const auto& [loop, count] : options_.loops) {
+        const bool known = std::any_of(out_.loops.begin(), out_.loops.end(),
+                                       [&](const ImportedLoop& each) { return at(each.instruction).name == loop; });
+        if (known) continue;
+        std::vector<std::string> names;
+        for (const ImportedLoop& each : out_.loops) names.emplace_back(at(each.instruction).name);
+        return fail("unknown_loop", fmt::format("the module has no loop {}", in_ticks(loop)),
+                    did_you_mean(loop, names, names.empty() ? "it has no loops" : "its loops are named in the answer"));
+    }
+    ROOFLINE_CHECK(place_collectives());
+    out_.program.body.values_after = out_.program.values.size();
+    if (options_.fuse) {
+        const bool compiled =
+            std::any_of(module_.computations.begin(), module_.computations.end(), [](const auto& each) {
+                return std::any_of(each.instructions.begin(), each.instructions.end(),
+                                   [](const XlaInstruction& one) { return one.opcode == "fusion"; });
+            });
+        if (!compiled) {
+            group_statements(out_.program);
+            out_.notes.emplace_back(
+                "the module has no fusions yet: elementwise operations are taken to be fused with "
+                "their neighbours, as compilers do");
+        }
+    }
+    label_values(out_.program);
+    return std::move(out_);
+}
+
+Result<Bound> ModuleLowering::computation(std::uint32_t index, const Bounds& arguments, Block& into) {
+    const XlaComputation& all = module_.computations[index];
+    Bounds bounds;
+    bounds.reserve(all.instructions.size());
+    for (std::uint32_t i = 0; i < all.instructions.size(); ++i) {
+        if (++statements_ > most_statements) {
+            return fail_at({index, i}, "the module has more than two million instructions once its calls are inlined");
+        }
+        Bounds operands;
+        for (const std::uint32_t each : all.instructions[i].operands) operands.push_back(bounds[each]);
+        ROOFLINE_TRY(Bound bound, instruction({index, i}, operands, arguments, into));
+        bounds.push_back(std::move(bound));
+    }
+    return bounds[all.root];
+}
+
+Result<Bound> ModuleLowering::instruction(InstructionRef ref, const Bounds& operands, const Bounds& arguments,
+                                          Block& into) {
+    const XlaInstruction& each = at(ref);
+    const std::string_view opcode = each.opcode;
+    if (opcode == "parameter") {
+        const auto number = number_list("{" + std::string(each.literal) + "}");
+        if (!number || number->size() != 1 || number->front() < 0 ||
+            static_cast<std::size_t>(number->front()) >= arguments.size()) {
+            return fail_at(ref, "the computation is called without this parameter");
+        }
+        Bound bound = arguments[static_cast<std::size_t>(number->front())];
+        return bound;
+    }
+    if (opcode == "tuple") return tuple(inside_fusion_ ? operands : all_in_memory(ref, operands, into), each.shape);
+    if (opcode == "get-tuple-element") {
+        ROOFLINE_CHECK(want_operands(ref, 1));
+        const auto index = each.number("index");
+        const auto& parts = operands[0].parts;
+        if (!index || !parts || *index < 0 || static_cast<std::size_t>(*index) >= parts->size()) {
+            return fail_at(ref, "its operand is no tuple with such a part");
+        }
+        return (*parts)[static_cast<std::size_t>(*index)];
+    }
+    if (opcode == "fusion") return fusion(ref, operands, into);
+    if (opcode == "while") return loop(ref, operands, into);
+    if (opcode == "conditional") return conditional(ref, operands, into);
+    if (opcode == "call" || opcode == "async-start" ||
+        (is_start(opcode) && !each.called.empty() && opcode != "all-reduce-start")) {
+        if (each.called.empty()) return fail_at(ref, "it calls no computation");
+        return computation(each.called.front(), operands, into);
+    }
+    if (is_done(opcode)) {
+        ROOFLINE_CHECK(want_operands(ref, 1));
+        Bound done = operands[0];
+        // The start of an asynchronous operation may return its operands beside its results.
+        if (done.parts && !each.shape.is_tuple()) {
+            for (const Bound& part : *done.parts) {
+                if (part.shape.dims == each.shape.dims && part.shape.element == each.shape.element) done = part;
+            }
+        }
+        return done;
+    }
+    return operation(ref, operands, into);
+}
+
+Result<Bound> ModuleLowering::fusion(InstructionRef ref, const Bounds& operands, Block& into) {
+    const XlaInstruction& each = at(ref);
+    if (each.called.size() != 1) return fail_at(ref, "a fusion calls one computation");
+    if (inside_fusion_) return computation(each.called.front(), operands, into);
+    Block block;
+    block.kind = Block::Kind::fuse;
+    block.values_before = out_.program.values.size();
+    inside_fusion_ = true;
+    auto result = computation(each.called.front(), operands, block);
+    inside_fusion_ = false;
+    if (!result) return result;
+    block.values_after = out_.program.values.size();
+    for (std::size_t i = block.values_before; i < block.values_after; ++i) out_.made_by[i] = ref;
+    if (block.nodes.empty()) return result;  // only other names for its operands
+    into.nodes.emplace_back(std::move(block));
+    return result;
+}
+
+// What an iteration leaves for the next one is stored.
+void ModuleLowering::carry(const Bound& root) {
+    if (root.parts) {
+        for (const Bound& part : *root.parts) carry(part);
+    }
+    if (root.value) out_.program.values[*root.value].carried = true;
+}
+
+Bound ModuleLowering::stored(InstructionRef ref, const Bound& bound, Block& into) {
+    if (!bound.parts) return bound.number && bound.shape.elements() == 1 ? bound : in_memory(ref, bound, into);
+    std::vector<Bound> parts;
+    for (const Bound& part : *bound.parts) parts.push_back(stored(ref, part, into));
+    return tuple(std::move(parts), bound.shape);
+}
+
+Result<Bound> ModuleLowering::loop(InstructionRef ref, const Bounds& operands, Block& into) {
+    const XlaInstruction& each = at(ref);
+    ROOFLINE_CHECK(want_operands(ref, 1));
+    if (each.called.size() != 2) return fail_at(ref, "a while has a condition and a body");
+    ImportedLoop found{ref, 1, ImportedLoop::Known::assumed};
+    const auto given = options_.loops.find(each.name);
+    if (given != options_.loops.end()) {
+        found = {ref, given->second, ImportedLoop::Known::given};
+    } else if (const auto trips = trip_count(module_, each, module_.computations[ref.computation])) {
+        found = {ref, *trips, ImportedLoop::Known::found};
+    } else {
+        gap(ref, fmt::format("while {}: the number of its iterations is unknown; one is counted", each.name));
+    }
+    out_.loops.push_back(found);
+    if (found.trips <= 0) return operands[0];
+    Block block;
+    block.kind = Block::Kind::repeat;
+    block.count = DimNames(out_.program).add(found.trips);
+    block.values_before = out_.program.values.size();
+    // What starts as zeros is read from memory by every other iteration.
+    ROOFLINE_TRY(Bound result, computation(each.called[1], {stored(ref, operands[0], into)}, block));
+    block.values_after = out_.program.values.size();
+    carry(result);
+    if (!block.nodes.empty()) into.nodes.emplace_back(std::move(block));
+    return result;
+}
+
+Result<Bound> ModuleLowering::conditional(InstructionRef ref, const Bounds& operands, Block& into) {
+    const XlaInstruction& each = at(ref);
+    if (each.called.empty() || operands.size() != each.called.size() + 1) {
+        return fail_at(ref, "a conditional has an operand for each of its branches");
+    }
+    const auto flops = [&](std::size_t branch) { return costs_.computations[each.called[branch]].flops; };
+    std::size_t most = 0;
+    bool alike = true;
+    for (std::size_t i = 1; i < each.called.size(); ++i) {
+        alike = alike && flops(i) == flops(0);
+        if (flops(i) > flops(most)) most = i;
+    }
+    if (!alike) {
+        out_.notes.push_back(fmt::format("of the {} branches of {} the one with the most FLOPs counts, {}",
+                                         each.called.size(), each.name, module_.computations[each.called[most]].name));
+    }
+    return computation(each.called[most], {operands[most + 1]}, into);
+}
+
+Bound ModuleLowering::tuple(std::vector<Bound> parts, const XlaShape& shape) const {
+    Bound bound;
+    bound.shape = shape;
+    bound.parts = std::make_shared<const std::vector<Bound>>(std::move(parts));
+    return bound;
+}
+
+ValueId ModuleLowering::new_value(const XlaShape& shape, std::string_view name, std::optional<InstructionRef> made) {
+    Value value;
+    value.name = fmt::format("{}_{}", spoken_name(name), out_.program.values.size());
+    value.type.dtype = shape.element->dtype;
+    for (std::string& dim : DimNames(out_.program).add_all(shape)) value.type.axes.push_back({std::move(dim), {}});
+    // Memory space 5 is the host's; 1 is a TPU's VMEM, whose layouts are tiled.
+    if (shape.memory_space == 5) value.level = "host";
+    if (shape.memory_space == 1 && shape.tiled) value.level = "vmem";
+    out_.program.values.push_back(std::move(value));
+    out_.made_by.push_back(made);
+    return out_.program.values.size() - 1;
+}
+
+Bound ModuleLowering::input(const XlaShape& shape, std::string_view name, std::optional<InstructionRef> made) {
+    Bound bound;
+    bound.shape = shape;
+    if (shape.is_tuple()) {
+        std::vector<Bound> parts;
+        for (const XlaShape& part : shape.parts) parts.push_back(input(part, name, made));
+        return tuple(std::move(parts), shape);
+    }
+    if (shape.elements() > 0) bound.value = new_value(shape, name, made);
+    return bound;
+}
+
+Bound ModuleLowering::emit(InstructionRef ref, Op op, const XlaShape& result, std::vector<std::string> dims,
+                           Block& into) {
+    Bound bound;
+    bound.shape = result;
+    bound.value = new_value(result, at(ref).name, ref);
+    op.output = {*bound.value, std::move(dims)};
+    Statement statement;
+    statement.result = *bound.value;
+    statement.ops.push_back(std::move(op));
+    into.nodes.emplace_back(std::move(statement));
+    return bound;
+}
+
+Bound ModuleLowering::in_memory(InstructionRef ref, const Bound& bound, Block& into, Numbers numbers) {
+    if (bound.narrow) {
+        Op op;
+        op.function = "expand";
+        op.arithmetic = info(bound.shape.element->dtype).arithmetic;
+        DimNames names(out_.program);
+        std::vector<std::string> all;
+        std::vector<std::string> by_place;
+        for (const std::int64_t size : bound.shape.dims) {
+            by_place.push_back(size == 1 ? "" : names.add(size));
+            if (size != 1) all.push_back(by_place.back());
+        }
+        std::vector<std::string> own;
+        for (std::size_t d = 0; d < bound.places.size(); ++d) {
+            if (bound.narrow->dims[d] != 1) own.push_back(by_place[bound.places[d]]);
+        }
+        for (const std::string& dim : all) {
+            if (!has(own, dim)) op.along.push_back(dim);
+        }
+        op.inputs = {operand(bound, std::move(own))};
+        return emit(ref, std::move(op), bound.shape, std::move(all), into);
+    }
+    const bool written = bound.number && numbers == Numbers::written && bound.shape.is_array();
+    if (!written || bound.shape.elements() == 0) return bound;
+    Op op;
+    op.function = "iota";
+    op.arithmetic = info(bound.shape.element->dtype).arithmetic;
+    return emit(ref, std::move(op), bound.shape, DimNames(out_.program).add_all(bound.shape), into);
+}
+
+std::vector<Bound> ModuleLowering::all_in_memory(InstructionRef ref, const std::vector<Bound>& bounds, Block& into) {
+    std::vector<Bound> all;
+    for (const Bound& bound : bounds) all.push_back(in_memory(ref, bound, into, Numbers::stay));
+    return all;
+}
+
+tl::unexpected<Error> ModuleLowering::fail_at(InstructionRef ref, std::string message, std::string hint) const {
+    const XlaInstruction& each = at(ref);
+    return source_.fail_at(source_.span(each.offset), "bad_hlo",
+                           fmt::format("{} {}: {}", each.opcode, in_ticks(each.name), std::move(message)),
+                           std::move(hint));
+}
+
+Status ModuleLowering::want_operands(InstructionRef ref, std::size_t least) const {
+    if (at(ref).operands.size() >= least) return {};
+    return fail_at(ref, fmt::format("it needs {} operand{}", least, least == 1 ? "" : "s"));
+}
+
+void ModuleLowering::gap(InstructionRef ref, std::string what) { out_.gaps.push_back({ref, std::move(what)}); }
+
+Result<ImportedProgram> lower_module(const XlaModule& module, const XlaModuleCost& costs, const std::string& name,
+                                     const ImportOptions& options) {
+    return ModuleLowering(module, costs, name, options).lower();
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,147 @@
+// The state in which the instructions of a module become statements of a program.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "import/xla/lower/lower_module.hpp"
+#include "import/xla/cost/xla_cost.hpp"
+#include "network/replica_groups.hpp"
+#include "text/source.hpp"
+
+namespace roofline::core {
+
+/// What an instruction stands for where it is used: an array in memory, a number that no memory holds, or a tuple.
+struct Bound {
+    XlaShape shape{};
+    std::optional<ValueId> value{};  ///< nothing for a number, a tuple, a token and an array without elements
+    bool number = false;             ///< a constant with the same value everywhere
+    double constant = 0;             ///< of a number, as far as it is known
+    std::shared_ptr<const std::vector<Bound>> parts{};  ///< of a tuple
+    /// Of an array that was broadcast and is in memory as it was: its shape there, and the place of each of its
+    /// dimensions in `shape`.
+    std::optional<XlaShape> narrow{};
+    std::vector<std::size_t> places{};
+};
+
+/// Names for the dimensions of one operation: two of its dimensions have different names, and equal sizes have equal
+/// names in different operations, so that their counts are equal.
+class DimNames {
+public:
+    explicit DimNames(Program& program) : program_(program) {}
+    /// Returns a name that this operation has not used yet.
+    std::string add(std::int64_t size);
+    /// The same for each size of an array that is not 1; complex numbers are pairs.
+    std::vector<std::string> add_all(const XlaShape& shape);
+
+private:
+    Program& program_;
+    std::map<std::int64_t, int> used_;
+};
+
+/// An operand of an operation with names for its dimensions.
+[[nodiscard]] Operand operand(const Bound& bound, std::vector<std::string> dims);
+
+/// The dimensions of a product: pairs that are summed, and pairs that both operands and the result have.
+struct DotDims {
+    std::vector<std::int64_t> left_sum;
+    std::vector<std::int64_t> right_sum;
+    std::vector<std::int64_t> left_batch;
+    std::vector<std::int64_t> right_batch;
+};
+
+class ModuleLowering {
+public:
+    /// `costs` are those of the module by XLA's own rules.
+    ModuleLowering(const XlaModule& module, const XlaModuleCost& costs, const std::string& name,
+                   const ImportOptions& options);
+
+    [[nodiscard]] Result<ImportedProgram> lower();
+
+private:
+    using Bounds = std::vector<Bound>;
+
+    // lower_module.cpp: computations and control flow
+    [[nodiscard]] Result<Bound> computation(std::uint32_t index, const Bounds& arguments, Block& into);
+    [[nodiscard]] Result<Bound> instruction(InstructionRef at, const Bounds& operands, const Bounds& arguments,
+                                            Block& into);
+    [[nodiscard]] Result<Bound> fusion(InstructionRef at, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> loop(InstructionRef at, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> conditional(InstructionRef at, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> asynchronous(InstructionRef at, const Bounds& operands, Block& into);
+    void carry(const Bound& root);
+    /// The array, or all arrays of a tuple, in memory; single numbers stay what they are.
+    [[nodiscard]] Bound stored(InstructionRef at, const Bound& bound, Block& into);
+
+    // lower_instruction.cpp: one operation each
+    [[nodiscard]] Result<Bound> operation(InstructionRef at, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> moving_operation(InstructionRef at, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> elementwise(InstructionRef at, const Bounds& operands, std::string_view function,
+                                            Block& into);
+    [[nodiscard]] Result<Bound> dot(InstructionRef at, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> product(InstructionRef at, const Bound& left, const Bound& right,
+                                        const XlaShape& result, const DotDims& dims, Block& into);
+    [[nodiscard]] Result<Bound> convolution(InstructionRef at, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> reduce(InstructionRef at, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> rearrange(InstructionRef at, const Bounds& operands, std::string_view function,
+                                          Block& into);
+    [[nodiscard]] Result<Bound> broadcast(InstructionRef at, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> gather(InstructionRef at, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> scatter(InstructionRef at, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> update_slice(InstructionRef at, const Bounds& operands, Block& into);
+    /// Work on all operands that gives all results: `flops` in all; nothing if they are unknown.
+    [[nodiscard]] Result<Bound> opaque(InstructionRef at, const Bounds& operands, std::optional<double> flops,
+                                       Block& into);
+    [[nodiscard]] double counted_flops(InstructionRef at) const;
+
+    // lower_custom_call.cpp
+    [[nodiscard]] Result<Bound> custom_call(InstructionRef at, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> library_matmul(InstructionRef at, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> attention(InstructionRef at, const Bounds& operands, bool backward, Block& into);
+    /// Splices statements of the notation in: declared tensors of `text` are the given arrays. Returns the value of
+    /// each name in `results`.
+    [[nodiscard]] Result<std::vector<ValueId>> splice(InstructionRef at, const std::string& text,
+                                                      const std::map<std::string, Bound>& inputs,
+                                                      const std::vector<std::string>& results, Block& into);
+
+    // lower_collective.cpp
+    [[nodiscard]] Result<Bound> collective(InstructionRef at, const Bounds& operands, Block& into);
+    [[nodiscard]] Status place_collectives();
+
+    // shared
+    [[nodiscard]] const XlaInstruction& at(InstructionRef ref) const {
+        return module_.computations[ref.computation].instructions[ref.instruction];
+    }
+    [[nodiscard]] Bound input(const XlaShape& shape, std::string_view name, std::optional<InstructionRef> made = {});
+    [[nodiscard]] ValueId new_value(const XlaShape& shape, std::string_view name, std::optional<InstructionRef> made);
+    /// Adds a statement with one operation, whose result has this shape. `dims` names the result's dimensions.
+    Bound emit(InstructionRef at, Op op, const XlaShape& result, std::vector<std::string> dims, Block& into);
+    /// Whether in_memory() writes an array for a number.
+    enum class Numbers : std::uint8_t { written, stay };
+    /// Returns the array as an operation finds it in memory: what was broadcast, and a number, are written now.
+    Bound in_memory(InstructionRef at, const Bound& bound, Block& into, Numbers numbers = Numbers::written);
+    [[nodiscard]] std::vector<Bound> all_in_memory(InstructionRef at, const std::vector<Bound>& bounds, Block& into);
+    [[nodiscard]] Bound tuple(std::vector<Bound> parts, const XlaShape& shape) const;
+    [[nodiscard]] tl::unexpected<Error> fail_at(InstructionRef at, std::string message, std::string hint = {}) const;
+    [[nodiscard]] Status want_operands(InstructionRef at, std::size_t least) const;
+    void gap(InstructionRef at, std::string what);
+
+    const XlaModule& module_;
+    const XlaModuleCost& costs_;
+    Source source_;
+    const ImportOptions& options_;
+    ImportedProgram out_;
+    bool inside_fusion_ = false;
+    std::vector<std::vector<StridedDim>> groups_;  ///< of the collectives, in the order of their statements
+    std::size_t statements_ = 0;
+};
+
+/// Puts statements that a compiler would fuse into fuse blocks: elementwise operations, reductions and movements with
+/// what uses them, and with one matmul at most.
+void group_statements(Program& program);
+
+}  // namespace roofline::core
