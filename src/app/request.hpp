@@ -334,10 +334,24 @@ struct TraceRequest {
     bool plot = false;
 };
 
+/// A request of `roofline hlo`.
+struct HloRequest {
+    static constexpr bool by_machine = true;  ///< if one machine fails, the others are still answered
+    NamedText module;
+    std::vector<MachineRef> machines;
+    std::vector<std::string> sets;
+    std::string cost;                ///< "ours", "xla", "xla-gpu"; "": ours
+    std::vector<std::string> loops;  ///< "while.3=8": trip counts that the module does not tell
+    bool count_multiple_input_accesses = false;
+    std::string software;  ///< software whose calibration is used; "": the newest
+    CalibrationRef calibration{};
+    bool plot = false;
+};
+
 /// A request of any command.
 using AnyRequest = std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, TrainRequest,
                                 PlanRequest, PlanMergeRequest, FleetRequest, DesignRequest, ServePlanRequest,
-                                ServeRequest, ImportRequest, TraceRequest>;
+                                ServeRequest, ImportRequest, TraceRequest, HloRequest>;
 
 struct Request {
     AnyRequest what;
@@ -379,6 +393,7 @@ inline constexpr int interrupted_exit = 130;
 /// Exit code 1 if the slice is too small; the answer then names one that is large enough.
 [[nodiscard]] Result<Response> handle(const ServeRequest& request, Format format);
 [[nodiscard]] Result<Response> handle(const TraceRequest& request, Format format);
+[[nodiscard]] Result<Response> handle(const HloRequest& request, Format format, bool color);
 /// Exit code 1 if the mean error exceeds the limit of the request.
 [[nodiscard]] Result<Response> handle(const ValidateRequest& request, Format format);
 [[nodiscard]] Result<Response> handle(const FitRequest& request, Format format);

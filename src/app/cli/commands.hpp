@@ -58,6 +58,7 @@ extern const Command plan_serve_command;
 extern const Command plan_fleet_command;
 extern const Command plan_design_command;
 extern const Command serve_command;
+extern const Command hlo_command;
 extern const Command trace_command;
 extern const Command validate_command;
 extern const Command fit_command;
@@ -70,7 +71,7 @@ extern const Command completion_command;
 inline constexpr const Command* commands[] = {
     &op_command,         &machine_command,    &model_command,      &train_command,       &plan_command,
     &plan_train_command, &plan_serve_command, &plan_fleet_command, &plan_design_command, &serve_command,
-    &trace_command,      &validate_command,   &fit_command,        &measure_command,     &import_command,
-    &run_command,        &completion_command};
+    &hlo_command,        &trace_command,      &validate_command,   &fit_command,         &measure_command,
+    &import_command,     &run_command,        &completion_command};
 
 }  // namespace roofline::core::cli

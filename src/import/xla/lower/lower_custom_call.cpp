@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "import/xla/lower/module_lowering.hpp"
 #include "import/xla/cost/xla_backend_config.hpp"
 #include "import/xla/cost/xla_custom_call.hpp"
+#include "import/xla/lower/module_lowering.hpp"
 #include "notation/notation.hpp"
 
 namespace roofline::core {
@@ -16,7 +16,6 @@ constexpr std::string_view annotations[] = {"Sharding",
                                             "SPMDFullToShardShape",
                                             "SPMDShardToFullShape",
                                             "xla.sdy.FuncResultSharding",
-                                            "CustomSPMDPartitioning",
                                             "LayoutConstraint",
                                             "annotate_device_placement",
                                             "xla.sdy.GlobalToLocalShape",
@@ -40,9 +39,19 @@ Result<Bound> ModuleLowering::custom_call(InstructionRef ref, const Bounds& oper
     if (std::find(std::begin(annotations), std::end(annotations), target) != std::end(annotations) ||
         target.starts_with("xla.sdy")) {
         if (operands.empty()) return input(each.shape, each.name, ref);
-        Bound bound = operands[0];
-        if (!bound.parts) bound.shape = each.shape;
-        return bound;
+        if (!each.shape.is_tuple() || operands[0].parts) {
+            Bound bound = operands[0];
+            if (!bound.parts) bound.shape = each.shape;
+            return bound;
+        }
+        // One result per operand, with the shape of one device.
+        std::vector<Bound> parts;
+        for (std::size_t i = 0; i < each.shape.parts.size(); ++i) {
+            if (i >= operands.size()) return fail_at(ref, "it has more results than operands");
+            parts.push_back(in_memory(ref, operands[i], into, Numbers::stay));
+            parts.back().shape = each.shape.parts[i];
+        }
+        return tuple(std::move(parts), each.shape);
     }
     if ((target == "MoveToHost" || target == "MoveToDevice") && operands.size() == 1 && operands[0].value) {
         Op op;
@@ -122,7 +131,16 @@ Result<Bound> ModuleLowering::attention(InstructionRef ref, const Bounds& operan
     std::int64_t value_width = whole("v_head_dim");
     if (width == 0) width = value_width = whole("head_dim");
     const std::int64_t mask = whole("mask_type");
+    // Keys and values may lie in one array, and so may queries, keys and values: then the first or the second holds all.
     std::size_t arrays = 3;
+    if (operands.size() >= 3 && operands[1].value &&
+        operands[1].shape.elements() == batch * keys * groups * (width + value_width)) {
+        arrays = 2;
+    } else if (!operands.empty() && operands[0].value &&
+               operands[0].shape.elements() == batch * queries * (heads * width + groups * (width + value_width)) &&
+               queries == keys) {
+        arrays = 1;
+    }
     if (operands.size() < arrays || batch == 0 || heads == 0 || groups == 0 || heads % groups != 0 || queries == 0 ||
         keys == 0 || width == 0 || value_width == 0) {
         return unknown();
@@ -131,10 +149,13 @@ Result<Bound> ModuleLowering::attention(InstructionRef ref, const Bounds& operan
         if (!operands[i].value) return unknown();
     }
     const auto fits = [](const Bound& bound, std::int64_t elements) { return bound.shape.elements() == elements; };
-    if (!fits(operands[0], batch * queries * heads * width) || !fits(operands[1], batch * keys * groups * width) ||
-        !fits(operands[2], batch * keys * groups * value_width)) {
-        return unknown();  // packed layouts
-    }
+    const Bound& of_queries = operands[0];
+    const Bound& of_keys = operands[std::min<std::size_t>(arrays - 1, 1)];
+    const Bound& of_values = operands[arrays - 1];
+    const bool apart = fits(of_queries, batch * queries * heads * width) &&
+                       fits(of_keys, batch * keys * groups * width) &&
+                       fits(of_values, batch * keys * groups * value_width);
+    if (arrays == 3 && !apart) return unknown();
     const std::string type(name(operands[0].shape.element->dtype));
     // Transformer Engine's masks: 0 none, 1 padding, 2 causal, 3 padding and causal, 4 and 5 causal from the last key.
     const bool causal = mask >= 2;
@@ -147,15 +168,30 @@ Result<Bound> ModuleLowering::attention(InstructionRef ref, const Bounds& operan
         return text;
     };
     std::string text = sizes;
-    text += fmt::format("Q : {}[{}]\nK : {}[{}]\nV : {}[{}]\n", type, dims("btkgh"), type, dims("bskh"), type,
-                        dims("bske"));
+    // Parts of one array are read as slices of it inside the kernel.
+    const std::pair<std::string_view, std::string> parts_of[] = {
+        {"Q", dims("btkgh")}, {"K", dims("bskh")}, {"V", dims("bske")}};
+    std::map<std::string, Bound> inputs;
+    std::string slices;
+    for (std::size_t i = 0; i < 3; ++i) {
+        const auto& [name_of_it, axes] = parts_of[i];
+        const std::string declared = fmt::format("{} : {}[{}]", name_of_it, type, axes);
+        const std::size_t holder = std::min(i, arrays - 1);
+        const bool packed = arrays < 3 && holder + 1 == arrays;
+        const std::string source = packed ? std::string("Packed") : std::string(name_of_it);
+        if (!packed) text += declared + "\n";
+        if (packed) slices += declared + " = slice(Packed)\n";
+        if (packed && !inputs.contains(source)) {
+            text += fmt::format("Packed : {}[{}]\n", type, operands[holder].shape.elements());
+        }
+        inputs.emplace(source, operands[holder]);
+    }
     const std::string scores = fmt::format("Q *_h{} K", suffix);
     const std::string masked = causal ? fmt::format("causal[{}]({})", dims("ts"), scores) : scores;
     const std::string softmax = fmt::format("softmax[s{}]({})", suffix, masked);
     if (!backward) {
         text += fmt::format("O : {}[{}] = {} *_s{} V\n", type, dims("btkge"), softmax, suffix);
-        ROOFLINE_TRY(const auto made,
-                     splice(ref, text, {{"Q", operands[0]}, {"K", operands[1]}, {"V", operands[2]}}, {"O"}, into));
+        ROOFLINE_TRY(const auto made, splice(ref, text, inputs, {"O"}, into));
         std::vector<Bound> parts;
         const bool several = each.shape.is_tuple();
         for (std::size_t i = 0; i < (several ? each.shape.parts.size() : 1); ++i) {
@@ -173,22 +209,22 @@ Result<Bound> ModuleLowering::attention(InstructionRef ref, const Bounds& operan
     for (std::size_t i = arrays; i < operands.size(); ++i) {
         if (operands[i].value && fits(operands[i], batch * queries * heads * value_width)) gradient = &operands[i];
     }
-    if (gradient == nullptr || !each.shape.is_tuple() || each.shape.parts.size() < 3) return unknown();
-    text += fmt::format("G : {}[{}]\nfuse {{\n", type, dims("btkge"));
+    if (gradient == nullptr || !each.shape.is_tuple() || each.shape.parts.size() < arrays) return unknown();
+    text += fmt::format("G : {}[{}]\nfuse {{\n{}", type, dims("btkge"), slices);
+    inputs.emplace("G", *gradient);
     text += fmt::format("P : {}[{}] = {}\n", type, dims("bkgts"), softmax);
     text += fmt::format("DV : {}[{}] = P *_{{{}}} G\n", type, dims("bske"), dims("gt"));
     text += fmt::format("DP : {}[{}] = G *_e{} V\n", type, dims("bkgts"), suffix);
     text += fmt::format("DS : {}[{}] = dsoftmax[s{}](P, DP)\n", type, dims("bkgts"), suffix);
     text += fmt::format("DQ : {}[{}] = DS *_s{} K\n", type, dims("btkgh"), suffix);
     text += fmt::format("DK : {}[{}] = DS *_{{{}}} Q\n}}\n", type, dims("bskh"), dims("gt"));
-    ROOFLINE_TRY(const auto made,
-                 splice(ref, text, {{"Q", operands[0]}, {"K", operands[1]}, {"V", operands[2]}, {"G", *gradient}},
-                        {"DQ", "DK", "DV"}, into));
+    ROOFLINE_TRY(const auto made, splice(ref, text, inputs, {"DQ", "DK", "DV"}, into));
     std::vector<Bound> parts;
     for (std::size_t i = 0; i < each.shape.parts.size(); ++i) {
         Bound part;
         part.shape = each.shape.parts[i];
-        if (i < made.size()) part.value = made[i];
+        // Packed gradients are one array; that of the queries stands for it.
+        if (i < arrays && part.shape.is_array()) part.value = made[std::min(i, made.size() - 1)];
         parts.push_back(std::move(part));
     }
     return tuple(std::move(parts), each.shape);

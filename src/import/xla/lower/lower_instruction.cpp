@@ -6,9 +6,9 @@
 #include <limits>
 #include <numeric>
 
-#include "import/xla/lower/module_lowering.hpp"
 #include "import/xla/cost/xla_convolution.hpp"
 #include "import/xla/cost/xla_executions.hpp"
+#include "import/xla/lower/module_lowering.hpp"
 #include "program/typing.hpp"
 
 namespace roofline::core {
@@ -108,8 +108,8 @@ std::int64_t kernel_features(const XlaInstruction& convolution, const XlaShape& 
 
 // Operations that XLA's rules count.
 bool counted_opcode(std::string_view opcode) {
-    constexpr std::string_view counted[] = {"sort", "reduce-window", "select-and-scatter", "map", "rng",     "infeed",
-                                            "recv", "outfeed",       "triangular-solve",   "fft", "cholesky"};
+    constexpr std::string_view counted[] = {"sort",   "topk", "reduce-window", "select-and-scatter", "map", "rng",
+                                            "infeed", "recv", "outfeed",       "triangular-solve",   "fft", "cholesky"};
     return std::find(std::begin(counted), std::end(counted), opcode) != std::end(counted);
 }
 
@@ -193,8 +193,10 @@ Result<Bound> ModuleLowering::moving_operation(InstructionRef ref, const Bounds&
 
 // No function of the notation describes a sort, a reduction of several arrays or one over windows: XLA's rules count.
 double ModuleLowering::counted_flops(InstructionRef ref) const {
-    const XlaCost& cost = costs_.instructions[ref.computation][ref.instruction];
-    return cost.flops + cost.transcendentals;
+    const auto& of_computation = costs_.instructions[ref.computation];
+    if (ref.instruction >= of_computation.size()) return 0;
+    const XlaCost& cost = of_computation[ref.instruction];
+    return std::max(cost.flops + cost.transcendentals, 0.0);
 }
 
 Result<Bound> ModuleLowering::elementwise(InstructionRef ref, const Bounds& operands, std::string_view function,

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/ascii.hpp"
-#include "import/xla/lower/module_lowering.hpp"
 #include "import/xla/cost/trip_count.hpp"
+#include "import/xla/lower/module_lowering.hpp"
 
 namespace roofline::core {
 
@@ -33,6 +33,22 @@ std::string spoken_name(std::string_view name) {
         upper = false;
     }
     return text.empty() ? "V" : text;
+}
+
+void add_arrays(const Bound& bound, std::vector<ValueId>& arrays) {
+    if (bound.value) arrays.push_back(*bound.value);
+    if (!bound.parts) return;
+    for (const Bound& part : *bound.parts) add_arrays(part, arrays);
+}
+
+// The part of a tuple at a path such as `{0,1}`; null if it has no such part.
+const Bound* part_at(const Bound& bound, const std::vector<std::int64_t>& path) {
+    const Bound* at = &bound;
+    for (const std::int64_t index : path) {
+        if (!at->parts || index < 0 || static_cast<std::size_t>(index) >= at->parts->size()) return nullptr;
+        at = &(*at->parts)[static_cast<std::size_t>(index)];
+    }
+    return at;
 }
 
 bool is_start(std::string_view opcode) { return opcode.ends_with("-start"); }
@@ -77,7 +93,8 @@ Result<ImportedProgram> ModuleLowering::lower() {
         arguments[place] = input(each.shape, each.name, InstructionRef{module_.entry, i});
     }
     ROOFLINE_TRY(const Bound result, computation(module_.entry, arguments, out_.program.body));
-    (void)result;
+    add_arrays(result, out_.results);
+    share_donated(arguments, result);
     for (const auto& [loop, count] : options_.loops) {
         const bool known = std::any_of(out_.loops.begin(), out_.loops.end(),
                                        [&](const ImportedLoop& each) { return at(each.instruction).name == loop; });
@@ -193,6 +210,39 @@ void ModuleLowering::carry(const Bound& root) {
     if (root.value) out_.program.values[*root.value].carried = true;
 }
 
+void ModuleLowering::share_memory(const Bound& one, const Bound& other) {
+    if (one.value && other.value && *one.value != *other.value)
+        out_.shared_memory.emplace_back(*one.value, *other.value);
+    if (!one.parts || !other.parts) return;
+    for (std::size_t i = 0; i < std::min(one.parts->size(), other.parts->size()); ++i) {
+        share_memory((*one.parts)[i], (*other.parts)[i]);
+    }
+}
+
+// `{ {0}: (0, {}, may-alias), {1,2}: (3, {1}) }`: a result, and the parameter and the part of it with the same memory.
+void ModuleLowering::share_donated(const Bounds& arguments, const Bound& result) {
+    std::string_view text = module_.attribute("input_output_alias").value_or("");
+    while (true) {
+        const std::size_t colon = text.find("}: (");
+        if (colon == std::string_view::npos) return;
+        const std::size_t open = text.substr(0, colon).rfind('{');
+        const std::size_t close = text.find('}', colon + 1);
+        const std::size_t inner = text.find('{', colon);
+        if (open == std::string_view::npos || close == std::string_view::npos || inner > close) return;
+        const auto path = number_list(text.substr(open, colon + 1 - open));
+        const auto part = number_list(text.substr(inner, close + 1 - inner));
+        const std::string_view number = text.substr(colon + 4, text.find(',', colon) - colon - 4);
+        const auto parameter = number_list("{" + std::string(number) + "}");
+        if (path && part && parameter && parameter->size() == 1 && parameter->front() >= 0 &&
+            static_cast<std::size_t>(parameter->front()) < arguments.size()) {
+            const Bound* from = part_at(arguments[static_cast<std::size_t>(parameter->front())], *part);
+            const Bound* to = part_at(result, *path);
+            if (from != nullptr && to != nullptr) share_memory(*from, *to);
+        }
+        text.remove_prefix(close);
+    }
+}
+
 Bound ModuleLowering::stored(InstructionRef ref, const Bound& bound, Block& into) {
     if (!bound.parts) return bound.number && bound.shape.elements() == 1 ? bound : in_memory(ref, bound, into);
     std::vector<Bound> parts;
@@ -220,9 +270,11 @@ Result<Bound> ModuleLowering::loop(InstructionRef ref, const Bounds& operands, B
     block.count = DimNames(out_.program).add(found.trips);
     block.values_before = out_.program.values.size();
     // What starts as zeros is read from memory by every other iteration.
-    ROOFLINE_TRY(Bound result, computation(each.called[1], {stored(ref, operands[0], into)}, block));
+    const Bound first = stored(ref, operands[0], into);
+    ROOFLINE_TRY(Bound result, computation(each.called[1], {first}, block));
     block.values_after = out_.program.values.size();
     carry(result);
+    share_memory(first, result);
     if (!block.nodes.empty()) into.nodes.emplace_back(std::move(block));
     return result;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -43,6 +44,8 @@ struct ImportedProgram {
     std::vector<ImportGap> gaps;
     std::vector<std::string> notes;
     std::int64_t devices = 1;  ///< that execute it
+    std::vector<ValueId> results;                              ///< arrays that the entry returns
+    std::vector<std::pair<ValueId, ValueId>> shared_memory{};  ///< pairs of arrays with the same memory
 };
 
 struct ImportOptions {

@@ -76,6 +76,10 @@ private:
     void carry(const Bound& root);
     /// The array, or all arrays of a tuple, in memory; single numbers stay what they are.
     [[nodiscard]] Bound stored(InstructionRef at, const Bound& bound, Block& into);
+    /// Records that arrays at the same places of two tuples have the same memory.
+    void share_memory(const Bound& one, const Bound& other);
+    /// Records which results have the memory of an argument: `input_output_alias` of the module.
+    void share_donated(const Bounds& arguments, const Bound& result);
 
     // lower_instruction.cpp: one operation each
     [[nodiscard]] Result<Bound> operation(InstructionRef at, const Bounds& operands, Block& into);

@@ -1,0 +1,63 @@
+#include <utility>
+
+#include "app/cli/commands.hpp"
+#include "app/cli/files.hpp"
+
+namespace roofline::core::cli {
+
+namespace {
+
+constexpr const char* hlo_examples = R"(examples:
+  python -c 'print(jax.jit(step).lower(*args).compile().as_text())' > step.hlo
+  roofline hlo step.hlo --on h100-sxm:8              what takes longest, what bounds it, and which line it comes from
+  roofline hlo step.hlo --on tpu-v5p:2x2x2 --json    every kernel, by line and by scope
+  roofline hlo step.mlir --on h100-sxm               StableHLO: lowered.as_text()
+  roofline hlo step.hlo --cost xla                   counts as XLA's own cost analysis gives them
+  roofline hlo step.hlo --on h100-sxm:8 --set hbm.bandwidth=*2
+
+)";
+
+void add_hlo(CLI::App& app, Line& line) {
+    HloRequest& hlo = line.request<HloRequest>();
+    Words& words = line.words;
+    app.add_option(
+           "module", words.table,
+           "HLO text (compiled.as_text(), --xla_dump_to) or StableHLO text (lowered.as_text()), also packed by\n"
+           "gzip; or - for standard input")
+        ->type_name("FILE")
+        ->required();
+    repeated(app, "--on", words.on, "machine or slice with as many chips as the module has devices", "MACHINE[:SHAPE]");
+    repeated(app, "--set", hlo.sets, "what if: replace a figure of the machines, absolute or relative",
+             "hbm.bandwidth=3TB/s|*2");
+    app.add_option("--cost", hlo.cost,
+                   "rules by which work is counted: ours multiplies loops and prices custom calls; xla and xla-gpu\n"
+                   "count as XLA's HloCostAnalysis and GpuHloCostAnalysis, without times")
+        ->type_name("ours|xla|xla-gpu");
+    app.add_flag("--count-multiple-input-accesses", hlo.count_multiple_input_accesses,
+                 "of XLA's analyses: an operand that a fusion reads several times counts each time");
+    repeated(app, "--loops", hlo.loops, "how often a loop runs whose count the module does not tell", "NAME=COUNT");
+    app.add_option("--software", hlo.software, "software whose calibration is used; default: the newest")
+        ->type_name("NAME");
+    add_calibration(app, words);
+    add_plots(app, line.plots, "the roofline with the kernels on it");
+    add_formats(app, words);
+}
+
+Result<What> hlo_request(Line& line) {
+    HloRequest& hlo = line.request<HloRequest>();
+    const Words& words = line.words;
+    ROOFLINE_CHECK(check_plots(words, line.plots));
+    ROOFLINE_TRY(auto text, read_file(words.table));
+    hlo.module = {words.table == "-" ? "standard input" : words.table, std::move(text)};
+    ROOFLINE_TRY(hlo.machines, load_machines(words.on));
+    ROOFLINE_TRY(hlo.calibration, load_calibrations(words.calibrations));
+    hlo.plot = !line.plots.svg.empty() || !line.plots.png.empty();
+    return std::move(hlo);
+}
+
+}  // namespace
+
+const Command hlo_command{"hlo", "what an XLA module costs: every kernel against its roofline", hlo_examples, add_hlo,
+                          hlo_request};
+
+}  // namespace roofline::core::cli

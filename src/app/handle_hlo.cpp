@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <memory>
+#include <utility>
+
+#include "app/calibration_option.hpp"
+#include "app/request.hpp"
+#include "app/system_option.hpp"
+#include "base/ascii.hpp"
+#include "import/xla/read_xla_module.hpp"
+#include "predict/imported/module_answer.hpp"
+#include "report/hlo/hlo_view.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+Result<ModuleCounting> counting_of(const std::string& word) {
+    if (word.empty() || word == "ours") return ModuleCounting::ours;
+    if (word == "xla") return ModuleCounting::xla;
+    if (word == "xla-gpu") return ModuleCounting::xla_gpu;
+    return fail("bad_request", fmt::format("--cost {} is no way to count", in_ticks(word)),
+                "ours, or as XLA's own analyses count: xla, xla-gpu");
+}
+
+// `while.3=8`, several with commas.
+Status read_loops(const std::string& text, ModuleQuestion& question) {
+    std::string_view rest = text;
+    while (!rest.empty()) {
+        const std::size_t comma = std::min(rest.find(','), rest.size());
+        const std::string_view item = rest.substr(0, comma);
+        const std::size_t equals = item.rfind('=');
+        std::int64_t count = 0;
+        const std::string_view number = equals == std::string_view::npos ? "" : item.substr(equals + 1);
+        const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), count);
+        if (error != std::errc{} || end != number.data() + number.size() || count < 0 || equals == 0) {
+            return fail("bad_request", fmt::format("--loops {} is no trip count", in_ticks(item)),
+                        "name a loop and how often it runs: --loops while.3=8");
+        }
+        question.loops[std::string(item.substr(0, equals))] = count;
+        rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<Response> handle(const HloRequest& request, Format format, bool color) {
+    ModuleQuestion question;
+    ROOFLINE_TRY(question.counting, counting_of(request.cost));
+    question.software = request.software;
+    question.count_multiple_input_accesses = request.count_multiple_input_accesses;
+    for (const std::string& text : request.loops) ROOFLINE_CHECK(read_loops(text, question));
+    const bool ours = question.counting == ModuleCounting::ours;
+    if (request.count_multiple_input_accesses && ours) {
+        return fail("bad_request", "--count-multiple-input-accesses is an option of XLA's analyses",
+                    "add --cost xla or --cost xla-gpu");
+    }
+    if (ours && request.machines.empty()) {
+        return fail("no_machine", "no machine is given", "for example --on h100-sxm:8, or only counts: --cost xla");
+    }
+    if (request.plot && (!ours || request.machines.size() > 1)) {
+        return fail("bad_request", "the plot shows times on one machine", "give one machine, without --cost");
+    }
+    ROOFLINE_TRY(const XlaModule module, read_xla_module(request.module.text, request.module.name));
+    std::vector<ModuleAnswer> answers;
+    if (!ours) {
+        ROOFLINE_TRY(auto answer, answer_module(module, request.module.name, std::nullopt, question, nullptr));
+        answers.push_back(std::move(answer));
+    }
+    for (const MachineRef& reference : request.machines) {
+        if (!ours) break;
+        ROOFLINE_TRY(auto slice, resolve_slice(reference, request.sets));
+        ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, {reference}));
+        ROOFLINE_TRY(auto answer, answer_module(module, request.module.name, std::move(slice), question,
+                                                std::make_shared<Calibrations>(std::move(calibrations))));
+        answers.push_back(std::move(answer));
+    }
+    Response response;
+    if (request.plot) response.svg = hlo_plot(answers.front());
+    response.out = hlo_view(answers, format, color);
+    return response;
+}
+
+}  // namespace roofline::core

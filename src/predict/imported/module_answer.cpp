@@ -1,0 +1,287 @@
+#include "predict/imported/module_answer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/ascii.hpp"
+#include "import/xla/cost/xla_cost.hpp"
+#include "predict/imported/module_memory.hpp"
+#include "predict/predict.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+XlaCostOptions cost_options(const ModuleQuestion& question) {
+    XlaCostOptions options;
+    options.count_multiple_input_accesses = question.count_multiple_input_accesses;
+    options.trip_counts = question.loops;
+    options.unknown = 0;
+    if (question.counting == ModuleCounting::xla_gpu) options.analysis = XlaAnalysis::gpu;
+    if (question.counting != ModuleCounting::ours) return options;
+    options.multiply_loops = true;
+    options.price_custom_calls = true;
+    options.whole_ragged_dots = true;
+    return options;
+}
+
+std::string place_of(const XlaOrigin& origin) {
+    if (origin.file.empty()) return "";
+    return origin.line > 0 ? fmt::format("{}:{}", origin.file, origin.line) : std::string(origin.file);
+}
+
+bool is_recomputed(const XlaInstruction& instruction) {
+    return instruction.origin.op_name.find("rematted_computation") != std::string_view::npos ||
+           instruction.name.find(".remat") != std::string_view::npos;
+}
+
+void describe(const XlaInstruction& instruction, ModuleOp& op) {
+    op.name = instruction.name;
+    op.opcode = instruction.opcode;
+    op.source = place_of(instruction.origin);
+    op.scope = instruction.origin.op_name;
+    op.recomputed = is_recomputed(instruction);
+}
+
+void sort_by_time(std::vector<ModuleOp>& ops) {
+    std::stable_sort(ops.begin(), ops.end(), [](const ModuleOp& a, const ModuleOp& b) {
+        return std::pair(a.seconds(), a.flops + a.bytes) > std::pair(b.seconds(), b.flops + b.bytes);
+    });
+}
+
+ModuleGroup& part_named(ModuleGroup& group, std::string_view name) {
+    for (ModuleGroup& part : group.parts) {
+        if (part.name == name) return part;
+    }
+    group.parts.emplace_back();
+    group.parts.back().name = std::string(name);
+    return group.parts.back();
+}
+
+void add_to(ModuleGroup& group, const ModuleOp& op, bool expected) {
+    group.flops += op.flops;
+    group.bytes += op.bytes;
+    group.seconds += expected ? op.seconds() : op.lower_s.value_or(0);
+}
+
+void sort_parts(ModuleGroup& group) {
+    std::stable_sort(group.parts.begin(), group.parts.end(), [](const ModuleGroup& a, const ModuleGroup& b) {
+        return std::pair(a.seconds, a.flops + a.bytes) > std::pair(b.seconds, b.flops + b.bytes);
+    });
+    for (ModuleGroup& part : group.parts) sort_parts(part);
+}
+
+// The scopes of an operation: `jit(step)/transpose(jvp(layer))/dot_general`, where a slash inside parentheses is part of
+// a name.
+std::vector<std::string_view> scopes_of(std::string_view text) {
+    std::vector<std::string_view> scopes;
+    int depth = 0;
+    std::size_t from = 0;
+    for (std::size_t i = 0; i <= text.size(); ++i) {
+        if (i < text.size() && text[i] == '(') ++depth;
+        if (i < text.size() && text[i] == ')') --depth;
+        if (i < text.size() && (text[i] != '/' || depth > 0)) continue;
+        if (i > from) scopes.push_back(text.substr(from, i - from));
+        from = i + 1;
+    }
+    return scopes;
+}
+
+void add_groups(ModuleAnswer& answer) {
+    ModuleGroup lines;
+    answer.by_scope.name = answer.name;
+    constexpr std::size_t deepest = 12;
+    for (const ModuleOp& op : answer.ops) {
+        add_to(answer.by_scope, op, answer.expected);
+        add_to(part_named(lines, op.source.empty() ? "(no source line)" : op.source), op, answer.expected);
+        ModuleGroup* at = &answer.by_scope;
+        std::vector<std::string_view> scopes = scopes_of(op.scope);
+        if (scopes.empty()) scopes.emplace_back("(no scope)");
+        if (scopes.size() > deepest) scopes.resize(deepest);
+        for (const std::string_view scope : scopes) {
+            at = &part_named(*at, scope);
+            add_to(*at, op, answer.expected);
+        }
+    }
+    sort_parts(lines);
+    sort_parts(answer.by_scope);
+    answer.by_source = std::move(lines.parts);
+}
+
+void add_loops(const XlaModule& module, const XlaModuleCost& costs, const ModuleQuestion& question,
+               ModuleAnswer& answer) {
+    for (const XlaLoop& loop : costs.loops) {
+        const XlaComputation& computation = module.computations[loop.computation];
+        const std::string name(computation.instructions[loop.instruction].name);
+        answer.loops.push_back({name, std::string(computation.name), loop.trip_count, question.loops.contains(name)});
+    }
+}
+
+// XLA's rules: instructions of sequences, each as often as its computation runs.
+void add_xla_ops(const XlaModule& module, const XlaModuleCost& costs, const XlaExecutions& executions,
+                 ModuleAnswer& answer) {
+    for (std::size_t c = 0; c < module.computations.size(); ++c) {
+        const double times = executions.computations[c];
+        if (!(times > 0) || costs.instructions[c].empty()) continue;
+        const XlaComputation& computation = module.computations[c];
+        for (std::size_t i = 0; i < computation.instructions.size(); ++i) {
+            const XlaInstruction& instruction = computation.instructions[i];
+            const bool calls = instruction.opcode == "while" || instruction.opcode == "call" ||
+                               instruction.opcode == "conditional" || instruction.opcode == "async-start";
+            const XlaCost& cost = costs.instructions[c][i];
+            if (calls || (cost.flops == 0 && cost.bytes == 0 && cost.transcendentals == 0)) continue;
+            ModuleOp op;
+            describe(instruction, op);
+            op.count = times;
+            op.flops = cost.flops * times;
+            op.matmul_flops = product_flops_of(computation, instruction, cost) * times;
+            op.transcendentals = cost.transcendentals * times;
+            op.bytes = cost.bytes * times;
+            answer.ops.push_back(std::move(op));
+        }
+    }
+    const XlaCost& total = costs.total;
+    answer.flops = total.flops;
+    answer.transcendentals = total.transcendentals;
+    answer.bytes = total.bytes;
+    answer.matmul_flops = executions.product_flops;
+}
+
+// The instruction by which a kernel is called: the one with a matmul, or else the one that makes its result.
+InstructionRef named_by(const ImportedProgram& imported, const KernelWork& kernel) {
+    const Statement* chosen = kernel.statements.back();
+    for (const Statement* statement : kernel.statements) {
+        const bool product = std::any_of(statement->ops.begin(), statement->ops.end(),
+                                         [](const Op& op) { return op.kind == OpKind::contract; });
+        if (product) chosen = statement;
+    }
+    return imported.made_by[chosen->result].value_or(InstructionRef{});
+}
+
+double value_at(const Prediction& prediction, const Polynomial& polynomial) {
+    const auto value = count(prediction.program, polynomial);
+    return value ? value->to_double() : 0;
+}
+
+void add_program_ops(const XlaModule& module, const ImportedProgram& imported, ModuleAnswer& answer) {
+    const Prediction& prediction = *answer.prediction;
+    const ProgramAnalysis& analysis = prediction.analysis;
+    answer.expected = prediction.expected_s.has_value();
+    for (std::size_t k = 0; k < analysis.work.kernels.size(); ++k) {
+        const KernelWork& kernel = analysis.work.kernels[k];
+        const Analysis& times = analysis.kernels.empty() ? analysis.total : analysis.kernels[k];
+        ModuleOp op;
+        const InstructionRef ref = named_by(imported, kernel);
+        describe(module.computations[ref.computation].instructions[ref.instruction], op);
+        op.count = value_at(prediction, kernel.count);
+        op.flops = value_at(prediction, times.work.flops());
+        for (const MatmulShape& product : kernel.matmuls) {
+            op.matmul_flops += value_at(prediction, product.flops) * op.count;
+        }
+        op.transcendentals = value_at(prediction, times.work.transcendentals);
+        for (const auto& [level, traffic] : times.work.memory) {
+            if (level == "hbm") op.bytes += value_at(prediction, traffic.total());
+        }
+        op.lower_s = times.bounds.lower;
+        if (const Resource* bound = times.bound_resource()) op.bound_by = bound->label;
+        op.expected_s = expected_of_kernel(prediction, k);
+        const bool nothing = op.flops == 0 && op.bytes == 0 && op.transcendentals == 0 && times.work.messages.empty();
+        if (nothing) continue;  // other names for what is in memory
+        answer.flops += op.flops;
+        answer.matmul_flops += op.matmul_flops;
+        answer.transcendentals += op.transcendentals;
+        answer.bytes += op.bytes;
+        if (op.recomputed) answer.recomputed_flops += op.flops;
+        answer.ops.push_back(std::move(op));
+    }
+}
+
+// A module for several devices on a single chip: its collectives have no links.
+void without_messages(Block& block) {
+    for (Node& node : block.nodes) {
+        if (auto* inner = std::get_if<Block>(&node)) {
+            without_messages(*inner);
+        } else {
+            std::get<Statement>(node).messages.clear();
+        }
+    }
+}
+
+Status predict_module(const XlaModule& module, const XlaModuleCost& costs, const Slice& slice,
+                      const ModuleQuestion& question, const std::shared_ptr<Calibrations>& calibrations,
+                      ModuleAnswer& answer) {
+    ImportOptions import_options;
+    import_options.loops = question.loops;
+    ROOFLINE_TRY(ImportedProgram imported, lower_module(module, costs, answer.name, import_options));
+    answer.devices = imported.devices;
+    answer.notes = imported.notes;
+    answer.memory = module_memory(module, imported);
+    Slice chips = slice;
+    if (slice.chips() != imported.devices && slice.chips() > 1) {
+        return fail("bad_mesh",
+                    fmt::format("{} is for {} device{}, but {} has {} chips", answer.name, imported.devices,
+                                imported.devices == 1 ? "" : "s", slice.shape_text(), slice.chips()),
+                    "name a slice with as many chips as the module was compiled for");
+    }
+    if (slice.chips() == 1 && imported.devices > 1) {
+        without_messages(imported.program.body);
+        imported.program.mesh.clear();
+        answer.notes.push_back(
+            fmt::format("the module is for {0} devices, and {1} is one chip: collectives are counted "
+                        "and take no time; give a slice, such as --on {1}:{0}",
+                        imported.devices, slice.machine.id));
+    }
+    PredictOptions options;
+    options.name = answer.name;
+    options.software = question.software;
+    options.freedom = LayoutFreedom::as_written;
+    options.alternatives = Alternatives::none;
+    options.routing = TokenRouting::least;
+    options.growth = false;
+    ROOFLINE_TRY(System system, plan_system(chips, imported.program, {}));
+    ROOFLINE_TRY(answer.prediction, predict(imported.program, std::move(system), options, calibrations));
+    const auto* memory = answer.prediction->machine.level("hbm");
+    if (memory != nullptr && memory->total_capacity()) answer.memory.capacity = memory->total_capacity()->value;
+    add_program_ops(module, imported, answer);
+    for (const ImportGap& gap : imported.gaps) {
+        if (std::find(answer.gaps.begin(), answer.gaps.end(), gap.what) == answer.gaps.end()) {
+            answer.gaps.push_back(gap.what);
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<ModuleAnswer> answer_module(const XlaModule& module, const std::string& name, const std::optional<Slice>& slice,
+                                   const ModuleQuestion& question, const std::shared_ptr<Calibrations>& calibrations) {
+    ModuleAnswer answer;
+    answer.name = name;
+    answer.counting = question.counting;
+    for (const XlaComputation& computation : module.computations)
+        answer.instructions += computation.instructions.size();
+    ROOFLINE_TRY(const XlaModuleCost costs, xla_cost(module, cost_options(question)));
+    const bool ours = question.counting == ModuleCounting::ours;
+    const XlaExecutions executions = xla_executions(module, costs, ours);
+    answer.collectives = executions.collectives;
+    add_loops(module, costs, question, answer);
+    if (ours) {
+        if (!slice) return fail("no_machine", "no machine is given", "for example --on h100-sxm:8");
+        ROOFLINE_CHECK(predict_module(module, costs, *slice, question, calibrations, answer));
+    } else {
+        add_xla_ops(module, costs, executions, answer);
+        for (const auto& [target, times] : executions.custom_calls) {
+            answer.gaps.push_back(
+                fmt::format("custom-call {}, {} times: where it states no cost XLA's analysis enters "
+                            "-1; here it counts nothing",
+                            target, times));
+        }
+    }
+    sort_by_time(answer.ops);
+    add_groups(answer);
+    return answer;
+}
+
+}  // namespace roofline::core

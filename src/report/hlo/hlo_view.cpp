@@ -1,0 +1,287 @@
+#include "report/hlo/hlo_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "report/figure.hpp"
+#include "report/hlo/hlo_json.hpp"
+#include "report/machine/machine_roofs.hpp"
+#include "report/plot/plot.hpp"
+#include "report/table.hpp"
+#include "units/text.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+constexpr std::size_t most_ops = 12;
+constexpr std::size_t most_lines = 8;
+constexpr std::size_t deepest_scope = 6;
+
+std::string flops_text(double flops) { return flops > 0 ? to_text(Flops{flops}) : "-"; }
+std::string bytes_text(double bytes) { return bytes > 0 ? to_text(Bytes{bytes}) : "-"; }
+std::string time_text(const std::optional<double>& seconds) { return seconds ? to_text(Seconds{*seconds}) : "-"; }
+std::string share_text(double part, double whole) {
+    return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "-";
+}
+
+double all_seconds(const ModuleAnswer& answer) { return answer.by_scope.seconds; }
+
+class HloText {
+public:
+    HloText(const ModuleAnswer& answer, bool color) : answer_(answer), color_(color) {}
+
+    std::string run() {
+        heading();
+        totals();
+        kernels();
+        groups();
+        memory();
+        remarks();
+        return std::move(out_);
+    }
+
+private:
+    [[nodiscard]] std::string bold(std::string_view text) const {
+        return color_ ? fmt::format("\x1b[1m{}\x1b[0m", text) : std::string(text);
+    }
+
+    void heading() {
+        std::string on;
+        if (answer_.prediction) {
+            const Prediction& prediction = *answer_.prediction;
+            on = fmt::format(" on {}", prediction.system.slice.chips() > 1 ? prediction.system.slice.shape_text()
+                                                                           : prediction.machine.name);
+        }
+        out_ += fmt::format("{}{}\n", bold(answer_.name), on);
+        out_ += fmt::format("  {} instructions, {} kernels", answer_.instructions, answer_.ops.size());
+        if (answer_.devices > 1) out_ += fmt::format(", the work of one of {} devices", answer_.devices);
+        if (answer_.counting != ModuleCounting::ours) {
+            out_ += fmt::format("; counted as XLA's {} counts",
+                                answer_.counting == ModuleCounting::xla ? "HloCostAnalysis" : "GpuHloCostAnalysis");
+        }
+        out_ += "\n\n";
+    }
+
+    void line(std::string_view label, std::string_view value, std::string_view what) {
+        out_ += fmt::format("  {:<16}{:>14}  {}\n", label, value, what);
+    }
+
+    void totals() {
+        std::string of_flops = fmt::format("{} in matmuls", flops_text(answer_.matmul_flops));
+        if (answer_.recomputed_flops > 0) {
+            of_flops += fmt::format(", {} ({}) recomputed", flops_text(answer_.recomputed_flops),
+                                    share_text(answer_.recomputed_flops, answer_.flops));
+        }
+        line("FLOPs", flops_text(answer_.flops), of_flops);
+        line("bytes", bytes_text(answer_.bytes), "read from and written to the main memory");
+        for (const auto& [kind, counted] : answer_.collectives) {
+            line(kind, bytes_text(counted.output_bytes), fmt::format("results of {:.6g} executions", counted.executed));
+        }
+        for (const ModuleAnswer::Loop& loop : answer_.loops) {
+            line("loop", loop.trips ? fmt::format("{} times", *loop.trips) : "unknown",
+                 fmt::format("{}{}", loop.name,
+                             loop.given ? ", as --loops says"
+                             : loop.trips
+                                 ? ""
+                                 : fmt::format(": one iteration counts; say how many: --loops {}=N", loop.name)));
+        }
+        if (!answer_.prediction) return;
+        const Prediction& prediction = *answer_.prediction;
+        const Analysis& total = prediction.analysis.total;
+        out_ += '\n';
+        const Resource* bound = total.bound_resource();
+        line("lower bound", to_text(Seconds{total.bounds.lower}),
+             bound != nullptr ? fmt::format("everything overlaps; bound by {}", bound->label) : "");
+        line("in turn", to_text(Seconds{total.sequential}), "kernels one after another, each at its own bound");
+        if (prediction.expected_s) {
+            line("expected", to_text(Seconds{*prediction.expected_s}),
+                 prediction.expected_error ? fmt::format("+-{:.0f}%", 100 * *prediction.expected_error) : "");
+        } else {
+            line("expected", "-", prediction.why_not_expected);
+        }
+    }
+
+    [[nodiscard]] std::string time_name() const { return answer_.expected ? "expected time" : "time in turn"; }
+
+    void kernels() {
+        Table table;
+        const bool timed = answer_.prediction.has_value();
+        table.head = {"kernel", "op", "runs", "FLOPs", "bytes"};
+        table.right = {false, false, true, true, true};
+        if (timed) {
+            table.head.insert(table.head.end(), {"lower", "expected", "share", "bound by"});
+            table.right.insert(table.right.end(), {true, true, true, false});
+        }
+        table.head.emplace_back("from");
+        for (std::size_t i = 0; i < std::min(answer_.ops.size(), most_ops); ++i) {
+            const ModuleOp& op = answer_.ops[i];
+            std::vector<std::string> row{fitted(op.name, 28), fitted(op.opcode, 14), fmt::format("{:.6g}", op.count),
+                                         flops_text(op.flops), bytes_text(op.bytes)};
+            if (timed) {
+                const double seconds = answer_.expected ? op.seconds() : op.lower_s.value_or(0);
+                row.insert(row.end(), {time_text(op.lower_s), time_text(op.expected_s),
+                                       share_text(seconds, all_seconds(answer_)), op.bound_by});
+            }
+            row.push_back(op.source);
+            table.rows.push_back(std::move(row));
+        }
+        out_ += fmt::format("\n{}\n{}", bold(timed ? fmt::format("Kernels by {}", time_name()) : "Instructions"),
+                            table_text(table, 2));
+        if (answer_.ops.size() > most_ops) {
+            out_ += fmt::format("  {} more: all of them with --csv or --json\n", answer_.ops.size() - most_ops);
+        }
+    }
+
+    void groups() {
+        const double all = all_seconds(answer_);
+        if (!(all > 0)) return;
+        const bool lines = answer_.by_source.size() > 1 ||
+                           (!answer_.by_source.empty() && answer_.by_source.front().name != "(no source line)");
+        if (lines) {
+            out_ += fmt::format("\n{}\n", bold("Source lines"));
+            for (std::size_t i = 0; i < std::min(answer_.by_source.size(), most_lines); ++i) {
+                const ModuleGroup& line = answer_.by_source[i];
+                out_ += fmt::format("  {:>6}  {:>9}  {}\n", share_text(line.seconds, all),
+                                    to_text(Seconds{line.seconds}), line.name);
+            }
+        }
+        if (answer_.by_scope.parts.size() == 1 && answer_.by_scope.parts.front().name == "(no scope)") return;
+        out_ += fmt::format("\n{}\n", bold("Scopes of at least 3 %"));
+        for (const ModuleGroup& part : answer_.by_scope.parts) scope(part, 0, {});
+    }
+
+    // Scopes that only contain another one are written in one line.
+    void scope(const ModuleGroup& group, std::size_t depth, std::string before) {
+        const double all = all_seconds(answer_);
+        constexpr double least = 0.03;
+        if (group.seconds < least * all || depth > deepest_scope) return;
+        const std::string name = before.empty() ? group.name : before + "/" + group.name;
+        if (group.parts.size() == 1 && group.parts.front().seconds >= 0.999 * group.seconds) {
+            scope(group.parts.front(), depth, name);
+            return;
+        }
+        out_ += fmt::format("  {:>6}  {:>9}  {:{}}{}\n", share_text(group.seconds, all),
+                            to_text(Seconds{group.seconds}), "", 2 * depth, fitted(name, page_width - 22 - 2 * depth));
+        for (const ModuleGroup& part : group.parts) scope(part, depth + 1, {});
+    }
+
+    void memory() {
+        if (answer_.counting != ModuleCounting::ours) return;
+        out_ += '\n';
+        std::string of;
+        if (answer_.memory.capacity) {
+            of = fmt::format("of {}{}", to_text(Bytes{*answer_.memory.capacity}),
+                             answer_.memory.peak > *answer_.memory.capacity ? ": it does not fit" : "");
+        }
+        line("memory", to_text(Bytes{answer_.memory.peak}),
+             fmt::format("at the peak, {} of them arguments; {}", to_text(Bytes{answer_.memory.arguments}), of));
+        std::string largest;
+        for (std::size_t i = 0; i < std::min<std::size_t>(answer_.memory.largest.size(), 3); ++i) {
+            const auto& [name, bytes] = answer_.memory.largest[i];
+            largest += fmt::format("{}{} {}", i == 0 ? "" : ", ", fitted(name, 30), to_text(Bytes{bytes}));
+        }
+        if (!largest.empty()) out_ += fmt::format("  {:<32}largest: {}\n", "", largest);
+    }
+
+    void remarks() {
+        out_ += '\n';
+        constexpr std::size_t most = 12;
+        for (std::size_t i = 0; i < std::min(answer_.gaps.size(), most); ++i) {
+            out_ += "  unknown: " + wrapped(answer_.gaps[i], 11, 4, page_width) + "\n";
+        }
+        if (answer_.gaps.size() > most) out_ += fmt::format("  {} more are unknown\n", answer_.gaps.size() - most);
+        std::set<std::string> said;
+        const auto say = [&](const std::string& note) {
+            if (said.size() < most && said.insert(note).second) {
+                out_ += "  note: " + wrapped(note, 8, 4, page_width) + "\n";
+            }
+        };
+        for (const std::string& note : answer_.notes) say(note);
+        if (!answer_.prediction) return;
+        for (const std::string& note : notes_of(*answer_.prediction)) say(note);
+    }
+
+    const ModuleAnswer& answer_;
+    bool color_;
+    std::string out_;
+};
+
+Table op_table(const std::vector<ModuleAnswer>& answers, bool exact) {
+    Table table;
+    table.head = {"machine", "name",    "opcode",     "count",    "flops",  "matmul_flops", "transcendentals",
+                  "bytes",   "lower_s", "expected_s", "bound_by", "source", "scope"};
+    const auto number = [&](double value) { return exact ? exact_text(value) : fmt::format("{:.6g}", value); };
+    const auto some = [&](const std::optional<double>& value) { return value ? number(*value) : std::string(); };
+    for (const ModuleAnswer& answer : answers) {
+        for (const ModuleOp& op : answer.ops) {
+            table.rows.push_back({answer.prediction ? answer.prediction->machine.id : "", op.name, op.opcode,
+                                  number(op.count), number(op.flops), number(op.matmul_flops),
+                                  number(op.transcendentals), number(op.bytes), some(op.lower_s), some(op.expected_s),
+                                  op.bound_by, op.source, op.scope});
+        }
+    }
+    return table;
+}
+
+// Machines side by side.
+std::string machines_text(const std::vector<ModuleAnswer>& answers) {
+    Table table;
+    table.head = {"machine", "lower bound", "in turn", "expected", "bound by", "peak memory", "capacity"};
+    table.right = {false, true, true, true, false, true, true};
+    for (const ModuleAnswer& answer : answers) {
+        if (!answer.prediction) continue;
+        const Prediction& prediction = *answer.prediction;
+        const Analysis& total = prediction.analysis.total;
+        const Resource* bound = total.bound_resource();
+        table.rows.push_back({prediction.machine.id, to_text(Seconds{total.bounds.lower}),
+                              to_text(Seconds{total.sequential}), time_text(prediction.expected_s),
+                              bound != nullptr ? bound->label : "-", to_text(Bytes{answer.memory.peak}),
+                              answer.memory.capacity ? to_text(Bytes{*answer.memory.capacity}) : "-"});
+    }
+    return fmt::format("{}\n\n{}", answers.front().name, table_text(table, 2));
+}
+
+}  // namespace
+
+std::string hlo_view(const std::vector<ModuleAnswer>& answers, Format format, bool color) {
+    switch (format) {
+        case Format::json: {
+            if (answers.size() == 1) return hlo_json(answers.front());
+            std::vector<std::string> all;
+            for (const ModuleAnswer& answer : answers) all.push_back(hlo_json(answer));
+            return machines_json(all);
+        }
+        case Format::csv:
+            return table_csv(op_table(answers, true));
+        case Format::markdown:
+            return table_markdown(op_table(answers, false));
+        case Format::text:
+            break;
+    }
+    return answers.size() == 1 ? HloText(answers.front(), color).run() : machines_text(answers);
+}
+
+std::string hlo_plot(const ModuleAnswer& answer) {
+    RooflinePlot plot;
+    plot.title = "Kernels of " + answer.name;
+    if (!answer.prediction) return to_svg(plot);
+    const Machine& machine = answer.prediction->machine;
+    plot.subtitle = fmt::format("{}; at their {}; those that take longest are labelled first", machine.name,
+                                answer.expected ? "expected times" : "lower bounds");
+    plot.roofs = roofs_of(machine);
+    plot.ceilings = ceilings_of(machine);
+    constexpr std::size_t most = 200;
+    constexpr double least = 0.001;
+    for (const ModuleOp& op : answer.ops) {
+        const double seconds = answer.expected ? op.seconds() : op.lower_s.value_or(0);
+        if (plot.points.size() >= most || seconds < least * all_seconds(answer)) break;
+        if (!(op.flops > 0) || !(op.bytes > 0) || !(seconds > 0)) continue;
+        plot.points.push_back({op.name, op.flops / op.bytes, op.flops / seconds, op.bound_by, false});
+    }
+    return to_svg(plot);
+}
+
+}  // namespace roofline::core
