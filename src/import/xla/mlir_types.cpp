@@ -72,6 +72,7 @@ private:
         ROOFLINE_CHECK(scanner_.expect("<", "after `tensor`"));
         XlaShape shape;
         bool open_dims = false;
+        shape.dims.reserve(4);  // one allocation for most shapes
         while (is_digit(scanner_.peek()) || scanner_.peek() == '?' || scanner_.peek() == '*') {
             ROOFLINE_TRY(const std::int64_t size, take_size());
             open_dims = open_dims || size < 0;
