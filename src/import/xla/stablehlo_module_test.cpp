@@ -199,6 +199,15 @@ TEST_CASE("StableHLO: deep nesting is refused") {
     CHECK(error_of(in_function("  return %a : tensor<4xf32> loc(" + location + ")")).starts_with("too_deep 2:"));
 }
 
+// A value costs an instruction in every region around its use; thousands of uses 250 levels deep would fill any memory.
+TEST_CASE("StableHLO: too many values from outside are refused") {
+    std::string lines;
+    for (int i = 0; i < 5000; ++i) lines += "%" + std::to_string(i) + " = stablehlo.negate %a : tensor<4xf32>\n";
+    for (int i = 0; i < 250; ++i) lines += "\"foo.bar\"() ({\n";
+    for (int i = 0; i < 5000; ++i) lines += "foo.use %" + std::to_string(i) + "\n";
+    CHECK(error_of(in_function(lines)).starts_with("too_large "));
+}
+
 // Every module that is cut off gives an error or, if only lines at its end are missing, a module.
 TEST_CASE("StableHLO: a module that is cut off at any place") {
     const std::string text =
