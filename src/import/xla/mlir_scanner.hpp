@@ -69,7 +69,8 @@ public:
     [[nodiscard]] Result<std::string_view> take_group();
     /// Takes the value of a dictionary: everything up to a comma or a closing bracket.
     [[nodiscard]] Result<std::string_view> take_dictionary_value();
-    /// Takes a value outside of dictionaries, where a colon ends it: `3`, `[1] x [0]`, `[b, f]x[i, o]->[b, f]`, `<...>`.
+    /// Takes a value outside of dictionaries, where a colon ends it: `3`, `[1] x [0]`, `[b, f]x[i, o]->[b, f]`,
+    /// `<...>`.
     [[nodiscard]] Result<std::string_view> take_plain_value();
 
     [[nodiscard]] tl::unexpected<Error> fail_here(std::string code, std::string message, std::string hint = {}) const {

@@ -15,7 +15,8 @@ class MlirTypes {
 public:
     /// Takes a type. A bounded dimension has its bound; a quantised element has its storage type; an `index` counts as
     /// s64; a type of another dialect becomes `opaque`. Errors, with their place: a dimension without a bound, a tensor
-    /// without a rank, no type, a size or a product of sizes that cannot be counted, tuples nested deeper than 64 levels.
+    /// without a rank, no type, a size or a product of sizes that cannot be counted, tuples nested deeper than 64
+    /// levels.
     [[nodiscard]] Result<XlaShape> take(MlirScanner& scanner);
 
 private:

@@ -82,6 +82,15 @@ TEST_CASE("StableHLO: calls, composites and custom calls") {
     CHECK(module.entry == 1);  // after its callee
 }
 
+TEST_CASE("StableHLO: the entry is main, or else the first public function") {
+    const std::string body = "(%a: tensor<4xf32>) -> tensor<4xf32> {\n  return %a : tensor<4xf32>\n}\n";
+    CHECK(read_module("func.func @first" + body + "func.func private @main" + body).main().name == "main");
+    CHECK(read_module("func.func private @first" + body + "func.func @second" + body + "func.func @third" + body)
+              .main()
+              .name == "second");
+    CHECK(read_module("func.func private @only" + body).main().name == "only");
+}
+
 TEST_CASE("StableHLO: locations give the scope and the innermost frame") {
     const XlaModule module = read_module(
         "#loc1 = loc(\"x\")\n"
