@@ -12,7 +12,8 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::uint64_t most_repeats = 1'000'000;
+constexpr std::uint64_t most_numbers = 1'000'000'000;
+constexpr std::uint64_t most_repeats = 256;  // a short text must not become a long one
 constexpr std::size_t most_cached_numbers = 4096;
 
 // The sizes of the tensor type after ` : `.
@@ -105,20 +106,20 @@ std::optional<MlirNumbers> numbers_of_dense(std::string_view value) {
     }
     std::uint64_t count = 1;
     for (const std::uint64_t size : sizes) {
-        if (size != 0 && count > most_repeats / size) return std::nullopt;
+        if (size != 0 && count > most_numbers / size) return std::nullopt;
         count *= size;
     }
-    if (!body.starts_with('[') && list.values.size() == 1) list.values.assign(count, list.values.front());
-    if (list.values.size() != count) return std::nullopt;
-    if (sizes.size() == 2) {
-        if (sizes[0] > most_repeats) return std::nullopt;
-        list.rows = static_cast<std::size_t>(sizes[0]);
+    if (!body.starts_with('[') && list.values.size() == 1) {
+        if (count > most_repeats) return std::nullopt;
+        list.values.assign(count, list.values.front());
     }
+    if (list.values.size() != count) return std::nullopt;
+    if (sizes.size() == 2) list.rows = static_cast<std::size_t>(sizes[0]);
     return list;
 }
 
 std::string braces_text(const MlirNumbers& list) {
-    if (!list.rows || *list.rows == 0) return fmt::format("{{{}}}", fmt::join(list.values, ","));
+    if (!list.rows || list.values.empty()) return fmt::format("{{{}}}", fmt::join(list.values, ","));
     const std::size_t length = list.values.size() / *list.rows;
     std::string text = "{";
     for (std::size_t row = 0; row < *list.rows; ++row) {

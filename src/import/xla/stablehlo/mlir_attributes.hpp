@@ -41,9 +41,9 @@ struct MlirNumbers {
     std::optional<std::size_t> rows;  ///< nothing if they are in one row
 };
 
-/// The numbers of `[1, 0]`, `[[1, 2], [0, 1]]`, `array<i64: 1, 0>`, or `dense<...> : tensor<4x2xi64>`, also where all are
-/// the same (`dense<0>`) or written in hexadecimal. Truth values are 0 and 1. Nothing if it is anything else, or if there
-/// are more than a million of the same.
+/// The numbers of `[1, 0]`, `[[1, 2], [0, 1]]`, `array<i64: 1, 0>`, or `dense<...> : tensor<4x2xi64>`, also where all
+/// are the same (`dense<0>`) or written in hexadecimal. Truth values are 0 and 1. Nothing if it is anything else, or if
+/// there are more than 256 of the same.
 [[nodiscard]] std::optional<MlirNumbers> mlir_numbers(std::string_view value);
 
 /// Writes in HLO's notation, and keeps what is written; the same text is kept once.

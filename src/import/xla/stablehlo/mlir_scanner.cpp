@@ -40,7 +40,7 @@ char closing_of(char open) { return open == '(' ? ')' : open == '[' ? ']' : open
 
 }  // namespace
 
-bool MlirScanner::skip_blanks() {
+bool MlirScanner::skip_more_blanks() {
     bool line_ended = false;
     while (at_ < text_.size()) {
         const char c = text_[at_];
@@ -58,13 +58,6 @@ bool MlirScanner::skip_blanks() {
     return line_ended;
 }
 
-bool MlirScanner::take(std::string_view word) {
-    skip_blanks();
-    if (!next_is(word)) return false;
-    at_ += word.size();
-    return true;
-}
-
 bool MlirScanner::take_word(std::string_view word) {
     skip_blanks();
     if (!next_is(word)) return false;
@@ -74,8 +67,7 @@ bool MlirScanner::take_word(std::string_view word) {
     return true;
 }
 
-Status MlirScanner::expect(std::string_view word, std::string_view where) {
-    if (take(word)) return {};
+Status MlirScanner::fail_to_find(std::string_view word, std::string_view where) const {
     return fail_here("bad_stablehlo", fmt::format("expected `{}` {}", word, where),
                      ended() ? std::string(cut_off) : std::string{});
 }

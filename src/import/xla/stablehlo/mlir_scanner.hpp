@@ -33,16 +33,28 @@ public:
     [[nodiscard]] bool ended() const { return at_ >= text_.size(); }
     /// The next character, or 0 at the end.
     [[nodiscard]] char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-    [[nodiscard]] bool next_is(std::string_view word) const { return text_.substr(at_).starts_with(word); }
+    [[nodiscard]] bool next_is(std::string_view word) const {
+        return peek() == word.front() && text_.substr(at_).starts_with(word);
+    }
 
     /// Skips blanks, line ends and comments (`//`). Returns whether a line ended.
-    bool skip_blanks();
+    bool skip_blanks() {
+        const char c = peek();
+        return (c <= ' ' || c == '/') && skip_more_blanks();
+    }
     /// Skips blanks, and takes `word` if it comes next.
-    bool take(std::string_view word);
+    bool take(std::string_view word) {
+        skip_blanks();
+        if (!next_is(word)) return false;
+        at_ += word.size();
+        return true;
+    }
     /// The same for a word of letters that must end there.
     bool take_word(std::string_view word);
     /// Error: something else than `word` comes next; `where` ends the message.
-    [[nodiscard]] Status expect(std::string_view word, std::string_view where);
+    [[nodiscard]] Status expect(std::string_view word, std::string_view where) {
+        return take(word) ? Status{} : fail_to_find(word, where);
+    }
 
     /// Takes letters, digits and `_$.`; empty if none comes next.
     std::string_view take_word();
@@ -57,7 +69,8 @@ public:
     [[nodiscard]] Result<std::string_view> take_group();
     /// Takes the value of a dictionary: everything up to a comma or a closing bracket.
     [[nodiscard]] Result<std::string_view> take_dictionary_value();
-    /// Takes a value outside of dictionaries, where a colon ends it: `3`, `[1] x [0]`, `[b, f]x[i, o]->[b, f]`, `<...>`.
+    /// Takes a value outside of dictionaries, where a colon ends it: `3`, `[1] x [0]`, `[b, f]x[i, o]->[b, f]`,
+    /// `<...>`.
     [[nodiscard]] Result<std::string_view> take_plain_value();
 
     [[nodiscard]] tl::unexpected<Error> fail_here(std::string code, std::string message, std::string hint = {}) const {
@@ -71,6 +84,8 @@ public:
 private:
     enum class Until : std::uint8_t { closed, comma };
     [[nodiscard]] Status skip_nested(Until until);
+    bool skip_more_blanks();
+    [[nodiscard]] Status fail_to_find(std::string_view word, std::string_view where) const;
     [[nodiscard]] Status skip_string();
     [[nodiscard]] Status skip_dense();
     [[nodiscard]] Result<bool> skip_piece();

@@ -157,6 +157,24 @@ private:
 
 }  // namespace
 
-Result<XlaShape> take_mlir_type(MlirScanner& scanner) { return TypeReader(scanner).take(0); }
+Result<XlaShape> MlirTypes::take(MlirScanner& scanner) {
+    scanner.skip_blanks();
+    constexpr std::string_view tensor = "tensor<";
+    const std::size_t from = scanner.at();
+    if (!scanner.next_is(tensor)) return TypeReader(scanner).take(0);
+    // A tensor without brackets inside ends at the first one that closes.
+    const std::size_t inside = from + tensor.size();
+    const std::size_t end = scanner.text().find_first_of("<>", inside);
+    const bool plain = end != std::string_view::npos && scanner.text()[end] == '>';
+    const std::string_view written = scanner.between(inside, plain ? end : inside);
+    const auto known = plain ? known_.find(written) : known_.end();
+    if (known != known_.end()) {
+        scanner.go_to(end + 1);
+        return known->second;
+    }
+    ROOFLINE_TRY(auto shape, TypeReader(scanner).take(0));
+    if (plain) known_.emplace(written, shape);
+    return shape;
+}
 
 }  // namespace roofline::core

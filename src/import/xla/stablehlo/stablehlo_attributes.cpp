@@ -16,33 +16,33 @@ bool is_true(std::string_view value) { return value.empty() || value == "true"; 
 void apply(const AttributeRule& rule, std::string_view value, HloNotation& notation, XlaInstruction& instruction) {
     const auto add = [&](std::string_view text) { instruction.attributes.push_back({rule.hlo, text}); };
     switch (rule.form) {
-        case Form::braces:
+        case AttributeForm::braces:
             add(notation.braces(value));
             break;
-        case Form::one:
+        case AttributeForm::one:
             add(notation.keep(fmt::format("{{{}}}", without_mlir_type(value))));
             break;
-        case Form::word:
+        case AttributeForm::word:
             add(value.empty() ? "true" : mlir_enum(without_mlir_type(value)));
             break;
-        case Form::lower: {
+        case AttributeForm::lower: {
             const std::string text = lowered(mlir_enum(without_mlir_type(value)));
             add(notation.keep(text.starts_with("rng_") ? text : "rng_" + text));
             break;
         }
-        case Form::flag:
+        case AttributeForm::flag:
             if (is_true(value)) add("true");
             break;
-        case Form::beyond_one:
+        case AttributeForm::beyond_one:
             if (without_mlir_type(value) != "1") add(without_mlir_type(value));
             break;
-        case Form::string:
+        case AttributeForm::string:
             add(notation.string(value));
             break;
-        case Form::bare:
+        case AttributeForm::bare:
             add(mlir_string(notation.string(value)));
             break;
-        case Form::nothing:
+        case AttributeForm::nothing:
             break;
     }
 }

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "base/ascii.hpp"
@@ -115,7 +116,7 @@ std::uint32_t StablehloReader::applied(std::string_view opcode, const XlaElement
     std::string name = fmt::format("{}.{}", opcode, element.name);
     const auto known = applied_.find(name);
     if (known != applied_.end()) return known->second;
-    StablehloRegion region(notation_, Arguments::apart, nullptr);
+    StablehloRegion region(shared_, Arguments::apart, nullptr);
     XlaInstruction result;
     result.shape.element = &element;
     result.operands = {region.add_argument("lhs", result.shape, 0), region.add_argument("rhs", result.shape, 0)};
@@ -265,8 +266,9 @@ Status StablehloReader::emit_while(StablehloOp& op, StablehloRegion& region, Sta
                                 "equally many, and the condition returns one value");
     }
     std::vector<std::uint32_t> all = condition.captured();
+    std::unordered_set<std::uint32_t> seen(all.begin(), all.end());
     for (const std::uint32_t outside : body.captured()) {
-        if (std::find(all.begin(), all.end(), outside) == all.end()) all.push_back(outside);
+        if (seen.insert(outside).second) all.push_back(outside);
     }
     condition.number_arguments(all);
     condition.set_results(condition.returned, false);

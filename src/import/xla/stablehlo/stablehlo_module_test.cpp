@@ -82,6 +82,15 @@ TEST_CASE("StableHLO: calls, composites and custom calls") {
     CHECK(module.entry == 1);  // after its callee
 }
 
+TEST_CASE("StableHLO: the entry is main, or else the first public function") {
+    const std::string body = "(%a: tensor<4xf32>) -> tensor<4xf32> {\n  return %a : tensor<4xf32>\n}\n";
+    CHECK(read_module("func.func @first" + body + "func.func private @main" + body).main().name == "main");
+    CHECK(read_module("func.func private @first" + body + "func.func @second" + body + "func.func @third" + body)
+              .main()
+              .name == "second");
+    CHECK(read_module("func.func private @only" + body).main().name == "only");
+}
+
 TEST_CASE("StableHLO: locations give the scope and the innermost frame") {
     const XlaModule module = read_module(
         "#loc1 = loc(\"x\")\n"
@@ -197,6 +206,15 @@ TEST_CASE("StableHLO: deep nesting is refused") {
     std::string location = "unknown";
     for (int i = 0; i < 300; ++i) location = "callsite(" + location + " at unknown)";
     CHECK(error_of(in_function("  return %a : tensor<4xf32> loc(" + location + ")")).starts_with("too_deep 2:"));
+}
+
+// A value costs an instruction in every region around its use; thousands of uses 250 levels deep would fill any memory.
+TEST_CASE("StableHLO: too many values from outside are refused") {
+    std::string lines;
+    for (int i = 0; i < 5000; ++i) lines += "%" + std::to_string(i) + " = stablehlo.negate %a : tensor<4xf32>\n";
+    for (int i = 0; i < 250; ++i) lines += "\"foo.bar\"() ({\n";
+    for (int i = 0; i < 5000; ++i) lines += "foo.use %" + std::to_string(i) + "\n";
+    CHECK(error_of(in_function(lines)).starts_with("too_large "));
 }
 
 // Every module that is cut off gives an error or, if only lines at its end are missing, a module.

@@ -50,7 +50,8 @@ struct StablehloOpcode {
 /// `<@mesh, [{"x"}]>`, or the same after `#sdy.sharding`, as the sharding of one value.
 [[nodiscard]] std::string sharding_of_value(std::string_view sharding);
 
-/// Finds an operation by its full name ("stablehlo.add", "mhlo.add", "chlo.erf", "call"). Null if it is none that HLO has.
+/// Finds an operation by its full name ("stablehlo.add", "mhlo.add", "chlo.erf", "call"). Null if it is none that HLO
+/// has.
 [[nodiscard]] const StablehloOpcode* find_stablehlo_opcode(std::string_view name);
 
 struct StablehloOp {

@@ -14,6 +14,7 @@
 #include "import/xla/stablehlo/mlir_attributes.hpp"
 #include "import/xla/stablehlo/mlir_locations.hpp"
 #include "import/xla/stablehlo/mlir_scanner.hpp"
+#include "import/xla/stablehlo/mlir_types.hpp"
 #include "import/xla/stablehlo/stablehlo_op.hpp"
 #include "import/xla/stablehlo/stablehlo_region.hpp"
 #include "import/xla/xla_module.hpp"
@@ -125,8 +126,10 @@ private:
 
     XlaModule module_;
     MlirScanner scanner_;
+    MlirTypes types_;
     MlirLocations locations_;
     HloNotation notation_;
+    RegionsShared shared_{notation_};
     std::unordered_map<std::string_view, const StablehloOpcode*> opcodes_;  ///< of names that have been looked up
     std::unordered_map<std::string_view, Function> functions_;
     std::vector<std::string_view> order_;  ///< of functions

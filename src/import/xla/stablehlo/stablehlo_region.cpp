@@ -21,8 +21,8 @@ std::optional<std::size_t> place_of_name(std::string_view name, std::size_t size
 
 }  // namespace
 
-StablehloRegion::StablehloRegion(HloNotation& notation, Arguments arguments, StablehloRegion* outer)
-    : notation_(notation), kind_(arguments), outer_(outer) {
+StablehloRegion::StablehloRegion(RegionsShared& shared, Arguments arguments, StablehloRegion* outer)
+    : shared_(shared), kind_(arguments), outer_(outer) {
     if (kind_ == Arguments::apart) return;
     XlaInstruction tuple;
     tuple.name = "arguments#";  // no value of MLIR can have such a name
@@ -43,11 +43,11 @@ std::uint32_t StablehloRegion::add_argument(std::string_view name, XlaShape shap
     if (kind_ == Arguments::tuple) {
         argument.opcode = "get-tuple-element";
         argument.operands.push_back(0);
-        argument.attributes.push_back({"index", notation_.number(arguments_.size())});
+        argument.attributes.push_back({"index", shared_.notation.number(arguments_.size())});
         computation.instructions.front().shape.parts.push_back(shape);
     } else {
         argument.opcode = "parameter";
-        argument.literal = notation_.number(arguments_.size());
+        argument.literal = shared_.notation.number(arguments_.size());
     }
     argument.shape = std::move(shape);
     arguments_.push_back(add(std::move(argument)));
@@ -60,7 +60,7 @@ std::uint32_t StablehloRegion::add_part(std::uint32_t tuple, std::uint32_t part,
     element.opcode = "get-tuple-element";
     element.shape = at(tuple).shape.parts[part];
     element.operands.push_back(tuple);
-    element.attributes.push_back({"index", notation_.number(part)});
+    element.attributes.push_back({"index", shared_.notation.number(part)});
     element.origin = at(tuple).origin;
     element.offset = at(tuple).offset;
     return add(std::move(element));
@@ -141,6 +141,7 @@ std::uint32_t StablehloRegion::capture(std::uint32_t outside) {
     const bool constant = source.opcode == "constant";
     const std::uint32_t inside = add(std::move(argument));
     inside_.emplace(outside, inside);
+    ++shared_.captured;
     if (!constant) captured_.push_back(outside);
     return inside;
 }
@@ -150,7 +151,7 @@ std::uint32_t StablehloRegion::argument_for(std::uint32_t outside) { return capt
 void StablehloRegion::number_arguments(const std::vector<std::uint32_t>& all) {
     std::size_t number = arguments_.size();
     for (const std::uint32_t outside : all) {
-        const std::string_view text = notation_.number(number++);
+        const std::string_view text = shared_.notation.number(number++);
         if (kind_ == Arguments::tuple)
             computation.instructions.front().shape.parts.push_back(outer_->at(outside).shape);
         const auto inside = inside_.find(outside);

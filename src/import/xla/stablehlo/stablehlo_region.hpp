@@ -1,6 +1,7 @@
 // A region of StableHLO while it is read: the computation that it becomes, its values, and what it uses from outside.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -16,9 +17,15 @@ namespace roofline::core {
 /// How a computation gets its arguments: each as a parameter, or all in one parameter that is a tuple.
 enum class Arguments : std::uint8_t { apart, tuple };
 
+/// What all regions of a module share.
+struct RegionsShared {
+    HloNotation& notation;
+    std::size_t captured = 0;  ///< values that regions use from outside
+};
+
 class StablehloRegion {
 public:
-    StablehloRegion(HloNotation& notation, Arguments arguments, StablehloRegion* outer);
+    StablehloRegion(RegionsShared& shared, Arguments arguments, StablehloRegion* outer);
 
     /// Adds an argument; the name of its value is defined with define().
     std::uint32_t add_argument(std::string_view name, XlaShape shape, std::size_t offset);
@@ -64,7 +71,7 @@ private:
     [[nodiscard]] Value* known(std::string_view name);
     bool put(std::string_view name, Value value);
 
-    HloNotation& notation_;
+    RegionsShared& shared_;
     Arguments kind_;
     StablehloRegion* outer_;
     std::vector<Value> numbered_;  ///< values whose name is a number, which most are

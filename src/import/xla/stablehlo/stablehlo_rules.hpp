@@ -7,7 +7,7 @@
 namespace roofline::core {
 
 /// How a value of MLIR becomes one of HLO.
-enum class Form : std::uint8_t {
+enum class AttributeForm : std::uint8_t {
     braces,      ///< `array<i64: 1, 0>`: `{1,0}`
     one,         ///< `1 : i64`: `{1}`
     word,        ///< `1 : i64`, `#stablehlo<fft_type RFFT>`: what is left without type and wrapping
@@ -23,7 +23,7 @@ enum class Form : std::uint8_t {
 struct AttributeRule {
     std::string_view key;
     std::string_view hlo;
-    Form form = Form::word;
+    AttributeForm form = AttributeForm::word;
     std::string_view opcode = {};  ///< of HLO; "" for any
 };
 

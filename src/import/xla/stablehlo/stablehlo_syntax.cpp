@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/ascii.hpp"
-#include "import/xla/stablehlo/mlir_types.hpp"
 #include "import/xla/stablehlo/stablehlo_reader.hpp"
 
 namespace roofline::core {
@@ -11,6 +10,7 @@ namespace roofline::core {
 namespace {
 
 constexpr int deepest_region = 256;
+constexpr std::size_t most_captured = 1'000'000;  // each costs an instruction, in all regions between
 constexpr std::uint32_t most_results = 1U << 20U;
 
 bool is_sdy(std::string_view name) { return name.starts_with("sdy."); }
@@ -106,6 +106,10 @@ Status StablehloReader::read_operand(StablehloOp& op, StablehloRegion& region) {
         return scanner_.fail_at(name.offset, "undefined",
                                 fmt::format("the value {} is not defined before this line", in_ticks(name.whole)));
     }
+    if (shared_.captured > most_captured) {
+        return scanner_.fail_at(name.offset, "too_large",
+                                "the regions use more than a million values from outside, counted for each region");
+    }
     if (init_next_) {
         inits_.push_back(*found);
     } else {
@@ -194,7 +198,7 @@ Result<bool> StablehloReader::read_pretty_piece(StablehloOp& op, StablehloRegion
         op.groups.push_back(group);
     } else if (scanner_.next_is("->")) {
         scanner_.take("->");
-        ROOFLINE_TRY(auto type, take_mlir_type(scanner_));
+        ROOFLINE_TRY(auto type, types_.take(scanner_));
         op.types.push_back(std::move(type));
     } else if (begins_word(c)) {
         ROOFLINE_CHECK(read_pretty_word(op));
@@ -262,7 +266,7 @@ Status StablehloReader::read_types(StablehloOp& op) {
     }
     ROOFLINE_CHECK(read_type_list(op.types));
     while (scanner_.take(",")) {
-        ROOFLINE_TRY(auto type, take_mlir_type(scanner_));
+        ROOFLINE_TRY(auto type, types_.take(scanner_));
         op.types.push_back(std::move(type));
     }
     if (!scanner_.take("->")) return {};
@@ -275,7 +279,7 @@ Status StablehloReader::read_type_list(std::vector<XlaShape>& types) {
     const bool several = scanner_.take("(");
     if (several && scanner_.take(")")) return {};
     do {
-        ROOFLINE_TRY(auto type, take_mlir_type(scanner_));
+        ROOFLINE_TRY(auto type, types_.take(scanner_));
         types.push_back(std::move(type));
     } while (several && scanner_.take(","));
     return several ? scanner_.expect(")", "after types") : Status{};
@@ -296,7 +300,7 @@ Result<StablehloReader::Argument> StablehloReader::read_argument() {
     Argument argument;
     ROOFLINE_TRY(argument.name, scanner_.take_name());
     ROOFLINE_CHECK(scanner_.expect(":", "after the name of an argument"));
-    ROOFLINE_TRY(argument.shape, take_mlir_type(scanner_));
+    ROOFLINE_TRY(argument.shape, types_.take(scanner_));
     scanner_.skip_blanks();
     if (scanner_.peek() == '{') ROOFLINE_CHECK(take_mlir_dictionary(scanner_, argument.attributes));
     ROOFLINE_CHECK(locations_.take(scanner_, argument.origin));
@@ -355,7 +359,7 @@ Status StablehloReader::read_regions(StablehloOp& op, StablehloRegion& region) {
     std::vector<std::unique_ptr<StablehloRegion>> regions;
     do {
         regions.push_back(
-            std::make_unique<StablehloRegion>(notation_, tuple ? Arguments::tuple : Arguments::apart, &region));
+            std::make_unique<StablehloRegion>(shared_, tuple ? Arguments::tuple : Arguments::apart, &region));
         ROOFLINE_CHECK(read_region(*regions.back(), {}));
     } while (scanner_.take(","));
     ROOFLINE_CHECK(scanner_.expect(")", "after regions"));
@@ -394,8 +398,8 @@ Status StablehloReader::read_while(StablehloOp& op, StablehloRegion& region) {
     }
     if (scanner_.take(":")) ROOFLINE_CHECK(read_types(op));
     if (scanner_.take_word("attributes")) ROOFLINE_CHECK(take_mlir_dictionary(scanner_, op.attributes));
-    StablehloRegion condition(notation_, Arguments::tuple, &region);
-    StablehloRegion body(notation_, Arguments::tuple, &region);
+    StablehloRegion condition(shared_, Arguments::tuple, &region);
+    StablehloRegion body(shared_, Arguments::tuple, &region);
     ROOFLINE_CHECK(scanner_.expect("cond", "before the condition of a while"));
     ROOFLINE_CHECK(read_region(condition, arguments));
     ROOFLINE_CHECK(scanner_.expect("do", "before the body of a while"));
@@ -427,7 +431,7 @@ Status StablehloReader::read_reducer(StablehloOp& op, StablehloRegion& region) {
         ROOFLINE_CHECK(scanner_.expect(")", "after the two arguments of a reducer"));
     }
     left.insert(left.end(), right.begin(), right.end());
-    StablehloRegion reducer(notation_, Arguments::apart, &region);
+    StablehloRegion reducer(shared_, Arguments::apart, &region);
     ROOFLINE_CHECK(read_region(reducer, left));
     ROOFLINE_TRY(const std::uint32_t computation, close_region(op, reducer));
     op.called.push_back(computation);
@@ -461,7 +465,7 @@ Status StablehloReader::read_manual(StablehloOp& op, StablehloRegion& region) {
         ROOFLINE_TRY(auto argument, read_argument());
         arguments.push_back(std::move(argument));
     }
-    StablehloRegion body(notation_, Arguments::apart, &region);
+    StablehloRegion body(shared_, Arguments::apart, &region);
     ROOFLINE_CHECK(read_region(body, arguments));
     scanner_.skip_blanks();
     if (scanner_.peek() == '{') ROOFLINE_CHECK(take_mlir_dictionary(scanner_, op.attributes));

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/ascii.hpp"
-#include "import/xla/stablehlo/mlir_types.hpp"
 #include "import/xla/stablehlo/stablehlo_reader.hpp"
 
 namespace roofline::core {
@@ -111,7 +110,7 @@ Status StablehloReader::read_top_operation(bool inside, bool& ends) {
         scanner_.go_to(from);
     }
     // Anything else is kept by name.
-    StablehloRegion scratch(notation_, Arguments::apart, nullptr);
+    StablehloRegion scratch(shared_, Arguments::apart, nullptr);
     ROOFLINE_CHECK(read_operation(scratch));
     for (const XlaInstruction& instruction : scratch.computation.instructions) {
         module_.attributes.push_back({instruction.opcode, {}});
@@ -177,7 +176,7 @@ Status StablehloReader::read_generic_top(std::string_view name) {
     ROOFLINE_CHECK(scanner_.expect(")", "here: this operation has no operands"));
     scanner_.skip_blanks();
     if (scanner_.peek() == '<') ROOFLINE_CHECK(read_properties(op));
-    StablehloRegion region(notation_, Arguments::apart, nullptr);
+    StablehloRegion region(shared_, Arguments::apart, nullptr);
     if (scanner_.take("(")) {
         if (name == "builtin.module") {
             if (has_module_) {
@@ -230,7 +229,7 @@ Status StablehloReader::read_function() {
     Signature signature;
     std::vector<Argument> arguments;
     ROOFLINE_CHECK(read_signature(signature, arguments));
-    StablehloRegion region(notation_, Arguments::apart, nullptr);
+    StablehloRegion region(shared_, Arguments::apart, nullptr);
     if (scanner_.take_word("attributes")) {
         Dictionary others;
         ROOFLINE_CHECK(take_mlir_dictionary(scanner_, others));
@@ -256,7 +255,7 @@ Status StablehloReader::read_signature(Signature& signature, std::vector<Argumen
         if (!first) ROOFLINE_CHECK(scanner_.expect(",", "between the arguments of a function"));
         scanner_.skip_blanks();
         if (scanner_.peek() != '%') {  // a function without a body names types only
-            ROOFLINE_CHECK(take_mlir_type(scanner_));
+            ROOFLINE_CHECK(types_.take(scanner_));
             scanner_.skip_blanks();
             Dictionary others;
             if (scanner_.peek() == '{') ROOFLINE_CHECK(take_mlir_dictionary(scanner_, others));
@@ -272,7 +271,7 @@ Status StablehloReader::read_result_types(Signature& signature) {
     const bool several = scanner_.take("(");
     if (several && scanner_.take(")")) return {};
     do {
-        ROOFLINE_CHECK(take_mlir_type(scanner_));
+        ROOFLINE_CHECK(types_.take(scanner_));
         Dictionary attributes;
         scanner_.skip_blanks();
         if (several && scanner_.peek() == '{') ROOFLINE_CHECK(take_mlir_dictionary(scanner_, attributes));
