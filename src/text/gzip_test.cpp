@@ -35,7 +35,7 @@ std::string bomb(std::size_t matches) {
     return out + std::string(8, '\0');
 }
 
-std::string code(const std::string& bytes, const GzipLimits& limits = {}) {
+std::string gzip_code(const std::string& bytes, const GzipLimits& limits = {}) {
     const auto text = gunzip(bytes, "f.gz", limits);
     return text ? "" : text.error().code;
 }
@@ -51,21 +51,21 @@ TEST_CASE("gzip: a file is unpacked, also of several members") {
 }
 
 TEST_CASE("gzip: other bytes, damaged ones and incomplete ones are refused") {
-    CHECK(code("") == "bad_gzip");
-    CHECK(code("HloModule m") == "bad_gzip");
-    CHECK(code(hello + "more") == "bad_gzip");
+    CHECK(gzip_code("") == "bad_gzip");
+    CHECK(gzip_code("HloModule m") == "bad_gzip");
+    CHECK(gzip_code(hello + "more") == "bad_gzip");
     std::string damaged = hello;
     damaged[12] = static_cast<char>(damaged[12] ^ 0x20);
-    CHECK(code(damaged) == "bad_gzip");
-    for (std::size_t size = 2; size < hello.size(); ++size) CHECK(code(hello.substr(0, size)) == "cut_off");
+    CHECK(gzip_code(damaged) == "bad_gzip");
+    for (std::size_t size = 2; size < hello.size(); ++size) CHECK(gzip_code(hello.substr(0, size)) == "cut_off");
 }
 
 TEST_CASE("gzip: bombs are refused by size and by ratio") {
     // 100,000 matches are 25.8 MB of zeros in 162 kB, 159 times as much.
-    CHECK(code(bomb(100'000), {std::size_t{1} << 20, 200, 0}) == "too_large");
-    CHECK(code(bomb(100'000), {std::size_t{1} << 30, 100, std::size_t{1} << 20}) == "too_large");
+    CHECK(gzip_code(bomb(100'000), {std::size_t{1} << 20, 200, 0}) == "too_large");
+    CHECK(gzip_code(bomb(100'000), {std::size_t{1} << 30, 100, std::size_t{1} << 20}) == "too_large");
     // Within both limits, the check sum is what is wrong.
-    CHECK(code(bomb(100'000)) == "bad_gzip");
+    CHECK(gzip_code(bomb(100'000)) == "bad_gzip");
     // A small file may have any ratio.
-    CHECK(code(bomb(1000), {std::size_t{1} << 30, 2, std::size_t{1} << 20}) == "bad_gzip");
+    CHECK(gzip_code(bomb(1000), {std::size_t{1} << 30, 2, std::size_t{1} << 20}) == "bad_gzip");
 }

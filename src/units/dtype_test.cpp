@@ -96,7 +96,8 @@ TEST_CASE("substitutes begin with the dtype itself, are at least as wide and nev
             CHECK(info(stand_in).bits >= entry.bits);
             CHECK((entry.kind != DtypeKind::floating || info(stand_in).kind == DtypeKind::floating));
         }
-        CHECK(entry.runs_as.back() == Dtype::f64);
+        // f64 holds every value of every dtype but int64, whose 63 bits fit into nothing else.
+        CHECK(entry.runs_as.back() == (entry.dtype == Dtype::int64 ? Dtype::int64 : Dtype::f64));
     }
 }
 

@@ -218,6 +218,12 @@ Status predict_module(const XlaModule& module, const XlaModuleCost& costs, const
     answer.devices = imported.devices;
     answer.notes = imported.notes;
     answer.memory = module_memory(module, imported);
+    const bool scheduled = module.attribute("is_scheduled") == "true";
+    if (!scheduled) {
+        answer.notes.emplace_back(
+            "the module is not scheduled yet: the peak of its memory is that of its instructions in "
+            "the order in which they are written, which a compiler improves");
+    }
     Slice chips = slice;
     if (slice.chips() != imported.devices && slice.chips() > 1) {
         return fail("bad_mesh",
@@ -232,6 +238,11 @@ Status predict_module(const XlaModule& module, const XlaModuleCost& costs, const
             fmt::format("the module is for {0} devices, and {1} is one chip: collectives are counted "
                         "and take no time; give a slice, such as --on {1}:{0}",
                         imported.devices, slice.machine.id));
+    }
+    if (imported.program.body.nodes.empty()) {
+        answer.notes.emplace_back(
+            "the module computes nothing that takes time: its results are its arguments or numbers");
+        return {};
     }
     PredictOptions options;
     options.name = answer.name;

@@ -52,8 +52,8 @@ private:
         std::string on;
         if (answer_.prediction) {
             const Prediction& prediction = *answer_.prediction;
-            on = fmt::format(" on {}", prediction.system.slice.chips() > 1 ? prediction.system.slice.shape_text()
-                                                                           : prediction.machine.name);
+            on = fmt::format(" on {}", prediction.machine.name);
+            if (prediction.system.slice.chips() > 1) on += ", " + prediction.system.slice.shape_text();
         }
         out_ += fmt::format("{}{}\n", bold(answer_.name), on);
         out_ += fmt::format("  {} instructions, {} kernels", answer_.instructions, answer_.ops.size());
@@ -115,7 +115,9 @@ private:
             table.head.insert(table.head.end(), {"lower", "expected", "share", "bound by"});
             table.right.insert(table.right.end(), {true, true, true, false});
         }
-        table.head.emplace_back("from");
+        const bool places =
+            std::any_of(answer_.ops.begin(), answer_.ops.end(), [](const ModuleOp& op) { return !op.source.empty(); });
+        if (places) table.head.emplace_back("from");
         for (std::size_t i = 0; i < std::min(answer_.ops.size(), most_ops); ++i) {
             const ModuleOp& op = answer_.ops[i];
             std::vector<std::string> row{fitted(op.name, 28), fitted(op.opcode, 14), fmt::format("{:.6g}", op.count),
@@ -125,7 +127,7 @@ private:
                 row.insert(row.end(), {time_text(op.lower_s), time_text(op.expected_s),
                                        share_text(seconds, all_seconds(answer_)), op.bound_by});
             }
-            row.push_back(op.source);
+            if (places) row.push_back(op.source);
             table.rows.push_back(std::move(row));
         }
         out_ += fmt::format("\n{}\n{}", bold(timed ? fmt::format("Kernels by {}", time_name()) : "Instructions"),
@@ -194,14 +196,22 @@ private:
         }
         if (answer_.gaps.size() > most) out_ += fmt::format("  {} more are unknown\n", answer_.gaps.size() - most);
         std::set<std::string> said;
+        std::size_t extrapolated = 0;
         const auto say = [&](const std::string& note) {
-            if (said.size() < most && said.insert(note).second) {
+            if (note.starts_with("extrapolated:")) {
+                ++extrapolated;
+            } else if (said.size() < most && said.insert(note).second) {
                 out_ += "  note: " + wrapped(note, 8, 4, page_width) + "\n";
             }
         };
         for (const std::string& note : answer_.notes) say(note);
         if (!answer_.prediction) return;
         for (const std::string& note : notes_of(*answer_.prediction)) say(note);
+        if (extrapolated == 0) return;
+        const std::string note = fmt::format(
+            "{} expected times are extrapolated beyond measured sizes, which is in their error; --json says how far",
+            extrapolated);
+        out_ += "  note: " + wrapped(note, 8, 4, page_width) + "\n";
     }
 
     const ModuleAnswer& answer_;

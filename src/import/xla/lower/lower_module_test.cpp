@@ -1,0 +1,272 @@
+#include "import/xla/lower/lower_module.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "import/xla/cost/xla_cost.hpp"
+#include "import/xla/hlo_text.hpp"
+#include "work/work.hpp"
+
+using namespace roofline::core;
+
+namespace {
+
+struct Lowered {
+    ImportedProgram imported;
+    ProgramWork work;
+
+    [[nodiscard]] double value(const Polynomial& polynomial) const {
+        const auto number = polynomial.evaluate(imported.program.sizes);
+        return number ? number->to_double() : -1;
+    }
+    [[nodiscard]] double matmul_flops() const { return value(work.total.flops(Unit::matmul)); }
+    [[nodiscard]] double vector_flops() const { return value(work.total.flops(Unit::vector)); }
+    [[nodiscard]] double read() const { return value(traffic().read); }
+    [[nodiscard]] double written() const { return value(traffic().write); }
+
+private:
+    [[nodiscard]] Traffic traffic() const {
+        const auto found = work.total.memory.find("hbm");
+        return found == work.total.memory.end() ? Traffic{} : found->second;
+    }
+};
+
+Result<ImportedProgram> import_hlo(const std::string& text, const ImportOptions& options = {}) {
+    ROOFLINE_TRY(const auto module, read_hlo_text(text, "m.hlo"));
+    XlaCostOptions costs;
+    costs.multiply_loops = costs.price_custom_calls = true;
+    costs.unknown = 0;
+    ROOFLINE_TRY(const auto cost, xla_cost(module, costs));
+    return lower_module(module, cost, "m.hlo", options);
+}
+
+Lowered lowered(const std::string& text, const ImportOptions& options = {}) {
+    auto imported = import_hlo(text, options);
+    REQUIRE_MESSAGE(imported, imported.error().message);
+    Lowered result{std::move(*imported), {}};
+    auto work = derive_work(result.imported.program);
+    REQUIRE_MESSAGE(work, work.error().message);
+    result.work = std::move(*work);
+    return result;
+}
+
+std::string entry(const std::string& body) { return "HloModule m\nENTRY e {\n" + body + "}\n"; }
+
+}  // namespace
+
+TEST_CASE("a dot is a product: two operations per point, each array once") {
+    const Lowered dot =
+        lowered(entry("a = f32[8,16] parameter(0)\nb = f32[16,32] parameter(1)\n"
+                      "ROOT c = f32[8,32] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"));
+    CHECK(dot.matmul_flops() == 2 * 8 * 16 * 32);
+    CHECK(dot.read() == 4 * (8 * 16 + 16 * 32));
+    CHECK(dot.written() == 4 * 8 * 32);
+    REQUIRE(dot.work.kernels.size() == 1);
+    CHECK(dot.work.kernels[0].matmuls[0].m.size() == 1);
+}
+
+TEST_CASE("batches are in both operands, and equal sizes are different dimensions") {
+    const Lowered dot = lowered(
+        entry("a = bf16[4,64,64] parameter(0)\nb = bf16[4,64,64] parameter(1)\n"
+              "ROOT c = bf16[4,64,64] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
+              "rhs_contracting_dims={1}\n"));
+    CHECK(dot.matmul_flops() == 2.0 * 4 * 64 * 64 * 64);
+    CHECK(dot.read() == 2 * 2 * 4 * 64 * 64);
+}
+
+TEST_CASE("a loop multiplies its body, with the count that the module tells or the user") {
+    const std::string module =
+        "HloModule m\n"
+        "body {\n p = (s32[], f32[8,8]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n"
+        " x = f32[8,8] get-tuple-element(p), index=1\n one = s32[] constant(1)\n j = s32[] add(i, one)\n"
+        " y = f32[8,8] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+        " ROOT t = (s32[], f32[8,8]) tuple(j, y)\n}\n"
+        "cond {\n p = (s32[], f32[8,8]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n"
+        " n = s32[] LIMIT\n ROOT c = pred[] compare(i, n), direction=LT\n}\n"
+        "ENTRY e {\n x = f32[8,8] parameter(0)\n zero = s32[] constant(0)\n t = (s32[], f32[8,8]) tuple(zero, x)\n"
+        " w = (s32[], f32[8,8]) while(t), condition=cond, body=body\n"
+        " ROOT r = f32[8,8] get-tuple-element(w), index=1\n}\n";
+    const auto with = [&](const std::string& limit) {
+        std::string text = module;
+        return text.replace(text.find("LIMIT"), 5, limit);
+    };
+    const Lowered five = lowered(with("constant(5)"));
+    CHECK(five.matmul_flops() == 5 * 2 * 8 * 8 * 8);
+    CHECK(five.read() == 5 * 4 * 64);  // what an iteration leaves is read by the next
+    REQUIRE(five.imported.loops.size() == 1);
+    CHECK(five.imported.loops[0].known == ImportedLoop::Known::found);
+    CHECK(five.imported.gaps.empty());
+
+    const Lowered unknown = lowered(with("get-tuple-element(p), index=0"));
+    CHECK(unknown.matmul_flops() == 2 * 8 * 8 * 8);
+    REQUIRE(unknown.imported.gaps.size() == 1);
+    CHECK(unknown.imported.gaps[0].what.find("while w") != std::string::npos);
+
+    ImportOptions options;
+    options.loops["w"] = 7;
+    CHECK(lowered(with("get-tuple-element(p), index=0"), options).matmul_flops() == 7 * 2 * 8 * 8 * 8);
+    options.loops["v"] = 7;
+    const auto wrong = import_hlo(with("constant(5)"), options);
+    REQUIRE_FALSE(wrong);
+    CHECK(wrong.error().code == "unknown_loop");
+}
+
+TEST_CASE("a fusion reads its operands and writes its result; what is inside stays inside") {
+    const Lowered fused = lowered(
+        "HloModule m\nf {\n p = f32[1000] parameter(0)\n q = f32[1000] parameter(1)\n s = f32[1000] add(p, q)\n"
+        " ROOT e = f32[1000] exponential(s)\n}\n" +
+        entry("a = f32[1000] parameter(0)\nb = f32[1000] parameter(1)\n"
+              "ROOT x = f32[1000] fusion(a, b), kind=kLoop, calls=f\n")
+            .substr(12));
+    CHECK(fused.work.kernels.size() == 1);
+    CHECK(fused.vector_flops() == 1000);
+    CHECK(fused.value(fused.work.total.transcendentals) == 1000);
+    CHECK(fused.read() == 8000);
+    CHECK(fused.written() == 4000);
+}
+
+TEST_CASE("before compilers have fused anything, elementwise operations join a matmul, but two matmuls stay apart") {
+    const std::string module = entry(
+        "x = bf16[64,128] parameter(0)\nw = bf16[128,256] parameter(1)\nv = bf16[256,32] parameter(2)\n"
+        "bias = bf16[256] parameter(3)\nb = bf16[64,256] broadcast(bias), dimensions={1}\n"
+        "h = bf16[64,256] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+        "s = bf16[64,256] add(h, b)\nt = bf16[64,256] tanh(s)\n"
+        "ROOT y = bf16[64,32] dot(t, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n");
+    const Lowered grouped = lowered(module);
+    REQUIRE(grouped.work.kernels.size() == 2);
+    // The activations between the two are written once and read once; the bias is read as it is.
+    CHECK(grouped.read() == 2 * (64 * 128 + 128 * 256 + 256 * 32 + 256 + 64 * 256));
+    CHECK(grouped.written() == 2 * (64 * 256 + 64 * 32));
+    ImportOptions apart;
+    apart.fuse = false;
+    CHECK(lowered(module, apart).work.kernels.size() == 4);
+}
+
+TEST_CASE("slices and updates in place cost what they touch; other names cost nothing") {
+    const Lowered slice =
+        lowered(entry("x = f32[1000,64] parameter(0)\nROOT y = f32[10,64] slice(x), slice={[0:10], [0:64]}\n"));
+    CHECK(slice.read() == 4 * 640);
+    CHECK(slice.written() == 4 * 640);
+    const Lowered update =
+        lowered(entry("x = f32[1000,64] parameter(0)\nu = f32[1,64] parameter(1)\ni = s32[] parameter(2)\n"
+                      "z = s32[] constant(0)\nROOT y = f32[1000,64] dynamic-update-slice(x, u, i, z)\n"));
+    CHECK(update.read() == 4 * 64);
+    CHECK(update.written() == 4 * 64);
+    const Lowered names =
+        lowered(entry("x = f32[1000,64] parameter(0)\ny = f32[64000] reshape(x)\nROOT z = f32[64,1000] bitcast(y)\n"));
+    CHECK(names.work.kernels.empty());
+    const Lowered table =
+        lowered(entry("t = f32[5000,8] parameter(0)\ni = s32[3,1] parameter(1)\n"
+                      "ROOT g = f32[3,8] gather(t, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
+                      "index_vector_dim=1, slice_sizes={1,8}\n"));
+    CHECK(table.read() == 4 * (3 * 8 + 3));
+    CHECK(table.written() == 4 * 3 * 8);
+}
+
+TEST_CASE("a convolution multiplies what its windows meet, not padding") {
+    // 5 outputs of a window of 3 over 5 inputs with a zero on each side: 2 + 3 + 3 + 3 + 2 = 13 taps.
+    const Lowered conv =
+        lowered(entry("x = f32[2,5,4] parameter(0)\nk = f32[3,4,6] parameter(1)\n"
+                      "ROOT y = f32[2,5,6] convolution(x, k), window={size=3 pad=1_1}, dim_labels=b0f_0io->b0f\n"));
+    CHECK(conv.matmul_flops() == 2 * 2 * 13 * 4 * 6);
+    CHECK(conv.read() == 4 * (2 * 5 * 4 + 3 * 4 * 6));
+    CHECK(conv.written() == 4 * 2 * 5 * 6);
+    // Depthwise: each of 4 features has a kernel of its own.
+    const Lowered depthwise = lowered(entry(
+        "x = f32[2,5,4] parameter(0)\nk = f32[3,1,4] parameter(1)\n"
+        "ROOT y = f32[2,3,4] convolution(x, k), window={size=3}, dim_labels=b0f_0io->b0f, feature_group_count=4\n"));
+    CHECK(depthwise.matmul_flops() + depthwise.vector_flops() == 2 * 2 * 3 * 3 * 4);
+}
+
+TEST_CASE("collectives lie on the axes of a mesh that their groups imply") {
+    const Lowered module = lowered(
+        "HloModule m, num_partitions=8\nadd {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+        " ROOT s = f32[] add(a, b)\n}\n" +
+        entry("x = f32[16,64] parameter(0)\n"
+              "r = f32[16,64] all-reduce(x), replica_groups={{0,1},{2,3},{4,5},{6,7}}, to_apply=add\n"
+              "g = f32[64,64] all-gather(r), replica_groups=[2,4]<=[4,2]T(1,0), dimensions={0}\n"
+              "ROOT s = f32[16,64] reduce-scatter(g), replica_groups={{0,2,4,6},{1,3,5,7}}, dimensions={0}, "
+              "to_apply=add\n")
+            .substr(12));
+    CHECK(module.imported.devices == 8);
+    REQUIRE(module.imported.program.mesh.size() == 2);
+    CHECK(module.imported.program.mesh[0].size == 2);  // neighbours: the innermost axis
+    CHECK(module.imported.program.mesh[1].size == 4);
+    const auto& messages = module.work.total.messages;
+    REQUIRE(messages.size() == 3);
+    CHECK(messages[0].message.kind == CollectiveKind::all_reduce);
+    CHECK(messages[0].message.axes == std::vector<std::string>{module.imported.program.mesh[0].name});
+    CHECK(module.value(messages[0].message.bytes) == 4 * 16 * 64);
+    CHECK(messages[1].message.axes == std::vector<std::string>{module.imported.program.mesh[1].name});
+    CHECK(module.value(messages[1].message.bytes) == 4 * 64 * 64);
+    CHECK(messages[2].message.kind == CollectiveKind::reduce_scatter);
+    CHECK(module.value(messages[2].message.bytes) == 4 * 64 * 64);
+
+    const auto irregular = import_hlo(entry(
+        "x = f32[4] parameter(0)\nROOT g = f32[8] all-gather(x), replica_groups={{0,3},{1,2}}, dimensions={0}\n"));
+    REQUIRE_FALSE(irregular);
+    CHECK(irregular.error().message.find("regular distances") != std::string::npos);
+    REQUIRE(irregular.error().place);
+    CHECK(irregular.error().place->line == 4);
+}
+
+TEST_CASE("fused attention of a library is attention: two products, halved by a causal mask") {
+    const std::string call =
+        "q = bf16[2,128,8,64] parameter(0)\nk = bf16[2,128,4,64] parameter(1)\nv = bf16[2,128,4,64] parameter(2)\n"
+        "ROOT o = (bf16[2,128,8,64], f32[2,8,128,1]) custom-call(q, k, v), "
+        "custom_call_target=\"te_fused_attn_forward_ffi\", backend_config={attn_heads = 8 : i64, input_batch = 2 : "
+        "i64, "
+        "kv_max_seqlen = 128 : i64, mask_type = MASK : i64, num_gqa_groups = 4 : i64, q_max_seqlen = 128 : i64, "
+        "qk_head_dim = 64 : i64, v_head_dim = 64 : i64}\n";
+    const auto with = [&](const std::string& mask) {
+        std::string text = call;
+        return lowered(entry(text.replace(text.find("MASK"), 4, mask)));
+    };
+    const double full = 2.0 * 2 * 8 * 128 * 128 * (64 + 64);
+    CHECK(with("0").matmul_flops() == full);
+    CHECK(with("2").matmul_flops() == full / 2);
+    CHECK(with("2").read() == 2 * (2 * 128 * 8 * 64 + 2 * 2 * 128 * 4 * 64));
+    CHECK(with("2").imported.gaps.empty());
+}
+
+TEST_CASE("what is unknown is said, and its bytes count; of branches the larger one counts") {
+    const Lowered unknown =
+        lowered(entry("x = f32[100] parameter(0)\nROOT y = f32[50] custom-call(x), custom_call_target=\"mystery\"\n"));
+    REQUIRE(unknown.imported.gaps.size() == 1);
+    CHECK(unknown.imported.gaps[0].what.find("mystery") != std::string::npos);
+    CHECK(unknown.read() == 400);
+    CHECK(unknown.written() == 200);
+    const Lowered said = lowered(
+        entry("x = f32[100] parameter(0)\nROOT y = f32[50] custom-call(x), custom_call_target=\"tpu_custom_call\", "
+              "backend_config={\"custom_call_config\": {\"cost_estimate\": {\"flops\": \"12345\", "
+              "\"transcendentals\": \"0\", \"bytes_accessed\": \"600\"}}}\n"));
+    CHECK(said.imported.gaps.empty());
+    CHECK(said.vector_flops() == 12345);
+
+    const Lowered branches = lowered(
+        "HloModule m\nsmall {\n p = f32[8,8] parameter(0)\n ROOT n = f32[8,8] negate(p)\n}\n"
+        "large {\n p = f32[8,8] parameter(0)\n"
+        " ROOT d = f32[8,8] dot(p, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n" +
+        entry("c = pred[] parameter(0)\nx = f32[8,8] parameter(1)\n"
+              "ROOT y = f32[8,8] conditional(c, x, x), true_computation=small, false_computation=large\n")
+            .substr(12));
+    CHECK(branches.matmul_flops() == 1024);
+    REQUIRE_FALSE(branches.imported.notes.empty());
+    CHECK(branches.imported.notes[0].find("large") != std::string::npos);
+}
+
+TEST_CASE("instructions that contradict their shapes are errors with their place") {
+    const auto code_of = [](const std::string& body) {
+        const auto imported = import_hlo(entry(body));
+        return imported ? std::string("none") : imported.error().message;
+    };
+    CHECK(code_of("a = f32[8,16] parameter(0)\nb = f32[17,32] parameter(1)\n"
+                  "ROOT c = f32[8,32] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n")
+              .find("different sizes") != std::string::npos);
+    CHECK(code_of("a = f32[8,16] parameter(0)\nROOT c = f32[8,32] add(a, a)\n").find("f32[8,16]") != std::string::npos);
+    CHECK(code_of("a = f32[8,16] parameter(0)\nROOT c = f32[8] get-tuple-element(a), index=1\n").find("tuple") !=
+          std::string::npos);
+    CHECK(code_of("a = f32[8] parameter(0)\nROOT c = f32[8,16] broadcast(a), dimensions={1}\n").find("size") !=
+          std::string::npos);
+}
