@@ -154,5 +154,6 @@ ENTRY e {
 }
 )";
     CHECK(count(text) == 5);
+    CHECK(count(replaced(text, "compare(n, i), direction=GT", "compare(i, n), direction=LT")) == 5);
     CHECK(count(replaced(text, "tuple(n, next)", "tuple(next, next)")) == -1);
 }

@@ -234,6 +234,7 @@ TEST_CASE("cost: custom calls are unknown, or say what they cost") {
     const Counted matmul = counted(call("__cublas$lt$matmul", product), priced);
     CHECK(matmul.root().flops == 1024);
     CHECK(matmul.root().bytes == 256 + 128 + 64);
+    CHECK(matmul.root().output_bytes == 64);
     CHECK(xla_executions(matmul.module, matmul.cost, true).product_flops == 1024);
     // a kernel of Pallas, with its text before the estimate
     const std::string stated = R"({"custom_call_config":{"body":"bytes","cost_estimate":)"
@@ -377,15 +378,21 @@ TEST_CASE("cost: instructions that do not fit are named") {
 }
 
 TEST_CASE("cost: modules that only look large") {
-    // a chain of calls, each of which calls the next twice: 2^200 additions
-    std::string text = "c0 {\n p = f32[4] parameter(0)\n ROOT r = f32[4] add(p, p)\n}\n";
-    for (int i = 1; i <= 200; ++i) {
-        text += fmt::format(
-            "c{0} {{\n p = f32[4] parameter(0)\n a = f32[4] fusion(p), kind=kLoop, calls=c{1}\n"
-            " ROOT b = f32[4] fusion(a), kind=kLoop, calls=c{1}\n}}\n",
-            i, i - 1);
-    }
-    CHECK(counted(text).cost.total.flops == std::ldexp(4.0, 200));
+    // a chain of fusions, each of which calls the next twice: 2^200 times four additions
+    const auto chain = [](int length) {
+        std::string text = "c0 {\n p = f32[4] parameter(0)\n ROOT r = f32[4] add(p, p)\n}\n";
+        for (int i = 1; i <= length; ++i) {
+            text += fmt::format(
+                "c{0} {{\n p = f32[4] parameter(0)\n a = f32[4] fusion(p), kind=kLoop, calls=c{1}\n"
+                " ROOT b = f32[4] fusion(a), kind=kLoop, calls=c{1}\n}}\n",
+                i, i - 1);
+        }
+        return text;
+    };
+    CHECK(counted(chain(200)).cost.total.flops == std::ldexp(4.0, 200));
+    // 2^1024 is beyond a double: each fusion of the last computation costs 2^1023
+    CHECK(counted(chain(1021)).cost.total.flops == std::ldexp(1.0, 1023));
+    CHECK(error_of(chain(1022)).find("`b`") != std::string::npos);
     // loops within loops, 10^18 times each
     std::string loops =
         "b0 {\n p = f32[4] parameter(0)\n ROOT r = f32[4] add(p, p)\n}\n"
