@@ -20,9 +20,9 @@ namespace roofline::core {
 [[nodiscard]] Result<double> product_flops(const XlaInstruction& at, const XlaShape& lhs, const XlaShape& result,
                                            const std::vector<std::int64_t>& contracted);
 
-/// Returns the cost of a matrix product of cuBLAS (dimensions in backend_config), a convolution of cuDNN, or a kernel of
-/// Triton or Pallas that states its cost (`cost_estimate` in backend_config); nothing for any other call. Workspace is
-/// not counted. Errors: a product or convolution whose attributes do not fit its operands.
+/// Returns the cost of a matrix product of cuBLAS (dimensions in backend_config), a convolution of cuDNN, or a kernel
+/// of Triton or Pallas that states its cost (`cost_estimate` in backend_config); nothing for any other call. Workspace
+/// is not counted. Errors: a product or convolution whose attributes do not fit its operands.
 [[nodiscard]] Result<std::optional<XlaCost>> known_custom_call(const XlaCostScope& scope, const XlaInstruction& at);
 
 /// Returns the cost of a custom call as the options have it.

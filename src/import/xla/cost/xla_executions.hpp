@@ -19,7 +19,8 @@ struct XlaExecutions {
     /// elements do not count; a branch of a conditional counts as one part in the number of branches, the mean, because
     /// a module does not tell which one is taken.
     std::vector<double> computations;
-    double product_flops = 0;  ///< of dot, ragged-dot, convolution, and of custom calls that are one of these
+    /// Of dot, ragged-dot and convolution; of custom calls that are one of these, where the analysis prices them.
+    double product_flops = 0;
     std::map<std::string, XlaCollectiveCount, std::less<>> collectives;  ///< by kind, "all-gather"
     std::map<std::string, double, std::less<>> custom_calls;             ///< by target
 };
@@ -28,11 +29,11 @@ struct XlaExecutions {
 /// `multiply_loops` off. Loops of unknown count run once.
 [[nodiscard]] XlaExecutions xla_executions(const XlaModule& module, const XlaModuleCost& cost, bool multiply_loops);
 
-/// Returns the kind of a collective without `-start`: "all-gather" for "all-gather-start"; empty for anything else, also
-/// for the second half of an asynchronous collective.
+/// Returns the kind of a collective without `-start`: "all-gather" for "all-gather-start"; empty for anything else,
+/// also for the second half of an asynchronous collective.
 [[nodiscard]] std::string_view collective_kind(std::string_view opcode);
 
-/// The operations of one execution of an instruction that are matrix products or convolutions, outside of what it calls.
+/// The operations of one execution of an instruction that are matrix products or convolutions, without what it calls.
 [[nodiscard]] double product_flops_of(const XlaComputation& computation, const XlaInstruction& at, const XlaCost& cost);
 
 }  // namespace roofline::core

@@ -66,8 +66,8 @@ private:
         return bytes;
     }
 
-    // A nested fusion that only hands its parameter on reads what its own users take of it. One without users, the root,
-    // reads nothing, as XLA has it.
+    // A nested fusion that only hands its parameter on reads what its own users take of it. One without users, the
+    // root, reads nothing, as XLA has it.
     [[nodiscard]] double by_fusion(std::uint32_t value, std::uint32_t index) const {
         const XlaInstruction& user = computation_.instructions[index];
         const auto nested = done_.fused.find(user.called[0]);

@@ -11,8 +11,8 @@
 
 namespace roofline::core {
 
-/// Whether each element of the result comes from the same element of the operands: an elementwise operation, or a fusion
-/// of nothing else.
+/// Whether each element of the result comes from the same element of the operands: an elementwise operation, or a
+/// fusion of nothing else.
 [[nodiscard]] bool is_elementwise_instruction(const XlaModuleCost& done, const XlaInstruction& at);
 
 /// Operations of an elementwise operation: the profile's number for each element, or the default.
