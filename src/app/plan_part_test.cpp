@@ -75,6 +75,23 @@ TEST_CASE("the parts of a search are merged into its answer, byte for byte in ea
     check(parts_of(request, 4), Format::json);
 }
 
+TEST_CASE("parts are merged in which some plans are far too large, beside others that fit") {
+    // With one micro-batch per step eight sequences of 8,192 tokens are live on each chip at once: 32 layers keep
+    // several times what a chip holds, which is seen from the stages for more micro-batches before any is compiled.
+    PlanRequest request = timed_search();
+    request.train.batch_tokens = "512Ki";
+    request.train.sequence = "8192";
+    request.train.remat.clear();
+    request.train.microbatches.clear();
+    request.without = {"sequence,context,pipeline,tensor"};
+    for (const int of : {2, 3}) {
+        const auto merged = handle(PlanMergeRequest{parts_of(request, of), request.train.search.clock}, Format::json);
+        REQUIRE_MESSAGE(merged, to_text(merged.error()));
+        CHECK(merged->exit_code == 0);
+        CHECK(merged->out == text_of(request));
+    }
+}
+
 TEST_CASE("parts of a search in which nothing fits are merged, too") {
     PlanRequest request = timed_search();
     request.train.config = {"llama-3.1-70b", ""};

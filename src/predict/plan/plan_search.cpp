@@ -329,6 +329,8 @@ private:
             return;
         }
         ++found_.counts.memory;
+        // Where other plans fit, memory is not computed beyond the limit, and no plan that does not fit is asked for.
+        if (priced->known != PricedPlan::Known::all && std::isfinite(limit_s)) return;
         FoundPlan plan{setup, seconds, priced->order_s(), priced->memory.total(), order};
         if (!found_.nearest || plan.memory < found_.nearest->memory) found_.nearest = plan;
         if (priced->known != PricedPlan::Known::all) return;

@@ -72,7 +72,8 @@ struct FoundPlans {
     /// Of the plans that fit the fastest, best first, and a few of the same degrees; or the front.
     std::vector<FoundPlan> best;
     std::vector<FoundPlan> larger;       ///< faster ones than the best that need more memory than a chip has
-    std::optional<FoundPlan> nearest{};  ///< of those that do not fit, the one that needs the least
+    /// Where nothing fits, the plan that needs the least memory; otherwise it has no meaning.
+    std::optional<FoundPlan> nearest{};
     PlanCounts counts;
     std::optional<RefusedPlan> refused{};  ///< the first that could not be laid out
     bool stopped = false;                  ///< the search was ended before it was complete
