@@ -32,6 +32,7 @@ _FILES = {
     "profile": "profile.csv",
     "files": "measured.txt",
     "merge": "part.json",
+    "leading": "leading.json",
     "cost": "cost.toml",
     "for": "workloads.toml",
     "file": "fleet.toml",
@@ -69,6 +70,16 @@ def question_of(command: str, given: Mapping[str, Any]) -> Question:
             else:
                 options.append(f"--{option.name}={word}" if option.value else f"--{option.name}")
     return Question(command, tuple(options), tuple(arguments), texts)
+
+
+def file_names(question: Question) -> list[str]:
+    """Returns the words of a question that may be names of files; a machine's may be followed by its slice."""
+    words = list(question.arguments)
+    for option in question.options:
+        name, _, value = option.removeprefix("--").partition("=")
+        if name in _FILES:
+            words.append(value)
+    return words + [word.rpartition(":")[0] for word in words if ":" in word]
 
 
 def unknown_keyword(command: str, keyword: str, known: Iterable[str]) -> Error:
