@@ -36,7 +36,12 @@ def executor_of(given: Any) -> Any:
             f"`executor` is of the class {type(given).__name__}",
             "give an executor of concurrent.futures, such as ProcessPoolExecutor(8), or a client of dask.distributed",
         )
-    return given.get_executor() if hasattr(given, "get_executor") else given
+    if not hasattr(given, "get_executor"):
+        return given
+    try:
+        return given.get_executor()
+    except Exception as problem:
+        raise _closed(given, problem) from None
 
 
 def workers_of(executor: Any) -> int:
@@ -45,10 +50,10 @@ def workers_of(executor: Any) -> int:
         number = getattr(executor, name, None)
         if isinstance(number, int) and number > 0:
             return number
-    client = getattr(executor, "_client", None)
-    if client is not None and hasattr(client, "nthreads"):
-        return sum(client.nthreads().values()) or 1
-    return os.cpu_count() or 1
+    try:
+        return int(sum(executor._client.nthreads().values())) or 1
+    except Exception:  # it is not that of Dask, or its client is closed, as the first task tells
+        return os.cpu_count() or 1
 
 
 def with_files(question: Question) -> Question:
@@ -132,11 +137,7 @@ def spread(
             lost.here.append(i)
             return
         except Exception as problem:
-            raise _refused(
-                given,
-                f"`executor` takes no work: {_reason(problem)}",
-                "make a new executor, or ask before it is closed: with ProcessPoolExecutor() as executor: ...",
-            ) from None
+            raise _closed(given, problem) from None
         pending[i] = future
         future.add_done_callback(lambda _: ended.put(i))
 
@@ -175,6 +176,14 @@ def spread(
 def _reason(problem: BaseException) -> str:
     text = str(problem).strip().split("\n")[0][:200]
     return f"{type(problem).__name__}: {text}" if text else type(problem).__name__
+
+
+def _closed(given: Any, problem: BaseException) -> Error:
+    return _refused(
+        given,
+        f"`executor` takes no work: {_reason(problem)}",
+        "make a new executor, or ask before it is closed: with ProcessPoolExecutor() as executor: ...",
+    )
 
 
 def _refused(given: Any, message: str, hint: str) -> Error:
