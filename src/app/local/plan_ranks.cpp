@@ -22,6 +22,10 @@ constexpr double forever_s = 1e9;
 }  // namespace
 
 Result<Response> plan_on_ranks(const PlanRequest& request, Format format, Progress& progress, RankGroup& ranks) {
+    if (!request.part.empty()) {
+        return fail("usage", "--part is given, and each of the ranks takes a part of its own",
+                    "leave one of the two out");
+    }
     PlanRequest mine = request;
     mine.part = fmt::format("{}/{}", ranks.rank() + 1, ranks.size());
     mine.train.search.watch = [&](std::int64_t looked_at, std::int64_t plans) {
@@ -44,10 +48,6 @@ Result<Response> plan_on_ranks(const PlanRequest& request, Format format, Progre
 }
 
 Result<Response> handle(const PlanRanksRequest& request, Format format, bool /*color*/, Progress& progress) {
-    if (!request.plan.part.empty()) {
-        return fail("usage", "--part is given, and each of the ranks takes a part of its own",
-                    "leave one of the two out");
-    }
     return on_ranks("mpirun -n 2 roofline plan train ...", forever_s,
                     [&](RankGroup& ranks) { return plan_on_ranks(request.plan, format, progress, ranks); });
 }
