@@ -187,7 +187,8 @@ def module(doc, functions, options):
     answers = sorted({rest[0] for rest in functions.values()})
     has_op = "op" in functions
     head = HEAD.format(doc=doc, overload=", overload" if has_op else "", answers=", ".join(answers),
-                       asks="ask_op, " if has_op else "ask_parts, ", sweep="from ._sweep import Sweep\n" if has_op else "",
+                       asks="ask_op, " if has_op else "ask_parts, ",
+                       sweep="from ._sweep import Sweep\n" if has_op else "",
                        types=", ".join(kinds), names=", ".join(f'"{name}"' for name in names))
     head = "\n".join(wrapped_import(line) for line in head.split("\n"))
     if not re.search(r"\bAny\b", body):

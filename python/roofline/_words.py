@@ -84,6 +84,9 @@ def file_names(question: Question) -> list[str]:
 
 def unknown_keyword(command: str, keyword: str, known: Iterable[str]) -> Error:
     function = command.replace(" ", ".")
+    if keyword in ("executor", "parts"):
+        hint = "plan.train() has, and so has op() with arrays of sizes; or give whole questions to the workers"
+        return Error("unknown_keyword", f"{function}() has no parts that an executor could take", hint)
     near = _core.nearest(keyword, list(known))
     hint = f"did you mean `{near}`?" if near else f"see help(roofline.{function})"
     return Error("unknown_keyword", f"{function}() has no argument `{keyword}`", hint)

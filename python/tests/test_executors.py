@@ -197,6 +197,14 @@ def test_questions_that_have_no_parts(threads: Executor) -> None:
     assert refused(threads, on="h100-sxn:8").hint == "did you mean `h100-sxm5`?"
 
 
+def test_questions_that_take_no_executor(threads: Executor) -> None:
+    asks: list[Any] = [rl.plan.serve, rl.plan.design, rl.plan.fleet, rl.train, rl.validate]
+    for ask in asks:
+        with pytest.raises(rl.Error, match="has no parts that an executor could take") as caught:
+            ask("x", executor=threads)
+        assert caught.value.hint.startswith("plan.train() has")
+
+
 def test_workers_without_the_package() -> None:
     error = refused(Losing(1000, ModuleNotFoundError("No module named 'roofline'")))
     assert error.code == "bad_executor"  # of the parts; the first question has no arguments

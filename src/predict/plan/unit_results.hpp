@@ -39,7 +39,8 @@ private:
 /// results of the first half of the units before it, up to `leading_units`, all of them and no others.
 class UnitResults {
 public:
-    /// `leading`: times of the leading units, if they are known. Otherwise the units begin with all that are waited for.
+    /// `leading`: times of the leading units, if they are known. Otherwise the units begin with all that others wait
+    /// for.
     UnitResults(std::size_t units, std::size_t kept, const std::vector<UnitTimes>& leading);
 
     /// Waits for the units that the one with this number knows, and returns their times.
