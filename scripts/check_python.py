@@ -3,6 +3,8 @@
 pass.
 
 usage: check_python.py --program FILE --package DIR     the package that stands in DIR: build/python
+       check_python.py --program FILE --package DIR --all    only the tests of python/tests/all: Dask, MPI and Ray, as
+                                                        python/requirements-all.txt installs them
        check_python.py --program FILE --wheel           a wheel that is built, installed and looked at (auditwheel) in a
                                                         fresh environment
     --program FILE   the program that the package is compared with: build/roofline
@@ -41,12 +43,12 @@ class Tally:
             print(f"{title} failed:\n{done.stdout}{done.stderr}")
         return done.returncode == 0
 
-    def pytest(self, python, environment):
+    def pytest(self, python, environment, *tests):
         with tempfile.TemporaryDirectory() as folder:
             report = pathlib.Path(folder, "report.xml")
             done = subprocess.run(
                 [python, "-B", "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", f"--junit-xml={report}",
-                 f"--rootdir={ROOT}", str(TESTS)],
+                 f"--rootdir={ROOT}", *map(str, tests)],
                 capture_output=True, text=True, check=False, env=environment, cwd=folder)
             if not report.exists():
                 self.failed += 1
@@ -79,7 +81,16 @@ def check_package(tally, python, package, program):
     tally.run("mypy of the package", [*mypy, "-p", "roofline"], env=environment, cwd=ROOT / "python" / "tests")
     tally.run("mypy of the tests", [*mypy, *sorted(TESTS.glob("*.py"))], env=environment, cwd=TESTS)
     tally.run("mypy of the guide", [*mypy, "-c", guide_code()], env=environment, cwd=TESTS)
-    tally.pytest(python, environment)
+    tally.pytest(python, environment, f"--ignore={TESTS / 'all'}", TESTS)
+
+
+def check_clusters(tally, python, package, program):
+    environment = {**os.environ, "ROOFLINE_PROGRAM": str(program), "PYTHONPATH": str(package),
+                   "MYPYPATH": str(package), "MYPY_CACHE_DIR": str(ROOT / "build" / "mypy")}
+    folder = TESTS / "all"
+    tally.run("mypy of these tests", [python, "-m", "mypy", "--strict", "--python-executable", python,
+                                      *sorted(folder.glob("*.py"))], env=environment, cwd=folder)
+    tally.pytest(python, environment, folder)
 
 
 def check_wheel(tally, program):
@@ -114,10 +125,13 @@ def main():
     chosen = parser.add_mutually_exclusive_group(required=True)
     chosen.add_argument("--package", type=lambda text: pathlib.Path(text).resolve())
     chosen.add_argument("--wheel", action="store_true")
+    parser.add_argument("--all", action="store_true")
     arguments = parser.parse_args()
     tally = Tally()
     if arguments.wheel:
         check_wheel(tally, arguments.program)
+    elif arguments.all:
+        check_clusters(tally, sys.executable, arguments.package, arguments.program)
     else:
         check_package(tally, sys.executable, arguments.package, arguments.program)
     print(f"{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")

@@ -53,6 +53,16 @@ ADDED = {
                 "of Arrow (docs/reference/tables.md has the columns).",
     "fit": "Tables are names of CSV or Parquet files, texts of CSV files, or frames of pandas or tables of Arrow.",
 }
+# Arguments of the package alone, by command: what takes parts of the question.
+EXECUTED = {
+    "plan train": ("A search is divided into parts, each of which lays out the plans of other axes.",
+                   "4 for each worker, at most one for each set of axes"),
+    "op": ("A sweep over arrays of sizes is divided into points that follow one another.",
+           "such that a part takes a tenth of a second or more, at most 4 for each worker"),
+}
+EXECUTOR_NOTE = ("{} It may be any executor of concurrent.futures, of processes, Dask, MPI or others, or a client of "
+                 "dask.distributed; the answer is that of one process. What a lost worker leaves is done again, with a "
+                 "RuntimeWarning; an interrupt cancels what is pending (docs/guide/python.md).")
 MODEL_NOTE = ("`model` is a name, the path of a config.json, its text, a dict, a configuration of transformers, or "
               "the answer of `model()`.")
 MACHINE_NOTE = ("`on` is the name of a machine or slice (\"h100-sxm:8x4\"), the path of a machine file, its text, or "
@@ -86,6 +96,10 @@ def described(option):
     return text[:1].upper() + text[1:] + shape + ("" if text.endswith(".") else ".")
 
 
+def argument(keyword, text):
+    return textwrap.wrap(f"{keyword}: {text}", 112, initial_indent="    ", subsequent_indent="        ")
+
+
 def function(command, options, answer, summary, positional):
     name = "merge" if command == "plan" else command.split()[-1]
     plain, required, rest = [], [], []
@@ -98,6 +112,8 @@ def function(command, options, answer, summary, positional):
             required.append(f"{keyword}: {kind}")
         else:
             rest.append(f"{keyword}: {kind} = False" if kind == "bool" else f"{keyword}: {kind} | None = None")
+    if command in EXECUTED:
+        rest += ["executor: Workers | None = None", "parts: int | None = None"]
     parameters = [*plain, *(["*"] if required or rest else []), *required, *rest]
     notes = [ADDED.get(command, "")]
     if "model" in options:
@@ -110,10 +126,16 @@ def function(command, options, answer, summary, positional):
         doc += ["", *textwrap.wrap(note, 112)]
     doc += ["", "Args:"]
     for keyword, option in options.items():
-        doc += textwrap.wrap(f"{keyword}: {described(option)}", 112, initial_indent="    ",
-                             subsequent_indent="        ")
+        doc += argument(keyword, described(option))
+    closed = ""
+    if command in EXECUTED:
+        what, parts = EXECUTED[command]
+        doc += argument("executor", EXECUTOR_NOTE.format(what))
+        doc += argument("parts", f"Number of parts for `executor`; default: {parts}.")
+        closed = " an executor that is closed;"
     doc += ["", "Raises:",
-            "    Error: an unknown name, a wrong form or size, a file that cannot be read; with place and remedy."]
+            *textwrap.wrap(f"Error: an unknown name, a wrong form or size, a file that cannot be read;{closed} with "
+                           "place and remedy.", 112, initial_indent="    ", subsequent_indent="        ")]
     body = [f'    """{doc[0]}'] + [f"    {line}".rstrip() for line in doc[1:]] + ['    """']
     if command == "op":
         # A mapping of sizes without arrays is also one of sizes or arrays, so the first signature that fits is meant.
@@ -125,7 +147,8 @@ def function(command, options, answer, summary, positional):
         lines[-1] = ") -> OpAnswer | Sweep:"
         call = "return ask_op(locals())"
         return "\n".join([*overload, *arrays, "@question", *lines, *body, f"    {call}"])
-    call = f'return cast({answer}, ask("{command}", locals(), {answer}))'
+    asked = "ask_parts" if command in EXECUTED else "ask"
+    call = f'return cast({answer}, {asked}("{command}", locals(), {answer}))'
     return "\n".join(["@question", *lines, *body, f"    {call}"])
 
 
@@ -141,7 +164,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast{overload}
 
 from ._answers import {answers}
-from ._ask import ask, {ask_op}question
+from ._ask import ask, {asks}question
 {sweep}from ._types import {types}
 
 __all__ = [{names}]
@@ -160,11 +183,12 @@ def module(doc, functions, options):
     names = sorted("merge" if command == "plan" else command.split()[-1] for command in functions)
     body = "\n\n\n".join(texts)
     kinds = [kind for kind in ("Array", "Machine", "Machines", "Model", "Pairs", "SizeLike", "Sizes", "Table", "Text",
-                               "Value") if re.search(rf"\b{kind}\b", body)]
+                               "Value", "Workers") if re.search(rf"\b{kind}\b", body)]
     answers = sorted({rest[0] for rest in functions.values()})
     has_op = "op" in functions
     head = HEAD.format(doc=doc, overload=", overload" if has_op else "", answers=", ".join(answers),
-                       ask_op="ask_op, " if has_op else "", sweep="from ._sweep import Sweep\n" if has_op else "",
+                       asks="ask_op, " if has_op else "ask_parts, ",
+                       sweep="from ._sweep import Sweep\n" if has_op else "",
                        types=", ".join(kinds), names=", ".join(f'"{name}"' for name in names))
     head = "\n".join(wrapped_import(line) for line in head.split("\n"))
     if not re.search(r"\bAny\b", body):

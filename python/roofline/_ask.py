@@ -46,6 +46,28 @@ def ask(command: str, given: Mapping[str, Any], kind: type[Answer]) -> Answer:
     return cast(Answer, answered(kind, question_of(command, given)))
 
 
+def ask_parts(command: str, given: Mapping[str, Any], kind: type[Answer]) -> Answer:
+    """Asks for a search that an executor may be given for, which searches parts of it."""
+    executor, parts, given = taken(given)
+    if executor is None:
+        return ask(command, given, kind)
+    for keyword in ("part", "output", "emit", "sweep"):
+        if given.get(keyword) is not None:
+            message = f"`executor` divides one search into parts, and `{keyword}` is given"
+            raise Error("bad_request", message, "leave one of the two out")
+    from ._executors import search_in_parts
+
+    return cast(Answer, answered(kind, search_in_parts(question_of(command, given), executor, parts)))
+
+
+def taken(given: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+    """Returns the executor, the number of parts, and the other values. Raises Error: parts without an executor."""
+    others = {keyword: value for keyword, value in given.items() if keyword not in ("executor", "parts")}
+    if given["executor"] is None and given["parts"] is not None:
+        raise Error("bad_request", "`parts` is given, and no executor", "add `executor`, whose workers do them")
+    return given["executor"], given["parts"], others
+
+
 def models() -> list[str]:
     """Returns the names of all models that ``model()`` and others know."""
     return _core.models()
@@ -53,9 +75,19 @@ def models() -> list[str]:
 
 def ask_op(given: Mapping[str, Any]) -> OpAnswer | Sweep:
     """Asks about an operation: at one point, or at the sizes in arrays."""
+    executor, parts, given = taken(given)
     dims = given.get("dims")
     arrays = {dim: sizes for dim, sizes in dims.items() if is_array(sizes)} if isinstance(dims, Mapping) else {}
     if not arrays:
+        if executor is not None:
+            message = "`executor` divides a sweep, and no size in `dims` is an array"
+            raise Error("bad_request", message, "leave it out, or give one dimension an array of sizes")
         return cast(OpAnswer, answered(OpAnswer, question_of("op", given)))
     others = {dim: size for dim, size in dims.items() if dim not in arrays} if isinstance(dims, Mapping) else {}
-    return swept(question_of("op", {**given, "dims": others or None}), {str(dim): each for dim, each in arrays.items()})
+    question = question_of("op", {**given, "dims": others or None})
+    sizes = {str(dim): each for dim, each in arrays.items()}
+    if executor is None:
+        return swept(question, sizes)
+    from ._executors import swept_in_parts
+
+    return swept_in_parts(question, sizes, executor, parts)

@@ -21,7 +21,7 @@ from ._answers import (
 )
 from ._ask import ask, ask_op, question
 from ._sweep import Sweep
-from ._types import Array, Machine, Machines, Model, Pairs, SizeLike, Sizes, Table, Text, Value
+from ._types import Array, Machine, Machines, Model, Pairs, SizeLike, Sizes, Table, Text, Value, Workers
 
 __all__ = ["fit", "machine", "model", "op", "serve", "trace", "train", "validate"]
 
@@ -41,6 +41,8 @@ def op(  # type: ignore[overload-overlap]
     calibration: Pairs | None = None,
     textbook: bool = False,
     exact_flops: bool = False,
+    executor: Workers | None = None,
+    parts: int | None = None,
 ) -> OpAnswer: ...
 @overload
 def op(
@@ -57,6 +59,8 @@ def op(
     calibration: Pairs | None = None,
     textbook: bool = False,
     exact_flops: bool = False,
+    executor: Workers | None = None,
+    parts: int | None = None,
 ) -> Sweep: ...
 @question
 def op(
@@ -73,6 +77,8 @@ def op(
     calibration: Pairs | None = None,
     textbook: bool = False,
     exact_flops: bool = False,
+    executor: Workers | None = None,
+    parts: int | None = None,
 ) -> OpAnswer | Sweep:
     """Work, bounds and expected time of an operation or a program.
 
@@ -102,9 +108,16 @@ def op(
         textbook: Textbook approximation of collectives: every torus axis is a wrapped ring, without the factor
             (n-1)/n.
         exact_flops: Count BF(2D-1) instead of 2BDF FLOPs for a sum of D products.
+        executor: A sweep over arrays of sizes is divided into points that follow one another. It may be any
+            executor of concurrent.futures, of processes, Dask, MPI or others, or a client of dask.distributed; the
+            answer is that of one process. What a lost worker leaves is done again, with a RuntimeWarning; an
+            interrupt cancels what is pending (docs/guide/python.md).
+        parts: Number of parts for `executor`; default: such that a part takes a tenth of a second or more, at most
+            4 for each worker.
 
     Raises:
-        Error: an unknown name, a wrong form or size, a file that cannot be read; with place and remedy.
+        Error: an unknown name, a wrong form or size, a file that cannot be read; an executor that is closed; with
+            place and remedy.
     """
     return ask_op(locals())
 

@@ -205,10 +205,15 @@ def _flat(values: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tu
 
 def swept(question: Question, arrays: Mapping[str, Any]) -> Sweep:
     """Answers a question at the sizes that arrays give together."""
+    flat, shape = sizes_of(arrays)
+    return sweep_of(question, flat, shape, _core.sweep(question.words(), dict(question.texts), flat))
+
+
+def sweep_of(question: Question, flat: dict[str, Any], shape: tuple[int, ...], answer: tuple[Any, ...]) -> Sweep:
+    """Makes a sweep of what the core says about flat sizes."""
     import numpy as np
 
-    flat, shape = sizes_of(arrays)
-    machine, figures, bound, resources = _core.sweep(question.words(), dict(question.texts), flat)
+    machine, figures, bound, resources = answer
     columns: dict[str, Any] = {}
     for key, values in figures:
         at = columns

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -37,6 +39,12 @@ class Configuration(Protocol):
     def to_dict(self) -> dict[str, Any]: ...
 
 
+class Client(Protocol):
+    """A client of dask.distributed."""
+
+    def get_executor(self) -> Any: ...
+
+
 Text: TypeAlias = "str | os.PathLike[str]"
 """The name of a file, or with several lines its text."""
 Number: TypeAlias = "int | float | np.integer[Any] | np.floating[Any]"
@@ -57,3 +65,5 @@ Model: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | Configuration |
 """A model by name, a config.json, its text or its content, or a configuration of transformers."""
 Table: TypeAlias = "str | os.PathLike[str] | Frame | ArrowTable"
 """A CSV or Parquet file, the text of a CSV file, or a frame."""
+Workers: TypeAlias = "Executor | Client"
+"""An executor of concurrent.futures, or a client of dask.distributed."""

@@ -32,6 +32,7 @@ _FILES = {
     "profile": "profile.csv",
     "files": "measured.txt",
     "merge": "part.json",
+    "leading": "leading.json",
     "cost": "cost.toml",
     "for": "workloads.toml",
     "file": "fleet.toml",
@@ -71,8 +72,21 @@ def question_of(command: str, given: Mapping[str, Any]) -> Question:
     return Question(command, tuple(options), tuple(arguments), texts)
 
 
+def file_names(question: Question) -> list[str]:
+    """Returns the words of a question that may be names of files; a machine's may be followed by its slice."""
+    words = list(question.arguments)
+    for option in question.options:
+        name, _, value = option.removeprefix("--").partition("=")
+        if name in _FILES:
+            words.append(value)
+    return words + [word.rpartition(":")[0] for word in words if ":" in word]
+
+
 def unknown_keyword(command: str, keyword: str, known: Iterable[str]) -> Error:
     function = command.replace(" ", ".")
+    if keyword in ("executor", "parts"):
+        hint = "plan.train() has, and so has op() with arrays of sizes; or give whole questions to the workers"
+        return Error("unknown_keyword", f"{function}() has no parts that an executor could take", hint)
     near = _core.nearest(keyword, list(known))
     hint = f"did you mean `{near}`?" if near else f"see help(roofline.{function})"
     return Error("unknown_keyword", f"{function}() has no argument `{keyword}`", hint)

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, cast
 
 from ._answers import PlanAnswer
-from ._ask import ask, question
-from ._types import Machine, Machines, Model, Pairs, Text, Value
+from ._ask import ask, ask_parts, question
+from ._types import Machine, Machines, Model, Pairs, Text, Value, Workers
 
 __all__ = ["design", "fleet", "merge", "serve", "train"]
 
@@ -58,8 +58,11 @@ def train(
     plans: Value | None = None,
     limit: Value | None = None,
     part: Value | None = None,
+    leading: Value | None = None,
     output: Value | None = None,
     emit: Literal["megatron", "torchtitan", "maxtext", "deepspeed"] | None = None,
+    executor: Workers | None = None,
+    parts: int | None = None,
 ) -> PlanAnswer:
     """The best way to train a model on a slice, and why the others lose.
 
@@ -130,15 +133,23 @@ def train(
             change; given twice, a grid (hbm.bandwidth=2TB/s..16TB/s*1.5).
         plans: Number of plans with different degrees to show; default: 8 (N).
         limit: Search at most so many plans, spread over the whole space (N).
-        part: Search only this one of so many equal parts; `roofline plan `merge`` makes the answer of all (3/64).
+        part: Search only this one of so many equal parts, or what all need before (`leading`); `roofline plan
+            `merge`` makes the answer of all (3/64|leading).
+        leading: File of `part` leading, which `part` N/M need not search again then (FILE.json).
         output: File for the result of `part`; default: standard output (FILE.json).
         emit: Print only the flags or the configuration that start the plan in this framework, with what they do not
             express as comments; in JSON the key `emitted` (megatron|torchtitan|maxtext|deepspeed).
+        executor: A search is divided into parts, each of which lays out the plans of other axes. It may be any
+            executor of concurrent.futures, of processes, Dask, MPI or others, or a client of dask.distributed; the
+            answer is that of one process. What a lost worker leaves is done again, with a RuntimeWarning; an
+            interrupt cancels what is pending (docs/guide/python.md).
+        parts: Number of parts for `executor`; default: 4 for each worker, at most one for each set of axes.
 
     Raises:
-        Error: an unknown name, a wrong form or size, a file that cannot be read; with place and remedy.
+        Error: an unknown name, a wrong form or size, a file that cannot be read; an executor that is closed; with
+            place and remedy.
     """
-    return cast(PlanAnswer, ask("plan train", locals(), PlanAnswer))
+    return cast(PlanAnswer, ask_parts("plan train", locals(), PlanAnswer))
 
 
 @question

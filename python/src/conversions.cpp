@@ -38,6 +38,12 @@ void raise(const core::Error& error) {
 core::Result<core::cli::Parsed> parse(const Words& words) {
     bool json = false;
     ROOFLINE_TRY(auto parsed, core::cli::parse_arguments(words.arguments, json));
+    // A process of mpirun that asks from Python is no rank of a search: what it asks, it answers alone.
+    if (parsed.local) {
+        if (auto* ranks = std::get_if<core::PlanRanksRequest>(&parsed.local->what)) {
+            parsed.request = core::Request{std::move(ranks->plan), parsed.local->format};
+        }
+    }
     if (!parsed.request) return core::fail("usage", "these words are no question", "ask another one");
     return parsed;
 }

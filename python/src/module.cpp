@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -89,11 +90,21 @@ core::Status write_files(const core::Response& response) {
     return {};
 }
 
+/// What another thread ends a search with.
+class Stop {
+public:
+    void set() { *stop_ = true; }
+    [[nodiscard]] const std::shared_ptr<std::atomic<bool>>& flag() const { return stop_; }
+
+private:
+    std::shared_ptr<std::atomic<bool>> stop_ = std::make_shared<std::atomic<bool>>(false);
+};
+
 /// Answers a question. Returns its exit status, the text of the answer, its picture, and the names of the files that
 /// were written.
-nb::tuple ask(const Words& words, bool interruptible) {
+nb::tuple ask(const Words& words, bool interruptible, const std::shared_ptr<std::atomic<bool>>& stopped) {
     core::Result<core::Response> answer;
-    std::atomic<bool> stop = false;
+    std::atomic<bool>& stop = *stopped;
     const auto work = [&] {
         const core::cli::QuestionFiles files(words.texts);
         auto parsed = parse(words);
@@ -148,12 +159,14 @@ NB_MODULE(_core, module) {
     module.doc() = "Questions in the words of the command line, and their answers.";
     module.attr("__version__") = ROOFLINE_VERSION;
     module.def("set_error_class", &set_error_class);
+    nb::class_<Stop>(module, "Stop").def(nb::init<>()).def("set", &Stop::set);
     module.def(
         "ask",
-        [](std::vector<std::string> arguments, std::map<std::string, std::string> texts, bool interruptible) {
-            return ask({std::move(arguments), std::move(texts)}, interruptible);
+        [](std::vector<std::string> arguments, std::map<std::string, std::string> texts, bool interruptible,
+           const Stop* stop) {
+            return ask({std::move(arguments), std::move(texts)}, interruptible, (stop ? *stop : Stop()).flag());
         },
-        nb::arg("arguments"), nb::arg("texts"), nb::arg("interruptible"));
+        nb::arg("arguments"), nb::arg("texts"), nb::arg("interruptible"), nb::arg("stop").none() = nb::none());
     module.def("options", &options);
     module.def("quantity_text", &quantity_text);
     module.def("models", &Model::names);

@@ -28,6 +28,10 @@ Status check_plan_request(const PlanRequest& request, Format format) {
         return fail("usage", "-o names the file of a part, and --part is not given",
                     "for example --part 1/8 -o 1.json");
     }
+    if (!request.leading.name.empty() && (request.part.empty() || request.part == "leading")) {
+        return fail("usage", "--leading gives the file of the leading part, and --part names no part of the rest",
+                    "for example --part 1/8 --leading leading.json");
+    }
     if (request.part.empty() || format == Format::text || format == Format::json) return {};
     return fail("usage", "a part of a search is written as JSON", "give the format to `roofline plan --merge`");
 }
@@ -46,10 +50,10 @@ Response plan_response(const PlanJobsAnswer& answer, std::optional<double> took,
 
 // The file of a part is JSON, for `plan --merge`.
 Result<Response> part_response(const SearchedPart& searched, const std::string& output, Format format) {
-    const auto& [number, of] = searched.part;
+    const PlanPart& part = searched.part;
     const PlanCounts& counts = searched.found.counts;
     if (searched.found.stopped) {
-        return fail("interrupted", fmt::format("interrupted; part {} of {} is not written", number, of),
+        return fail("interrupted", fmt::format("interrupted; {} is not written", part_text(part)),
                     "search it again; the other parts need not be");
     }
     Response response;
@@ -60,16 +64,15 @@ Result<Response> part_response(const SearchedPart& searched, const std::string& 
     }
     response.files.push_back({output, std::move(json)});
     if (format == Format::json) {
-        const FigureValue part = {{"number", number}, {"of", of}};
         response.out = dumped({{"schema", 1},
-                               {"part", part},
+                               {"part", {{"number", part.number}, {"of", part.of}}},
                                {"searched", counts.looked_at},
                                {"priced", counts.priced},
                                {"file", output}}) +
                        "\n";
         return response;
     }
-    response.out = fmt::format("part {} of {}: {} plans were looked at, {} priced; written to {}\n", number, of,
+    response.out = fmt::format("{}: {} plans were looked at, {} priced; written to {}\n", part_text(part),
                                grouped(counts.looked_at), grouped(counts.priced), output);
     return response;
 }
@@ -85,7 +88,12 @@ Status add_command(const PlanRequest& request, PlanJobsAnswer& answer) {
 
 Result<SearchedPart> search_part(const PlanRequest& request) {
     const Stopwatch watch(request.train.search.clock);
-    ROOFLINE_TRY(const auto question, part_question(request));
+    ROOFLINE_TRY(auto question, part_question(request));
+    if (!request.leading.name.empty()) {
+        ROOFLINE_TRY(auto leading, leading_part(request));
+        question.search.part.apart = true;
+        question.search.leading = std::move(leading.found.leading);
+    }
     ROOFLINE_TRY(const auto calibrations, plan_calibrations(request));
     ROOFLINE_TRY(auto found, find_plans(question, calibrations));
     return SearchedPart{request, question.search.part, std::move(found), watch.seconds()};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -60,9 +61,24 @@ Json found_json(const std::vector<FoundPlan>& plans) {
     return list;
 }
 
+Json times_json(const UnitTimes& times) {
+    Json list = Json::array();
+    for (const auto& [seconds, degrees] : times) list.push_back({{"order_s", seconds}, {"degrees", degrees}});
+    return list;
+}
+
+// What all parts of a question share.
+struct PartedQuestion {
+    Json request;
+    PlanQuestion question;
+    std::vector<PlanUnit> units;
+};
+
 class PartReader {
 public:
-    PartReader(const NamedText& file, const FileValue& root) : file_(file), root_(root) {}
+    /// `known`: the question of the file before, which is replaced if this one has another.
+    PartReader(const NamedText& file, const FileValue& root, std::shared_ptr<const PartedQuestion>& known)
+        : file_(file), root_(root), known_(known) {}
 
     Result<SearchedPart> run() {
         const FileValue* const part = root_.find("part");
@@ -75,13 +91,18 @@ public:
         if (question == nullptr) return fail(wrong("`question` is missing"));
         ROOFLINE_TRY(read.request,
                      read_plan_request(*question).map_error([&](const Error& error) { return wrong(error.message); }));
-        read.request.part = fmt::format("{}/{}", read.part.number, read.part.of);
-        ROOFLINE_TRY(auto asked, part_question(read.request).and_then(with_sizes).map_error([&](Error error) {
+        const FileValue* const apart = part->find("apart");
+        read.part.apart = apart != nullptr && apart->is(Kind::boolean) && apart->boolean;
+        const bool leading = read.part.apart && read.part.number == 0;
+        read.request.part = leading ? "leading" : fmt::format("{}/{}", read.part.number, read.part.of);
+        ROOFLINE_CHECK(find_question(read.request).map_error([&](Error error) {
             error.message = fmt::format("{}: {}", file_.name, error.message);
             return error;
         }));
-        question_ = std::move(asked);
-        ROOFLINE_CHECK(read_counts(read.found));
+        ROOFLINE_CHECK(read_counts(read.part, read.found));
+        if (leading) {
+            ROOFLINE_TRY(read.found.leading, read_leading());
+        }
         ROOFLINE_TRY(read.found.best, plans("best"));
         ROOFLINE_TRY(read.found.larger, plans("larger"));
         ROOFLINE_TRY(auto nearest, plans("nearest"));
@@ -98,6 +119,20 @@ private:
                 fmt::format("{}: {}", file_.name, why),
                 "`roofline plan train ... --part 3/64 -o FILE` writes a part; search it again",
                 {}};
+    }
+
+    // Parts of one question are many, so it is made once.
+    Status find_question(const PlanRequest& request) {
+        ROOFLINE_CHECK(part_option(request.part));
+        Json json = plan_request_json(request);
+        if (known_ == nullptr || known_->request != json) {
+            ROOFLINE_TRY(auto question, part_question(request).and_then(with_sizes));
+            ROOFLINE_TRY(auto units, units_of(question.space, question.search.limit));
+            known_ = std::make_shared<PartedQuestion>(
+                PartedQuestion{std::move(json), std::move(question), std::move(units)});
+        }
+        question_ = &known_->question;
+        return {};
     }
 
     [[nodiscard]] Status check_version() const {
@@ -128,7 +163,7 @@ private:
     }
 
     // All plans of the part must be there, and each in one of the counts.
-    Status read_counts(FoundPlans& found) {
+    Status read_counts(const PlanPart& part, FoundPlans& found) {
         const FileValue* const counts = root_.find("counts");
         if (counts == nullptr) return fail(wrong("`counts` is missing"));
         Status status;
@@ -138,9 +173,8 @@ private:
             if (!read && status) status = fail(read.error());
         });
         ROOFLINE_CHECK(status);
-        ROOFLINE_TRY(auto all, units_of(question_.space, question_.search.limit));
         PlanCounts right;
-        for (const PlanUnit& unit : units_of_part(std::move(all), question_.search.part)) {
+        for (const PlanUnit& unit : units_of_part(known_->units, part)) {
             right.looked_at += unit.searched;
             right.divides += unit.undivided;
             right.unsearched += unit.plans - unit.searched;
@@ -155,6 +189,31 @@ private:
                 wrong(fmt::format("its counts are not those of {} plans, which the part has", right.looked_at)));
         }
         return {};
+    }
+
+    [[nodiscard]] Result<std::vector<UnitTimes>> read_leading() const {
+        const FileValue* const list = root_.find("leading");
+        if (list == nullptr || !list->is(Kind::list) || list->items.size() != units_.size()) {
+            return fail(wrong("`leading` does not have the times of all leading units"));
+        }
+        std::vector<UnitTimes> all;
+        for (const FileValue& unit : list->items) {
+            UnitTimes& times = all.emplace_back();
+            if (!unit.is(Kind::list)) return fail(wrong("`leading` has no lists of times"));
+            for (const FileValue& each : unit.items) {
+                ROOFLINE_TRY(const double seconds, positive(each, "order_s", false));
+                const FileValue* const degrees = each.find("degrees");
+                PlanDegrees read{};
+                bool valid = degrees != nullptr && degrees->is(Kind::list) && degrees->items.size() == read.size();
+                for (std::size_t i = 0; valid && i < read.size(); ++i) {
+                    valid = degrees->items[i].is(Kind::whole);
+                    read[i] = degrees->items[i].whole;
+                }
+                if (!valid) return fail(wrong("a time of `leading` has no degrees"));
+                times.emplace_back(seconds, read);
+            }
+        }
+        return all;
     }
 
     [[nodiscard]] Result<std::vector<FoundPlan>> plans(std::string_view key) const {
@@ -190,9 +249,9 @@ private:
         const FileValue* const axes = each.find("plan");
         const FileValue* const choice = each.find("choice");
         if (axes == nullptr || choice == nullptr || !choice->is(Kind::text)) return fail(wrong("a plan has no choice"));
-        found.setup = question_.train.setup;
+        found.setup = question_->train.setup;
         ROOFLINE_TRY(found.setup.plan, degrees(*axes));
-        for (const PlanChoice& one : choices_of(question_.space, found.setup.plan)) {
+        for (const PlanChoice& one : choices_of(question_->space, found.setup.plan)) {
             const auto& [remat, microbatches, schedule] = one;
             found.setup.options.remat = remat;
             found.setup.batch.microbatches = microbatches;
@@ -211,13 +270,13 @@ private:
               std::pair("expert", &plan.expert), std::pair("pipeline", &plan.pipeline)}) {
             ROOFLINE_TRY(*degree, whole(axes, name));
             chips *= *degree;
-            if (chips < 1 || chips > question_.space.chips) break;
+            if (chips < 1 || chips > question_->space.chips) break;
         }
         ROOFLINE_TRY(const std::int64_t zero, whole(axes, "zero"));
         const FileValue* const over_tensor = axes.find("experts_over_tensor");
         const bool known = over_tensor != nullptr && over_tensor->is(Kind::boolean);
         plan.experts_over_tensor = known && over_tensor->boolean;
-        if (chips != question_.space.chips || zero > 2 || !known) return fail(wrong("a plan is not one of the space"));
+        if (chips != question_->space.chips || zero > 2 || !known) return fail(wrong("a plan is not one of the space"));
         plan.zero = static_cast<int>(zero);
         ROOFLINE_CHECK(read_order(axes, plan));
         return plan;
@@ -227,12 +286,12 @@ private:
         const FileValue* const mesh = axes.find("mesh");
         if (mesh == nullptr || !mesh->is(Kind::text)) return fail(wrong("a plan has no mesh"));
         if (!mesh->text.empty()) {
-            auto read = parse_plan({mesh->text}, question_.space.chips);
+            auto read = parse_plan({mesh->text}, question_->space.chips);
             if (read) read->zero = plan.zero;
             if (!read || !read->same_axes(plan)) return fail(wrong("a plan has the mesh of another one"));
             plan.links = std::move(read->links);
         }
-        const auto orders = AxisOrders(question_.space.slice, question_.space.placed).of(plan);
+        const auto orders = AxisOrders(question_->space.slice, question_->space.placed).of(plan);
         if (std::find(orders.begin(), orders.end(), plan.links) != orders.end()) return {};
         return fail(wrong("a plan has an order of axes that the search does not have"));
     }
@@ -251,7 +310,8 @@ private:
 
     const NamedText& file_;
     const FileValue& root_;
-    PlanQuestion question_;
+    std::shared_ptr<const PartedQuestion>& known_;
+    const PlanQuestion* question_ = nullptr;  ///< that of `known_`
     std::map<std::int64_t, PlanUnit> units_;
 };
 
@@ -269,11 +329,17 @@ std::string missing_text(const std::set<std::int64_t>& known, std::int64_t of) {
 
 }  // namespace
 
+std::string part_text(const PlanPart& part) {
+    return part.number == 0 ? "the leading part" : fmt::format("part {} of {}", part.number, part.of);
+}
+
 std::string part_json(const SearchedPart& searched) {
     const FoundPlans& found = searched.found;
     Json json = Json::object();
     json["schema"] = 1;
-    json["part"] = {{"number", searched.part.number}, {"of", searched.part.of}};
+    const PlanPart& part = searched.part;
+    json["part"] = {{"number", part.number}, {"of", part.of}};
+    if (part.apart) json["part"]["apart"] = true;
     json["version"] = ROOFLINE_VERSION;
     json["question"] = plan_request_json(searched.request);
     Json& counts = json["counts"] = Json::object();
@@ -283,6 +349,11 @@ std::string part_json(const SearchedPart& searched) {
     json["larger"] = found_json(found.larger);
     json["nearest"] = Json::array();
     if (found.nearest) json["nearest"].push_back(found_json(*found.nearest));
+    if (part.apart && part.number == 0) {
+        Json& leading = json["leading"] = Json::array();
+        for (const UnitTimes& each : found.leading) leading.push_back(times_json(each));
+        json["rest"] = found.rest;
+    }
     json["refused"] = Json();
     if (found.refused) {
         const auto& [order, why] = *found.refused;
@@ -291,9 +362,73 @@ std::string part_json(const SearchedPart& searched) {
     return dumped(json) + "\n";
 }
 
-Result<SearchedPart> read_part(const NamedText& file) {
+namespace {
+
+Result<SearchedPart> read_part(const NamedText& file, std::shared_ptr<const PartedQuestion>& known) {
     ROOFLINE_TRY(const auto root, parse_json(file.text, file.name));
-    return PartReader(file, root).run();
+    return PartReader(file, root, known).run();
+}
+
+Status check_belongs(const SearchedPart& first, const std::string& first_name, const SearchedPart& part,
+                     const std::string& name) {
+    constexpr std::string_view remedy = "merge the parts of one search";
+    if (const auto key = difference(first.request, part.request)) {
+        return fail("bad_part",
+                    fmt::format("{} and {} are parts of different questions: `{}` differs", first_name, name, *key),
+                    std::string(remedy));
+    }
+    if (first.part.apart != part.part.apart) {
+        return fail("bad_part",
+                    fmt::format("one of {} and {} is a part of the rest beside the leading part, and the other is not",
+                                first_name, name),
+                    std::string(remedy));
+    }
+    if (part.part.of == first.part.of || part.part.number == 0 || first.part.number == 0) return {};
+    return fail("bad_part",
+                fmt::format("{} is one of {} parts, and {} one of {}", first_name, first.part.of, name, part.part.of),
+                std::string(remedy));
+}
+
+// Errors: a part that is missing.
+Status check_complete(const PlanPart& part, const std::map<std::int64_t, std::string>& known) {
+    if (part.apart && !known.contains(0)) {
+        return fail("bad_part", "the leading part is missing", "search it too: roofline plan train ... --part leading");
+    }
+    const std::int64_t found = std::ssize(known) - (part.apart ? 1 : 0);
+    if (found == part.of && part.of > 0) return {};
+    if (part.of == 0) {
+        return fail("bad_part", "the leading part is alone", "search the rest: roofline plan train ... --part 1/1");
+    }
+    std::set<std::int64_t> numbers;
+    for (const auto& [number, name] : known) numbers.insert(number);
+    const bool one = part.of - found == 1;
+    const std::string missing = missing_text(numbers, part.of);
+    return fail("bad_part",
+                fmt::format("part{} {} of {} {} missing", one ? "" : "s", missing, part.of, one ? "is" : "are"),
+                fmt::format("search {} too: roofline plan train ... --part {}/{}", one ? "it" : "each of them",
+                            one ? missing : "N", part.of));
+}
+
+}  // namespace
+
+Result<SearchedPart> read_part(const NamedText& file) {
+    std::shared_ptr<const PartedQuestion> known;
+    return read_part(file, known);
+}
+
+Result<SearchedPart> leading_part(const PlanRequest& request) {
+    ROOFLINE_TRY(auto leading, read_part(request.leading));
+    if (!leading.part.apart || leading.part.number != 0) {
+        return fail("bad_part",
+                    fmt::format("{} is {}, and no leading part", request.leading.name, part_text(leading.part)),
+                    "search that with --part leading");
+    }
+    if (const auto key = difference(leading.request, request)) {
+        return fail("bad_part",
+                    fmt::format("{} is the leading part of another question: `{}` differs", request.leading.name, *key),
+                    "search that of this question with --part leading");
+    }
+    return leading;
 }
 
 Result<SearchedPart> merge_files(const std::vector<NamedText>& files) {
@@ -301,47 +436,27 @@ Result<SearchedPart> merge_files(const std::vector<NamedText>& files) {
     SearchedPart whole;
     std::vector<FoundPlans> found;
     std::map<std::int64_t, std::string> known;
+    std::shared_ptr<const PartedQuestion> question;
     for (const NamedText& file : files) {
-        ROOFLINE_TRY(auto part, read_part(file));
+        ROOFLINE_TRY(auto part, read_part(file, question));
         if (known.empty()) {
             whole = part;
             whole.search_s.reset();
         }
-        const std::string& first = files.front().name;
-        if (const auto key = difference(whole.request, part.request)) {
-            return fail("bad_part",
-                        fmt::format("{} and {} are parts of different questions: `{}` differs", first, file.name, *key),
-                        "merge the parts of one search");
-        }
-        if (part.part.of != whole.part.of) {
-            return fail(
-                "bad_part",
-                fmt::format("{} is one of {} parts, and {} one of {}", first, whole.part.of, file.name, part.part.of),
-                "merge the parts of one search");
-        }
+        ROOFLINE_CHECK(check_belongs(whole, files.front().name, part, file.name));
         const auto [other, fresh] = known.emplace(part.part.number, file.name);
         if (!fresh) {
             return fail(
                 "bad_part",
-                fmt::format("part {} is given twice: in {} and in {}", part.part.number, other->second, file.name),
+                fmt::format("{} is given twice: in {} and in {}", part_text(part.part), other->second, file.name),
                 "leave one of them out");
         }
+        if (part.part.number > 0) whole.part = part.part;
         if (part.search_s) whole.search_s = whole.search_s.value_or(0) + *part.search_s;
         found.push_back(std::move(part.found));
     }
-    if (std::ssize(known) != whole.part.of) {
-        std::set<std::int64_t> numbers;
-        for (const auto& [number, name] : known) numbers.insert(number);
-        const bool one = whole.part.of - std::ssize(known) == 1;
-        const std::string missing = missing_text(numbers, whole.part.of);
-        return fail(
-            "bad_part",
-            fmt::format("part{} {} of {} {} missing", one ? "" : "s", missing, whole.part.of, one ? "is" : "are"),
-            fmt::format("search {} too: roofline plan train ... --part {}/{}", one ? "it" : "each of them",
-                        one ? missing : "N", whole.part.of));
-    }
-    ROOFLINE_TRY(const auto question, part_question(whole.request));
-    whole.found = merge_parts(std::move(found), plans_kept(question));
+    ROOFLINE_CHECK(check_complete(whole.part, known));
+    whole.found = merge_parts(std::move(found), plans_kept(question->question));
     // A part alone may have none, because those of the leading units are better.
     const PlanCounts& counts = whole.found.counts;
     if (whole.found.best.empty() != (counts.priced + counts.limit == 0)) {

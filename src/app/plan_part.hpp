@@ -26,6 +26,13 @@ struct SearchedPart {
 /// Returns the file of a part, one JSON object.
 [[nodiscard]] std::string part_json(const SearchedPart& searched);
 
+/// Returns "part 3 of 64", or "the leading part".
+[[nodiscard]] std::string part_text(const PlanPart& part);
+
+/// Reads the file of the leading part that the request names. Errors: those of read_part(); another part; a part of
+/// another question.
+[[nodiscard]] Result<SearchedPart> leading_part(const PlanRequest& request);
+
 /// Reads the file of a part. Errors: it is no part, was cut off, was written by another version of the program, or does
 /// not have the plans that the space has there.
 [[nodiscard]] Result<SearchedPart> read_part(const NamedText& file);

@@ -75,6 +75,23 @@ TEST_CASE("the parts of a search are merged into its answer, byte for byte in ea
     check(parts_of(request, 4), Format::json);
 }
 
+TEST_CASE("parts are merged in which some plans are far too large, beside others that fit") {
+    // With one micro-batch per step eight sequences of 8,192 tokens are live on each chip at once: 32 layers keep
+    // several times what a chip holds, which is seen from the stages for more micro-batches before any is compiled.
+    PlanRequest request = timed_search();
+    request.train.batch_tokens = "512Ki";
+    request.train.sequence = "8192";
+    request.train.remat.clear();
+    request.train.microbatches.clear();
+    request.without = {"sequence,context,pipeline,tensor"};
+    for (const int of : {2, 3}) {
+        const auto merged = handle(PlanMergeRequest{parts_of(request, of), request.train.search.clock}, Format::json);
+        REQUIRE_MESSAGE(merged, to_text(merged.error()));
+        CHECK(merged->exit_code == 0);
+        CHECK(merged->out == text_of(request));
+    }
+}
+
 TEST_CASE("parts of a search in which nothing fits are merged, too") {
     PlanRequest request = timed_search();
     request.train.config = {"llama-3.1-70b", ""};
@@ -84,6 +101,76 @@ TEST_CASE("parts of a search in which nothing fits are merged, too") {
     REQUIRE_MESSAGE(merged, to_text(merged.error()));
     CHECK(merged->exit_code == 1);
     CHECK(merged->out == text_of(request));
+}
+
+namespace {
+
+// A search that has more sets of axes than the leading ones.
+PlanRequest longer_search() {
+    PlanRequest request = timed_search();
+    request.train.zero.clear();
+    request.without = {"sequence"};
+    return request;
+}
+
+// The leading part, and after it the parts of the rest.
+std::vector<NamedText> parts_after_leading(PlanRequest request, int of) {
+    request.part = "leading";
+    const NamedText leading{"leading.json", text_of(request)};
+    request.leading = leading;
+    std::vector<NamedText> files = parts_of(std::move(request), of);
+    files.push_back(leading);
+    return files;
+}
+
+}  // namespace
+
+TEST_CASE("parts of the rest, which are given the times of the leading part, are merged into the answer") {
+    const PlanRequest request = longer_search();
+    const std::string whole = text_of(request);
+    const auto files = parts_after_leading(request, 2);
+    const auto merged = handle(PlanMergeRequest{files, request.train.search.clock}, Format::json);
+    REQUIRE_MESSAGE(merged, to_text(merged.error()));
+    CHECK(merged->out == whole);
+    // together they look at as many plans as one search, so no part searches the leading ones again
+    const auto looked_at = [](const std::string& text) {
+        const auto json = parse_json(text, "part");
+        REQUIRE(json);
+        return json->find("counts")->find("looked_at")->whole;
+    };
+    const std::string searched = "\"searched\":" + std::to_string(looked_at(files[0].text) + looked_at(files[1].text) +
+                                                                  looked_at(files[2].text));
+    CHECK(whole.find(searched + ",") != std::string::npos);
+    CHECK(looked_at(files[0].text) > 0);
+    CHECK(looked_at(files[1].text) > 0);
+
+    const auto& [first, second, leading] = std::array{files[0], files[1], files[2]};
+    CHECK(merge_error({first, second}).message == "the leading part is missing");
+    CHECK(merge_error({first, leading}).message == "part 2 of 2 is missing");
+    CHECK(merge_error({leading}).message == "the leading part is alone");
+    CHECK(merge_error({leading, first, leading}).message.find("the leading part is given twice") == 0);
+    PlanRequest other = request;
+    other.part = "1/2";
+    const NamedText plain{"plain.json", text_of(other)};
+    CHECK(merge_error({leading, plain, second}).message.find("leading.json and plain.json") != std::string::npos);
+
+    const auto refusal = [&](const NamedText& given) {
+        other.leading = given;
+        const auto response = handle(other, Format::json);
+        REQUIRE_FALSE(response);
+        return response.error();
+    };
+    CHECK(refusal(plain).message == "plain.json is part 1 of 2, and no leading part");
+    const Error short_list = refusal({"x.json", replaced(leading.text, "\"leading\":[[", "\"leading\":[[],[")});
+    CHECK(short_list.message == "x.json: `leading` does not have the times of all leading units");
+    CHECK(refusal({"x.json", replaced(leading.text, "\"degrees\":[", "\"degrees\":[1,")}).message ==
+          "x.json: a time of `leading` has no degrees");
+    other.train.sequence = "2048";
+    CHECK(refusal(leading).message == "leading.json is the leading part of another question: `seq` differs");
+    other.part = "leading";
+    CHECK(refusal(leading).code == "usage");
+    other.part.clear();
+    CHECK(refusal(leading).code == "usage");
 }
 
 TEST_CASE("parts that have lost their best plans are refused") {
@@ -124,7 +211,7 @@ TEST_CASE("parts that are missing, given twice or belong to different searches a
     CHECK(merge_error({}).code == "no_parts");
     CHECK(merge_error({parts[0]}).message == "part 2 of 2 is missing");
     CHECK(merge_error({parts[0], {"copy.json", parts[0].text}}).message ==
-          "part 1 is given twice: in 1.json and in copy.json");
+          "part 1 of 2 is given twice: in 1.json and in copy.json");
     PlanRequest other = timed_search();
     other.train.sequence = "2048";
     CHECK(merge_error({parts[0], {"other.json", parts_of(other, 2)[1].text}}).message ==

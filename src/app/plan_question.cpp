@@ -91,19 +91,6 @@ Plan widest_plan(const PlanSpace& space, bool experts) {
     return plan;
 }
 
-Result<PlanPart> part_option(const std::string& word) {
-    if (word.empty()) return PlanPart{};
-    const std::size_t slash = word.find('/');
-    const auto number = size_option(word.substr(0, slash), "--part");
-    const auto of = size_option(slash == std::string::npos ? "" : word.substr(slash + 1), "--part");
-    constexpr std::int64_t most = 1'000'000;
-    if (!number || !of || !*number || !*of || **number > **of || **of > most) {
-        return fail("bad_part", fmt::format("--part: `{}` is not a valid part", word.substr(0, 40)),
-                    "the third of 64 parts is 3/64; the first is 1/64 and the last 64/64");
-    }
-    return PlanPart{**number, **of};
-}
-
 Result<std::size_t> shown_plans(const std::string& word) {
     const std::string hint = fmt::format("give 1 to {}; without the option there are {}", most_shown, default_shown);
     ROOFLINE_TRY(const auto shown, size_option(word, "--plans", hint));
@@ -232,6 +219,21 @@ Result<PlanJobsQuestion> plan_question(const PlanRequest& request) {
         question.jobs.push_back(std::move(job));
     }
     return question;
+}
+
+Result<PlanPart> part_option(const std::string& word) {
+    if (word.empty()) return PlanPart{};
+    if (word == "leading") return PlanPart{0, 0, true};
+    const std::size_t slash = word.find('/');
+    const auto number = size_option(word.substr(0, slash), "--part");
+    const auto of = size_option(slash == std::string::npos ? "" : word.substr(slash + 1), "--part");
+    constexpr std::int64_t most = 1'000'000;
+    if (!number || !of || !*number || !*of || **number > **of || **of > most) {
+        return fail("bad_part", fmt::format("--part: `{}` is not a valid part", word.substr(0, 40)),
+                    "the third of 64 parts is 3/64; the first is 1/64 and the last 64/64; the one that may be searched "
+                    "before them is `leading`");
+    }
+    return PlanPart{**number, **of};
 }
 
 Result<PlanQuestion> part_question(const PlanRequest& request) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "app/request.hpp"
@@ -21,6 +22,9 @@ namespace roofline::core {
 /// Returns the question for the fastest plan of a training whose plan is not given, on its first machine. Errors: those
 /// of train_job(); a choice that no plan has.
 [[nodiscard]] Result<PlanQuestion> plan_question_of_training(const TrainRequest& request);
+
+/// Returns the part that a word names: "3/64", "leading"; "" is all. Errors: it names none.
+[[nodiscard]] Result<PlanPart> part_option(const std::string& word);
 
 /// Returns the question of a search in parts. Errors: those of plan_question(); a part that is none; several jobs;
 /// other objectives than time; limits.

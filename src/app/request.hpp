@@ -197,9 +197,10 @@ struct PlanRequest {
     bool plot = false;                 ///< the picture of the front
     std::vector<std::string> without;  ///< "pipeline,context": axes that are not used
     std::string shown{};               ///< "8": number of plans beside the best one; "": 8
-    std::string part{};                ///< "3/64": only the third of 64 equal parts is searched; "": all plans
-    std::string limit{};               ///< "1M": at most so many plans are searched; "": all
-    std::string output{};              ///< file to write the result of a part to; "": it is the answer
+    std::string part{};    ///< "3/64": only the third of 64 equal parts is searched; "leading"; "": all plans
+    NamedText leading{};   ///< the file of the part "leading", for a part of the rest; without text: none
+    std::string limit{};   ///< "1M": at most so many plans are searched; "": all
+    std::string output{};  ///< file to write the result of a part to; "": it is the answer
 };
 
 /// A request of `roofline plan --merge`: the files that `roofline plan train --part` has written.

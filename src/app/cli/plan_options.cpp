@@ -104,8 +104,12 @@ void add_plan(CLI::App& app, Line& line) {
     app.add_option("--plans", plan.shown, "number of plans with different degrees to show; default: 8")->type_name("N");
     app.add_option("--limit", plan.limit, "search at most so many plans, spread over the whole space")->type_name("N");
     app.add_option("--part", plan.part,
-                   "search only this one of so many equal parts; `roofline plan --merge` makes the answer of all")
-        ->type_name("3/64");
+                   "search only this one of so many equal parts, or what all need before (`leading`);\n"
+                   "`roofline plan --merge` makes the answer of all")
+        ->type_name("3/64|leading");
+    app.add_option("--leading", plan.leading.name,
+                   "file of --part leading, which --part N/M need not search again then")
+        ->type_name("FILE.json");
     app.add_option("-o,--output", plan.output, "file for the result of --part; default: standard output")
         ->type_name("FILE.json");
     add_emit(app, train.emit, trained_by);
@@ -122,12 +126,11 @@ Result<What> plan_request(Line& line) {
     ROOFLINE_TRY(plan.train.calibration, load_calibrations(line.words.calibrations));
     ROOFLINE_TRY(plan.train.framework, load_framework(plan.train.framework.name));
     ROOFLINE_TRY(plan.train.search, search_control(line.words.threads));
+    if (!plan.leading.name.empty()) {
+        ROOFLINE_TRY(plan.leading.text, read_file(plan.leading.name));
+    }
     const auto started = launched();
     if (!started || started->ranks < 2) return What(std::move(plan));
-    if (!plan.part.empty()) {
-        return fail("usage", "--part is given, and each of the ranks takes a part of its own",
-                    "leave one of the two out");
-    }
     return What(PlanRanksRequest{std::move(plan)});
 }
 

@@ -22,6 +22,10 @@ constexpr double forever_s = 1e9;
 }  // namespace
 
 Result<Response> plan_on_ranks(const PlanRequest& request, Format format, Progress& progress, RankGroup& ranks) {
+    if (!request.part.empty()) {
+        return fail("usage", "--part is given, and each of the ranks takes a part of its own",
+                    "leave one of the two out");
+    }
     PlanRequest mine = request;
     mine.part = fmt::format("{}/{}", ranks.rank() + 1, ranks.size());
     mine.train.search.watch = [&](std::int64_t looked_at, std::int64_t plans) {

@@ -32,7 +32,7 @@ namespace roofline::core {
 struct PricedPlan {
     enum class Known {
         all,
-        memory,  ///< a plan whose memory is above the limit; `memory` may be that of one stage
+        memory,  ///< a plan whose memory is above the limit; `memory` is that of all stages if no time is a limit
         bound    ///< a plan that takes longer than the limit; only this is known
     };
     Known known = Known::all;

@@ -1,10 +1,10 @@
 #include "predict/plan/plan_search.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cmath>
-#include <condition_variable>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -16,6 +16,7 @@
 
 #include "model/account.hpp"
 #include "plan/training_cost.hpp"
+#include "predict/plan/unit_results.hpp"
 #include "predict/plan/weight_bytes.hpp"
 #include "predict/train/framework.hpp"
 
@@ -31,16 +32,10 @@ constexpr double near_fastest = 1.005;
 constexpr double near_fastest_experts = 1.1;
 constexpr std::size_t most_alike = 4;
 constexpr std::size_t most_larger = 16;
-// Units whose times bound those of others; every part searches them.
-constexpr std::int64_t leading_units = 32;
 
-// The degrees of a plan: plans that differ in nothing else stand together in an answer.
-using Degrees = std::array<std::int64_t, 8>;
+using Degrees = PlanDegrees;
 
-Degrees degrees_of(const Plan& plan) {
-    return {plan.data,    plan.fsdp,   plan.tensor,   plan.sequence,
-            plan.context, plan.expert, plan.pipeline, plan.experts_over_tensor ? 1 : 0};
-}
+bool leads(const PlanUnit& unit) { return unit.number < leading_units; }
 
 bool better(const FoundPlan& a, const FoundPlan& b) {
     return a.order_s != b.order_s ? a.order_s < b.order_s : a.order < b.order;
@@ -153,37 +148,6 @@ struct Limits {
     ModelWeights weights;
     std::optional<double> capacity;
     double math_s = 0;  ///< of a step at the peak of all chips; 0: not known
-};
-
-// The times of the fastest plans so far, each with other degrees.
-class FastestTimes {
-public:
-    explicit FastestTimes(std::size_t most) : most_(most) {}
-
-    void add(double seconds, const Degrees& degrees) {
-        const auto known = find(degrees);
-        if (seconds >= (known == times_.end() ? limit() : known->first)) return;
-        if (known != times_.end()) times_.erase(known);
-        times_.emplace(std::upper_bound(times_.begin(), times_.end(), std::pair(seconds, degrees)), seconds, degrees);
-        if (times_.size() > most_) times_.pop_back();
-    }
-    // Plans of these degrees that take longer are not among the best, or not the best of their degrees.
-    [[nodiscard]] double limit(const Degrees& degrees, double alike) const {
-        const auto known = find(degrees);
-        return known == times_.end() ? limit() : std::min(limit(), known->first * alike);
-    }
-
-private:
-    [[nodiscard]] double limit() const {
-        return times_.size() < most_ ? std::numeric_limits<double>::infinity() : times_.back().first;
-    }
-
-    [[nodiscard]] std::vector<std::pair<double, Degrees>>::const_iterator find(const Degrees& degrees) const {
-        return std::find_if(times_.begin(), times_.end(), [&](const auto& each) { return each.second == degrees; });
-    }
-
-    std::size_t most_;
-    std::vector<std::pair<double, Degrees>> times_;
 };
 
 class UnitSearch {
@@ -329,6 +293,8 @@ private:
             return;
         }
         ++found_.counts.memory;
+        // Where other plans fit, memory is not computed beyond the limit, and no plan that does not fit is asked for.
+        if (priced->known != PricedPlan::Known::all && std::isfinite(limit_s)) return;
         FoundPlan plan{setup, seconds, priced->order_s(), priced->memory.total(), order};
         if (!found_.nearest || plan.memory < found_.nearest->memory) found_.nearest = plan;
         if (priced->known != PricedPlan::Known::all) return;
@@ -353,43 +319,6 @@ private:
     SearchWatch& watch_;
 };
 
-// The results of units that are searched at the same time. How fast the plans of earlier units are rejects plans of
-// later ones. So that the answer is the same on any number of threads and in any number of parts, a unit knows the
-// results of the first half of the units before it, up to `leading_units`, all of them and no others.
-class UnitResults {
-public:
-    UnitResults(std::size_t units, std::size_t kept) : none_(kept), results_(units), done_(units, false) {}
-
-    [[nodiscard]] FastestTimes before(std::int64_t number) {
-        const auto known = static_cast<std::size_t>(std::min(number / 2, leading_units));
-        std::unique_lock lock(mutex_);
-        ended_.wait(lock, [&] { return fastest_.size() >= known; });
-        return known == 0 ? none_ : fastest_[known - 1];
-    }
-
-    void add(std::size_t place, FoundPlans found) {
-        const std::scoped_lock lock(mutex_);
-        results_[place] = std::move(found);
-        done_[place] = true;
-        for (std::size_t i = fastest_.size(); i < done_.size() && done_[i]; ++i) {
-            fastest_.push_back(i == 0 ? none_ : fastest_.back());
-            for (const FoundPlan& plan : results_[i].best)
-                fastest_.back().add(plan.order_s, degrees_of(plan.setup.plan));
-        }
-        ended_.notify_all();
-    }
-
-    [[nodiscard]] std::vector<FoundPlans>& all() { return results_; }
-
-private:
-    FastestTimes none_;
-    std::mutex mutex_;
-    std::condition_variable ended_;
-    std::vector<FoundPlans> results_;
-    std::vector<bool> done_;
-    std::vector<FastestTimes> fastest_;  ///< of the first unit, the first two units ...
-};
-
 Result<Limits> limits_of(const PlanJob& job) {
     Limits limits;
     ROOFLINE_TRY(limits.weights, weights_in_training(job.model, as_held(job.base).options));
@@ -402,10 +331,10 @@ Result<Limits> limits_of(const PlanJob& job) {
     return limits;
 }
 
-// Searches the units, which begin with the leading ones, on several threads.
+// Searches the units, which begin with the leading ones if their times are not known, on several threads.
 std::vector<FoundPlans> search_units(const PlanJob& job, const Limits& limits, const std::vector<PlanUnit>& units,
-                                     std::size_t threads, SearchWatch& watch) {
-    UnitResults results(units.size(), job.kept);
+                                     const PlanSearch& search, SearchWatch& watch) {
+    UnitResults results(units.size(), job.kept, search.leading);
     std::atomic<std::size_t> next = 0;
     const auto work = [&](StepPricing pricing) {
         PlanPricer pricer(job.model, job.slice, std::move(pricing));
@@ -420,7 +349,7 @@ std::vector<FoundPlans> search_units(const PlanJob& job, const Limits& limits, c
         }
     };
     std::vector<std::thread> running;
-    for (std::size_t i = 1; i < std::min(threads, units.size()); ++i) {
+    for (std::size_t i = 1; i < std::min(search.threads, units.size()); ++i) {
         StepPricing own = job.pricing;  // calibrations are read when they are asked for, each thread its own
         own.calibrations = std::make_shared<Calibrations>(*job.pricing.calibrations);
         running.emplace_back(work, std::move(own));
@@ -482,6 +411,13 @@ FoundPlans merge_parts(std::vector<FoundPlans> parts, std::size_t kept, PlanKeep
 Result<FoundPlans> search_plans(const PlanJob& job, const PlanSearch& search) {
     ROOFLINE_TRY(const auto limits, limits_of(job));
     ROOFLINE_TRY(const auto all, units_of(job.space, search.limit));
+    const auto leading = std::count_if(all.begin(), all.end(), [](const PlanUnit& unit) { return leads(unit); });
+    if (!search.leading.empty() && std::ssize(search.leading) != leading) {
+        return fail("bad_part",
+                    fmt::format("the space has {} leading sets of axes, and times of {} are given", leading,
+                                search.leading.size()),
+                    "search them with --part leading, and give that file");
+    }
     std::set<std::int64_t> mine;
     std::int64_t my_plans = 0;
     for (const PlanUnit& unit : units_of_part(all, search.part)) {
@@ -491,18 +427,26 @@ Result<FoundPlans> search_plans(const PlanJob& job, const PlanSearch& search) {
     std::vector<PlanUnit> units;
     std::int64_t plans = 0;
     for (const PlanUnit& unit : all) {
-        if (unit.number >= leading_units && !mine.contains(unit.number)) continue;
+        const bool needed = leads(unit) && search.leading.empty() && !mine.empty();
+        if (!needed && !mine.contains(unit.number)) continue;
         units.push_back(unit);
         plans += unit.searched;
     }
     SearchWatch watch(search, plans);
-    std::vector<FoundPlans> results = search_units(job, limits, units, search.threads, watch);
+    std::vector<FoundPlans> results = search_units(job, limits, units, search, watch);
     for (std::size_t i = 0; i < units.size(); ++i) {
         if (!mine.contains(units[i].number)) results[i] = {};
     }
+    std::vector<UnitTimes> times;
+    if (search.part.apart && search.part.number == 0) {
+        for (const FoundPlans& each : results) times.push_back(times_of(each));
+    }
+    const std::int64_t rest = times.empty() ? 0 : std::ssize(all) - leading;
     const bool whole = search.part == PlanPart{};
     FoundPlans found =
         whole ? merge_parts(std::move(results), job.kept, job.keep) : add_parts(std::move(results), job.kept, job.keep);
+    found.leading = std::move(times);
+    found.rest = rest;
     found.stopped = found.counts.looked_at < my_plans;
     return found;
 }

@@ -1,6 +1,7 @@
 // The best training plan: every plan of a space is looked at, and what is rejected is counted by reason.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -8,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -67,13 +69,22 @@ struct RefusedPlan {
     std::string why;
 };
 
+/// The degrees of a plan: plans that differ in nothing else stand together in an answer.
+using PlanDegrees = std::array<std::int64_t, 8>;
+
+/// Times by which plans are put in order, of those plans of a unit that were kept.
+using UnitTimes = std::vector<std::pair<double, PlanDegrees>>;
+
 /// The result of a search, or of a part of it.
 struct FoundPlans {
     /// Of the plans that fit the fastest, best first, and a few of the same degrees; or the front.
     std::vector<FoundPlan> best;
-    std::vector<FoundPlan> larger;       ///< faster ones than the best that need more memory than a chip has
-    std::optional<FoundPlan> nearest{};  ///< of those that do not fit, the one that needs the least
+    std::vector<FoundPlan> larger;  ///< faster ones than the best that need more memory than a chip has
+    /// Where nothing fits, the plan that needs the least memory; otherwise it has no meaning.
+    std::optional<FoundPlan> nearest{};
     PlanCounts counts;
+    std::vector<UnitTimes> leading{};      ///< of the leading units, by number; only of the part that they are
+    std::int64_t rest = 0;                 ///< likewise: number of other units
     std::optional<RefusedPlan> refused{};  ///< the first that could not be laid out
     bool stopped = false;                  ///< the search was ended before it was complete
     bool counted = true;                   ///< false if a limited search did not count all plans of the space
@@ -83,6 +94,7 @@ struct FoundPlans {
 struct PlanSearch {
     std::size_t threads = 1;
     PlanPart part{};                      ///< the part of the space that is searched
+    std::vector<UnitTimes> leading{};     ///< FoundPlans::leading, for a part of the rest
     std::optional<std::int64_t> limit{};  ///< on the number of plans
     /// Told how many plans of the part were looked at; it ends the search by returning false. It is called by any of
     /// the threads, but never by two at a time.
@@ -90,7 +102,8 @@ struct PlanSearch {
 };
 
 /// Looks at the plans of a space. The same question has the same answer on any number of threads, and the results of
-/// all parts merge into that of the whole. Errors: an operation without a derivative; those of units_of().
+/// all parts merge into that of the whole. Errors: an operation without a derivative; times of other leading units than
+/// the space has; those of units_of().
 [[nodiscard]] Result<FoundPlans> search_plans(const PlanJob& job, const PlanSearch& search);
 
 /// Returns the result of the whole search from those of its parts, in any order. `kept` and `keep` are the job's.

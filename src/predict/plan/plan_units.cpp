@@ -151,6 +151,11 @@ Result<std::vector<PlanUnit>> units_of(const PlanSpace& space, std::optional<std
 }
 
 std::vector<PlanUnit> units_of_part(std::vector<PlanUnit> units, PlanPart part) {
+    if (part.apart) {
+        const bool leading = part.number == 0;
+        std::erase_if(units, [&](const PlanUnit& unit) { return (unit.number < leading_units) != leading; });
+        if (leading) return units;
+    }
     std::sort(units.begin(), units.end(), [](const PlanUnit& a, const PlanUnit& b) {
         return std::tuple(-a.cost, a.number) < std::tuple(-b.cost, b.number);
     });

@@ -16,10 +16,15 @@ namespace roofline::core {
 /// Plans of one question at most: they take an hour or more.
 inline constexpr std::int64_t most_plans = 100'000'000;
 
+/// Units whose times bound those of others.
+inline constexpr std::int64_t leading_units = 32;
+
 /// One of the equal parts that a search is cut into; they count from 1.
 struct PlanPart {
     std::int64_t number = 1;
     std::int64_t of = 1;
+    /// The leading units are a part of their own, number 0, and the others have the rest.
+    bool apart = false;
 
     bool operator==(const PlanPart&) const = default;
 };
@@ -56,8 +61,8 @@ struct PlanUnit {
 /// choices in each order of its axes: those of the first choice come first.
 void visit_unit(const PlanSpace& space, const PlanUnit& unit, const std::function<bool(const Plan&)>& visit);
 
-/// Returns the units of a part, the most expensive first. Every unit is in exactly one of the parts, and the parts cost
-/// about the same; where there are more parts than units some are empty.
+/// Returns the units of a part, the most expensive first; of the leading part, by number. Every unit is in exactly one
+/// of the parts, and these, but for the leading one, cost about the same; with more parts than units some are empty.
 [[nodiscard]] std::vector<PlanUnit> units_of_part(std::vector<PlanUnit> units, PlanPart part);
 
 }  // namespace roofline::core
