@@ -6,9 +6,9 @@
 #include <string>
 
 #include "import/xla/hlo_text.hpp"
-#include "import/xla/xla_cost.hpp"
-#include "import/xla/xla_executions.hpp"
-#include "import/xla/xla_gpu_cost.hpp"
+#include "import/xla/cost/xla_cost.hpp"
+#include "import/xla/cost/xla_executions.hpp"
+#include "import/xla/cost/xla_gpu_cost.hpp"
 #include "require.hpp"
 
 using namespace roofline::core;

@@ -1,4 +1,4 @@
-#include "import/xla/xla_cost.hpp"
+#include "import/xla/cost/xla_cost.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -7,9 +7,9 @@
 #include <string>
 
 #include "import/xla/hlo_text.hpp"
-#include "import/xla/xla_backend_config.hpp"
-#include "import/xla/xla_executions.hpp"
-#include "import/xla/xla_gpu_cost.hpp"
+#include "import/xla/cost/xla_backend_config.hpp"
+#include "import/xla/cost/xla_executions.hpp"
+#include "import/xla/cost/xla_gpu_cost.hpp"
 
 using namespace roofline::core;
 

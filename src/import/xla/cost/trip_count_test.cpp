@@ -1,4 +1,4 @@
-#include "import/xla/trip_count.hpp"
+#include "import/xla/cost/trip_count.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "import/xla/xla_convolution.hpp"
+#include "import/xla/cost/xla_convolution.hpp"
 
 #include <doctest/doctest.h>
 
