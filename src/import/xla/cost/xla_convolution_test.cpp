@@ -23,7 +23,7 @@ std::int64_t counted(const XlaWindowDim& dim, std::int64_t window, std::int64_t 
     return taps;
 }
 
-std::string error_of(const std::string& attributes, const std::string& result = "f32[1,8,8,4]") {
+std::string convolution_error(const std::string& attributes, const std::string& result = "f32[1,8,8,4]") {
     const auto module =
         read_hlo_text("e {\n x = f32[1,8,8,3] parameter(0)\n k = f32[3,3,3,4] parameter(1)\n ROOT c = " + result +
                           " convolution(x, k)" + attributes + "\n}",
@@ -75,17 +75,17 @@ TEST_CASE("convolutions: sizes that nobody can count one by one") {
 
 TEST_CASE("convolutions: attributes that do not fit are named") {
     const std::string labels = ", dim_labels=b01f_01io->b01f";
-    CHECK(error_of(", window={size=3x3 pad=1_1x1_1}" + labels).empty());
-    CHECK(error_of(", window={size=3x3 pad=1_1x1_1}").find("dim_labels") != std::string::npos);
-    CHECK(error_of(", window={size=3x3 stride=2}" + labels).find("dimensions") != std::string::npos);
-    CHECK(error_of(", window={size=3x3x3}" + labels).find("more dimensions") != std::string::npos);
-    CHECK(error_of(", window={size=3x0}" + labels).find("`0`") != std::string::npos);
-    CHECK(error_of(", window={size=3x3 stride=99999999999x1}" + labels).find("2^31") != std::string::npos);
-    CHECK(error_of(", window={size=3x3 pad=1x1}" + labels).find("number") != std::string::npos);
-    CHECK(error_of(", window=3x3" + labels).find("braces") != std::string::npos);
-    CHECK(error_of(", window={size=3x3}, dim_labels=b0f_01io->b01f").find("more dimensions") != std::string::npos);
-    CHECK(error_of(", window={size=3x3}, dim_labels=012345bf_01io->b01f").find("lacks") != std::string::npos);
-    CHECK(error_of(", window={size=3x3}, dim_labels=zzzz_01io->b01f").find("meaning") != std::string::npos);
-    CHECK(error_of(", window={size=3x3}, dim_labels=0123_01io->b01f").find("missing") != std::string::npos);
-    CHECK(error_of(", window={size=3x3}, feature_group_count=0" + labels).find("at least 1") != std::string::npos);
+    CHECK(convolution_error(", window={size=3x3 pad=1_1x1_1}" + labels).empty());
+    CHECK(convolution_error(", window={size=3x3 pad=1_1x1_1}").find("dim_labels") != std::string::npos);
+    CHECK(convolution_error(", window={size=3x3 stride=2}" + labels).find("dimensions") != std::string::npos);
+    CHECK(convolution_error(", window={size=3x3x3}" + labels).find("more dimensions") != std::string::npos);
+    CHECK(convolution_error(", window={size=3x0}" + labels).find("`0`") != std::string::npos);
+    CHECK(convolution_error(", window={size=3x3 stride=99999999999x1}" + labels).find("2^31") != std::string::npos);
+    CHECK(convolution_error(", window={size=3x3 pad=1x1}" + labels).find("number") != std::string::npos);
+    CHECK(convolution_error(", window=3x3" + labels).find("braces") != std::string::npos);
+    CHECK(convolution_error(", window={size=3x3}, dim_labels=b0f_01io->b01f").find("more dimensions") != std::string::npos);
+    CHECK(convolution_error(", window={size=3x3}, dim_labels=012345bf_01io->b01f").find("lacks") != std::string::npos);
+    CHECK(convolution_error(", window={size=3x3}, dim_labels=zzzz_01io->b01f").find("meaning") != std::string::npos);
+    CHECK(convolution_error(", window={size=3x3}, dim_labels=0123_01io->b01f").find("missing") != std::string::npos);
+    CHECK(convolution_error(", window={size=3x3}, feature_group_count=0" + labels).find("at least 1") != std::string::npos);
 }
