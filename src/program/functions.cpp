@@ -90,7 +90,7 @@ constexpr FunctionInfo table[] = {
     {"combine", combine, 2, 2, 0, 0, 0, "a multiply and an add per element of each expert's row"},
     {"conv", slide, 2, 2, 0, 0, 0, "a multiply and an add per element and tap"},
     {"dconv", slide, 2, 2, 0, 0, 0, "conv in the other direction: a multiply and an add per element and tap"},
-    {"windows", rearrange, 1, 0, 0, 0, 0, "the elements of x at each position of a window, as a convolution reads them"},
+    {"windows", rearrange, 1, 0, 0, 0, 0, "the elements of x at each place of a window, as a convolution reads them"},
     {"view", view, 1, 0, 0, 0, 0, "the same memory under other dimensions, as many elements"},
     {"slice", rearrange, any_number, 0, 0, 0, 0, "a part of x: as much is read as the result has", {}, 0, true},
     {"copy", rearrange, 1, 0, 0, 0, 0, "x in another layout"},

@@ -114,7 +114,7 @@ private:
         const std::string_view name = scanner_.take_name();
         if (name.empty()) {
             return scanner_.fail_here("bad_hlo", "expected a computation here, such as `ENTRY main {`",
-                                      "give HLO text; other forms are `.hlo.pb` protos and StableHLO (`.mlir`)");
+                                      "give HLO text (compiled.as_text()) or StableHLO text (lowered.as_text())");
         }
         scanner_.skip_blanks();
         if (scanner_.peek() == '(') ROOFLINE_CHECK(scanner_.take_enclosed('('));

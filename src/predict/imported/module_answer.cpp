@@ -73,8 +73,8 @@ void sort_parts(ModuleGroup& group) {
     for (ModuleGroup& part : group.parts) sort_parts(part);
 }
 
-// The scopes of an operation: `jit(step)/transpose(jvp(layer))/dot_general`, where a slash inside parentheses is part of
-// a name.
+// The scopes of an operation: `jit(step)/transpose(jvp(layer))/dot_general`, where a slash inside parentheses is part
+// of a name.
 std::vector<std::string_view> scopes_of(std::string_view text) {
     std::vector<std::string_view> scopes;
     int depth = 0;
@@ -227,7 +227,7 @@ Status predict_module(const XlaModule& module, const XlaModuleCost& costs, const
     Slice chips = slice;
     if (slice.chips() != imported.devices && slice.chips() > 1) {
         return fail("bad_mesh",
-                    fmt::format("{} is for {} device{}, but {} has {} chips", answer.name, imported.devices,
+                    fmt::format("{} is for {} device{}, but the slice {} has {} chips", answer.name, imported.devices,
                                 imported.devices == 1 ? "" : "s", slice.shape_text(), slice.chips()),
                     "name a slice with as many chips as the module was compiled for");
     }

@@ -24,7 +24,7 @@ std::string flops_text(double flops) { return flops > 0 ? to_text(Flops{flops}) 
 std::string bytes_text(double bytes) { return bytes > 0 ? to_text(Bytes{bytes}) : "-"; }
 std::string time_text(const std::optional<double>& seconds) { return seconds ? to_text(Seconds{*seconds}) : "-"; }
 std::string share_text(double part, double whole) {
-    return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "-";
+    return whole > 0 ? fmt::format("{:.1f} %", 100 * part / whole) : "-";
 }
 
 double all_seconds(const ModuleAnswer& answer) { return answer.by_scope.seconds; }
@@ -52,8 +52,11 @@ private:
         std::string on;
         if (answer_.prediction) {
             const Prediction& prediction = *answer_.prediction;
-            on = fmt::format(" on {}", prediction.machine.name);
-            if (prediction.system.slice.chips() > 1) on += ", " + prediction.system.slice.shape_text();
+            const std::int64_t chips = prediction.system.slice.chips();
+            on = fmt::format(" on {}, ", prediction.machine.name);
+            const std::string shape = prediction.system.slice.shape_text();
+            on += chips == 1 ? "1 chip" : fmt::format("{} chips", chips);
+            if (shape.find('x') != std::string::npos) on += fmt::format(" ({})", shape);
         }
         out_ += fmt::format("{}{}\n", bold(answer_.name), on);
         out_ += fmt::format("  {} instructions, {} kernels", answer_.instructions, answer_.ops.size());
@@ -78,7 +81,8 @@ private:
         line("FLOPs", flops_text(answer_.flops), of_flops);
         line("bytes", bytes_text(answer_.bytes), "read from and written to the main memory");
         for (const auto& [kind, counted] : answer_.collectives) {
-            line(kind, bytes_text(counted.output_bytes), fmt::format("results of {:.6g} executions", counted.executed));
+            line(kind, bytes_text(counted.output_bytes),
+                 fmt::format("results of {:.6g} execution{}", counted.executed, counted.executed == 1 ? "" : "s"));
         }
         for (const ModuleAnswer::Loop& loop : answer_.loops) {
             line("loop", loop.trips ? fmt::format("{} times", *loop.trips) : "unknown",
@@ -98,9 +102,13 @@ private:
         line("in turn", to_text(Seconds{total.sequential}), "kernels one after another, each at its own bound");
         if (prediction.expected_s) {
             line("expected", to_text(Seconds{*prediction.expected_s}),
-                 prediction.expected_error ? fmt::format("+-{:.0f}%", 100 * *prediction.expected_error) : "");
+                 prediction.expected_error
+                     ? fmt::format("mean error {:.0f} %; kernels and collectives one after another",
+                                   100 * *prediction.expected_error)
+                     : "");
         } else {
-            line("expected", "-", prediction.why_not_expected);
+            line("expected", "-",
+                 prediction.why_not_expected.empty() ? "the machine is not calibrated" : prediction.why_not_expected);
         }
     }
 
@@ -146,7 +154,7 @@ private:
             out_ += fmt::format("\n{}\n", bold("Source lines"));
             for (std::size_t i = 0; i < std::min(answer_.by_source.size(), most_lines); ++i) {
                 const ModuleGroup& line = answer_.by_source[i];
-                out_ += fmt::format("  {:>6}  {:>9}  {}\n", share_text(line.seconds, all),
+                out_ += fmt::format("  {:>7}  {:>9}  {}\n", share_text(line.seconds, all),
                                     to_text(Seconds{line.seconds}), line.name);
             }
         }
@@ -165,8 +173,8 @@ private:
             scope(group.parts.front(), depth, name);
             return;
         }
-        out_ += fmt::format("  {:>6}  {:>9}  {:{}}{}\n", share_text(group.seconds, all),
-                            to_text(Seconds{group.seconds}), "", 2 * depth, fitted(name, page_width - 22 - 2 * depth));
+        out_ += fmt::format("  {:>7}  {:>9}  {:{}}{}\n", share_text(group.seconds, all),
+                            to_text(Seconds{group.seconds}), "", 2 * depth, fitted(name, page_width - 23 - 2 * depth));
         for (const ModuleGroup& part : group.parts) scope(part, depth + 1, {});
     }
 
@@ -176,10 +184,10 @@ private:
         std::string of;
         if (answer_.memory.capacity) {
             of = fmt::format("of {}{}", to_text(Bytes{*answer_.memory.capacity}),
-                             answer_.memory.peak > *answer_.memory.capacity ? ": it does not fit" : "");
+                             answer_.memory.peak > *answer_.memory.capacity ? " (does not fit)" : "");
         }
         line("memory", to_text(Bytes{answer_.memory.peak}),
-             fmt::format("at the peak, {} of them arguments; {}", to_text(Bytes{answer_.memory.arguments}), of));
+             fmt::format("at the peak {}, {} of arguments", of, to_text(Bytes{answer_.memory.arguments})));
         std::string largest;
         for (std::size_t i = 0; i < std::min<std::size_t>(answer_.memory.largest.size(), 3); ++i) {
             const auto& [name, bytes] = answer_.memory.largest[i];

@@ -41,7 +41,7 @@ struct Frame {
     const Frame* outer = nullptr;
 };
 
-struct Comparison {
+struct LoopCondition {
     std::string_view direction;
     Scalar left;
     Scalar right;
@@ -89,14 +89,14 @@ public:
     }
 
     /// The comparison that a condition gives.
-    std::optional<Comparison> comparison(const Frame& frame, const XlaInstruction& at, int depth) {
+    std::optional<LoopCondition> comparison(const Frame& frame, const XlaInstruction& at, int depth) {
         if (depth > deepest_step) return std::nullopt;
         if (at.opcode == "compare" && at.operands.size() == 2) {
             const auto left = scalar(frame, operand(frame, at, 0), std::nullopt, 0);
             const auto right = scalar(frame, operand(frame, at, 1), std::nullopt, 0);
             const auto direction = at.attribute("direction");
             if (!left || !right || !direction) return std::nullopt;
-            return Comparison{trimmed(*direction), *left, *right};
+            return LoopCondition{trimmed(*direction), *left, *right};
         }
         if ((at.opcode == "copy" || at.opcode == "bitcast") && at.operands.size() == 1) {
             return comparison(frame, operand(frame, at, 0), depth + 1);

@@ -83,9 +83,11 @@ TEST_CASE("convolutions: attributes that do not fit are named") {
     CHECK(convolution_error(", window={size=3x3 stride=99999999999x1}" + labels).find("2^31") != std::string::npos);
     CHECK(convolution_error(", window={size=3x3 pad=1x1}" + labels).find("number") != std::string::npos);
     CHECK(convolution_error(", window=3x3" + labels).find("braces") != std::string::npos);
-    CHECK(convolution_error(", window={size=3x3}, dim_labels=b0f_01io->b01f").find("more dimensions") != std::string::npos);
+    CHECK(convolution_error(", window={size=3x3}, dim_labels=b0f_01io->b01f").find("more dimensions") !=
+          std::string::npos);
     CHECK(convolution_error(", window={size=3x3}, dim_labels=012345bf_01io->b01f").find("lacks") != std::string::npos);
     CHECK(convolution_error(", window={size=3x3}, dim_labels=zzzz_01io->b01f").find("meaning") != std::string::npos);
     CHECK(convolution_error(", window={size=3x3}, dim_labels=0123_01io->b01f").find("missing") != std::string::npos);
-    CHECK(convolution_error(", window={size=3x3}, feature_group_count=0" + labels).find("at least 1") != std::string::npos);
+    CHECK(convolution_error(", window={size=3x3}, feature_group_count=0" + labels).find("at least 1") !=
+          std::string::npos);
 }

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <string>
 
-#include "import/xla/hlo_text.hpp"
 #include "import/xla/cost/xla_backend_config.hpp"
 #include "import/xla/cost/xla_executions.hpp"
 #include "import/xla/cost/xla_gpu_cost.hpp"
+#include "import/xla/hlo_text.hpp"
 
 using namespace roofline::core;
 

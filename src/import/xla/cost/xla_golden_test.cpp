@@ -7,11 +7,11 @@
 #include <map>
 #include <string>
 
-#include "import/xla/hlo_text.hpp"
 #include "import/xla/cost/trip_count.hpp"
 #include "import/xla/cost/xla_cost.hpp"
 #include "import/xla/cost/xla_executions.hpp"
 #include "import/xla/cost/xla_gpu_cost.hpp"
+#include "import/xla/hlo_text.hpp"
 #include "text/gzip.hpp"
 #include "text/json.hpp"
 

@@ -104,7 +104,7 @@ float common_utilization(const XlaElementwiseUse& use, std::uint32_t a, std::uin
 }
 
 /// A producer, a consumer and an operand of one computation.
-struct Pair {
+struct UsePair {
     const XlaModule& module;
     const XlaModuleCost& cost;
     std::uint32_t computation;
@@ -291,7 +291,7 @@ Status propagate_utilization(const XlaCostScope& inside, const XlaInstruction& f
 
 double shared_operand_bytes(const XlaModule& module, const XlaModuleCost& cost, std::uint32_t computation,
                             std::uint32_t producer, std::uint32_t consumer, std::uint32_t operand) {
-    const Pair pair{module, cost, computation, producer, consumer};
+    const UsePair pair{module, cost, computation, producer, consumer};
     double used = 0;
     for (const std::size_t place : pair.places_of_producer()) {
         used += static_cast<double>(pair.cost_of(consumer).operands[place].utilization);

@@ -14,7 +14,7 @@ namespace roofline::core {
 
 namespace {
 
-enum class Rule : std::uint8_t {
+enum class CostRule : std::uint8_t {
     arithmetic,
     transcendental,
     nothing,
@@ -45,43 +45,43 @@ enum class Rule : std::uint8_t {
     custom_call,
 };
 
-const std::unordered_map<std::string_view, Rule>& rules() {
-    static const std::unordered_map<std::string_view, Rule> table = [] {
-        std::unordered_map<std::string_view, Rule> all{{"parameter", Rule::nothing},
-                                                       {"constant", Rule::nothing},
-                                                       {"get-tuple-element", Rule::nothing},
-                                                       {"bitcast", Rule::nothing},
-                                                       {"domain", Rule::nothing},
-                                                       {"after-all", Rule::nothing},
-                                                       {"add-dependency", Rule::nothing},
-                                                       {"tuple", Rule::pointers},
-                                                       {"slice", Rule::slice},
-                                                       {"dynamic-slice", Rule::dynamic_slice},
-                                                       {"dynamic-update-slice", Rule::dynamic_update_slice},
-                                                       {"broadcast", Rule::broadcast},
-                                                       {"transpose", Rule::transpose},
-                                                       {"concatenate", Rule::concatenate},
-                                                       {"dot", Rule::dot},
-                                                       {"scaled-dot", Rule::dot},
-                                                       {"ragged-dot", Rule::ragged_dot},
-                                                       {"convolution", Rule::convolution},
-                                                       {"fft", Rule::fft},
-                                                       {"triangular-solve", Rule::triangular_solve},
-                                                       {"cholesky", Rule::cholesky},
-                                                       {"map", Rule::map},
-                                                       {"reduce", Rule::reduce},
-                                                       {"reduce-window", Rule::reduce_window},
-                                                       {"select-and-scatter", Rule::select_and_scatter},
-                                                       {"sort", Rule::sort},
-                                                       {"gather", Rule::gather},
-                                                       {"scatter", Rule::scatter},
-                                                       {"rng", Rule::random},
-                                                       {"rng-bit-generator", Rule::random},
-                                                       {"infeed", Rule::infeed},
-                                                       {"outfeed", Rule::outfeed},
-                                                       {"all-reduce", Rule::all_reduce},
-                                                       {"all-reduce-start", Rule::all_reduce},
-                                                       {"custom-call", Rule::custom_call}};
+const std::unordered_map<std::string_view, CostRule>& rules() {
+    static const std::unordered_map<std::string_view, CostRule> table = [] {
+        std::unordered_map<std::string_view, CostRule> all{{"parameter", CostRule::nothing},
+                                                           {"constant", CostRule::nothing},
+                                                           {"get-tuple-element", CostRule::nothing},
+                                                           {"bitcast", CostRule::nothing},
+                                                           {"domain", CostRule::nothing},
+                                                           {"after-all", CostRule::nothing},
+                                                           {"add-dependency", CostRule::nothing},
+                                                           {"tuple", CostRule::pointers},
+                                                           {"slice", CostRule::slice},
+                                                           {"dynamic-slice", CostRule::dynamic_slice},
+                                                           {"dynamic-update-slice", CostRule::dynamic_update_slice},
+                                                           {"broadcast", CostRule::broadcast},
+                                                           {"transpose", CostRule::transpose},
+                                                           {"concatenate", CostRule::concatenate},
+                                                           {"dot", CostRule::dot},
+                                                           {"scaled-dot", CostRule::dot},
+                                                           {"ragged-dot", CostRule::ragged_dot},
+                                                           {"convolution", CostRule::convolution},
+                                                           {"fft", CostRule::fft},
+                                                           {"triangular-solve", CostRule::triangular_solve},
+                                                           {"cholesky", CostRule::cholesky},
+                                                           {"map", CostRule::map},
+                                                           {"reduce", CostRule::reduce},
+                                                           {"reduce-window", CostRule::reduce_window},
+                                                           {"select-and-scatter", CostRule::select_and_scatter},
+                                                           {"sort", CostRule::sort},
+                                                           {"gather", CostRule::gather},
+                                                           {"scatter", CostRule::scatter},
+                                                           {"rng", CostRule::random},
+                                                           {"rng-bit-generator", CostRule::random},
+                                                           {"infeed", CostRule::infeed},
+                                                           {"outfeed", CostRule::outfeed},
+                                                           {"all-reduce", CostRule::all_reduce},
+                                                           {"all-reduce-start", CostRule::all_reduce},
+                                                           {"custom-call", CostRule::custom_call}};
         for (const std::string_view opcode : {"abs",
                                               "add",
                                               "and",
@@ -116,14 +116,14 @@ const std::unordered_map<std::string_view, Rule>& rules() {
                                               "xor",
                                               "reduce-precision",
                                               "stochastic-convert"}) {
-            all.emplace(opcode, Rule::arithmetic);
+            all.emplace(opcode, CostRule::arithmetic);
         }
         for (const std::string_view opcode :
              {"atan2", "cbrt",         "cosine",   "erf",   "exponential", "exponential-minus-one",
               "log",   "log-plus-one", "logistic", "power", "rsqrt",       "sine",
               "sqrt",  "tan",          "tanh",     "acos",  "acosh",       "asin",
               "asinh", "atanh",        "cosh",     "sinh"}) {
-            all.emplace(opcode, Rule::transcendental);
+            all.emplace(opcode, CostRule::transcendental);
         }
         return all;
     }();
@@ -323,78 +323,78 @@ Status count_transpose(const XlaCostScope& scope, const XlaInstruction& at, XlaC
     return {};
 }
 
-Status count_by(Rule rule, const XlaCostScope& scope, const XlaInstruction& at, XlaCost& cost) {
+Status count_by(CostRule rule, const XlaCostScope& scope, const XlaInstruction& at, XlaCost& cost) {
     switch (rule) {
-        case Rule::arithmetic:
+        case CostRule::arithmetic:
             cost.flops = scope.gpu() ? elementwise_flops(scope, at.opcode, at.shape) : count_of(at.shape);
             return {};
-        case Rule::transcendental:
+        case CostRule::transcendental:
             (scope.gpu() ? cost.flops : cost.transcendentals) =
                 scope.gpu() ? elementwise_flops(scope, at.opcode, at.shape) : count_of(at.shape);
             return {};
-        case Rule::nothing:
+        case CostRule::nothing:
             touch_nothing(cost);
             return {};
-        case Rule::pointers:
+        case CostRule::pointers:
             touch_nothing(cost);
             cost.output_bytes = size_of(at.shape);
             cost.bytes = cost.output_bytes;
             return {};
-        case Rule::slice:
+        case CostRule::slice:
             return count_slice(scope, at, cost);
-        case Rule::dynamic_slice:
+        case CostRule::dynamic_slice:
             return count_dynamic_slice(scope, at, cost);
-        case Rule::dynamic_update_slice:
+        case CostRule::dynamic_update_slice:
             return count_dynamic_update_slice(scope, at, cost);
-        case Rule::broadcast:
+        case CostRule::broadcast:
             return count_broadcast(scope, at, cost);
-        case Rule::transpose:
+        case CostRule::transpose:
             return count_transpose(scope, at, cost);
-        case Rule::concatenate:
+        case CostRule::concatenate:
             return scope.gpu() ? count_concatenate_on_gpu(scope, at, cost) : Status{};
-        case Rule::dot:
+        case CostRule::dot:
             return count_dot(scope, at, cost);
-        case Rule::ragged_dot:
+        case CostRule::ragged_dot:
             return count_ragged_dot(scope, at, cost);
-        case Rule::convolution: {
+        case CostRule::convolution: {
             ROOFLINE_CHECK(need_operands(at, 2));
             ROOFLINE_TRY(cost.flops, convolution_flops(at, scope.operand(at, 0), scope.operand(at, 1), at.shape));
             return {};
         }
-        case Rule::fft:
+        case CostRule::fft:
             return count_fft(scope, at, cost);
-        case Rule::triangular_solve:
+        case CostRule::triangular_solve:
             return count_triangular_solve(scope, at, cost);
-        case Rule::cholesky:
+        case CostRule::cholesky:
             return count_cholesky(scope, at, cost);
-        case Rule::map:
+        case CostRule::map:
             return add_function(scope, at, 0, count_of(at.shape), cost);
-        case Rule::reduce:
+        case CostRule::reduce:
             return count_reduce(scope, at, cost);
-        case Rule::reduce_window:
+        case CostRule::reduce_window:
             return count_reduce_window(scope, at, cost);
-        case Rule::select_and_scatter:
+        case CostRule::select_and_scatter:
             return count_select_and_scatter(scope, at, cost);
-        case Rule::sort:
+        case CostRule::sort:
             return count_sort(scope, at, cost);
-        case Rule::gather:
+        case CostRule::gather:
             return count_gather(scope, at, cost);
-        case Rule::scatter:
+        case CostRule::scatter:
             return count_scatter(scope, at, cost);
-        case Rule::random:
+        case CostRule::random:
             cost.transcendentals = leaf_count(at.shape);
             return {};
-        case Rule::infeed:
+        case CostRule::infeed:
             cost.output_bytes = leaf_bytes(at.shape);
             cost.bytes = cost.output_bytes;
             return {};
-        case Rule::outfeed:
+        case CostRule::outfeed:
             count_outfeed(scope, at, cost);
             return {};
-        case Rule::all_reduce:
+        case CostRule::all_reduce:
             count_all_reduce(at, cost);
             return {};
-        case Rule::custom_call: {
+        case CostRule::custom_call: {
             ROOFLINE_TRY(cost, custom_call_cost(scope, at));
             return {};
         }
@@ -407,7 +407,7 @@ Status count_by(Rule rule, const XlaCostScope& scope, const XlaInstruction& at, 
 bool is_elementwise(std::string_view opcode) {
     const auto rule = rules().find(opcode);
     if (rule == rules().end()) return false;
-    return rule->second == Rule::arithmetic || rule->second == Rule::transcendental;
+    return rule->second == CostRule::arithmetic || rule->second == CostRule::transcendental;
 }
 
 bool transposes_nothing(const XlaShape& from, const XlaShape& to, const std::vector<std::int64_t>& dims) {

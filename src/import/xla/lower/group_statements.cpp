@@ -32,15 +32,15 @@ Fusible fusible(const Statement& statement) {
 }
 
 /// Where a value is used: the node of its run, or somewhere else.
-struct Uses {
+struct ValueUses {
     std::size_t run = nowhere;
     std::set<std::size_t> nodes;  ///< of the run
     bool elsewhere = false;
 };
 
-class Grouping {
+class StatementGroups {
 public:
-    explicit Grouping(Program& program) : program_(program), uses_(program.values.size()) {}
+    explicit StatementGroups(Program& program) : program_(program), uses_(program.values.size()) {}
 
     void run() {
         count(program_.body);
@@ -70,7 +70,7 @@ private:
     void use(const Statement& statement, std::size_t run, std::size_t node) {
         for (const Op& op : statement.ops) {
             for (const Operand& input : op.inputs) {
-                Uses& uses = uses_[input.value];
+                ValueUses& uses = uses_[input.value];
                 if (run == nowhere || (uses.run != nowhere && uses.run != run)) {
                     uses.elsewhere = true;
                     continue;
@@ -143,7 +143,7 @@ private:
 
     [[nodiscard]] std::size_t joined(ValueId value, std::size_t number,
                                      const std::map<std::size_t, std::size_t>& group_of) const {
-        const Uses& uses = uses_[value];
+        const ValueUses& uses = uses_[value];
         if (uses.elsewhere || uses.run != number || uses.nodes.empty() || program_.values[value].carried)
             return nowhere;
         std::size_t group = nowhere;
@@ -156,12 +156,12 @@ private:
     }
 
     Program& program_;
-    std::vector<Uses> uses_;
+    std::vector<ValueUses> uses_;
     std::size_t next_run_ = 0;
 };
 
 }  // namespace
 
-void group_statements(Program& program) { Grouping(program).run(); }
+void group_statements(Program& program) { StatementGroups(program).run(); }
 
 }  // namespace roofline::core

@@ -131,7 +131,7 @@ Result<Bound> ModuleLowering::attention(InstructionRef ref, const Bounds& operan
     std::int64_t value_width = whole("v_head_dim");
     if (width == 0) width = value_width = whole("head_dim");
     const std::int64_t mask = whole("mask_type");
-    // Keys and values may lie in one array, and so may queries, keys and values: then the first or the second holds all.
+    // Keys and values may lie in one array, the second operand; queries, keys and values in the first.
     std::size_t arrays = 3;
     if (operands.size() >= 3 && operands[1].value &&
         operands[1].shape.elements() == batch * keys * groups * (width + value_width)) {

@@ -43,7 +43,7 @@ struct ImportedProgram {
     std::vector<ImportedLoop> loops;
     std::vector<ImportGap> gaps;
     std::vector<std::string> notes;
-    std::int64_t devices = 1;  ///< that execute it
+    std::int64_t devices = 1;                                  ///< that execute it
     std::vector<ValueId> results;                              ///< arrays that the entry returns
     std::vector<std::pair<ValueId, ValueId>> shared_memory{};  ///< pairs of arrays with the same memory
 };
@@ -55,9 +55,9 @@ struct ImportOptions {
 };
 
 /// Makes a program of a module. Loops become repeats, fusions fuse blocks, collectives messages over the axes of a mesh
-/// that their replica groups imply. `costs` are those of the module; they count what the notation has no function for. Of a conditional's branches the one with the most FLOPs counts. Errors: an
-/// instruction whose attributes do not fit its shapes; a loop of `options` that the module lacks; groups of devices
-/// that no mesh has.
+/// that their replica groups imply. `costs` are those of the module; they count what the notation has no function for.
+/// Of a conditional's branches the one with the most FLOPs counts. Errors: an instruction whose attributes do not fit
+/// its shapes; a loop of `options` that the module lacks; groups of devices that no mesh has.
 [[nodiscard]] Result<ImportedProgram> lower_module(const XlaModule& module, const XlaModuleCost& costs,
                                                    const std::string& name, const ImportOptions& options = {});
 

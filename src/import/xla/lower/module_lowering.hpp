@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "import/xla/lower/lower_module.hpp"
 #include "import/xla/cost/xla_cost.hpp"
+#include "import/xla/lower/lower_module.hpp"
 #include "network/replica_groups.hpp"
 #include "text/source.hpp"
 
