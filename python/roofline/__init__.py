@@ -5,7 +5,7 @@
 >>> answer.bound_by
 'hbm'
 
-Functions ask (op, machine, model, train, serve, validate, fit, trace, and those of the module plan), and answers have
+Functions ask (op, machine, model, train, serve, hlo, jax, validate, fit, trace, and those of the module plan), and answers have
 attributes in SI base units. The options are those of the command line.
 """
 
@@ -13,6 +13,7 @@ from . import plan
 from ._answers import (
     Answer,
     FitAnswer,
+    HloAnswer,
     MachineAnswer,
     ModelAnswer,
     OpAnswer,
@@ -25,7 +26,8 @@ from ._answers import (
 from ._ask import models
 from ._core import __version__
 from ._error import Error, Place
-from ._questions import fit, machine, model, op, serve, trace, train, validate
+from ._jax import jax
+from ._questions import fit, hlo, machine, model, op, serve, trace, train, validate
 from ._records import Picture, Record
 from ._sweep import Compiled, Figures, Sweep
 
@@ -35,6 +37,7 @@ __all__ = [
     "Error",
     "Figures",
     "FitAnswer",
+    "HloAnswer",
     "MachineAnswer",
     "ModelAnswer",
     "OpAnswer",
@@ -49,6 +52,8 @@ __all__ = [
     "ValidateAnswer",
     "__version__",
     "fit",
+    "hlo",
+    "jax",
     "machine",
     "model",
     "models",

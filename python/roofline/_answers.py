@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas
 
 # Commands that answer fast, and without a clock.
-_FAST = {"op", "machine", "model"}
+_FAST = {"op", "machine", "model", "hlo"}
 
 
 class Answer(Record):
@@ -411,12 +411,38 @@ class TraceAnswer(_TableAnswer):
     notes: list[str]
 
 
+class HloAnswer(_TableAnswer):
+    """What an XLA module costs: the work of one device in one run. ``to_pandas()`` has a row for each kernel."""
+
+    __slots__ = ()
+
+    module: str
+    machine: str | None
+    """None where XLA's rules count (``cost="xla"``)."""
+    devices: int
+    """Devices that execute the module."""
+    total: Record
+    """``flops``, ``matmul_flops``, ``bytes``, ``lower_s``, ``sequential_s``, ``expected_s``, ``collectives`` ..."""
+    memory_bytes: Record | None
+    """``arguments``, ``peak``, ``capacity``, and what is ``largest`` at the peak."""
+    by_source: list[Record]
+    """By source line: ``name``, ``time_s``, ``flops``, ``bytes``; those that take longest first."""
+    by_scope: Record
+    """The tree of the framework's scopes: the same, and ``parts``."""
+    ops: list[Record]
+    """By kernel, the longest first: counts and times of all its executions, ``bound_by``, ``source``, ``scope``."""
+    unknown: list[str]
+    """What is not counted, or only in part."""
+    notes: list[str]
+
+
 if TYPE_CHECKING:
     from ._sweep import Compiled
 
 __all__ = [
     "Answer",
     "FitAnswer",
+    "HloAnswer",
     "MachineAnswer",
     "ModelAnswer",
     "OpAnswer",

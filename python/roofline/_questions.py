@@ -11,6 +11,7 @@ from typing import Any, Literal, cast, overload
 
 from ._answers import (
     FitAnswer,
+    HloAnswer,
     MachineAnswer,
     ModelAnswer,
     OpAnswer,
@@ -23,7 +24,7 @@ from ._ask import ask, ask_op, question
 from ._sweep import Sweep
 from ._types import Array, Machine, Machines, Model, Pairs, SizeLike, Sizes, Table, Text, Value, Workers
 
-__all__ = ["fit", "machine", "model", "op", "serve", "trace", "train", "validate"]
+__all__ = ["fit", "hlo", "machine", "model", "op", "serve", "trace", "train", "validate"]
 
 
 @overload
@@ -473,6 +474,46 @@ def fit(
         Error: an unknown name, a wrong form or size, a file that cannot be read; with place and remedy.
     """
     return cast(FitAnswer, ask("fit", locals(), FitAnswer))
+
+
+@question
+def hlo(
+    module: Text,
+    *,
+    on: Machines | None = None,
+    set: Pairs | None = None,
+    cost: Literal["ours", "xla", "xla-gpu"] | None = None,
+    count_multiple_input_accesses: bool = False,
+    loops: Pairs | None = None,
+    software: Value | None = None,
+    calibration: Pairs | None = None,
+) -> HloAnswer:
+    """What an XLA module costs: every kernel against its roofline.
+
+    `module` is the name of a file with HLO or StableHLO text, packed by gzip or not, or the text itself.
+    `roofline.jax()` makes it from a function.
+
+    `on` is the name of a machine or slice ("h100-sxm:8x4"), the path of a machine file, its text, or the answer of
+    `machine()`; a list of them is answered side by side.
+
+    Args:
+        module: HLO text (compiled.as_text(), `xla`_dump_to) or StableHLO text (lowered.as_text()), also packed by
+            gzip; or - for standard input (FILE).
+        on: Machine or slice with as many chips as the module has devices (MACHINE[:SHAPE]).
+        set: What if: replace a figure of the machines, absolute or relative (hbm.bandwidth=3TB/s|*2).
+        cost: Rules by which work is counted: ours multiplies loops and prices custom calls; xla and xla-gpu count
+            as XLA's HloCostAnalysis and GpuHloCostAnalysis, without times (ours|xla|xla-gpu).
+        count_multiple_input_accesses: Of XLA's analyses: an operand that a fusion reads several times counts each
+            time.
+        loops: How often a loop runs whose count the module does not tell (NAME=COUNT).
+        software: Software whose calibration is used; default: the newest (NAME).
+        calibration: File of `roofline fit` with models of expected times that replace the built-in ones of its
+            machine, or of all servers; none: no expected times (FILE.toml|none).
+
+    Raises:
+        Error: an unknown name, a wrong form or size, a file that cannot be read; with place and remedy.
+    """
+    return cast(HloAnswer, ask("hlo", locals(), HloAnswer))
 
 
 @question

@@ -30,6 +30,7 @@ _FILES = {
     "table": "table.csv",
     "tables": "table.csv",
     "profile": "profile.csv",
+    "module": "module.hlo",
     "files": "measured.txt",
     "merge": "part.json",
     "leading": "leading.json",

@@ -416,7 +416,7 @@ Result<FoundPlans> search_plans(const PlanJob& job, const PlanSearch& search) {
         return fail("bad_part",
                     fmt::format("the space has {} leading sets of axes, and times of {} are given", leading,
                                 search.leading.size()),
-                    "search them with --part leading, and give that file");
+                    "give the times of all of them, as the search of the leading sets of axes found them");
     }
     std::set<std::int64_t> mine;
     std::int64_t my_plans = 0;
