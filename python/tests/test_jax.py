@@ -62,6 +62,13 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], float]] = {
 }
 
 
+def test_other_functions_are_answered() -> None:
+    for name, (function, arguments) in OTHERS.items():
+        answer = rl.jax(function, *arguments, on="h100-sxm")
+        # Nothing but its name is known of a bound of 0: all of these read something.
+        assert answer.total.lower_s > 0, name
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_matmuls_by_hand(name: str) -> None:
     function, arguments, flops = FUNCTIONS[name]
@@ -71,17 +78,77 @@ def test_matmuls_by_hand(name: str) -> None:
     assert answer.unknown == []
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+def block(x: Any, w: dict[str, Any]) -> Any:
+    """A layer of a Transformer."""
+    norm = x / jnp.sqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-6)
+    q, k, v = (jnp.einsum("btd,dhk->bthk", norm, w[each]) for each in "qkv")
+    x = x + jnp.einsum("bthk,hkd->btd", attention(q, k, v), w["o"])
+    return x + jax.nn.gelu(x @ w["up"]) @ w["down"]
+
+
+SQUARE = S((64, 64), F32)
+VECTOR = S((4096,), F32)
+IMAGES = S((2, 16, 16, 8), F32)
+PROJECTION = S((64, 4, 16), F32)
+LAYER = {"q": PROJECTION, "k": PROJECTION, "v": PROJECTION, "o": S((4, 16, 64), F32)}
+LAYER |= {"up": S((64, 256), F32), "down": S((256, 64), F32)}
+TOKENS = S((2, 32, 64), F32)
+
+# More functions, of which XLA's own analysis is the only other count.
+OTHERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "block": (block, (TOKENS, LAYER)),
+    "block's gradient": (jax.grad(lambda x, w: block(x, w).sum(), argnums=1), (TOKENS, LAYER)),
+    "matmul in bf16": (lambda a: a @ a, (S((64, 64), BF16),)),
+    "matmul of integers": (lambda a: a @ a, (S((64, 64), I32),)),
+    "matrix and vector": (lambda a, b: a @ b, (SQUARE, S((64,), F32))),
+    "dot": (jnp.dot, (VECTOR, VECTOR)),
+    "outer": (jnp.outer, (VECTOR, S((16,), F32))),
+    "batches": (lambda a, b: jnp.einsum("bij,bjk->bik", a, b), (S((4, 8, 16), F32), S((4, 16, 8), F32))),
+    "two sums": (lambda a, b: jnp.einsum("ijk,jkl->il", a, b), (S((4, 8, 16), F32), S((8, 16, 8), F32))),
+    "layer norm": (lambda x: (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True)), (ROWS,)),
+    "softmax": (jax.nn.softmax, (ROWS,)),
+    "logsumexp": (lambda x: jax.nn.logsumexp(x, -1), (ROWS,)),
+    "sum": (jnp.sum, (ROWS,)),
+    "argmax": (lambda x: jnp.argmax(x, -1), (ROWS,)),
+    "sort": (jnp.sort, (VECTOR,)),
+    "top k": (lambda x: jax.lax.top_k(x, 4), (ROWS,)),
+    "cumulative sum": (jnp.cumsum, (VECTOR,)),
+    "transpose": (jnp.transpose, (ROWS,)),
+    "reshape": (lambda x: x.reshape(128, 1024) + 1, (ROWS,)),
+    "concatenate": (lambda x: jnp.concatenate([x, 2 * x]), (ROWS,)),
+    "pad": (lambda x: jnp.pad(x, 3), (ROWS,)),
+    "slice": (lambda x: x[3:9] * 2, (ROWS,)),
+    "roll": (lambda x: jnp.roll(x, 3, 0), (ROWS,)),
+    "where": (lambda x: jnp.where(x > 0, x, 0), (ROWS,)),
+    "one hot": (lambda i: jax.nn.one_hot(i, 32), (S((64,), I32),)),
+    "update": (lambda x: x.at[3].set(1.0), (ROWS,)),
+    "scatter": (lambda x, i: x.at[i].add(1.0), (VECTOR, S((16,), I32))),
+    "embedding's gradient": (jax.grad(lambda t, i: t[i].sum()), (S((1000, 64), F32), S((32,), I32))),
+    "while": (lambda x: jax.lax.while_loop(lambda s: s[0] < 5, lambda s: (s[0] + 1, s[1] * 2), (0, x))[1], (ROWS,)),
+    "cond": (lambda x: jax.lax.cond(x.sum() > 0, jnp.sin, lambda y: y @ y, x), (SQUARE,)),
+    "vmap": (jax.vmap(lambda x, y: x @ y), (S((4, 8, 8), F32), S((4, 8), F32))),
+    "strides": (lambda x, k: jax.lax.conv(x, k, (2, 2), "VALID"), (S((2, 3, 16, 16), F32), S((8, 3, 3, 3), F32))),
+    "pooling": (lambda x: jax.lax.reduce_window(x, 0.0, jax.lax.add, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"), (IMAGES,)),
+    "convolution's gradient": (
+        jax.grad(lambda x, k: convolution(x, k).sum(), argnums=(0, 1)),
+        (IMAGES, S((3, 3, 8, 32), F32)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, *OTHERS])
 def test_as_xla_counts(name: str) -> None:
-    function, arguments, _ = FUNCTIONS[name]
+    function, arguments = (FUNCTIONS | OTHERS)[name][:2]
     compiled = jax.jit(function).lower(*arguments).compile()
     said = compiled.cost_analysis()
     ours = rl.hlo(compiled.as_text(), cost="xla")
-    if "custom-call" in compiled.as_text() or "ynn" in compiled.as_text():
-        pytest.skip("a kernel of this backend hides its work from its own analysis")
+    if name == "top k":  # a custom call of this backend, for which XLA enters -1
+        assert len(ours.unknown) == 1
+        return
+    assert ours.unknown == []
     assert ours.total.flops == pytest.approx(said.get("flops", 0), rel=1e-6)
-    assert ours.total.bytes == pytest.approx(said["bytes accessed"], rel=1e-6)
     assert ours.total.transcendentals == pytest.approx(said.get("transcendentals", 0), rel=1e-6)
+    assert ours.total.bytes == pytest.approx(said["bytes accessed"], rel=1e-6)
 
 
 def test_lines_of_the_users_code() -> None:
