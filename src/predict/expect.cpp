@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <unordered_map>
 
 #include "base/ascii.hpp"
 #include "calibrate/kernel/extrapolation.hpp"
@@ -20,7 +22,18 @@ struct ModelChoice {
     const std::string& software;
     Expect what = Expect::all;
     const ExchangeKernels* exchange = nullptr;
+    std::unordered_map<std::string_view, Dtype> dtypes{};  ///< of the program's tensors, by name and label
 };
+
+/// As dtype_of(), for many tensors of one program.
+std::unordered_map<std::string_view, Dtype> dtypes_by_name(const Program& program) {
+    std::unordered_map<std::string_view, Dtype> dtypes;
+    for (const Value& value : program.values) {
+        dtypes.emplace(value.name, value.type.dtype);
+        dtypes.emplace(value.label, value.type.dtype);
+    }
+    return dtypes;
+}
 
 /// Whether an exchange model is the one that was asked for.
 bool is_asked(const CalibratedExchange& model, const ModelChoice& choice) {
@@ -76,7 +89,9 @@ std::optional<ExpectedTime> expected_of(const Prediction& answer, const System& 
     auto request = request_for(*load, system, bytes);
     if (!request) return std::nullopt;
     if (!choice.software.empty()) request->software = choice.software;
-    request->dtype = dtype_of(answer.program, message.tensor);
+    if (const auto named = choice.dtypes.find(message.tensor); named != choice.dtypes.end()) {
+        request->dtype = named->second;
+    }
     request->error = choice.what == Expect::all;
     const double sure = message.sure.to_double();
     auto expected = expected_exchange(answer, system, message, *request, bytes, choice);
@@ -137,12 +152,14 @@ void choose_models(Prediction& answer, const ModelChoice& choice) {
     answer.models = kernel_models(*answer.calibrations, answer.machine, answer.local, answer.analysis, choice.software);
     ProgramModels& fitted_models = answer.models;
     const std::vector<MessageWork>& messages = answer.analysis.total.work.messages;
+    ModelChoice named = choice;
+    if (!messages.empty()) named.dtypes = dtypes_by_name(answer.program);
     // Calibrated parameters refer to the actual traffic of the links, so a textbook approximation that was requested
     // for the bounds does not apply.
     System system = answer.system;
     system.collectives = {};
     for (const MessageWork& each : messages) {
-        fitted_models.messages.push_back(expected_of(answer, system, each.message, choice));
+        fitted_models.messages.push_back(expected_of(answer, system, each.message, named));
         const auto bytes = each.message.bytes.evaluate(answer.program.sizes);
         const bool moves = bytes && !bytes->is_zero();
         if (!fitted_models.messages.back() && moves && fitted_models.missing.empty())

@@ -68,12 +68,13 @@ std::optional<double> expected_of_kernel(const Prediction& answer, std::size_t k
     const Work& work = answer.analysis.work.kernels[kernel].work;
     double exchanges = 0;
     const std::vector<MessageWork>& all = answer.analysis.total.work.messages;
+    // The messages of the whole program are those of its kernels in order.
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < kernel; ++k) next += answer.analysis.work.kernels[k].work.messages.size();
     for (const MessageWork& each : work.messages) {
-        const auto found =
-            std::find_if(all.begin(), all.end(), [&](const auto& m) { return m.message == each.message; });
-        const auto i = static_cast<std::size_t>(found - all.begin());
+        const std::size_t i = next++;
         const auto times = count(answer.program, each.count);
-        if (found == all.end() || !answer.models.messages[i] || !times) return std::nullopt;
+        if (i >= all.size() || !answer.models.messages[i] || !times) return std::nullopt;
         exchanges += answer.models.messages[i]->seconds * times->to_double();
     }
     return *alone + exchanges * answer.runs[kernel].count;

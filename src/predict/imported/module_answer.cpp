@@ -252,7 +252,7 @@ Status predict_module(const XlaModule& module, const XlaModuleCost& costs, const
     options.routing = TokenRouting::least;
     options.growth = false;
     ROOFLINE_TRY(System system, plan_system(chips, imported.program, {}));
-    ROOFLINE_TRY(answer.prediction, predict(imported.program, std::move(system), options, calibrations));
+    ROOFLINE_TRY(answer.prediction, predict(std::move(imported.program), std::move(system), options, calibrations));
     const auto* memory = answer.prediction->machine.level("hbm");
     if (memory != nullptr && memory->total_capacity()) answer.memory.capacity = memory->total_capacity()->value;
     add_program_ops(module, imported, answer);
