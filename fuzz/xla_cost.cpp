@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 
-#include "import/xla/hlo_text.hpp"
 #include "import/xla/cost/xla_cost.hpp"
 #include "import/xla/cost/xla_executions.hpp"
 #include "import/xla/cost/xla_gpu_cost.hpp"
+#include "import/xla/hlo_text.hpp"
 #include "require.hpp"
 
 using namespace roofline::core;

@@ -41,8 +41,8 @@ def _lowered(jax: Any, function: Callable[..., Any], args: Sequence[Any], option
         raise Error(
             "cannot_lower",
             f"JAX cannot lower the function: {type(error).__name__}: {first}",
-            "call jax.jit(f).lower(*args) to see where; shapes must not depend on values, and arguments must be arrays, "
-            "jax.ShapeDtypeStruct or static",
+            "call jax.jit(f).lower(*args) to see where; shapes must not depend on values, and arguments must be "
+            "arrays, jax.ShapeDtypeStruct or static",
         ) from error
 
 

@@ -163,7 +163,8 @@ def test_shardings_become_collectives() -> None:
         pytest.skip("the process has another number of devices")
     mesh = jax.make_mesh((2, 4), ("data", "model"))
     spec = jax.sharding.PartitionSpec
-    over = [jax.sharding.NamedSharding(mesh, spec(*axes)) for axes in (("data", None), (None, "model"), ("model", None))]
+    axes = ("data", None), (None, "model"), ("model", None)
+    over = [jax.sharding.NamedSharding(mesh, spec(*each)) for each in axes]
     shapes = S((8192, 4096), BF16), S((4096, 16384), BF16), S((16384, 4096), BF16)
     answer = rl.jax(
         lambda x, up, down: jnp.maximum(x @ up, 0) @ down,

@@ -129,8 +129,8 @@ void note_passes(Pricing& pricing, const Machine& machine, const Peak& peak) {
 void note_peak(Pricing& pricing, const Machine& machine, const ComputeWork& work, const Assigned& assigned) {
     const Peak& peak = *assigned.peak;
     if (assigned.stands_in) {
-        const bool integer_lanes = info(work.dtype).kind == DtypeKind::integer && info(work.dtype).bits >= 16 &&
-                                   peak.dtype == Dtype::f32;
+        const bool integer_lanes =
+            info(work.dtype).kind == DtypeKind::integer && info(work.dtype).bits >= 16 && peak.dtype == Dtype::f32;
         pricing.notes.push_back(fmt::format("{} has no {} {} rate: priced at its {} {} rate{}", machine.name,
                                             name(work.dtype), work.unit == Unit::matmul ? "matrix-unit" : "vector",
                                             name(peak.dtype), peak.unit == Unit::matmul ? "matrix-unit" : "vector",

@@ -270,8 +270,7 @@ Status ExprLowering::check_along(const ast::Expr& expr, const FunctionInfo& func
     for (std::size_t i = 0; i < expr.along.size(); ++i) {
         const ast::Word& word = expr.along[i];
         const bool fresh = function.kind == FunctionKind::dispatch || function.kind == FunctionKind::expand ||
-                           function.kind == FunctionKind::opaque ||
-                           (function.kind == FunctionKind::mask && i == 2) ||
+                           function.kind == FunctionKind::opaque || (function.kind == FunctionKind::mask && i == 2) ||
                            (function.kind == FunctionKind::scatter_add && i == 0) ||
                            (function.kind == FunctionKind::correlate && i == 1);
         if (fresh) {
