@@ -9,7 +9,9 @@
 #include "import/xla/cost/xla_executions.hpp"
 #include "import/xla/cost/xla_gpu_cost.hpp"
 #include "import/xla/hlo_text.hpp"
+#include "import/xla/lower/lower_module.hpp"
 #include "require.hpp"
+#include "work/work.hpp"
 
 using namespace roofline::core;
 
@@ -37,6 +39,24 @@ void count(const XlaModule& module, const XlaCostOptions& options) {
     }
 }
 
+// The program of a module has work that can be counted, or an error says why it has none.
+void lower(const XlaModule& module) {
+    XlaCostOptions options;
+    options.multiply_loops = true;
+    options.price_custom_calls = true;
+    options.unknown = 0;
+    const auto cost = xla_cost(module, options);
+    if (!cost) return;
+    const auto imported = lower_module(module, *cost, "fuzz.hlo");
+    if (!imported) {
+        require(!imported.error().message.empty());
+        return;
+    }
+    require(imported->made_by.size() == imported->program.values.size());
+    const auto work = derive_work(imported->program);
+    require(work || !work.error().message.empty());
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -53,5 +73,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     count(*module, options);
     options.analysis = XlaAnalysis::gpu;
     count(*module, options);
+    lower(*module);
     return 0;
 }

@@ -214,7 +214,10 @@ Result<Bound> ModuleLowering::attention(InstructionRef ref, const Bounds& operan
     inputs.emplace("G", *gradient);
     text += fmt::format("P : {}[{}] = {}\n", type, dims("bkgts"), softmax);
     text += fmt::format("DV : {}[{}] = P *_{{{}}} G\n", type, dims("bske"), dims("gt"));
-    text += fmt::format("DP : {}[{}] = G *_e{} V\n", type, dims("bkgts"), suffix);
+    // Nor is the gradient of masked scores computed.
+    const std::string of_scores = fmt::format("G *_e{} V", suffix);
+    text += fmt::format("DP : {}[{}] = {}\n", type, dims("bkgts"),
+                        causal ? fmt::format("causal[{}]({})", dims("ts"), of_scores) : of_scores);
     text += fmt::format("DS : {}[{}] = dsoftmax[s{}](P, DP)\n", type, dims("bkgts"), suffix);
     text += fmt::format("DQ : {}[{}] = DS *_s{} K\n", type, dims("btkgh"), suffix);
     text += fmt::format("DK : {}[{}] = DS *_{{{}}} Q\n}}\n", type, dims("bskh"), dims("gt"));

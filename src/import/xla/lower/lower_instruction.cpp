@@ -165,7 +165,11 @@ Result<Bound> ModuleLowering::operation(InstructionRef ref, const Bounds& operan
         if (known.opcode == opcode) return elementwise(ref, operands, known.function, into);
     }
     if (opcode == "convert" || opcode == "stochastic-convert") return elementwise(ref, operands, "convert", into);
-    if (opcode == "broadcast") return broadcast(ref, operands, into);
+    if (opcode == "broadcast") {
+        ROOFLINE_TRY(Bound bound, broadcast(ref, operands, into));
+        const bool kernel = compiled_ && !inside_fusion_ && bound.shape.elements() > 1;
+        return kernel ? in_memory(ref, bound, into) : bound;
+    }
     return moving_operation(ref, all_in_memory(ref, operands, into), into);
 }
 

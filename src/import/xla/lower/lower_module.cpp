@@ -15,7 +15,8 @@ namespace roofline::core {
 namespace {
 
 // Programs beyond this are no steps of anything; a module of this size has a few million instructions.
-constexpr std::size_t most_statements = 2'000'000;
+constexpr std::size_t most_statements = 1'000'000;
+constexpr int deepest_call = 200;
 
 // Names of HLO have characters that names of the notation lack.
 std::string spoken_name(std::string_view name) {
@@ -76,7 +77,12 @@ Operand operand(const Bound& bound, std::vector<std::string> dims) { return {*bo
 
 ModuleLowering::ModuleLowering(const XlaModule& module, const XlaModuleCost& costs, const std::string& name,
                                const ImportOptions& options)
-    : module_(module), costs_(costs), source_(*module.text, name), options_(options) {}
+    : module_(module), costs_(costs), source_(*module.text, name), options_(options) {
+    compiled_ = std::any_of(module.computations.begin(), module.computations.end(), [](const XlaComputation& each) {
+        return std::any_of(each.instructions.begin(), each.instructions.end(),
+                           [](const XlaInstruction& one) { return one.opcode == "fusion"; });
+    });
+}
 
 Result<ImportedProgram> ModuleLowering::lower() {
     const XlaComputation& main = module_.main();
@@ -107,12 +113,7 @@ Result<ImportedProgram> ModuleLowering::lower() {
     ROOFLINE_CHECK(place_collectives());
     out_.program.body.values_after = out_.program.values.size();
     if (options_.fuse) {
-        const bool compiled =
-            std::any_of(module_.computations.begin(), module_.computations.end(), [](const auto& each) {
-                return std::any_of(each.instructions.begin(), each.instructions.end(),
-                                   [](const XlaInstruction& one) { return one.opcode == "fusion"; });
-            });
-        if (!compiled) {
+        if (!compiled_) {
             group_statements(out_.program);
             out_.notes.emplace_back(
                 "the module has no fusions yet: elementwise operations are taken to be fused with "
@@ -125,17 +126,20 @@ Result<ImportedProgram> ModuleLowering::lower() {
 
 Result<Bound> ModuleLowering::computation(std::uint32_t index, const Bounds& arguments, Block& into) {
     const XlaComputation& all = module_.computations[index];
+    if (++depth_ > deepest_call)
+        return fail_at({index, all.root}, "computations call each other deeper than 200 levels");
     Bounds bounds;
     bounds.reserve(all.instructions.size());
     for (std::uint32_t i = 0; i < all.instructions.size(); ++i) {
         if (++statements_ > most_statements) {
-            return fail_at({index, i}, "the module has more than two million instructions once its calls are inlined");
+            return fail_at({index, i}, "the module has more than a million instructions once its calls are inlined");
         }
         Bounds operands;
         for (const std::uint32_t each : all.instructions[i].operands) operands.push_back(bounds[each]);
         ROOFLINE_TRY(Bound bound, instruction({index, i}, operands, arguments, into));
         bounds.push_back(std::move(bound));
     }
+    --depth_;
     return bounds[all.root];
 }
 
@@ -193,6 +197,8 @@ Result<Bound> ModuleLowering::fusion(InstructionRef ref, const Bounds& operands,
     block.values_before = out_.program.values.size();
     inside_fusion_ = true;
     auto result = computation(each.called.front(), operands, block);
+    // What a fusion returns is in memory afterwards, also if it is only a number that was broadcast.
+    if (result) result = stored(ref, *result, block);
     inside_fusion_ = false;
     if (!result) return result;
     block.values_after = out_.program.values.size();

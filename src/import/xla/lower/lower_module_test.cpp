@@ -126,6 +126,29 @@ TEST_CASE("a fusion reads its operands and writes its result; what is inside sta
     CHECK(fused.written() == 4000);
 }
 
+TEST_CASE("what a fusion returns is written, and so is what a compiled module broadcasts outside of one") {
+    const Lowered zeros =
+        lowered("HloModule m\nf {\n c = f32[] constant(0)\n ROOT b = f32[1000] broadcast(c), dimensions={}\n}\n" +
+                entry("p = f32[10] parameter(0)\nz = f32[1000] fusion(), kind=kLoop, calls=f\n"
+                      "w = f32[10,100] broadcast(p), dimensions={0}\nROOT t = (f32[1000], f32[10,100]) tuple(z, w)\n")
+                    .substr(12));
+    CHECK(zeros.work.kernels.size() == 2);
+    CHECK(zeros.read() == 40);
+    CHECK(zeros.written() == 8000);
+}
+
+TEST_CASE("computations that call each other too deeply are refused") {
+    std::string text = "HloModule m\nc0 {\n p = f32[2] parameter(0)\n ROOT n = f32[2] negate(p)\n}\n";
+    for (int i = 1; i < 500; ++i) {
+        text += "c" + std::to_string(i) + " {\n p = f32[2] parameter(0)\n ROOT n = f32[2] call(p), to_apply=c" +
+                std::to_string(i - 1) + "\n}\n";
+    }
+    text += entry("p = f32[2] parameter(0)\nROOT n = f32[2] call(p), to_apply=c499\n").substr(12);
+    const auto deep = import_hlo(text);
+    REQUIRE_FALSE(deep);
+    CHECK(deep.error().message.find("200 levels") != std::string::npos);
+}
+
 TEST_CASE("before compilers have fused anything, elementwise operations join a matmul, but two matmuls stay apart") {
     const std::string module = entry(
         "x = bf16[64,128] parameter(0)\nw = bf16[128,256] parameter(1)\nv = bf16[256,32] parameter(2)\n"
@@ -228,6 +251,20 @@ TEST_CASE("fused attention of a library is attention: two products, halved by a 
     CHECK(with("2").matmul_flops() == full / 2);
     CHECK(with("2").read() == 2 * (2 * 128 * 8 * 64 + 2 * 2 * 128 * 4 * 64));
     CHECK(with("2").imported.gaps.empty());
+
+    // Backward, five products: the scores again, and the gradients of values, probabilities, queries and keys.
+    const Lowered backward = lowered(entry(
+        "q = bf16[2,128,8,64] parameter(0)\nk = bf16[2,128,4,64] parameter(1)\nv = bf16[2,128,4,64] parameter(2)\n"
+        "g = bf16[2,128,8,64] parameter(3)\n"
+        "ROOT d = (bf16[2,128,8,64], bf16[2,128,4,64], bf16[2,128,4,64]) custom-call(q, k, v, g), "
+        "custom_call_target=\"te_fused_attn_backward_ffi\", backend_config={attn_heads = 8 : i64, input_batch = 2 : "
+        "i64, kv_max_seqlen = 128 : i64, mask_type = 2 : i64, num_gqa_groups = 4 : i64, q_max_seqlen = 128 : i64, "
+        "qk_head_dim = 64 : i64, v_head_dim = 64 : i64}\n"));
+    CHECK(backward.matmul_flops() == 2.5 * full / 2);
+    CHECK(backward.work.kernels.size() == 1);
+    const double heads = 2 * 128 * 64 * 2;  // bytes of one head of all tokens
+    CHECK(backward.read() == heads * (8 + 4 + 4 + 8));
+    CHECK(backward.written() == heads * (8 + 4 + 4));
 }
 
 TEST_CASE("what is unknown is said, and its bytes count; of branches the larger one counts") {
