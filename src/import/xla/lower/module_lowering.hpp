@@ -140,6 +140,7 @@ private:
     const ImportOptions& options_;
     ImportedProgram out_;
     bool inside_fusion_ = false;
+    std::optional<InstructionRef> caller_{};       ///< the innermost call with a source line that is being inlined
     std::vector<std::vector<StridedDim>> groups_;  ///< of the collectives, in the order of their statements
     std::size_t statements_ = 0;
 };
