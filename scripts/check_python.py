@@ -84,7 +84,8 @@ def check_package(tally, python, package, program):
     tally.run("mypy of the package", [*mypy, "-p", "roofline"], env=environment, cwd=ROOT / "python" / "tests")
     tally.run("mypy of the tests", [*mypy, *sorted(TESTS.glob("*.py"))], env=environment, cwd=TESTS)
     # Classes of JAX have no types.
-    tally.run("mypy of the guide", [*mypy, "--allow-untyped-calls", "-c", guide_code(python)], env=environment, cwd=TESTS)
+    tally.run("mypy of the guide", [*mypy, "--allow-untyped-calls", "-c", guide_code(python)], env=environment,
+              cwd=TESTS)
     # JAX starts threads, and other tests fork.
     threaded = [TESTS / "test_guide.py", TESTS / "test_jax.py"]
     tally.pytest(python, environment, *(f"--ignore={each}" for each in [TESTS / "all", *threaded]), TESTS)

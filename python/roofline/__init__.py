@@ -5,8 +5,8 @@
 >>> answer.bound_by
 'hbm'
 
-Functions ask (op, machine, model, train, serve, hlo, jax, validate, fit, trace, and those of the module plan), and answers have
-attributes in SI base units. The options are those of the command line.
+Functions ask (op, machine, model, train, serve, hlo, jax, validate, fit, trace, and those of the module plan), and
+answers have attributes in SI base units. The options are those of the command line.
 """
 
 from . import plan
