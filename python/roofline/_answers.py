@@ -435,6 +435,43 @@ class HloAnswer(_TableAnswer):
     """What is not counted, or only in part."""
     notes: list[str]
 
+    def __repr__(self) -> str:
+        total = self._dict().get("total")
+        if not isinstance(total, dict):
+            return super().__repr__()
+        keys = ("flops", "bytes", "lower_s", "expected_s")
+        facts = [f"machine={self.machine}"] if isinstance(self._dict().get("machine"), str) else []
+        facts += [f"{key}={_html.number(key, total[key])}" for key in keys if total.get(key) is not None]
+        return f"<roofline.{type(self).__name__}: {self._title()}: {', '.join(facts)}>"
+
+    def _times(self) -> dict[str, Any]:
+        """Seconds of the lines that take longest: expected ones where all kernels have them, else lower bounds."""
+        lines = self._dict().get("by_source") or []
+        return {each["name"]: each.get("time_s") for each in lines[:10]}
+
+    def _repr_html_(self) -> str:
+        values = self._dict()
+        if not isinstance(values.get("total"), dict):
+            return super()._repr_html_()
+        memory = values.get("memory_bytes") or {}
+        sizes = {key: memory[key] for key in ("arguments", "peak", "capacity") if key in memory}
+        keys = ("name", "opcode", "count", "flops", "bytes", "lower_s", "expected_s", "bound_by", "source")
+        ops = [{key: "" if op.get(key) is None else op[key] for key in keys} for op in values["ops"]]
+        notes = [*values.get("unknown", []), *values.get("notes", [])]
+        return _html.page(
+            self._title(),
+            _html.table(values["total"]),
+            _html.bars("source lines", self._times(), "_s", None),
+            _html.bars("memory", sizes, "bytes", None),
+            _html.grid(ops),
+            *(f'<p class="weak">{escape(note)}</p>' for note in notes),
+            svg=self._picture(),
+        )
+
+    def _picture(self) -> str:
+        total = self._dict().get("total")
+        return self.svg() if isinstance(total, dict) and total.get("lower_s") else ""
+
 
 if TYPE_CHECKING:
     from ._sweep import Compiled

@@ -46,10 +46,19 @@ def _lowered(jax: Any, function: Callable[..., Any], args: Sequence[Any], option
         ) from error
 
 
+def _compiled(lowered: Any, **options: Any) -> Any:
+    try:
+        return lowered.compile(**options)
+    except Exception as error:  # of XLA or of the backend
+        first = str(error).strip().split("\n")[0]
+        message = f"XLA cannot compile the function: {type(error).__name__}: {first}"
+        raise Error("cannot_compile", message, "call jax.jit(f).lower(*args).compile() to see where") from error
+
+
 def _partitioned(lowered: Any) -> str:
     """The module of one device, as the partitioner of XLA leaves it: before a backend changes dtypes and fuses."""
     with tempfile.TemporaryDirectory() as folder:
-        lowered.compile(compiler_options={"xla_dump_to": folder, "xla_dump_hlo_pass_re": ".*spmd.*"})
+        _compiled(lowered, compiler_options={"xla_dump_to": folder, "xla_dump_hlo_pass_re": ".*spmd.*"})
         found = sorted(pathlib.Path(folder).glob("*.after_spmd-partitioning.*.txt"))
         if not found:
             raise Error("no_partitions", "XLA's partitioner left no module", "give the compiled module: compiled=True")
@@ -59,7 +68,7 @@ def _partitioned(lowered: Any) -> str:
 def jax(
     function: Callable[..., Any],
     *args: Any,
-    on: Machines,
+    on: Machines | None = None,
     compiled: bool = False,
     in_shardings: Any = None,
     out_shardings: Any = None,
@@ -75,7 +84,8 @@ def jax(
     Args:
         function: A function of arrays, or the result of `jax.jit`.
         args: Its arguments: arrays, `jax.ShapeDtypeStruct` (then nothing is allocated), or trees of them.
-        on: A machine or slice ("h100-sxm:8") with as many chips as the module has devices, or several.
+        on: A machine or slice ("h100-sxm:8") with as many chips as the module has devices, or several. Only
+            `cost="xla"`, which counts as XLA does, needs none.
         compiled: Whether the module is the one that XLA compiles for the devices of this process, with its fusions
             and dtypes: right on the machine itself, wrong for another one (a CPU computes bf16 in f32). By default it
             is the module before any backend: of shardings over several devices, the part of one as XLA's partitioner
@@ -95,7 +105,7 @@ def jax(
     }
     lowered = _lowered(module, function, args, {key: value for key, value in given.items() if value is not None})
     if compiled:
-        text = lowered.compile().as_text()
+        text = _compiled(lowered).as_text()
     elif re.search(r"mhlo\.num_partitions = ([2-9]|1\d)", lowered.as_text()[:10_000]):
         text = _partitioned(lowered)
     else:

@@ -149,15 +149,24 @@ void add_xla_ops(const XlaModule& module, const XlaModuleCost& costs, const XlaE
     answer.matmul_flops = executions.product_flops;
 }
 
-// The instruction by which a kernel is called: the one with a matmul, or else the one that makes its result.
-InstructionRef named_by(const ImportedProgram& imported, const KernelWork& kernel) {
+// The result of the statement by which a kernel is called: the one with a matmul, or else the last.
+ValueId named_by(const KernelWork& kernel) {
     const Statement* chosen = kernel.statements.back();
     for (const Statement* statement : kernel.statements) {
         const bool product = std::any_of(statement->ops.begin(), statement->ops.end(),
                                          [](const Op& op) { return op.kind == OpKind::contract; });
         if (product) chosen = statement;
     }
-    return imported.made_by[chosen->result].value_or(InstructionRef{});
+    return chosen->result;
+}
+
+// A function that several calls share has no lines of its own: those of the calls are meant.
+void describe_call(const XlaInstruction& call, ModuleOp& op) {
+    if (!op.source.empty()) return;
+    op.source = place_of(call.origin);
+    const std::string_view scope = call.origin.op_name;
+    if (scope.empty() || op.scope.starts_with(scope)) return;
+    op.scope = op.scope.empty() ? std::string(scope) : fmt::format("{}/{}", scope, op.scope);
 }
 
 double value_at(const Prediction& prediction, const Polynomial& polynomial) {
@@ -173,8 +182,12 @@ void add_program_ops(const XlaModule& module, const ImportedProgram& imported, M
         const KernelWork& kernel = analysis.work.kernels[k];
         const Analysis& times = analysis.kernels.empty() ? analysis.total : analysis.kernels[k];
         ModuleOp op;
-        const InstructionRef ref = named_by(imported, kernel);
+        const ValueId result = named_by(kernel);
+        const InstructionRef ref = imported.made_by[result].value_or(InstructionRef{});
         describe(module.computations[ref.computation].instructions[ref.instruction], op);
+        if (const auto& call = imported.called_by[result]) {
+            describe_call(module.computations[call->computation].instructions[call->instruction], op);
+        }
         op.count = value_at(prediction, kernel.count);
         op.flops = value_at(prediction, times.work.flops());
         for (const MatmulShape& product : kernel.matmuls) {

@@ -28,7 +28,8 @@ constexpr std::string_view writers_of_several[] = {"reduce",
                                                    "scatter",
                                                    "custom-call",
                                                    "batch-norm-training",
-                                                   "batch-norm-grad"};
+                                                   "batch-norm-grad",
+                                                   "opt-barrier"};
 
 }  // namespace
 

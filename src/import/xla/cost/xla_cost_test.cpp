@@ -100,6 +100,8 @@ ENTRY e {
   l = c64[8,6] fft(h), fft_type=FFT, fft_length={6}
   a = f32[6,6] concatenate(t, t), dimensions={1}
   k = f32[6,6] cholesky(a)
+  two = (f32[6], f32[6,10]) tuple(r, u)
+  b = (f32[6], f32[6,10]) opt-barrier(two)
   ROOT n = (f32[6], f32[6,10]) tuple(r, u)
 })");
     // 2 * 60 * 4; 48 + 80 + 240 bytes
@@ -123,6 +125,8 @@ ENTRY e {
     CHECK(all.of("k").flops == 72);   // 6 * 36 / 3
     CHECK(all.of("k").bytes == 144);
     CHECK(all.of("n").bytes == 16);
+    // Two pointers are read, and 24 + 240 bytes written: as XLA counts (jaxlib 0.10.2).
+    CHECK(all.of("b").bytes == 280);
     CHECK(all.of("z").bytes == 0);
 }
 

@@ -172,7 +172,11 @@ Result<Bound> ModuleLowering::instruction(InstructionRef ref, const Bounds& oper
     if (opcode == "call" || opcode == "async-start" ||
         (is_start(opcode) && !each.called.empty() && opcode != "all-reduce-start")) {
         if (each.called.empty()) return fail_at(ref, "it calls no computation");
-        return computation(each.called.front(), operands, into);
+        const auto outer = caller_;
+        if (!each.origin.file.empty()) caller_ = ref;
+        auto result = computation(each.called.front(), operands, into);
+        caller_ = outer;
+        return result;
     }
     if (is_done(opcode)) {
         ROOFLINE_CHECK(want_operands(ref, 1));
@@ -321,6 +325,7 @@ ValueId ModuleLowering::new_value(const XlaShape& shape, std::string_view name, 
     if (shape.memory_space == 1 && shape.tiled) value.level = "vmem";
     out_.program.values.push_back(std::move(value));
     out_.made_by.push_back(made);
+    out_.called_by.push_back(caller_);
     return out_.program.values.size() - 1;
 }
 

@@ -40,6 +40,8 @@ struct ImportedProgram {
     Program program;
     /// By value: the instruction that makes it; nothing for inputs and constants.
     std::vector<std::optional<InstructionRef>> made_by;
+    /// By value: the innermost call around that instruction that has a source line, if there is one.
+    std::vector<std::optional<InstructionRef>> called_by{};
     std::vector<ImportedLoop> loops;
     std::vector<ImportGap> gaps;
     std::vector<std::string> notes;

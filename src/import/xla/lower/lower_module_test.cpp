@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 #include "import/xla/cost/xla_cost.hpp"
 #include "import/xla/hlo_text.hpp"
@@ -291,6 +292,23 @@ TEST_CASE("what is unknown is said, and its bytes count; of branches the larger 
     CHECK(branches.matmul_flops() == 1024);
     REQUIRE_FALSE(branches.imported.notes.empty());
     CHECK(branches.imported.notes[0].find("large") != std::string::npos);
+}
+
+TEST_CASE("what is inlined knows the innermost call that has a source line") {
+    const Lowered called = lowered(
+        "HloModule m\ninner {\n p = f32[8] parameter(0)\n ROOT n = f32[8] sort(p), dimensions={0}, to_apply=less\n}\n"
+        "less {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = pred[] compare(a, b), direction=LT\n}\n"
+        "outer {\n p = f32[8] parameter(0)\n ROOT n = f32[8] call(p), to_apply=inner\n}\n" +
+        entry("x = f32[8] parameter(0)\n"
+              "one = f32[8] call(x), to_apply=outer, metadata={source_file=\"f.py\" source_line=3}\n"
+              "two = f32[8] call(one), to_apply=outer, metadata={source_file=\"f.py\" source_line=4}\n"
+              "ROOT three = f32[8] negate(two)\n")
+            .substr(12));
+    const ImportedProgram& imported = called.imported;
+    REQUIRE(imported.called_by.size() == imported.program.values.size());
+    std::vector<std::uint32_t> calls;
+    for (const auto& call : imported.called_by) calls.push_back(call ? call->instruction : 0);
+    CHECK(calls == std::vector<std::uint32_t>{0, 1, 2, 0});
 }
 
 TEST_CASE("instructions that contradict their shapes are errors with their place") {

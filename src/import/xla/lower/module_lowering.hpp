@@ -142,6 +142,7 @@ private:
     bool compiled_ = false;  ///< the module has fusions, so what is not in one is a kernel of its own
     bool inside_fusion_ = false;
     int depth_ = 0;                                ///< of calls
+    std::optional<InstructionRef> caller_{};       ///< the innermost call with a source line that is being inlined
     std::vector<std::vector<StridedDim>> groups_;  ///< of the collectives, in the order of their statements
     std::size_t statements_ = 0;
 };

@@ -27,6 +27,23 @@ std::string_view literal_of(std::string_view value) {
     return value.substr(6, std::min(end, value.size()) - 6);
 }
 
+// Before layouts are assigned, XLA gives the result of a transpose the layout in which no element moves, and counts no
+// bytes for it.
+void leave_in_place(XlaInstruction& transpose, const XlaShape& from) {
+    const std::vector<std::int64_t> dims = transpose.numbers("dimensions");
+    const std::size_t rank = from.dims.size();
+    if (dims.size() != rank || transpose.shape.dims.size() != rank) return;
+    std::vector<int> place(rank, -1);  // of each dimension of the operand in the result
+    for (std::size_t dim = 0; dim < rank; ++dim) {
+        if (dims[dim] < 0 || static_cast<std::size_t>(dims[dim]) >= rank) return;
+        place[static_cast<std::size_t>(dims[dim])] = static_cast<int>(dim);
+    }
+    for (std::size_t i = 0; i < rank; ++i) {
+        const int minor = from.minor_to_major.size() == rank ? from.minor_to_major[i] : static_cast<int>(rank - 1 - i);
+        transpose.shape.minor_to_major.push_back(place[static_cast<std::size_t>(minor)]);
+    }
+}
+
 std::string frontend_list(std::string_view list) { return fmt::format("{{{}}}", list); }
 
 }  // namespace
@@ -194,6 +211,9 @@ Status StablehloReader::emit(StablehloOp& op, StablehloRegion& region) {
         const std::string_view key = key_of_group(op.name);
         for (const std::string_view group : op.groups) instruction.attributes.push_back({key, group});
         for (const std::string_view word : op.words) instruction.attributes.push_back({word, {}});
+    }
+    if (instruction.opcode == "transpose" && op.operands.size() == 1) {
+        leave_in_place(instruction, region.at(op.operands.front()).shape);
     }
     if (kind == StablehloKind::constant) {
         instruction.literal = literal_of(op.groups.empty() ? op.attribute("value") : op.groups.front());

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 #include "import/xla/read_module_test.hpp"
 
@@ -36,6 +37,17 @@ TEST_CASE("StableHLO: matrix products") {
               "tensor<5x2xf32>) -> tensor<4x2xf32>",
               "tensor<4x2xf32>") ==
           "f32[4,2] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}, algorithm=dot_bf16_bf16_f32_x6");
+}
+
+// The layouts are what XLA writes for the same operations: f32[5,3,4]{0,2,1} and f32[4,5,3]{1,0,2}.
+TEST_CASE("StableHLO: a transpose leaves its operand's elements in place") {
+    const XlaModule module = read_module(
+        "func.func @main(%a: tensor<3x4x5xf32>) -> tensor<4x5x3xf32> {\n"
+        "  %0 = stablehlo.transpose %a, dims = [2, 0, 1] : (tensor<3x4x5xf32>) -> tensor<5x3x4xf32>\n"
+        "  %1 = stablehlo.transpose %a, dims = [1, 2, 0] : (tensor<3x4x5xf32>) -> tensor<4x5x3xf32>\n"
+        "  return %1 : tensor<4x5x3xf32>\n}\n");
+    CHECK(module.main().instructions[1].shape.minor_to_major == std::vector<int>{0, 2, 1});
+    CHECK(module.main().instructions[2].shape.minor_to_major == std::vector<int>{1, 0, 2});
 }
 
 // The expected texts are what XLA prints for the same operations.
