@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import pathlib
 import re
-import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -57,6 +56,8 @@ def _compiled(lowered: Any, **options: Any) -> Any:
 
 def _partitioned(lowered: Any) -> str:
     """The module of one device, as the partitioner of XLA leaves it: before a backend changes dtypes and fuses."""
+    import tempfile  # slow to import
+
     with tempfile.TemporaryDirectory() as folder:
         _compiled(lowered, compiler_options={"xla_dump_to": folder, "xla_dump_hlo_pass_re": ".*spmd.*"})
         found = sorted(pathlib.Path(folder).glob("*.after_spmd-partitioning.*.txt"))
