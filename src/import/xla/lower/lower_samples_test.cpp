@@ -38,8 +38,8 @@ TEST_CASE("a compiled step of Llama 3 8B has the FLOPs of the model, with its em
         for (const MatmulShape& product : kernel.matmuls) matmuls += value(product.flops) * value(kernel.count);
     }
     // 32 layers of D = 4096, 8 heads for keys and values of 128, F = 14336, and the head over 128256 words; a sequence
-    // of 8192 tokens on each device. MaxText looks up embeddings by a product with a one-hot matrix, and has a gradient of
-    // the table the same way. Attention: two products forward and five backward, halved by the mask.
+    // of 8192 tokens on each device. MaxText looks up embeddings by a product with a one-hot matrix, and computes the
+    // gradient of the table the same way. Attention: two products forward and five backward, halved by the mask.
     const double layer = 2 * 4096.0 * 4096 + 2 * 4096.0 * 1024 + 3 * 4096.0 * 14336;
     const double head = 4096.0 * 128256;
     const double tokens = 8192;
