@@ -115,11 +115,9 @@ Result<std::string_view> HloScanner::take_value() {
             }
             if (at_ >= text_.size()) return fail_at(quote, "bad_hlo", "this quotation mark is never closed");
             ++at_;
-        } else if (c == ' ' && at_ + 1 < text_.size() && text_[at_ + 1] == '{' && text_[at_ - 1] == ']') {
-            ++at_;
-        } else if (c == ',' || c == ')' || c == ']' || c == '}' || is_blank(c)) {
-            break;
         } else {
+            const bool goes_on = c == ' ' && at_ + 1 < text_.size() && text_[at_ + 1] == '{' && text_[at_ - 1] == ']';
+            if (!goes_on && (c == ',' || c == ')' || c == ']' || c == '}' || is_blank(c))) break;
             ++at_;
         }
     }

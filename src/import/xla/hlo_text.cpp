@@ -54,6 +54,7 @@ struct Call {
     std::uint32_t instruction = 0;
     int place = 0;
     std::string_view callee;
+    std::size_t order = 0;  ///< in the text
 };
 
 class HloReader {
@@ -277,7 +278,7 @@ private:
     Status read_callees(std::uint32_t index, int place, std::vector<Call>& own, int depth) {
         const std::size_t from = scanner_.at();
         if (scanner_.peek() != '{') {
-            own.push_back({0, index, place, scanner_.take_name()});
+            own.push_back({0, index, place, scanner_.take_name(), 0});
             if (own.back().callee.empty()) return scanner_.fail_here("bad_hlo", "the name of a computation is missing");
             return {};
         }
@@ -296,11 +297,11 @@ private:
                 const std::string_view kept = module_.spoken->emplace_back(name_of_it);
                 ROOFLINE_TRY(const std::uint32_t nested, read_instructions(kept, from, depth + 1));
                 nested_.emplace(kept, nested);
-                own.push_back({0, index, place, kept});
+                own.push_back({0, index, place, kept, 0});
                 return {};
             }
             inside = true;
-            own.push_back({0, index, place, name});
+            own.push_back({0, index, place, name, 0});
         }
         return {};
     }
@@ -320,8 +321,10 @@ private:
     }
 
     Status resolve_calls() {
-        std::stable_sort(calls_.begin(), calls_.end(), [](const Call& a, const Call& b) {
-            return std::tie(a.computation, a.instruction, a.place) < std::tie(b.computation, b.instruction, b.place);
+        for (std::size_t i = 0; i < calls_.size(); ++i) calls_[i].order = i;
+        std::sort(calls_.begin(), calls_.end(), [](const Call& a, const Call& b) {
+            return std::tie(a.computation, a.instruction, a.place, a.order) <
+                   std::tie(b.computation, b.instruction, b.place, b.order);
         });
         for (const Call& call : calls_) {
             XlaInstruction& caller = module_.computations[call.computation].instructions[call.instruction];

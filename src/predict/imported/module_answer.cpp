@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/ascii.hpp"
@@ -46,8 +48,9 @@ void describe(const XlaInstruction& instruction, ModuleOp& op) {
 }
 
 void sort_by_time(std::vector<ModuleOp>& ops) {
-    std::stable_sort(ops.begin(), ops.end(), [](const ModuleOp& a, const ModuleOp& b) {
-        return std::pair(a.seconds(), a.flops + a.bytes) > std::pair(b.seconds(), b.flops + b.bytes);
+    std::sort(ops.begin(), ops.end(), [](const ModuleOp& a, const ModuleOp& b) {
+        return std::tuple(-a.seconds(), -a.flops - a.bytes, std::string_view(a.name), std::string_view(a.scope)) <
+               std::tuple(-b.seconds(), -b.flops - b.bytes, std::string_view(b.name), std::string_view(b.scope));
     });
 }
 
@@ -67,8 +70,9 @@ void add_to(ModuleGroup& group, const ModuleOp& op, bool expected) {
 }
 
 void sort_parts(ModuleGroup& group) {
-    std::stable_sort(group.parts.begin(), group.parts.end(), [](const ModuleGroup& a, const ModuleGroup& b) {
-        return std::pair(a.seconds, a.flops + a.bytes) > std::pair(b.seconds, b.flops + b.bytes);
+    std::sort(group.parts.begin(), group.parts.end(), [](const ModuleGroup& a, const ModuleGroup& b) {
+        return std::tuple(-a.seconds, -a.flops - a.bytes, std::string_view(a.name)) <
+               std::tuple(-b.seconds, -b.flops - b.bytes, std::string_view(b.name));
     });
     for (ModuleGroup& part : group.parts) sort_parts(part);
 }
@@ -237,7 +241,6 @@ Status predict_module(const XlaModule& module, const XlaModuleCost& costs, const
             "the module is not scheduled yet: the peak of its memory is that of its instructions in "
             "the order in which they are written, which a compiler improves");
     }
-    Slice chips = slice;
     if (slice.chips() != imported.devices && slice.chips() > 1) {
         return fail("bad_mesh",
                     fmt::format("{} is for {} device{}, but the slice {} has {} chips", answer.name, imported.devices,
@@ -264,7 +267,7 @@ Status predict_module(const XlaModule& module, const XlaModuleCost& costs, const
     options.alternatives = Alternatives::none;
     options.routing = TokenRouting::least;
     options.growth = false;
-    ROOFLINE_TRY(System system, plan_system(chips, imported.program, {}));
+    ROOFLINE_TRY(System system, plan_system(slice, imported.program, {}));
     ROOFLINE_TRY(answer.prediction, predict(std::move(imported.program), std::move(system), options, calibrations));
     const auto* memory = answer.prediction->machine.level("hbm");
     if (memory != nullptr && memory->total_capacity()) answer.memory.capacity = memory->total_capacity()->value;

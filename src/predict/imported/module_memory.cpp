@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "work/work.hpp"
 
@@ -122,8 +123,9 @@ ModuleMemory module_memory(const XlaModule& module, const ImportedProgram& impor
                  : program.values[id].name;
         memory.largest.emplace_back(name, bytes[id]);
     }
-    std::stable_sort(memory.largest.begin(), memory.largest.end(),
-                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::sort(memory.largest.begin(), memory.largest.end(), [](const auto& a, const auto& b) {
+        return std::pair(-a.second, a.first) < std::pair(-b.second, b.first);
+    });
     if (memory.largest.size() > most) memory.largest.resize(most);
     return memory;
 }

@@ -235,8 +235,10 @@ Result<double> convolution_flops(const XlaInstruction& at, const XlaShape& lhs, 
     ROOFLINE_TRY(const std::int64_t output_features, dim_of(at, result, labels.output.second));
     ROOFLINE_TRY(const std::int64_t feature_groups, group_count(at, "feature_group_count"));
     ROOFLINE_TRY(const std::int64_t batch_groups, group_count(at, "batch_group_count"));
-    double products = static_cast<double>(input_features / feature_groups) * static_cast<double>(output_features) *
-                      static_cast<double>(batch / batch_groups);
+    const std::int64_t features_of_group = input_features / feature_groups;
+    const std::int64_t batch_of_group = batch / batch_groups;
+    double products = static_cast<double>(features_of_group) * static_cast<double>(output_features) *
+                      static_cast<double>(batch_of_group);
     if (window.size() >
         std::min({labels.input.spatial.size(), labels.kernel.spatial.size(), labels.output.spatial.size()})) {
         return fail_in(at, "has a window with more dimensions than its dim_labels");

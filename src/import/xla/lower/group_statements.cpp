@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "import/xla/lower/module_lowering.hpp"
@@ -112,18 +113,18 @@ private:
     void write(Block& block, const std::vector<std::size_t>& run, std::size_t number, std::vector<Node>& out) {
         std::map<std::size_t, std::size_t> group_of;  // node, and the last node of its group
         std::map<std::size_t, bool> heavy;            // last node of a group, and whether it has a matmul
-        for (auto at = run.rbegin(); at != run.rend(); ++at) {
-            group_of[*at] = *at;
-            const auto* statement = std::get_if<Statement>(&block.nodes[*at]);
+        for (const std::size_t at : std::views::reverse(run)) {
+            group_of[at] = at;
+            const auto* statement = std::get_if<Statement>(&block.nodes[at]);
             const Fusible own = statement != nullptr ? fusible(*statement) : Fusible::alone;
-            heavy[*at] = own == Fusible::heavy;
+            heavy[at] = own == Fusible::heavy;
             if (own == Fusible::alone) continue;
             const std::size_t into = joined(statement->result, number, group_of);
             if (into == nowhere) continue;
             const auto* last = std::get_if<Statement>(&block.nodes[into]);
             if (last == nullptr || fusible(*last) == Fusible::alone) continue;
             if (own == Fusible::heavy && heavy[into]) continue;
-            group_of[*at] = into;
+            group_of[at] = into;
             heavy[into] = heavy[into] || own == Fusible::heavy;
         }
         std::map<std::size_t, std::vector<std::size_t>> groups;

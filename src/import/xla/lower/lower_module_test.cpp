@@ -253,6 +253,15 @@ TEST_CASE("fused attention of a library is attention: two products, halved by a 
     CHECK(with("2").read() == 2 * (2 * 128 * 8 * 64 + 2 * 2 * 128 * 4 * 64));
     CHECK(with("2").imported.gaps.empty());
 
+    // Keys and values in one array, of which each half is read.
+    std::string packed = call;
+    packed.replace(packed.find("MASK"), 4, "0");
+    packed.replace(packed.find("k = bf16[2,128,4,64]"), 20, "k = bf16[2,128,2,4,64]");
+    packed.replace(packed.find("v = bf16[2,128,4,64]"), 20, "v = bf16[0]");
+    const Lowered halves = lowered(entry(packed));
+    CHECK(halves.matmul_flops() == full);
+    CHECK(halves.read() == 2 * (2 * 128 * 8 * 64 + 2 * 2 * 128 * 4 * 64));
+
     // Backward, five products: the scores again, and the gradients of values, probabilities, queries and keys.
     const Lowered backward = lowered(entry(
         "q = bf16[2,128,8,64] parameter(0)\nk = bf16[2,128,4,64] parameter(1)\nv = bf16[2,128,4,64] parameter(2)\n"

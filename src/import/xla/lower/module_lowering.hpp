@@ -67,53 +67,53 @@ private:
 
     // lower_module.cpp: computations and control flow
     [[nodiscard]] Result<Bound> computation(std::uint32_t index, const Bounds& arguments, Block& into);
-    [[nodiscard]] Result<Bound> instruction(InstructionRef at, const Bounds& operands, const Bounds& arguments,
+    [[nodiscard]] Result<Bound> instruction(InstructionRef ref, const Bounds& operands, const Bounds& arguments,
                                             Block& into);
-    [[nodiscard]] Result<Bound> fusion(InstructionRef at, const Bounds& operands, Block& into);
-    [[nodiscard]] Result<Bound> loop(InstructionRef at, const Bounds& operands, Block& into);
-    [[nodiscard]] Result<Bound> conditional(InstructionRef at, const Bounds& operands, Block& into);
-    [[nodiscard]] Result<Bound> asynchronous(InstructionRef at, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> fusion(InstructionRef ref, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> loop(InstructionRef ref, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> conditional(InstructionRef ref, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> asynchronous(InstructionRef ref, const Bounds& operands, Block& into);
     void carry(const Bound& root);
     /// The array, or all arrays of a tuple, in memory; single numbers stay what they are.
-    [[nodiscard]] Bound stored(InstructionRef at, const Bound& bound, Block& into);
+    [[nodiscard]] Bound stored(InstructionRef ref, const Bound& bound, Block& into);
     /// Records that arrays at the same places of two tuples have the same memory.
     void share_memory(const Bound& one, const Bound& other);
     /// Records which results have the memory of an argument: `input_output_alias` of the module.
     void share_donated(const Bounds& arguments, const Bound& result);
 
     // lower_instruction.cpp: one operation each
-    [[nodiscard]] Result<Bound> operation(InstructionRef at, const Bounds& operands, Block& into);
-    [[nodiscard]] Result<Bound> moving_operation(InstructionRef at, const Bounds& operands, Block& into);
-    [[nodiscard]] Result<Bound> elementwise(InstructionRef at, const Bounds& operands, std::string_view function,
+    [[nodiscard]] Result<Bound> operation(InstructionRef ref, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> moving_operation(InstructionRef ref, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> elementwise(InstructionRef ref, const Bounds& operands, std::string_view function,
                                             Block& into);
-    [[nodiscard]] Result<Bound> dot(InstructionRef at, const Bounds& operands, Block& into);
-    [[nodiscard]] Result<Bound> product(InstructionRef at, const Bound& left, const Bound& right,
+    [[nodiscard]] Result<Bound> dot(InstructionRef ref, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> product(InstructionRef ref, const Bound& left, const Bound& right,
                                         const XlaShape& result, const DotDims& dims, Block& into);
-    [[nodiscard]] Result<Bound> convolution(InstructionRef at, const Bounds& operands, Block& into);
-    [[nodiscard]] Result<Bound> reduce(InstructionRef at, const Bounds& operands, Block& into);
-    [[nodiscard]] Result<Bound> rearrange(InstructionRef at, const Bounds& operands, std::string_view function,
+    [[nodiscard]] Result<Bound> convolution(InstructionRef ref, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> reduce(InstructionRef ref, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> rearrange(InstructionRef ref, const Bounds& operands, std::string_view function,
                                           Block& into);
-    [[nodiscard]] Result<Bound> broadcast(InstructionRef at, const Bounds& operands, Block& into);
-    [[nodiscard]] Result<Bound> gather(InstructionRef at, const Bounds& operands, Block& into);
-    [[nodiscard]] Result<Bound> scatter(InstructionRef at, const Bounds& operands, Block& into);
-    [[nodiscard]] Result<Bound> update_slice(InstructionRef at, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> broadcast(InstructionRef ref, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> gather(InstructionRef ref, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> scatter(InstructionRef ref, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> update_slice(InstructionRef ref, const Bounds& operands, Block& into);
     /// Work on all operands that gives all results: `flops` in all; nothing if they are unknown.
-    [[nodiscard]] Result<Bound> opaque(InstructionRef at, const Bounds& operands, std::optional<double> flops,
+    [[nodiscard]] Result<Bound> opaque(InstructionRef ref, const Bounds& operands, std::optional<double> flops,
                                        Block& into);
-    [[nodiscard]] double counted_flops(InstructionRef at) const;
+    [[nodiscard]] double counted_flops(InstructionRef ref) const;
 
     // lower_custom_call.cpp
-    [[nodiscard]] Result<Bound> custom_call(InstructionRef at, const Bounds& operands, Block& into);
-    [[nodiscard]] Result<Bound> library_matmul(InstructionRef at, const Bounds& operands, Block& into);
-    [[nodiscard]] Result<Bound> attention(InstructionRef at, const Bounds& operands, bool backward, Block& into);
+    [[nodiscard]] Result<Bound> custom_call(InstructionRef ref, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> library_matmul(InstructionRef ref, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> attention(InstructionRef ref, const Bounds& operands, bool backward, Block& into);
     /// Splices statements of the notation in: declared tensors of `text` are the given arrays. Returns the value of
     /// each name in `results`.
-    [[nodiscard]] Result<std::vector<ValueId>> splice(InstructionRef at, const std::string& text,
+    [[nodiscard]] Result<std::vector<ValueId>> splice(InstructionRef ref, const std::string& text,
                                                       const std::map<std::string, Bound>& inputs,
                                                       const std::vector<std::string>& results, Block& into);
 
     // lower_collective.cpp
-    [[nodiscard]] Result<Bound> collective(InstructionRef at, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> collective(InstructionRef ref, const Bounds& operands, Block& into);
     [[nodiscard]] Status place_collectives();
 
     // shared
@@ -123,16 +123,16 @@ private:
     [[nodiscard]] Bound input(const XlaShape& shape, std::string_view name, std::optional<InstructionRef> made = {});
     [[nodiscard]] ValueId new_value(const XlaShape& shape, std::string_view name, std::optional<InstructionRef> made);
     /// Adds a statement with one operation, whose result has this shape. `dims` names the result's dimensions.
-    Bound emit(InstructionRef at, Op op, const XlaShape& result, std::vector<std::string> dims, Block& into);
+    Bound emit(InstructionRef ref, Op op, const XlaShape& result, std::vector<std::string> dims, Block& into);
     /// Whether in_memory() writes an array for a number.
     enum class Numbers : std::uint8_t { written, stay };
     /// Returns the array as an operation finds it in memory: what was broadcast, and a number, are written now.
-    Bound in_memory(InstructionRef at, const Bound& bound, Block& into, Numbers numbers = Numbers::written);
-    [[nodiscard]] std::vector<Bound> all_in_memory(InstructionRef at, const std::vector<Bound>& bounds, Block& into);
+    Bound in_memory(InstructionRef ref, const Bound& bound, Block& into, Numbers numbers = Numbers::written);
+    [[nodiscard]] std::vector<Bound> all_in_memory(InstructionRef ref, const std::vector<Bound>& bounds, Block& into);
     [[nodiscard]] Bound tuple(std::vector<Bound> parts, const XlaShape& shape) const;
-    [[nodiscard]] tl::unexpected<Error> fail_at(InstructionRef at, std::string message, std::string hint = {}) const;
-    [[nodiscard]] Status want_operands(InstructionRef at, std::size_t least) const;
-    void gap(InstructionRef at, std::string what);
+    [[nodiscard]] tl::unexpected<Error> fail_at(InstructionRef ref, std::string message, std::string hint = {}) const;
+    [[nodiscard]] Status want_operands(InstructionRef ref, std::size_t least) const;
+    void gap(InstructionRef ref, std::string what);
 
     const XlaModule& module_;
     const XlaModuleCost& costs_;

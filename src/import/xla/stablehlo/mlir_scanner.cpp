@@ -22,10 +22,10 @@ constexpr std::array<MlirChar, 256> classify_mlir() {
     for (int c = 'a'; c <= 'z'; ++c) classes[static_cast<std::size_t>(c)] = MlirChar::word;
     for (int c = 'A'; c <= 'Z'; ++c) classes[static_cast<std::size_t>(c)] = MlirChar::word;
     for (int c = '0'; c <= '9'; ++c) classes[static_cast<std::size_t>(c)] = MlirChar::word;
-    for (const char c : {'_', '$', '.'}) classes[static_cast<std::size_t>(c)] = MlirChar::word;
-    for (const char c : {' ', '\t', '\n', '\r'}) classes[static_cast<std::size_t>(c)] = MlirChar::blank;
-    for (const char c : {'(', '[', '{', '<'}) classes[static_cast<std::size_t>(c)] = MlirChar::open;
-    for (const char c : {')', ']', '}', '>'}) classes[static_cast<std::size_t>(c)] = MlirChar::close;
+    for (const char c : {'_', '$', '.'}) classes[static_cast<unsigned char>(c)] = MlirChar::word;
+    for (const char c : {' ', '\t', '\n', '\r'}) classes[static_cast<unsigned char>(c)] = MlirChar::blank;
+    for (const char c : {'(', '[', '{', '<'}) classes[static_cast<unsigned char>(c)] = MlirChar::open;
+    for (const char c : {')', ']', '}', '>'}) classes[static_cast<unsigned char>(c)] = MlirChar::close;
     classes[static_cast<std::size_t>('"')] = MlirChar::quote;
     classes[static_cast<std::size_t>(',')] = MlirChar::comma;
     return classes;

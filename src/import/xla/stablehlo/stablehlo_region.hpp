@@ -28,7 +28,7 @@ public:
     StablehloRegion(RegionsShared& shared, Arguments arguments, StablehloRegion* outer);
 
     /// Adds an argument; the name of its value is defined with define().
-    std::uint32_t add_argument(std::string_view name, XlaShape shape, std::size_t offset);
+    std::uint32_t add_argument(std::string_view name, XlaShape shape, std::size_t at);
     std::uint32_t add(XlaInstruction instruction);
     /// Adds `get-tuple-element` of a tuple of this region.
     std::uint32_t add_part(std::uint32_t tuple, std::uint32_t part, std::string_view name);
