@@ -134,8 +134,10 @@ struct UsePair {
     }
 
     [[nodiscard]] double bytes_read(std::uint32_t reader, std::uint32_t operand) const {
+        // Collectives and calls have bytes of their own, but none by operand.
         const auto index = operand_index(at(reader), operand);
-        return index ? cost_of(reader).operands[*index].bytes : 0;
+        const auto& operands = cost_of(reader).operands;
+        return index && *index < operands.size() ? operands[*index].bytes : 0;
     }
 
     // How much of an operand both read for the same elements.
@@ -279,7 +281,8 @@ Status propagate_utilization(const XlaCostScope& inside, const XlaInstruction& f
                 continue;
             }
             use.roots[operand].push_back(operand);
-            const float own = k == 0 && in_place.contains(i) ? 0.0F : costs[i].operands[k].utilization;
+            const bool counted = k < costs[i].operands.size() && !(k == 0 && in_place.contains(i));
+            const float own = counted ? costs[i].operands[k].utilization : 0.0F;
             const double elements = leaf_count(instructions[operand].shape);
             if (elements <= 0) continue;
             const float used = utilization * own * static_cast<float>(elements);
@@ -294,7 +297,8 @@ double shared_operand_bytes(const XlaModule& module, const XlaModuleCost& cost, 
     const UsePair pair{module, cost, computation, producer, consumer};
     double used = 0;
     for (const std::size_t place : pair.places_of_producer()) {
-        used += static_cast<double>(pair.cost_of(consumer).operands[place].utilization);
+        const auto& operands = pair.cost_of(consumer).operands;
+        if (place < operands.size()) used += static_cast<double>(operands[place].utilization);
     }
     const double common = size_of(pair.at(operand).shape) * static_cast<double>(pair.common(operand));
     return std::round(pair.bytes_read(producer, operand) * used) + pair.bytes_read(consumer, operand) -
