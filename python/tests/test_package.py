@@ -29,14 +29,12 @@ def test_typed() -> None:
     assert (PACKAGE / "py.typed").exists()
 
 
-def test_import_is_fast() -> None:
-    """50 ms, without numpy, which is imported when arrays are asked for. Processor time, because others may compile."""
-    code = "import sys, time; t = time.process_time(); import roofline; " \
-           "print(time.process_time() - t, 'numpy' in sys.modules)"  # fmt: skip
-    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-            for _ in range(7)]  # fmt: skip
-    assert min(float(seconds) for seconds, _ in runs) < 0.05
-    assert {numpy for _, numpy in runs} == {"False"}
+def test_import_is_light() -> None:
+    """What takes long to import is imported when it is asked for."""
+    code = "import sys, roofline; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    late = {"numpy", "pandas", "pyarrow", "matplotlib", "jax", "tempfile", "subprocess", "multiprocessing"}
+    assert late.isdisjoint(run.stdout.split())
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: f"{each.__module__}.{each.__name__}")
