@@ -57,6 +57,17 @@ Result<Response> handle(const HloRequest& request, Format format, bool color) {
         return fail("bad_request", "--count-multiple-input-accesses is an option of XLA's analyses",
                     "add --cost xla or --cost xla-gpu");
     }
+    const std::pair<bool, std::string_view> of_ours[] = {{!request.loops.empty(), "--loops"},
+                                                         {!request.sets.empty(), "--set"},
+                                                         {!request.software.empty(), "--software"},
+                                                         {!request.calibration.files.empty(), "--calibration"}};
+    for (const auto& [given, option] : of_ours) {
+        if (!given || ours) continue;
+        return fail(
+            "bad_request",
+            fmt::format("XLA's analyses count one iteration of each loop and no times: {} changes nothing", option),
+            "leave it out, or leave --cost out");
+    }
     if (ours && request.machines.empty()) {
         return fail("no_machine", "no machine is given", "for example --on h100-sxm:8, or only counts: --cost xla");
     }
@@ -70,8 +81,8 @@ Result<Response> handle(const HloRequest& request, Format format, bool color) {
         answers.push_back(std::move(answer));
     }
     for (const MachineRef& reference : request.machines) {
-        if (!ours) break;
         ROOFLINE_TRY(auto slice, resolve_slice(reference, request.sets));
+        if (!ours) continue;  // counts are the same on every machine
         ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, {reference}));
         ROOFLINE_TRY(auto answer, answer_module(module, request.module.name, std::move(slice), question,
                                                 std::make_shared<Calibrations>(std::move(calibrations))));

@@ -101,6 +101,7 @@ constexpr FunctionInfo table[] = {
     {"iota", rearrange, any_number, 0, 0, 0, 0, "numbers that are made where they are needed"},
     {"received", receive, 1, 0, 0, 0, 0, "what a collective left in memory: its bytes cross links, which are counted"},
     {"opaque", opaque, any_number, 0, 0, 0, 0, "the FLOPs that stand in brackets, a size, on all arguments"},
+    {"custom", opaque, any_number, 0, 0, 0, 0, "as opaque, of a kernel that may use matrix units", {}, 0, false, true},
     {"unknown", opaque, any_number, 0, 0, 0, 0, "work that nothing is known of; its arguments are read"},
     {"update", scatter, 3, 1, 0, 0, 0, "rows combined with those of a tensor in place, which are read and written"},
     {"expand", expand, 1, 0, 0, 0, 0, "the same numbers at every position of additional dimensions"},

@@ -60,6 +60,8 @@ struct FunctionInfo {
     int positions_back = 0;
     /// Whether only as many elements of the argument are read as the result has: a slice.
     bool reads_part = false;
+    /// Whether its FLOPs may run on matrix units: nobody says on which units they do, and a bound takes the fastest.
+    bool on_matrix_units = false;
 
     /// Whether the type of the result has to be written.
     [[nodiscard]] bool written_type() const {

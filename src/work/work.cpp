@@ -349,7 +349,8 @@ private:
         }
         if (is_function(op, FunctionKind::scatter) && find_function(op.function)->flops == 0) return;
         FunctionWork made = function_work(program_, op, options_.exact_flops);
-        kernel_.work.add_flops(Unit::vector, op.arithmetic, made.flops);
+        const Unit unit = find_function(op.function)->on_matrix_units ? Unit::matmul : Unit::vector;
+        kernel_.work.add_flops(unit, op.arithmetic, made.flops);
         kernel_.work.transcendentals += made.transcendentals;
     }
 

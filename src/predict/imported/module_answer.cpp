@@ -11,6 +11,7 @@
 #include "import/xla/cost/xla_cost.hpp"
 #include "predict/imported/module_memory.hpp"
 #include "predict/predict.hpp"
+#include "program/functions.hpp"
 
 namespace roofline::core {
 
@@ -173,6 +174,36 @@ void describe_call(const XlaInstruction& call, ModuleOp& op) {
     op.scope = op.scope.empty() ? std::string(scope) : fmt::format("{}/{}", scope, op.scope);
 }
 
+bool is_unmeasured(const KernelWork& kernel) {
+    return std::any_of(kernel.statements.begin(), kernel.statements.end(), [](const Statement* statement) {
+        return std::any_of(statement->ops.begin(), statement->ops.end(), [](const Op& op) {
+            return op.kind == OpKind::apply && find_function(op.function)->kind == FunctionKind::opaque;
+        });
+    });
+}
+
+// The error of the total is the average of the kernels' errors, weighted by their times.
+void add_error(ModuleAnswer& answer) {
+    const Prediction& prediction = *answer.prediction;
+    answer.expected_error = prediction.expected_error;
+    if (!prediction.expected_s || !answer.expected_error) return;
+    double unmeasured = 0;
+    std::size_t kernels = 0;
+    for (const ModuleOp& op : answer.ops) {
+        if (!op.unmeasured) continue;
+        unmeasured += op.seconds();
+        ++kernels;
+    }
+    if (kernels == 0) return;
+    const double share = unmeasured / *prediction.expected_s;
+    answer.expected_error = *answer.expected_error * (1 - share) + share;
+    answer.notes.push_back(
+        fmt::format("{} kernel{} with {:.1f} % of the expected time {} of no kind that was measured (sorts, custom "
+                    "calls): the time "
+                    "of an elementwise kernel with the same work is taken, and its error counts as 100 %",
+                    kernels, kernels == 1 ? "" : "s", 100 * share, kernels == 1 ? "is" : "are"));
+}
+
 double value_at(const Prediction& prediction, const Polynomial& polynomial) {
     const auto value = count(prediction.program, polynomial);
     return value ? value->to_double() : 0;
@@ -204,6 +235,7 @@ void add_program_ops(const XlaModule& module, const ImportedProgram& imported, M
         op.lower_s = times.bounds.lower;
         if (const Resource* bound = times.bound_resource()) op.bound_by = bound->label;
         op.expected_s = expected_of_kernel(prediction, k);
+        op.unmeasured = is_unmeasured(kernel);
         const bool nothing = op.flops == 0 && op.bytes == 0 && op.transcendentals == 0 && times.work.messages.empty();
         if (nothing) continue;  // other names for what is in memory
         answer.flops += op.flops;
@@ -272,6 +304,7 @@ Status predict_module(const XlaModule& module, const XlaModuleCost& costs, const
     const auto* memory = answer.prediction->machine.level("hbm");
     if (memory != nullptr && memory->total_capacity()) answer.memory.capacity = memory->total_capacity()->value;
     add_program_ops(module, imported, answer);
+    add_error(answer);
     for (const ImportGap& gap : imported.gaps) {
         if (std::find(answer.gaps.begin(), answer.gaps.end(), gap.what) == answer.gaps.end()) {
             answer.gaps.push_back(gap.what);

@@ -47,6 +47,8 @@ struct ModuleOp {
     std::string source{};                ///< "train.py:42", or ""
     std::string scope{};                 ///< "jit(step)/layer/dot_general", or ""
     bool recomputed = false;             ///< in the backward pass, because its result was not kept (remat)
+    /// Nobody measured kernels of its kind: the expected time is that of an elementwise kernel with the same work.
+    bool unmeasured = false;
 
     [[nodiscard]] double seconds() const { return expected_s ? *expected_s : lower_s.value_or(0); }
 };
@@ -74,6 +76,7 @@ struct ModuleAnswer {
     std::optional<Prediction> prediction{};  ///< nothing when XLA's rules count
     std::vector<ModuleOp> ops{};             ///< those that take longest first
     bool expected = false;                   ///< whether seconds of groups and the order of ops are expected times
+    std::optional<double> expected_error{};  ///< mean relative error; that of unmeasured kernels counts as 100 %
     double flops = 0;
     double matmul_flops = 0;
     double recomputed_flops = 0;

@@ -32,7 +32,8 @@ Json op_json(const ModuleOp& op) {
             {"bound_by", text_or_null(op.bound_by)},
             {"source", text_or_null(op.source)},
             {"scope", text_or_null(op.scope)},
-            {"recomputed", op.recomputed}};
+            {"recomputed", op.recomputed},
+            {"unmeasured", op.unmeasured}};
 }
 
 Json group_json(const ModuleGroup& group) {
@@ -59,7 +60,7 @@ Json total_json(const ModuleAnswer& answer) {
         total["lower_s"] = prediction.analysis.total.bounds.lower;
         total["sequential_s"] = prediction.analysis.total.sequential;
         total["expected_s"] = or_null(prediction.expected_s);
-        total["expected_error"] = or_null(prediction.expected_error);
+        total["expected_error"] = or_null(answer.expected_error);
         if (const Resource* bound = prediction.analysis.total.bound_resource()) total["bound_by"] = bound->label;
     }
     total["collectives"] = Json::object();

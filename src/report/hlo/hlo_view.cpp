@@ -99,12 +99,12 @@ private:
         const Resource* bound = total.bound_resource();
         line("lower bound", to_text(Seconds{total.bounds.lower}),
              bound != nullptr ? fmt::format("everything overlaps; bound by {}", bound->label) : "");
-        line("in turn", to_text(Seconds{total.sequential}), "kernels one after another, each at its own bound");
+        line("sequential", to_text(Seconds{total.sequential}), "kernels one after another, each at its own bound");
         if (prediction.expected_s) {
             line("expected", to_text(Seconds{*prediction.expected_s}),
                  prediction.expected_error
                      ? fmt::format("mean error {:.0f} %; kernels and collectives one after another",
-                                   100 * *prediction.expected_error)
+                                   100 * *answer_.expected_error)
                      : "");
         } else {
             line("expected", "-",
@@ -112,7 +112,7 @@ private:
         }
     }
 
-    [[nodiscard]] std::string time_name() const { return answer_.expected ? "expected time" : "time in turn"; }
+    [[nodiscard]] std::string time_name() const { return answer_.expected ? "expected time" : "sequential time"; }
 
     void kernels() {
         Table table;
@@ -247,7 +247,7 @@ Table op_table(const std::vector<ModuleAnswer>& answers, bool exact) {
 // Machines side by side.
 std::string machines_text(const std::vector<ModuleAnswer>& answers) {
     Table table;
-    table.head = {"machine", "lower bound", "in turn", "expected", "bound by", "peak memory", "capacity"};
+    table.head = {"machine", "lower bound", "sequential", "expected", "bound by", "peak memory", "capacity"};
     table.right = {false, true, true, true, false, true, true};
     for (const ModuleAnswer& answer : answers) {
         if (!answer.prediction) continue;

@@ -147,7 +147,7 @@ Result<Bound> ModuleLowering::attention(InstructionRef ref, const Bounds& operan
     if (arrays == 0 || (backward && (gradient == nullptr || !several || results < arrays))) {
         gap(ref, fmt::format("{} {}: the sizes of its attention are not given; the bytes of its operands count",
                              each.opcode, each.name));
-        return opaque(ref, operands, std::nullopt, into);
+        return opaque(ref, operands, "unknown", 0, into);
     }
     const AttentionText text(sizes, std::string(name(operands[0].shape.element->dtype)),
                              fmt::format("n{}", out_.program.values.size()));

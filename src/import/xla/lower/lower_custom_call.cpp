@@ -71,13 +71,13 @@ Result<Bound> ModuleLowering::custom_call(InstructionRef ref, const Bounds& oper
     if (target == "TopK") {
         const double n =
             operands.empty() || !operands[0].shape.is_array() ? 0 : static_cast<double>(operands[0].shape.elements());
-        return opaque(ref, operands, n, into);
+        return opaque(ref, operands, "opaque", n, into);
     }
     if (costs_.instructions[ref.computation][ref.instruction].known) {  // it states its cost
-        return opaque(ref, operands, counted_flops(ref), into);
+        return opaque(ref, operands, "custom", counted_flops(ref), into);
     }
     gap(ref, fmt::format("custom-call {}: its FLOPs are unknown; the bytes of its operands and results count", target));
-    return opaque(ref, operands, std::nullopt, into);
+    return opaque(ref, operands, "unknown", 0, into);
 }
 
 Result<Bound> ModuleLowering::library_matmul(InstructionRef ref, const Bounds& operands, Block& into) {

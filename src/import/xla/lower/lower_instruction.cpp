@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/ascii.hpp"
 #include "import/xla/cost/xla_convolution.hpp"
 #include "import/xla/cost/xla_executions.hpp"
 #include "import/xla/lower/module_lowering.hpp"
@@ -72,46 +73,27 @@ constexpr ElementwiseName elementwise_names[] = {
 
 // Operations whose result is their first operand's memory under another type.
 constexpr std::string_view other_names[] = {
-    "bitcast",   "reshape",         "opt-barrier",     "optimization-barrier", "add-dependency",     "domain",
-    "copy-done", "bitcast-convert", "dynamic-reshape", "get-domain",           "set-dimension-size", "trace"};
+    "bitcast",   "reshape",         "opt-barrier",     "optimization-barrier", "add-dependency",    "domain",
+    "copy-done", "bitcast-convert", "dynamic-reshape", "get-domain",           "set-dimension-size"};
 
 // Numbers that a device knows without reading memory, and what has no data at all.
 constexpr std::string_view without_data[] = {
-    "partition-id",       "replica-id", "after-all",   "create-token", "rng-get-and-update-state",
-    "get-dimension-size", "send",       "tuple-select"};
+    "partition-id", "replica-id", "after-all", "create-token", "rng-get-and-update-state", "get-dimension-size"};
 
 template <std::size_t N>
 bool is_among(std::string_view word, const std::string_view (&words)[N]) {
     return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
-Dtype arithmetic_of(const XlaShape& shape) { return info(shape.element->dtype).arithmetic; }
-
-/// Whether the numbers are different, and each a dimension of an array of this rank.
-bool are_dims(const std::vector<std::int64_t>& dims, std::size_t rank) {
-    std::vector<bool> seen(rank, false);
-    for (const std::int64_t dim : dims) {
-        if (dim < 0 || static_cast<std::size_t>(dim) >= rank || seen[static_cast<std::size_t>(dim)]) return false;
-        seen[static_cast<std::size_t>(dim)] = true;
-    }
-    return true;
+// Operations that XLA's rules count: on vector units, or on any.
+std::string_view counted_as(std::string_view opcode) {
+    constexpr std::string_view vector[] = {"sort", "topk", "reduce-window", "select-and-scatter", "map", "rng"};
+    constexpr std::string_view any[] = {"ragged-dot", "triangular-solve", "fft", "cholesky"};
+    return is_among(opcode, vector) ? "opaque" : is_among(opcode, any) ? "custom" : "";
 }
 
-// The size of the kernel's output features, `o` in `b01f_01io->b01f`; 0 if it has none.
-std::int64_t kernel_features(const XlaInstruction& convolution, const XlaShape& kernel) {
-    const std::string_view labels = convolution.attribute("dim_labels").value_or("");
-    const std::size_t under = labels.find('_');
-    const std::size_t place = labels.find('o', std::min(under, labels.size()));
-    if (place == std::string_view::npos || place - under - 1 >= kernel.dims.size()) return 0;
-    return kernel.dims[place - under - 1];
-}
-
-// Operations that XLA's rules count.
-bool counted_opcode(std::string_view opcode) {
-    constexpr std::string_view counted[] = {"sort",   "topk", "reduce-window", "select-and-scatter", "map", "rng",
-                                            "infeed", "recv", "outfeed",       "triangular-solve",   "fft", "cholesky"};
-    return std::find(std::begin(counted), std::end(counted), opcode) != std::end(counted);
-}
+// Transfers from and to the host, or another device.
+constexpr std::string_view transfers[] = {"infeed", "outfeed", "send", "recv"};
 
 std::optional<double> number_in_literal(std::string_view literal) {
     if (literal == "true") return 1;
@@ -131,23 +113,16 @@ Result<Bound> ModuleLowering::operation(InstructionRef ref, const Bounds& operan
     if (opcode == "constant") {
         Bound bound;
         bound.shape = each.shape;
-        if (each.shape.is_array() && each.shape.elements() == 1) {
-            std::string_view literal = each.literal;
-            while (literal.starts_with('{') || literal.starts_with(' ')) literal.remove_prefix(1);
-            while (literal.ends_with('}') || literal.ends_with(' ')) literal.remove_suffix(1);
-            bound.number = true;
-            bound.constant = number_in_literal(literal).value_or(std::numeric_limits<double>::quiet_NaN());
-            return bound;
-        }
-        return input(each.shape, each.name, ref);
+        std::string_view literal = trimmed(each.literal);
+        const bool one = each.shape.is_array() && each.shape.elements() == 1;
+        while (one && literal.starts_with('{')) literal = trimmed(literal.substr(1, literal.size() - 2));
+        // StableHLO writes the number once that fills an array.
+        const auto number = number_in_literal(literal);
+        if (!one && !(number && each.shape.is_array())) return input(each.shape, each.name, ref);
+        return number_of_shape(each.shape, number.value_or(unknown_number));
     }
     if (is_among(opcode, without_data)) {
-        Bound bound;
-        bound.shape = each.shape;
-        bound.number = true;
-        bound.constant = std::numeric_limits<double>::quiet_NaN();
-        if (each.shape.is_tuple()) return input(each.shape, each.name, ref);
-        return bound;
+        return each.shape.is_tuple() ? input(each.shape, each.name, ref) : number_of_shape(each.shape, unknown_number);
     }
     if (is_among(opcode, other_names)) {
         ROOFLINE_CHECK(want_operands(ref, 1));
@@ -190,9 +165,13 @@ Result<Bound> ModuleLowering::moving_operation(InstructionRef ref, const Bounds&
     if (opcode == "scatter") return scatter(ref, operands, into);
     if (opcode == "dynamic-update-slice") return update_slice(ref, operands, into);
     if (opcode == "custom-call") return custom_call(ref, operands, into);
-    if (counted_opcode(opcode)) return opaque(ref, operands, counted_flops(ref), into);
-    gap(ref, fmt::format("{}: its FLOPs are unknown; the bytes of its operands and results count", opcode));
-    return opaque(ref, operands, std::nullopt, into);
+    if (const auto function = counted_as(opcode); !function.empty()) {
+        return opaque(ref, operands, function, counted_flops(ref), into);
+    }
+    gap(ref, is_among(opcode, transfers)
+                 ? fmt::format("{}: its bytes count in the main memory, but not on the link that they cross", opcode)
+                 : fmt::format("{}: its FLOPs are unknown; the bytes of its operands and results count", opcode));
+    return opaque(ref, operands, "unknown", 0, into);
 }
 
 // No function of the notation describes a sort, a reduction of several arrays or one over windows: XLA's rules count.
@@ -209,13 +188,7 @@ Result<Bound> ModuleLowering::elementwise(InstructionRef ref, const Bounds& oper
     ROOFLINE_CHECK(want_operands(ref, 1));
     if (!each.shape.is_array()) return fail_at(ref, "an elementwise operation has an array as its result");
     const bool numbers = std::all_of(operands.begin(), operands.end(), [](const Bound& one) { return one.number; });
-    if (numbers) {  // the compiler computes it
-        Bound bound;
-        bound.shape = each.shape;
-        bound.number = true;
-        bound.constant = std::numeric_limits<double>::quiet_NaN();
-        return bound;
-    }
+    if (numbers) return number_of_shape(each.shape, unknown_number);  // the compiler computes it
     Op op;
     op.function = function;
     if (function == "convert") op.kind = OpKind::move;
@@ -249,144 +222,8 @@ Result<Bound> ModuleLowering::elementwise(InstructionRef ref, const Bounds& oper
         }
     }
     const Bound& typed = function == "compare" ? operands.front() : Bound{each.shape};
-    op.arithmetic = arithmetic_of(typed.shape);
+    op.arithmetic = arithmetic_of_shape(typed.shape);
     return emit(ref, std::move(op), each.shape, std::move(dims), into);
-}
-
-Result<Bound> ModuleLowering::dot(InstructionRef ref, const Bounds& operands, Block& into) {
-    const XlaInstruction& each = at(ref);
-    ROOFLINE_CHECK(want_operands(ref, 2));
-    DotDims dims;
-    dims.left_sum = each.numbers("lhs_contracting_dims");
-    dims.right_sum = each.numbers("rhs_contracting_dims");
-    dims.left_batch = each.numbers("lhs_batch_dims");
-    dims.right_batch = each.numbers("rhs_batch_dims");
-    return product(ref, operands[0], operands[1], each.shape, dims, into);
-}
-
-Result<Bound> ModuleLowering::product(InstructionRef ref, const Bound& left_bound, const Bound& right_bound,
-                                      const XlaShape& result, const DotDims& dims, Block& into) {
-    const Bound left = in_memory(ref, left_bound, into);
-    const Bound right = in_memory(ref, right_bound, into);
-    if (!left.value || !right.value || !result.is_array()) return fail_at(ref, "its operands are no arrays");
-    const auto in = [&](const std::vector<std::int64_t>& sums, const std::vector<std::int64_t>& batch,
-                        const XlaShape& shape) {
-        std::vector<std::int64_t> all = sums;
-        all.insert(all.end(), batch.begin(), batch.end());
-        return are_dims(all, shape.dims.size());
-    };
-    const bool fits =
-        in(dims.left_sum, dims.left_batch, left.shape) && in(dims.right_sum, dims.right_batch, right.shape) &&
-        dims.left_sum.size() == dims.right_sum.size() && dims.left_batch.size() == dims.right_batch.size();
-    if (!fits) return fail_at(ref, "its dimension numbers do not fit its operands");
-    DimNames names(out_.program);
-    // Names of an operand's dimensions: those that the other has too are given by it.
-    std::vector<std::string> left_names(left.shape.dims.size());
-    std::vector<std::string> right_names(right.shape.dims.size());
-    std::vector<std::string> made;
-    std::vector<std::string> summed;
-    std::int64_t points = 1;
-    const auto pair = [&](const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b,
-                          std::vector<std::string>& kept) {
-        for (std::size_t i = 0; i < a.size(); ++i) {
-            const std::int64_t size = left.shape.dims[static_cast<std::size_t>(a[i])];
-            if (size != right.shape.dims[static_cast<std::size_t>(b[i])]) return false;
-            if (size == 1) continue;
-            kept.push_back(names.add(size));
-            left_names[static_cast<std::size_t>(a[i])] = right_names[static_cast<std::size_t>(b[i])] = kept.back();
-        }
-        return true;
-    };
-    if (!pair(dims.left_batch, dims.right_batch, made) || !pair(dims.left_sum, dims.right_sum, summed)) {
-        return fail_at(ref, "dimensions that are multiplied together have different sizes");
-    }
-    const auto own = [&](const XlaShape& shape, const std::vector<std::int64_t>& shared_a,
-                         const std::vector<std::int64_t>& shared_b, std::vector<std::string>& of) {
-        std::vector<std::string> operand_dims;
-        for (std::size_t d = 0; d < shape.dims.size(); ++d) {
-            const auto place = static_cast<std::int64_t>(d);
-            const bool shared = std::find(shared_a.begin(), shared_a.end(), place) != shared_a.end() ||
-                                std::find(shared_b.begin(), shared_b.end(), place) != shared_b.end();
-            if (!shared && shape.dims[d] != 1) {
-                of[d] = names.add(shape.dims[d]);
-                made.push_back(of[d]);
-            }
-            if (!of[d].empty()) operand_dims.push_back(of[d]);
-        }
-        return operand_dims;
-    };
-    Op op;
-    op.kind = OpKind::contract;
-    const std::vector<std::string> of_left = own(left.shape, dims.left_sum, dims.left_batch, left_names);
-    const std::vector<std::string> of_right = own(right.shape, dims.right_sum, dims.right_batch, right_names);
-    if (of_left.size() + of_right.size() > max_product_dims) return fail_at(ref, "it has too many dimensions");
-    for (const std::string& dim : made) points *= out_.program.sizes.at(dim);
-    if (points != result.elements()) return fail_at(ref, "its result does not have the elements of the product");
-    op.inputs = {operand(left, of_left), operand(right, of_right)};
-    op.along = summed;
-    DtypeClash clash;
-    op.arithmetic = roofline::core::arithmetic_of({left.shape.element->dtype, right.shape.element->dtype}, clash)
-                        .value_or(info(left.shape.element->dtype).arithmetic);
-    return emit(ref, std::move(op), result, std::move(made), into);
-}
-
-Result<Bound> ModuleLowering::convolution(InstructionRef ref, const Bounds& operands, Block& into) {
-    const XlaInstruction& each = at(ref);
-    ROOFLINE_CHECK(want_operands(ref, 2));
-    const Bound left = in_memory(ref, operands[0], into);
-    const Bound right = in_memory(ref, operands[1], into);
-    if (!left.value || !right.value || !each.shape.is_array()) return fail_at(ref, "its operands are no arrays");
-    ROOFLINE_TRY(const double flops, convolution_flops(each, left.shape, right.shape, each.shape));
-    const std::int64_t features = kernel_features(each, right.shape);
-    const std::int64_t feature_groups = each.number("feature_group_count").value_or(1);
-    if (features < 1 || feature_groups < 1 || features % feature_groups != 0 || each.shape.elements() % features != 0) {
-        return fail_at(ref, "its dimension labels or groups do not fit its shapes");
-    }
-    if (flops < 1) return input(each.shape, each.name, ref);
-    const std::int64_t row_count = each.shape.elements() / features;
-    const std::int64_t tap_count = right.shape.elements() / features;
-    const double points =
-        2.0 * static_cast<double>(row_count) * static_cast<double>(tap_count) * static_cast<double>(features);
-    constexpr double exact = 9e15;
-    if (points > exact || flops > points) return opaque(ref, operands, flops, into);
-    DimNames names(out_.program);
-    const auto add = [&](std::int64_t size) {
-        return size == 1 ? std::vector<std::string>{} : std::vector<std::string>{names.add(size)};
-    };
-    const std::vector<std::string> rows = add(row_count);
-    const std::vector<std::string> groups = add(feature_groups);
-    const std::vector<std::string> taps = add(tap_count);
-    const std::vector<std::string> columns = add(features / feature_groups);
-    const auto joined = [](std::initializer_list<std::vector<std::string>> lists) {
-        std::vector<std::string> all;
-        for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
-        return all;
-    };
-    // The windows are never in memory: the input is read, and each of its elements is used at several positions.
-    Op windows;
-    windows.function = "windows";
-    windows.arithmetic = arithmetic_of(left.shape);
-    windows.inputs = {operand(left, DimNames(out_.program).add_all(left.shape))};
-    XlaShape unfolded = left.shape;
-    unfolded.dims = {row_count, feature_groups, tap_count};
-    const ValueId between = new_value(unfolded, each.name, ref);
-    out_.program.values[between].intermediate = true;
-    windows.output = {between, joined({rows, groups, taps})};
-    Op product;
-    product.kind = OpKind::contract;
-    product.inputs = {{between, joined({rows, groups, taps})}, operand(right, joined({groups, taps, columns}))};
-    product.along = taps;
-    product.arithmetic = arithmetic_of(left.shape);
-    product.share = Rational(static_cast<std::int64_t>(flops), static_cast<std::int64_t>(points));
-    Bound bound;
-    bound.shape = each.shape;
-    bound.value = new_value(each.shape, each.name, ref);
-    product.output = {*bound.value, joined({rows, groups, columns})};
-    Statement statement;
-    statement.result = *bound.value;
-    statement.ops = {std::move(windows), std::move(product)};
-    into.nodes.emplace_back(std::move(statement));
-    return bound;
 }
 
 Result<Bound> ModuleLowering::reduce(InstructionRef ref, const Bounds& operands, Block& into) {
@@ -401,14 +238,14 @@ Result<Bound> ModuleLowering::reduce(InstructionRef ref, const Bounds& operands,
                                       : with == "minimum" || with == "and" ? "min"
                                                                            : "";
     if (operands.size() != 2 || function.empty() || !each.shape.is_array()) {
-        return opaque(ref, operands, counted_flops(ref), into);
+        return opaque(ref, operands, "opaque", counted_flops(ref), into);
     }
     const Bound from = in_memory(ref, operands[0], into);
     const std::vector<std::int64_t> along = each.numbers("dimensions");
     if (!from.value || !are_dims(along, from.shape.dims.size())) return fail_at(ref, "it reduces no array");
     Op op;
     op.function = function;
-    op.arithmetic = arithmetic_of(from.shape);
+    op.arithmetic = arithmetic_of_shape(from.shape);
     DimNames names(out_.program);
     std::vector<std::string> all;
     std::vector<std::string> left;
@@ -418,170 +255,11 @@ Result<Bound> ModuleLowering::reduce(InstructionRef ref, const Bounds& operands,
         const bool summed = std::find(along.begin(), along.end(), static_cast<std::int64_t>(d)) != along.end();
         (summed ? op.along : left).push_back(all.back());
     }
+    std::int64_t rows = 1;
+    for (const std::string& dim : left) rows *= out_.program.sizes.at(dim);
+    if (rows != each.shape.elements()) return fail_at(ref, "its result does not have the elements that are left");
     op.inputs = {operand(from, std::move(all))};
     return emit(ref, std::move(op), each.shape, std::move(left), into);
-}
-
-Result<Bound> ModuleLowering::rearrange(InstructionRef ref, const Bounds& operands, std::string_view function,
-                                        Block& into) {
-    const XlaInstruction& each = at(ref);
-    if (!each.shape.is_array()) {
-        // The start of an asynchronous copy has its source and its result in a tuple.
-        if (operands.size() != 1 || each.shape.parts.empty()) return fail_at(ref, "its result is no array");
-        Op op;
-        op.kind = OpKind::move;
-        op.arithmetic = arithmetic_of(operands[0].shape);
-        if (!operands[0].value || !each.shape.parts[0].is_array()) return operands[0];
-        const std::vector<std::string> dims = DimNames(out_.program).add_all(operands[0].shape);
-        op.inputs = {operand(operands[0], dims)};
-        return emit(ref, std::move(op), each.shape.parts[0], dims, into);
-    }
-    Op op;
-    op.function = function;
-    op.arithmetic = arithmetic_of(each.shape);
-    const bool slices = function == "slice";
-    for (const Bound& one : operands) {
-        if (one.number || !one.value) {
-            if (&one == &operands.front() && slices) return in_memory(ref, Bound{each.shape, {}, true, 0, {}}, into);
-            continue;
-        }
-        // Start indices and padding values are single numbers.
-        if (&one != &operands.front() && one.shape.elements() == 1) continue;
-        op.inputs.push_back(operand(one, DimNames(out_.program).add_all(one.shape)));
-    }
-    // A copy into another memory is a transfer between the two.
-    if (function == "copy" && operands.size() == 1 && operands[0].value &&
-        operands[0].shape.memory_space != each.shape.memory_space) {
-        op.kind = OpKind::move;
-    }
-    return emit(ref, std::move(op), each.shape, DimNames(out_.program).add_all(each.shape), into);
-}
-
-Result<Bound> ModuleLowering::broadcast(InstructionRef ref, const Bounds& operands, Block& into) {
-    const XlaInstruction& each = at(ref);
-    ROOFLINE_CHECK(want_operands(ref, 1));
-    Bound bound = in_memory(ref, operands[0], into, Numbers::stay);
-    if (bound.number) {
-        bound.shape = each.shape;
-        return bound;
-    }
-    if (!bound.value || !each.shape.is_array()) return fail_at(ref, "its operand is no array");
-    const std::vector<std::int64_t> places = each.numbers("dimensions");
-    if (places.size() != bound.shape.dims.size() || !are_dims(places, each.shape.dims.size())) {
-        return fail_at(ref, "its dimensions do not fit its operand");
-    }
-    for (std::size_t d = 0; d < places.size(); ++d) {
-        const std::int64_t size = bound.shape.dims[d];
-        if (size != 1 && size != each.shape.dims[static_cast<std::size_t>(places[d])]) {
-            return fail_at(ref, "a dimension of its operand has another size in its result");
-        }
-    }
-    if (bound.shape.elements() == each.shape.elements()) {  // only dimensions of one element are new
-        bound.shape = each.shape;
-        return bound;
-    }
-    // Nothing is written: what uses it finds the same numbers again, and in_memory() writes it where that is needed.
-    bound.narrow = bound.shape;
-    bound.shape = each.shape;
-    bound.places.assign(places.begin(), places.end());
-    return bound;
-}
-
-Result<Bound> ModuleLowering::gather(InstructionRef ref, const Bounds& operands, Block& into) {
-    const XlaInstruction& each = at(ref);
-    ROOFLINE_CHECK(want_operands(ref, 2));
-    const Bound table = in_memory(ref, operands[0], into);
-    const Bound ids = in_memory(ref, operands[1], into);
-    if (!table.value || !ids.value || !each.shape.is_array()) return fail_at(ref, "its operands are no arrays");
-    Op op;
-    op.function = "gather";
-    op.arithmetic = arithmetic_of(each.shape);
-    op.inputs = {operand(table, DimNames(out_.program).add_all(table.shape)),
-                 operand(ids, DimNames(out_.program).add_all(ids.shape))};
-    return emit(ref, std::move(op), each.shape, DimNames(out_.program).add_all(each.shape), into);
-}
-
-Result<Bound> ModuleLowering::scatter(InstructionRef ref, const Bounds& operands, Block& into) {
-    const XlaInstruction& each = at(ref);
-    ROOFLINE_CHECK(want_operands(ref, 3));
-    if (operands.size() % 2 == 0 || each.called.size() != 1) return fail_at(ref, "its operands do not come in pairs");
-    const std::size_t arrays = operands.size() / 2;
-    const Bound ids = in_memory(ref, operands[arrays], into);
-    // A combiner that only takes the new number overwrites.
-    const bool overwrites = module_.computations[each.called.front()].result().opcode == "parameter";
-    std::vector<Bound> results;
-    for (std::size_t i = 0; i < arrays; ++i) {
-        const Bound target = in_memory(ref, operands[i], into);
-        const Bound update = in_memory(ref, operands[arrays + 1 + i], into);
-        if (!target.value || !ids.value || !update.value) {
-            results.push_back(target);
-            continue;
-        }
-        Op op;
-        op.function = overwrites ? "scatter" : "update";
-        op.arithmetic = arithmetic_of(update.shape);
-        op.inputs = {operand(target, DimNames(out_.program).add_all(target.shape)),
-                     operand(ids, DimNames(out_.program).add_all(ids.shape)),
-                     operand(update, DimNames(out_.program).add_all(update.shape))};
-        results.push_back(emit(ref, std::move(op), target.shape, DimNames(out_.program).add_all(target.shape), into));
-    }
-    return each.shape.is_tuple() ? tuple(std::move(results), each.shape) : results.front();
-}
-
-Result<Bound> ModuleLowering::update_slice(InstructionRef ref, const Bounds& operands, Block& into) {
-    const XlaInstruction& each = at(ref);
-    ROOFLINE_CHECK(want_operands(ref, 2));
-    const Bound target = in_memory(ref, operands[0], into);
-    const Bound update = in_memory(ref, operands[1], into);
-    if (!target.value || !update.value) return target;
-    Op op;
-    op.function = "scatter";
-    op.arithmetic = arithmetic_of(each.shape);
-    const Operand rows = operand(update, DimNames(out_.program).add_all(update.shape));
-    // The place is a few numbers; the update stands in for them, because it is read once however often it is used.
-    op.inputs = {operand(target, DimNames(out_.program).add_all(target.shape)), rows, rows};
-    return emit(ref, std::move(op), target.shape, DimNames(out_.program).add_all(target.shape), into);
-}
-
-Result<Bound> ModuleLowering::opaque(InstructionRef ref, const Bounds& operands, std::optional<double> flops,
-                                     Block& into) {
-    const XlaInstruction& each = at(ref);
-    Block block;
-    block.kind = Block::Kind::fuse;
-    block.values_before = out_.program.values.size();
-    std::vector<Bound> results;
-    std::vector<XlaShape> shapes = each.shape.is_tuple() ? each.shape.parts : std::vector<XlaShape>{each.shape};
-    bool first = true;
-    for (const XlaShape& shape : shapes) {
-        if (!shape.is_array() || shape.elements() == 0) {
-            Bound none;
-            none.shape = shape;
-            results.push_back(none);
-            continue;
-        }
-        Op op;
-        op.function = flops ? "opaque" : "unknown";
-        op.arithmetic = arithmetic_of(shape);
-        for (const Bound& one : operands) {
-            if (one.value) op.inputs.push_back(operand(one, DimNames(out_.program).add_all(one.shape)));
-        }
-        constexpr double most = 9e18;
-        if (first && flops && *flops >= 1) {
-            const auto count = static_cast<std::int64_t>(std::llround(std::min(*flops, most)));
-            op.along = {fmt::format("W{}", count)};
-            if (!out_.program.sizes.contains(op.along.front())) out_.program.dims.push_back(op.along.front());
-            out_.program.sizes[op.along.front()] = count;
-        }
-        first = false;
-        results.push_back(emit(ref, std::move(op), shape, DimNames(out_.program).add_all(shape), block));
-    }
-    block.values_after = out_.program.values.size();
-    if (inside_fusion_ || block.nodes.size() == 1) {
-        for (Node& node : block.nodes) into.nodes.push_back(std::move(node));
-    } else if (!block.nodes.empty()) {
-        into.nodes.emplace_back(std::move(block));
-    }
-    return each.shape.is_tuple() ? tuple(std::move(results), each.shape) : results.front();
 }
 
 }  // namespace roofline::core

@@ -73,15 +73,36 @@ std::vector<std::string> DimNames::add_all(const XlaShape& shape) {
     return names;
 }
 
+Bound number_of_shape(const XlaShape& shape, double value) {
+    Bound bound;
+    bound.shape = shape;
+    bound.number = true;
+    bound.constant = value;
+    return bound;
+}
+
+Dtype arithmetic_of_shape(const XlaShape& shape) { return info(shape.element->dtype).arithmetic; }
+
+bool are_dims(const std::vector<std::int64_t>& dims, std::size_t rank) {
+    std::vector<bool> seen(rank, false);
+    for (const std::int64_t dim : dims) {
+        if (dim < 0 || static_cast<std::size_t>(dim) >= rank || seen[static_cast<std::size_t>(dim)]) return false;
+        seen[static_cast<std::size_t>(dim)] = true;
+    }
+    return true;
+}
+
 Operand operand(const Bound& bound, std::vector<std::string> dims) { return {*bound.value, std::move(dims)}; }
 
 ModuleLowering::ModuleLowering(const XlaModule& module, const XlaModuleCost& costs, const std::string& name,
                                const ImportOptions& options)
     : module_(module), costs_(costs), source_(*module.text, name), options_(options) {
-    compiled_ = std::any_of(module.computations.begin(), module.computations.end(), [](const XlaComputation& each) {
-        return std::any_of(each.instructions.begin(), each.instructions.end(),
-                           [](const XlaInstruction& one) { return one.opcode == "fusion"; });
-    });
+    const bool scheduled = module.attribute("is_scheduled") == "true";
+    compiled_ = scheduled ||
+                std::any_of(module.computations.begin(), module.computations.end(), [](const XlaComputation& each) {
+                    return std::any_of(each.instructions.begin(), each.instructions.end(),
+                                       [](const XlaInstruction& one) { return one.opcode == "fusion"; });
+                });
 }
 
 Result<ImportedProgram> ModuleLowering::lower() {

@@ -56,7 +56,7 @@ std::string entry(const std::string& body) { return "HloModule m\nENTRY e {\n" +
 
 }  // namespace
 
-TEST_CASE("a dot is a product: two operations per point, each array once") {
+TEST_CASE("a dot is a matmul: two FLOPs per point, each array once") {
     const Lowered dot =
         lowered(entry("a = f32[8,16] parameter(0)\nb = f32[16,32] parameter(1)\n"
                       "ROOT c = f32[8,32] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"));
@@ -289,7 +289,7 @@ TEST_CASE("what is unknown is said, and its bytes count; of branches the larger 
               "backend_config={\"custom_call_config\": {\"cost_estimate\": {\"flops\": \"12345\", "
               "\"transcendentals\": \"0\", \"bytes_accessed\": \"600\"}}}\n"));
     CHECK(said.imported.gaps.empty());
-    CHECK(said.vector_flops() == 12345);
+    CHECK(said.matmul_flops() == 12345);  // it may use matrix units
 
     const Lowered branches = lowered(
         "HloModule m\nsmall {\n p = f32[8,8] parameter(0)\n ROOT n = f32[8,8] negate(p)\n}\n"

@@ -1,6 +1,7 @@
 // The state in which the instructions of a module become statements of a program.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,7 +47,16 @@ private:
 /// An operand of an operation with names for its dimensions.
 [[nodiscard]] Operand operand(const Bound& bound, std::vector<std::string> dims);
 
-/// The dimensions of a product: pairs that are summed, and pairs that both operands and the result have.
+/// The value of a number that a compiler computes without telling it.
+inline constexpr double unknown_number = std::numeric_limits<double>::quiet_NaN();
+/// A constant with the same value in each element of an array of this shape.
+[[nodiscard]] Bound number_of_shape(const XlaShape& shape, double value);
+/// The dtype of the FLOPs on elements of an array.
+[[nodiscard]] Dtype arithmetic_of_shape(const XlaShape& shape);
+/// Whether the numbers are different, and each a dimension of an array of this rank.
+[[nodiscard]] bool are_dims(const std::vector<std::int64_t>& dims, std::size_t rank);
+
+/// The dimensions of a matmul: pairs that are summed, and pairs that both operands and the result have.
 struct DotDims {
     std::vector<std::int64_t> left_sum;
     std::vector<std::int64_t> right_sum;
@@ -81,7 +91,7 @@ private:
     /// Records which results have the memory of an argument: `input_output_alias` of the module.
     void share_donated(const Bounds& arguments, const Bound& result);
 
-    // lower_instruction.cpp: one operation each
+    // lower_instruction.cpp, lower_matmul.cpp, lower_movement.cpp: one operation each
     [[nodiscard]] Result<Bound> operation(InstructionRef ref, const Bounds& operands, Block& into);
     [[nodiscard]] Result<Bound> moving_operation(InstructionRef ref, const Bounds& operands, Block& into);
     [[nodiscard]] Result<Bound> elementwise(InstructionRef ref, const Bounds& operands, std::string_view function,
@@ -97,9 +107,9 @@ private:
     [[nodiscard]] Result<Bound> gather(InstructionRef ref, const Bounds& operands, Block& into);
     [[nodiscard]] Result<Bound> scatter(InstructionRef ref, const Bounds& operands, Block& into);
     [[nodiscard]] Result<Bound> update_slice(InstructionRef ref, const Bounds& operands, Block& into);
-    /// Work on all operands that gives all results: `flops` in all; nothing if they are unknown.
-    [[nodiscard]] Result<Bound> opaque(InstructionRef ref, const Bounds& operands, std::optional<double> flops,
-                                       Block& into);
+    /// Work on all operands that gives all results, by an opaque function of the notation; `flops` in all.
+    [[nodiscard]] Result<Bound> opaque(InstructionRef ref, const Bounds& operands, std::string_view function,
+                                       double flops, Block& into);
     [[nodiscard]] double counted_flops(InstructionRef ref) const;
 
     // lower_custom_call.cpp
@@ -139,7 +149,7 @@ private:
     Source source_;
     const ImportOptions& options_;
     ImportedProgram out_;
-    bool compiled_ = false;  ///< the module has fusions, so what is not in one is a kernel of its own
+    bool compiled_ = false;  ///< fused or scheduled already: what is in no fusion is a kernel of its own
     bool inside_fusion_ = false;
     int depth_ = 0;                                ///< of calls
     std::optional<InstructionRef> caller_{};       ///< the innermost call with a source line that is being inlined
