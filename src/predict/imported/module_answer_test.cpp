@@ -85,6 +85,11 @@ TEST_CASE("memory: arguments all the time, results from the kernel that makes th
         " dynamic-update-slice(x, u, z, z)\n}\n";
     const ModuleAnswer in_place = answered(donated);
     CHECK(in_place.memory.peak == square_bytes + 2 * 1024);
+    const ModuleAnswer update =
+        answered("HloModule m, is_scheduled=true\nENTRY e {\n x = " + square +
+                 " parameter(0)\n u = bf16[1,1024] parameter(1)\n z = s32[] constant(0)\n n = " + square +
+                 " negate(x)\n ROOT y = " + square + " dynamic-update-slice(n, u, z, z)\n}\n");
+    CHECK(update.memory.peak == 2 * square_bytes + 2 * 1024);
 }
 
 TEST_CASE("kernels of no measured kind count with an error of 100 %, at their share of the time") {
