@@ -85,11 +85,17 @@ TEST_CASE("memory: arguments all the time, results from the kernel that makes th
         " dynamic-update-slice(x, u, z, z)\n}\n";
     const ModuleAnswer in_place = answered(donated);
     CHECK(in_place.memory.peak == square_bytes + 2 * 1024);
-    const ModuleAnswer update =
-        answered("HloModule m, is_scheduled=true\nENTRY e {\n x = " + square +
-                 " parameter(0)\n u = bf16[1,1024] parameter(1)\n z = s32[] constant(0)\n n = " + square +
-                 " negate(x)\n ROOT y = " + square + " dynamic-update-slice(n, u, z, z)\n}\n");
-    CHECK(update.memory.peak == 2 * square_bytes + 2 * 1024);
+    // The target of an update lives until then: beside x and u there are n and, while it is summed, e.
+    const ModuleAnswer update = answered(
+        "HloModule m, is_scheduled=true\nadd {\n a = bf16[] parameter(0)\n b = bf16[] parameter(1)\n"
+        " ROOT s = bf16[] add(a, b)\n}\nENTRY main {\n x = " +
+        square +
+        " parameter(0)\n u = bf16[1,1024] parameter(1)\n z = s32[] constant(0)\n o = bf16[] constant(0)\n n = " +
+        square + " negate(x)\n e = " + square +
+        " exponential(x)\n s = bf16[] reduce(e, o), dimensions={0,1}, to_apply=add\n"
+        " y = " +
+        square + " dynamic-update-slice(n, u, z, z)\n ROOT t = (" + square + ", bf16[]) tuple(y, s)\n}\n");
+    CHECK(update.memory.peak == 3 * square_bytes + 2 * 1024 + 2);
 }
 
 TEST_CASE("kernels of no measured kind count with an error of 100 %, at their share of the time") {
