@@ -149,7 +149,7 @@ class Shapes(nn.Module):  # type: ignore[misc]
 
     def forward(self, x: Any, y: Any) -> Any:
         a, b = x.split([4, 6], dim=-1)
-        z = torch.stack((a, a.flip(0))).permute(1, 2, 0, 3).reshape(6, -1)
+        z = torch.stack((a, a.flip(0))).permute(1, 0, 2).reshape(6, -1)
         table = torch.cat((b, b.roll(1, 0)), 1)[:, 2:9].repeat(1, 2).t()
         rows = z.index_select(0, torch.tensor([0, 3, 2]))
         updated = z.index_put((torch.tensor([1]),), torch.ones(1, z.shape[1]))

@@ -37,6 +37,10 @@ Result<XlaModule> read_xla_module(std::string contents, const std::string& name)
                     "(lowered.as_text()), or a graph of PyTorch (roofline.torch_graph(module, args))");
     }
     if (is_fx_graph(contents)) return read_fx_text(std::move(contents), name);
+    if (contents.starts_with("graph():")) {
+        return fail("bad_hlo", fmt::format("{}: a printed graph of torch.fx has no shapes", name),
+                    "record it where PyTorch is installed: roofline.torch_graph(module, args)");
+    }
     return is_mlir(contents) ? read_stablehlo_text(std::move(contents), name)
                              : read_hlo_text(std::move(contents), name);
 }

@@ -47,6 +47,9 @@ constexpr OtherName operation_names[] = {{"absolute", "abs"},
                                          {"transpose_copy", "transpose"},
                                          {"view_copy", "view"}};
 
+constexpr std::string_view no_class =
+    "the file does not say its class; record it with roofline.torch_graph, or give its node a \"class\"";
+
 /// The name of an operation without its namespace and overload.
 struct Target {
     std::string_view op;
@@ -226,22 +229,21 @@ private:
     FxValue unknown(const FxNode& node, const std::vector<FxValue>& args, const Named& kwargs) {
         const FxCall given{to_, graph_, "", "", args, kwargs, node.type};
         std::vector<std::uint32_t> operands = given.arrays();
-        std::string what = node.target;
+        std::string opcode = node.target;
+        std::vector<XlaAttribute> attributes;
         if (node.op == "call_module") {
-            what = node.kind.empty() ? fmt::format(
-                                           "module {}, whose class the file does not say (record it with "
-                                           "roofline.torch_graph, or give its node a \"class\")",
-                                           node.target)
-                                     : fmt::format("module {} of the class {}", node.target, node.kind);
+            opcode = node.kind.empty() ? fmt::format("module {}", node.target) : node.kind;
+            if (node.kind.empty()) attributes.push_back({"unknown_because", no_class});
             for (const auto& [key, type] : node.parameters) {
                 if (type.kind == FxType::Kind::tensor) operands.push_back(to_.parameter(type.shape));
             }
         } else if (node.op == "call_method") {
-            what = fmt::format("method {}", node.target);
+            opcode = fmt::format("method {}", node.target);
         }
-        std::replace(what.begin(), what.end(), '"', '\'');
-        const std::uint32_t made = to_.add("custom-call", shape_of(node.type), std::move(operands),
-                                           {{"custom_call_target", to_.keep(fmt::format("\"{}\"", what))}});
+        // No operation of HLO has a dot or a blank in its name.
+        if (opcode.find_first_of(". ") == std::string::npos) opcode = fmt::format("function {}", opcode);
+        const std::uint32_t made =
+            to_.add(to_.keep(std::move(opcode)), shape_of(node.type), std::move(operands), std::move(attributes));
         return results_of(made, node.type);
     }
 

@@ -168,9 +168,11 @@ Result<Bound> ModuleLowering::moving_operation(InstructionRef ref, const Bounds&
     if (const auto function = counted_as(opcode); !function.empty()) {
         return opaque(ref, operands, function, counted_flops(ref), into);
     }
+    const auto because = each.attribute("unknown_because");
     gap(ref, is_among(opcode, transfers)
                  ? fmt::format("{}: its bytes count in the main memory, but not on the link that they cross", opcode)
-                 : fmt::format("{}: its FLOPs are unknown; the bytes of its operands and results count", opcode));
+                 : fmt::format("{}: its FLOPs are unknown; the bytes of its operands and results count{}", opcode,
+                               because ? fmt::format(" ({})", *because) : ""));
     return opaque(ref, operands, "unknown", 0, into);
 }
 
