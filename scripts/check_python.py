@@ -5,7 +5,7 @@ pass.
 usage: check_python.py --program FILE --package DIR     the package that stands in DIR: build/python
        check_python.py --program FILE --package DIR --all    only the tests of python/tests/all: Dask, MPI and Ray, as
                                                         python/requirements-all.txt installs them, and all functions
-                                                        of JAX
+                                                        of JAX and modules of PyTorch
        check_python.py --program FILE --wheel           a wheel that is built, installed and looked at (auditwheel) in a
                                                         fresh environment
     --program FILE   the program that the package is compared with: build/roofline
@@ -66,10 +66,11 @@ class Tally:
 
 
 def guide_code(python):
-    """The examples of the guide as one program; those of JAX if it is installed."""
+    """The examples of the guide as one program; those of JAX and PyTorch where they are installed."""
     blocks = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.M | re.S)
-    if subprocess.run([python, "-c", "import jax"], capture_output=True, check=False).returncode != 0:
-        blocks = [block for block in blocks if "import jax" not in block and "rl.jax(" not in block]
+    for name in ("jax", "torch"):
+        if subprocess.run([python, "-c", f"import {name}"], capture_output=True, check=False).returncode != 0:
+            blocks = [block for block in blocks if f"import {name}" not in block and f"rl.{name}(" not in block]
     return "\n".join(blocks)
 
 
@@ -86,8 +87,8 @@ def check_package(tally, python, package, program):
     # Classes of JAX have no types.
     tally.run("mypy of the guide", [*mypy, "--allow-untyped-calls", "-c", guide_code(python)], env=environment,
               cwd=TESTS)
-    # JAX starts threads, and other tests fork.
-    threaded = [TESTS / "test_guide.py", TESTS / "test_jax.py"]
+    # JAX and PyTorch start threads, and other tests fork.
+    threaded = [TESTS / "test_guide.py", TESTS / "test_jax.py", TESTS / "test_torch.py"]
     tally.pytest(python, environment, *(f"--ignore={each}" for each in [TESTS / "all", *threaded]), TESTS)
     tally.pytest(python, environment, *threaded)
 

@@ -23,7 +23,7 @@ struct Counted {
     std::vector<std::string> gaps;  ///< what is unknown
 };
 
-std::string text_of(const std::string& path) {
+std::string graph_text(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
     text << file.rdbuf();
@@ -63,7 +63,7 @@ std::vector<std::string> fields_of(const std::string& line) {
     return fields;
 }
 
-const std::string layer = "../shared/samples/fx/transformer_layer_fx_shapeprop.json";
+const std::string collected_layer = "../shared/samples/fx/transformer_layer_fx_shapeprop.json";
 
 }  // namespace
 
@@ -77,7 +77,7 @@ TEST_CASE("recorded graphs of PyTorch have the FLOPs that flop_counter counted, 
     while (std::getline(table, line)) {
         const std::vector<std::string> fields = fields_of(line);
         INFO(fields[0]);
-        const Counted ours = counted(text_of("tests/cases/torch/" + fields[0]));
+        const Counted ours = counted(graph_text("tests/cases/torch/" + fields[0]));
         CHECK(ours.flops == std::stod(fields[2].empty() ? fields[1] : fields[2]));
         CHECK(fields[2].empty() == fields[3].empty());  // a reason for each
         if (fields[0] == "lstm.json") {
@@ -88,14 +88,14 @@ TEST_CASE("recorded graphs of PyTorch have the FLOPs that flop_counter counted, 
             CHECK(ours.gaps.empty());
         }
         ++graphs;
-        by_hand += fields[2].empty() ? 0 : 1;
+        if (!fields[2].empty()) ++by_hand;
     }
     CHECK(graphs >= 30);
     CHECK(by_hand <= 4);
 }
 
 TEST_CASE("a collected graph without classes of modules: matmuls count, and modules are named") {
-    const std::string text = text_of(layer);
+    const std::string text = graph_text(collected_layer);
     if (text.empty()) {
         MESSAGE("skipped: the collection of samples is not here");
         return;
@@ -109,9 +109,9 @@ TEST_CASE("a collected graph without classes of modules: matmuls count, and modu
 }
 
 TEST_CASE("a collected graph with the classes of its modules has the FLOPs that the profiler recorded forwards") {
-    auto graph = nlohmann::json::parse(text_of(layer), nullptr, false);
-    const auto profile = nlohmann::json::parse(text_of("../shared/samples/fx/transformer_layer_torch_with_flops.json"),
-                                               nullptr, false);
+    auto graph = nlohmann::json::parse(graph_text(collected_layer), nullptr, false);
+    const auto profile = nlohmann::json::parse(
+        graph_text("../shared/samples/fx/transformer_layer_torch_with_flops.json"), nullptr, false);
     if (!graph.is_object() || !profile.is_object()) {
         MESSAGE("skipped: the collection of samples is not here");
         return;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 import json
@@ -50,7 +51,8 @@ class _Writer:
         expression = value.node.expr
         names = {str(symbol) for symbol in getattr(expression, "free_symbols", ())}
         self.used |= names & set(self.dims)
-        bound = expression.subs({each: self.dims[str(each)] for each in expression.free_symbols if str(each) in self.dims})
+        known = {each: self.dims[str(each)] for each in expression.free_symbols if str(each) in self.dims}
+        bound = expression.subs(known)
         if bound.free_symbols:
             self.symbols |= {str(symbol) for symbol in bound.free_symbols}
             return str(bound)
@@ -175,8 +177,12 @@ def _first_line(error: BaseException) -> str:
 
 
 def _exported(torch: Any, module: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
+    given = [*torch.utils._pytree.tree_leaves((args, kwargs)), *module.parameters()]
+    meta = any(isinstance(each, torch.Tensor) and each.device.type == "meta" for each in given)
     try:
-        return torch.export.export(module, tuple(args), dict(kwargs or {}))
+        # What the module makes itself, such as tables of positions, belongs to the device of its arguments.
+        with torch.device("meta") if meta else contextlib.nullcontext():
+            return torch.export.export(module, tuple(args), dict(kwargs or {}))
     except Exception as error:  # whatever tracing raises: the user's module runs on tensors without data
         raise Error(
             "cannot_export",

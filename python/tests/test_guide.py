@@ -1,4 +1,4 @@
-"""The examples of docs/guide/python.md print what the page says. Those of JAX need it.
+"""The examples of docs/guide/python.md print what the page says. Those of JAX and PyTorch need them.
 
 UPDATE_GUIDE=1 writes what they print into the page."""
 
@@ -24,9 +24,9 @@ def test_examples(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> No
         monkeypatch.delenv(name, raising=False)
     names: dict[str, Any] = {"__name__": "guide"}
     told = []
-    has_jax = importlib.util.find_spec("jax") is not None
+    absent = [name for name in ("jax", "torch") if importlib.util.find_spec(name) is None]
     for block in BLOCK.finditer(text):
-        if not has_jax and ("import jax" in block[1] or "rl.jax(" in block[1]):
+        if any(f"import {name}" in block[1] or f"rl.{name}(" in block[1] for name in absent):
             continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):

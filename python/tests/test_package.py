@@ -33,7 +33,7 @@ def test_import_is_light() -> None:
     """What takes long to import is imported when it is asked for."""
     code = "import sys, roofline; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    late = {"numpy", "pandas", "pyarrow", "matplotlib", "jax", "tempfile", "subprocess", "multiprocessing"}
+    late = {"numpy", "pandas", "pyarrow", "matplotlib", "jax", "torch", "tempfile", "subprocess", "multiprocessing"}
     assert late.isdisjoint(run.stdout.split())
 
 

@@ -65,7 +65,7 @@ class Attention(nn.Module):  # type: ignore[misc]
         angles = torch.arange(x.shape[-2])[:, None] / 10000 ** (torch.arange(0, self.size, 2) / self.size)
         table = torch.cat((angles, angles), -1)
         half = torch.cat((-x[..., self.size // 2 :], x[..., : self.size // 2]), -1)
-        return x * table.cos() + half * table.sin()
+        return (x * table.cos() + half * table.sin()).to(x.dtype)
 
     def forward(self, x: Any) -> Any:
         def split(y: Any, heads: int) -> Any:
@@ -180,7 +180,11 @@ def conv(name: str, layer: Any, *sizes: int, **options: Any) -> Case:
 
 def conv_gradient(name: str, function: Callable[..., Any], x: Any, weight: Any, **options: Any) -> Case:
     """The gradients of the input and of the weight."""
-    return Case(name, torch.func.grad(lambda x, weight: (function(x, weight) ** 2).sum(), (0, 1)), (x, weight), **options)
+
+    def loss(x: Any, weight: Any) -> Any:
+        return (function(x, weight) ** 2).sum()
+
+    return Case(name, torch.func.grad(loss, (0, 1)), (x, weight), **options)
 
 
 def sdpa(q: Any, k: Any, v: Any) -> Any:
@@ -220,7 +224,7 @@ CASES = [
         "causal attention",
         Attention(causal=True),
         (ROWS,),
-        # Projections of 36 rows by 24 x (24 + 12 + 12 + 24) weights; 4 heads of size 6 over half of 12 x 12 scores, twice.
+        # Projections of 36 rows by 24 x (24 + 12 + 12 + 24) weights; twice half of 12 x 12 scores of 4 heads of size 6.
         flops=2 * 36 * 24 * 72 + 2 * 2 * 3 * 4 * 6 * 12 * 12 / 2,
         otherwise=CAUSAL,
     ),

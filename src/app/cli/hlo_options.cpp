@@ -12,6 +12,7 @@ constexpr const char* hlo_examples = R"(examples:
   roofline hlo step.hlo --on h100-sxm:8              what takes longest, what bounds it, and which line it comes from
   roofline hlo step.hlo --on tpu-v5p:2x2x2 --json    every kernel, by line and by scope
   roofline hlo step.mlir --on h100-sxm               StableHLO: lowered.as_text()
+  roofline hlo step.json --on h100-sxm               a graph of PyTorch: roofline.torch_graph(module, args)
   roofline hlo step.hlo --cost xla                   counts as XLA's own cost analysis gives them
   roofline hlo step.hlo --on h100-sxm:8 --set hbm.bandwidth=*2
 
@@ -22,8 +23,8 @@ void add_hlo(CLI::App& app, Line& line) {
     Words& words = line.words;
     app.add_option(
            "module", words.table,
-           "HLO text (compiled.as_text(), --xla_dump_to) or StableHLO text (lowered.as_text()), also packed by\n"
-           "gzip; or - for standard input")
+           "HLO text (compiled.as_text(), --xla_dump_to), StableHLO text (lowered.as_text()) or a graph of PyTorch\n"
+           "(roofline.torch_graph() in Python), also packed by gzip; or - for standard input")
         ->type_name("FILE")
         ->required();
     repeated(app, "--on", words.on, "machine or slice with as many chips as the module has devices", "MACHINE[:SHAPE]");

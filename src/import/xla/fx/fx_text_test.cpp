@@ -61,8 +61,8 @@ std::string written(const XlaModule& module) {
 // What one call becomes, without the inputs a and b.
 std::string instructions_of(const std::string& a, const std::string& b, const std::string& target,
                             const std::string& args, const std::string& type) {
-    const std::string text = written(
-        module_of(graph_of(input("a", a) + input("b", b) + call("r", target, args, type) + output("r"))));
+    const std::string text =
+        written(module_of(graph_of(input("a", a) + input("b", b) + call("r", target, args, type) + output("r"))));
     return text.substr(text.find('\n', text.find('\n') + 1) + 1);
 }
 
@@ -78,10 +78,9 @@ std::string error_of(const std::string& text) {
 
 TEST_CASE("a graph of PyTorch is a module: names, lines and scopes of its nodes") {
     const std::string place = R"(, "file": "m.py", "line": 7, "scope": "MLP/up")";
-    const XlaModule module =
-        module_of(graph_of(input("x", "bfloat16[3,4]") + input("w", "bfloat16[5,4]") + input("c", "bfloat16[5]") +
-                           call("up", "aten.linear.default", R"(["%x", "%w", "%c"])", R"("bfloat16[3,5]")", place) +
-                           output("up")));
+    const XlaModule module = module_of(graph_of(
+        input("x", "bfloat16[3,4]") + input("w", "bfloat16[5,4]") + input("c", "bfloat16[5]") +
+        call("up", "aten.linear.default", R"(["%x", "%w", "%c"])", R"("bfloat16[3,5]")", place) + output("up")));
     CHECK(written(module) ==
           "x = bf16[3,4] parameter(0)\n"
           "w = bf16[5,4] parameter(1)\n"
@@ -158,9 +157,10 @@ TEST_CASE("collectives: the groups of all devices") {
         input("x", "float32[8]") +
         call("r", "_c10d_functional.all_reduce.default", R"(["%x", "sum", "1"])", R"("float32[8]")") +
         call("w", "_c10d_functional.wait_tensor.default", R"(["%r"])", R"("float32[8]")") + output("w");
-    const std::string text = "{\"roofline\": \"torch graph\", \"version\": 1, \"devices\": 8, \"groups\": {\"1\": "
-                             "[1, 3]}, \"nodes\": [" +
-                             nodes + "]}";
+    const std::string text =
+        "{\"roofline\": \"torch graph\", \"version\": 1, \"devices\": 8, \"groups\": {\"1\": "
+        "[1, 3]}, \"nodes\": [" +
+        nodes + "]}";
     const XlaModule module = module_of(text);
     CHECK(written(module) ==
           "x = f32[8] parameter(0)\n"
@@ -196,7 +196,8 @@ TEST_CASE("hostile graphs are refused with their place") {
           "2:58 dynamic_shape: the tensor `x` has a size that is not known: s0");
     CHECK(error_of(graph_of(input("x", "float31[4]") + output("x"))) ==
           "2:58 bad_graph: the tensor `x` has a dtype that is not known: float31");
-    CHECK(error_of(graph_of(input("x", "float32") + output("x"))) == "2:58 bad_graph: `float32` is no type of a tensor");
+    CHECK(error_of(graph_of(input("x", "float32") + output("x"))) ==
+          "2:58 bad_graph: `float32` is no type of a tensor");
     CHECK(error_of(graph_of(input("x", "float32[4294967296,4294967296]") + output("x"))) ==
           "2:58 too_large: the tensor `x` has more bits than 63 bits can count");
     CHECK(error_of(graph_of(input("x", "float32[-1]") + output("x"))) ==
@@ -205,7 +206,8 @@ TEST_CASE("hostile graphs are refused with their place") {
           "3:1 bad_graph: `call` is no kind of node of torch.fx");
     CHECK(error_of(graph_of(x + R"({"name": "y", "op": "call_function", "target": "aten.neg.default"})")) ==
           "3:1 bad_graph: the graph has no output");
-    CHECK(error_of("{\"nodes\": " + std::string(100, '[')) == "1:74 too_deep: lists and tables are nested deeper than "
-                                                              "64 levels");
+    CHECK(error_of("{\"nodes\": " + std::string(100, '[')) ==
+          "1:74 too_deep: lists and tables are nested deeper than "
+          "64 levels");
     CHECK(error_of("graph():\n    %x") == "bad_hlo: g.json: a printed graph of torch.fx has no shapes");
 }

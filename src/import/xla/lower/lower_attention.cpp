@@ -148,8 +148,12 @@ private:
 
 }  // namespace
 
-Result<Bound> ModuleLowering::attention(InstructionRef ref, const Bounds& operands, bool backward, Block& into) {
+Result<Bound> ModuleLowering::attention(InstructionRef ref, const Bounds& given_operands, bool backward, Block& into) {
     const XlaInstruction& each = at(ref);
+    Bounds operands;
+    for (const Bound& one : given_operands) {  // the gradient of a sum is the same number everywhere
+        operands.push_back(one.shape.elements() > 1 ? in_memory(ref, one, into) : one);
+    }
     AttentionSizes sizes(plain_config(each));
     const std::size_t arrays = sizes.known() ? arrays_of(sizes, operands) : 0;
     const Bound* gradient = nullptr;
