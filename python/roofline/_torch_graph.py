@@ -104,8 +104,8 @@ class _Writer:
     def source(self, trace: str) -> tuple[str, int] | None:
         """The innermost line outside of PyTorch."""
         frames = [(file, int(line)) for file, line in FRAME.findall(trace) if not file.startswith("<")]
-        own = [frame for frame in frames if not frame[0].startswith(self.own_folder)]
-        return (own or frames or [None])[-1]
+        own = [frame for frame in frames if not frame[0].startswith(self.own_folder)] or frames
+        return own[-1] if own else None
 
     def called(self, target: str) -> dict[str, Any]:
         """The class of a called module, the types of its parameters and its simple attributes."""

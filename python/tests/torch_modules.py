@@ -12,6 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 nn, F = torch.nn, torch.nn.functional
+Module: Any = nn.Module
 
 # Why we count otherwise.
 CAUSAL = "flop_counter counts the whole square of causal attention, of which half is not computed"
@@ -42,7 +43,7 @@ def whole(*sizes: int, below: int) -> Any:
     return torch.randint(0, below, sizes)
 
 
-class MLP(nn.Module):  # type: ignore[misc]
+class MLP(Module):  # type: ignore[misc]
     def __init__(self, width: int = 24, hidden: int = 56) -> None:
         super().__init__()
         self.up, self.gate = nn.Linear(width, hidden, bias=False), nn.Linear(width, hidden, bias=False)
@@ -52,7 +53,7 @@ class MLP(nn.Module):  # type: ignore[misc]
         return self.down(F.silu(self.gate(x)) * self.up(x))
 
 
-class Attention(nn.Module):  # type: ignore[misc]
+class Attention(Module):  # type: ignore[misc]
     """Grouped attention with rotary embeddings: `groups` heads of keys and values."""
 
     def __init__(self, width: int = 24, heads: int = 4, groups: int = 2, causal: bool = False) -> None:
@@ -77,7 +78,7 @@ class Attention(nn.Module):  # type: ignore[misc]
         return self.o(y.transpose(1, 2).flatten(2))
 
 
-class Block(nn.Module):  # type: ignore[misc]
+class Block(Module):  # type: ignore[misc]
     """A layer of a Transformer."""
 
     def __init__(self, width: int = 24, causal: bool = False, groups: int = 4) -> None:
@@ -90,7 +91,7 @@ class Block(nn.Module):  # type: ignore[misc]
         return x + self.mlp(self.norm2(x))
 
 
-class Language(nn.Module):  # type: ignore[misc]
+class Language(Module):  # type: ignore[misc]
     """A small language model and its loss."""
 
     def __init__(self, words: int = 90, width: int = 24) -> None:
@@ -105,7 +106,7 @@ class Language(nn.Module):  # type: ignore[misc]
         return F.cross_entropy(self.head(x).flatten(0, 1), targets.flatten())
 
 
-class Manual(nn.Module):  # type: ignore[misc]
+class Manual(Module):  # type: ignore[misc]
     """Attention as its formula, with a mask."""
 
     def forward(self, q: Any, k: Any, v: Any) -> Any:
@@ -114,7 +115,7 @@ class Manual(nn.Module):  # type: ignore[misc]
         return scores.masked_fill(~mask, float("-inf")).softmax(-1) @ v
 
 
-class Expert(nn.Module):  # type: ignore[misc]
+class Expert(Module):  # type: ignore[misc]
     """Tokens go to the best two of several experts, computed densely."""
 
     def __init__(self) -> None:
@@ -129,7 +130,7 @@ class Expert(nn.Module):  # type: ignore[misc]
         return torch.einsum("tef,efd,te->td", hidden, self.down, gates)
 
 
-class Net(nn.Module):  # type: ignore[misc]
+class Net(Module):  # type: ignore[misc]
     """A small convolution net with a residual connection."""
 
     def __init__(self, padding: int = 0) -> None:
@@ -144,7 +145,7 @@ class Net(nn.Module):  # type: ignore[misc]
         return F.log_softmax(self.out(F.adaptive_avg_pool2d(x, 1).flatten(1)), -1)
 
 
-class Shapes(nn.Module):  # type: ignore[misc]
+class Shapes(Module):  # type: ignore[misc]
     """Operations that only move numbers, and matmuls of several forms."""
 
     def forward(self, x: Any, y: Any) -> Any:

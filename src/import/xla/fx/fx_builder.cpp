@@ -47,6 +47,7 @@ void FxBuilder::begin(const FxNode& node) {
 void FxBuilder::finish(const FxValue& result) {
     if (from_ == main_.instructions.size()) return;
     std::size_t named = main_.instructions.size() - 1;
+    while (named > from_ && main_.instructions[named].opcode == "get-tuple-element") --named;
     if (result.is(FxValue::Kind::array) && result.instruction >= from_) named = result.instruction;
     for (std::size_t i = main_.instructions.size(); i-- > from_;) {
         const std::string_view opcode = main_.instructions[i].opcode;

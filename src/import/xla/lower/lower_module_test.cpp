@@ -334,3 +334,23 @@ TEST_CASE("instructions that contradict their shapes are errors with their place
     CHECK(code_of("a = f32[8] parameter(0)\nROOT c = f32[8,16] broadcast(a), dimensions={1}\n").find("size") !=
           std::string::npos);
 }
+
+TEST_CASE("attention is one kernel that reads slices in place, and a bias once for all heads") {
+    const auto part = [](const std::string& name, const std::string& range) {
+        return name + " = bf16[2,16,32] slice(qkv), slice={[0:2], [0:16], [" + range + "]}\n";
+    };
+    const Lowered attention = lowered(
+        entry("qkv = bf16[2,16,96] parameter(0)\n bias = bf16[16,16] parameter(1)\n" + part("q", "0:32") +
+              part("k", "32:64") + part("v", "64:96") +
+              "ROOT o = bf16[2,16,32] custom-call(q, k, v, bias), custom_call_target=\"attention\", backend_config="
+              "{\"input_batch\":2,\"attn_heads\":4,\"num_gqa_groups\":4,\"q_max_seqlen\":16,\"kv_max_seqlen\":16,"
+              "\"qk_head_dim\":8,\"v_head_dim\":8,\"mask_type\":0,\"bias_dims\":\"ts\"}\n"));
+    CHECK(attention.work.kernels.size() == 1);
+    CHECK(attention.read() == 2 * (2 * 16 * 96 + 16 * 16));
+    CHECK(attention.written() == 2 * 2 * 16 * 32);
+    // Two matmuls of 4 heads; the bias is added, and a softmax has 4 FLOPs for each score.
+    const double scores = 2 * 4 * 16 * 16;
+    CHECK(attention.matmul_flops() == 2 * 2 * scores * 8);
+    CHECK(attention.vector_flops() == 5 * scores);
+    CHECK(attention.imported.gaps.empty());
+}
