@@ -490,15 +490,15 @@ def hlo(
 ) -> HloAnswer:
     """What an XLA module costs: every kernel against its roofline.
 
-    `module` is the name of a file with HLO or StableHLO text, packed by gzip or not, or the text itself.
-    `roofline.jax()` makes it from a function.
+    `module` is the name of a file with HLO text, StableHLO text or a graph of PyTorch, packed by gzip or not, or
+    the text itself. `roofline.jax()` makes it from a function, `roofline.torch()` from a module of PyTorch.
 
     `on` is the name of a machine or slice ("h100-sxm:8x4"), the path of a machine file, its text, or the answer of
     `machine()`; a list of them is answered side by side.
 
     Args:
-        module: HLO text (compiled.as_text(), `xla`_dump_to) or StableHLO text (lowered.as_text()), also packed by
-            gzip; or - for standard input (FILE).
+        module: HLO text (compiled.as_text(), `xla`_dump_to), StableHLO text (lowered.as_text()) or a graph of
+            PyTorch (roofline.torch_graph() in Python), also packed by gzip; or - for standard input (FILE).
         on: Machine or slice with as many chips as the module has devices (MACHINE[:SHAPE]).
         set: What if: replace a figure of the machines, absolute or relative (hbm.bandwidth=3TB/s|*2).
         cost: Rules by which work is counted: ours multiplies loops and prices custom calls; xla and xla-gpu count
