@@ -78,7 +78,7 @@ public:
 
     /// Computes a formula in postfix notation: `a0` is the first operand, `0.5` a number, anything else an opcode with
     /// as many operands as it takes, and `dup` and `swap` work on what was computed last: "a0 a0 logistic multiply".
-    /// `shape` is that of the result. The module has views of `text`, which is a literal. Formulas are those of PyTorch's
+    /// `shape` is that of the result. The module has views of `text`, a literal. Formulas are those of PyTorch's
     /// documentation.
     FxValue formula(std::string_view text, const std::vector<FxValue>& operands, const XlaShape& shape);
 

@@ -92,7 +92,7 @@ std::optional<Value> softmax_backward_rule(FxCall& call) {
 }
 
 /// A normalisation: over which dimensions, and where its scale and shift stand.
-struct Norm {
+struct FxNorm {
     FxDims along;
     bool centred = true;  ///< the mean is subtracted
 };
@@ -104,7 +104,7 @@ struct Normalised {
     Value scale;
 };
 
-Normalised normalise(FxBuilder& to, std::uint32_t x, const Norm& norm) {
+Normalised normalise(FxBuilder& to, std::uint32_t x, const FxNorm& norm) {
     const Arithmetic in(to, to.shape(x));
     Normalised made;
     made.array = Value::of(x);
@@ -170,7 +170,7 @@ std::optional<Value> layer_norm_rule(FxCall& call) {
     const FxDims dims = call.to.dims(*x);
     const auto shape = call.wholes(1, "normalized_shape");
     const bool root_mean_square = call.op.find("rms") != std::string_view::npos;
-    Norm norm{last_dims(dims.size(), shape ? shape->size() : 1), !root_mean_square};
+    const FxNorm norm{last_dims(dims.size(), shape ? shape->size() : 1), !root_mean_square};
     const auto weight = in_place(call.to, call.array(2, "weight"), dims, false);
     const auto bias = root_mean_square ? Value{} : in_place(call.to, call.array(3, "bias"), dims, false);
     if (!weight || !bias || !fits(call.to, *weight, dims) || !fits(call.to, *bias, dims)) return std::nullopt;
