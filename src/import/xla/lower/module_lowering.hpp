@@ -110,6 +110,8 @@ private:
     /// Work on all operands that gives all results, by an opaque function of the notation; `flops` in all.
     [[nodiscard]] Result<Bound> opaque(InstructionRef ref, const Bounds& operands, std::string_view function,
                                        double flops, Block& into);
+    /// Adds a fuse block, or its statements where there is only one or a fusion is around them.
+    void add_kernel(Block block, Block& into);
     [[nodiscard]] double counted_flops(InstructionRef ref) const;
 
     // lower_custom_call.cpp
