@@ -343,7 +343,8 @@ CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis
     std::vector<std::size_t> place(models.kernels.size(), 0);  // in kernels_
     for (std::size_t i = 0; i < models.kernels.size(); ++i) {
         if (models.kernels[i] == nullptr) continue;
-        if (const std::size_t like = analysis.work.kernels[i].like; like < i) {
+        if (const std::size_t like = analysis.work.kernels[i].like;
+            like < i && models.kernels[like] == models.kernels[i]) {
             kernels_[place[like]].alike += 1;
             continue;
         }

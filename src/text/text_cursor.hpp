@@ -39,8 +39,8 @@ public:
     }
 
 protected:
-    /// Goes from a quotation mark to behind the one that ends its string; one behind a backslash does not. Returns false
-    /// at the end of the text if there is none.
+    /// Goes from a quotation mark to behind the one that ends its string; one behind a backslash does not end it.
+    /// Returns false at the end of the text if there is none.
     bool skip_quoted() {
         ++at_;
         while (at_ < text_.size()) {

@@ -15,7 +15,7 @@ enum class Engine : std::uint8_t { links, host_copies };
 constexpr std::size_t engines = 2;
 
 /// Work that was started and that nothing waited for yet.
-struct InFlight {
+struct StartedWork {
     std::size_t kernel = 0;
     Engine engine = Engine::links;
     ValueId until = 0;  ///< values from here on are made after the wait for it
@@ -50,7 +50,7 @@ private:
     struct Times {
         double kernels = 0;
         std::array<double, engines> busy{};
-        std::vector<InFlight> flying;
+        std::vector<StartedWork> flying;
     };
 
     // Returns the time of one execution.
@@ -115,7 +115,7 @@ private:
     // No kernel runs until then. What runs meanwhile on the engine is exposed.
     void expose(Times& now, Engine engine, double until) {
         if (until <= now.kernels) return;
-        for (const InFlight& each : now.flying) {
+        for (const StartedWork& each : now.flying) {
             const double both = std::min(each.end, until) - std::max(each.begin, now.kernels);
             if (each.engine != engine || !(both > 0)) continue;
             const auto times = work_.kernels[each.kernel].count.evaluate(program_.sizes);

@@ -48,7 +48,7 @@ TEST_CASE("overlap: kernels between start and done hide a collective as long as 
 }
 
 TEST_CASE("overlap: collectives share the links, one after another") {
-    // The first is on the links until 6, the second from 6 to 12; the kernel runs until 8, then four seconds are waited.
+    // The first is on the links until 6, the second from 6 to 12; the kernel runs until 8, and 4 s are waited.
     const std::string two = "s = f32[64] all-reduce-start(x)" + groups + "t = f32[64] all-reduce-start(y)" + groups +
                             "a = f32[64] negate(y)\nd = f32[64] all-reduce-done(s)\n"
                             "e = f32[64] all-reduce-done(t)\nb = f32[64] add(a, d)\nROOT c = f32[64] add(b, e)\n";

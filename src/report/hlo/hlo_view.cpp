@@ -256,7 +256,7 @@ Table op_table(const std::vector<ModuleAnswer>& answers, bool exact) {
             table.rows.push_back({answer.prediction ? answer.prediction->machine.id : "", op.name, op.opcode,
                                   number(op.count), number(op.flops), number(op.matmul_flops),
                                   number(op.transcendentals), number(op.bytes), some(op.lower_s), some(op.expected_s),
-                                  number(op.hidden_s), op.bound_by, op.source, op.scope});
+                                  op.lower_s ? number(op.hidden_s) : std::string(), op.bound_by, op.source, op.scope});
         }
     }
     return table;

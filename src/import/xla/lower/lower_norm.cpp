@@ -23,11 +23,13 @@ Result<Bound> ModuleLowering::batch_norm(InstructionRef ref, const Bounds& opera
     if (!place || !shape.is_array() || !are_dims({*place}, shape.dims.size())) {
         return fail_at(ref, "it needs the feature_index of its first operand");
     }
+    if (shape.elements() == 0) return fail_at(ref, "its first operand has no elements");
     const std::int64_t channels = shape.dims[static_cast<std::size_t>(*place)];
     for (std::size_t i = 0; i < operands.size(); ++i) {
         const bool whole = i == 0 || (gradient && i == 4);
         const std::int64_t wanted = whole ? shape.elements() : channels;
-        if (operands[i].shape.elements() != wanted) return fail_at(ref, "its operands do not fit each other");
+        if (!operands[i].shape.is_array() || operands[i].shape.elements() != wanted)
+            return fail_at(ref, "its operands do not fit each other");
     }
     const std::string suffix = fmt::format("n{}", out_.program.values.size());
     const std::string r = "r" + suffix;
