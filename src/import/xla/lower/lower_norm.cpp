@@ -69,6 +69,9 @@ Result<Bound> ModuleLowering::batch_norm(InstructionRef ref, const Bounds& opera
         declare("V", 4);
         body = result("Y", true, "add(mul(sub(X, M), mul(S, rsqrt(V))), O)");
     }
+    for (const auto& [name, bound] : given) {
+        if (!bound.value) return fail_at(ref, "its operands are no arrays");
+    }
     ROOFLINE_TRY(const auto made, splice(ref, program + "fuse {\n" + body + "}\n", given, names, into));
     std::vector<Bound> parts;
     const std::vector<XlaShape> shapes = each.shape.is_tuple() ? each.shape.parts : std::vector<XlaShape>{each.shape};
