@@ -153,7 +153,7 @@ void choose_models(Prediction& answer, const ModelChoice& choice) {
     ProgramModels& fitted_models = answer.models;
     const std::vector<MessageWork>& messages = answer.analysis.total.work.messages;
     ModelChoice named = choice;
-    if (!messages.empty()) named.dtypes = dtypes_by_name(answer.program);
+    if (!messages.empty()) named.dtypes = dtypes_by_name(answer.program.values.empty() ? answer.local : answer.program);
     // Calibrated parameters refer to the actual traffic of the links, so a textbook approximation that was requested
     // for the bounds does not apply.
     System system = answer.system;

@@ -121,7 +121,17 @@ Status lay_out_points(Prediction& answer, const std::vector<SweepAxis>& axes, La
 // The work of one chip. In a sweep the layout may differ from point to point.
 Status lay_out_answer(Prediction& answer, const PredictOptions& options) {
     if (!answer.program.sharded()) {
-        answer.local = answer.program;
+        if (options.titles || !options.axes.empty()) {
+            answer.local = answer.program;
+        } else {  // two copies of a program of 40,000 statements would be half of all memory
+            answer.local = std::move(answer.program);
+            answer.program = {};
+            answer.program.dims = answer.local.dims;
+            answer.program.sizes = answer.local.sizes;
+            answer.program.local_dims = answer.local.local_dims;
+            answer.program.mesh = answer.local.mesh;
+            answer.program.expert_groups = answer.local.expert_groups;
+        }
         return options.axes.empty() ? Status{} : lay_out_points(answer, options.axes, options.freedom);
     }
     if (!options.tiles.empty()) {

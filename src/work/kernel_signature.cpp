@@ -33,12 +33,18 @@ private:
         static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, Int128>);
         signature_.text.append(reinterpret_cast<const char*>(&value), sizeof value);
     }
+    // Most numbers are small: one byte for these, and a mark before any other.
+    void count(std::size_t value) {
+        constexpr std::size_t most = 254;
+        signature_.text.push_back(static_cast<char>(std::min(value, most + 1)));
+        if (value > most) number(value);
+    }
     void word(const std::string& text) {
-        number(text.size());
+        count(text.size());
         signature_.text += text;
     }
     void words(const std::vector<std::string>& all) {
-        number(all.size());
+        count(all.size());
         for (const std::string& each : all) word(each);
     }
     void rational(const Rational& value) {
@@ -47,9 +53,9 @@ private:
         number(value.overflowed());
     }
     void polynomial(const Polynomial& sum) {
-        number(sum.terms().size());
+        count(sum.terms().size());
         for (const auto& [monomial, coefficient] : sum.terms()) {
-            number(monomial.size());
+            count(monomial.size());
             for (const Factor& factor : monomial) {
                 word(factor.symbol.dim);
                 number(factor.symbol.divisor);
@@ -60,13 +66,13 @@ private:
     }
 
     bool statement(const Statement& each) {
-        number(each.ops.size());
+        count(each.ops.size());
         for (const Op& op : each.ops) operation(op);
         number(each.one_chip);
         number(each.using_dtype.has_value());
         if (each.using_dtype) number(*each.using_dtype);
         word(each.part);
-        number(each.messages.size());
+        count(each.messages.size());
         return std::all_of(each.messages.begin(), each.messages.end(), [&](const Message& one) {
             message(one);
             return one.from.empty() && one.to.empty() && one.follows == 0;
@@ -86,10 +92,10 @@ private:
     void operation(const Op& op) {
         number(op.kind);
         word(op.function);
-        number(op.inputs.size());
+        count(op.inputs.size());
         for (const Operand& input : op.inputs) operand(input);
         operand(op.output);
-        number(op.constants.size());
+        count(op.constants.size());
         for (const Constant& constant : op.constants) {
             number(constant.position);
             number(constant.value);
@@ -102,21 +108,21 @@ private:
 
     void operand(const Operand& each) {
         const auto known = std::find(signature_.values.begin(), signature_.values.end(), each.value);
-        number(known - signature_.values.begin());
+        count(static_cast<std::size_t>(known - signature_.values.begin()));
         words(each.dims);
         if (known != signature_.values.end()) return;
         signature_.values.push_back(each.value);
         const Value& value = program_.values[each.value];
         number(kernel_.computed(each.value));
         number(value.type.dtype);
-        number(value.type.axes.size());
+        count(value.type.axes.size());
         for (const Axis& axis : value.type.axes) word(axis.dim);
         word(value.level);
         for (const bool flag :
              {value.param, value.frozen, value.cache, value.intermediate, value.in_place, value.carried})
             number(flag);
         word(value.part);
-        number(value.masks.size());
+        count(value.masks.size());
         for (const MaskedPlane& plane : value.masks) {
             word(plane.rows);
             word(plane.columns);

@@ -18,6 +18,13 @@ namespace {
 constexpr std::size_t most_statements = 1'000'000;
 constexpr int deepest_call = 200;
 
+// There are several for each instruction: format() would take a tenth of the time of a module.
+template <class Number>
+void append_number(std::string& text, Number number) {
+    const fmt::format_int digits(number);
+    text.append(digits.data(), digits.size());
+}
+
 // Names of HLO have characters that names of the notation lack.
 std::string spoken_name(std::string_view name) {
     std::string text;
@@ -61,16 +68,11 @@ std::string DimNames::add(std::int64_t size) {
     auto found = std::find_if(used_.begin(), used_.end(), [&](const auto& used) { return used.first == size; });
     if (found == used_.end()) found = used_.insert(used_.end(), {size, 0});
     const int uses = found->second++;
-    // There are several for each instruction: format() would take a tenth of the time of a module.
-    const auto append = [](std::string& text, std::int64_t number) {
-        const fmt::format_int digits(number);
-        text.append(digits.data(), digits.size());
-    };
     std::string name = "#";
-    append(name, size);
+    append_number(name, size);
     if (uses > 0) {
         name += '.';
-        append(name, uses);
+        append_number(name, uses);
     }
     if (program_.sizes.find(name) == program_.sizes.end()) program_.sizes.emplace(name, size);
     return name;
@@ -371,7 +373,9 @@ Bound ModuleLowering::tuple(std::vector<Bound> parts, const XlaShape& shape) con
 
 ValueId ModuleLowering::new_value(const XlaShape& shape, std::string_view name, std::optional<InstructionRef> made) {
     Value value;
-    value.name = fmt::format("{}_{}", spoken_name(name), out_.program.values.size());
+    value.name = spoken_name(name);
+    value.name += '_';
+    append_number(value.name, out_.program.values.size());
     value.type.dtype = shape.element->dtype;
     for (std::string& dim : DimNames(out_.program).add_all(shape)) value.type.axes.push_back({std::move(dim), {}});
     // Memory space 5 is the host's; 1 is a TPU's VMEM, whose layouts are tiled.
