@@ -1,12 +1,12 @@
 // Tests of replica groups against the expansions that XLA's own tests assert, if that collection of cases is available.
 #include <doctest/doctest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 
 #include "network/replica_groups.hpp"
+#include "text/shared_text_test.hpp"
 
 using namespace roofline::core;
 
@@ -39,12 +39,9 @@ std::string as_printed(const std::string& text) {
 }  // namespace
 
 TEST_CASE("replica groups: the collected cases") {
-    std::ifstream file("../shared/cases/replica_groups_golden.json");
-    if (!file) {
-        MESSAGE("skipped: the collection of cases is not here");
-        return;
-    }
-    const auto cases = nlohmann::json::parse(file, nullptr, false);
+    const auto golden = shared_text("cases/replica_groups_golden.json");
+    if (!golden) return;
+    const auto cases = nlohmann::json::parse(*golden, nullptr, false);
     REQUIRE(cases.is_array());
     CHECK(!cases.empty());
     for (const auto& each : cases) {

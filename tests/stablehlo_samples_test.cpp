@@ -1,40 +1,16 @@
 // Reads the collected StableHLO modules, if they are available, and counts in them what was counted without our reader.
 #include <doctest/doctest.h>
 
-#include <array>
-#include <cstdio>
-#include <fstream>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 
 #include "import/xla/stablehlo/stablehlo_text.hpp"
+#include "text/shared_text_test.hpp"
 
 using namespace roofline::core;
 
 namespace {
-
-const std::string shared = "../shared/";
-
-std::string text_of(const std::string& path) {
-    if (!path.ends_with(".gz")) {
-        std::ifstream file(path, std::ios::binary);
-        std::ostringstream text;
-        text << file.rdbuf();
-        return text.str();
-    }
-    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(("gzip -dc '" + path + "'").c_str(), "r"), pclose);
-    std::string text;
-    std::array<char, 65536> part{};
-    while (pipe != nullptr) {
-        const std::size_t size = std::fread(part.data(), 1, part.size(), pipe.get());
-        if (size == 0) break;
-        text.append(part.data(), size);
-    }
-    return text;
-}
 
 // 2 times the elements of the result times those that are contracted.
 double dot_flops(const XlaComputation& computation, const XlaInstruction& dot) {
@@ -49,23 +25,17 @@ double dot_flops(const XlaComputation& computation, const XlaInstruction& dot) {
 }  // namespace
 
 TEST_CASE("StableHLO samples: products and collectives are those that were counted") {
-    std::ifstream file(shared + "cases/stablehlo_samples_derived.json");
-    if (!file) {
-        MESSAGE("skipped: the collection of cases is not here");
-        return;
-    }
-    const auto cases = nlohmann::json::parse(file, nullptr, false);
+    const auto golden = shared_text("cases/stablehlo_samples_derived.json");
+    if (!golden) return;
+    const auto cases = nlohmann::json::parse(*golden, nullptr, false);
     REQUIRE(cases.is_array());
     CHECK(!cases.empty());
     for (const auto& each : cases) {
         const std::string name = each.value("file", "");
         CAPTURE(name);
-        const std::string text = text_of(shared + "samples/" + name);
-        if (text.empty()) {
-            MESSAGE("skipped: the sample ", name, " is not here");
-            continue;
-        }
-        const auto module = read_stablehlo_text(text, name);
+        const auto text = shared_text("samples/" + name);
+        if (!text) continue;
+        const auto module = read_stablehlo_text(*text, name);
         REQUIRE_MESSAGE(module.has_value(), to_text(module.error()));
         double flops = 0;
         std::map<std::string, int> counts;
@@ -104,12 +74,9 @@ TEST_CASE("StableHLO samples: the compilers' own tests can be read") {
                                                        {"xla_import_shardings.mlir", 14}};
     for (const auto& [name, count] : functions) {
         CAPTURE(name);
-        const std::string text = text_of(shared + "samples/stablehlo/" + name);
-        if (text.empty()) {
-            MESSAGE("skipped: the sample ", name, " is not here");
-            continue;
-        }
-        const auto module = read_stablehlo_text(text, name);
+        const auto text = shared_text("samples/stablehlo/" + name);
+        if (!text) continue;
+        const auto module = read_stablehlo_text(*text, name);
         REQUIRE_MESSAGE(module.has_value(), to_text(module.error()));
         CHECK(module->computations.size() >= count);
     }

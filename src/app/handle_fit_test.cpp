@@ -1,8 +1,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -10,6 +8,7 @@
 #include "app/request.hpp"
 #include "base/approx_test.hpp"
 #include "calibrate/calibration.hpp"
+#include "text/shared_text_test.hpp"
 
 using namespace roofline::core;
 using nlohmann::json;
@@ -126,11 +125,9 @@ TEST_CASE("software that nobody measured is refused, and a program without colle
 // This takes seconds, but minutes with sanitizers, which cover the small fits above.
 #ifndef ROOFLINE_SANITIZED
 TEST_CASE("what is fitted to published tables is as accurate as said") {
-    std::ifstream file("../shared/measured/collective_published.csv", std::ios::binary);
-    if (!file) {
-        MESSAGE("skipped: ../shared/measured/collective_published.csv is not here");
-        return;
-    }
+    const auto published = shared_text("measured/collective_published.csv");
+    if (!published) return;
+    std::istringstream file(*published);
     std::string table;
     std::string line;
     std::getline(file, table);

@@ -3,8 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 using namespace roofline::core;
@@ -256,12 +254,9 @@ TEST_CASE("a kernel whose model finds its data in the cache is expected to be as
 
 TEST_CASE("no published time is below its bound") {
     for (const std::string name : {"collective_published.csv", "collective_measured.csv"}) {
-        std::ifstream file("../shared/measured/" + name, std::ios::binary);
-        if (!file) {
-            MESSAGE("skipped: ../shared/measured/", name, " is not here");
-            continue;
-        }
-        const auto json = answer({std::istreambuf_iterator<char>(file), {}});
+        const auto text = shared_text("measured/" + name);
+        if (!text) continue;
+        const auto json = answer(*text);
         CHECK(json["below_lower"] == 0);
         CHECK(json["rows"].get<int>() + json["skipped"].get<int>() > 6000);
         // The only rows that are skipped are those that data/systems.toml excludes.

@@ -301,17 +301,25 @@ Result<ProgramAnalysis> analysed(const Program& program, const Program& local, c
     std::vector<const KernelWork*> all;
     for (const KernelWork& kernel : result.work.kernels) all.push_back(&kernel);
 
-    const std::string title = all.size() == 1 ? kernel_title(program, *all.front(), local.local_dims) : std::string();
+    const std::string title =
+        all.size() == 1 && options.titles ? kernel_title(program, *all.front(), local.local_dims) : std::string();
     ROOFLINE_TRY(auto total, analyser.run(title, result.work.total, all, true));
     result.total = std::move(total);
     if (all.size() > 1 && options.kernels) {
         const bool detailed = all.size() <= max_detailed_kernels;
         result.total.sequential = 0;
         double exposed = 0;
+        result.kernels.reserve(all.size());
         for (const KernelWork* kernel : all) {
-            auto one = analyser.run(kernel_title(program, *kernel, local.local_dims), kernel->work.times(kernel->count),
-                                    {kernel}, detailed);
+            std::string own = options.titles ? kernel_title(program, *kernel, local.local_dims) : std::string();
+            const bool again = kernel->like < result.kernels.size();
+            auto one = again ? Result<Analysis>(result.kernels[kernel->like])
+                             : analyser.run({}, kernel->work.times(kernel->count), {kernel}, detailed);
             if (!one) return fail(one.error());
+            one->title = std::move(own);
+            for (std::size_t i = 0; again && i < one->work.messages.size(); ++i) {
+                one->work.messages[i].message = kernel->work.messages[i].message;
+            }
             result.total.sequential += one->bounds.lower;
             exposed += one->exposed.value_or(one->bounds.lower);
             result.kernels.push_back(std::move(*one));

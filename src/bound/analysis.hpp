@@ -84,6 +84,7 @@ struct AnalysisOptions {
     WorkOptions work;
     bool kernels = true;  ///< analyse each kernel too, if there are several
     bool growth = true;   ///< find intensities as formulas, their limits, and critical sizes
+    bool titles = true;   ///< write the statements of each kernel as its title
 };
 
 /// Analyses a program of one chip.

@@ -270,6 +270,10 @@ std::vector<CompiledKernel::Runs> kernel_runs(const Program& program, const Prog
     double traffic = 0;
     program_traffic(analysis, {}, program.sizes).evaluate({}, {&traffic, 1});
     for (std::size_t i = 0; i < analysis.work.kernels.size(); ++i) {
+        if (const std::size_t like = analysis.work.kernels[i].like; like < i) {
+            runs.push_back(runs[like]);
+            continue;
+        }
         const CompiledKernel compiled(analysis, i, chip, {}, program.sizes);
         std::vector<double> scratch(compiled.places());
         runs.push_back(compiled.evaluate({}, traffic, scratch));
@@ -336,8 +340,15 @@ CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis
     const Sizes fixed = without(program.sizes, swept);
     const ChipTraits chip = chip_traits(system.machine());
     traffic_ = program_traffic(analysis, swept, fixed);
+    std::vector<std::size_t> place(models.kernels.size(), 0);  // in kernels_
     for (std::size_t i = 0; i < models.kernels.size(); ++i) {
         if (models.kernels[i] == nullptr) continue;
+        if (const std::size_t like = analysis.work.kernels[i].like;
+            like < i && models.kernels[like] == models.kernels[i]) {
+            kernels_[place[like]].alike += 1;
+            continue;
+        }
+        place[i] = kernels_.size();
         const KernelFit& fit = models.kernels[i]->fit;
         const Growths& growths = built_in_extrapolation().of(models.kernels[i]->key.kind);
         kernels_.push_back(
@@ -407,7 +418,7 @@ ExpectedProgramTime CompiledExpected::evaluate(std::span<const double> sizes, st
         const auto runs = kernel.compiled.evaluate(sizes, traffic, scratch);
         if (!(runs.count > 0)) continue;
         const double error = kernel.error + error_at(kernel.fit, *kernel.growths, kernel.quantised, runs.point);
-        add(runs.count * seconds_of(kernel.fit, runs.point), error);
+        add(kernel.alike * runs.count * seconds_of(kernel.fit, runs.point), error);
     }
     messages_.evaluate(sizes, scratch.first(messages_.size()));
     for (std::size_t i = 0; i < message_models_.size(); ++i) {

@@ -129,6 +129,7 @@ private:
         double error = 0;  ///< at measured sizes
         const Growths* growths = nullptr;
         const KernelFit* quantised = nullptr;
+        double alike = 1;  ///< number of kernels that are equal but for names
     };
     struct MessageModel {
         ExpectedTime expected;

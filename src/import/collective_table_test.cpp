@@ -2,12 +2,11 @@
 
 #include <doctest/doctest.h>
 
-#include <fstream>
-#include <iterator>
 #include <map>
 
 #include "base/approx_test.hpp"
 #include "import/measurement_notes.hpp"
+#include "text/shared_text_test.hpp"
 
 using namespace roofline::core;
 
@@ -142,13 +141,9 @@ TEST_CASE("published tables are read completely") {
     const std::map<std::string, std::size_t> rows{{"collective_published.csv", 7857},
                                                   {"collective_measured.csv", 6672}};
     for (const auto& [name, count] : rows) {
-        std::ifstream file("../shared/measured/" + name, std::ios::binary);
-        if (!file) {
-            MESSAGE("skipped: ../shared/measured/", name, " is missing");
-            continue;
-        }
-        const std::string text{std::istreambuf_iterator<char>(file), {}};
-        const auto table = read(text);
+        const auto text = shared_text("measured/" + name);
+        if (!text) continue;
+        const auto table = read(*text);
         REQUIRE(table);
         CHECK(table->rows.size() == count);
         CHECK(table->skipped.empty());

@@ -153,12 +153,26 @@ void choose_models(Prediction& answer, const ModelChoice& choice) {
     ProgramModels& fitted_models = answer.models;
     const std::vector<MessageWork>& messages = answer.analysis.total.work.messages;
     ModelChoice named = choice;
-    if (!messages.empty()) named.dtypes = dtypes_by_name(answer.program);
+    if (!messages.empty()) named.dtypes = dtypes_by_name(answer.program.values.empty() ? answer.local : answer.program);
     // Calibrated parameters refer to the actual traffic of the links, so a textbook approximation that was requested
     // for the bounds does not apply.
     System system = answer.system;
     system.collectives = {};
+    // Kernels that are equal but for names send equal messages.
+    std::vector<std::size_t> same;
+    std::vector<std::size_t> first;  // by kernel: its first message
+    for (const KernelWork& kernel : answer.analysis.work.kernels) {
+        const bool again = kernel.like < first.size();
+        const std::size_t from = again ? first[kernel.like] : same.size();
+        first.push_back(same.size());
+        for (std::size_t i = 0; i < kernel.work.messages.size(); ++i) same.push_back(from + i);
+    }
     for (const MessageWork& each : messages) {
+        const std::size_t at = fitted_models.messages.size();
+        if (at < same.size() && same[at] < at) {
+            fitted_models.messages.push_back(fitted_models.messages[same[at]]);
+            continue;
+        }
         fitted_models.messages.push_back(expected_of(answer, system, each.message, named));
         const auto bytes = each.message.bytes.evaluate(answer.program.sizes);
         const bool moves = bytes && !bytes->is_zero();
@@ -336,6 +350,13 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
     // the program quantizes itself, so that measurements of both together give the time of both
     bool quantises = false;
     for (const KernelWork& kernel : analysis.work.kernels) {
+        if (kernel.like < fitted_models.kernels.size()) {
+            fitted_models.kernels.push_back(fitted_models.kernels[kernel.like]);
+            fitted_models.transferred_from.push_back(fitted_models.transferred_from[kernel.like]);
+            fitted_models.instead.push_back(fitted_models.instead[kernel.like]);
+            fitted_models.quantised.push_back(fitted_models.quantised[kernel.like]);
+            continue;
+        }
         fitted_models.kernels.push_back(nullptr);
         if (kernel.work.compute.empty() && kernel.work.memory.empty()) {
             fitted_models.transferred_from.emplace_back();

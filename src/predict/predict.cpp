@@ -121,7 +121,17 @@ Status lay_out_points(Prediction& answer, const std::vector<SweepAxis>& axes, La
 // The work of one chip. In a sweep the layout may differ from point to point.
 Status lay_out_answer(Prediction& answer, const PredictOptions& options) {
     if (!answer.program.sharded()) {
-        answer.local = answer.program;
+        if (options.titles || !options.axes.empty()) {
+            answer.local = answer.program;
+        } else {  // two copies of a program of 40,000 statements would be half of all memory
+            answer.local = std::move(answer.program);
+            answer.program = {};
+            answer.program.dims = answer.local.dims;
+            answer.program.sizes = answer.local.sizes;
+            answer.program.local_dims = answer.local.local_dims;
+            answer.program.mesh = answer.local.mesh;
+            answer.program.expert_groups = answer.local.expert_groups;
+        }
         return options.axes.empty() ? Status{} : lay_out_points(answer, options.axes, options.freedom);
     }
     if (!options.tiles.empty()) {
@@ -187,10 +197,11 @@ void choose_at_points(Prediction& answer, const std::vector<SweepAxis>& axes) {
     answer.which = least_at_points(answer.program, analyses, groups, answer.which, axes);
 }
 
-Status analyse_answer(Prediction& answer, bool growth) {
-    ROOFLINE_TRY(answer.analysis, analyse(answer.program, answer.local, answer.system, {answer.options, true, growth}));
+Status analyse_answer(Prediction& answer, const PredictOptions& options) {
+    ROOFLINE_TRY(answer.analysis, analyse(answer.program, answer.local, answer.system,
+                                          {answer.options, true, options.growth, options.titles}));
     for (Prediction& other : answer.alternative_predictions) {
-        ROOFLINE_CHECK(analyse_answer(other, growth));
+        ROOFLINE_CHECK(analyse_answer(other, options));
     }
     return {};
 }
@@ -245,7 +256,7 @@ Status expect_candidates(Prediction& answer, const PredictOptions& options,
         ROOFLINE_CHECK(add_sequential(answer, options));
     }
     for (Prediction& other : std::span(answer.alternative_predictions).subspan(known)) {
-        ROOFLINE_CHECK(analyse_answer(other, options.growth));
+        ROOFLINE_CHECK(analyse_answer(other, options));
         ROOFLINE_CHECK(expect(other, options.software, calibrations, options.expect, options.exchange));
     }
     note_fastest(answer, options.axes);
@@ -315,7 +326,7 @@ Result<Prediction> predict(Program program, System system, PredictOptions option
     if (options.routing == TokenRouting::uniform) {
         route_uniformly(answer.local, answer.program.sizes, answer.system);
     }
-    ROOFLINE_CHECK(analyse_answer(answer, options.growth));
+    ROOFLINE_CHECK(analyse_answer(answer, options));
     if (options.routing == TokenRouting::both) {
         ROOFLINE_TRY(answer.uniform, uniform_bound(answer));
     }

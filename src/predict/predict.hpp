@@ -38,6 +38,7 @@ struct PredictOptions {
     std::vector<TileChoice> tiles{};  ///< only for a program on one chip
     bool exact_flops = false;         ///< count 2 K - 1 FLOPs for each sum of K products instead of 2 K
     bool growth = true;               ///< also find intensities, their limits and critical sizes
+    bool titles = true;               ///< of kernels: their statements. Without, Prediction::program is sizes only
     Expect expect = Expect::all;
     std::string software{};                     ///< software whose calibration is used, "nccl 2.29"; "": the newest
     const ExchangeKernels* exchange = nullptr;  ///< of expert dispatch and combine; see expect()

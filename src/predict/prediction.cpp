@@ -62,22 +62,40 @@ std::optional<double> expected_of_work(const Prediction& answer, std::size_t ker
     return model == nullptr ? 0 : seconds_of(model->fit, runs.point) * runs.count;
 }
 
-std::optional<double> expected_of_kernel(const Prediction& answer, std::size_t kernel) {
+namespace {
+
+// `next` is the place of the kernel's first message among those of the whole program, which are those of its kernels in
+// order.
+std::optional<double> expected_from(const Prediction& answer, std::size_t kernel, std::size_t next) {
     const std::optional<double> alone = expected_of_work(answer, kernel);
     if (!alone) return std::nullopt;
-    const Work& work = answer.analysis.work.kernels[kernel].work;
     double exchanges = 0;
     const std::vector<MessageWork>& all = answer.analysis.total.work.messages;
-    // The messages of the whole program are those of its kernels in order.
-    std::size_t next = 0;
-    for (std::size_t k = 0; k < kernel; ++k) next += answer.analysis.work.kernels[k].work.messages.size();
-    for (const MessageWork& each : work.messages) {
+    for (const MessageWork& each : answer.analysis.work.kernels[kernel].work.messages) {
         const std::size_t i = next++;
         const auto times = count(answer.program, each.count);
         if (i >= all.size() || !answer.models.messages[i] || !times) return std::nullopt;
         exchanges += answer.models.messages[i]->seconds * times->to_double();
     }
     return *alone + exchanges * answer.runs[kernel].count;
+}
+
+}  // namespace
+
+std::optional<double> expected_of_kernel(const Prediction& answer, std::size_t kernel) {
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < kernel; ++k) next += answer.analysis.work.kernels[k].work.messages.size();
+    return expected_from(answer, kernel, next);
+}
+
+std::vector<std::optional<double>> expected_of_kernels(const Prediction& answer) {
+    std::vector<std::optional<double>> all;
+    std::size_t next = 0;
+    for (const KernelWork& kernel : answer.analysis.work.kernels) {
+        all.push_back(expected_from(answer, all.size(), next));
+        next += kernel.work.messages.size();
+    }
+    return all;
 }
 
 void for_each_point(const Prediction& answer, const std::vector<SweepAxis>& axes,

@@ -74,6 +74,9 @@ struct Prediction {
 /// Returns the expected time of one kernel: all its runs and its collectives. Empty if a part has no model.
 [[nodiscard]] std::optional<double> expected_of_kernel(const Prediction& answer, std::size_t kernel);
 
+/// Returns expected_of_kernel() of each kernel.
+[[nodiscard]] std::vector<std::optional<double>> expected_of_kernels(const Prediction& answer);
+
 /// As expected_of_kernel(), without the collectives.
 [[nodiscard]] std::optional<double> expected_of_work(const Prediction& answer, std::size_t kernel);
 

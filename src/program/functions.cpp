@@ -1,6 +1,8 @@
 #include "program/functions.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
 namespace roofline::core {
 
@@ -115,9 +117,14 @@ constexpr FunctionInfo table[] = {
 }  // namespace
 
 const FunctionInfo* find_function(std::string_view name) {
-    const auto* found =
-        std::find_if(std::begin(table), std::end(table), [&](const FunctionInfo& f) { return f.name == name; });
-    return found == std::end(table) ? nullptr : found;
+    // It is asked several times for each operation of a program, which may have ten thousands.
+    static const std::unordered_map<std::string_view, const FunctionInfo*> by_name = [] {
+        std::unordered_map<std::string_view, const FunctionInfo*> functions;
+        for (const FunctionInfo& each : table) functions.emplace(each.name, &each);
+        return functions;
+    }();
+    const auto found = by_name.find(name);
+    return found == by_name.end() ? nullptr : found->second;
 }
 
 const std::vector<FunctionInfo>& all_functions() {

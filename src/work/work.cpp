@@ -4,65 +4,15 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "program/elementwise_products.hpp"
 #include "program/functions.hpp"
 #include "program/typing.hpp"
 #include "work/contraction.hpp"
+#include "work/kernel_signature.hpp"
 
 namespace roofline::core {
-
-void Work::add_flops(Unit unit, Dtype dtype, const Polynomial& flops) {
-    if (flops.is_zero()) return;
-    for (ComputeWork& entry : compute) {
-        if (entry.unit == unit && entry.dtype == dtype) {
-            entry.flops += flops;
-            return;
-        }
-    }
-    compute.push_back({unit, dtype, flops});
-}
-
-Work& Work::operator+=(const Work& other) {
-    for (const ComputeWork& entry : other.compute) add_flops(entry.unit, entry.dtype, entry.flops);
-    transcendentals += other.transcendentals;
-    for (const auto& [level, traffic] : other.memory) {
-        memory[level].read += traffic.read;
-        memory[level].write += traffic.write;
-    }
-    messages.insert(messages.end(), other.messages.begin(), other.messages.end());
-    return *this;
-}
-
-Work Work::times(const Polynomial& count) const {
-    Work work;
-    for (const ComputeWork& entry : compute) work.add_flops(entry.unit, entry.dtype, entry.flops * count);
-    work.transcendentals = transcendentals * count;
-    for (const auto& [level, traffic] : memory) work.memory[level] = {traffic.read * count, traffic.write * count};
-    for (const MessageWork& each : messages) work.messages.push_back({each.message, each.count * count});
-    return work;
-}
-
-Polynomial Work::flops() const {
-    Polynomial sum;
-    for (const ComputeWork& entry : compute) sum += entry.flops;
-    return sum;
-}
-
-Polynomial Work::flops(Unit unit) const {
-    Polynomial sum;
-    for (const ComputeWork& entry : compute) {
-        if (entry.unit == unit) sum += entry.flops;
-    }
-    return sum;
-}
-
-bool Work::overflowed() const {
-    const bool memory_overflowed = std::any_of(memory.begin(), memory.end(), [](const auto& entry) {
-        return entry.second.read.overflowed() || entry.second.write.overflowed();
-    });
-    return memory_overflowed || transcendentals.overflowed() || flops().overflowed();
-}
 
 namespace {
 
@@ -392,6 +342,61 @@ private:
     KernelWork kernel_;
 };
 
+// Builds the work of kernels that are equal but for names only once.
+class KernelWorks {
+public:
+    KernelWorks(const Program& program, const Kernels& kernels, const WorkOptions& options)
+        : program_(program), kernels_(kernels), options_(options) {}
+
+    void add(const Kernels::Kernel& kernel, std::vector<KernelWork>& all) {
+        constexpr std::size_t few = 64;
+        std::optional<KernelSignature> signature;
+        if (kernels_.all().size() > few) {
+            signature = kernel_signature(program_, {kernel.statements, kernel.count, kernel.fused,
+                                                    [&](ValueId id) { return kernels_.stays_inside(kernel, id); },
+                                                    [&](ValueId id) { return kernels_.computed(id); }});
+        }
+        const auto known = signature ? known_.find(signature->text) : known_.end();
+        const std::size_t like = known == known_.end() ? all.size() : known->second.kernel;
+        // Notes name tensors.
+        if (known != known_.end() && all[like].notes.empty()) {
+            all.push_back(renamed(all[like], known->second.values, signature->values, kernel));
+        } else {
+            all.push_back(KernelBuilder(program_, kernels_, options_).build(kernel));
+            if (signature && known == known_.end()) {
+                known_.emplace(std::move(signature->text), Known{like, std::move(signature->values)});
+            }
+        }
+        all.back().like = like;
+    }
+
+private:
+    struct Known {
+        std::size_t kernel = 0;
+        std::vector<ValueId> values;
+    };
+
+    static KernelWork renamed(const KernelWork& like, const std::vector<ValueId>& theirs,
+                              const std::vector<ValueId>& ours, const Kernels::Kernel& kernel) {
+        KernelWork work = like;
+        work.statements = kernel.statements;
+        for (Transfer& transfer : work.transfers) {
+            transfer.value = ours[static_cast<std::size_t>(std::find(theirs.begin(), theirs.end(), transfer.value) -
+                                                           theirs.begin())];
+        }
+        auto next = work.work.messages.begin();
+        for (const Statement* statement : kernel.statements) {
+            for (const Message& message : statement->messages) (next++)->message = message;
+        }
+        return work;
+    }
+
+    const Program& program_;
+    const Kernels& kernels_;
+    const WorkOptions& options_;
+    std::unordered_map<std::string, Known> known_;  ///< by signature
+};
+
 // Positions before a chip's own are read, but nothing is computed for them.
 void drop_halos(const LocalDims& local, Dims& dims) {
     Dims own;
@@ -443,8 +448,10 @@ Result<ProgramWork> derive_work(const Program& program, const WorkOptions& optio
     ROOFLINE_CHECK(kernels.find(program.body, Polynomial(1)));
     ProgramWork work;
     work.local_dims = program.local_dims;
+    KernelWorks works(program, kernels, options);
+    work.kernels.reserve(kernels.all().size());
     for (const Kernels::Kernel& kernel : kernels.all()) {
-        work.kernels.push_back(KernelBuilder(program, kernels, options).build(kernel));
+        works.add(kernel, work.kernels);
         work.total += work.kernels.back().work.times(kernel.count);
     }
     if (work.total.overflowed()) return fail("overflow", "the work does not fit into 127 bits", "check the sizes");

@@ -80,6 +80,9 @@ struct KernelWork {
     std::vector<MatmulShape> matmuls;
     /// About the order of a product of three or more operands, and tables that are read in part.
     std::vector<std::string> notes;
+    /// Index of the first kernel of the program that is equal but for the names of its tensors, or its own. Programs of
+    /// few kernels are not searched for any.
+    std::size_t like = 0;
 };
 
 struct ProgramWork {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <sstream>
@@ -12,6 +11,7 @@
 #include "import/training_table.hpp"
 #include "text/csv.hpp"
 #include "text/json.hpp"
+#include "text/shared_text_test.hpp"
 
 using namespace roofline::core;
 
@@ -131,17 +131,6 @@ void check_same(const TrainingLaunch& back, const TrainingLaunch& launch) {
     CHECK(back.optimizer->moments == launch.optimizer->moments);
     CHECK(back.optimizer->f32_gradients == launch.optimizer->f32_gradients);
     CHECK(back.products == launch.products);
-}
-
-std::optional<std::string> shared_table(const char* path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) {
-        MESSAGE("skipped: ", std::string(path), " is not here");
-        return std::nullopt;
-    }
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
 }
 
 }  // namespace
@@ -494,7 +483,7 @@ TEST_CASE("launches of DeepSpeed read back are the plans that they were written 
 }
 
 TEST_CASE("configurations of torchtitan have the degrees and batches of its published runs") {
-    const auto content = shared_table("../shared/measured/training_measured.csv");
+    const auto content = shared_text("measured/training_measured.csv");
     if (!content) return;
     auto reader = CsvReader::open(*content, "training_measured.csv");
     REQUIRE(reader);
@@ -546,7 +535,7 @@ TEST_CASE("configurations of torchtitan have the degrees and batches of its publ
 
 // A recipe's own settings give its batch, and its plan is written with the recipe's keys.
 TEST_CASE("configurations of MaxText have the degrees and batches of published recipes") {
-    const auto content = shared_table("../shared/measured/plans_training.csv");
+    const auto content = shared_text("measured/plans_training.csv");
     if (!content) return;
     const LaunchTable table = trainer_table("maxtext");
     std::istringstream lines(*content);

@@ -3,11 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <sstream>
 
 #include "text/csv.hpp"
+#include "text/shared_text_test.hpp"
 
 using namespace roofline::core;
 
@@ -233,22 +233,16 @@ TEST_CASE("launches of servers read back are the plans that they were written fr
 
 // A row has TP of attention, the number of replicas of attention, and the chips that experts are spread over.
 TEST_CASE("emitted flags have the degrees of published recipes of servers") {
-    std::ifstream file("../shared/measured/plans_serving.csv", std::ios::binary);
-    if (!file) {
-        MESSAGE("skipped: ../shared/measured/plans_serving.csv is not here");
-        return;
-    }
-    std::stringstream stream;
-    stream << file.rdbuf();
-    const std::string content = stream.str();
-    auto reader = CsvReader::open(content, "plans_serving.csv");
+    const auto content = shared_text("measured/plans_serving.csv");
+    if (!content) return;
+    auto reader = CsvReader::open(*content, "plans_serving.csv");
     REQUIRE(reader);
     reader->leave_out_bad_rows();
     std::map<std::string, std::size_t> column;
     for (std::size_t i = 0; i < reader->header().size(); ++i) column[reader->header()[i]] = i;
     std::map<std::string, std::int64_t> compared;
     std::int64_t others = 0;
-    std::istringstream lines(content);
+    std::istringstream lines(*content);
     std::string line;
     std::getline(lines, line);
     while (std::getline(lines, line)) {

@@ -3,12 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <sstream>
 
 #include "import/training_table.hpp"
 #include "text/csv.hpp"
+#include "text/shared_text_test.hpp"
 
 using namespace roofline::core;
 
@@ -259,15 +259,9 @@ TEST_CASE("launches of Megatron-LM read back are the plans that they were writte
 }
 
 TEST_CASE("emitted flags have the degrees and batches of published plans") {
-    std::ifstream file("../shared/measured/plans_training.csv", std::ios::binary);
-    if (!file) {
-        MESSAGE("skipped: ../shared/measured/plans_training.csv is not here");
-        return;
-    }
-    std::stringstream text;
-    text << file.rdbuf();
-    const std::string content = text.str();
-    auto reader = CsvReader::open(content, "plans_training.csv");
+    const auto content = shared_text("measured/plans_training.csv");
+    if (!content) return;
+    auto reader = CsvReader::open(*content, "plans_training.csv");
     REQUIRE(reader);
     reader->leave_out_bad_rows();
     const auto rows = read_training_table(*reader);

@@ -8,23 +8,26 @@ namespace roofline::core {
 
 namespace {
 
-// The value of `key=` in a list whose items are separated by blanks; quotation marks are left out.
-std::string_view field(std::string_view text, std::string_view key) {
-    for (std::size_t at = text.find(key); at != std::string_view::npos; at = text.find(key, at + 1)) {
-        const bool begins = at == 0 || text[at - 1] == ' ' || text[at - 1] == '{';
-        std::size_t from = at + key.size();
-        if (!begins || from >= text.size() || text[from] != '=') continue;
-        ++from;
-        const bool quoted = from < text.size() && text[from] == '"';
-        if (quoted) ++from;
-        std::size_t end = from;
+// Goes through the `key=value` of a list whose items are separated by blanks; quotation marks are left out.
+template <class Visit>
+void each_field(std::string_view text, const Visit& visit) {
+    std::size_t at = 0;
+    while (at < text.size()) {
+        const std::size_t equals = text.find('=', at);
+        if (equals == std::string_view::npos) return;
+        std::string_view key = text.substr(at, equals - at);
+        key.remove_prefix(key.find_last_of(" {}") + 1);  // nothing if there is none
+        at = equals + 1;
+        const bool quoted = at < text.size() && text[at] == '"';
+        std::size_t end = quoted ? ++at : at;
         while (end < text.size() && (quoted ? text[end] != '"' : text[end] != ' ' && text[end] != '}')) {
             if (quoted && text[end] == '\\') ++end;
             ++end;
         }
-        return text.substr(from, std::min(end, text.size()) - from);
+        end = std::min(end, text.size());
+        visit(key, text.substr(at, end - at));
+        at = end + (quoted ? 1 : 0);
     }
-    return {};
 }
 
 std::int64_t number_of(std::string_view text) {
@@ -42,11 +45,12 @@ int line_of(std::string_view text) {
 }  // namespace
 
 Status HloFrames::read(HloScanner& scanner) {
+    Row files;
     Row functions;
-    const std::pair<std::string_view, Row*> tables[] = {{"FileNames", &files_},
-                                                        {"FunctionNames", &functions},
-                                                        {"FileLocations", &locations_},
-                                                        {"StackFrames", &frames_}};
+    Row locations;
+    Row frames;
+    const std::pair<std::string_view, Row*> tables[] = {
+        {"FileNames", &files}, {"FunctionNames", &functions}, {"FileLocations", &locations}, {"StackFrames", &frames}};
     bool found = true;
     while (found) {
         found = false;
@@ -61,27 +65,46 @@ Status HloFrames::read(HloScanner& scanner) {
             }
         }
     }
+    for (const auto& [frame, row] : frames) {
+        std::int64_t location = -1;
+        each_field(row, [&](std::string_view key, std::string_view value) {
+            if (key == "file_location_id") location = number_of(value);
+        });
+        const auto place = locations.find(location);
+        if (place != locations.end()) places_.emplace(frame, place_of(place->second, files));
+    }
     return {};
 }
 
+HloFrames::FrameLine HloFrames::place_of(std::string_view location, const Row& files) {
+    FrameLine place;
+    each_field(location, [&](std::string_view key, std::string_view value) {
+        if (key == "line") place.line = line_of(value);
+        if (key != "file_name_id") return;
+        const auto file = files.find(number_of(value));
+        if (file == files.end()) return;
+        place.file = file->second;
+        if (place.file.size() >= 2 && place.file.front() == '"')
+            place.file = place.file.substr(1, place.file.size() - 2);
+    });
+    return place;
+}
+
 void HloFrames::locate(std::int64_t frame, XlaOrigin& origin) const {
-    const auto row = frames_.find(frame);
-    if (row == frames_.end()) return;
-    const auto location = locations_.find(number_of(field(row->second, "file_location_id")));
-    if (location == locations_.end()) return;
-    origin.line = line_of(field(location->second, "line"));
-    const auto file = files_.find(number_of(field(location->second, "file_name_id")));
-    if (file == files_.end()) return;
-    origin.file = file->second;
-    if (origin.file.size() >= 2 && origin.file.front() == '"')
-        origin.file = origin.file.substr(1, origin.file.size() - 2);
+    const auto place = places_.find(frame);
+    if (place == places_.end()) return;
+    origin.file = place->second.file;
+    origin.line = place->second.line;
 }
 
 void read_metadata(std::string_view metadata, const HloFrames& frames, XlaOrigin& origin) {
-    origin.op_name = field(metadata, "op_name");
-    origin.file = field(metadata, "source_file");
-    origin.line = line_of(field(metadata, "source_line"));
-    const std::string_view frame = field(metadata, "stack_frame_id");
+    std::string_view frame;
+    each_field(metadata, [&](std::string_view key, std::string_view value) {
+        if (key == "op_name") origin.op_name = value;
+        if (key == "source_file") origin.file = value;
+        if (key == "source_line") origin.line = line_of(value);
+        if (key == "stack_frame_id") frame = value;
+    });
     if (origin.file.empty() && !frame.empty()) frames.locate(number_of(frame), origin);
 }
 

@@ -20,9 +20,14 @@ public:
 
 private:
     using Row = std::unordered_map<std::int64_t, std::string_view>;
-    Row files_;
-    Row locations_;
-    Row frames_;
+    /// A line of a file.
+    struct FrameLine {
+        std::string_view file;
+        int line = 0;
+    };
+    [[nodiscard]] static FrameLine place_of(std::string_view location, const Row& files);
+
+    std::unordered_map<std::int64_t, FrameLine> places_;  ///< by frame
 };
 
 /// Fills in what the metadata of an instruction says: `{op_name="..." source_file="..." source_line=16}`.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "base/ascii.hpp"
@@ -14,23 +15,43 @@ namespace {
 constexpr int deepest_tuple = 64;
 constexpr std::size_t most_dims = 64;
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_name(char c) { return is_letter(c) || is_digit(c) || c == '.' || c == '-' || c == '/' || c == ':'; }
+enum class HloChar : std::uint8_t { other, letter, digit, mark, blank, open, close, quote };
+
+constexpr std::array<HloChar, 256> classify_hlo() {
+    std::array<HloChar, 256> classes{};
+    const auto set = [&](std::string_view chars, HloChar to) {
+        for (const char c : chars) classes[static_cast<unsigned char>(c)] = to;
+    };
+    set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_", HloChar::letter);
+    set("0123456789", HloChar::digit);
+    set(".-/:", HloChar::mark);
+    set(" \t\n\r", HloChar::blank);
+    set("([{", HloChar::open);
+    set(")]}", HloChar::close);
+    set("\"", HloChar::quote);
+    return classes;
+}
+
+constexpr std::array<HloChar, 256> hlo_classes = classify_hlo();
+
+HloChar hlo_class(char c) { return hlo_classes[static_cast<unsigned char>(c)]; }
+bool is_blank(char c) { return hlo_class(c) == HloChar::blank; }
+bool is_element_name(char c) { return hlo_class(c) == HloChar::letter || hlo_class(c) == HloChar::digit; }
+bool is_name(char c) { return is_element_name(c) || hlo_class(c) == HloChar::mark; }
 
 char closing(char open) { return open == '(' ? ')' : open == '[' ? ']' : '}'; }
 
 }  // namespace
 
-void HloScanner::skip_blanks() {
+void HloScanner::skip_more_blanks() {
     while (at_ < text_.size()) {
-        skip_in_line();
+        skip_more_in_line();
         if (at_ >= text_.size() || !is_blank(text_[at_])) return;
         ++at_;
     }
 }
 
-void HloScanner::skip_in_line() {
+void HloScanner::skip_more_in_line() {
     while (at_ < text_.size()) {
         const char c = text_[at_];
         if (c == ' ' || c == '\t' || c == '\r') {
@@ -46,15 +67,7 @@ void HloScanner::skip_in_line() {
     }
 }
 
-bool HloScanner::take(std::string_view word) {
-    skip_blanks();
-    if (!next_is(word)) return false;
-    at_ += word.size();
-    return true;
-}
-
-Status HloScanner::expect(std::string_view word, std::string_view where) {
-    if (take(word)) return {};
+Status HloScanner::fail_to_find(std::string_view word, std::string_view where) const {
     return fail_here("bad_hlo", fmt::format("expected `{}` {}", word, where));
 }
 
@@ -71,14 +84,14 @@ Status HloScanner::skip_brackets() {
     std::string open;
     while (at_ < text_.size()) {
         const char c = text_[at_];
-        if (c == '"') {
-            for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
-                if (text_[at_] == '\\') ++at_;
-            }
-            if (at_ >= text_.size()) return fail_at(from, "bad_hlo", "a quotation mark inside is never closed");
-        } else if (c == '(' || c == '[' || c == '{') {
+        const HloChar of = hlo_class(c);
+        if (of == HloChar::quote) {
+            if (!skip_quoted()) return fail_at(from, "bad_hlo", "a quotation mark inside is never closed");
+            continue;
+        }
+        if (of == HloChar::open) {
             open.push_back(closing(c));
-        } else if (c == ')' || c == ']' || c == '}') {
+        } else if (of == HloChar::close) {
             if (open.back() != c) {
                 return fail_here("bad_hlo", fmt::format("`{}` closes nothing; `{}` is still open", c, open.back()));
             }
@@ -106,18 +119,15 @@ Result<std::string_view> HloScanner::take_value() {
     const std::size_t from = at_;
     while (at_ < text_.size()) {
         const char c = text_[at_];
-        if (c == '(' || c == '[' || c == '{') {
+        const HloChar of = hlo_class(c);
+        if (of == HloChar::open) {
             ROOFLINE_CHECK(skip_brackets());
-        } else if (c == '"') {
+        } else if (of == HloChar::quote) {
             const std::size_t quote = at_;
-            for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
-                if (text_[at_] == '\\') ++at_;
-            }
-            if (at_ >= text_.size()) return fail_at(quote, "bad_hlo", "this quotation mark is never closed");
-            ++at_;
+            if (!skip_quoted()) return fail_at(quote, "bad_hlo", "this quotation mark is never closed");
         } else {
             const bool goes_on = c == ' ' && at_ + 1 < text_.size() && text_[at_ + 1] == '{' && text_[at_ - 1] == ']';
-            if (!goes_on && (c == ',' || c == ')' || c == ']' || c == '}' || is_blank(c))) break;
+            if (!goes_on && (c == ',' || of == HloChar::close || of == HloChar::blank)) break;
             ++at_;
         }
     }
@@ -128,7 +138,7 @@ Result<std::string_view> HloScanner::take_value() {
 bool HloScanner::at_shape() const {
     if (peek() == '(') return true;
     std::size_t end = at_;
-    while (end < text_.size() && (is_letter(text_[end]) || is_digit(text_[end]))) ++end;
+    while (end < text_.size() && is_element_name(text_[end])) ++end;
     return end > at_ && end < text_.size() && text_[end] == '[';
 }
 
@@ -147,7 +157,7 @@ Result<XlaShape> HloScanner::take_shape_within(int depth) {
             shape.parts.push_back(std::move(part));
         }
     } else {
-        while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
+        while (at_ < text_.size() && is_element_name(text_[at_])) ++at_;
         const std::string_view element = between(from, at_);
         shape.element = find_xla_element(element);
         if (shape.element == nullptr) {
@@ -165,8 +175,10 @@ Result<XlaShape> HloScanner::take_shape_within(int depth) {
 
 Status HloScanner::take_sizes(XlaShape& shape) {
     ROOFLINE_CHECK(expect("[", "before the sizes of a shape"));
+    std::array<std::int64_t, most_dims> dims{};
+    std::size_t rank = 0;
     while (!take("]")) {
-        if (!shape.dims.empty()) ROOFLINE_CHECK(expect(",", "between the sizes of a shape"));
+        if (rank > 0) ROOFLINE_CHECK(expect(",", "between the sizes of a shape"));
         skip_blanks();
         if (take("<=")) shape.dynamic = true;
         std::int64_t size = 0;
@@ -176,9 +188,10 @@ Status HloScanner::take_sizes(XlaShape& shape) {
                              peek() == '?' ? "an unbounded dimension has no size: export the module with sizes" : "");
         }
         at_ = static_cast<std::size_t>(end - text_.data());
-        shape.dims.push_back(size);
-        if (shape.dims.size() > most_dims) return fail_here("too_large", "a shape has more than 64 dimensions");
+        if (rank == most_dims) return fail_here("too_large", "a shape has more than 64 dimensions");
+        dims[rank++] = size;
     }
+    shape.dims.assign(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(rank));
     return {};
 }
 
@@ -188,13 +201,21 @@ Status HloScanner::take_layout(XlaShape& shape) {
     ROOFLINE_CHECK(skip_brackets());
     std::string_view layout = between(from + 1, at_ - 1);
     const std::size_t colon = std::min(layout.find(':'), layout.size());
-    for (std::size_t at = 0; at < colon;) {
+    std::array<int, most_dims> minor_to_major{};
+    std::size_t rank = 0;
+    bool usual = true;
+    for (std::size_t at = 0; at < colon && rank < most_dims;) {
         int dim = 0;
         const auto [end, error] = std::from_chars(layout.data() + at, layout.data() + colon, dim);
         if (error != std::errc{}) break;
-        shape.minor_to_major.push_back(dim);
+        minor_to_major[rank++] = dim;
+        usual = usual && dim == static_cast<int>(shape.dims.size() - rank);
         at = static_cast<std::size_t>(end - layout.data()) + 1;
     }
+    if (!usual) {
+        shape.minor_to_major.assign(minor_to_major.begin(), minor_to_major.begin() + static_cast<std::ptrdiff_t>(rank));
+    }
+    if (colon == layout.size()) return {};
     shape.tiled = layout.find("T(", colon) != std::string_view::npos;
     const std::size_t space = layout.find("S(", colon);
     if (space != std::string_view::npos) {

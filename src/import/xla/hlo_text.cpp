@@ -3,21 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "base/ascii.hpp"
 #include "import/xla/hlo_frames.hpp"
+#include "import/xla/hlo_names.hpp"
 #include "import/xla/hlo_scanner.hpp"
 
 namespace roofline::core {
 
 namespace {
 
-constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 constexpr int deepest_computation = 32;
+// `%a = s32[] add(b, c)` with its line end: an instruction has about as many bytes at least.
+constexpr std::size_t least_bytes = 24;
 
 /// An attribute that names computations which an instruction calls, and its place among them: a while has its condition
 /// before its body however they are written.
@@ -152,8 +153,9 @@ private:
             return scanner_.fail_at(from, "too_deep", "computations are nested too deeply");
         XlaComputation computation;
         computation.name = name;
-        std::unordered_map<std::string_view, std::uint32_t> names;
-        std::uint32_t root = none;
+        computation.instructions.reserve(expected_instructions());
+        HloNames names;
+        std::uint32_t root = HloNames::none;
         std::vector<Call> own;
         while (!scanner_.take("}")) {
             if (scanner_.ended()) {
@@ -162,24 +164,26 @@ private:
             }
             const auto index = static_cast<std::uint32_t>(computation.instructions.size());
             if (take_word("ROOT")) {
-                if (root != none) return scanner_.fail_here("defined_twice", "a second instruction is marked ROOT");
+                if (root != HloNames::none)
+                    return scanner_.fail_here("defined_twice", "a second instruction is marked ROOT");
                 root = index;
             }
             XlaInstruction instruction;
             ROOFLINE_CHECK(read_instruction(instruction, index, computation, names, own, depth));
-            if (!names.emplace(instruction.name, index).second) {
+            if (names.find(computation.instructions, instruction.name) != HloNames::none) {
                 return scanner_.fail_at(
                     instruction.offset, "defined_twice",
                     fmt::format("{} is defined twice in its computation", in_ticks(instruction.name)));
             }
             computation.instructions.push_back(std::move(instruction));
+            names.add_last(computation.instructions);
         }
         if (computation.instructions.empty()) {
             return scanner_.fail_at(from, "bad_hlo",
                                     fmt::format("the computation {} has no instruction", in_ticks(name)));
         }
         const auto last = static_cast<std::uint32_t>(computation.instructions.size() - 1);
-        computation.root = root == none ? last : root;
+        computation.root = root == HloNames::none ? last : root;
         const auto index = static_cast<std::uint32_t>(module_.computations.size());
         for (Call& call : own) {
             call.computation = index;
@@ -194,11 +198,21 @@ private:
         return index;
     }
 
-    using Names = std::unordered_map<std::string_view, std::uint32_t>;
+    // The lines up to the next brace at the beginning of one, for the computation that begins here. Memory for a
+    // million instructions that is got little by little is moved as often, and each time touched for the first time.
+    std::size_t expected_instructions() {
+        const std::size_t from = scanner_.at();
+        if (from < expected_to_) return 0;  // a computation before this one got them all
+        const std::string_view text = scanner_.text();
+        expected_to_ = std::min(text.find("\n}", from), text.size());
+        const auto lines = std::count(text.begin() + static_cast<std::ptrdiff_t>(from),
+                                      text.begin() + static_cast<std::ptrdiff_t>(expected_to_), '\n');
+        return std::min(static_cast<std::size_t>(lines), (expected_to_ - from) / least_bytes);
+    }
 
     // `%name = f32[2] opcode(%a, %b), key=value`.
     Status read_instruction(XlaInstruction& instruction, std::uint32_t index, const XlaComputation& computation,
-                            const Names& names, std::vector<Call>& own, int depth) {
+                            const HloNames& names, std::vector<Call>& own, int depth) {
         scanner_.skip_blanks();
         instruction.offset = scanner_.at();
         instruction.name = scanner_.take_name();
@@ -220,15 +234,16 @@ private:
         if (verbatim) {
             ROOFLINE_TRY(instruction.literal, scanner_.take_enclosed('('));
         } else {
-            ROOFLINE_CHECK(read_operands(instruction, names));
+            ROOFLINE_CHECK(read_operands(instruction, computation, names));
         }
         ROOFLINE_CHECK(read_attributes(instruction, index, own, depth));
         if (!typed) return infer_shape(instruction, computation, at);
         return {};
     }
 
-    Status read_operands(XlaInstruction& instruction, const Names& names) {
+    Status read_operands(XlaInstruction& instruction, const XlaComputation& computation, const HloNames& names) {
         ROOFLINE_CHECK(scanner_.expect("(", "before the operands of an operation"));
+        operands_.clear();
         bool first = true;
         while (!scanner_.take(")")) {
             if (!first) ROOFLINE_CHECK(scanner_.expect(",", "between operands"));
@@ -238,19 +253,23 @@ private:
             scanner_.skip_blanks();
             const std::size_t at = scanner_.at();
             const std::string_view name = scanner_.take_name();
-            const auto found = names.find(name);
-            if (found == names.end()) {
+            const std::uint32_t found = names.find(computation.instructions, name);
+            if (found == HloNames::none) {
                 return scanner_.fail_at(
                     at, "undefined",
                     name.empty() ? std::string("the name of an operand is missing")
                                  : fmt::format("the operand {} is not defined before this line", in_ticks(name)));
             }
-            instruction.operands.push_back(found->second);
+            operands_.push_back(found);
         }
+        instruction.operands.assign(operands_.begin(), operands_.end());
         return {};
     }
 
     Status read_attributes(XlaInstruction& instruction, std::uint32_t index, std::vector<Call>& own, int depth) {
+        std::vector<XlaAttribute> attributes;  // this may read instructions inside this one
+        attributes.swap(attributes_);
+        attributes.clear();
         scanner_.skip_in_line();
         while (scanner_.peek() == ',') {
             scanner_.take(",");
@@ -266,11 +285,13 @@ private:
                 if (key == "metadata") {
                     read_metadata(value, frames_, instruction.origin);
                 } else {
-                    instruction.attributes.push_back({key, value});
+                    attributes.push_back({key, value});
                 }
             }
             scanner_.skip_in_line();
         }
+        instruction.attributes.assign(attributes.begin(), attributes.end());
+        attributes_.swap(attributes);
         return {};
     }
 
@@ -344,10 +365,14 @@ private:
     HloScanner scanner_;
     XlaModule module_;
     HloFrames frames_;
+    using Names = std::unordered_map<std::string_view, std::uint32_t>;
     Names computations_;
     Names nested_;  ///< those written in braces where they are called
     std::vector<Call> calls_;
     std::vector<std::size_t> starts_;
+    std::vector<std::uint32_t> operands_;   ///< of an instruction that is being read
+    std::vector<XlaAttribute> attributes_;  ///< likewise
+    std::size_t expected_to_ = 0;           ///< up to where in the text memory for instructions is there
     bool has_entry_ = false;
     std::uint32_t last_ = 0;
 };

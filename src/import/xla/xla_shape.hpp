@@ -28,7 +28,7 @@ struct XlaElement {
 struct XlaShape {
     const XlaElement* element = nullptr;  ///< null for a tuple
     std::vector<std::int64_t> dims;       ///< logical order
-    std::vector<int> minor_to_major;      ///< of the layout; empty where none is written
+    std::vector<int> minor_to_major;      ///< of the layout; empty for the usual one, the last dimension first
     std::vector<XlaShape> parts;          ///< of a tuple
     int memory_space = 0;                 ///< S(1) is a TPU's VMEM, S(5) the host
     bool dynamic = false;                 ///< a dimension has a bound only

@@ -10,6 +10,7 @@
 #include "base/ascii.hpp"
 #include "import/xla/cost/xla_cost.hpp"
 #include "predict/imported/module_memory.hpp"
+#include "predict/imported/module_overlap.hpp"
 #include "predict/predict.hpp"
 #include "program/functions.hpp"
 
@@ -50,8 +51,8 @@ void describe(const XlaInstruction& instruction, ModuleOp& op) {
 
 void sort_by_time(std::vector<ModuleOp>& ops) {
     std::sort(ops.begin(), ops.end(), [](const ModuleOp& a, const ModuleOp& b) {
-        return std::tuple(-a.seconds(), -a.flops - a.bytes, std::string_view(a.name), std::string_view(a.scope)) <
-               std::tuple(-b.seconds(), -b.flops - b.bytes, std::string_view(b.name), std::string_view(b.scope));
+        return std::tuple(-a.seconds, -a.flops - a.bytes, std::string_view(a.name), std::string_view(a.scope)) <
+               std::tuple(-b.seconds, -b.flops - b.bytes, std::string_view(b.name), std::string_view(b.scope));
     });
 }
 
@@ -64,10 +65,10 @@ ModuleGroup& part_named(ModuleGroup& group, std::string_view name) {
     return group.parts.back();
 }
 
-void add_to(ModuleGroup& group, const ModuleOp& op, bool expected) {
+void add_to(ModuleGroup& group, const ModuleOp& op) {
     group.flops += op.flops;
     group.bytes += op.bytes;
-    group.seconds += expected ? op.seconds() : op.lower_s.value_or(0);
+    group.seconds += op.seconds;
 }
 
 void sort_parts(ModuleGroup& group) {
@@ -99,15 +100,15 @@ void add_groups(ModuleAnswer& answer) {
     answer.by_scope.name = answer.name;
     constexpr std::size_t deepest = 12;
     for (const ModuleOp& op : answer.ops) {
-        add_to(answer.by_scope, op, answer.expected);
-        add_to(part_named(lines, op.source.empty() ? "(no source line)" : op.source), op, answer.expected);
+        add_to(answer.by_scope, op);
+        add_to(part_named(lines, op.source.empty() ? "(no source line)" : op.source), op);
         ModuleGroup* at = &answer.by_scope;
         std::vector<std::string_view> scopes = scopes_of(op.scope);
         if (scopes.empty()) scopes.emplace_back("(no scope)");
         if (scopes.size() > deepest) scopes.resize(deepest);
         for (const std::string_view scope : scopes) {
             at = &part_named(*at, scope);
-            add_to(*at, op, answer.expected);
+            add_to(*at, op);
         }
     }
     sort_parts(lines);
@@ -186,16 +187,16 @@ bool is_unmeasured(const KernelWork& kernel) {
 void add_error(ModuleAnswer& answer) {
     const Prediction& prediction = *answer.prediction;
     answer.expected_error = prediction.expected_error;
-    if (!prediction.expected_s || !answer.expected_error) return;
+    if (!answer.expected_s || !answer.expected_error) return;
     double unmeasured = 0;
     std::size_t kernels = 0;
     for (const ModuleOp& op : answer.ops) {
         if (!op.unmeasured) continue;
-        unmeasured += op.seconds();
+        unmeasured += op.seconds;
         ++kernels;
     }
     if (kernels == 0) return;
-    const double share = unmeasured / *prediction.expected_s;
+    const double share = unmeasured / *answer.expected_s;
     answer.expected_error = *answer.expected_error * (1 - share) + share;
     answer.notes.push_back(
         fmt::format("{} kernel{} with {:.1f} % of the expected time {} of no kind that was measured (sorts, custom "
@@ -209,33 +210,55 @@ double value_at(const Prediction& prediction, const Polynomial& polynomial) {
     return value ? value->to_double() : 0;
 }
 
+// The counts of all executions of a kernel, and their lower bound.
+void count_work(const Prediction& prediction, const KernelWork& kernel, const Analysis& times, ModuleOp& op) {
+    op.count = value_at(prediction, kernel.count);
+    op.flops = value_at(prediction, times.work.flops());
+    for (const MatmulShape& product : kernel.matmuls) {
+        op.matmul_flops += value_at(prediction, product.flops) * op.count;
+    }
+    op.transcendentals = value_at(prediction, times.work.transcendentals);
+    for (const auto& [level, traffic] : times.work.memory) {
+        if (level == "hbm") op.bytes += value_at(prediction, traffic.total());
+    }
+    op.lower_s = times.bounds.lower;
+    if (const Resource* bound = times.bound_resource()) op.bound_by = bound->label;
+}
+
 void add_program_ops(const XlaModule& module, const ImportedProgram& imported, ModuleAnswer& answer) {
     const Prediction& prediction = *answer.prediction;
     const ProgramAnalysis& analysis = prediction.analysis;
     answer.expected = prediction.expected_s.has_value();
+    const std::vector<std::optional<double>> expected = expected_of_kernels(prediction);
+    std::vector<double> seconds;
+    for (std::size_t k = 0; k < analysis.work.kernels.size(); ++k) {
+        const Analysis& times = analysis.kernels.empty() ? analysis.total : analysis.kernels[k];
+        seconds.push_back(answer.expected ? expected[k].value_or(times.bounds.lower) : times.bounds.lower);
+    }
+    const std::vector<double> hidden = hidden_seconds(prediction.local, imported.started, analysis.work, seconds);
+    std::vector<ModuleOp> counted;  // by kernel: one with the counts of all that are alike
     for (std::size_t k = 0; k < analysis.work.kernels.size(); ++k) {
         const KernelWork& kernel = analysis.work.kernels[k];
         const Analysis& times = analysis.kernels.empty() ? analysis.total : analysis.kernels[k];
         ModuleOp op;
+        if (kernel.like < k) {
+            op = counted[kernel.like];
+        } else {
+            count_work(prediction, kernel, times, op);
+        }
+        counted.push_back(op);
         const ValueId result = named_by(kernel);
         const InstructionRef ref = imported.made_by[result].value_or(InstructionRef{});
         describe(module.computations[ref.computation].instructions[ref.instruction], op);
         if (const auto& call = imported.called_by[result]) {
             describe_call(module.computations[call->computation].instructions[call->instruction], op);
         }
-        op.count = value_at(prediction, kernel.count);
-        op.flops = value_at(prediction, times.work.flops());
-        for (const MatmulShape& product : kernel.matmuls) {
-            op.matmul_flops += value_at(prediction, product.flops) * op.count;
-        }
-        op.transcendentals = value_at(prediction, times.work.transcendentals);
-        for (const auto& [level, traffic] : times.work.memory) {
-            if (level == "hbm") op.bytes += value_at(prediction, traffic.total());
-        }
-        op.lower_s = times.bounds.lower;
-        if (const Resource* bound = times.bound_resource()) op.bound_by = bound->label;
-        op.expected_s = expected_of_kernel(prediction, k);
+        op.expected_s = expected[k];
+        op.hidden_s = hidden[k];
+        op.seconds = seconds[k] - hidden[k];
         op.unmeasured = is_unmeasured(kernel);
+        answer.hidden_s += op.hidden_s;
+        if (!times.work.messages.empty()) answer.exposed_s = answer.exposed_s.value_or(0) + op.seconds;
         const bool nothing = op.flops == 0 && op.bytes == 0 && op.transcendentals == 0 && times.work.messages.empty();
         if (nothing) continue;  // other names for what is in memory
         answer.flops += op.flops;
@@ -244,6 +267,9 @@ void add_program_ops(const XlaModule& module, const ImportedProgram& imported, M
         answer.bytes += op.bytes;
         if (op.recomputed) answer.recomputed_flops += op.flops;
         answer.ops.push_back(std::move(op));
+    }
+    if (answer.expected) {
+        answer.expected_s = std::max(*prediction.expected_s - answer.hidden_s, analysis.total.bounds.lower);
     }
 }
 
@@ -299,6 +325,7 @@ Status predict_module(const XlaModule& module, const XlaModuleCost& costs, const
     options.alternatives = Alternatives::none;
     options.routing = TokenRouting::least;
     options.growth = false;
+    options.titles = false;
     ROOFLINE_TRY(System system, plan_system(slice, imported.program, {}));
     ROOFLINE_TRY(answer.prediction, predict(std::move(imported.program), std::move(system), options, calibrations));
     const auto* memory = answer.prediction->machine.level("hbm");

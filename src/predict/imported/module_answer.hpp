@@ -43,14 +43,16 @@ struct ModuleOp {
     double bytes = 0;                    ///< read and written in the main memory
     std::optional<double> lower_s{};     ///< nothing when XLA's rules count
     std::optional<double> expected_s{};  ///< nothing if it has no calibration
-    std::string bound_by{};              ///< "HBM", "bf16 matmul", "NVLink"
-    std::string source{};                ///< "train.py:42", or ""
-    std::string scope{};                 ///< "jit(step)/layer/dot_general", or ""
-    bool recomputed = false;             ///< in the backward pass, because its result was not kept (remat)
+    double hidden_s = 0;                 ///< of an asynchronous collective or copy: what kernels hide
+    /// What it adds to the time of the module: its expected time, or its lower bound where not all kernels have one,
+    /// less what is hidden.
+    double seconds = 0;
+    std::string bound_by{};   ///< "HBM", "bf16 matmul", "NVLink"
+    std::string source{};     ///< "train.py:42", or ""
+    std::string scope{};      ///< "jit(step)/layer/dot_general", or ""
+    bool recomputed = false;  ///< in the backward pass, because its result was not kept (remat)
     /// Nobody measured kernels of its kind: the expected time is that of an elementwise kernel with the same work.
     bool unmeasured = false;
-
-    [[nodiscard]] double seconds() const { return expected_s ? *expected_s : lower_s.value_or(0); }
 };
 
 /// Ops with a common place: a scope with its parts, or a line of a file.
@@ -76,6 +78,9 @@ struct ModuleAnswer {
     std::optional<Prediction> prediction{};  ///< nothing when XLA's rules count
     std::vector<ModuleOp> ops{};             ///< those that take longest first
     bool expected = false;                   ///< whether seconds of groups and the order of ops are expected times
+    std::optional<double> expected_s{};      ///< of the whole module, less what is hidden
+    std::optional<double> exposed_s{};       ///< of its collectives that no kernel hides; nothing if it has none
+    double hidden_s = 0;                     ///< of its collectives and copies
     std::optional<double> expected_error{};  ///< mean relative error; that of unmeasured kernels counts as 100 %
     double flops = 0;
     double matmul_flops = 0;

@@ -28,6 +28,7 @@ Json op_json(const ModuleOp& op) {
             {"intensity", op.bytes > 0 ? Json(op.flops / op.bytes) : Json()},
             {"lower_s", or_null(op.lower_s)},
             {"expected_s", or_null(op.expected_s)},
+            {"hidden_s", op.hidden_s},
             {"measured_s", Json()},
             {"bound_by", text_or_null(op.bound_by)},
             {"source", text_or_null(op.source)},
@@ -54,12 +55,14 @@ Json total_json(const ModuleAnswer& answer) {
                {"sequential_s", Json()},
                {"expected_s", Json()},
                {"expected_error", Json()},
+               {"exposed_s", or_null(answer.exposed_s)},
+               {"hidden_s", answer.hidden_s},
                {"bound_by", Json()}};
     if (answer.prediction) {
         const Prediction& prediction = *answer.prediction;
         total["lower_s"] = prediction.analysis.total.bounds.lower;
         total["sequential_s"] = prediction.analysis.total.sequential;
-        total["expected_s"] = or_null(prediction.expected_s);
+        total["expected_s"] = or_null(answer.expected_s);
         total["expected_error"] = or_null(answer.expected_error);
         if (const Resource* bound = prediction.analysis.total.bound_resource()) total["bound_by"] = bound->label;
     }

@@ -100,15 +100,30 @@ private:
         line("lower bound", to_text(Seconds{total.bounds.lower}),
              bound != nullptr ? fmt::format("everything overlaps; bound by {}", bound->label) : "");
         line("sequential", to_text(Seconds{total.sequential}), "kernels one after another, each at its own bound");
-        if (prediction.expected_s) {
-            line("expected", to_text(Seconds{*prediction.expected_s}),
-                 prediction.expected_error
-                     ? fmt::format("mean error {:.0f} %; kernels and collectives one after another",
-                                   100 * *answer_.expected_error)
+        if (answer_.expected_s) {
+            line("expected", to_text(Seconds{*answer_.expected_s}),
+                 answer_.expected_error
+                     ? fmt::format("mean error {:.0f} %; kernels {}", 100 * *answer_.expected_error,
+                                   answer_.hidden_s > 0 ? "one after another, asynchronous work beside them"
+                                                        : "and collectives one after another")
                      : "");
         } else {
             line("expected", "-",
                  prediction.why_not_expected.empty() ? "the machine is not calibrated" : prediction.why_not_expected);
+        }
+        exposure();
+    }
+
+    // What of the communication no kernel hides.
+    void exposure() {
+        const double whole = all_seconds(answer_);
+        if (answer_.exposed_s && whole > 0) {
+            line("exposed", to_text(Seconds{*answer_.exposed_s}),
+                 fmt::format("collectives that no kernel hides, {} of the {}", share_text(*answer_.exposed_s, whole),
+                             time_name()));
+        }
+        if (answer_.hidden_s > 0) {
+            line("hidden", to_text(Seconds{answer_.hidden_s}), "collectives and copies beside kernels");
         }
     }
 
@@ -120,8 +135,11 @@ private:
         table.head = {"kernel", "op", "runs", "FLOPs", "bytes"};
         table.right = {false, false, true, true, true};
         if (timed) {
-            table.head.insert(table.head.end(), {"lower", "expected", "share", "bound by"});
-            table.right.insert(table.right.end(), {true, true, true, false});
+            table.head.insert(table.head.end(), {"lower", "expected"});
+            if (answer_.hidden_s > 0) table.head.emplace_back("hidden");
+            table.right.resize(table.head.size() + 1, true);
+            table.head.insert(table.head.end(), {"share", "bound by"});
+            table.right.push_back(false);
         }
         const bool places =
             std::any_of(answer_.ops.begin(), answer_.ops.end(), [](const ModuleOp& op) { return !op.source.empty(); });
@@ -131,9 +149,9 @@ private:
             std::vector<std::string> row{fitted(op.name, 28), fitted(op.opcode, 14), fmt::format("{:.6g}", op.count),
                                          flops_text(op.flops), bytes_text(op.bytes)};
             if (timed) {
-                const double seconds = answer_.expected ? op.seconds() : op.lower_s.value_or(0);
-                row.insert(row.end(), {time_text(op.lower_s), time_text(op.expected_s),
-                                       share_text(seconds, all_seconds(answer_)), op.bound_by});
+                row.insert(row.end(), {time_text(op.lower_s), time_text(op.expected_s)});
+                if (answer_.hidden_s > 0) row.push_back(op.hidden_s > 0 ? to_text(Seconds{op.hidden_s}) : "-");
+                row.insert(row.end(), {share_text(op.seconds, all_seconds(answer_)), op.bound_by});
             }
             if (places) row.push_back(op.source);
             table.rows.push_back(std::move(row));
@@ -229,8 +247,8 @@ private:
 
 Table op_table(const std::vector<ModuleAnswer>& answers, bool exact) {
     Table table;
-    table.head = {"machine", "name",    "opcode",     "count",    "flops",  "matmul_flops", "transcendentals",
-                  "bytes",   "lower_s", "expected_s", "bound_by", "source", "scope"};
+    table.head = {"machine", "name",    "opcode",     "count",    "flops",    "matmul_flops", "transcendentals",
+                  "bytes",   "lower_s", "expected_s", "hidden_s", "bound_by", "source",       "scope"};
     const auto number = [&](double value) { return exact ? exact_text(value) : fmt::format("{:.6g}", value); };
     const auto some = [&](const std::optional<double>& value) { return value ? number(*value) : std::string(); };
     for (const ModuleAnswer& answer : answers) {
@@ -238,7 +256,7 @@ Table op_table(const std::vector<ModuleAnswer>& answers, bool exact) {
             table.rows.push_back({answer.prediction ? answer.prediction->machine.id : "", op.name, op.opcode,
                                   number(op.count), number(op.flops), number(op.matmul_flops),
                                   number(op.transcendentals), number(op.bytes), some(op.lower_s), some(op.expected_s),
-                                  op.bound_by, op.source, op.scope});
+                                  op.lower_s ? number(op.hidden_s) : std::string(), op.bound_by, op.source, op.scope});
         }
     }
     return table;
@@ -255,7 +273,7 @@ std::string machines_text(const std::vector<ModuleAnswer>& answers) {
         const Analysis& total = prediction.analysis.total;
         const Resource* bound = total.bound_resource();
         table.rows.push_back({prediction.machine.id, to_text(Seconds{total.bounds.lower}),
-                              to_text(Seconds{total.sequential}), time_text(prediction.expected_s),
+                              to_text(Seconds{total.sequential}), time_text(answer.expected_s),
                               bound != nullptr ? bound->label : "-", to_text(Bytes{answer.memory.peak}),
                               answer.memory.capacity ? to_text(Bytes{*answer.memory.capacity}) : "-"});
     }
@@ -294,7 +312,7 @@ std::string hlo_plot(const ModuleAnswer& answer) {
     constexpr std::size_t most = 200;
     constexpr double least = 0.001;
     for (const ModuleOp& op : answer.ops) {
-        const double seconds = answer.expected ? op.seconds() : op.lower_s.value_or(0);
+        const double seconds = op.seconds + op.hidden_s;
         if (plot.points.size() >= most || seconds < least * all_seconds(answer)) break;
         if (!(op.flops > 0) || !(op.bytes > 0) || !(seconds > 0)) continue;
         plot.points.push_back({op.name, op.flops / op.bytes, op.flops / seconds, op.bound_by, false});

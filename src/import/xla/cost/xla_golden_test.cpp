@@ -2,8 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 
@@ -12,21 +10,12 @@
 #include "import/xla/cost/xla_executions.hpp"
 #include "import/xla/cost/xla_gpu_cost.hpp"
 #include "import/xla/hlo_text.hpp"
-#include "text/gzip.hpp"
 #include "text/json.hpp"
+#include "text/shared_text_test.hpp"
 
 using namespace roofline::core;
 
 namespace {
-
-std::optional<std::string> shared_text(const std::string& name) {
-    std::ifstream file("../shared/" + name, std::ios::binary);
-    if (!file) {
-        MESSAGE("skipped: ../shared/", name, " is not here");
-        return std::nullopt;
-    }
-    return std::string{std::istreambuf_iterator<char>(file), {}};
-}
 
 double number(const FileValue& table, std::string_view key, double otherwise = 0) {
     const FileValue* const value = table.find(key);
@@ -230,13 +219,8 @@ TEST_CASE("totals of real modules are those derived from them") {
     for (const FileValue& sample : samples->items) {
         const std::string name = word(sample, "file");
         CAPTURE(name);
-        auto content = shared_text("samples/" + name);
+        const auto content = shared_text("samples/" + name);
         if (!content) continue;
-        if (is_gzip(*content)) {
-            auto unpacked = gunzip(*content, name);
-            REQUIRE(unpacked);
-            content = std::move(*unpacked);
-        }
         const auto module = read_hlo_text(*content, name);
         CHECK_MESSAGE(module.has_value(), (module ? "" : to_text(module.error())));
         if (module) check_sample(*module, sample);

@@ -1,8 +1,7 @@
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <ranges>
-#include <set>
+#include <vector>
 
 #include "import/xla/lower/module_lowering.hpp"
 #include "program/functions.hpp"
@@ -50,7 +49,7 @@ bool is_attention(const Block& block) {
 /// Where a value is used: the node of its run, or somewhere else.
 struct ValueUses {
     std::size_t run = nowhere;
-    std::set<std::size_t> nodes;  ///< of the run
+    std::vector<std::size_t> nodes;  ///< of the run, each once, in order
     bool elsewhere = false;
 };
 
@@ -95,7 +94,7 @@ private:
                     continue;
                 }
                 uses.run = run;
-                uses.nodes.insert(node);
+                if (uses.nodes.empty() || uses.nodes.back() != node) uses.nodes.push_back(node);
             }
         }
     }
@@ -129,26 +128,33 @@ private:
 
     // A statement joins the group of all statements that use its result. Going backwards, that of its users is known.
     void write(Block& block, const std::vector<std::size_t>& run, std::size_t number, std::vector<Node>& out) {
-        std::map<std::size_t, std::size_t> group_of;  // node, and the last node of its group
-        std::map<std::size_t, bool> heavy;            // last node of a group, and whether it has a matmul
+        if (run.empty()) return;
+        const std::size_t from = run.front();
+        const std::size_t count = run.back() + 1 - from;
+        std::vector<std::size_t> group_of(count, nowhere);  // by node: the last node of its group
+        std::vector<bool> heavy(count, false);              // by the last node of a group: whether it has a matmul
+        std::vector<bool> alone(count, false);
         for (const std::size_t at : std::views::reverse(run)) {
-            group_of[at] = at;
+            group_of[at - from] = at;
             const auto* statement = std::get_if<Statement>(&block.nodes[at]);
             const Fusible own = statement != nullptr ? fusible(*statement) : Fusible::alone;
-            heavy[at] = own == Fusible::heavy;
+            heavy[at - from] = own == Fusible::heavy;
+            alone[at - from] = own == Fusible::alone;
             if (own == Fusible::alone) continue;
-            const std::size_t into = joined(statement->result, number, group_of);
+            const std::size_t into = joined(statement->result, number, group_of, from);
             if (into == nowhere) continue;
             // Attention reads slices in place, and nothing else joins it.
-            const auto* last = std::get_if<Statement>(&block.nodes[into]);
-            if (last == nullptr ? !moves(*statement) : fusible(*last) == Fusible::alone) continue;
-            if (own == Fusible::heavy && heavy[into]) continue;
-            group_of[at] = into;
-            heavy[into] = heavy[into] || own == Fusible::heavy;
+            const bool single = std::holds_alternative<Statement>(block.nodes[into]);
+            if (single ? alone[into - from] : !moves(*statement)) continue;
+            if (own == Fusible::heavy && heavy[into - from]) continue;
+            group_of[at - from] = into;
+            heavy[into - from] = heavy[into - from] || own == Fusible::heavy;
         }
-        std::map<std::size_t, std::vector<std::size_t>> groups;
-        for (const std::size_t at : run) groups[group_of[at]].push_back(at);
-        for (const auto& [last, members] : groups) {
+        std::vector<std::vector<std::size_t>> groups(count);  // by their last node
+        for (const std::size_t at : run) groups[group_of[at - from] - from].push_back(at);
+        for (const std::size_t last : run) {
+            const std::vector<std::size_t>& members = groups[last - from];
+            if (members.empty()) continue;
             if (members.size() == 1) {
                 out.push_back(std::move(block.nodes[last]));
                 continue;
@@ -167,16 +173,18 @@ private:
         }
     }
 
-    [[nodiscard]] std::size_t joined(ValueId value, std::size_t number,
-                                     const std::map<std::size_t, std::size_t>& group_of) const {
+    // `group_of` begins at the node `from`.
+    [[nodiscard]] std::size_t joined(ValueId value, std::size_t number, const std::vector<std::size_t>& group_of,
+                                     std::size_t from) const {
         const ValueUses& uses = uses_[value];
         if (uses.elsewhere || uses.run != number || uses.nodes.empty() || program_.values[value].carried)
             return nowhere;
         std::size_t group = nowhere;
         for (const std::size_t node : uses.nodes) {
-            const auto found = group_of.find(node);
-            if (found == group_of.end() || (group != nowhere && found->second != group)) return nowhere;
-            group = found->second;
+            const bool there = node >= from && node - from < group_of.size();
+            const std::size_t found = there ? group_of[node - from] : nowhere;
+            if (found == nowhere || (group != nowhere && found != group)) return nowhere;
+            group = found;
         }
         return group;
     }

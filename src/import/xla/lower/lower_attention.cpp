@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <utility>
@@ -13,7 +14,7 @@ namespace roofline::core {
 
 namespace {
 
-/// The sizes of fused attention, as Transformer Engine writes them into its configuration; a size that it lacks is 0.
+/// The sizes of fused attention, from the configuration of Transformer Engine or cuDNN; a size that it lacks is 0.
 struct AttentionSizes {
     double batch = 0;
     double heads = 0;
@@ -26,7 +27,14 @@ struct AttentionSizes {
     /// The dimensions of what is added to the scores, the last operand: letters as in AttentionText; "" for nothing.
     std::string bias;
 
-    explicit AttentionSizes(const std::string& config) {
+    // cuDNN's has the shape of the scores; the rest follows from its operands.
+    AttentionSizes(const std::string& config, const std::vector<Bound>& operands) {
+        if (const auto scores = config_numbers(config, "dimensions")) {
+            from_scores(*scores, operands);
+            const auto mask = value_of_key(config, "mask_type");
+            causal = mask && mask->find("CAUSAL") != std::string_view::npos;
+            return;
+        }
         const auto whole = [&](std::string_view key) {
             const auto number = config_number(config, key);
             return number && *number >= 1 && *number < 1e12 ? *number : 0.0;
@@ -45,6 +53,20 @@ struct AttentionSizes {
         for (const char c : letters) {
             if (std::string_view("bkgts").find(c) != std::string_view::npos) bias += c;
         }
+    }
+
+    void from_scores(const std::vector<std::int64_t>& scores, const std::vector<Bound>& operands) {
+        constexpr std::size_t rank = 4;
+        const bool whole = std::all_of(scores.begin(), scores.end(), [](std::int64_t size) { return size >= 1; });
+        if (scores.size() != rank || !whole || operands.size() < 3) return;
+        const auto elements = [&](std::size_t i) { return static_cast<double>(operands[i].shape.elements()); };
+        batch = static_cast<double>(scores[0]);
+        heads = static_cast<double>(scores[1]);
+        queries = static_cast<double>(scores[2]);
+        keys = static_cast<double>(scores[3]);
+        width = std::floor(elements(0) / (batch * heads * queries));
+        if (width >= 1) groups = std::floor(elements(1) / (batch * keys * width));
+        if (groups >= 1) value_width = std::floor(elements(2) / (batch * keys * groups));
     }
 
     [[nodiscard]] bool known() const {
@@ -154,7 +176,7 @@ Result<Bound> ModuleLowering::attention(InstructionRef ref, const Bounds& given_
     for (const Bound& one : given_operands) {  // the gradient of a sum is the same number everywhere
         operands.push_back(one.shape.elements() > 1 ? in_memory(ref, one, into) : one);
     }
-    AttentionSizes sizes(plain_config(each));
+    AttentionSizes sizes(plain_config(each), operands);
     const std::size_t arrays = sizes.known() ? arrays_of(sizes, operands) : 0;
     const Bound* gradient = nullptr;
     for (std::size_t i = arrays; i < operands.size(); ++i) {

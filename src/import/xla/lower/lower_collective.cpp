@@ -117,19 +117,36 @@ Result<Bound> ModuleLowering::collective(InstructionRef ref, const Bounds& opera
                                  each.opcode, each.name));
         }
     }
-    const std::int64_t members = groups ? groups->size : 1;
-    // One result per operand: combined collectives have several arrays.
-    std::vector<XlaShape> shapes;
+    if (operands.empty()) return fail_at(ref, "it has no operands");
+    std::vector<StridedDim> strides;
+    if (groups && groups->size > 1) {
+        out_.devices = std::max(out_.devices, groups->devices());
+        strides = strides_of(*groups);
+        if (strides.empty()) {
+            return fail_at(ref, "its replica groups do not lie at the same regular distances",
+                           "only groups along the axes of a mesh can be priced");
+        }
+    }
+    const bool of_member = core::info(known->kind).size_of_member();
+    const Rational members(of_member && groups ? groups->size : 1);
+    // Several arrays go together: one kernel and one message, which has the bytes of all of them.
+    Block block;
+    block.kind = Block::Kind::fuse;
+    block.values_before = out_.program.values.size();
+    Message message;
+    message.kind = known->kind;
     const bool all = each.shape.is_tuple();
+    // One result per operand; beside an array are offsets and sizes of ragged rows, or a buffer to write to.
+    const std::size_t arrays = all ? operands.size() : 1;
     std::vector<Bound> results;
-    for (std::size_t i = 0; i < operands.size(); ++i) {
+    for (std::size_t i = 0; i < arrays; ++i) {
         const Bound from = in_memory(ref, operands[i], into);
         if (!from.value) {
             results.push_back(from);
             continue;
         }
         // all-gather-start has (operands, results), all-reduce-start the results alone.
-        XlaShape shape = from.shape;
+        XlaShape shape = all ? from.shape : each.shape;
         if (known->kind == CollectiveKind::all_gather || known->kind == CollectiveKind::reduce_scatter) {
             const XlaShape* out = &each.shape;
             if (all && each.shape.parts.size() == operands.size()) out = &each.shape.parts[i];
@@ -137,32 +154,22 @@ Result<Bound> ModuleLowering::collective(InstructionRef ref, const Bounds& opera
             if (out->is_tuple()) out = i < out->parts.size() ? &out->parts[i] : &from.shape;
             if (out->is_array()) shape = *out;
         }
-        Message message;
-        message.kind = known->kind;
-        const std::int64_t in = from.shape.bytes();
-        const std::int64_t whole = known->kind == CollectiveKind::all_gather ? shape.bytes() : in;
-        const bool of_member = core::info(known->kind).size_of_member();
-        message.bytes = Polynomial(Rational(whole)) * Polynomial(Rational(of_member ? members : 1));
+        const std::int64_t whole = known->kind == CollectiveKind::all_gather ? shape.bytes() : from.shape.bytes();
+        message.bytes += Polynomial(Rational(whole) * members);
         Op op;
         op.function = "received";
         op.arithmetic = core::info(from.shape.element->dtype).arithmetic;
         op.inputs = {operand(from, DimNames(out_.program).add_all(from.shape))};
-        Bound bound = emit(ref, std::move(op), shape, DimNames(out_.program).add_all(shape), into);
-        if (groups && groups->size > 1) {
-            message.tensor = out_.program.values[*bound.value].name;
-            out_.devices = std::max(out_.devices, groups->devices());
-            groups_.push_back(strides_of(*groups));
-            if (groups_.back().empty()) {
-                return fail_at(ref, "its replica groups do not lie at the same regular distances",
-                               "only groups along the axes of a mesh can be priced");
-            }
-            std::get<Statement>(into.nodes.back()).messages.push_back(std::move(message));
-        }
-        results.push_back(std::move(bound));
+        results.push_back(emit(ref, std::move(op), shape, DimNames(out_.program).add_all(shape), block));
+        if (message.tensor.empty()) message.tensor = out_.program.values[*results.back().value].name;
     }
-    if (results.empty()) return fail_at(ref, "it has no operands");
-    if (each.opcode.ends_with("-start") || !all)
-        return results.size() == 1 ? results.front() : tuple(results, each.shape);
+    block.values_after = out_.program.values.size();
+    if (!strides.empty() && !block.nodes.empty()) {
+        groups_.push_back(std::move(strides));
+        std::get<Statement>(block.nodes.back()).messages.push_back(std::move(message));
+    }
+    add_kernel(std::move(block), into);
+    if (!all || (each.opcode.ends_with("-start") && results.size() == 1)) return results.front();
     return tuple(std::move(results), each.shape);
 }
 

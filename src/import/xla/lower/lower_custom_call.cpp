@@ -64,6 +64,7 @@ Result<Bound> ModuleLowering::custom_call(InstructionRef ref, const Bounds& oper
         return emit(ref, std::move(op), there, dims, into);
     }
     if (is_cublas_product(each)) return library_matmul(ref, operands, into);
+    if (is_cudnn_convolution(each)) return library_convolution(ref, operands, into);
     if (target.starts_with("te_fused_attn_forward") || target.starts_with("__cudnn$fmha")) {
         return attention(ref, operands, target.find("Backward") != std::string_view::npos, into);
     }
@@ -95,19 +96,83 @@ Result<Bound> ModuleLowering::library_matmul(InstructionRef ref, const Bounds& o
     dims.right_sum = numbers("rhs_contracting_dimensions");
     dims.left_batch = numbers("lhs_batch_dimensions");
     dims.right_batch = numbers("rhs_batch_dimensions");
-    // The second part of the result is workspace, which holds nothing afterwards.
     const bool several = each.shape.is_tuple();
     if (several && each.shape.parts.empty()) return fail_at(ref, "its result has no parts");
     const XlaShape& result = several ? each.shape.parts.front() : each.shape;
-    ROOFLINE_TRY(Bound made, product(ref, operands[0], operands[1], result, dims, into));
-    if (!several) return made;
-    std::vector<Bound> parts{std::move(made)};
-    for (std::size_t i = 1; i < each.shape.parts.size(); ++i) {
-        Bound workspace;
-        workspace.shape = each.shape.parts[i];
-        parts.push_back(std::move(workspace));
+    const std::string written(value_of_key(config, "epilogue").value_or(""));
+    const std::string_view function = written.find("GELU") != std::string::npos   ? "gelu"
+                                      : written.find("RELU") != std::string::npos ? "relu"
+                                      : written.find("SILU") != std::string::npos ? "silu"
+                                                                                  : "";
+    Block block;
+    block.kind = Block::Kind::fuse;
+    block.values_before = out_.program.values.size();
+    ROOFLINE_TRY(const Bound product_bound, product(ref, operands[0], operands[1], result, dims, block));
+    std::vector<Bound> made{product_bound};
+    // What the activation is applied to is kept for the backward pass.
+    const bool kept = written.find("_AUX") != std::string::npos && several && each.shape.parts.size() > 1 &&
+                      each.shape.parts[1].elements() == result.elements();
+    if (kept) {
+        made.front() = epilogue(ref, product_bound, operands, "", block);
+        Op op;
+        op.function = "copy";
+        op.arithmetic = arithmetic_of_shape(result);
+        op.inputs = {operand(made.front(), DimNames(out_.program).add_all(result))};
+        made.push_back(emit(ref, std::move(op), each.shape.parts[1], DimNames(out_.program).add_all(result), block));
+        made.front() = epilogue(ref, made.front(), {}, function, block);
+    } else {
+        made.front() = epilogue(ref, product_bound, operands, function, block);
     }
-    return tuple(std::move(parts), each.shape);
+    block.values_after = out_.program.values.size();
+    add_kernel(std::move(block), into);
+    return library_results(ref, std::move(made));
+}
+
+Bound ModuleLowering::library_results(InstructionRef ref, std::vector<Bound> made) const {
+    const XlaShape& shape = at(ref).shape;
+    if (!shape.is_tuple() || made.front().parts) return made.front();
+    for (std::size_t i = made.size(); i < shape.parts.size(); ++i) {
+        Bound workspace;
+        workspace.shape = shape.parts[i];
+        made.push_back(std::move(workspace));
+    }
+    return tuple(std::move(made), shape);
+}
+
+Bound ModuleLowering::epilogue(InstructionRef ref, const Bound& product, const Bounds& operands,
+                               std::string_view function, Block& into) {
+    Bound made = product;
+    if (!made.value) return made;
+    for (std::size_t i = 2; i < operands.size(); ++i) {
+        const Bound added = in_memory(ref, operands[i], into, Numbers::stay);
+        if (!added.value || added.shape.elements() == 1) continue;  // a scale
+        Op op;
+        op.function = "add";
+        op.arithmetic = arithmetic_of_shape(made.shape);
+        const std::vector<std::string> dims = DimNames(out_.program).add_all(made.shape);
+        std::vector<std::string> own = dims;
+        if (added.shape.elements() != made.shape.elements()) {
+            // One number for each row or column.
+            const auto along = std::find_if(dims.rbegin(), dims.rend(), [&](const std::string& dim) {
+                return out_.program.sizes.at(dim) == added.shape.elements();
+            });
+            if (along == dims.rend()) {
+                gap(ref, fmt::format("{} {}: its operand of the shape {} is not counted", at(ref).opcode, at(ref).name,
+                                     shape_text(added.shape)));
+                continue;
+            }
+            own = {*along};
+        }
+        op.inputs = {operand(made, dims), operand(added, std::move(own))};
+        made = emit(ref, std::move(op), made.shape, dims, into);
+    }
+    if (function.empty()) return made;
+    Op op;
+    op.function = function;
+    op.arithmetic = arithmetic_of_shape(made.shape);
+    const std::vector<std::string> dims = DimNames(out_.program).add_all(made.shape);
+    op.inputs = {operand(made, dims)};
+    return emit(ref, std::move(op), made.shape, dims, into);
 }
 
 Result<std::vector<ValueId>> ModuleLowering::splice(InstructionRef ref, const std::string& text,

@@ -87,7 +87,8 @@ bool is_among(std::string_view word, const std::string_view (&words)[N]) {
 
 // Operations that XLA's rules count: on vector units, or on any.
 std::string_view counted_as(std::string_view opcode) {
-    constexpr std::string_view vector[] = {"sort", "topk", "reduce-window", "select-and-scatter", "map", "rng"};
+    constexpr std::string_view vector[] = {"sort", "topk", "reduce-window",    "select-and-scatter",
+                                           "map",  "rng",  "rng-bit-generator"};
     constexpr std::string_view any[] = {"ragged-dot", "triangular-solve", "fft", "cholesky"};
     return is_among(opcode, vector) ? "opaque" : is_among(opcode, any) ? "custom" : "";
 }
@@ -153,6 +154,10 @@ Result<Bound> ModuleLowering::moving_operation(InstructionRef ref, const Bounds&
     const XlaInstruction& each = at(ref);
     std::string_view opcode = each.opcode;
     if (opcode.ends_with("-start")) opcode.remove_suffix(6);
+    if (opcode == "scaled-dot") {
+        gap(ref, fmt::format("{} {}: the bytes of its scales are not counted", opcode, each.name));
+        return dot(ref, operands, into);
+    }
     if (opcode == "dot") return dot(ref, operands, into);
     if (opcode == "convolution") return convolution(ref, operands, into);
     if (opcode == "reduce") return reduce(ref, operands, into);
@@ -166,8 +171,9 @@ Result<Bound> ModuleLowering::moving_operation(InstructionRef ref, const Bounds&
     if (opcode == "dynamic-update-slice") return update_slice(ref, operands, into);
     if (opcode == "custom-call") return custom_call(ref, operands, into);
     if (const auto function = counted_as(opcode); !function.empty()) {
-        return opaque(ref, operands, function, counted_flops(ref), into);
+        return opaque(ref, operands, function, own_flops(ref), into);
     }
+    if (opcode.starts_with("batch-norm-")) return batch_norm(ref, operands, into);
     const auto because = each.attribute("unknown_because");
     gap(ref, is_among(opcode, transfers)
                  ? fmt::format("{}: its bytes count in the main memory, but not on the link that they cross", opcode)
@@ -182,6 +188,34 @@ double ModuleLowering::counted_flops(InstructionRef ref) const {
     if (ref.instruction >= of_computation.size()) return 0;
     const XlaCost& cost = of_computation[ref.instruction];
     return std::max(cost.flops + cost.transcendentals, 0.0);
+}
+
+double ModuleLowering::own_flops(InstructionRef ref) const {
+    const XlaInstruction& each = at(ref);
+    const double counted = counted_flops(ref);
+    if (each.operands.empty()) return counted;
+    const XlaShape& from = module_.computations[ref.computation].instructions[each.operands.front()].shape;
+    if (!from.is_array()) return counted;
+    const auto elements = static_cast<double>(from.elements());
+    // Each number is looked at once at least.
+    if (each.opcode == "topk") return elements;
+    // Comparisons along the dimension that is sorted, where XLA takes the logarithm of all elements.
+    if (each.opcode == "sort") {
+        const std::vector<std::int64_t> along = each.numbers("dimensions");
+        if (along.size() != 1 || !are_dims(along, from.dims.size())) return counted;
+        const auto length = static_cast<double>(from.dims[static_cast<std::size_t>(along.front())]);
+        return length > 1 ? elements * std::ceil(std::log2(length)) : 0;
+    }
+    // A triangle has half the numbers of the square.
+    if (each.opcode == "triangular-solve") return counted / 2;
+    if (each.opcode != "fft") return counted;
+    // 5 N log2 N of radix 2, half of it for N real numbers; XLA takes 8 N, and the product of the logarithms.
+    double levels = 0;
+    for (const std::int64_t length : each.numbers("fft_length")) levels += std::log2(static_cast<double>(length));
+    const bool complex_result = each.shape.is_array() && each.shape.element->kind == XlaElement::Kind::complex;
+    const bool complex_operand = from.element->kind == XlaElement::Kind::complex;
+    if (complex_result && complex_operand) return 5 * elements * levels;
+    return 2.5 * (complex_operand ? static_cast<double>(each.shape.elements()) : elements) * levels;
 }
 
 Result<Bound> ModuleLowering::elementwise(InstructionRef ref, const Bounds& operands, std::string_view function,

@@ -1,29 +1,13 @@
-// Matmuls and convolutions of a module.
+// Matmuls of a module.
 #include <algorithm>
-#include <initializer_list>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "import/xla/cost/xla_convolution.hpp"
 #include "import/xla/lower/module_lowering.hpp"
 #include "program/typing.hpp"
 
 namespace roofline::core {
-
-namespace {
-
-// The size of the kernel's output features, `o` in `b01f_01io->b01f`; 0 if it has none.
-std::int64_t kernel_features(const XlaInstruction& convolution, const XlaShape& kernel) {
-    const std::string_view labels = convolution.attribute("dim_labels").value_or("");
-    const std::size_t under = labels.find('_');
-    const std::size_t place = labels.find('o', std::min(under, labels.size()));
-    if (place == std::string_view::npos || place - under - 1 >= kernel.dims.size()) return 0;
-    return kernel.dims[place - under - 1];
-}
-
-}  // namespace
 
 Result<Bound> ModuleLowering::dot(InstructionRef ref, const Bounds& operands, Block& into) {
     const XlaInstruction& each = at(ref);
@@ -102,65 +86,6 @@ Result<Bound> ModuleLowering::product(InstructionRef ref, const Bound& left_boun
     op.arithmetic = roofline::core::arithmetic_of({left.shape.element->dtype, right.shape.element->dtype}, clash)
                         .value_or(info(left.shape.element->dtype).arithmetic);
     return emit(ref, std::move(op), result, std::move(made), into);
-}
-
-Result<Bound> ModuleLowering::convolution(InstructionRef ref, const Bounds& operands, Block& into) {
-    const XlaInstruction& each = at(ref);
-    ROOFLINE_CHECK(want_operands(ref, 2));
-    const Bound left = in_memory(ref, operands[0], into);
-    const Bound right = in_memory(ref, operands[1], into);
-    if (!left.value || !right.value || !each.shape.is_array()) return fail_at(ref, "its operands are no arrays");
-    ROOFLINE_TRY(const double flops, convolution_flops(each, left.shape, right.shape, each.shape));
-    const std::int64_t features = kernel_features(each, right.shape);
-    const std::int64_t feature_groups = each.number("feature_group_count").value_or(1);
-    if (features < 1 || feature_groups < 1 || features % feature_groups != 0 || each.shape.elements() % features != 0) {
-        return fail_at(ref, "its dimension labels or groups do not fit its shapes");
-    }
-    if (flops < 1) return input(each.shape, each.name, ref);
-    const std::int64_t row_count = each.shape.elements() / features;
-    const std::int64_t tap_count = right.shape.elements() / features;
-    const double points =
-        2.0 * static_cast<double>(row_count) * static_cast<double>(tap_count) * static_cast<double>(features);
-    constexpr double exact = 9e15;
-    if (points > exact || flops > points) return opaque(ref, operands, "custom", flops, into);
-    DimNames names(out_.program);
-    const auto add = [&](std::int64_t size) {
-        return size == 1 ? std::vector<std::string>{} : std::vector<std::string>{names.add(size)};
-    };
-    const std::vector<std::string> rows = add(row_count);
-    const std::vector<std::string> groups = add(feature_groups);
-    const std::vector<std::string> taps = add(tap_count);
-    const std::vector<std::string> columns = add(features / feature_groups);
-    const auto joined = [](std::initializer_list<std::vector<std::string>> lists) {
-        std::vector<std::string> all;
-        for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
-        return all;
-    };
-    // The windows are never in memory: the input is read, and each of its elements is used at several positions.
-    Op windows;
-    windows.function = "windows";
-    windows.arithmetic = arithmetic_of_shape(left.shape);
-    windows.inputs = {operand(left, DimNames(out_.program).add_all(left.shape))};
-    XlaShape unfolded = left.shape;
-    unfolded.dims = {row_count, feature_groups, tap_count};
-    const ValueId between = new_value(unfolded, each.name, ref);
-    out_.program.values[between].intermediate = true;
-    windows.output = {between, joined({rows, groups, taps})};
-    Op matmul;
-    matmul.kind = OpKind::contract;
-    matmul.inputs = {{between, joined({rows, groups, taps})}, operand(right, joined({groups, taps, columns}))};
-    matmul.along = taps;
-    matmul.arithmetic = arithmetic_of_shape(left.shape);
-    matmul.share = Rational(static_cast<std::int64_t>(flops), static_cast<std::int64_t>(points));
-    Bound bound;
-    bound.shape = each.shape;
-    bound.value = new_value(each.shape, each.name, ref);
-    matmul.output = {*bound.value, joined({rows, groups, columns})};
-    Statement statement;
-    statement.result = *bound.value;
-    statement.ops = {std::move(windows), std::move(matmul)};
-    into.nodes.emplace_back(std::move(statement));
-    return bound;
 }
 
 }  // namespace roofline::core

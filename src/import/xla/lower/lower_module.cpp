@@ -18,6 +18,13 @@ namespace {
 constexpr std::size_t most_statements = 1'000'000;
 constexpr int deepest_call = 200;
 
+// There are several for each instruction: format() would take a tenth of the time of a module.
+template <class Number>
+void append_number(std::string& text, Number number) {
+    const fmt::format_int digits(number);
+    text.append(digits.data(), digits.size());
+}
+
 // Names of HLO have characters that names of the notation lack.
 std::string spoken_name(std::string_view name) {
     std::string text;
@@ -58,9 +65,16 @@ bool is_done(std::string_view opcode) { return opcode.ends_with("-done") || opco
 }  // namespace
 
 std::string DimNames::add(std::int64_t size) {
-    const int uses = used_[size]++;
-    std::string name = uses == 0 ? fmt::format("#{}", size) : fmt::format("#{}.{}", size, uses);
-    program_.sizes.emplace(name, size);
+    auto found = std::find_if(used_.begin(), used_.end(), [&](const auto& used) { return used.first == size; });
+    if (found == used_.end()) found = used_.insert(used_.end(), {size, 0});
+    const int uses = found->second++;
+    std::string name = "#";
+    append_number(name, size);
+    if (uses > 0) {
+        name += '.';
+        append_number(name, uses);
+    }
+    if (program_.sizes.find(name) == program_.sizes.end()) program_.sizes.emplace(name, size);
     return name;
 }
 
@@ -132,6 +146,8 @@ Result<ImportedProgram> ModuleLowering::lower() {
                     did_you_mean(loop, names, names.empty() ? "it has no loops" : "its loops are named in the answer"));
     }
     ROOFLINE_CHECK(place_collectives());
+    std::sort(out_.started.begin(), out_.started.end(),
+              [](const ImportedAsync& a, const ImportedAsync& b) { return a.first < b.first; });
     out_.program.body.values_after = out_.program.values.size();
     if (options_.fuse) {
         if (!compiled_) {
@@ -151,13 +167,16 @@ Result<Bound> ModuleLowering::computation(std::uint32_t index, const Bounds& arg
         return fail_at({index, all.root}, "computations call each other deeper than 200 levels");
     Bounds bounds;
     bounds.reserve(all.instructions.size());
+    std::map<std::uint32_t, std::size_t> started;
     for (std::uint32_t i = 0; i < all.instructions.size(); ++i) {
         if (++statements_ > most_statements) {
             return fail_at({index, i}, "the module has more than a million instructions once its calls are inlined");
         }
         Bounds operands;
         for (const std::uint32_t each : all.instructions[i].operands) operands.push_back(bounds[each]);
+        const ValueId before = out_.program.values.size();
         ROOFLINE_TRY(Bound bound, instruction({index, i}, operands, arguments, into));
+        follow({index, i}, before, started);
         bounds.push_back(std::move(bound));
     }
     --depth_;
@@ -231,6 +250,22 @@ Result<Bound> ModuleLowering::fusion(InstructionRef ref, const Bounds& operands,
     if (block.nodes.empty()) return result;  // only other names for its operands
     into.nodes.emplace_back(std::move(block));
     return result;
+}
+
+void ModuleLowering::follow(InstructionRef ref, ValueId before, std::map<std::uint32_t, std::size_t>& started) {
+    const XlaInstruction& each = at(ref);
+    const ValueId now = out_.program.values.size();
+    if (is_start(each.opcode) && now > before && !inside_fusion_) {
+        started[ref.instruction] = out_.started.size();
+        out_.started.push_back({ref, before, now, now});
+    }
+    const auto found = is_done(each.opcode) && !each.operands.empty() ? started.find(each.operands[0]) : started.end();
+    if (found == started.end()) return;
+    if (each.opcode.ends_with("-update")) {
+        started[ref.instruction] = found->second;
+    } else {
+        out_.started[found->second].until = now;
+    }
 }
 
 // What an iteration leaves for the next one is stored.
@@ -338,7 +373,9 @@ Bound ModuleLowering::tuple(std::vector<Bound> parts, const XlaShape& shape) con
 
 ValueId ModuleLowering::new_value(const XlaShape& shape, std::string_view name, std::optional<InstructionRef> made) {
     Value value;
-    value.name = fmt::format("{}_{}", spoken_name(name), out_.program.values.size());
+    value.name = spoken_name(name);
+    value.name += '_';
+    append_number(value.name, out_.program.values.size());
     value.type.dtype = shape.element->dtype;
     for (std::string& dim : DimNames(out_.program).add_all(shape)) value.type.axes.push_back({std::move(dim), {}});
     // Memory space 5 is the host's; 1 is a TPU's VMEM, whose layouts are tiled.

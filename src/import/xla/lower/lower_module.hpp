@@ -36,6 +36,14 @@ struct ImportGap {
     std::string what;  ///< "custom-call foo: its FLOPs are unknown; the bytes of its operands and results count"
 };
 
+/// Asynchronous work: what `-start` begins and `-done` waits for.
+struct ImportedAsync {
+    InstructionRef start;
+    ValueId first = 0;  ///< the values that the start makes ...
+    ValueId last = 0;   ///< ... up to this one
+    ValueId until = 0;  ///< values from here on are made after the done; `last` where nothing waits in its computation
+};
+
 struct ImportedProgram {
     Program program;
     /// By value: the instruction that makes it; nothing for inputs and constants.
@@ -43,6 +51,7 @@ struct ImportedProgram {
     /// By value: the innermost call around that instruction that has a source line, if there is one.
     std::vector<std::optional<InstructionRef>> called_by{};
     std::vector<ImportedLoop> loops;
+    std::vector<ImportedAsync> started;  ///< in the order of their values
     std::vector<ImportGap> gaps;
     std::vector<std::string> notes;
     std::int64_t devices = 1;                                  ///< that execute it

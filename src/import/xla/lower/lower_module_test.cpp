@@ -5,56 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "import/xla/cost/xla_cost.hpp"
-#include "import/xla/hlo_text.hpp"
-#include "work/work.hpp"
+#include "import/xla/lower/lowered_test.hpp"
 
 using namespace roofline::core;
-
-namespace {
-
-struct Lowered {
-    ImportedProgram imported;
-    ProgramWork work;
-
-    [[nodiscard]] double value(const Polynomial& polynomial) const {
-        const auto number = polynomial.evaluate(imported.program.sizes);
-        return number ? number->to_double() : -1;
-    }
-    [[nodiscard]] double matmul_flops() const { return value(work.total.flops(Unit::matmul)); }
-    [[nodiscard]] double vector_flops() const { return value(work.total.flops(Unit::vector)); }
-    [[nodiscard]] double read() const { return value(traffic().read); }
-    [[nodiscard]] double written() const { return value(traffic().write); }
-
-private:
-    [[nodiscard]] Traffic traffic() const {
-        const auto found = work.total.memory.find("hbm");
-        return found == work.total.memory.end() ? Traffic{} : found->second;
-    }
-};
-
-Result<ImportedProgram> import_hlo(const std::string& text, const ImportOptions& options = {}) {
-    ROOFLINE_TRY(const auto module, read_hlo_text(text, "m.hlo"));
-    XlaCostOptions costs;
-    costs.multiply_loops = costs.price_custom_calls = true;
-    costs.unknown = 0;
-    ROOFLINE_TRY(const auto cost, xla_cost(module, costs));
-    return lower_module(module, cost, "m.hlo", options);
-}
-
-Lowered lowered(const std::string& text, const ImportOptions& options = {}) {
-    auto imported = import_hlo(text, options);
-    REQUIRE_MESSAGE(imported, imported.error().message);
-    Lowered result{std::move(*imported), {}};
-    auto work = derive_work(result.imported.program);
-    REQUIRE_MESSAGE(work, work.error().message);
-    result.work = std::move(*work);
-    return result;
-}
-
-std::string entry(const std::string& body) { return "HloModule m\nENTRY e {\n" + body + "}\n"; }
-
-}  // namespace
 
 TEST_CASE("a dot is a matmul: two FLOPs per point, each array once") {
     const Lowered dot =

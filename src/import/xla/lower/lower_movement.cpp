@@ -133,6 +133,14 @@ Result<Bound> ModuleLowering::update_slice(InstructionRef ref, const Bounds& ope
     return emit(ref, std::move(op), target.shape, DimNames(out_.program).add_all(target.shape), into);
 }
 
+void ModuleLowering::add_kernel(Block block, Block& into) {
+    if (inside_fusion_ || block.nodes.size() == 1) {
+        for (Node& node : block.nodes) into.nodes.push_back(std::move(node));
+    } else if (!block.nodes.empty()) {
+        into.nodes.emplace_back(std::move(block));
+    }
+}
+
 Result<Bound> ModuleLowering::opaque(InstructionRef ref, const Bounds& operands, std::string_view function,
                                      double flops, Block& into) {
     const XlaInstruction& each = at(ref);
@@ -166,11 +174,7 @@ Result<Bound> ModuleLowering::opaque(InstructionRef ref, const Bounds& operands,
         results.push_back(emit(ref, std::move(op), shape, DimNames(out_.program).add_all(shape), block));
     }
     block.values_after = out_.program.values.size();
-    if (inside_fusion_ || block.nodes.size() == 1) {
-        for (Node& node : block.nodes) into.nodes.push_back(std::move(node));
-    } else if (!block.nodes.empty()) {
-        into.nodes.emplace_back(std::move(block));
-    }
+    add_kernel(std::move(block), into);
     return each.shape.is_tuple() ? tuple(std::move(results), each.shape) : results.front();
 }
 

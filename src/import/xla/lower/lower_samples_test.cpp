@@ -1,24 +1,20 @@
 // A training step of Llama 3 8B as XLA compiled it, beside the FLOPs of its configuration, where ../shared is there.
 #include <doctest/doctest.h>
 
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "import/xla/lower/lower_module.hpp"
 #include "import/xla/read_xla_module.hpp"
+#include "text/shared_text_test.hpp"
 #include "work/work.hpp"
 
 using namespace roofline::core;
 
 TEST_CASE("a compiled step of Llama 3 8B has the FLOPs of the model, with its embedding as a matmul") {
-    const std::string name = "../shared/samples/hlo/hlo_llama3_8b_bf16_activation_offloading_1x8.hlo";
-    std::ifstream file(name, std::ios::binary);
-    if (!file) {
-        MESSAGE("skipped: ", name, " is not here");
-        return;
-    }
-    const auto module = read_xla_module(std::string{std::istreambuf_iterator<char>(file), {}}, name);
+    const std::string name = "samples/hlo/hlo_llama3_8b_bf16_activation_offloading_1x8.hlo";
+    const auto text = shared_text(name);
+    if (!text) return;
+    const auto module = read_xla_module(*text, name);
     REQUIRE(module);
     XlaCostOptions options;
     options.multiply_loops = options.price_custom_calls = true;

@@ -41,7 +41,7 @@ public:
 
 private:
     Program& program_;
-    std::map<std::int64_t, int> used_;
+    std::vector<std::pair<std::int64_t, int>> used_;  ///< sizes, few of them, and how often each was used
 };
 
 /// An operand of an operation with names for its dimensions.
@@ -83,6 +83,9 @@ private:
     [[nodiscard]] Result<Bound> loop(InstructionRef ref, const Bounds& operands, Block& into);
     [[nodiscard]] Result<Bound> conditional(InstructionRef ref, const Bounds& operands, Block& into);
     [[nodiscard]] Result<Bound> asynchronous(InstructionRef ref, const Bounds& operands, Block& into);
+    /// Records what an instruction starts, or waits for: `before` are the values before it, `started` the places in
+    /// ImportedProgram::started of what its computation started, by instruction.
+    void follow(InstructionRef ref, ValueId before, std::map<std::uint32_t, std::size_t>& started);
     void carry(const Bound& root);
     /// The array, or all arrays of a tuple, in memory; single numbers stay what they are.
     [[nodiscard]] Bound stored(InstructionRef ref, const Bound& bound, Block& into);
@@ -99,6 +102,10 @@ private:
     [[nodiscard]] Result<Bound> dot(InstructionRef ref, const Bounds& operands, Block& into);
     [[nodiscard]] Result<Bound> product(InstructionRef ref, const Bound& left, const Bound& right,
                                         const XlaShape& result, const DotDims& dims, Block& into);
+    [[nodiscard]] Result<Bound> batch_norm(InstructionRef ref, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> window_product(InstructionRef ref, const Bound& left, const Bound& right,
+                                               const XlaShape& result, std::int64_t features, double flops,
+                                               Block& into);
     [[nodiscard]] Result<Bound> convolution(InstructionRef ref, const Bounds& operands, Block& into);
     [[nodiscard]] Result<Bound> reduce(InstructionRef ref, const Bounds& operands, Block& into);
     [[nodiscard]] Result<Bound> rearrange(InstructionRef ref, const Bounds& operands, std::string_view function,
@@ -110,11 +117,21 @@ private:
     /// Work on all operands that gives all results, by an opaque function of the notation; `flops` in all.
     [[nodiscard]] Result<Bound> opaque(InstructionRef ref, const Bounds& operands, std::string_view function,
                                        double flops, Block& into);
+    /// Adds a fuse block, or its statements where there is only one or a fusion is around them.
+    void add_kernel(Block block, Block& into);
     [[nodiscard]] double counted_flops(InstructionRef ref) const;
+    /// The same, with what XLA's rules count too often put right.
+    [[nodiscard]] double own_flops(InstructionRef ref) const;
 
     // lower_custom_call.cpp
     [[nodiscard]] Result<Bound> custom_call(InstructionRef ref, const Bounds& operands, Block& into);
     [[nodiscard]] Result<Bound> library_matmul(InstructionRef ref, const Bounds& operands, Block& into);
+    [[nodiscard]] Result<Bound> library_convolution(InstructionRef ref, const Bounds& operands, Block& into);
+    /// Adds the operands behind the first two to a product, such as a bias, and applies a function unless it is "".
+    [[nodiscard]] Bound epilogue(InstructionRef ref, const Bound& product, const Bounds& operands,
+                                 std::string_view function, Block& into);
+    /// The result of a library's call: `made`, and workspace, which holds nothing afterwards.
+    [[nodiscard]] Bound library_results(InstructionRef ref, std::vector<Bound> made) const;
     [[nodiscard]] Result<Bound> attention(InstructionRef ref, const Bounds& operands, bool backward, Block& into);
     /// Splices statements of the notation in: declared tensors of `text` are the given arrays. Returns the value of
     /// each name in `results`.

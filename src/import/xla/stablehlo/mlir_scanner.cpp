@@ -98,17 +98,8 @@ Result<MlirName> MlirScanner::take_name() {
 }
 
 Status MlirScanner::skip_string() {
-    const std::size_t from = at_++;
-    while (at_ < text_.size()) {
-        at_ = std::min(text_.find('"', at_), text_.size());
-        std::size_t slashes = 0;
-        while (text_[at_ - 1 - slashes] == '\\') ++slashes;
-        if (at_ < text_.size() && slashes % 2 == 0) {
-            ++at_;
-            return {};
-        }
-        if (at_ < text_.size()) ++at_;
-    }
+    const std::size_t from = at_;
+    if (skip_quoted()) return {};
     return fail_at(from, "bad_stablehlo", "this quotation mark is never closed", std::string(cut_off));
 }
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "text/source.hpp"
+#include "text/text_cursor.hpp"
 
 namespace roofline::core {
 
@@ -19,23 +19,9 @@ struct MlirName {
     std::size_t offset = 0;
 };
 
-class MlirScanner {
+class MlirScanner : public TextCursor {
 public:
-    /// `text` must outlive the scanner; `name` stands in messages.
-    MlirScanner(std::string_view text, std::string name) : source_(text, std::move(name)), text_(text) {}
-
-    [[nodiscard]] std::size_t at() const { return at_; }
-    void go_to(std::size_t offset) { at_ = offset; }
-    [[nodiscard]] std::string_view text() const { return text_; }
-    [[nodiscard]] std::string_view between(std::size_t from, std::size_t to) const {
-        return text_.substr(from, to - from);
-    }
-    [[nodiscard]] bool ended() const { return at_ >= text_.size(); }
-    /// The next character, or 0 at the end.
-    [[nodiscard]] char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-    [[nodiscard]] bool next_is(std::string_view word) const {
-        return peek() == word.front() && text_.substr(at_).starts_with(word);
-    }
+    using TextCursor::TextCursor;
 
     /// Skips blanks, line ends and comments (`//`). Returns whether a line ended.
     bool skip_blanks() {
@@ -73,14 +59,6 @@ public:
     /// `<...>`.
     [[nodiscard]] Result<std::string_view> take_plain_value();
 
-    [[nodiscard]] tl::unexpected<Error> fail_here(std::string code, std::string message, std::string hint = {}) const {
-        return fail_at(at_, std::move(code), std::move(message), std::move(hint));
-    }
-    [[nodiscard]] tl::unexpected<Error> fail_at(std::size_t offset, std::string code, std::string message,
-                                                std::string hint = {}) const {
-        return source_.fail_at(source_.span(offset), std::move(code), std::move(message), std::move(hint));
-    }
-
 private:
     enum class Until : std::uint8_t { closed, comma };
     [[nodiscard]] Status skip_nested(Until until);
@@ -89,10 +67,6 @@ private:
     [[nodiscard]] Status skip_string();
     [[nodiscard]] Status skip_dense();
     [[nodiscard]] Result<bool> skip_piece();
-
-    Source source_;
-    std::string_view text_;
-    std::size_t at_ = 0;
 };
 
 }  // namespace roofline::core
