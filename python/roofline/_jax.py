@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from ._answers import HloAnswer
 from ._error import Error
+from ._lines import with_cells
 from ._questions import hlo
 from ._types import Machines
 
@@ -111,4 +112,5 @@ def jax(
         text = _partitioned(lowered)
     else:
         text = lowered.as_text(debug_info=True)
-    return hlo(text, on=on, **options)
+    text, cells = with_cells(text)
+    return hlo(text, on=on, **options).with_code(cells)

@@ -188,7 +188,7 @@ class Sweep(Mapping[str, Any]):
             row["bound_by"] = str(self._columns["bound_by"].reshape(-1)[i])
             rows.append(row)
         svg = self._svg() if len(self.dims) == 1 and self.points > 1 else ""
-        return _html.page(repr(self).strip("<>"), _html.grid(rows, len(rows)), svg=svg)
+        return _html.page(repr(self).strip("<>"), _html.grid(rows, most=len(rows)), svg=svg)
 
 
 def _unpickled(question: tuple[Any, ...], machine: str, dims: dict[str, Any], columns: dict[str, Any]) -> Sweep:
