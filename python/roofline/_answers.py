@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core, _html
 from ._lines import SourceLine, code_of, lines_of
 from ._records import Picture, Record, matplotlib_axes, wrapped
-from ._words import Question
+from ._words import Question, refuse_picture
 
 if TYPE_CHECKING:
     import pandas
@@ -84,7 +84,12 @@ class Answer(Record):
         return pandas.json_normalize(rows if isinstance(rows, list) else [values])
 
     def svg(self, kind: str | None = None) -> str:
-        """Asks again for a picture as SVG. A search is repeated for it."""
+        """Asks again for a picture as SVG. A search is repeated for it. ``kind`` is one of several pictures: of an
+        operation roofline, sweep, mesh or timeline, of a comparison with measurements scatter or frontier.
+
+        Raises Error: this kind of answer has no picture, or only one.
+        """
+        refuse_picture(self._question.command, kind)
         form = ["--svg=picture.svg"] + ([] if kind is None else [f"--plot={kind}"])
         return _ask(self._question, *form)[2]
 

@@ -97,6 +97,8 @@ def at(row: Mapping[str, Any], path: str) -> Any:
     value: Any = row
     for key in path.split("."):
         value = value.get(key) if isinstance(value, Mapping) else None
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
     return value.get("value") if isinstance(value, Mapping) else value
 
 
@@ -123,6 +125,10 @@ def grid(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = (), most: i
 _PLAN = ("plan.mesh", "plan.zero", "plan.microbatches", "plan.schedule", "plan.remat", "step_s", "mfu", "tokens_per_s",
          "memory_bytes.total", "bound_by", "fits")  # fmt: skip
 _TABLES: dict[str, dict[str, tuple[str, ...]]] = {
+    "op": {
+        "ops": ("op", "flops", "bytes.hbm.read", "bytes.hbm.write", "lower_s", "expected_s", "bound_by"),
+        "collectives": ("kind", "tensor", "axes", "bytes", "count", "time_s", "expected_s"),
+    },
     "machine": {
         "peaks": ("unit", "dtype", "accumulator", "flops_per_s"),
         "memory": ("level", "label", "capacity_bytes", "bandwidth_bytes_per_s"),
@@ -159,6 +165,8 @@ def answer_page(
         if isinstance(value, Mapping):
             parts.append(_titled(key, table({f"{key}.{each}": of for each, of in value.items()})))
         elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            if command == "op" and key == "ops" and len(value) == 1:
+                continue  # its figures stand above
             parts.append(_titled(key, grid(value, columns)))
     notes = [f"<p>{escape(in_python_terms(note))}</p>" for note in values.get("notes") or []]
     return page(title, *parts, folded("notes", "".join(notes)), svg=svg)

@@ -93,6 +93,18 @@ def unknown_keyword(command: str, keyword: str, known: Iterable[str]) -> Error:
     return Error("unknown_keyword", f"{function}() has no argument `{keyword}`", hint)
 
 
+def refuse_picture(command: str, kind: str | None) -> None:
+    """Raises Error: the command draws no picture, or only one, and a kind of picture is asked for."""
+    forms = _options.forms().get(command, set())
+    function = command.replace(" ", ".")
+    if "svg" not in forms:
+        hint = "plot(ax=True) draws bars of its times, if it has any" if kind is None else "leave the picture out"
+        raise Error("no_picture", f"the answer of {function}() has no picture", hint)
+    if kind is not None and "plot" not in forms:
+        message = f"the answer of {function}() has one picture, and `kind` is {_shown(kind)}"
+        raise Error("no_picture", message, "leave `kind` out")
+
+
 def _words_of(option: _options.Option, value: Any, texts: dict[str, str], options: list[str]) -> list[str]:
     if not option.value:
         if _is_true(value):
@@ -107,6 +119,7 @@ def _words_of(option: _options.Option, value: Any, texts: dict[str, str], option
     if isinstance(value, Mapping) and option.name not in _FILES:
         return [",".join(f"{_word(option, key)}={_value(option, each)}" for key, each in value.items())]
     if _is_list(value):
+        _refuse_longer(option, value)
         words = [word for each in value for word in _words_of(option, each, texts, options)]
         return words if option.repeated else [",".join(words)]
     file = _FILES.get(option.name)
@@ -135,7 +148,23 @@ def _is_list(value: Any) -> bool:
 
 def _value(option: _options.Option, value: Any) -> str:
     """A value of a mapping; several sizes of a dimension are joined by commas."""
-    return ",".join(_word(option, each) for each in value) if _is_list(value) else _word(option, value)
+    if not _is_list(value):
+        return _word(option, value)
+    _refuse_longer(option, value)
+    return ",".join(_word(option, each) for each in value)
+
+
+# Values of a list that is no array of sizes.
+_MOST_VALUES = 100_000
+
+
+def _refuse_longer(option: _options.Option, value: Any) -> None:
+    try:
+        too_long = len(value) > _MOST_VALUES
+    except OverflowError:  # of a range
+        too_long = True
+    if too_long:
+        raise Error("bad_argument", f"`{option.keyword}` has more than {_MOST_VALUES} values", "give fewer")
 
 
 def _shown(value: Any) -> str:
