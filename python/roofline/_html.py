@@ -85,7 +85,8 @@ def table(values: Mapping[str, Any]) -> str:
     """The plain values of a mapping, a row each. Not among them: what a clock says of the search, and the command that
     repeats it in a shell."""
     rows = [
-        f'<tr><td class="weak">{escape(key.rpartition(".")[2])}</td><td class="n">{escape(number(key, value))}</td></tr>'
+        f'<tr><td class="weak">{escape(key.rpartition(".")[2])}</td>'
+        f'<td class="n">{escape(number(key, value))}</td></tr>'
         for key, value in values.items()
         if isinstance(value, (int, float, str)) and key not in ("schema", "search_s", "command")
     ]
@@ -204,7 +205,8 @@ def _line_bars(lines: Sequence[SourceLine], most: int = 10) -> str:
     rows = [
         f'<tr><td>{escape(line.source)}</td><td class="n">{escape(number("_s", line.time_s))}</td>'
         f'<td class="n">{100 * line.share:.1f} %</td>'
-        f'<td style="width:12em"><span class="bar" style="width:{100 * line.time_s / lines[0].time_s:.1f}%"></span></td>'
+        f'<td style="width:12em"><span class="bar" style="width:{100 * line.time_s / lines[0].time_s:.1f}%"></span>'
+        f"</td>"
         f'<td class="weak">{escape(line.bound_by or "")}</td><td><code>{escape(line.code)}</code></td></tr>'
         for line in lines[:most]
     ]

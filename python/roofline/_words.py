@@ -66,6 +66,8 @@ def question_of(command: str, given: Mapping[str, Any]) -> Question:
         if value is None or value is False:
             continue
         for word in _words_of(option, value, texts, options):
+            if option.value and not word and not isinstance(value, str):
+                continue  # an empty list or mapping says nothing
             if option.positional:
                 arguments.append(word)
             else:
@@ -213,11 +215,11 @@ def _number(option: _options.Option, value: float) -> str:
 
 def text_of(keyword: str, value: Any) -> str | None:
     """Returns the text that stands in place of a file; None for the name of a file."""
-    if isinstance(value, str):
-        return value if "\n" in value else None
-    if isinstance(value, os.PathLike):
+    if isinstance(value, str) and "\n" in value:
+        return value
+    if isinstance(value, (str, os.PathLike)):
         path = os.fsdecode(value)
-        return _frame_text(_pandas(keyword).read_parquet(path)) if path.endswith(".parquet") else None
+        return _parquet_text(keyword, path) if path.endswith(".parquet") else None
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     if isinstance(value, Mapping):
@@ -235,13 +237,17 @@ def text_of(keyword: str, value: Any) -> str | None:
     )
 
 
-def _pandas(keyword: str) -> Any:
+def _parquet_text(keyword: str, path: str) -> str:
     try:
         import pandas
+
+        return _frame_text(pandas.read_parquet(path))
     except ImportError:
-        message = f"`{keyword}` is a Parquet file, and pandas is absent"
+        message = f"`{keyword}` is a Parquet file, and pandas or pyarrow is absent"
         raise Error("absent", message, "pip install pandas pyarrow") from None
-    return pandas
+    except (OSError, ValueError) as problem:
+        first = str(problem).strip().split("\n")[0]
+        raise Error("file", f"cannot read {path}: {first}", "give a Parquet file, or a frame") from None
 
 
 def _frame_text(frame: Any) -> str:
