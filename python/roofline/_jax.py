@@ -16,6 +16,7 @@ from ._error import Error
 from ._lines import with_cells
 from ._questions import hlo
 from ._types import Machines
+from ._words import NamedText
 
 
 def _module() -> Any:
@@ -137,4 +138,7 @@ def jax(
     else:
         text = lowered.as_text(debug_info=True)
     text, cells = with_cells(text)
-    return hlo(text, on=on, **options).with_code(cells)
+    named = NamedText(text)
+    name = getattr(function, "__name__", "")
+    named.name = f"{name}.hlo" if name.isidentifier() else ""
+    return hlo(named, on=on, **options).with_code(cells)

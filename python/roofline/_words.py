@@ -40,6 +40,12 @@ _FILES = {
 }
 
 
+class NamedText(str):
+    """A text in place of a file, with a name for messages and titles."""
+
+    name: str = ""
+
+
 class Question(NamedTuple):
     """A question without the form of its answer."""
 
@@ -127,6 +133,7 @@ def _words_of(option: _options.Option, value: Any, texts: dict[str, str], option
     file = _FILES.get(option.name)
     text = None if file is None else text_of(option.keyword, value)
     if file is not None and text is not None:
+        file = getattr(text, "name", "") or file
         text = text.encode(errors="replace").decode()  # half of a surrogate pair is no text
         name = file
         number = 1

@@ -107,6 +107,8 @@ def test_answers_show_themselves() -> None:
     assert list(frame["source"]) == [op.source for op in answer.ops]
     assert "2 machines" in repr(rl.jax(jnp.sin, ROWS, on=["h100-sxm", "h200"]))
     assert "flops=" in repr(rl.jax(jnp.sin, ROWS, cost="xla"))
+    assert rl.jax(mlp_loss, MLP, ROWS, on="tpu-v5p").module == "mlp_loss.hlo"
+    assert rl.jax(lambda x: x, ROWS, on="tpu-v5p").module == "module.hlo"
 
 
 def test_wrong_functions() -> None:
