@@ -23,6 +23,9 @@ target_link_libraries(roofline_python PRIVATE roofline_core nlohmann_json::nlohm
 target_sources(roofline_python PRIVATE $<TARGET_OBJECTS:roofline_cli>
   ${PROJECT_SOURCE_DIR}/src/app/local/this_machine.cpp ${PROJECT_SOURCE_DIR}/src/measure/module.cpp
   ${PROJECT_SOURCE_DIR}/src/measure/network/ranks.cpp)
+# The linker drops what these sources have beside that, and what it would need, in every kind of build.
+target_compile_options(roofline_python PRIVATE -ffunction-sections -fdata-sections)
+target_link_options(roofline_python PRIVATE -Wl,--gc-sections)
 target_compile_definitions(roofline_python PRIVATE ROOFLINE_VERSION="${PROJECT_VERSION}")
 # Another extension may bring its own copies of fmt and of our symbols.
 target_link_options(roofline_python PRIVATE -Wl,--exclude-libs,ALL)

@@ -93,8 +93,9 @@ if(Python3_Interpreter_FOUND)
   roofline_script_test(scripts source tests/scripts/run.py)
 endif()
 
-# The Python package as it stands in the build folder: its own tests, types, and the examples of its page.
-if(Python3_Interpreter_FOUND AND TARGET roofline_python)
+# The Python package as it stands in the build folder: its own tests, types, and the examples of its page. With
+# sanitizers `./dev test --all` runs them, because their runtime has to be loaded before the interpreter.
+if(Python3_Interpreter_FOUND AND TARGET roofline_python AND NOT CMAKE_BUILD_TYPE STREQUAL "Sanitize")
   add_test(NAME python
            COMMAND ${Python_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/scripts/check_python.py
                    --package ${PROJECT_BINARY_DIR}/python --program $<TARGET_FILE:roofline>

@@ -3,9 +3,13 @@
 pass.
 
 usage: check_python.py --program FILE --package DIR     the package that stands in DIR: build/python
-       check_python.py --program FILE --package DIR --all    only the tests of python/tests/all: Dask, MPI and Ray, as
-                                                        python/requirements-all.txt installs them, and all functions
-                                                        of JAX and modules of PyTorch
+       check_python.py --program FILE --package DIR --all    only the tests of python/tests/all (Dask, MPI and Ray, as
+                                                        python/requirements-all.txt installs them, all functions of
+                                                        JAX and modules of PyTorch), the notebooks, and a longer fuzz of the arguments. If
+                                                        all of it passes, python/tests/all/record.txt says so
+       check_python.py --program FILE --package DIR --sanitized    the tests and that fuzz with an extension module that
+                                                        clang built with AddressSanitizer and UBSan, without JAX,
+                                                        whose own code is not built so: build-sanitize/python
        check_python.py --program FILE --wheel           a wheel that is built, installed and looked at (auditwheel) in a
                                                         fresh environment
     --program FILE   the program that the package is compared with: build/roofline
@@ -14,12 +18,15 @@ It runs in an environment with the tools of python/requirements-test.txt. Prints
 N skipped'; exits with 1 if anything failed."""
 
 import argparse
+import importlib.metadata
 import os
 import pathlib
+import platform
 import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 import xml.etree.ElementTree
 
@@ -43,6 +50,16 @@ class Tally:
             self.failed += 1
             print(f"{title} failed:\n{done.stdout}{done.stderr}")
         return done.returncode == 0
+
+    def script(self, title, words):
+        """Runs a check that ends with 'N passed, N failed, N skipped'."""
+        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+        counts = re.findall(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", done.stdout, re.M)
+        passed, failed, skipped = map(int, counts[-1]) if counts else (0, 1, 0)
+        if failed or done.returncode != 0:
+            print(f"{title} failed:\n{done.stdout}{done.stderr}")
+            failed = max(failed, 1)
+        self.passed, self.failed, self.skipped = self.passed + passed, self.failed + failed, self.skipped + skipped
 
     def pytest(self, python, environment, *tests):
         with tempfile.TemporaryDirectory() as folder:
@@ -93,6 +110,11 @@ def check_package(tally, python, package, program):
     tally.pytest(python, environment, *threaded)
 
 
+# Random examples of each test of test_fuzz.py.
+FUZZ = "2000"
+FUZZ_SANITIZED = "300"
+
+
 def check_clusters(tally, python, package, program):
     environment = {**os.environ, "ROOFLINE_PROGRAM": str(program), "PYTHONPATH": str(package),
                    "MYPYPATH": f"{package}:{TESTS}", "MYPY_CACHE_DIR": str(ROOT / "build" / "mypy")}
@@ -100,6 +122,42 @@ def check_clusters(tally, python, package, program):
     tally.run("mypy of these tests", [python, "-m", "mypy", "--strict", "--python-executable", python,
                                       *sorted(folder.glob("*.py"))], env=environment, cwd=folder)
     tally.pytest(python, environment, folder)
+    tally.script("the notebooks", [python, "-B", ROOT / "scripts" / "notebooks.py", "--package", package])
+    tally.pytest(python, {**environment, "ROOFLINE_FUZZ": FUZZ}, TESTS / "test_fuzz.py")
+    if not tally.failed:
+        write_record(tally, "all packages")
+
+
+RECORD = TESTS / "all" / "record.txt"
+RECORD_HEAD = "# Last passes of the Python checks of `./dev test --all`, written by scripts/check_python.py."
+
+
+def write_record(tally, kind):
+    """Says what the last pass of a kind was of: the commit, counts, the versions of the packages."""
+    lines = RECORD.read_text(encoding="utf-8").split("\n\n") if RECORD.exists() else []
+    others = [each.strip() for each in lines if each.strip() and not each.startswith(("#", f"{kind}:"))]
+    names = ["dask", "distributed", "hypothesis", "ipykernel", "jax", "mpi4py", "nbclient", "numpy", "pandas", "ray"]
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names)
+    commit = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True,
+                            check=False).stdout.strip() or "unknown"
+    text = (f"{kind}: commit {commit}; {tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped; "
+            f"Python {platform.python_version()}, {versions}")
+    blocks = [RECORD_HEAD, *sorted([*others, "\n".join(textwrap.wrap(text, 120))])]
+    RECORD.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
+
+
+def check_sanitized(tally, python, package, program):
+    """Runs the tests with the runtime of the sanitizers loaded before the interpreter, whose own leaks do not count."""
+    clang = subprocess.run(["clang++-19", "-print-file-name=libclang_rt.asan-x86_64.so"], capture_output=True,
+                           text=True, check=True)
+    environment = {**os.environ, "ROOFLINE_PROGRAM": str(program), "PYTHONPATH": str(package),
+                   "LD_PRELOAD": clang.stdout.strip(), "PYTHONMALLOC": "malloc", "ROOFLINE_FUZZ": FUZZ_SANITIZED,
+                   "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:abort_on_error=1:handle_segv=1",
+                   "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}
+    names = ["answers", "errors", "executors", "fuzz", "sweep"]
+    tally.pytest(python, environment, *(TESTS / f"test_{name}.py" for name in names))
+    if not tally.failed:
+        write_record(tally, "sanitizers")
 
 
 def check_wheel(tally, program):
@@ -135,10 +193,13 @@ def main():
     chosen.add_argument("--package", type=lambda text: pathlib.Path(text).resolve())
     chosen.add_argument("--wheel", action="store_true")
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--sanitized", action="store_true")
     arguments = parser.parse_args()
     tally = Tally()
     if arguments.wheel:
         check_wheel(tally, arguments.program)
+    elif arguments.sanitized:
+        check_sanitized(tally, sys.executable, arguments.package, arguments.program)
     elif arguments.all:
         check_clusters(tally, sys.executable, arguments.package, arguments.program)
     else:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _html
+from ._lines import SourceLine, code_of, lines_of
 from ._records import Picture, Record, matplotlib_axes, wrapped
-from ._words import Question
+from ._words import Question, refuse_picture
 
 if TYPE_CHECKING:
     import pandas
@@ -84,7 +84,12 @@ class Answer(Record):
         return pandas.json_normalize(rows if isinstance(rows, list) else [values])
 
     def svg(self, kind: str | None = None) -> str:
-        """Asks again for a picture as SVG. A search is repeated for it."""
+        """Asks again for a picture as SVG. A search is repeated for it. ``kind`` is one of several pictures: of an
+        operation roofline, sweep, mesh or timeline, of a comparison with measurements scatter or frontier.
+
+        Raises Error: this kind of answer has no picture, or only one.
+        """
+        refuse_picture(self._question.command, kind)
         form = ["--svg=picture.svg"] + ([] if kind is None else [f"--plot={kind}"])
         return _ask(self._question, *form)[2]
 
@@ -127,28 +132,19 @@ class Answer(Record):
         return self.text() if self._question.command in _FAST else repr(self)
 
     def _repr_html_(self) -> str:
-        values = self._dict()
-        rows = next((values[key] for key in self._lists if isinstance(values.get(key), list) and values[key]), None)
-        parts = [_html.bars("time", self._times(), "_s", values.get("bound_by"))]
-        memory = values.get("memory_bytes")
-        if isinstance(memory, Mapping):
-            parts.append(_html.bars("memory", memory, "bytes", None))
-        step = values.get("step")
-        if isinstance(step, dict):
-            parts.append(_html.table(step))
-        parts.append(_html.table(values))
-        if isinstance(rows, list):
-            parts.append(_html.grid(rows))
-        notes = values.get("notes") or []
-        parts.extend(f'<p class="weak">{escape(note)}</p>' for note in notes)
-        return _html.page(self._title(), *parts, svg=self._picture())
+        return _html.answer_page(
+            self._question.command, self._title(), self._dict(), self._times(), self._bound(), self._picture()
+        )
+
+    def _bound(self) -> Any:
+        return self._dict().get("bound_by")
 
     def _picture(self) -> str:
         return ""
 
 
-def _unpickled(kind: type[Answer], question: tuple[Any, ...], status: int, text: str, written: list[str]) -> Answer:
-    return kind(Question(*question), status, text, written)
+def _unpickled(kind: type[Answer], question: tuple[Any, ...], *more: Any) -> Answer:
+    return kind(Question(*question), *more)
 
 
 def _ask(question: Question, *form: str) -> tuple[int, str, str, list[str]]:
@@ -345,6 +341,10 @@ class ServeAnswer(Answer):
         decode = self._dict().get("decode")
         return decode["time_s"] if isinstance(decode, dict) else {}
 
+    def _bound(self) -> Any:
+        decode = self._dict().get("decode")
+        return decode.get("bound_by") if isinstance(decode, dict) else None
+
 
 class PlanAnswer(Answer):
     """The answer of a search. ``plans`` are the best ones of different kinds."""
@@ -414,7 +414,7 @@ class TraceAnswer(_TableAnswer):
 class HloAnswer(_TableAnswer):
     """What an XLA module costs: the work of one device in one run. ``to_pandas()`` has a row for each kernel."""
 
-    __slots__ = ()
+    __slots__ = ("_code",)
 
     module: str
     machine: str | None
@@ -435,6 +435,28 @@ class HloAnswer(_TableAnswer):
     """What is not counted, or only in part."""
     notes: list[str]
 
+    def __init__(
+        self, question: Question, status: int, text: str, written: list[str], code: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(question, status, text, written)
+        self._code = code or {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        make, values = super().__reduce__()
+        return make, (*values, self._code)
+
+    @property
+    def lines(self) -> list[SourceLine]:
+        """The lines of your code, those that take longest first; with their text where `jax()` could read it. Empty
+        where several machines answer."""
+        values = self._dict()
+        return lines_of(values, self._code) if isinstance(values.get("total"), dict) else []
+
+    def with_code(self, files: Mapping[str, str]) -> HloAnswer:
+        """Returns the answer with the text of its lines, as `jax()` does; ``files`` are those of names that stand for
+        others. It reads the files that the module names."""
+        return HloAnswer(self._question, self.status, self._json, self.written, code_of(self._dict(), files))
+
     def __repr__(self) -> str:
         total = self._dict().get("total")
         if not isinstance(total, dict):
@@ -446,27 +468,12 @@ class HloAnswer(_TableAnswer):
 
     def _times(self) -> dict[str, Any]:
         """Seconds of the lines that take longest: expected ones where all kernels have them, else lower bounds."""
-        lines = self._dict().get("by_source") or []
-        return {each["name"]: each.get("time_s") for each in lines[:10]}
+        return {line.source: line.time_s for line in self.lines[:10]}
 
     def _repr_html_(self) -> str:
-        values = self._dict()
-        if not isinstance(values.get("total"), dict):
+        if not isinstance(self._dict().get("total"), dict):
             return super()._repr_html_()
-        memory = values.get("memory_bytes") or {}
-        sizes = {key: memory[key] for key in ("arguments", "peak", "capacity") if key in memory}
-        keys = ("name", "opcode", "count", "flops", "bytes", "lower_s", "expected_s", "bound_by", "source")
-        ops = [{key: "" if op.get(key) is None else op[key] for key in keys} for op in values["ops"]]
-        notes = [*values.get("unknown", []), *values.get("notes", [])]
-        return _html.page(
-            self._title(),
-            _html.table(values["total"]),
-            _html.bars("source lines", self._times(), "_s", None),
-            _html.bars("memory", sizes, "bytes", None),
-            _html.grid(ops),
-            *(f'<p class="weak">{escape(note)}</p>' for note in notes),
-            svg=self._picture(),
-        )
+        return _html.module_page(self._title(), self._dict(), self.lines, self._picture())
 
     def _picture(self) -> str:
         total = self._dict().get("total")

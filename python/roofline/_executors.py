@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from . import _core
 from ._error import Error
-from ._sweep import Sweep, sizes_of, sweep_of
+from ._sweep import MOST_POINTS, MOST_SPREAD_POINTS, Sweep, sizes_of, sweep_of
 from ._words import Question, file_names
 
 R = TypeVar("R")
@@ -263,8 +263,6 @@ def greet(given: Any) -> None:
 # A part of a sweep takes at least so long, so that handing it over costs little.
 _LEAST_S = 0.1
 _SAMPLE = 256
-# The core answers at most so many points at once.
-_MOST_POINTS = 1_000_000
 
 
 def swept_flat(words: list[str], texts: dict[str, str], flat: dict[str, Any]) -> tuple[Any, ...]:
@@ -277,7 +275,7 @@ def swept_in_parts(question: Question, arrays: Mapping[str, Any], given: Any, pa
 
     Raises Error: a program over a mesh, whose layouts are chosen for all points together.
     """
-    flat, shape = sizes_of(arrays)
+    flat, shape = sizes_of(arrays, MOST_SPREAD_POINTS)
     question = with_files(question)
     words, texts = question.words(), dict(question.texts)
     points = next(iter(flat.values())).size
@@ -302,7 +300,7 @@ def _sweep_parts(words: list[str], texts: dict[str, str], flat: dict[str, Any], 
     if parts is not None:
         return workers
     points = int(next(iter(flat.values())).size)
-    return max(1, min(_PARTS_PER_WORKER * workers, int(points * point_s / _LEAST_S)), -(-points // _MOST_POINTS))
+    return max(1, min(_PARTS_PER_WORKER * workers, int(points * point_s / _LEAST_S)), -(-points // MOST_POINTS))
 
 
 def _first_point(words: list[str], flat: dict[str, Any]) -> list[str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib
+import os
 import pathlib
 import re
 from collections.abc import Callable, Sequence
@@ -10,15 +13,38 @@ from typing import Any, cast
 
 from ._answers import HloAnswer
 from ._error import Error
+from ._lines import with_cells
 from ._questions import hlo
 from ._types import Machines
+from ._words import NamedText
 
 
 def _module() -> Any:
     try:
-        return importlib.import_module("jax")
+        jax = importlib.import_module("jax")
     except ImportError:
         raise Error("no_jax", "JAX is not installed in this environment", "pip install jax") from None
+    _keep_out_of_sources()
+    return jax
+
+
+@functools.cache
+def _keep_out_of_sources() -> None:
+    """The line of a kernel is one of the user's code, and none of this package, which calls it."""
+    with contextlib.suppress(ImportError, AttributeError):  # versions of JAX without it
+        util = importlib.import_module("jax.extend.source_info_util")
+        util.register_exclusion(os.path.dirname(__file__))
+
+
+def _traced_anew(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as another object. JAX keeps traces by function, and would not see that a function that this one
+    calls has changed since, as in a notebook whose cells are run again."""
+
+    @functools.wraps(function, updated=())
+    def again(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return again
 
 
 def _lowered(jax: Any, function: Callable[..., Any], args: Sequence[Any], options: dict[str, Any]) -> Any:
@@ -32,7 +58,7 @@ def _lowered(jax: Any, function: Callable[..., Any], args: Sequence[Any], option
             raise Error("bad_argument", message, f"give {given} to jax.jit")
         jitted = function
     else:
-        jitted = jax.jit(function, **options)
+        jitted = jax.jit(_traced_anew(function), **options)
     try:
         return cast(Any, jitted).lower(*args)
     except Exception as error:  # whatever tracing raises: the user's function is run on abstract arrays
@@ -111,4 +137,8 @@ def jax(
         text = _partitioned(lowered)
     else:
         text = lowered.as_text(debug_info=True)
-    return hlo(text, on=on, **options)
+    text, cells = with_cells(text)
+    named = NamedText(text)
+    name = getattr(function, "__name__", "")
+    named.name = f"{name}.hlo" if name.isidentifier() else ""
+    return hlo(named, on=on, **options).with_code(cells)

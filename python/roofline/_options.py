@@ -40,6 +40,16 @@ def commands() -> dict[str, dict[str, Option]]:
 
 
 @functools.cache
+def forms() -> dict[str, set[str]]:
+    """Returns the names of the options about the form of an answer, by command."""
+    found: dict[str, set[str]] = {}
+    for command, name, *_ in _core.options():
+        if name in _FORMS:
+            found.setdefault(command, set()).add(name)
+    return found
+
+
+@functools.cache
 def any_named(name: str) -> Option | None:
     """Returns an option of any command with this name."""
     for options in commands().values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -23,21 +24,48 @@ def is_array(value: Any) -> bool:
     return isinstance(value, (list, tuple, range)) or getattr(value, "ndim", 0) > 0
 
 
-def sizes_of(arrays: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
+# The core answers at most so many points at once.
+MOST_POINTS = 1_000_000
+# Those of an executor's sweep, whose arrays are in this process.
+MOST_SPREAD_POINTS = 1_000_000_000
+
+
+def sizes_of(arrays: Mapping[str, Any], most: int = MOST_POINTS) -> tuple[dict[str, Any], tuple[int, ...]]:
     """Broadcasts sizes of dimensions against one another. Returns flat arrays of int64, and the common shape.
 
-    Raises Error: sizes that are no whole numbers, are below 1 or cannot be broadcast.
+    Raises Error: sizes that are no whole numbers, are below 1 or cannot be broadcast; more than ``most`` points, before
+    memory is taken for them.
     """
     import numpy as np
 
+    for dim, value in arrays.items():
+        _refuse_more(dim, _count(value), most)
     whole = {dim: _whole(dim, value) for dim, value in arrays.items()}
     try:
         together = np.broadcast_arrays(*whole.values())
-    except ValueError:
+        _refuse_more(", ".join(arrays), together[0].size, most)
+    except ValueError as problem:
+        if isinstance(problem, Error):
+            raise
         shapes = ", ".join(f"{dim} {array.shape}" for dim, array in whole.items())
         raise Error("bad_size", f"the shapes of the sizes do not fit together: {shapes}", "broadcast them") from None
     flat = {dim: np.ascontiguousarray(array).reshape(-1) for dim, array in zip(whole, together, strict=True)}
     return flat, together[0].shape
+
+
+def _count(value: Any) -> float:
+    """The number of sizes that are given."""
+    try:
+        size = getattr(value, "size", None)
+        return size if isinstance(size, int) else len(value) if hasattr(value, "__len__") else 1
+    except OverflowError:  # of a range
+        return math.inf
+
+
+def _refuse_more(dims: str, points: float, most: int) -> None:
+    if points > most:
+        hint = "sweep in parts, or give an executor" if most == MOST_POINTS else "sweep in parts"
+        raise Error("bad_size", f"a sweep of {dims} has more than {most} points", hint)
 
 
 def _whole(dim: str, value: Any) -> Any:
@@ -188,7 +216,7 @@ class Sweep(Mapping[str, Any]):
             row["bound_by"] = str(self._columns["bound_by"].reshape(-1)[i])
             rows.append(row)
         svg = self._svg() if len(self.dims) == 1 and self.points > 1 else ""
-        return _html.page(repr(self).strip("<>"), _html.grid(rows, len(rows)), svg=svg)
+        return _html.page(repr(self).strip("<>"), _html.grid(rows, most=len(rows)), svg=svg)
 
 
 def _unpickled(question: tuple[Any, ...], machine: str, dims: dict[str, Any], columns: dict[str, Any]) -> Sweep:

@@ -40,6 +40,12 @@ _FILES = {
 }
 
 
+class NamedText(str):
+    """A text in place of a file, with a name for messages and titles."""
+
+    name: str = ""
+
+
 class Question(NamedTuple):
     """A question without the form of its answer."""
 
@@ -66,6 +72,8 @@ def question_of(command: str, given: Mapping[str, Any]) -> Question:
         if value is None or value is False:
             continue
         for word in _words_of(option, value, texts, options):
+            if option.value and not word and not isinstance(value, str):
+                continue  # an empty list or mapping says nothing
             if option.positional:
                 arguments.append(word)
             else:
@@ -93,6 +101,18 @@ def unknown_keyword(command: str, keyword: str, known: Iterable[str]) -> Error:
     return Error("unknown_keyword", f"{function}() has no argument `{keyword}`", hint)
 
 
+def refuse_picture(command: str, kind: str | None) -> None:
+    """Raises Error: the command draws no picture, or only one, and a kind of picture is asked for."""
+    forms = _options.forms().get(command, set())
+    function = command.replace(" ", ".")
+    if "svg" not in forms:
+        hint = "plot(ax=True) draws bars of its times, if it has any" if kind is None else "leave the picture out"
+        raise Error("no_picture", f"the answer of {function}() has no picture", hint)
+    if kind is not None and "plot" not in forms:
+        message = f"the answer of {function}() has one picture, and `kind` is {_shown(kind)}"
+        raise Error("no_picture", message, "leave `kind` out")
+
+
 def _words_of(option: _options.Option, value: Any, texts: dict[str, str], options: list[str]) -> list[str]:
     if not option.value:
         if _is_true(value):
@@ -107,11 +127,13 @@ def _words_of(option: _options.Option, value: Any, texts: dict[str, str], option
     if isinstance(value, Mapping) and option.name not in _FILES:
         return [",".join(f"{_word(option, key)}={_value(option, each)}" for key, each in value.items())]
     if _is_list(value):
+        _refuse_longer(option, value)
         words = [word for each in value for word in _words_of(option, each, texts, options)]
         return words if option.repeated else [",".join(words)]
     file = _FILES.get(option.name)
     text = None if file is None else text_of(option.keyword, value)
     if file is not None and text is not None:
+        file = getattr(text, "name", "") or file
         text = text.encode(errors="replace").decode()  # half of a surrogate pair is no text
         name = file
         number = 1
@@ -135,7 +157,23 @@ def _is_list(value: Any) -> bool:
 
 def _value(option: _options.Option, value: Any) -> str:
     """A value of a mapping; several sizes of a dimension are joined by commas."""
-    return ",".join(_word(option, each) for each in value) if _is_list(value) else _word(option, value)
+    if not _is_list(value):
+        return _word(option, value)
+    _refuse_longer(option, value)
+    return ",".join(_word(option, each) for each in value)
+
+
+# Values of a list that is no array of sizes.
+_MOST_VALUES = 100_000
+
+
+def _refuse_longer(option: _options.Option, value: Any) -> None:
+    try:
+        too_long = len(value) > _MOST_VALUES
+    except OverflowError:  # of a range
+        too_long = True
+    if too_long:
+        raise Error("bad_argument", f"`{option.keyword}` has more than {_MOST_VALUES} values", "give fewer")
 
 
 def _shown(value: Any) -> str:
@@ -184,11 +222,11 @@ def _number(option: _options.Option, value: float) -> str:
 
 def text_of(keyword: str, value: Any) -> str | None:
     """Returns the text that stands in place of a file; None for the name of a file."""
-    if isinstance(value, str):
-        return value if "\n" in value else None
-    if isinstance(value, os.PathLike):
+    if isinstance(value, str) and "\n" in value:
+        return value
+    if isinstance(value, (str, os.PathLike)):
         path = os.fsdecode(value)
-        return _frame_text(_pandas(keyword).read_parquet(path)) if path.endswith(".parquet") else None
+        return _parquet_text(keyword, path) if path.endswith(".parquet") else None
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     if isinstance(value, Mapping):
@@ -206,13 +244,17 @@ def text_of(keyword: str, value: Any) -> str | None:
     )
 
 
-def _pandas(keyword: str) -> Any:
+def _parquet_text(keyword: str, path: str) -> str:
     try:
         import pandas
+
+        return _frame_text(pandas.read_parquet(path))
     except ImportError:
-        message = f"`{keyword}` is a Parquet file, and pandas is absent"
+        message = f"`{keyword}` is a Parquet file, and pandas or pyarrow is absent"
         raise Error("absent", message, "pip install pandas pyarrow") from None
-    return pandas
+    except (OSError, ValueError) as problem:
+        first = str(problem).strip().split("\n")[0]
+        raise Error("file", f"cannot read {path}: {first}", "give a Parquet file, or a frame") from None
 
 
 def _frame_text(frame: Any) -> str:

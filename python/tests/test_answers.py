@@ -3,6 +3,7 @@
 import json
 import pathlib
 import pickle
+import re
 from typing import Any
 
 import pandas
@@ -257,3 +258,58 @@ def test_declared_attributes_exist(answer: rl.Answer) -> None:
     declared = [name for name in type(answer).__annotations__ if not name.startswith("_")]
     assert declared
     assert [name for name in declared if name not in answer] == []
+
+
+def test_frames_of_pandas_and_arrow(tmp_path: pathlib.Path) -> None:
+    """Tables come as frames, and answers go back to them."""
+    pyarrow = pytest.importorskip("pyarrow")
+    frame = pandas.read_csv(TABLE)
+    arrow, file = pyarrow.Table.from_pandas(frame), tmp_path / "measured.parquet"
+    frame.to_parquet(file)
+    # Eight rows at least make a model.
+    scaled = [frame.assign(bytes=frame.bytes * scale, time_us=frame.time_us * scale) for scale in (1, 2, 4)]
+    many = [pandas.concat(scaled)]
+    expected = rl.validate(TABLE, on="h100-sxm:8").to_dict()
+    for table in (frame, arrow, file, str(file)):
+        assert rl.validate(table, on="h100-sxm:8").to_dict() == expected
+        assert rl.fit(table).to_dict() == rl.fit(TABLE).to_dict()
+    (tmp_path / "csv.parquet").write_bytes(TABLE.read_bytes())
+    for wrong in (tmp_path / "absent.parquet", tmp_path / "csv.parquet"):
+        with pytest.raises(rl.Error, match="cannot read") as caught:
+            rl.validate(wrong)
+        assert caught.value.hint == "give a Parquet file, or a frame"
+    fitted = rl.fit(many, date="2026-11-28")
+    laws = fitted.to_pandas()
+    assert len(laws) == len(fitted.laws) >= 1
+    assert laws["rows"].tolist() == [law["rows"] for law in fitted.laws]
+    assert rl.validate(frame, on="h100-sxm:8").to_pandas()["bytes"].tolist() == frame["bytes"].tolist()
+
+
+def test_pages_show_what_was_asked_for() -> None:
+    plans = rl.plan.train("llama-3.1-8b", on="h100-sxm:8", batch_tokens="64Ki", seq=4096, zero=0, remat="full",
+                          without=["sequence", "context", "pipeline"], microbatches=1, threads=1)  # fmt: skip
+    page = plans._repr_html_()
+    assert plans.plans[0].plan.mesh in page and "search_s" not in page
+    assert "989 TFLOP/s" in rl.machine("h100-sxm")._repr_html_()
+    checked = rl.validate(TABLE, on="h100-sxm:8")
+    assert f"{100 * checked.error.mean:.3g} %" in checked._repr_html_()
+    one = rl.op(MATMUL, on="h100-sxm", dims={"B": 256, "D": 8192, "F": 8192})
+    # Compute and memory in turn: 77.3 us. (The unit of "upper_s" is the second, not that of "tokens_per_s".)
+    assert re.search(r"upper_s</td><td[^>]*>77\.3 us<", one._repr_html_())
+
+
+def test_kinds_of_pictures() -> None:
+    assert rl.op(MATMUL, on="tpu-v5e", dims={"B": 1, "D": 8, "F": 8}).svg("timeline").startswith("<svg")
+    with pytest.raises(rl.Error, match="has one picture, and `kind` is 'mesh'"):
+        rl.serve("llama-3.1-8b", on="h100-sxm").svg("mesh")
+    with pytest.raises(rl.Error, match="has no picture"):
+        rl.machine("h100-sxm").plot()
+
+
+def test_empty_values() -> None:
+    """An empty list says nothing; an empty text is refused, and takes no other argument as its value."""
+    sizes = {"B": 1, "D": 8, "F": 8}
+    plain = rl.op(MATMUL, on="h200", dims=sizes)
+    assert rl.op(MATMUL, on="h200", dims=sizes, mesh={}, set=[]).to_json() == plain.to_json()
+    with pytest.raises(rl.Error, match="ert has no value"):
+        rl.machine("h200", ert="")

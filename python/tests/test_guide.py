@@ -5,6 +5,7 @@ UPDATE_GUIDE=1 writes what they print into the page."""
 import contextlib
 import importlib.util
 import io
+import linecache
 import os
 import pathlib
 import re
@@ -29,6 +30,8 @@ def test_examples(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> No
         if any(f"import {name}" in block[1] or f"rl.{name}(" in block[1] for name in absent):
             continue
         printed = io.StringIO()
+        if "\ndef " in block[1]:  # its text, for what shows lines of it
+            linecache.cache["step.py"] = (len(block[1]), None, block[1].splitlines(keepends=True), "step.py")
         with contextlib.redirect_stdout(printed):
             exec(compile(block[1], "step.py", "exec"), names)
         told.append((block, printed.getvalue()))

@@ -3,9 +3,14 @@ analysis and sums by hand; python/tests/all and scripts/compare_with_jax.py take
 
 from __future__ import annotations
 
+import html
+import linecache
 import pathlib
+import pickle
 import re
 import sys
+import types
+from typing import Any
 
 import pytest
 from jax_comparison import answered, forms, wrong
@@ -43,6 +48,9 @@ def test_lines_of_the_users_code() -> None:
     assert file == __file__
     assert "jnp.sort" in pathlib.Path(file).read_text().splitlines()[int(line) - 1]
     assert sort.scope.startswith("jit(<lambda>)/")
+    # A function of JAX alone has the line of the question, and none of the package.
+    alone = rl.jax(jnp.matmul, struct(8, 8), struct(8, 8), on="h100-sxm").lines[0]
+    assert alone.source.startswith(f"{__file__}:") and "rl.jax(jnp.matmul" in alone.code
 
 
 def test_shardings_become_collectives() -> None:
@@ -99,6 +107,8 @@ def test_answers_show_themselves() -> None:
     assert list(frame["source"]) == [op.source for op in answer.ops]
     assert "2 machines" in repr(rl.jax(jnp.sin, ROWS, on=["h100-sxm", "h200"]))
     assert "flops=" in repr(rl.jax(jnp.sin, ROWS, cost="xla"))
+    assert rl.jax(mlp_loss, MLP, ROWS, on="tpu-v5p").module == "mlp_loss.hlo"
+    assert rl.jax(lambda x: x, ROWS, on="tpu-v5p").module == "module.hlo"
 
 
 def test_wrong_functions() -> None:
@@ -134,3 +144,91 @@ def test_without_jax(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(rl.Error, match="JAX is not installed") as caught:
         rl.jax(len, [], on="h100-sxm")
     assert caught.value.hint == "pip install jax"
+
+
+def scaled(x: Any) -> Any:
+    return SCALE(x)
+
+
+SCALE: Any = lambda x: x + 1  # noqa: E731
+
+
+def test_functions_that_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """JAX itself would answer for the trace that it kept."""
+    assert rl.jax(scaled, ROWS, on="h100-sxm").total.matmul_flops == 0
+    monkeypatch.setattr(sys.modules[__name__], "SCALE", lambda x: x @ x.T)
+    rows, size = ROWS.shape
+    assert rl.jax(scaled, ROWS, on="h100-sxm").total.matmul_flops == 2 * rows * size * rows
+
+
+def test_lines_with_their_text(tmp_path: pathlib.Path) -> None:
+    answer = rl.jax(jax.grad(mlp_loss), MLP, ROWS, on="h100-sxm")
+    first = answer.lines[0]
+    assert first.source == answer.by_source[0].name and first.time_s == answer.by_source[0].time_s
+    assert first.code == 'return jnp.tanh(x @ w["up"]) @ w["down"]'
+    assert sum(line.share for line in answer.lines) == pytest.approx(1)
+    # The bound of a line is that of the kernels that take most of its time.
+    key = "lower_s" if answer.total.expected_s is None else "expected_s"
+    times: dict[str, float] = {}
+    for op in answer.ops:
+        if op.source == first.source:
+            times[op.bound_by] = times.get(op.bound_by, 0) + op[key]
+    assert first.bound_by == max(times, key=lambda bound: times[bound])
+    again = pickle.loads(pickle.dumps(answer))
+    assert again.lines == answer.lines
+    assert html.escape(first.code) in answer._repr_html_()
+    # A module from a file reads no other files.
+    file = tmp_path / "step.mlir"
+    file.write_text(jax.jit(mlp_loss).lower(MLP, ROWS).as_text(debug_info=True))
+    assert {line.code for line in rl.hlo(file, on="h100-sxm").lines} == {""}
+    assert rl.jax(jnp.sin, ROWS, on=["h100-sxm", "h200"]).lines == []
+
+
+def test_cells_of_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cell has the name that IPython shows for it, not that of a file in /tmp that does not exist."""
+    file = "/tmp/ipykernel_1/2.py"
+    code = "def double(x):\n    return x @ x.T\n"
+    linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
+    names: dict[str, Any] = {}
+    exec(compile(code, file, "exec"), names)
+
+    class Shell:
+        class compile:  # noqa: N801
+            @staticmethod
+            def format_code_name(name: str) -> tuple[str, str] | None:
+                return ("Cell", "In[7]") if name == file else None
+
+    shell = types.ModuleType("IPython")
+    shell.get_ipython = Shell  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    answer = rl.jax(names["double"], ROWS, on="h100-sxm")
+    assert [(line.source, line.code) for line in answer.lines] == [("In[7]:2", "return x @ x.T")]
+    del linecache.cache[file]
+
+
+def test_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    """on="this" is the machine that `roofline measure cpu` described."""
+    file = tmp_path / "this.toml"
+    monkeypatch.setenv("ROOFLINE_THIS", str(file))
+    with pytest.raises(rl.Error, match="this machine has not been measured") as caught:
+        rl.jax(jnp.matmul, struct(64, 64), struct(64, 64), on="this")
+    assert caught.value.hint == "roofline measure cpu"
+    file.write_text(THIS)
+    total = rl.jax(jnp.matmul, struct(512, 512), struct(512, 512), on="this").total
+    assert total.bound_by == "math" and total.lower_s == pytest.approx(2 * 512**3 / 100e9, rel=1e-12)
+
+
+THIS = """
+id = "this"
+name = "two cores"
+
+[[matmul]]
+dtype = "f32"
+value = "100 GFLOP/s"
+source = "by hand"
+
+[[memory]]
+level = "hbm"
+capacity = { value = "16 GB", source = "by hand" }
+bandwidth = { value = "20 GB/s", source = "by hand" }
+"""

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import inspect
+import json
 import pathlib
 import re
 import subprocess
@@ -59,3 +60,20 @@ def test_functions_have_the_options_of_the_command_line() -> None:
     words: list[str | pathlib.Path] = [sys.executable, script, "--check", "--package", PACKAGE.parent]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: str(file.stem))
+def test_notebooks_are_stored_with_outputs(file: pathlib.Path) -> None:
+    """./dev test --all executes them; here is seen that no one has cleared them or stored a failure."""
+    cells = [cell for cell in json.loads(file.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
+    outputs = [output for cell in cells for output in cell["outputs"]]
+    assert outputs and all(output["output_type"] != "error" for output in outputs)
+    assert any("text/html" in output.get("data", {}) for output in outputs)
+
+
+def test_there_are_notebooks() -> None:
+    assert len(NOTEBOOKS) == 6

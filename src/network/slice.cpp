@@ -83,7 +83,7 @@ public:
         }
         sizes.resize(axes, 1);
         ROOFLINE_CHECK(inside_pod(tier, sizes));
-        ROOFLINE_CHECK(inside_domain(tier, product(sizes), "*4"));
+        ROOFLINE_CHECK(inside_domain(tier, product(sizes), '*'));
         const bool blocks = whole_blocks(tier, sizes);
         if (!blocks && !inside_block(tier, sizes) && !on_hosts(tier, sizes)) {
             return fail("bad_slice",
@@ -111,7 +111,7 @@ public:
     Status members(std::size_t index, std::int64_t count) {
         if (count == 1) return {};
         const NetworkTier& tier = slice_.machine.network[index];
-        ROOFLINE_CHECK(inside_domain(tier, count, "x4"));
+        ROOFLINE_CHECK(inside_domain(tier, count, 'x'));
         for (const std::string_view uneven : {"partial_mesh", "hybrid_cube_mesh", "dragonfly"}) {
             if (tier.topology != uneven) continue;
             slice_.notes.push_back(fmt::format(
@@ -141,12 +141,13 @@ private:
                     "write several slices over the data-centre network like 16x16*2");
     }
 
-    Status inside_domain(const NetworkTier& tier, std::int64_t chips, std::string_view several) const {
+    Status inside_domain(const NetworkTier& tier, std::int64_t chips, char times) const {
         const std::int64_t domain = tier.topology == "pair" ? 2 : tier.domain;
         if (domain == 0 || chips <= domain) return {};
         return fail("bad_slice",
                     fmt::format("{} of {} connects {} chips, not {}", tier.label, slice_.machine.name, domain, chips),
-                    fmt::format("write several such groups as {}:{}{}", slice_.machine.id, domain, several));
+                    fmt::format("write several such groups as {}:{}{}{}", slice_.machine.id, domain, times,
+                                (chips - 1) / domain + 1));
     }
 
     // The slice consists of whole blocks (4x4x4 cubes) that switches connect.

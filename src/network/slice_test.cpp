@@ -157,11 +157,14 @@ TEST_CASE("network: slices that cannot be built are refused") {
     check_refused("tpu-v5p", "4x4x4x4", "has 3 axes");
     check_refused("h100-sxm", "16", "connects 8 chips");
     check_refused("h100-sxm", "9x2", "connects 8 chips");
+    const auto larger = slice("h100-sxm", "256");
+    REQUIRE(!larger.has_value());
+    CHECK(larger.error().hint == "write several such groups as h100-sxm5:8x32");
     check_refused("gb200", "73", "connects 72 chips");
     check_refused("inferentia2", "13", "connects 12 chips");
     check_refused("h100-sxm", "8x4x2", "needs more");
     check_refused("tpu-v5e", "16x16*2*2", "is not a slice shape");
-    CHECK(slice("h100-sxm", "16").error().hint.find(":8x4") != std::string::npos);
+    CHECK(slice("h100-sxm", "16").error().hint.find(":8x2") != std::string::npos);
     CHECK(slice("tpu-v5e", "4x4x2").error().hint.find("4x4*4") != std::string::npos);
 }
 

@@ -154,6 +154,17 @@ OptionFacts facts_of(const CLI::Option& option, const char* command) {
     return facts;
 }
 
+// Refuses `--ert=`, for which CLI11 takes the next word as the value.
+Status refuse_empty_values(const std::vector<std::string>& arguments) {
+    for (const std::string& word : arguments) {
+        if (word == "--") break;
+        if (!word.starts_with("--") || word.find('=') != word.size() - 1) continue;
+        const std::string name = word.substr(0, word.size() - 1);
+        return fail("usage", fmt::format("{} has no value", name), "write a value behind it, or leave it out");
+    }
+    return {};
+}
+
 }  // namespace
 
 std::vector<OptionFacts> option_facts() {
@@ -198,6 +209,7 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         if (columns) parsed.print = narrowed(parsed.print, *columns);
         return parsed;
     }
+    ROOFLINE_CHECK(refuse_empty_values(arguments));
     try {
         std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
         app.parse(reversed);

@@ -64,6 +64,14 @@ TEST_CASE("a word with a bracket is a program, other words are files") {
           "`A*B` is neither a file nor an operation: its tensors have no types");
 }
 
+TEST_CASE("an option without a value does not take the next word as one") {
+    const Error error = error_of({"machine", "h200", "--ert=", "--json"});
+    CHECK(error.code == "usage");
+    CHECK(error.message == "--ert has no value");
+    CHECK(op_of({"--dims", "B=", "--on=h200"}).dims == Words{"B="});
+    CHECK(error_of({"op", "--", "--ert="}).message.find("has no value") == std::string::npos);
+}
+
 TEST_CASE("one format at a time; errors know early whether they are JSON") {
     CHECK(parsed({"machine", "--csv"}).request->format == Format::csv);
     CHECK(parsed({"machine", "--md"}).request->format == Format::markdown);
