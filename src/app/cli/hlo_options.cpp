@@ -22,8 +22,8 @@ void add_hlo(CLI::App& app, Line& line) {
     Words& words = line.words;
     app.add_option(
            "module", words.table,
-           "HLO text (compiled.as_text(), --xla_dump_to) or StableHLO text (lowered.as_text()), also packed by\n"
-           "gzip; or - for standard input")
+           "HLO text (compiled.as_text(), --xla_dump_to), an HLO proto (--xla_dump_hlo_as_proto) or StableHLO text\n"
+           "(lowered.as_text()), also packed by gzip; or - for standard input")
         ->type_name("FILE")
         ->required();
     repeated(app, "--on", words.on, "machine or slice with as many chips as the module has devices", "MACHINE[:SHAPE]");

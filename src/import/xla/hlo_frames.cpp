@@ -33,6 +33,19 @@ std::int64_t number_of(std::string_view text) {
     return number;
 }
 
+// XLA writes quotation marks and backslashes of a name behind a backslash.
+std::string_view without_escapes(std::string_view text, std::deque<std::string>& spoken) {
+    if (text.find('\\') == std::string_view::npos) return text;
+    std::string plain;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const bool mark = text[at] == '\\' && at + 1 < text.size() &&
+                          (text[at + 1] == '\'' || text[at + 1] == '"' || text[at + 1] == '\\');
+        if (mark) ++at;
+        plain.push_back(text[at]);
+    }
+    return spoken.emplace_back(std::move(plain));
+}
+
 int line_of(std::string_view text) {
     int line = 0;
     std::from_chars(text.data(), text.data() + text.size(), line);
@@ -77,9 +90,10 @@ void HloFrames::locate(std::int64_t frame, XlaOrigin& origin) const {
         origin.file = origin.file.substr(1, origin.file.size() - 2);
 }
 
-void read_metadata(std::string_view metadata, const HloFrames& frames, XlaOrigin& origin) {
-    origin.op_name = field(metadata, "op_name");
-    origin.file = field(metadata, "source_file");
+void read_metadata(std::string_view metadata, const HloFrames& frames, XlaOrigin& origin,
+                   std::deque<std::string>& spoken) {
+    origin.op_name = without_escapes(field(metadata, "op_name"), spoken);
+    origin.file = without_escapes(field(metadata, "source_file"), spoken);
     origin.line = line_of(field(metadata, "source_line"));
     const std::string_view frame = field(metadata, "stack_frame_id");
     if (origin.file.empty() && !frame.empty()) frames.locate(number_of(frame), origin);
