@@ -12,6 +12,7 @@ constexpr const char* hlo_examples = R"(examples:
   roofline hlo step.hlo --on h100-sxm:8              what takes longest, what bounds it, and which line it comes from
   roofline hlo step.hlo --on tpu-v5p:2x2x2 --json    every kernel, by line and by scope
   roofline hlo step.mlir --on h100-sxm               StableHLO: lowered.as_text()
+  roofline hlo net.onnx --dims batch=32 --on l4      an ONNX model
   roofline hlo step.hlo --cost xla                   counts as XLA's own cost analysis gives them
   roofline hlo step.hlo --on h100-sxm:8 --set hbm.bandwidth=*2
 
@@ -22,8 +23,8 @@ void add_hlo(CLI::App& app, Line& line) {
     Words& words = line.words;
     app.add_option(
            "module", words.table,
-           "HLO text (compiled.as_text(), --xla_dump_to), an HLO proto (--xla_dump_hlo_as_proto) or StableHLO text\n"
-           "(lowered.as_text()), also packed by gzip; or - for standard input")
+           "HLO text (compiled.as_text(), --xla_dump_to), an HLO proto (--xla_dump_hlo_as_proto), StableHLO text\n"
+           "(lowered.as_text()) or an ONNX model, also packed by gzip; or - for standard input")
         ->type_name("FILE")
         ->required();
     repeated(app, "--on", words.on, "machine or slice with as many chips as the module has devices", "MACHINE[:SHAPE]");
@@ -36,6 +37,8 @@ void add_hlo(CLI::App& app, Line& line) {
     app.add_flag("--count-multiple-input-accesses", hlo.count_multiple_input_accesses,
                  "of XLA's analyses: an operand that a fusion reads several times counts each time");
     repeated(app, "--loops", hlo.loops, "how often a loop runs whose count the module does not tell", "NAME=COUNT");
+    repeated(app, "--dims", hlo.dims, "sizes of dimensions that an ONNX model only names; k is 1000, Ki 1024",
+             "batch=32,seq=128");
     app.add_option("--software", hlo.software, "software whose calibration is used; default: the newest")
         ->type_name("NAME");
     add_calibration(app, words);
