@@ -363,6 +363,7 @@ OnnxValue OnnxBuilder::reduce(std::string_view with, const OnnxValue& from, cons
         }
         return known(array_of(element, std::move(kept)), {sum});
     }
+    if (product_of(from.shape.dims) == 0) return filled(array_of(element, std::move(kept)), 0);
     OnnxValue made = from;
     if (!axes.empty()) {
         const std::uint32_t called = reducer(with, element);

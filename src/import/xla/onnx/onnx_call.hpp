@@ -51,6 +51,9 @@ public:
     }
     [[nodiscard]] const std::optional<OnnxValue>& output(std::size_t output) const { return outputs_[output]; }
     void fail(std::string message, std::string hint = {}) { builder_.fail_once(std::move(message), std::move(hint)); }
+    /// The operator is known, and this use of it is not: a kernel of which only the bytes are known.
+    void give_up() { unknown_ = true; }
+    [[nodiscard]] bool unknown() const { return unknown_; }
     [[nodiscard]] bool failed() const { return builder_.problem().has_value(); }
 
 private:
@@ -60,6 +63,7 @@ private:
     std::vector<std::optional<OnnxValue>> inputs_;
     std::vector<std::optional<OnnxValue>> outputs_;
     std::int64_t opset_;
+    bool unknown_ = false;
 };
 
 /// Writes the instructions of an operator.
@@ -76,6 +80,7 @@ struct OnnxOperatorRow {
 [[nodiscard]] OnnxOperator find_window_operator(std::string_view name);
 [[nodiscard]] OnnxOperator find_normalisation_operator(std::string_view name);
 [[nodiscard]] OnnxOperator find_movement_operator(std::string_view name);
+[[nodiscard]] OnnxOperator find_image_operator(std::string_view name);
 [[nodiscard]] OnnxOperator find_shape_operator(std::string_view name);
 [[nodiscard]] OnnxOperator find_attention_operator(std::string_view name);
 

@@ -168,44 +168,54 @@ void write_identity(OnnxCall& call) {
 }
 
 void write_cast(OnnxCall& call) {
-    constexpr std::string_view names[] = {"",    "f32",  "u8",       "s8",        "u16",        "s16",    "s32",
-                                          "s64", "",     "pred",     "f16",       "f64",        "u32",    "u64",
-                                          "c64", "c128", "bf16",     "f8e4m3fn",  "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz",
-                                          "u4",  "s4",   "f4e2m1fn", "f8e8m0fnu", "u2",         "s2"};
     if (call.node().type == "CastLike") {
         call.out(0, call.hlo().convert(call.in(0), call.in(1).shape.element));
         return;
     }
-    const std::int64_t to = call.integer("to", 0);
-    const bool known = to > 0 && static_cast<std::size_t>(to) < std::size(names) && !names[to].empty();
-    if (!known) {
+    const XlaElement* const to = element_of_onnx(call.integer("to", 0));
+    if (to == nullptr) {
         call.fail("its attribute `to` is no type of numbers");
         return;
     }
-    call.out(0, call.hlo().convert(call.in(0), find_xla_element(names[to])));
+    call.out(0, call.hlo().convert(call.in(0), to));
 }
 
 void write_shift(OnnxCall& call) {
     call.out(0, call.hlo().apply(call.text("direction", "LEFT") == "LEFT" ? "shl" : "shr", {call.in(0), call.in(1)}));
 }
 
-// A scale for all, or one for each element of an axis.
+// A scale for all, one for each element of an axis, or one for each block of an axis.
 OnnxValue along_axis(OnnxCall& call, const OnnxValue& scale, const OnnxValue& like, std::int64_t axis) {
-    if (scale.shape.dims.size() != 1 || like.shape.dims.size() < 2) {
-        // Scales of blocks: one for several elements of an axis. They are read; what each multiplies plays no part.
-        const bool blocks = scale.shape.dims.size() == like.shape.dims.size() && scale.shape.dims != like.shape.dims;
-        if (!blocks) return call.hlo().broadcast(scale, like.shape.dims);
-        return call.hlo().emit("broadcast", array_of(scale.shape.element, like.shape.dims),
-                               {call.hlo().reshape(scale, {product_of(scale.shape.dims)})}, {{"dimensions", "{}"}});
+    OnnxBuilder& hlo = call.hlo();
+    const OnnxDims& dims = like.shape.dims;
+    if (product_of(scale.shape.dims) == 1) return hlo.broadcast(hlo.reshape(scale, {}), dims);
+    const std::int64_t place = call.axis(axis, dims.size());
+    if (call.failed()) return scale;
+    const auto d = static_cast<std::size_t>(place);
+    if (scale.shape.dims.size() == 1 && dims.size() > 1) return hlo.broadcast_along(scale, {place}, dims);
+    OnnxDims others = scale.shape.dims;
+    if (others.size() == dims.size()) others[d] = dims[d];
+    if (others != dims || scale.shape.dims[d] < 1 || dims[d] % scale.shape.dims[d] != 0) {
+        call.give_up();
+        return scale;
     }
-    const std::int64_t place = call.axis(axis, like.shape.dims.size());
-    return call.failed() ? scale : call.hlo().broadcast_along(scale, {place}, like.shape.dims);
+    if (scale.shape.dims == dims) return scale;
+    OnnxDims blocks = scale.shape.dims;
+    blocks.insert(blocks.begin() + place + 1, dims[d] / scale.shape.dims[d]);
+    OnnxDims places;
+    for (std::int64_t each = 0; each < static_cast<std::int64_t>(blocks.size()); ++each) {
+        if (each != place + 1) places.push_back(each);
+    }
+    return hlo.reshape(hlo.broadcast_along(scale, places, blocks), dims);
 }
 
 void write_quantise(OnnxCall& call) {
     const OnnxValue x = call.in(0);
     const std::int64_t axis = call.integer("axis", 1);
-    const XlaElement* const to = call.has(2) ? call.in(2).shape.element : find_xla_element("u8");
+    const XlaElement* const named = element_of_onnx(call.integer("output_dtype", 0));
+    const XlaElement* const to = call.has(2)        ? call.in(2).shape.element
+                                 : named != nullptr ? named
+                                                    : find_xla_element("u8");
     OnnxBuilder& hlo = call.hlo();
     OnnxValue value = hlo.apply("div", {x, along_axis(call, call.in(1), x, axis)});
     value = hlo.apply("round", {value});

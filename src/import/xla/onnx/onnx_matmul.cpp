@@ -179,8 +179,18 @@ std::optional<EinsumLetters> letters_of(std::string_view equation) {
             return std::nullopt;
         }
     }
-    if (!after) return std::nullopt;
-    letters.result = std::move(now);
+    if (after) {
+        letters.result = std::move(now);
+        return letters;
+    }
+    // Without an arrow the result has the letters that occur once, in the order of the alphabet.
+    letters.operands.push_back(std::move(now));
+    std::string all;
+    for (const std::string& each : letters.operands) all += each;
+    std::sort(all.begin(), all.end());
+    for (const char c : all) {
+        if (std::count(all.begin(), all.end(), c) == 1) letters.result += c;
+    }
     return letters;
 }
 
@@ -201,9 +211,12 @@ OnnxValue summed(OnnxCall& call, const OnnxValue& from, std::string& letters, st
 
 void write_einsum(OnnxCall& call) {
     auto letters = letters_of(call.text("equation", ""));
-    if (!letters || letters->operands.size() != call.inputs()) {
-        call.fail("its equation has an ellipsis, a diagonal or no arrow, or not as many operands as inputs",
-                  "write it as matmuls, or with every letter");
+    if (!letters) {  // an ellipsis or a diagonal
+        call.give_up();
+        return;
+    }
+    if (letters->operands.size() != call.inputs()) {
+        call.fail("its equation has not as many operands as it has inputs");
         return;
     }
     for (std::size_t i = 0; i < call.inputs(); ++i) {

@@ -246,11 +246,11 @@ private:
 
     Result<const XlaElement*> element(std::int64_t type, std::size_t offset) const {
         if (type == text_type) return nullptr;
-        const bool known = type > 0 && static_cast<std::size_t>(type) < std::size(onnx_elements);
-        if (!known) {
+        const XlaElement* const found = element_of_onnx(type);
+        if (found == nullptr) {
             return file_.fail_at(offset, "bad_onnx", fmt::format("there is no element type {} in ONNX", type));
         }
-        return find_xla_element(onnx_elements[type].name);
+        return found;
     }
 
     Result<OnnxTensor> tensor(ProtoMessage at, std::size_t offset) {
@@ -373,6 +373,11 @@ private:
 };
 
 }  // namespace
+
+const XlaElement* element_of_onnx(std::int64_t type) {
+    const bool known = type > 0 && static_cast<std::size_t>(type) < std::size(onnx_elements);
+    return known ? find_xla_element(onnx_elements[type].name) : nullptr;
+}
 
 Result<OnnxModel> read_onnx_model(ProtoFile& file) { return OnnxReader(file).read(); }
 

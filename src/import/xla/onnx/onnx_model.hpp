@@ -98,6 +98,9 @@ struct OnnxModel {
     std::map<std::string_view, std::int64_t> opsets;  ///< versions by domain; "" is ai.onnx
 };
 
+/// Returns the element type of a number of TensorProto.DataType; null for text and for a number that it does not have.
+[[nodiscard]] const XlaElement* element_of_onnx(std::int64_t type);
+
 /// Reads a ModelProto (onnx/onnx.proto). Views are into the file. Errors: bytes that are no such message, a model
 /// without a graph, element types that ONNX does not have, tensors with negative sizes.
 [[nodiscard]] Result<OnnxModel> read_onnx_model(ProtoFile& file);

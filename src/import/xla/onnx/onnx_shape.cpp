@@ -203,12 +203,36 @@ void write_expand(OnnxCall& call) {
     call.out(0, call.hlo().broadcast(call.in(0), *dims));
 }
 
+// Random numbers in the shape of another value, or in a given one.
+void write_random(OnnxCall& call) {
+    const XlaElement* const named = element_of_onnx(call.integer("dtype", 0));
+    XlaShape shape;
+    if (const auto given = call.integers("shape")) {
+        shape = array_of(named != nullptr ? named : find_xla_element("f32"), *given);
+    } else {
+        shape = array_of(named != nullptr ? named : call.element(), call.dims(0));
+    }
+    const OnnxValue low = OnnxBuilder::scalar(shape.element, 0);
+    const OnnxValue high = OnnxBuilder::scalar(shape.element, 1);
+    call.out(0, call.hlo().emit("rng", shape, {low, high}));
+}
+
 constexpr OnnxOperatorRow shape_rows[] = {
-    {"Shape", write_shape},         {"Size", write_size},
-    {"Constant", write_constant},   {"ConstantOfShape", write_constant_of_shape},
-    {"Range", write_range},         {"Reshape", write_reshape},
-    {"Flatten", write_flatten},     {"Squeeze", write_squeeze},
-    {"Unsqueeze", write_unsqueeze}, {"Expand", write_expand},
+    {"Bernoulli", write_random},
+    {"RandomNormal", write_random},
+    {"RandomNormalLike", write_random},
+    {"RandomUniform", write_random},
+    {"RandomUniformLike", write_random},
+    {"Shape", write_shape},
+    {"Size", write_size},
+    {"Constant", write_constant},
+    {"ConstantOfShape", write_constant_of_shape},
+    {"Range", write_range},
+    {"Reshape", write_reshape},
+    {"Flatten", write_flatten},
+    {"Squeeze", write_squeeze},
+    {"Unsqueeze", write_unsqueeze},
+    {"Expand", write_expand},
 };
 
 }  // namespace
