@@ -66,7 +66,7 @@ def with_files(question: Question) -> Question:
     return question._replace(texts=texts)
 
 
-def asked(stop: str, words: list[str], texts: dict[str, str]) -> str:
+def asked(stop: str, words: list[str], texts: dict[str, str | bytes]) -> str:
     """What a worker does with a part of a search. Returns the answer's text.
 
     An interrupt of a terminal reaches workers, too. Those that have a next part already leave it.
@@ -265,7 +265,7 @@ _LEAST_S = 0.1
 _SAMPLE = 256
 
 
-def swept_flat(words: list[str], texts: dict[str, str], flat: dict[str, Any]) -> tuple[Any, ...]:
+def swept_flat(words: list[str], texts: dict[str, str | bytes], flat: dict[str, Any]) -> tuple[Any, ...]:
     """What a worker does with points of a sweep."""
     return _core.sweep(words, texts, flat)
 
@@ -286,7 +286,7 @@ def swept_in_parts(question: Question, arrays: Mapping[str, Any], given: Any, pa
     return sweep_of(question, flat, shape, joined(answers))
 
 
-def _sweep_parts(words: list[str], texts: dict[str, str], flat: dict[str, Any], given: Any, parts: Any) -> int:
+def _sweep_parts(words: list[str], texts: dict[str, str | bytes], flat: dict[str, Any], given: Any, parts: Any) -> int:
     """The number of parts; asks about the first points, whose errors are raised, and takes the time."""
     if json.loads(_core.ask(_first_point(words, flat), texts, False)[1])["mesh"]:
         message = "a sweep over a mesh is not divided, because layouts are chosen for all sizes together"

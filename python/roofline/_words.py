@@ -52,7 +52,7 @@ class Question(NamedTuple):
     command: str
     options: tuple[str, ...]
     arguments: tuple[str, ...]
-    texts: Mapping[str, str]
+    texts: Mapping[str, str | bytes]
 
     def words(self, *form: str) -> list[str]:
         end = ["--", *self.arguments] if self.arguments else []
@@ -64,7 +64,7 @@ def question_of(command: str, given: Mapping[str, Any]) -> Question:
     known = _options.commands()[command]
     options: list[str] = []
     arguments: list[str] = []
-    texts: dict[str, str] = {}
+    texts: dict[str, str | bytes] = {}
     for keyword, value in given.items():
         option = known.get(keyword)
         if option is None:
@@ -113,7 +113,7 @@ def refuse_picture(command: str, kind: str | None) -> None:
         raise Error("no_picture", message, "leave `kind` out")
 
 
-def _words_of(option: _options.Option, value: Any, texts: dict[str, str], options: list[str]) -> list[str]:
+def _words_of(option: _options.Option, value: Any, texts: dict[str, str | bytes], options: list[str]) -> list[str]:
     if not option.value:
         if _is_true(value):
             return [""]
@@ -134,7 +134,8 @@ def _words_of(option: _options.Option, value: Any, texts: dict[str, str], option
     text = None if file is None else text_of(option.keyword, value)
     if file is not None and text is not None:
         file = getattr(text, "name", "") or file
-        text = text.encode(errors="replace").decode()  # half of a surrogate pair is no text
+        if isinstance(text, str):
+            text = text.encode(errors="replace").decode()  # half of a surrogate pair is no text
         name = file
         number = 1
         while name in texts:
@@ -220,15 +221,18 @@ def _number(option: _options.Option, value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 2**63 else repr(value)
 
 
-def text_of(keyword: str, value: Any) -> str | None:
-    """Returns the text that stands in place of a file; None for the name of a file."""
-    if isinstance(value, str) and "\n" in value:
-        return value
-    if isinstance(value, (str, os.PathLike)):
+def text_of(keyword: str, value: Any) -> str | bytes | None:
+    """Returns what stands in place of a file, as bytes if it is no text; None for the name of a file."""
+    if isinstance(value, str):
+        return value if "\n" in value else None
+    if isinstance(value, os.PathLike):
         path = os.fsdecode(value)
         return _parquet_text(keyword, path) if path.endswith(".parquet") else None
     if isinstance(value, bytes):
-        return value.decode(errors="replace")
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return value
     if isinstance(value, Mapping):
         return _json_text(keyword, dict(value))
     if hasattr(value, "to_csv") and hasattr(value, "columns"):

@@ -24,6 +24,20 @@ nb::str text(std::string_view bytes) {
     return nb::steal<nb::str>(made);
 }
 
+std::map<std::string, std::string> file_texts(const nb::dict& texts) {
+    std::map<std::string, std::string> all;
+    for (const auto& [name, contents] : texts) {
+        std::string& held = all[nb::cast<std::string>(name)];
+        if (nb::isinstance<nb::bytes>(contents)) {
+            const auto bytes = nb::borrow<nb::bytes>(contents);
+            held.assign(bytes.c_str(), bytes.size());
+        } else {
+            held = nb::cast<std::string>(contents);
+        }
+    }
+    return all;
+}
+
 void raise(const core::Error& error) {
     nb::object place = nb::none();
     if (error.place) {

@@ -22,6 +22,9 @@ struct Words {
     std::map<std::string, std::string> texts;
 };
 
+/// Returns contents of files by name, each a str or bytes.
+[[nodiscard]] std::map<std::string, std::string> file_texts(const nb::dict& texts);
+
 /// Raises a roofline.Error. Needs the GIL.
 [[noreturn]] void raise(const core::Error& error);
 

@@ -162,9 +162,8 @@ NB_MODULE(_core, module) {
     nb::class_<Stop>(module, "Stop").def(nb::init<>()).def("set", &Stop::set);
     module.def(
         "ask",
-        [](std::vector<std::string> arguments, std::map<std::string, std::string> texts, bool interruptible,
-           const Stop* stop) {
-            return ask({std::move(arguments), std::move(texts)}, interruptible, (stop ? *stop : Stop()).flag());
+        [](std::vector<std::string> arguments, const nb::dict& texts, bool interruptible, const Stop* stop) {
+            return ask({std::move(arguments), file_texts(texts)}, interruptible, (stop ? *stop : Stop()).flag());
         },
         nb::arg("arguments"), nb::arg("texts"), nb::arg("interruptible"), nb::arg("stop").none() = nb::none());
     module.def("options", &options);

@@ -180,12 +180,11 @@ private:
 }  // namespace
 
 void bind_sweeps(nb::module_& module) {
-    using Texts = std::map<std::string, std::string>;
-    module.def("sweep", [](std::vector<std::string> arguments, Texts texts, const nb::dict& arrays) {
-        return sweep({std::move(arguments), std::move(texts)}, arrays);
+    module.def("sweep", [](std::vector<std::string> arguments, const nb::dict& texts, const nb::dict& arrays) {
+        return sweep({std::move(arguments), file_texts(texts)}, arrays);
     });
-    module.def("sweep_json", [](std::vector<std::string> arguments, Texts texts, const nb::dict& arrays) {
-        return sweep_text({std::move(arguments), std::move(texts)}, arrays);
+    module.def("sweep_json", [](std::vector<std::string> arguments, const nb::dict& texts, const nb::dict& arrays) {
+        return sweep_text({std::move(arguments), file_texts(texts)}, arrays);
     });
     nb::class_<Figures>(module, "Figures")
         .def("_all", &Figures::all)
@@ -196,8 +195,9 @@ void bind_sweeps(nb::module_& module) {
         });
     nb::class_<Compiled>(module, "Compiled")
         .def("__init__",
-             [](Compiled* made, std::vector<std::string> arguments, Texts texts, std::vector<std::string> dims) {
-                 new (made) Compiled({std::move(arguments), std::move(texts)}, std::move(dims));
+             [](Compiled* made, std::vector<std::string> arguments, const nb::dict& texts,
+                std::vector<std::string> dims) {
+                 new (made) Compiled({std::move(arguments), file_texts(texts)}, std::move(dims));
              })
         .def("at", &Compiled::at)
         .def_prop_ro("has_formulas", &Compiled::has_formulas);

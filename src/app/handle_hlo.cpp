@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "app/calibration_option.hpp"
+#include "app/number_option.hpp"
 #include "app/request.hpp"
 #include "app/system_option.hpp"
 #include "base/ascii.hpp"
 #include "import/xla/read_xla_module.hpp"
 #include "predict/imported/module_answer.hpp"
 #include "report/hlo/hlo_view.hpp"
+#include "units/text.hpp"
 
 namespace roofline::core {
 
@@ -39,6 +41,28 @@ Status read_loops(const std::string& text, ModuleQuestion& question) {
                         "name a loop and how often it runs: --loops while.3=8");
         }
         question.loops[std::string(item.substr(0, equals))] = count;
+        rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+    return {};
+}
+
+// `batch=32,seq=1k`.
+Status read_dims(const std::string& text, DimSizes& sizes) {
+    std::string_view rest = text;
+    while (!rest.empty()) {
+        const std::size_t comma = std::min(rest.find(','), rest.size());
+        const std::string_view item = trimmed(rest.substr(0, comma));
+        const std::size_t equals = item.rfind('=');
+        if (equals == std::string_view::npos || equals == 0) {
+            return fail("bad_request", fmt::format("--dims {} is no size of a dimension", in_ticks(item)),
+                        "name a dimension and its size: --dims batch=32");
+        }
+        auto size = parse_size(trimmed(item.substr(equals + 1)));
+        if (!size) return fail(of_option("--dims", std::move(size).error()));
+        if (!sizes.emplace(trimmed(item.substr(0, equals)), *size).second) {
+            return fail("size_conflict", fmt::format("--dims: {} is given twice", in_ticks(item.substr(0, equals))),
+                        "give it once");
+        }
         rest.remove_prefix(std::min(comma + 1, rest.size()));
     }
     return {};
@@ -74,7 +98,9 @@ Result<Response> handle(const HloRequest& request, Format format, bool color) {
     if (request.plot && (!ours || request.machines.size() > 1)) {
         return fail("bad_request", "the plot shows times on one machine", "give one machine, without --cost");
     }
-    ROOFLINE_TRY(const XlaModule module, read_xla_module(request.module.text, request.module.name));
+    DimSizes dims;
+    for (const std::string& text : request.dims) ROOFLINE_CHECK(read_dims(text, dims));
+    ROOFLINE_TRY(const XlaModule module, read_xla_module(request.module.text, request.module.name, dims));
     std::vector<ModuleAnswer> answers;
     if (!ours) {
         ROOFLINE_TRY(auto answer, answer_module(module, request.module.name, std::nullopt, question, nullptr));

@@ -343,6 +343,7 @@ struct HloRequest {
     std::vector<std::string> sets;
     std::string cost;                ///< "ours", "xla", "xla-gpu"; "": ours
     std::vector<std::string> loops;  ///< "while.3=8": trip counts that the module does not tell
+    std::vector<std::string> dims;   ///< "batch=32": sizes of dimensions that an ONNX model only names
     bool count_multiple_input_accesses = false;
     std::string software;  ///< software whose calibration is used; "": the newest
     CalibrationRef calibration{};

@@ -13,6 +13,7 @@ constexpr const char* hlo_examples = R"(examples:
   roofline hlo step.hlo --on tpu-v5p:2x2x2 --json    every kernel, by line and by scope
   roofline hlo step.mlir --on h100-sxm               StableHLO: lowered.as_text()
   roofline hlo step.json --on h100-sxm               a graph of PyTorch: roofline.torch_graph(module, args)
+  roofline hlo net.onnx --dims batch=32 --on l4      an ONNX model
   roofline hlo step.hlo --cost xla                   counts as XLA's own cost analysis gives them
   roofline hlo step.hlo --on h100-sxm:8 --set hbm.bandwidth=*2
 
@@ -23,8 +24,9 @@ void add_hlo(CLI::App& app, Line& line) {
     Words& words = line.words;
     app.add_option(
            "module", words.table,
-           "HLO text (compiled.as_text(), --xla_dump_to), StableHLO text (lowered.as_text()) or a graph of PyTorch\n"
-           "(roofline.torch_graph() in Python), also packed by gzip; or - for standard input")
+           "HLO text (compiled.as_text(), --xla_dump_to), an HLO proto (--xla_dump_hlo_as_proto), StableHLO text\n"
+           "(lowered.as_text()), an ONNX model or a graph of PyTorch (roofline.torch_graph() in Python), also packed\n"
+           "by gzip; or - for standard input")
         ->type_name("FILE")
         ->required();
     repeated(app, "--on", words.on, "machine or slice with as many chips as the module has devices", "MACHINE[:SHAPE]");
@@ -37,6 +39,8 @@ void add_hlo(CLI::App& app, Line& line) {
     app.add_flag("--count-multiple-input-accesses", hlo.count_multiple_input_accesses,
                  "of XLA's analyses: an operand that a fusion reads several times counts each time");
     repeated(app, "--loops", hlo.loops, "how often a loop runs whose count the module does not tell", "NAME=COUNT");
+    repeated(app, "--dims", hlo.dims, "sizes of dimensions that an ONNX model only names; k is 1000, Ki 1024",
+             "batch=32,seq=128");
     app.add_option("--software", hlo.software, "software whose calibration is used; default: the newest")
         ->type_name("NAME");
     add_calibration(app, words);

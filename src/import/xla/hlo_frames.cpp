@@ -36,6 +36,19 @@ std::int64_t number_of(std::string_view text) {
     return number;
 }
 
+// XLA writes quotation marks and backslashes of a name behind a backslash.
+std::string_view without_escapes(std::string_view text, std::deque<std::string>& spoken) {
+    if (text.find('\\') == std::string_view::npos) return text;
+    std::string plain;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const bool mark = text[at] == '\\' && at + 1 < text.size() &&
+                          (text[at + 1] == '\'' || text[at + 1] == '"' || text[at + 1] == '\\');
+        if (mark) ++at;
+        plain.push_back(text[at]);
+    }
+    return spoken.emplace_back(std::move(plain));
+}
+
 int line_of(std::string_view text) {
     int line = 0;
     std::from_chars(text.data(), text.data() + text.size(), line);
@@ -97,11 +110,12 @@ void HloFrames::locate(std::int64_t frame, XlaOrigin& origin) const {
     origin.line = place->second.line;
 }
 
-void read_metadata(std::string_view metadata, const HloFrames& frames, XlaOrigin& origin) {
+void read_metadata(std::string_view metadata, const HloFrames& frames, XlaOrigin& origin,
+                   std::deque<std::string>& spoken) {
     std::string_view frame;
     each_field(metadata, [&](std::string_view key, std::string_view value) {
-        if (key == "op_name") origin.op_name = value;
-        if (key == "source_file") origin.file = value;
+        if (key == "op_name") origin.op_name = without_escapes(value, spoken);
+        if (key == "source_file") origin.file = without_escapes(value, spoken);
         if (key == "source_line") origin.line = line_of(value);
         if (key == "stack_frame_id") frame = value;
     });

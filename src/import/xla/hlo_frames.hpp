@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -30,7 +32,9 @@ private:
     std::unordered_map<std::int64_t, FrameLine> places_;  ///< by frame
 };
 
-/// Fills in what the metadata of an instruction says: `{op_name="..." source_file="..." source_line=16}`.
-void read_metadata(std::string_view metadata, const HloFrames& frames, XlaOrigin& origin);
+/// Fills in what the metadata of an instruction says: `{op_name="..." source_file="..." source_line=16}`. Texts with
+/// escapes are added to `spoken` without them.
+void read_metadata(std::string_view metadata, const HloFrames& frames, XlaOrigin& origin,
+                   std::deque<std::string>& spoken);
 
 }  // namespace roofline::core

@@ -283,7 +283,7 @@ private:
             } else {
                 ROOFLINE_TRY(const auto value, scanner_.take_value());
                 if (key == "metadata") {
-                    read_metadata(value, frames_, instruction.origin);
+                    read_metadata(value, frames_, instruction.origin, *module_.spoken);
                 } else {
                     attributes.push_back({key, value});
                 }

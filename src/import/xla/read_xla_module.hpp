@@ -4,12 +4,16 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "import/xla/onnx/read_onnx.hpp"
 #include "import/xla/xla_module.hpp"
 
 namespace roofline::core {
 
-/// Reads HLO text, StableHLO text or a graph of PyTorch, packed by gzip or not; the contents say which. `name` stands
-/// in messages. Errors: those of the readers; MLIR bytecode, and other binary files, with what to ask the exporter for.
-[[nodiscard]] Result<XlaModule> read_xla_module(std::string contents, const std::string& name);
+/// Reads HLO text, an HLO proto, StableHLO text, an ONNX model or a graph of PyTorch, packed by gzip or not; the contents
+/// say which. `name` stands in messages, `dims` gives dimensions their sizes that an ONNX model only names. Errors:
+/// those of the readers; sizes for a module that has all of its own; MLIR bytecode, and other binary files, with what to
+/// ask the exporter for.
+[[nodiscard]] Result<XlaModule> read_xla_module(std::string contents, const std::string& name,
+                                                const DimSizes& dims = {});
 
 }  // namespace roofline::core

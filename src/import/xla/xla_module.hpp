@@ -39,7 +39,7 @@ struct XlaInstruction {
     std::vector<XlaAttribute> attributes;
     std::string_view literal;  ///< what stands in the parentheses of a constant, a parameter or an iota
     XlaOrigin origin;
-    std::size_t offset = 0;  ///< of the name in the text of the module
+    std::size_t offset = 0;  ///< of the name in the text of the module, or of the message in a binary file
 
     /// The value of an attribute; nothing if it is not there.
     [[nodiscard]] std::optional<std::string_view> attribute(std::string_view key) const;
@@ -66,6 +66,7 @@ struct XlaModule {
     std::uint32_t entry = 0;
 
     std::shared_ptr<const std::string> text;          ///< holds the characters of most views
+    bool binary = false;                              ///< whether it is no text: places in it are bytes, not lines
     std::shared_ptr<std::deque<std::string>> spoken;  ///< holds those that readers wrote themselves
 
     [[nodiscard]] const XlaComputation& main() const { return computations[entry]; }

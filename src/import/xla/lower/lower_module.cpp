@@ -450,9 +450,12 @@ std::vector<Bound> ModuleLowering::all_in_memory(InstructionRef ref, const std::
 
 tl::unexpected<Error> ModuleLowering::fail_at(InstructionRef ref, std::string message, std::string hint) const {
     const XlaInstruction& each = at(ref);
-    return source_.fail_at(source_.span(each.offset), "bad_hlo",
-                           fmt::format("{} {}: {}", each.opcode, in_ticks(each.name), std::move(message)),
-                           std::move(hint));
+    message = fmt::format("{} {}: {}", each.opcode, in_ticks(each.name), message);
+    if (module_.binary) {
+        return fail("bad_hlo", fmt::format("{}: byte {}: {}", source_.place({}).source, each.offset, message),
+                    std::move(hint));
+    }
+    return source_.fail_at(source_.span(each.offset), "bad_hlo", std::move(message), std::move(hint));
 }
 
 Status ModuleLowering::want_operands(InstructionRef ref, std::size_t least) const {
