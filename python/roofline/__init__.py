@@ -5,8 +5,8 @@
 >>> answer.bound_by
 'hbm'
 
-Functions ask (op, machine, model, train, serve, hlo, jax, validate, fit, trace, and those of the module plan), and
-answers have attributes in SI base units. The options are those of the command line.
+Functions ask (op, machine, model, train, serve, hlo, jax, torch, validate, fit, trace, and those of the module plan),
+and answers have attributes in SI base units. The options are those of the command line.
 """
 
 from . import plan
@@ -30,6 +30,8 @@ from ._jax import jax
 from ._questions import fit, hlo, machine, model, op, serve, trace, train, validate
 from ._records import Picture, Record
 from ._sweep import Compiled, Figures, Sweep
+from ._torch import torch
+from ._torch_graph import torch_graph
 
 __all__ = [
     "Answer",
@@ -60,6 +62,8 @@ __all__ = [
     "op",
     "plan",
     "serve",
+    "torch",
+    "torch_graph",
     "trace",
     "train",
     "validate",

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "import/xla/fx/fx_text.hpp"
 #include "import/xla/hlo_text.hpp"
 #include "import/xla/stablehlo/stablehlo_text.hpp"
 #include "text/gzip.hpp"
@@ -32,9 +33,10 @@ Result<XlaModule> read_xla_module(std::string contents, const std::string& name)
     if (contents.starts_with("ML\xEFR")) return read_stablehlo_text(std::move(contents), name);  // refuses bytecode
     if (contents.find('\0') != std::string::npos) {
         return fail("bad_hlo", fmt::format("{}: this is a binary file, not the text of a module", name),
-                    "give HLO text (compiled.as_text(), --xla_dump_to with --xla_dump_hlo_as_text) or StableHLO text "
-                    "(lowered.as_text())");
+                    "give HLO text (compiled.as_text(), --xla_dump_to with --xla_dump_hlo_as_text), StableHLO text "
+                    "(lowered.as_text()), or a graph of PyTorch (roofline.torch_graph(module, args))");
     }
+    if (is_fx_graph(contents)) return read_fx_text(std::move(contents), name);
     return is_mlir(contents) ? read_stablehlo_text(std::move(contents), name)
                              : read_hlo_text(std::move(contents), name);
 }

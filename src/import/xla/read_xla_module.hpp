@@ -8,8 +8,8 @@
 
 namespace roofline::core {
 
-/// Reads HLO text or StableHLO text, packed by gzip or not; the contents say which. `name` stands in messages. Errors:
-/// those of the readers; MLIR bytecode, and other binary files, with what to ask the exporter for.
+/// Reads HLO text, StableHLO text or a graph of PyTorch, packed by gzip or not; the contents say which. `name` stands
+/// in messages. Errors: those of the readers; MLIR bytecode, and other binary files, with what to ask the exporter for.
 [[nodiscard]] Result<XlaModule> read_xla_module(std::string contents, const std::string& name);
 
 }  // namespace roofline::core

@@ -68,6 +68,9 @@ Result<Bound> ModuleLowering::custom_call(InstructionRef ref, const Bounds& oper
         return attention(ref, operands, target.find("Backward") != std::string_view::npos, into);
     }
     if (target.starts_with("te_fused_attn_backward")) return attention(ref, operands, true, into);
+    if (target == "attention" || target == "attention_backward") {  // of PyTorch
+        return attention(ref, operands, target != "attention", into);
+    }
     if (target == "TopK") {
         const double n =
             operands.empty() || !operands[0].shape.is_array() ? 0 : static_cast<double>(operands[0].shape.elements());
