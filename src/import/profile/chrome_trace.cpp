@@ -186,6 +186,9 @@ private:
                 add_launch(event, *span);
                 break;
             case Role::annotation:
+                // what PyTorch tells of a collective: its kind and its arrays
+                if (event.name.starts_with("nccl:")) add_call(event, *span);
+                [[fallthrough]];
             case Role::device_annotation:
                 profile_.annotations.push_back({span->start_ns, span->duration_ns, profile_.texts.add(event.name),
                                                 role == Role::device_annotation,
@@ -214,6 +217,7 @@ private:
         links_.event_correlations.push_back(arguments.correlation.value_or(no_link));
         links_.event_externals.push_back(arguments.external_id.value_or(no_link));
         has_categories_ = true;
+        if (event.category == "cuda_profiler_range") ++counted_;
     }
 
     void add_collective(const ChromeEvent& event, DeviceEvent& added) {
@@ -391,6 +395,9 @@ private:
         if (has_categories_ && !profile_.launches.empty()) {
             note(without, "kernel has no launch in the trace", "kernels have no launch in the trace");
         }
+        describe_collectives();
+        note(counted_, "kernel was recorded with hardware counters, which makes it much slower",
+             "kernels were recorded with hardware counters, which makes them much slower");
         const auto order = [](const auto& a, const auto& b) {
             return std::tuple(a.start_ns, -a.duration_ns, a.name) < std::tuple(b.start_ns, -b.duration_ns, b.name);
         };
@@ -400,6 +407,47 @@ private:
         });
         std::sort(profile_.annotations.begin(), profile_.annotations.end(), order);
         return std::move(profile_);
+    }
+
+    // Where a kernel does not say what it exchanges, the call of PyTorch around it may.
+    void describe_collectives() {
+        std::size_t assumed = 0;
+        for (DeviceEvent& event : profile_.events) {
+            if (event.work != DeviceWork::collective || event.call == no_index) continue;
+            EventDetail detail = event.detail == no_index ? EventDetail{} : profile_.details[event.detail];
+            const HostCall& call = profile_.calls[event.call];
+            if (!detail.collective) detail.collective = collective_in_name(profile_.text(call.name));
+            if (event.bytes == 0 && call.shapes != no_index && call.types != no_index) {
+                event.bytes = message_bytes(profile_.text(call.shapes), profile_.text(call.types), detail.dtype);
+            }
+            if (detail.group == 0 && profile_.ranks > 1) {
+                detail.group = profile_.ranks;
+                ++assumed;
+            }
+            event.detail = add_detail(detail);
+        }
+        note(assumed, "collective does not name its group: all ranks are taken",
+             "collectives do not name their group: all ranks are taken");
+    }
+
+    /// Bytes of the first array of a call; 0 if they are unknown.
+    [[nodiscard]] std::int64_t message_bytes(const std::string& shapes, const std::string& types,
+                                             std::optional<Dtype>& dtype) const {
+        const auto dims = parse_json(shapes, profile_.name);
+        const auto names = parse_json(types, profile_.name);
+        if (!dims || !names || dims->items.empty() || names->items.empty()) return 0;
+        std::string_view type = names->items.front().text;
+        if (type.starts_with("c10::")) type.remove_prefix(5);
+        if (type == "long int") type = "long";
+        const auto known = message_dtype(type);
+        if (!known) return 0;
+        std::int64_t bits = info(*known).bits;
+        for (const FileValue& size : dims->items.front().items) {
+            if (!size.is(FileValue::Kind::whole) || size.whole < 0) return 0;
+            if (__builtin_mul_overflow(bits, size.whole, &bits)) return 0;
+        }
+        dtype = known;
+        return bits / 8;
     }
 
     struct XlaEvent {
@@ -429,6 +477,7 @@ private:
     std::size_t negative_ = 0;
     std::size_t without_time_ = 0;
     std::size_t unmatched_ = 0;
+    std::size_t counted_ = 0;
 };
 
 }  // namespace

@@ -102,4 +102,9 @@ std::string_view kernel_class(DeviceWork work, std::string_view operation, std::
     return kind.empty() ? "other" : kind;
 }
 
+bool multiplies_tf32(std::string_view kernel) {
+    return kernel.find("tf32") != std::string_view::npos || kernel.find("s1688gemm") != std::string_view::npos ||
+           kernel.find("s1688fprop") != std::string_view::npos;
+}
+
 }  // namespace roofline::core

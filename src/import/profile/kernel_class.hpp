@@ -12,4 +12,8 @@ namespace roofline::core {
 /// framework's name, the category of XLA, or "".
 [[nodiscard]] std::string_view kernel_class(DeviceWork work, std::string_view operation, std::string_view kernel);
 
+/// Whether the name of a kernel says that it multiplies floats as TF32: "tf32", or the shape 16x8x8 of the instruction
+/// in names of CUTLASS, "s1688gemm".
+[[nodiscard]] bool multiplies_tf32(std::string_view kernel);
+
 }  // namespace roofline::core

@@ -10,8 +10,11 @@
 #include "bound/pricing.hpp"
 #include "bound/times.hpp"
 #include "import/profile/kernel_class.hpp"
+#include "import/profile/recorded_call.hpp"
+#include "import/xla/fx/fx_text.hpp"
 #include "notation/notation.hpp"
 #include "predict/compare/predict_collective.hpp"
+#include "predict/imported/module_answer.hpp"
 #include "predict/predict.hpp"
 #include "work/work.hpp"
 
@@ -50,7 +53,38 @@ OperationPrice OperationPricer::price(const RecordedProfile& profile, const Prof
         }
         if (detail.instruction != no_index) return unknown("the profile has neither FLOPs nor bytes of it");
     }
+    if (operation.call != no_index) return price_call(profile, operation);
     return unknown("the operation that launched it is not in the profile");
+}
+
+OperationPrice OperationPricer::price_call(const RecordedProfile& profile, const ProfiledOperation& operation) {
+    const HostCall& call = profile.calls[operation.call];
+    const auto text = [&](std::uint32_t number) {
+        return number == no_index ? std::string_view() : std::string_view(profile.text(number));
+    };
+    const bool tf32 = std::any_of(operation.kernels.begin(), operation.kernels.end(), [&](const ProfiledKernels& each) {
+        return multiplies_tf32(profile.text(each.name));
+    });
+    auto graph = graph_of({profile.text(call.name), text(call.shapes), text(call.types), text(call.values), tf32});
+    if (!graph) return unknown(graph.error().message);
+    const auto module = make_fx_module(std::move(*graph), profile.text(call.name));
+    if (!module) return unknown(module.error().message);
+    auto slice = make_slice(on_.machine, "1");
+    if (!slice) return unknown(slice.error().message);
+    ModuleQuestion question;
+    question.software = software_;
+    const auto answer = answer_module(*module, profile.text(call.name), std::move(*slice), question, calibrations_);
+    if (!answer) return unknown(answer.error().message);
+    if (!answer->gaps.empty()) return unknown(answer->gaps.front());
+    OperationPrice price;
+    price.flops = answer->flops;
+    price.bytes = answer->bytes;
+    const Prediction& prediction = *answer->prediction;
+    price.lower_s = prediction.analysis.total.bounds.lower;
+    price.expected_s = prediction.expected_s;
+    price.expected_error = answer->expected_error;
+    if (const Resource* bound = prediction.analysis.total.bound_resource()) price.bound_by = bound->label;
+    return price;
 }
 
 OperationPrice OperationPricer::price_collective(const RecordedProfile& profile, const ProfiledOperation& operation) {
@@ -100,7 +134,7 @@ OperationPrice OperationPricer::price_collective(const RecordedProfile& profile,
 OperationPrice OperationPricer::price_copy(const RecordedProfile& profile, const ProfiledOperation& operation) {
     if (operation.bytes <= 0) return unknown("its size is not in the profile");
     if (operation.work == DeviceWork::set) {
-        OperationPrice price = price_program("Y : uint8[N] = iota[N](uint8)", operation.bytes);
+        OperationPrice price = price_program("Y : uint8[N] = iota()", operation.bytes);
         return price;
     }
     const std::string& name = profile.text(operation.name());

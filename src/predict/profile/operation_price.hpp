@@ -48,6 +48,7 @@ private:
     [[nodiscard]] OperationPrice price_collective(const RecordedProfile& profile, const ProfiledOperation& operation);
     [[nodiscard]] OperationPrice price_copy(const RecordedProfile& profile, const ProfiledOperation& operation);
     [[nodiscard]] OperationPrice price_counted(const EventDetail& detail, std::string_view kind);
+    [[nodiscard]] OperationPrice price_call(const RecordedProfile& profile, const ProfiledOperation& operation);
     [[nodiscard]] OperationPrice price_program(const std::string& text, std::int64_t size);
 
     SystemOverride on_;

@@ -157,6 +157,25 @@ void add_classes(ProfileAnswer& answer) {
     });
 }
 
+/// What is faster than its bound was not computed as assumed, or not on this machine.
+void note_faster(ProfileAnswer& answer) {
+    std::size_t faster = 0;
+    const ProfileRow* most = nullptr;
+    const auto ratio = [](const ProfileRow& row) { return *row.lower_s / row.measured_s; };
+    constexpr double tolerance = 1.02;
+    for (const ProfileRow& row : answer.rows) {
+        if (!row.lower_s || !(row.measured_s > 0) || !(ratio(row) > tolerance)) continue;
+        ++faster;
+        if (most == nullptr || ratio(row) > ratio(*most)) most = &row;
+    }
+    if (most == nullptr) return;
+    answer.notes.push_back(fmt::format(
+        "{} operation{} faster than {} bound, {} by the factor {:.1f}: a cache served what is counted for memory, the "
+        "arithmetic is narrower than that of its inputs, or the machine is another one",
+        faster, faster == 1 ? " is" : "s are", faster == 1 ? "its" : "their",
+        most->operation.empty() ? most->name : most->operation, ratio(*most)));
+}
+
 /// Collectives wait for the member that comes last: its execution is the shortest of all ranks'. Executions of the same
 /// collective are matched by their order. Returns the seconds that an average step of `of` waits.
 std::optional<double> waiting(const std::vector<TimedProfile>& all, const TimedProfile& of, std::vector<std::string>& notes) {
@@ -269,6 +288,7 @@ Result<ProfileAnswer> answer_profiles(const std::vector<RecordedProfile>& profil
         answer.expected = answer.expected || answer.rows.back().expected_s.has_value();
     }
     add_classes(answer);
+    note_faster(answer);
     answer.waiting_s = waiting(all, slowest, answer.notes);
     add_causes(answer);
     const std::size_t devices = devices_of(profile).size();

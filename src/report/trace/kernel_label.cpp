@@ -18,6 +18,7 @@ std::string kernel_label(std::string_view name, std::size_t width) {
         plain.push_back(text.front());
         text.remove_prefix(1);
     }
+    while (!plain.empty() && plain.back() == ' ') plain.pop_back();
     const std::size_t colons = plain.rfind("::");
     if (colons != std::string::npos && colons + 2 < plain.size()) plain.erase(0, colons + 2);
     return fitted(plain, width);

@@ -132,14 +132,15 @@ private:
 
     // The causes add up to the step.
     void causes() {
-        if (answer_.should_s <= 0 && answer_.causes.empty()) return;
         out_ += fmt::format("\n{}\n", bold("Why it takes this long"));
         const auto entry = [&](std::string_view sign, double seconds, std::string_view what) {
             out_ += fmt::format("  {:>1} {:>9}  {}\n", sign, to_text(Seconds{std::abs(seconds)}), what);
         };
-        entry("", answer_.should_s,
-              answer_.expected ? "kernels at their expected times" : "kernels at their lower bounds");
-        if (answer_.unknown_s > 0) entry("+", answer_.unknown_s, "kernels of unknown cost, as they were measured");
+        if (answer_.should_s > 0) {
+            entry("", answer_.should_s,
+                  answer_.expected ? "kernels at their expected times" : "kernels at their lower bounds");
+        }
+        if (answer_.unknown_s > 0) entry(answer_.should_s > 0 ? "+" : "", answer_.unknown_s, "kernels of unknown cost, as they were measured");
         for (const ProfileCause& cause : answer_.causes) {
             entry(cause.seconds < 0 ? "-" : "+", cause.seconds, cause.name);
         }
