@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import operator
 import pathlib
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -99,7 +101,7 @@ class _Writer:
 
     def source(self, trace: str) -> tuple[str, int] | None:
         """The innermost line outside of PyTorch."""
-        frames = [(file, int(line)) for file, line in FRAME.findall(trace)]
+        frames = [(file, int(line)) for file, line in FRAME.findall(trace) if not file.startswith("<")]
         own = [frame for frame in frames if not frame[0].startswith(self.own_folder)]
         return (own or frames or [None])[-1]
 
@@ -184,14 +186,74 @@ def _exported(torch: Any, module: Any, args: Sequence[Any], kwargs: Mapping[str,
         ) from error
 
 
+def _lines(torch: Any) -> Any:
+    """A mode in which the traced nodes get the user's line: that of the call or, of an operation of the backward pass,
+    that of the call whose gradient it computes."""
+    traceback = importlib.import_module("torch.fx.traceback")
+    skipped = (str(pathlib.Path(torch.__file__).parent), str(pathlib.Path(__file__).parent))
+
+    class Lines(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            node = torch._C._current_autograd_node()
+            place = None if node is None else node.metadata.get("traceback_")
+            if place is None:
+                frame = inspect.currentframe()
+                while frame is not None and frame.f_code.co_filename.startswith(skipped):
+                    frame = frame.f_back
+                if frame is not None:
+                    place = [f'File "{frame.f_code.co_filename}", line {frame.f_lineno}, in forward']
+            traceback.set_stack_trace(list(place or ()))
+            return func(*args, **(kwargs or {}))
+
+    return Lines()
+
+
+def _without_meta(torch: Any, args: Sequence[Any]) -> Any:
+    """The arguments with tensors without data on the CPU in place of those on the device "meta"; None without any."""
+    mode = importlib.import_module("torch._subclasses.fake_tensor").FakeTensorMode()
+    found = False
+
+    def moved(value: Any) -> Any:
+        nonlocal found
+        if not isinstance(value, torch.Tensor) or value.device.type != "meta":
+            return mode.from_tensor(value) if isinstance(value, torch.Tensor) else value
+        found = True
+        with mode:
+            made = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="cpu")
+        return made.requires_grad_(value.requires_grad)
+
+    values = torch.utils._pytree.tree_map(moved, tuple(args))
+    return values if found else None
+
+
 def _traced(torch: Any, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
     make_fx = importlib.import_module("torch.fx.experimental.proxy_tensor").make_fx
 
+    lines = _lines(torch)
+
     def called(*values: Any) -> Any:
-        return function(*values, **dict(kwargs or {}))
+        with lines:
+            return function(*values, **dict(kwargs or {}))
+
+    preserve = importlib.import_module("torch.fx.traceback").preserve_node_meta
+
+    def trace(values: Sequence[Any]) -> Any:
+        # Anomaly detection is what makes autograd remember the lines of the forward pass.
+        with preserve(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with torch.autograd.detect_anomaly(check_nan=False):
+                return make_fx(called, tracing_mode="fake")(*values)
 
     try:
-        return make_fx(called, tracing_mode="fake", record_stack_traces=True)(*args)
+        # Only tensors of a device have fused attention. Those of "meta" are traced as if they were on the CPU, unless
+        # the function has others in it.
+        fake = _without_meta(torch, args)
+        if fake is not None:
+            try:
+                return trace(fake)
+            except Exception:  # the message is that of the arguments as they are
+                pass
+        return trace(args)
     except Exception as error:  # as above
         raise Error(
             "cannot_export",

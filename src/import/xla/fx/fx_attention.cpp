@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 
 #include "import/xla/fx/fx_call.hpp"
 
@@ -32,6 +33,28 @@ constexpr AttentionForm attention_forms[] = {
     {"scaled_dot_product_attention", false, 5, 3},
 };
 
+/// A mask or bias that is added to scores.
+struct AttentionBias {
+    std::uint32_t array = 0;
+    std::string letters;  ///< of its dimensions: batch b, heads kg, queries t, keys s
+};
+
+// The bias as it lies in memory, before it was broadcast to all heads; nothing if its dimensions are not those of
+// scores.
+std::optional<AttentionBias> bias_of(const FxBuilder& to, std::uint32_t array, const FxDims& scores) {
+    const FxDims dims = to.dims(array);
+    if (dims.size() > scores.size()) return std::nullopt;
+    AttentionBias bias{array, ""};
+    constexpr std::string_view letters[] = {"b", "kg", "t", "s"};
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+        const std::size_t place = scores.size() - dims.size() + d;
+        if (dims[d] == 1) continue;
+        if (dims[d] != scores[place]) return std::nullopt;
+        bias.letters += letters[place];
+    }
+    return bias;
+}
+
 std::optional<FxValue> attention_rule(FxCall& call) {
     const auto* const form = std::find_if(std::begin(attention_forms), std::end(attention_forms),
                                           [&](const AttentionForm& each) { return each.name == call.op; });
@@ -58,11 +81,6 @@ std::optional<FxValue> attention_rule(FxCall& call) {
     constexpr double most = 9e15;
     const bool fits = k[rank - 1] == q[rank - 1] && v[rank - 2] == k[rank - 2] && (rank == 3 || v[heads_at] == groups);
     if (!fits || batch > most) return std::nullopt;
-    const std::string config = fmt::format(
-        R"({{"input_batch":{:.0f},"attn_heads":{},"num_gqa_groups":{},"q_max_seqlen":{},"kv_max_seqlen":{},)"
-        R"("qk_head_dim":{},"v_head_dim":{},"mask_type":{}}})",
-        batch, heads, groups, q[rank - 2], k[rank - 2], q[rank - 1], v[rank - 1],
-        call.flag(form->causal, "is_causal", false) ? 2 : 0);
     std::vector<std::uint32_t> operands = {*query, *key, *value};
     if (form->backward) {
         const auto gradient = call.array(0, "grad_out");
@@ -70,8 +88,19 @@ std::optional<FxValue> attention_rule(FxCall& call) {
         operands.push_back(*gradient);
     }
     const auto mask = call.array(form->mask, "attn_mask");
-    const auto bias = mask ? mask : call.array(form->mask, "attn_bias");
-    if (bias) operands.push_back(*bias);
+    const auto given = mask ? mask : call.array(form->mask, "attn_bias");
+    std::optional<AttentionBias> bias;
+    if (given && rank == 4) {
+        const FxDims scores{q[0], heads, q[2], k[2]};
+        bias = bias_of(call.to, call.to.before_broadcast(*given), scores);
+        if (!bias) bias = bias_of(call.to, *given, scores);
+    }
+    if (given) operands.push_back(bias ? bias->array : *given);
+    const std::string config = fmt::format(
+        R"({{"input_batch":{:.0f},"attn_heads":{},"num_gqa_groups":{},"q_max_seqlen":{},"kv_max_seqlen":{},)"
+        R"("qk_head_dim":{},"v_head_dim":{},"mask_type":{},"bias_dims":"{}"}})",
+        batch, heads, groups, q[rank - 2], k[rank - 2], q[rank - 1], v[rank - 1],
+        call.flag(form->causal, "is_causal", false) ? 2 : 0, bias ? bias->letters : "");
     XlaShape shape;
     if (call.several()) {
         for (std::size_t i = 0; i < call.type.items.size(); ++i) {

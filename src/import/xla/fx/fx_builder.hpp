@@ -60,6 +60,11 @@ public:
     std::uint32_t view(std::uint32_t array, FxDims dims);
     /// Adds dimensions before those of the array, and makes those of size 1 larger.
     std::uint32_t broadcast(std::uint32_t array, const FxDims& dims);
+    /// The array that was broadcast to this one; the array itself if it is no broadcast.
+    [[nodiscard]] std::uint32_t before_broadcast(std::uint32_t array) const {
+        const XlaInstruction& made = main_.instructions[array];
+        return made.opcode == "broadcast" ? made.operands.front() : array;
+    }
     /// An elementwise operation; operands are broadcast to the dimensions of `shape`.
     std::uint32_t map(std::string_view opcode, const XlaShape& shape, const std::vector<FxValue>& operands);
     /// Reduces dimensions, which stay with size 1; `opcode` is add, multiply, maximum, minimum ...
@@ -73,7 +78,8 @@ public:
 
     /// Computes a formula in postfix notation: `a0` is the first operand, `0.5` a number, anything else an opcode with
     /// as many operands as it takes, and `dup` and `swap` work on what was computed last: "a0 a0 logistic multiply".
-    /// `shape` is that of the result. Formulas are those of PyTorch's documentation.
+    /// `shape` is that of the result. The module has views of `text`, which is a literal. Formulas are those of PyTorch's
+    /// documentation.
     FxValue formula(std::string_view text, const std::vector<FxValue>& operands, const XlaShape& shape);
 
     /// Ends the module. `result` is what the graph returns.

@@ -175,16 +175,15 @@ std::optional<FxValue> formula_rule(FxCall& call) {
     const auto* const found = std::find_if(std::begin(formulas), std::end(formulas),
                                            [&](const FxFormula& each) { return each.name == call.op; });
     if (found == std::end(formulas)) return std::nullopt;
-    std::string text(found->text);
+    std::string_view text = found->text;
     const bool gelu = call.op == "gelu" || call.op == "gelu_backward";
     const FxValue* approximate = gelu ? call.arg(call.op == "gelu" ? 1 : 2, "approximate") : nullptr;
     if (approximate != nullptr && approximate->text == "tanh") {
         text = call.op == "gelu" ? tanh_gelu : tanh_gelu_backward;
     }
-    if ((call.op == "add" || call.op == "sub") && call.number(2, "alpha", 1) != 1) {
-        text = call.op == "add" ? "a0 a1 0.5 multiply add" : "a0 a1 0.5 multiply subtract";
-    }
-    if (call.op == "div" && call.arg(2, "rounding_mode") != nullptr) text += " floor";
+    const bool scaled = (call.op == "add" || call.op == "sub") && call.number(2, "alpha", 1) != 1;
+    if (scaled) text = call.op == "add" ? "a0 a1 0.5 multiply add" : "a0 a1 0.5 multiply subtract";
+    if (call.op == "div" && call.arg(2, "rounding_mode") != nullptr) text = "a0 a1 divide floor";
     return compute(call, text, operands_of_formula(call, text));
 }
 

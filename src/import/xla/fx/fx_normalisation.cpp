@@ -348,6 +348,7 @@ constexpr FxOperation normalisation_rules[] = {{"_fused_rms_norm", layer_norm_ru
                                                {"_native_batch_norm_legit", batch_norm_rule},
                                                {"_native_batch_norm_legit_functional", batch_norm_rule},
                                                {"_native_batch_norm_legit_no_training", batch_norm_rule},
+                                               {"_safe_softmax", softmax_rule},
                                                {"_softmax", softmax_rule},
                                                {"_softmax_backward_data", softmax_backward_rule},
                                                {"batch_norm", batch_norm_rule},

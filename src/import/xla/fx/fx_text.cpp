@@ -196,8 +196,7 @@ private:
             target.op.remove_prefix(each_of.size());
             return call_each(type, target, args, kwargs);
         }
-        FxRule rule = find_fx_rule(target.op);
-        if (rule == nullptr && target.op == "neg") return std::nullopt;
+        const FxRule rule = find_fx_rule(target.op);
         if (rule == nullptr) return std::nullopt;
         FxCall made{to_, graph_, target.op, target.overload, args, kwargs, type};
         return rule(made);

@@ -32,6 +32,21 @@ Fusible fusible(const Statement& statement) {
     return heavy ? Fusible::heavy : Fusible::light;
 }
 
+// Whether a statement only moves numbers, so that a kernel can read what it reads in its place.
+bool moves(const Statement& statement) {
+    return statement.messages.empty() && std::all_of(statement.ops.begin(), statement.ops.end(), [](const Op& op) {
+               return op.kind == OpKind::apply && (op.function == "slice" || op.function == "transpose");
+           });
+}
+
+// Attention: a block of statements with matmuls that is one kernel already.
+bool is_attention(const Block& block) {
+    return std::any_of(block.nodes.begin(), block.nodes.end(), [](const Node& node) {
+        const auto* statement = std::get_if<Statement>(&node);
+        return statement != nullptr && fusible(*statement) == Fusible::heavy;
+    });
+}
+
 /// Where a value is used: the node of its run, or somewhere else.
 struct ValueUses {
     std::size_t run = nowhere;
@@ -60,7 +75,10 @@ private:
             }
             const Block& inner = std::get<Block>(block.nodes[i]);
             if (inner.kind == Block::Kind::fuse) {
-                for (const Node& node : inner.nodes) use(std::get<Statement>(node), nowhere, i);
+                const bool reads_in_place = is_attention(inner);
+                for (const Node& node : inner.nodes) {
+                    use(std::get<Statement>(node), reads_in_place ? run : nowhere, i);
+                }
                 continue;
             }
             count(inner);
@@ -121,8 +139,9 @@ private:
             if (own == Fusible::alone) continue;
             const std::size_t into = joined(statement->result, number, group_of);
             if (into == nowhere) continue;
+            // Attention reads slices in place, and nothing else joins it.
             const auto* last = std::get_if<Statement>(&block.nodes[into]);
-            if (last == nullptr || fusible(*last) == Fusible::alone) continue;
+            if (last == nullptr ? !moves(*statement) : fusible(*last) == Fusible::alone) continue;
             if (own == Fusible::heavy && heavy[into]) continue;
             group_of[at] = into;
             heavy[into] = heavy[into] || own == Fusible::heavy;
@@ -137,7 +156,13 @@ private:
             Block fused;
             fused.kind = Block::Kind::fuse;
             fused.values_before = fused.values_after = block.values_after;
-            for (const std::size_t member : members) fused.nodes.push_back(std::move(block.nodes[member]));
+            for (const std::size_t member : members) {
+                if (auto* inner = std::get_if<Block>(&block.nodes[member])) {
+                    for (Node& node : inner->nodes) fused.nodes.push_back(std::move(node));
+                    continue;
+                }
+                fused.nodes.push_back(std::move(block.nodes[member]));
+            }
             out.emplace_back(std::move(fused));
         }
     }

@@ -23,6 +23,8 @@ struct AttentionSizes {
     double width = 0;        ///< of queries and keys
     double value_width = 0;  ///< of values
     bool causal = false;
+    /// The dimensions of what is added to the scores, the last operand: letters as in AttentionText; "" for nothing.
+    std::string bias;
 
     explicit AttentionSizes(const std::string& config) {
         const auto whole = [&](std::string_view key) {
@@ -39,11 +41,22 @@ struct AttentionSizes {
         if (width == 0) width = value_width = whole("head_dim");
         // Its masks: 0 none, 1 padding, 2 causal, 3 padding and causal, 4 and 5 causal from the last key.
         causal = whole("mask_type") >= 2;
+        const std::string_view letters = value_of_key(config, "bias_dims").value_or("");
+        for (const char c : letters) {
+            if (std::string_view("bkgts").find(c) != std::string_view::npos) bias += c;
+        }
     }
 
     [[nodiscard]] bool known() const {
         const bool all = batch * heads * groups * queries * keys * width * value_width > 0;
         return all && static_cast<std::int64_t>(heads) % static_cast<std::int64_t>(groups) == 0;
+    }
+    [[nodiscard]] double of_bias() const {
+        double all = 1;
+        for (const char c : bias) {
+            all *= c == 'b' ? batch : c == 'k' ? groups : c == 'g' ? heads / groups : c == 't' ? queries : keys;
+        }
+        return all;
     }
     [[nodiscard]] double of_queries() const { return batch * queries * heads * width; }
     [[nodiscard]] double of_keys() const { return batch * keys * groups * width; }
@@ -91,7 +104,8 @@ public:
         return sizes_.causal ? fmt::format("causal[{}]({})", dims("ts"), scores) : scores;
     }
     [[nodiscard]] std::string probabilities() const {
-        return fmt::format("softmax[s{0}]({1})", suffix_, masked(fmt::format("Q *_h{} K", suffix_)));
+        const std::string scores = fmt::format("Q *_h{} K{}", suffix_, sizes_.bias.empty() ? "" : " + M");
+        return fmt::format("softmax[s{0}]({1})", suffix_, masked(scores));
     }
     [[nodiscard]] std::string forward() const {
         return fmt::format("{} = {} *_s{} V\n", declared("O", "btkge"), probabilities(), suffix_);
@@ -136,7 +150,7 @@ private:
 
 Result<Bound> ModuleLowering::attention(InstructionRef ref, const Bounds& operands, bool backward, Block& into) {
     const XlaInstruction& each = at(ref);
-    const AttentionSizes sizes(plain_config(each));
+    AttentionSizes sizes(plain_config(each));
     const std::size_t arrays = sizes.known() ? arrays_of(sizes, operands) : 0;
     const Bound* gradient = nullptr;
     for (std::size_t i = arrays; i < operands.size(); ++i) {
@@ -149,11 +163,16 @@ Result<Bound> ModuleLowering::attention(InstructionRef ref, const Bounds& operan
                              each.opcode, each.name));
         return opaque(ref, operands, "unknown", 0, into);
     }
+    if (!sizes.bias.empty() && !holds(operands.back(), sizes.of_bias())) sizes.bias.clear();
     const AttentionText text(sizes, std::string(name(operands[0].shape.element->dtype)),
                              fmt::format("n{}", out_.program.values.size()));
     std::map<std::string, Bound> given;
     std::string slices;
     std::string program = text.dim_sizes() + text.inputs(arrays, operands, given, slices);
+    if (!sizes.bias.empty()) {
+        given.emplace("M", operands.back());
+        program += text.declared("M", sizes.bias) + "\n";
+    }
     if (backward) {
         given.emplace("G", *gradient);
         program += text.declared("G", "btkge") + "\n";
