@@ -8,6 +8,7 @@
 #include "import/profile/chrome_trace.hpp"
 #include "predict/compare/trace.hpp"
 #include "predict/profile/profile_answer.hpp"
+#include "report/trace/profile_timeline.hpp"
 #include "report/trace/profile_view.hpp"
 #include "report/trace/trace_view.hpp"
 #include "text/gzip.hpp"
@@ -38,13 +39,16 @@ Result<Response> compare_table(const std::string& name, ByteSource& file, const 
         return fail("bad_request", "a kernel profile is of one chip, but a slice is given",
                     "remove the part after the colon");
     }
+    if (request.plot == PlotKind::timeline || !request.perfetto.empty()) {
+        return fail("bad_request", "a table of kernels has no time line", "leave --perfetto and --plot timeline out");
+    }
     ROOFLINE_TRY(const std::string text, read_some(file, most_table + 1));
     if (text.size() > most_table) return fail("file", name + " is larger than 256 MiB", "is it the right file?");
     ROOFLINE_TRY(auto machine, resolve_machine(request.machines.front(), request.sets));
     ROOFLINE_TRY(const auto view, compare_profile(text, name, std::move(machine)));
     Response response;
     response.out = trace_view(view, format);
-    if (request.plot) response.svg = trace_plot(view);
+    if (request.plot == PlotKind::roofline) response.svg = trace_plot(view);
     return response;
 }
 
@@ -59,7 +63,9 @@ Result<Response> answer_timelines(std::vector<RecordedProfile> profiles, const T
     ROOFLINE_TRY(const auto answer, answer_profiles(profiles, question, std::move(calibrations)));
     Response response;
     response.out = profile_view(answer, format, color);
-    if (request.plot) response.svg = profile_plot(answer);
+    if (request.plot == PlotKind::roofline) response.svg = profile_plot(answer);
+    if (request.plot == PlotKind::timeline) response.svg = profile_timeline(answer);
+    if (!request.perfetto.empty()) response.files.push_back({request.perfetto, profile_trace(answer)});
     return response;
 }
 

@@ -342,7 +342,8 @@ struct TraceRequest {
     std::vector<std::string> sets;
     std::string software{};  ///< software whose calibration is used; "": the newest
     CalibrationRef calibration{};
-    bool plot = false;
+    PlotKind plot = PlotKind::none;  ///< roofline or timeline
+    std::string perfetto{};          ///< file to write the trace of a step to; "": none
 };
 
 /// A request of `roofline hlo`.

@@ -78,7 +78,11 @@ void add_trace(CLI::App& app, Line& line) {
     app.add_option("--software", trace.software, "software whose calibration is used; default: the newest")
         ->type_name("NAME");
     add_calibration(app, words);
-    add_plots(app, line.plots, "the roofline with the kernels on it");
+    add_plots(app, line.plots, "the roofline with the kernels on it, or a step as a time line");
+    app.add_option("--plot", words.plot, "what the picture shows; default: roofline")->type_name("roofline|timeline");
+    app.add_option("--perfetto", trace.perfetto,
+                   "write a step as a trace for Perfetto, with the expected time of each kernel below it")
+        ->type_name("FILE.json");
     add_formats(app, words);
 }
 
@@ -92,7 +96,14 @@ Result<What> trace_request(Line& line) {
     }
     ROOFLINE_TRY(trace.machines, load_machines(words.on));
     ROOFLINE_TRY(trace.calibration, load_calibrations(words.calibrations));
-    trace.plot = !plots.svg.empty() || !plots.png.empty();
+    const bool drawn = !plots.svg.empty() || !plots.png.empty();
+    if (drawn) trace.plot = PlotKind::roofline;
+    if (!words.plot.empty()) {
+        ROOFLINE_TRY(trace.plot, plot_kind(words.plot));
+        if (trace.plot != PlotKind::roofline && trace.plot != PlotKind::timeline) {
+            return fail("usage", "--plot of a profile is roofline or timeline");
+        }
+    }
     return std::move(trace);
 }
 

@@ -63,9 +63,18 @@ std::optional<std::int64_t> number_in(std::string_view text) {
 /// The dtype of a message, as PyTorch calls it: "Float", "BFloat16".
 std::optional<Dtype> message_dtype(std::string_view name) {
     static constexpr std::pair<std::string_view, std::string_view> spellings[] = {
-        {"float", "f32"}, {"double", "f64"},  {"half", "f16"},          {"bfloat16", "bf16"},
-        {"char", "int8"}, {"byte", "uint8"},  {"int", "int32"},         {"long", "int64"},
-        {"short", "int16"}, {"bool", "bool"}, {"float8_e4m3fn", "fp8_e4m3"}, {"float8_e5m2", "fp8_e5m2"},
+        {"float", "f32"},
+        {"double", "f64"},
+        {"half", "f16"},
+        {"bfloat16", "bf16"},
+        {"char", "int8"},
+        {"byte", "uint8"},
+        {"int", "int32"},
+        {"long", "int64"},
+        {"short", "int16"},
+        {"bool", "bool"},
+        {"float8_e4m3fn", "fp8_e4m3"},
+        {"float8_e5m2", "fp8_e5m2"},
     };
     const std::string wanted = lowered(name);
     for (const auto& [torch, ours] : spellings) {
@@ -229,8 +238,7 @@ private:
         detail.group = std::max<std::int64_t>(0, arguments.group.value_or(0));
         if (!arguments.ranks.empty()) detail.ranks = profile_.texts.add(arguments.ranks);
         added.detail = add_detail(detail);
-        const std::int64_t elements =
-            std::max(arguments.elements_in.value_or(0), arguments.elements_out.value_or(0));
+        const std::int64_t elements = std::max(arguments.elements_in.value_or(0), arguments.elements_out.value_or(0));
         std::int64_t bits = 0;
         if (!detail.dtype || elements <= 0) return;
         if (__builtin_mul_overflow(elements, static_cast<std::int64_t>(info(*detail.dtype).bits), &bits)) return;
@@ -288,8 +296,8 @@ private:
         if (arguments.flops && *arguments.flops >= 0) detail.flops = *arguments.flops;
         if (arguments.accessed && *arguments.accessed >= 0) detail.bytes = *arguments.accessed;
         added.detail = add_detail(detail);
-        xla_.push_back({added, profile_.texts.add(event.process), thread_of(event),
-                        arguments.correlation.value_or(no_link)});
+        xla_.push_back(
+            {added, profile_.texts.add(event.process), thread_of(event), arguments.correlation.value_or(no_link)});
     }
 
     void begin(const ChromeEvent& event) {

@@ -57,14 +57,14 @@ TEST_CASE("chrome trace: collectives have their message") {
       "Group size":2,"dtype":"BFloat16","Process Group Ranks":"[0, 1]"}},
       {"ph":"X","cat":"kernel","name":"ncclDevKernel_SendRecv(x)","pid":0,"tid":1,"ts":4,"dur":2}])");
     REQUIRE(profile);
-    REQUIRE(profile->events.size() == 2);
-    CHECK(profile->events[0].work == DeviceWork::collective);
-    CHECK(profile->events[0].bytes == 200);
-    const EventDetail& detail = profile->details[profile->events[0].detail];
-    CHECK(detail.collective == CollectiveKind::all_reduce);
-    CHECK(detail.group == 2);
-    CHECK(profile->text(detail.ranks) == "[0, 1]");
-    CHECK_FALSE(profile->details[profile->events[1].detail].collective);
+REQUIRE(profile->events.size() == 2);
+CHECK(profile->events[0].work == DeviceWork::collective);
+CHECK(profile->events[0].bytes == 200);
+const EventDetail& detail = profile->details[profile->events[0].detail];
+CHECK(detail.collective == CollectiveKind::all_reduce);
+CHECK(detail.group == 2);
+CHECK(profile->text(detail.ranks) == "[0, 1]");
+CHECK_FALSE(profile->details[profile->events[1].detail].collective);
 }
 
 TEST_CASE("chrome trace: of JAX the instructions, modules and steps of devices") {
@@ -79,21 +79,22 @@ TEST_CASE("chrome trace: of JAX the instructions, modules and steps of devices")
       {"ph":"M","name":"process_name","pid":701,"args":{"name":"/host:CPU"}},
       {"ph":"M","name":"thread_name","pid":3,"tid":1,"args":{"name":"XLA Modules"}},
       {"ph":"M","name":"thread_name","pid":3,"tid":2,"args":{"name":"XLA Ops"}},
-      {"ph":"M","name":"thread_name","pid":3,"tid":9,"args":{"name":"Steps"}}]})");
+      {"ph":"M","name":"thread_name","pid":3,"tid":9,"args":{"name":"Steps"}}]
+})");
     REQUIRE(profile);
-    CHECK(profile->tool == "JAX");
-    REQUIRE(profile->events.size() == 2);
-    const DeviceEvent& fusion = profile->events[0];
-    CHECK(fusion.device == 1);
-    const EventDetail& detail = profile->details[fusion.detail];
-    CHECK(profile->text(detail.instruction) == "fusion.3");
-    CHECK(profile->text(detail.category) == "loop fusion");
-    CHECK(profile->text(detail.source) == "/u/train.py:42");
-    CHECK(detail.flops == 1000);
-    CHECK(detail.bytes == 400);
-    CHECK(profile->events[1].work == DeviceWork::collective);
-    REQUIRE(profile->annotations.size() == 2);
-    CHECK(profile->text(profile->annotations[0].name) != profile->text(profile->annotations[1].name));
+CHECK(profile->tool == "JAX");
+REQUIRE(profile->events.size() == 2);
+const DeviceEvent& fusion = profile->events[0];
+CHECK(fusion.device == 1);
+const EventDetail& detail = profile->details[fusion.detail];
+CHECK(profile->text(detail.instruction) == "fusion.3");
+CHECK(profile->text(detail.category) == "loop fusion");
+CHECK(profile->text(detail.source) == "/u/train.py:42");
+CHECK(detail.flops == 1000);
+CHECK(detail.bytes == 400);
+CHECK(profile->events[1].work == DeviceWork::collective);
+REQUIRE(profile->annotations.size() == 2);
+CHECK(profile->text(profile->annotations[0].name) != profile->text(profile->annotations[1].name));
 }
 
 TEST_CASE("chrome trace: begins and ends make events, and what is incomplete is said") {
@@ -149,13 +150,11 @@ TEST_CASE("chrome trace: the recorded samples") {
         std::size_t copies;
         std::size_t calls;
     };
-    for (const Sample& sample : {Sample{"hta_alexnet_a100.json.gz", 79, 16, 359},
-                                 Sample{"hta_cupti_profiler_a100.json.gz", 77, 0, 375},
-                                 Sample{"hta_mi250_rocm62.json.gz", 14, 2, 70},
-                                 Sample{"hta_nccl_collectives_a100.json.gz", 2700, 960, 14346},
-                                 Sample{"hta_sampled_rank0.json.gz", 1154, 40, 2329},
-                                 Sample{"hta_trace_compare_base.json.gz", 6, 6, 6},
-                                 Sample{"hta_triton_example.json.gz", 1, 0, 3}}) {
+    for (const Sample& sample :
+         {Sample{"hta_alexnet_a100.json.gz", 79, 16, 359}, Sample{"hta_cupti_profiler_a100.json.gz", 77, 0, 375},
+          Sample{"hta_mi250_rocm62.json.gz", 14, 2, 70}, Sample{"hta_nccl_collectives_a100.json.gz", 2700, 960, 14346},
+          Sample{"hta_sampled_rank0.json.gz", 1154, 40, 2329}, Sample{"hta_trace_compare_base.json.gz", 6, 6, 6},
+          Sample{"hta_triton_example.json.gz", 1, 0, 3}}) {
         CAPTURE(sample.name);
         std::ifstream file(folder / sample.name, std::ios::binary);
         std::stringstream content;

@@ -9,8 +9,9 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::string_view libraries[] = {"nccl", "rccl", "cross_device_reduce", "one_shot_all_reduce",
-                                          "two_shot_all_reduce", "multimem_all_reduce", "oneccl"};
+constexpr std::string_view libraries[] = {
+    "nccl",  "rccl", "cross_device_reduce", "one_shot_all_reduce", "two_shot_all_reduce", "multimem_all_reduce",
+    "oneccl"};
 
 struct CollectiveSpelling {
     std::string_view letters;  ///< without anything between them
@@ -18,9 +19,9 @@ struct CollectiveSpelling {
 };
 // The first that fits counts: an all-reduce is no reduce.
 constexpr CollectiveSpelling spellings[] = {
-    {"allreduce", CollectiveKind::all_reduce},     {"crossdevicereduce", CollectiveKind::all_reduce},
+    {"allreduce", CollectiveKind::all_reduce},         {"crossdevicereduce", CollectiveKind::all_reduce},
     {"reducescatter", CollectiveKind::reduce_scatter}, {"allgather", CollectiveKind::all_gather},
-    {"alltoall", CollectiveKind::all_to_all},      {"collectivepermute", CollectiveKind::permute},
+    {"alltoall", CollectiveKind::all_to_all},          {"collectivepermute", CollectiveKind::permute},
     {"broadcast", CollectiveKind::broadcast},
 };
 
@@ -28,9 +29,8 @@ constexpr CollectiveSpelling spellings[] = {
 
 bool is_communication_kernel(std::string_view kernel) {
     const std::string name = lowered(kernel);
-    return std::any_of(std::begin(libraries), std::end(libraries), [&](std::string_view library) {
-        return name.find(library) != std::string::npos;
-    });
+    return std::any_of(std::begin(libraries), std::end(libraries),
+                       [&](std::string_view library) { return name.find(library) != std::string::npos; });
 }
 
 std::optional<CollectiveKind> collective_in_name(std::string_view name) {

@@ -13,8 +13,8 @@ namespace roofline::core {
 struct ProfileLinks {
     std::vector<std::pair<std::int64_t, std::uint32_t>> launches;  ///< correlation and index of a launch
     std::vector<std::pair<std::int64_t, std::uint32_t>> calls;     ///< external id and index of a call
-    std::vector<std::int64_t> event_correlations;  ///< of each event; no_link: none
-    std::vector<std::int64_t> event_externals;     ///< likewise
+    std::vector<std::int64_t> event_correlations;                  ///< of each event; no_link: none
+    std::vector<std::int64_t> event_externals;                     ///< likewise
 };
 inline constexpr std::int64_t no_link = -1;
 

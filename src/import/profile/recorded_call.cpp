@@ -17,13 +17,20 @@ namespace {
 
 const XlaElement* element_of(std::string_view type) {
     static constexpr std::pair<std::string_view, std::string_view> known[] = {
-        {"float", "f32"},          {"double", "f64"},
-        {"c10::Half", "f16"},      {"c10::BFloat16", "bf16"},
-        {"long int", "s64"},       {"long", "s64"},
-        {"int", "s32"},            {"short int", "s16"},
-        {"signed char", "s8"},     {"char", "s8"},
-        {"unsigned char", "u8"},   {"bool", "pred"},
-        {"c10::complex<float>", "c64"}, {"c10::Float8_e4m3fn", "f8e4m3fn"},
+        {"float", "f32"},
+        {"double", "f64"},
+        {"c10::Half", "f16"},
+        {"c10::BFloat16", "bf16"},
+        {"long int", "s64"},
+        {"long", "s64"},
+        {"int", "s32"},
+        {"short int", "s16"},
+        {"signed char", "s8"},
+        {"char", "s8"},
+        {"unsigned char", "u8"},
+        {"bool", "pred"},
+        {"c10::complex<float>", "c64"},
+        {"c10::Float8_e4m3fn", "f8e4m3fn"},
         {"c10::Float8_e5m2", "f8e5m2"},
     };
     for (const auto& [name, element] : known) {

@@ -108,11 +108,13 @@ MaybeType broadcast_type(const CallTypes& call) {
             return std::pair(each.kind == XlaElement::Kind::floating, each.bits);
         };
         const bool scalar = own.empty() && element != nullptr;
-        if (element == nullptr || (!scalar && rank(*type->shape.element) > rank(*element))) element = type->shape.element;
+        if (element == nullptr || (!scalar && rank(*type->shape.element) > rank(*element)))
+            element = type->shape.element;
     }
     if (element == nullptr) return std::nullopt;
-    constexpr std::string_view comparisons[] = {"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite",
-                                                "logical_and", "logical_or", "logical_not", "logical_xor"};
+    constexpr std::string_view comparisons[] = {"eq",         "ne",          "lt",         "le",       "gt",
+                                                "ge",         "isnan",       "isinf",      "isfinite", "logical_and",
+                                                "logical_or", "logical_not", "logical_xor"};
     if (std::find(std::begin(comparisons), std::end(comparisons), call.op()) != std::end(comparisons)) {
         element = find_xla_element("pred");
     }
@@ -260,7 +262,8 @@ MaybeType convolved(const CallTypes& call) {
     const auto padding = call.wholes(4, rank);
     const auto dilation = call.wholes(5, rank);
     if (!stride || !padding || !dilation) return std::nullopt;
-    const auto image = windows({in.begin() + 2, in.end()}, {taps.begin() + 2, taps.end()}, *stride, *padding, *dilation);
+    const auto image =
+        windows({in.begin() + 2, in.end()}, {taps.begin() + 2, taps.end()}, *stride, *padding, *dilation);
     if (!image) return std::nullopt;
     Dims dims{in[0], taps[0]};
     dims.insert(dims.end(), image->begin(), image->end());
@@ -337,7 +340,8 @@ MaybeType attended(const CallTypes& call) {
     dims.back() = v->shape.dims.back();
     Dims rows = q->shape.dims;
     rows.pop_back();
-    return several({array_type(q->shape.element, std::move(dims)), array_type(find_xla_element("f32"), std::move(rows))});
+    return several(
+        {array_type(q->shape.element, std::move(dims)), array_type(find_xla_element("f32"), std::move(rows))});
 }
 // (gradient, query, key, value, ..)
 MaybeType attention_gradients(const CallTypes& call) {

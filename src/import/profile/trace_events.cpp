@@ -30,8 +30,7 @@ tl::unexpected<Error> TraceEvents::bad(std::string_view message) const {
 Result<bool> TraceEvents::fill() {
     if (ended_) return false;
     if (filled_ - begin_ > most_event) {
-        return fail("too_large",
-                    fmt::format("{}: an event at byte {} is longer than 16 MB", name_, passed_ + begin_));
+        return fail("too_large", fmt::format("{}: an event at byte {} is longer than 16 MB", name_, passed_ + begin_));
     }
     if (begin_ > 0) {
         std::memmove(buffer_.data(), buffer_.data() + begin_, filled_ - begin_);
@@ -90,7 +89,8 @@ Result<bool> TraceEvents::pass_value() {
         } else if (c == '{' || c == '[') {
             ++at_;
             if (++depth > deepest) {
-                return fail("too_deep", fmt::format("{}, byte {}: more than 64 levels of nesting", name_, passed_ + at_));
+                return fail("too_deep",
+                            fmt::format("{}, byte {}: more than 64 levels of nesting", name_, passed_ + at_));
             }
         } else if (c == '}' || c == ']') {
             if (depth == 0) return bad("a value is missing");

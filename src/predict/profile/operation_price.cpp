@@ -67,8 +67,10 @@ OperationPrice OperationPricer::price_call(const RecordedProfile& profile, const
     });
     auto graph = graph_of({profile.text(call.name), text(call.shapes), text(call.types), text(call.values), tf32});
     if (!graph) return unknown(graph.error().message);
-    const auto module = make_fx_module(std::move(*graph), profile.text(call.name));
+    auto module = make_fx_module(std::move(*graph), profile.text(call.name));
     if (!module) return unknown(module.error().message);
+    // However many kernels it takes, no implementation can read inputs and write results less than once.
+    fuse_entry(*module);
     auto slice = make_slice(on_.machine, "1");
     if (!slice) return unknown(slice.error().message);
     ModuleQuestion question;
@@ -141,9 +143,9 @@ OperationPrice OperationPricer::price_copy(const RecordedProfile& profile, const
     const bool from_host = name.find("HtoD") != std::string::npos;
     const bool to_host = name.find("DtoH") != std::string::npos;
     if (name.find("PtoP") != std::string::npos) return unknown("a copy between devices");
-    return price_program(fmt::format("X : uint8[N]{}\nY : uint8[N]{} = copy(X)", from_host ? " in host" : "",
-                                     to_host ? " in host" : ""),
-                         operation.bytes);
+    return price_program(
+        fmt::format("X : uint8[N]{}\nY : uint8[N]{} = copy(X)", from_host ? " in host" : "", to_host ? " in host" : ""),
+        operation.bytes);
 }
 
 OperationPrice OperationPricer::price_program(const std::string& text, std::int64_t size) {

@@ -12,6 +12,8 @@
 
 #include "import/profile/kernel_class.hpp"
 #include "predict/profile/operation_price.hpp"
+#include "program/collective_info.hpp"
+#include "units/text.hpp"
 
 namespace roofline::core {
 
@@ -67,8 +69,8 @@ struct TimedProfile {
     std::int32_t device = 0;
     std::vector<ProfileStep> steps;
     std::vector<StepDivision> times;
-    double counted = 0;   ///< steps that are no warm-up
-    double mean_s = 0;    ///< of those
+    double counted = 0;  ///< steps that are no warm-up
+    double mean_s = 0;   ///< of those
 };
 
 TimedProfile timed(const RecordedProfile& profile) {
@@ -108,14 +110,17 @@ ProfileRow row_of(const RecordedProfile& profile, const ProfiledOperation& opera
                   double steps) {
     ProfileRow row;
     row.name = profile.text(operation.name());
-    const EventDetail* const detail =
-        operation.detail == no_index ? nullptr : &profile.details[operation.detail];
+    const EventDetail* const detail = operation.detail == no_index ? nullptr : &profile.details[operation.detail];
     std::string_view category;
     if (operation.work == DeviceWork::kernel && operation.call != no_index) {
         const HostCall& call = profile.calls[operation.call];
         row.operation = profile.text(call.name);
         if (call.shapes != no_index) row.shapes = shape_text(profile.text(call.shapes));
         category = row.operation;
+    } else if (operation.work != DeviceWork::kernel) {
+        if (detail != nullptr && detail->collective) row.operation = collective_name(*detail->collective);
+        if (operation.bytes > 0) row.shapes = to_text(Bytes{static_cast<double>(operation.bytes)});
+        if (detail != nullptr && detail->group > 1) row.shapes += fmt::format(" over {}", detail->group);
     } else if (detail != nullptr) {
         if (detail->instruction != no_index) row.operation = profile.text(detail->instruction);
         if (detail->category != no_index) category = profile.text(detail->category);
@@ -157,6 +162,31 @@ void add_classes(ProfileAnswer& answer) {
     });
 }
 
+void add_timeline(const TimedProfile& timed, const ProfiledOperations& operations, ProfileAnswer& answer) {
+    const auto distance = [&](const ProfileStep& step) {
+        return step.warm_up ? HUGE_VAL : std::abs(seconds_of(step.duration_ns()) - timed.mean_s);
+    };
+    const auto nearest =
+        std::min_element(timed.steps.begin(), timed.steps.end(),
+                         [&](const ProfileStep& a, const ProfileStep& b) { return distance(a) < distance(b); });
+    answer.drawn = static_cast<std::size_t>(nearest - timed.steps.begin());
+    for (const std::uint32_t index : nearest->events) {
+        const DeviceEvent& event = timed.profile->events[index];
+        TimelineEvent shown;
+        shown.start_s = seconds_of(event.start_ns - nearest->start_ns);
+        shown.seconds = seconds_of(event.duration_ns);
+        shown.stream = event.stream;
+        shown.row = operations.of_event[index];
+        shown.name = timed.profile->text(event.name);
+        shown.work = event.work;
+        const ProfileRow& row = answer.rows[shown.row];
+        // An operation of several kernels is priced as a whole: each has the share that it has of the measured time.
+        const auto should = row.should_s();
+        if (should && row.measured_s > 0) shown.should_s = shown.seconds * *should / row.measured_s;
+        answer.timeline.push_back(std::move(shown));
+    }
+}
+
 /// What is faster than its bound was not computed as assumed, or not on this machine.
 void note_faster(ProfileAnswer& answer) {
     std::size_t faster = 0;
@@ -178,7 +208,8 @@ void note_faster(ProfileAnswer& answer) {
 
 /// Collectives wait for the member that comes last: its execution is the shortest of all ranks'. Executions of the same
 /// collective are matched by their order. Returns the seconds that an average step of `of` waits.
-std::optional<double> waiting(const std::vector<TimedProfile>& all, const TimedProfile& of, std::vector<std::string>& notes) {
+std::optional<double> waiting(const std::vector<TimedProfile>& all, const TimedProfile& of,
+                              std::vector<std::string>& notes) {
     if (all.size() < 2) return std::nullopt;
     using Key = std::tuple<int, std::int64_t, std::int64_t>;
     const auto durations = [](const TimedProfile& timed) {
@@ -263,8 +294,8 @@ Result<ProfileAnswer> answer_profiles(const std::vector<RecordedProfile>& profil
                                       Calibrations calibrations) {
     std::vector<TimedProfile> all;
     for (const RecordedProfile& profile : profiles) all.push_back(timed(profile));
-    const TimedProfile& slowest =
-        *std::max_element(all.begin(), all.end(), [](const TimedProfile& a, const TimedProfile& b) { return a.mean_s < b.mean_s; });
+    const TimedProfile& slowest = *std::max_element(
+        all.begin(), all.end(), [](const TimedProfile& a, const TimedProfile& b) { return a.mean_s < b.mean_s; });
     const RecordedProfile& profile = *slowest.profile;
     ProfileAnswer answer;
     answer.name = profile.name;
@@ -283,10 +314,12 @@ Result<ProfileAnswer> answer_profiles(const std::vector<RecordedProfile>& profil
     answer.step = average(slowest);
     ROOFLINE_TRY(auto pricer, OperationPricer::make(question.on, question.software,
                                                     std::make_shared<Calibrations>(std::move(calibrations))));
-    for (const ProfiledOperation& operation : operations_of(profile, slowest.steps)) {
+    const ProfiledOperations operations = operations_of(profile, slowest.steps);
+    for (const ProfiledOperation& operation : operations.all) {
         answer.rows.push_back(row_of(profile, operation, pricer.price(profile, operation), slowest.counted));
         answer.expected = answer.expected || answer.rows.back().expected_s.has_value();
     }
+    add_timeline(slowest, operations, answer);
     add_classes(answer);
     note_faster(answer);
     answer.waiting_s = waiting(all, slowest, answer.notes);

@@ -32,8 +32,8 @@ struct ProfileRow {
     std::optional<double> expected_s{};
     std::optional<double> expected_error{};
     std::string bound_by{};
-    std::string source{};  ///< "train.py:42", or ""
-    std::string unknown{};  ///< why there is no bound; "" if there is one
+    std::string source{};                ///< "train.py:42", or ""
+    std::string unknown{};               ///< why there is no bound; "" if there is one
     std::vector<std::string> kernels{};  ///< names, those that take longest first
 
     /// The expected time, or the lower bound where nothing is expected.
@@ -56,6 +56,17 @@ struct ProfileClass {
 struct ProfileCause {
     std::string name;  ///< "matmul kernels slower than expected", "exposed communication"
     double seconds = 0;
+};
+
+/// An event of the step that is drawn: the one whose duration is nearest to the average.
+struct TimelineEvent {
+    double start_s = 0;  ///< from the beginning of the step
+    double seconds = 0;
+    std::optional<double> should_s{};  ///< its share of what its operation should take
+    std::int32_t stream = 0;
+    std::size_t row = 0;  ///< in ProfileAnswer::rows
+    std::string name;     ///< of the kernel
+    DeviceWork work = DeviceWork::kernel;
 };
 
 struct TimedStep {
@@ -88,13 +99,15 @@ struct ProfileAnswer {
     std::vector<TimedStep> steps;
     bool has_steps = false;  ///< the profile tells where steps begin
     AverageStep step;
-    std::vector<ProfileRow> rows;        ///< those that take longest first
-    std::vector<ProfileClass> classes;   ///< likewise
-    std::vector<ProfileCause> causes;    ///< in the order in which they are told
-    double should_s = 0;                 ///< of all rows that have a bound
-    double unknown_s = 0;                ///< measured time of kernels without a bound
-    std::optional<double> waiting_s{};   ///< for other ranks, in collectives; nothing with one rank
-    bool expected = false;               ///< whether any row has an expected time
+    std::vector<ProfileRow> rows;  ///< those that take longest first
+    std::size_t drawn = 0;         ///< the step whose events follow
+    std::vector<TimelineEvent> timeline;
+    std::vector<ProfileClass> classes;  ///< likewise
+    std::vector<ProfileCause> causes;   ///< in the order in which they are told
+    double should_s = 0;                ///< of all rows that have a bound
+    double unknown_s = 0;               ///< measured time of kernels without a bound
+    std::optional<double> waiting_s{};  ///< for other ranks, in collectives; nothing with one rank
+    bool expected = false;              ///< whether any row has an expected time
     std::vector<std::string> notes;
 };
 

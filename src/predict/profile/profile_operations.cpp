@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace roofline::core {
 
 namespace {
 
 /// What executions of one operation have in common.
-using OperationKey = std::tuple<DeviceWork, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t,
-                                std::int64_t>;
+using OperationKey =
+    std::tuple<DeviceWork, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t>;
 
 OperationKey key_of(const RecordedProfile& profile, const DeviceEvent& event) {
     const bool kernel = event.work == DeviceWork::kernel;
@@ -36,9 +38,10 @@ void add_kernel(ProfiledOperation& operation, const DeviceEvent& event) {
 
 }  // namespace
 
-std::vector<ProfiledOperation> operations_of(const RecordedProfile& profile, const std::vector<ProfileStep>& steps) {
+ProfiledOperations operations_of(const RecordedProfile& profile, const std::vector<ProfileStep>& steps) {
     std::map<OperationKey, std::size_t> places;
     std::vector<ProfiledOperation> operations;
+    std::vector<std::uint32_t> of_event(profile.events.size(), no_index);
     std::map<std::uint32_t, std::pair<std::size_t, std::int64_t>> calls;  // the operation of each, and its time
     for (const ProfileStep& step : steps) {
         if (step.warm_up) continue;
@@ -53,6 +56,7 @@ std::vector<ProfiledOperation> operations_of(const RecordedProfile& profile, con
                 operation.detail = event.detail;
                 operation.bytes = event.bytes;
             }
+            of_event[index] = static_cast<std::uint32_t>(place->second);
             ProfiledOperation& operation = operations[place->second];
             add_kernel(operation, event);
             if (event.work == DeviceWork::kernel && event.call != no_index) {
@@ -66,8 +70,7 @@ std::vector<ProfiledOperation> operations_of(const RecordedProfile& profile, con
     }
     for (const auto& [call, execution] : calls) {
         ProfiledOperation& operation = operations[execution.first];
-        operation.least_ns =
-            operation.count == 0 ? execution.second : std::min(operation.least_ns, execution.second);
+        operation.least_ns = operation.count == 0 ? execution.second : std::min(operation.least_ns, execution.second);
         ++operation.count;
     }
     for (ProfiledOperation& operation : operations) {
@@ -76,11 +79,22 @@ std::vector<ProfiledOperation> operations_of(const RecordedProfile& profile, con
                       return std::tuple(-a.duration_ns, a.name) < std::tuple(-b.duration_ns, b.name);
                   });
     }
-    std::sort(operations.begin(), operations.end(), [](const ProfiledOperation& a, const ProfiledOperation& b) {
-        return std::tuple(-a.duration_ns, a.name(), a.call, a.detail) <
-               std::tuple(-b.duration_ns, b.name(), b.call, b.detail);
+    std::vector<std::uint32_t> order(operations.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return std::pair(-operations[a].duration_ns, a) < std::pair(-operations[b].duration_ns, b);
     });
-    return operations;
+    ProfiledOperations sorted;
+    std::vector<std::uint32_t> places_after(operations.size());
+    for (const std::uint32_t before : order) {
+        places_after[before] = static_cast<std::uint32_t>(sorted.all.size());
+        sorted.all.push_back(std::move(operations[before]));
+    }
+    for (std::uint32_t& operation : of_event) {
+        if (operation != no_index) operation = places_after[operation];
+    }
+    sorted.of_event = std::move(of_event);
+    return sorted;
 }
 
 }  // namespace roofline::core

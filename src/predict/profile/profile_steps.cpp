@@ -103,7 +103,8 @@ std::vector<ProfileStep> find_steps(const RecordedProfile& profile, std::int32_t
     for (std::size_t i = 0; i < steps.size(); ++i) {
         ProfileStep& step = steps[i];
         step.start_ns = profile.events[step.events.front()].start_ns;
-        for (const std::uint32_t event : step.events) step.end_ns = std::max(step.end_ns, profile.events[event].end_ns());
+        for (const std::uint32_t event : step.events)
+            step.end_ns = std::max(step.end_ns, profile.events[event].end_ns());
     }
     for (std::size_t i = 0; i + 1 < steps.size(); ++i) steps[i].end_ns = steps[i + 1].start_ns;
     find_warm_up(steps);
@@ -144,7 +145,7 @@ std::vector<Edge> edges_of(const RecordedProfile& profile, std::int32_t device, 
 }  // namespace
 
 std::vector<StepDivision> divide_steps(const RecordedProfile& profile, std::int32_t device,
-                                    const std::vector<ProfileStep>& steps) {
+                                       const std::vector<ProfileStep>& steps) {
     std::vector<StepDivision> all(steps.size());
     std::array<int, 3> running{};
     std::int64_t now = std::numeric_limits<std::int64_t>::min();

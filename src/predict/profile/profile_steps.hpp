@@ -33,19 +33,19 @@ struct ProfileStep {
 /// How the time of a step divides, in nanoseconds. What is exposed is not hidden behind kernels; all but `hidden` adds
 /// up to the duration of the step.
 struct StepDivision {
-    std::int64_t kernels = 0;        ///< while at least one kernel that is no collective ran
-    std::int64_t exposed = 0;        ///< while only collectives ran, perhaps beside copies
-    std::int64_t copies = 0;         ///< while only copies and memory sets ran
-    std::int64_t host = 0;           ///< nothing ran, and the next event was not launched yet
-    std::int64_t queued = 0;         ///< nothing ran although the next event was launched
-    std::int64_t idle = 0;           ///< nothing ran, and the launch of the next event is unknown
-    std::int64_t hidden = 0;         ///< of collectives, while kernels ran
+    std::int64_t kernels = 0;  ///< while at least one kernel that is no collective ran
+    std::int64_t exposed = 0;  ///< while only collectives ran, perhaps beside copies
+    std::int64_t copies = 0;   ///< while only copies and memory sets ran
+    std::int64_t host = 0;     ///< nothing ran, and the next event was not launched yet
+    std::int64_t queued = 0;   ///< nothing ran although the next event was launched
+    std::int64_t idle = 0;     ///< nothing ran, and the launch of the next event is unknown
+    std::int64_t hidden = 0;   ///< of collectives, while kernels ran
 
     [[nodiscard]] std::int64_t total() const { return kernels + exposed + copies + host + queued + idle; }
 };
 
 /// Divides the time of each step of a device; also events of other steps count that run in it.
 [[nodiscard]] std::vector<StepDivision> divide_steps(const RecordedProfile& profile, std::int32_t device,
-                                                  const std::vector<ProfileStep>& steps);
+                                                     const std::vector<ProfileStep>& steps);
 
 }  // namespace roofline::core

@@ -40,8 +40,8 @@ ProfileJson row_json(const ProfileRow& row) {
 }  // namespace
 
 std::string profile_json(const ProfileAnswer& answer) {
-    ProfileJson root{{"schema", 1},           {"machine", answer.machine.id}, {"profile", answer.name},
-                     {"tool", answer.tool},   {"device", answer.device},      {"rank", answer.rank},
+    ProfileJson root{{"schema", 1},          {"machine", answer.machine.id}, {"profile", answer.name},
+                     {"tool", answer.tool},  {"device", answer.device},      {"rank", answer.rank},
                      {"ranks", answer.ranks}};
     root["steps"] = ProfileJson::array();
     for (const TimedStep& step : answer.steps) {

@@ -21,9 +21,7 @@ constexpr std::size_t label_width = 40;
 
 std::string share(double part, double whole) { return whole > 0 ? fmt::format("{:.1f} %", 100 * part / whole) : "-"; }
 
-std::string time_or_dash(const std::optional<double>& seconds) {
-    return seconds ? to_text(Seconds{*seconds}) : "-";
-}
+std::string time_or_dash(const std::optional<double>& seconds) { return seconds ? to_text(Seconds{*seconds}) : "-"; }
 
 std::string counted(std::size_t count, std::string_view what) {
     return fmt::format("{} {}{}", grouped(static_cast<std::int64_t>(count)), what, count == 1 ? "" : "s");
@@ -98,13 +96,13 @@ private:
         out_ += fmt::format("\n{}\n", bold(answer_.has_steps ? "Where a step goes" : "Where the time goes"));
         const auto part = [&](double seconds, std::string_view what) {
             if (seconds > 0) {
-                out_ += fmt::format("  {:>7}  {:>9}  {}\n", share(seconds, step.total), to_text(Seconds{seconds}), what);
+                out_ +=
+                    fmt::format("  {:>7}  {:>9}  {}\n", share(seconds, step.total), to_text(Seconds{seconds}), what);
             }
         };
-        part(step.kernels, step.hidden > 0
-                               ? fmt::format("kernels, with {} of collectives hidden behind them",
-                                             to_text(Seconds{step.hidden}))
-                               : "kernels");
+        part(step.kernels, step.hidden > 0 ? fmt::format("kernels, with {} of collectives hidden behind them",
+                                                         to_text(Seconds{step.hidden}))
+                                           : "kernels");
         part(step.exposed, "exposed communication: only collectives ran");
         part(step.copies, "only copies and memory sets ran");
         part(step.host, "nothing ran, because the host had launched nothing");
@@ -140,7 +138,8 @@ private:
             entry("", answer_.should_s,
                   answer_.expected ? "kernels at their expected times" : "kernels at their lower bounds");
         }
-        if (answer_.unknown_s > 0) entry(answer_.should_s > 0 ? "+" : "", answer_.unknown_s, "kernels of unknown cost, as they were measured");
+        if (answer_.unknown_s > 0)
+            entry(answer_.should_s > 0 ? "+" : "", answer_.unknown_s, "kernels of unknown cost, as they were measured");
         for (const ProfileCause& cause : answer_.causes) {
             entry(cause.seconds < 0 ? "-" : "+", cause.seconds, cause.name);
         }
@@ -156,7 +155,8 @@ private:
         std::sort(rows.begin(), rows.end(),
                   [](const ProfileRow* a, const ProfileRow* b) { return a->win_s() > b->win_s(); });
         Table table;
-        table.head = {"operation", "inputs", "runs", "time", answer_.expected ? "expected" : "bound", "win", "bound by"};
+        table.head = {"operation", "inputs or message", "runs", "time", answer_.expected ? "expected" : "bound",
+                      "win",       "bound by"};
         table.right = {false, false, true, true, true, true, false};
         const std::size_t shown = std::min(rows.size(), most_rows);
         for (std::size_t i = 0; i < shown; ++i) {
@@ -184,9 +184,9 @@ private:
         constexpr std::size_t most = 4;
         for (std::size_t i = 0; i < std::min(rows.size(), most); ++i) {
             const ProfileRow& row = *rows[i];
-            remark("unknown", fmt::format("{}, {} ({}): {}", row_label(row, label_width),
-                                          to_text(Seconds{row.measured_s}), share(row.measured_s, answer_.step.total),
-                                          row.unknown));
+            remark("unknown",
+                   fmt::format("{}, {} ({}): {}", row_label(row, label_width), to_text(Seconds{row.measured_s}),
+                               share(row.measured_s, answer_.step.total), row.unknown));
         }
         if (rows.size() > most) {
             out_ += fmt::format("  {} operations are unknown, {} together\n", rows.size(), to_text(Seconds{seconds}));
