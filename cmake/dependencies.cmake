@@ -56,6 +56,12 @@ if(roofline_required_missing)
                       "  apt-get install ${packages}\n  or run ./dev build, which installs them")
 endif()
 
+# Reports of Nsight Systems are databases.
+find_package(SQLite3 QUIET)
+if(NOT SQLite3_FOUND)
+  roofline_miss("libsqlite3-dev" "no reports of Nsight Systems")
+endif()
+
 # PNG output: only the headers are needed here, because the library is loaded when a PNG is requested.
 find_package(PkgConfig QUIET)
 set(ROOFLINE_RSVG_FOUND FALSE)

@@ -61,6 +61,12 @@ target_link_libraries(roofline_core
           $<INSTALL_INTERFACE:yaml> $<BUILD_INTERFACE:ZLIB::ZLIB> $<INSTALL_INTERFACE:z>
           $<BUILD_INTERFACE:simdjson::simdjson> $<INSTALL_INTERFACE:simdjson> ${CMAKE_DL_LIBS})
 
+if(SQLite3_FOUND)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/import/profile/nsys_sqlite.cpp PROPERTIES
+    COMPILE_DEFINITIONS ROOFLINE_HAVE_SQLITE SKIP_UNITY_BUILD_INCLUSION ON)
+  target_link_libraries(roofline_core PRIVATE $<BUILD_INTERFACE:SQLite::SQLite3> $<INSTALL_INTERFACE:sqlite3>)
+endif()
+
 if(ROOFLINE_RSVG_FOUND)
   list(TRANSFORM ROOFLINE_RSVG_INCLUDE_DIRS PREPEND "-isystem;" OUTPUT_VARIABLE rsvg_includes)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/report/plot/png.cpp PROPERTIES

@@ -6,6 +6,7 @@
 #include "app/request.hpp"
 #include "app/system_option.hpp"
 #include "import/profile/chrome_trace.hpp"
+#include "import/profile/nsys_sqlite.hpp"
 #include "predict/compare/trace.hpp"
 #include "predict/profile/profile_answer.hpp"
 #include "report/trace/profile_timeline.hpp"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr std::size_t most_table = std::size_t{256} << 20;
 constexpr std::size_t most_trace = std::size_t{16} << 30;
+constexpr std::size_t most_database = std::size_t{2'000'000'000};
 constexpr std::size_t beginning = 4096;
 
 /// What a file is, by its first characters.
@@ -86,7 +88,17 @@ Result<Response> handle(const TraceRequest& request, Format format, bool color) 
         ROOFLINE_TRY(const auto source, unpacked(*opened, file.name, limits));
         ROOFLINE_TRY(std::string first, read_some(*source, beginning));
         const bool timeline = is_timeline(first);
+        const bool database = is_sqlite(first);
         ResumedSource whole(std::move(first), *source);
+        if (database) {
+            ROOFLINE_TRY(const std::string bytes, read_some(whole, most_database + 1));
+            if (bytes.size() > most_database) {
+                return fail("too_large", file.name + " is larger than 2 GB", "record fewer steps");
+            }
+            ROOFLINE_TRY(auto profile, read_nsys_sqlite(bytes, base_name(file.name)));
+            profiles.push_back(std::move(profile));
+            continue;
+        }
         if (!timeline) {
             if (request.profiles.size() > 1) {
                 return fail("bad_request", file.name + " is a table of kernels, which is compared alone",

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/ascii.hpp"
+
 namespace roofline::core {
 
 namespace {
@@ -22,16 +24,32 @@ struct StepRange {
     bool on_device = false;
 };
 
+/// Whether a range is named as a step: "step 12", "iteration_3".
+bool names_step(std::string_view name) {
+    const std::string text = lowered(name);
+    constexpr std::string_view words[] = {"step", "iteration", "iter", "train_step", "train step", "training step"};
+    return std::any_of(std::begin(words), std::end(words), [&](std::string_view word) {
+        return text.starts_with(word) && text.size() > word.size() &&
+               text.find_first_not_of(" _#:/0123456789", word.size()) == std::string::npos &&
+               text.find_first_of("0123456789") != std::string::npos;
+    });
+}
+
 /// Ranges of torch.profiler, else steps of JAX, else executions of the module that takes longest.
 std::vector<StepRange> step_ranges(const RecordedProfile& profile, std::int32_t device) {
     std::vector<StepRange> host;
+    std::vector<StepRange> named;
     std::vector<StepRange> steps;
     std::map<std::string, std::vector<StepRange>> modules;
     for (const Annotation& annotation : profile.annotations) {
         const std::string& name = profile.text(annotation.name);
         StepRange range{name, annotation.start_ns, annotation.end_ns(), annotation.on_device};
         if (!annotation.on_device) {
-            if (name.starts_with("ProfilerStep")) host.push_back(std::move(range));
+            if (name.starts_with("ProfilerStep")) {
+                host.push_back(std::move(range));
+            } else if (names_step(name)) {
+                named.push_back(std::move(range));
+            }
         } else if (annotation.device == device) {
             if (name.starts_with("Step ")) steps.push_back(std::move(range));
             // "jit_step(1234567)": the number is that of the program
@@ -41,6 +59,7 @@ std::vector<StepRange> step_ranges(const RecordedProfile& profile, std::int32_t 
     }
     if (!host.empty()) return host;
     if (!steps.empty()) return steps;
+    if (!named.empty()) return named;
     std::vector<StepRange> longest;
     std::int64_t most = 0;
     for (auto& [name, ranges] : modules) {
