@@ -59,7 +59,6 @@ std::vector<StepRange> step_ranges(const RecordedProfile& profile, std::int32_t 
     }
     if (!host.empty()) return host;
     if (!steps.empty()) return steps;
-    if (!named.empty()) return named;
     std::vector<StepRange> longest;
     std::int64_t most = 0;
     for (auto& [name, ranges] : modules) {
@@ -73,7 +72,7 @@ std::vector<StepRange> step_ranges(const RecordedProfile& profile, std::int32_t 
             longest = std::move(ranges);
         }
     }
-    return longest;
+    return longest.empty() ? named : longest;
 }
 
 /// Index of the range that contains a time; ranges are sorted by their starts and do not overlap.
