@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -15,6 +14,7 @@
 #include "import/profile/communication_names.hpp"
 #include "import/profile/join_calls.hpp"
 #include "import/profile/trace_events.hpp"
+#include "import/profile/xla_lines.hpp"
 #include "text/json.hpp"
 
 namespace roofline::core {
@@ -132,10 +132,8 @@ private:
     // Names of processes tell which are devices; those of threads of devices, what is on them.
     void take_metadata(const ChromeEvent& event) {
         if (event.name == "process_name") {
-            if (event.arguments.name.find("/device:") == std::string_view::npos) return;
-            const std::string_view name = event.arguments.name;
-            device_processes_[profile_.texts.add(event.process)] =
-                static_cast<std::int32_t>(number_in(name.substr(name.find("/device:"))).value_or(0));
+            const std::int32_t device = xla_device(event.arguments.name);
+            if (device >= 0) device_processes_[profile_.texts.add(event.process)] = device;
         } else if (event.name == "thread_name") {
             thread_names_[thread_of(event)] = profile_.texts.add(event.arguments.name);
         }
@@ -245,22 +243,7 @@ private:
         added.bytes = bits / 8;
     }
 
-    std::uint32_t add_detail(const EventDetail& detail) {
-        const std::array<double, 11> key{static_cast<double>(detail.module),
-                                         static_cast<double>(detail.instruction),
-                                         static_cast<double>(detail.category),
-                                         static_cast<double>(detail.source),
-                                         static_cast<double>(detail.scope),
-                                         detail.flops,
-                                         detail.bytes,
-                                         detail.collective ? static_cast<double>(*detail.collective) : -1,
-                                         detail.dtype ? static_cast<double>(*detail.dtype) : -1,
-                                         static_cast<double>(detail.group),
-                                         static_cast<double>(detail.ranks)};
-        const auto [found, added] = detail_numbers_.emplace(key, static_cast<std::uint32_t>(profile_.details.size()));
-        if (added) profile_.details.push_back(detail);
-        return found->second;
-    }
+    std::uint32_t add_detail(const EventDetail& detail) { return details_.add(profile_, detail); }
 
     void add_call(const ChromeEvent& event, const Span& span) {
         const ChromeArguments& arguments = event.arguments;
@@ -282,22 +265,20 @@ private:
     // come later.
     void add_xla(const ChromeEvent& event, const Span& span) {
         const ChromeArguments& arguments = event.arguments;
-        DeviceEvent added;
+        const auto text = [&](std::string_view raw) { return raw.empty() ? no_index : profile_.texts.add(raw); };
+        XlaLineEvent added;
         added.start_ns = span.start_ns;
         added.duration_ns = span.duration_ns;
         added.name = profile_.texts.add(event.name);
-        const auto text = [&](std::string_view raw) { return raw.empty() ? no_index : profile_.texts.add(raw); };
-        EventDetail detail;
-        detail.module = text(arguments.module);
-        detail.instruction = text(arguments.instruction);
-        detail.category = text(arguments.category);
-        detail.source = text(arguments.source);
-        detail.scope = text(arguments.scope);
-        if (arguments.flops && *arguments.flops >= 0) detail.flops = *arguments.flops;
-        if (arguments.accessed && *arguments.accessed >= 0) detail.bytes = *arguments.accessed;
-        added.detail = add_detail(detail);
-        xla_.push_back(
-            {added, profile_.texts.add(event.process), thread_of(event), arguments.correlation.value_or(no_link)});
+        added.detail.module = text(arguments.module);
+        added.detail.instruction = text(arguments.instruction);
+        added.detail.category = text(arguments.category);
+        added.detail.source = text(arguments.source);
+        added.detail.scope = text(arguments.scope);
+        if (arguments.flops && *arguments.flops >= 0) added.detail.flops = *arguments.flops;
+        if (arguments.accessed && *arguments.accessed >= 0) added.detail.bytes = *arguments.accessed;
+        added.correlation = arguments.correlation.value_or(no_link);
+        xla_.push_back({added, profile_.texts.add(event.process), thread_of(event)});
     }
 
     void begin(const ChromeEvent& event) {
@@ -342,41 +323,14 @@ private:
         }
     }
 
-    // Of events without a category keeps those on devices. A device has a line for whole steps, one for modules, one
-    // for names of scopes, and those on which its instructions run.
+    // Of events without a category keeps those on devices.
     void keep_devices() {
-        for (XlaEvent& event : xla_) {
+        for (const XlaEvent& event : xla_) {
             const auto device = device_processes_.find(event.process);
-            if (device == device_processes_.end()) continue;
             const auto named = thread_names_.find(event.thread);
-            const std::string_view line =
-                named == thread_names_.end() ? std::string_view() : profile_.text(named->second);
-            const bool whole = line == "Steps" || line == "XLA Modules";
-            if (whole) {
-                std::uint32_t name = event.event.name;
-                if (line == "Steps") name = profile_.texts.add("Step " + profile_.text(name));
-                profile_.annotations.push_back(
-                    {event.event.start_ns, event.event.duration_ns, name, true, device->second});
-                continue;
-            }
-            if (line != "XLA Ops" && line != "Async XLA Ops" && !line.starts_with("Stream")) continue;
-            DeviceEvent added = event.event;
-            added.device = device->second;
-            added.stream = static_cast<std::int32_t>(event.thread);
-            const std::string& name = profile_.text(added.name);
-            const std::string kind = lowered(name);
-            if (kind.starts_with("memcpy")) added.work = DeviceWork::copy;
-            if (kind.starts_with("memset")) added.work = DeviceWork::set;
-            EventDetail detail = profile_.details[added.detail];
-            if (is_communication_kernel(name) || collective_in_name(name)) {
-                added.work = DeviceWork::collective;
-                detail.collective = collective_in_name(name);
-            }
-            if (detail.instruction == no_index && line.ends_with("XLA Ops")) detail.instruction = added.name;
-            added.detail = add_detail(detail);
-            profile_.events.push_back(added);
-            links_.event_correlations.push_back(event.correlation);
-            links_.event_externals.push_back(no_link);
+            if (device == device_processes_.end() || named == thread_names_.end()) continue;
+            const std::string line = profile_.text(named->second);
+            add_xla_event(profile_, links_, details_, device->second, line, event.thread, event.event);
         }
         xla_.clear();
     }
@@ -459,10 +413,9 @@ private:
     }
 
     struct XlaEvent {
-        DeviceEvent event;
+        XlaLineEvent event;
         std::uint32_t process;
         std::uint32_t thread;
-        std::int64_t correlation;
     };
     struct Open {
         std::string category;
@@ -476,7 +429,7 @@ private:
     TraceEvents events_;
     RecordedProfile profile_;
     ProfileLinks links_;
-    std::map<std::array<double, 11>, std::uint32_t> detail_numbers_;
+    EventDetails details_;
     std::unordered_map<std::uint32_t, std::int32_t> device_processes_;
     std::unordered_map<std::uint32_t, std::uint32_t> thread_names_;
     std::map<std::uint32_t, std::vector<Open>> open_;

@@ -52,23 +52,23 @@ TEST_CASE("chrome trace: a kernel is joined with the call that was running when 
 }
 
 TEST_CASE("chrome trace: collectives have their message") {
-    const auto profile = read_text(R"([{"ph":"X","cat":"kernel","name":"ncclKernel_AllReduce_RING_LL_Sum_float(x)",
+    const auto profile = read_text(R"json([{"ph":"X","cat":"kernel","name":"ncclKernel_AllReduce_RING_LL_Sum_float(x)",
       "pid":0,"tid":1,"ts":1,"dur":2,"args":{"Collective name":"allreduce","In msg nelems":100,"Out msg nelems":100,
       "Group size":2,"dtype":"BFloat16","Process Group Ranks":"[0, 1]"}},
-      {"ph":"X","cat":"kernel","name":"ncclDevKernel_SendRecv(x)","pid":0,"tid":1,"ts":4,"dur":2}])");
+      {"ph":"X","cat":"kernel","name":"ncclDevKernel_SendRecv(x)","pid":0,"tid":1,"ts":4,"dur":2}])json");
     REQUIRE(profile);
-REQUIRE(profile->events.size() == 2);
-CHECK(profile->events[0].work == DeviceWork::collective);
-CHECK(profile->events[0].bytes == 200);
-const EventDetail& detail = profile->details[profile->events[0].detail];
-CHECK(detail.collective == CollectiveKind::all_reduce);
-CHECK(detail.group == 2);
-CHECK(profile->text(detail.ranks) == "[0, 1]");
-CHECK_FALSE(profile->details[profile->events[1].detail].collective);
+    REQUIRE(profile->events.size() == 2);
+    CHECK(profile->events[0].work == DeviceWork::collective);
+    CHECK(profile->events[0].bytes == 200);
+    const EventDetail& detail = profile->details[profile->events[0].detail];
+    CHECK(detail.collective == CollectiveKind::all_reduce);
+    CHECK(detail.group == 2);
+    CHECK(profile->text(detail.ranks) == "[0, 1]");
+    CHECK_FALSE(profile->details[profile->events[1].detail].collective);
 }
 
 TEST_CASE("chrome trace: of JAX the instructions, modules and steps of devices") {
-    const auto profile = read_text(R"({"displayTimeUnit":"ns","traceEvents":[
+    const auto profile = read_text(R"json({"displayTimeUnit":"ns","traceEvents":[
       {"ph":"X","name":"fusion.3","pid":3,"tid":2,"ts":5,"dur":2,"args":{"hlo_category":"loop fusion",
         "model_flops":"1000","bytes_accessed":"400","source":"/u/train.py:42","tf_op":"jit(f)/add:"}},
       {"ph":"X","name":"all-reduce.1","pid":3,"tid":2,"ts":7,"dur":2},

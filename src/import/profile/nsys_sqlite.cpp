@@ -15,6 +15,7 @@
 
 #include "import/profile/communication_names.hpp"
 #include "import/profile/join_calls.hpp"
+#include "import/profile/xla_lines.hpp"
 #endif
 
 namespace roofline::core {
@@ -196,13 +197,7 @@ private:
         if (work == DeviceWork::collective) {
             EventDetail detail;
             detail.collective = collective_in_name(profile_.text(name));
-            event.detail = static_cast<std::uint32_t>(profile_.details.size());
-            const auto same = std::find(profile_.details.begin(), profile_.details.end(), detail);
-            if (same != profile_.details.end()) {
-                event.detail = static_cast<std::uint32_t>(same - profile_.details.begin());
-            } else {
-                profile_.details.push_back(detail);
-            }
+            event.detail = details_.add(profile_, detail);
         }
         profile_.events.push_back(event);
         links_.event_correlations.push_back(rows.has(4) ? rows.whole(4) : no_link);
@@ -255,6 +250,7 @@ private:
     Database database_;
     RecordedProfile profile_;
     ProfileLinks links_;
+    EventDetails details_;
     std::set<std::string, std::less<>> tables_;
     std::size_t left_out_ = 0;
 };
