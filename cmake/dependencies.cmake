@@ -45,6 +45,7 @@ mark_as_advanced(ROOFLINE_YAML_LIBRARY)
 if(ROOFLINE_YAML_INCLUDE AND NOT ROOFLINE_YAML_LIBRARY)
   list(APPEND roofline_required_missing libyaml-dev)
 endif()
+roofline_find(simdjson libsimdjson-dev)
 find_package(ZLIB QUIET)
 if(NOT ZLIB_FOUND)
   list(APPEND roofline_required_missing zlib1g-dev)
@@ -53,6 +54,12 @@ if(roofline_required_missing)
   list(JOIN roofline_required_missing " " packages)
   message(FATAL_ERROR "missing packages (Debian names): ${packages}\n"
                       "  apt-get install ${packages}\n  or run ./dev build, which installs them")
+endif()
+
+# Reports of Nsight Systems are databases.
+find_package(SQLite3 QUIET)
+if(NOT SQLite3_FOUND)
+  roofline_miss("libsqlite3-dev" "no reports of Nsight Systems")
 endif()
 
 # PNG output: only the headers are needed here, because the library is loaded when a PNG is requested.

@@ -54,6 +54,9 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/roofline-config-version.c
 install(FILES ${PROJECT_BINARY_DIR}/roofline-config.cmake ${PROJECT_BINARY_DIR}/roofline-config-version.cmake
         DESTINATION ${roofline_config_dir} COMPONENT library)
 file(RELATIVE_PATH roofline_pc_include ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+if(SQLite3_FOUND)
+  set(roofline_pc_sqlite " sqlite3")
+endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/roofline.pc.in ${PROJECT_BINARY_DIR}/roofline.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/roofline.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
 

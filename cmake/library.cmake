@@ -54,11 +54,18 @@ target_include_directories(roofline_core PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_include_directories(roofline_core SYSTEM PRIVATE ${ROOFLINE_TOMLPLUSPLUS_INCLUDE} ${ROOFLINE_YAML_INCLUDE})
-# The public headers need only <tl/expected.hpp>; fmt, libyaml and zlib are needed for linking.
+# The public headers need only <tl/expected.hpp>; fmt, libyaml, zlib and simdjson are needed for linking.
 target_link_libraries(roofline_core
   PUBLIC tl::expected $<BUILD_INTERFACE:fmt::fmt> $<INSTALL_INTERFACE:$<LINK_ONLY:fmt::fmt>>
   PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> $<BUILD_INTERFACE:${ROOFLINE_YAML_LIBRARY}>
-          $<INSTALL_INTERFACE:yaml> $<BUILD_INTERFACE:ZLIB::ZLIB> $<INSTALL_INTERFACE:z> ${CMAKE_DL_LIBS})
+          $<INSTALL_INTERFACE:yaml> $<BUILD_INTERFACE:ZLIB::ZLIB> $<INSTALL_INTERFACE:z>
+          $<BUILD_INTERFACE:simdjson::simdjson> $<INSTALL_INTERFACE:simdjson> ${CMAKE_DL_LIBS})
+
+if(SQLite3_FOUND)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/import/profile/nsys_sqlite.cpp PROPERTIES
+    COMPILE_DEFINITIONS ROOFLINE_HAVE_SQLITE SKIP_UNITY_BUILD_INCLUSION ON)
+  target_link_libraries(roofline_core PRIVATE $<BUILD_INTERFACE:SQLite::SQLite3> $<INSTALL_INTERFACE:sqlite3>)
+endif()
 
 if(ROOFLINE_RSVG_FOUND)
   list(TRANSFORM ROOFLINE_RSVG_INCLUDE_DIRS PREPEND "-isystem;" OUTPUT_VARIABLE rsvg_includes)

@@ -31,6 +31,9 @@ set(CPACK_COMPONENT_MODULES_DESCRIPTION
 
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libroofline-dev)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libfmt-dev, libexpected-dev, libyaml-dev, zlib1g-dev")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libfmt-dev, libexpected-dev, libyaml-dev, zlib1g-dev, libsimdjson-dev")
+if(SQLite3_FOUND)
+  string(APPEND CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS ", libsqlite3-dev")
+endif()
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "The library and its headers, for C++20 programs.")
 include(CPack)

@@ -34,9 +34,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     for (const Format format : {Format::text, Format::json, Format::csv, Format::markdown}) {
         TraceRequest trace;
-        trace.profile = {"fuzz.csv", text};
+        trace.profiles = {
+            {"fuzz.csv", [&]() -> Result<std::unique_ptr<ByteSource>> { return std::make_unique<TextSource>(text); }}};
         trace.machines = {{"h100-sxm", {}, {}}};
-        trace.plot = true;
+        trace.plot = PlotKind::roofline;
         require_answered(handle(Request{trace, format, false}));
     }
     ValidateRequest validate;

@@ -1,29 +1,115 @@
+#include <algorithm>
+#include <memory>
 #include <utility>
 
+#include "app/calibration_option.hpp"
 #include "app/request.hpp"
 #include "app/system_option.hpp"
+#include "import/profile/chrome_trace.hpp"
+#include "import/profile/nsys_sqlite.hpp"
 #include "predict/compare/trace.hpp"
+#include "predict/profile/profile_answer.hpp"
+#include "report/trace/profile_timeline.hpp"
+#include "report/trace/profile_view.hpp"
 #include "report/trace/trace_view.hpp"
+#include "text/gzip.hpp"
 
 namespace roofline::core {
 
-Result<Response> handle(const TraceRequest& request, Format format) {
+namespace {
+
+constexpr std::size_t most_table = std::size_t{256} << 20;
+constexpr std::size_t most_trace = std::size_t{16} << 30;
+constexpr std::size_t most_database = std::size_t{2'000'000'000};
+constexpr std::size_t beginning = 4096;
+
+/// What a file is, by its first characters.
+bool is_timeline(std::string_view text) {
+    const std::size_t first = text.find_first_not_of(" \n\r\t");
+    return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
+}
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// The kernels of a table, without a time line.
+Result<Response> compare_table(const std::string& name, ByteSource& file, const TraceRequest& request, Format format) {
+    if (!request.software.empty() || !request.calibration.files.empty() || request.calibration.none) {
+        return fail("bad_request", "a table of counted kernels has bounds and no expected times",
+                    "leave --software and --calibration out");
+    }
+    if (names_slice(request.machines.front())) {
+        return fail("bad_request", "a kernel profile is of one chip, but a slice is given",
+                    "remove the part after the colon");
+    }
+    if (request.plot == PlotKind::timeline || !request.perfetto.empty()) {
+        return fail("bad_request", "a table of kernels has no time line", "leave --perfetto and --plot timeline out");
+    }
+    ROOFLINE_TRY(const std::string text, read_some(file, most_table + 1));
+    if (text.size() > most_table) return fail("file", name + " is larger than 256 MiB", "is it the right file?");
+    ROOFLINE_TRY(auto machine, resolve_machine(request.machines.front(), request.sets));
+    ROOFLINE_TRY(const auto view, compare_profile(text, name, std::move(machine)));
+    Response response;
+    response.out = trace_view(view, format);
+    if (request.plot == PlotKind::roofline) response.svg = trace_plot(view);
+    return response;
+}
+
+Result<Response> answer_timelines(std::vector<RecordedProfile> profiles, const TraceRequest& request, Format format,
+                                  bool color) {
+    ROOFLINE_TRY(auto slice, resolve_slice(request.machines.front(), request.sets));
+    ProfileQuestion question;
+    if (slice.chips() > 1) question.on.shape = slice.shape_text();
+    question.on.machine = std::move(slice.machine);
+    question.software = request.software;
+    ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, request.machines));
+    ROOFLINE_TRY(const auto answer, answer_profiles(profiles, question, std::move(calibrations)));
+    Response response;
+    response.out = profile_view(answer, format, color);
+    if (request.plot == PlotKind::roofline) response.svg = profile_plot(answer);
+    if (request.plot == PlotKind::timeline) response.svg = profile_timeline(answer);
+    if (!request.perfetto.empty()) response.files.push_back({request.perfetto, profile_trace(answer)});
+    return response;
+}
+
+}  // namespace
+
+Result<Response> handle(const TraceRequest& request, Format format, bool color) {
     if (request.machines.size() != 1) {
         return fail(request.machines.empty() ? "no_machine" : "bad_request",
                     request.machines.empty() ? "no machine is given"
                                              : "a profile was recorded on one machine, but several are given",
                     "for example --on h100-sxm");
     }
-    if (names_slice(request.machines.front())) {
-        return fail("bad_request", "a kernel profile is of one chip, but a slice is given",
-                    "remove the part after the colon");
+    std::vector<RecordedProfile> profiles;
+    for (const NamedFile& file : request.profiles) {
+        ROOFLINE_TRY(const auto opened, file.open());
+        GzipLimits limits;
+        limits.bytes = most_trace;
+        ROOFLINE_TRY(const auto source, unpacked(*opened, file.name, limits));
+        ROOFLINE_TRY(std::string first, read_some(*source, beginning));
+        const bool timeline = is_timeline(first);
+        const bool database = is_sqlite(first);
+        ResumedSource whole(std::move(first), *source);
+        if (database) {
+            ROOFLINE_TRY(const std::string bytes, read_some(whole, most_database + 1));
+            if (bytes.size() > most_database) {
+                return fail("too_large", file.name + " is larger than 2 GB", "record fewer steps");
+            }
+            ROOFLINE_TRY(auto profile, read_nsys_sqlite(bytes, base_name(file.name)));
+            profiles.push_back(std::move(profile));
+            continue;
+        }
+        if (!timeline) {
+            if (request.profiles.size() > 1) {
+                return fail("bad_request", file.name + " is a table of kernels, which is compared alone",
+                            "give it alone; several files are the traces of several ranks");
+            }
+            return compare_table(file.name, whole, request, format);
+        }
+        ROOFLINE_TRY(auto profile, read_chrome_trace(whole, base_name(file.name)));
+        profiles.push_back(std::move(profile));
     }
-    ROOFLINE_TRY(auto machine, resolve_machine(request.machines.front(), request.sets));
-    ROOFLINE_TRY(const auto view, compare_profile(request.profile.text, request.profile.name, std::move(machine)));
-    Response response;
-    response.out = trace_view(view, format);
-    if (request.plot) response.svg = trace_plot(view);
-    return response;
+    return answer_timelines(std::move(profiles), request, format, color);
 }
 
 }  // namespace roofline::core

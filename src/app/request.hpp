@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -13,6 +14,7 @@
 #include "import/weight_files.hpp"
 #include "plan/milp.hpp"
 #include "report/format.hpp"
+#include "text/byte_source.hpp"
 
 namespace roofline::core {
 
@@ -29,6 +31,12 @@ struct MachineRef {
 struct NamedText {
     std::string name;
     std::string text;
+};
+
+/// A file that is opened when it is read, because it may be large.
+struct NamedFile {
+    std::string name;
+    std::function<Result<std::unique_ptr<ByteSource>>()> open;
 };
 
 /// The calibrations of expected times: the built-in ones, where these files replace those for the same machines.
@@ -329,10 +337,13 @@ struct ImportRequest {
 
 /// A request of `roofline trace`, which compares profiled kernels with a machine's roofline.
 struct TraceRequest {
-    NamedText profile;
+    std::vector<NamedFile> profiles;  ///< several of them are those of the ranks of one run
     std::vector<MachineRef> machines;
     std::vector<std::string> sets;
-    bool plot = false;
+    std::string software{};  ///< software whose calibration is used; "": the newest
+    CalibrationRef calibration{};
+    PlotKind plot = PlotKind::none;  ///< roofline or timeline
+    std::string perfetto{};          ///< file to write the trace of a step to; "": none
 };
 
 /// A request of `roofline hlo`.
@@ -394,7 +405,7 @@ inline constexpr int interrupted_exit = 130;
 [[nodiscard]] Result<Response> handle(const DesignRequest& request, Format format);
 /// Exit code 1 if the slice is too small; the answer then names one that is large enough.
 [[nodiscard]] Result<Response> handle(const ServeRequest& request, Format format);
-[[nodiscard]] Result<Response> handle(const TraceRequest& request, Format format);
+[[nodiscard]] Result<Response> handle(const TraceRequest& request, Format format, bool color);
 [[nodiscard]] Result<Response> handle(const HloRequest& request, Format format, bool color);
 /// Exit code 1 if the mean error exceeds the limit of the request.
 [[nodiscard]] Result<Response> handle(const ValidateRequest& request, Format format);

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/result.hpp"
+#include "text/byte_source.hpp"
 
 namespace roofline::core {
 
@@ -22,5 +24,10 @@ struct GzipLimits {
 /// Returns the unpacked bytes of a gzip file of one or several members. `name` stands in messages. Errors: `bad_gzip`
 /// for other bytes and damaged ones, `cut_off` for a file that ends too early, `too_large` beyond the limits.
 [[nodiscard]] Result<std::string> gunzip(std::string_view bytes, std::string_view name, const GzipLimits& limits = {});
+
+/// Returns a source of the unpacked bytes of `packed` if these are a gzip file, and otherwise of its bytes as they are.
+/// `packed` and `name` must outlive it. Errors while it is read: those of gunzip() and of `packed`.
+[[nodiscard]] Result<std::unique_ptr<ByteSource>> unpacked(ByteSource& packed, std::string_view name,
+                                                           const GzipLimits& limits = {});
 
 }  // namespace roofline::core

@@ -11,7 +11,9 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
+#include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -166,33 +168,68 @@ Result<std::string> FileHead::read(std::uint64_t bytes) const {
     return content;
 }
 
-Result<std::string> read_file(const std::string& path, Reading reading) {
+namespace {
+
+/// A file that is open.
+class FileSource final : public ByteSource {
+public:
+    FileSource(std::string name, int file) : name_(std::move(name)), file_(file) {}
+    ~FileSource() override {
+        if (file_ != STDIN_FILENO) ::close(file_);
+    }
+    FileSource(const FileSource&) = delete;
+    FileSource& operator=(const FileSource&) = delete;
+
+    Result<std::size_t> read(std::span<char> into) override {
+        while (true) {
+            const ssize_t got = ::read(file_, into.data(), into.size());
+            if (got >= 0) return static_cast<std::size_t>(got);
+            if (errno != EINTR) return failed("read", name_, errno);
+        }
+    }
+
+private:
+    std::string name_;
+    int file_;
+};
+
+/// A text that it owns.
+class HeldTextSource final : public ByteSource {
+public:
+    explicit HeldTextSource(std::string text) : text_(std::move(text)), source_(text_) {}
+    Result<std::size_t> read(std::span<char> into) override { return source_.read(into); }
+
+private:
+    std::string text_;
+    TextSource source_;
+};
+
+Result<std::unique_ptr<ByteSource>> open_source(const std::string& path, Reading reading) {
     const bool standard_input = path == "-";
     if (const auto& texts = given_texts()) {
-        if (const auto text = texts->find(path); text != texts->end()) return text->second;
+        if (const auto text = texts->find(path); text != texts->end()) {
+            return std::make_unique<HeldTextSource>(text->second);
+        }
         if (standard_input) return fail("file", "standard input is not read here", "give the text, or a file's name");
     }
     const int file = standard_input ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return failed("open", path, errno);
     struct stat facts{};
     if (reading == Reading::to_keep && ::fstat(file, &facts) == 0) remember(facts);
-    std::string content;
-    std::string chunk(std::size_t{1} << 16U, '\0');
-    int error = 0;
-    while (true) {
-        const ssize_t got = ::read(file, chunk.data(), chunk.size());
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) error = errno;
-        if (got <= 0) break;
-        content.append(chunk.data(), static_cast<std::size_t>(got));
-        if (content.size() > max_input_bytes) break;
-    }
-    if (!standard_input) ::close(file);
-    if (error != 0) return failed("read", standard_input ? "standard input" : path, error);
+    return std::make_unique<FileSource>(standard_input ? "standard input" : path, file);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ByteSource>> open_file(const std::string& path) { return open_source(path, Reading::to_keep); }
+
+Result<std::string> read_file(const std::string& path, Reading reading) {
+    ROOFLINE_TRY(const auto source, open_source(path, reading));
+    ROOFLINE_TRY(std::string content, read_some(*source, max_input_bytes + 1));
     if (content.size() > max_input_bytes) {
         return fail(
             "file",
-            fmt::format("{} is larger than {} MiB", standard_input ? "standard input" : path, max_input_bytes >> 20U),
+            fmt::format("{} is larger than {} MiB", path == "-" ? "standard input" : path, max_input_bytes >> 20U),
             "is it the right file?");
     }
     return content;

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/result.hpp"
+#include "text/byte_source.hpp"
 
 namespace roofline::core::cli {
 
@@ -16,6 +18,10 @@ enum class Reading { to_keep, to_replace };
 /// Reads a whole file, or standard input for "-". Errors: it is missing, a directory, unreadable, or larger than 256
 /// MiB (measurement tables are the largest).
 [[nodiscard]] Result<std::string> read_file(const std::string& path, Reading reading = Reading::to_keep);
+
+/// Opens a file, or standard input for "-", to be read once and in parts. Errors: as for read_file(), but for its size;
+/// those of reading come later.
+[[nodiscard]] Result<std::unique_ptr<ByteSource>> open_file(const std::string& path);
 
 /// The files of one question, for a process that asks several: while it exists, read_file() returns these texts for
 /// their names in this thread, without access to the disk, and does not read standard input; and files that earlier

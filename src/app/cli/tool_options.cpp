@@ -16,6 +16,8 @@ constexpr const char* import_examples = R"(examples:
 )";
 
 constexpr const char* trace_examples = R"(examples:
+  roofline trace step.json.gz --on h100-sxm:8                   torch.profiler or jax.profiler: where a step's time goes
+  roofline trace rank0.json rank1.json --on h100-sxm:8          the traces of several ranks: who waits for whom
   ncu --set roofline --page raw --csv --log-file kernels.csv ./my_program
   roofline trace kernels.csv --on h100-sxm                     each kernel's time, FLOPs and bytes against its roof
   roofline trace kernels.csv --on h100-sxm --svg roofline.svg  the kernels on the roofline
@@ -64,15 +66,23 @@ Result<What> import_request(Line& line) {
 void add_trace(CLI::App& app, Line& line) {
     TraceRequest& trace = line.request<TraceRequest>();
     Words& words = line.words;
-    app.add_option(
-           "profile", words.table,
-           "what `ncu --page raw --csv` wrote, or a table with the columns name, flops, bytes and measured_s; or -")
-        ->type_name("FILE.csv")
+    app.add_option("profiles", words.tables,
+                   "trace of torch.profiler or jax.profiler (JSON, also packed by gzip; several are the ranks of one\n"
+                   "run), report of Nsight Systems (nsys export --type sqlite), what `ncu --page raw --csv` wrote, or a table with the columns name, flops, bytes and\n"
+                   "measured_s; or -")
+        ->type_name("FILE")
         ->required();
-    repeated(app, "--on", words.on, "machine that the profile was recorded on: a name or a machine file", "MACHINE");
+    repeated(app, "--on", words.on, "machine or slice that the profile was recorded on", "MACHINE[:SHAPE]");
     repeated(app, "--set", trace.sets, "what if: replace a figure of that machine, absolute or relative",
              "hbm.bandwidth=3TB/s|*2");
-    add_plots(app, line.plots, "the roofline with the kernels on it");
+    app.add_option("--software", trace.software, "software whose calibration is used; default: the newest")
+        ->type_name("NAME");
+    add_calibration(app, words);
+    add_plots(app, line.plots, "the roofline with the kernels on it, or a step as a time line");
+    app.add_option("--plot", words.plot, "what the picture shows; default: roofline")->type_name("roofline|timeline");
+    app.add_option("--perfetto", trace.perfetto,
+                   "write a step as a trace for Perfetto, with the expected time of each kernel below it")
+        ->type_name("FILE.json");
     add_formats(app, words);
 }
 
@@ -81,10 +91,19 @@ Result<What> trace_request(Line& line) {
     const Words& words = line.words;
     const PlotFiles& plots = line.plots;
     ROOFLINE_CHECK(check_plots(words, plots));
-    ROOFLINE_TRY(auto text, read_file(words.table));
-    trace.profile = {words.table == "-" ? "standard input" : words.table, std::move(text)};
+    for (const std::string& path : words.tables) {
+        trace.profiles.push_back({path == "-" ? "standard input" : path, [path] { return open_file(path); }});
+    }
     ROOFLINE_TRY(trace.machines, load_machines(words.on));
-    trace.plot = !plots.svg.empty() || !plots.png.empty();
+    ROOFLINE_TRY(trace.calibration, load_calibrations(words.calibrations));
+    const bool drawn = !plots.svg.empty() || !plots.png.empty();
+    if (drawn) trace.plot = PlotKind::roofline;
+    if (!words.plot.empty()) {
+        ROOFLINE_TRY(trace.plot, plot_kind(words.plot));
+        if (trace.plot != PlotKind::roofline && trace.plot != PlotKind::timeline) {
+            return fail("usage", "--plot of a profile is roofline or timeline");
+        }
+    }
     return std::move(trace);
 }
 

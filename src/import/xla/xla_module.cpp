@@ -43,6 +43,35 @@ std::optional<std::string_view> XlaModule::attribute(std::string_view key) const
     return find_attribute(attributes, key);
 }
 
+void fuse_entry(XlaModule& module) {
+    const XlaComputation& main = module.main();
+    const auto custom = [](const XlaInstruction& each) { return each.opcode == "custom-call"; };
+    if (std::any_of(main.instructions.begin(), main.instructions.end(), custom)) return;
+    XlaComputation entry;
+    entry.name = "entry";
+    XlaInstruction fusion;
+    fusion.name = main.result().name;
+    fusion.opcode = "fusion";
+    fusion.shape = main.result().shape;
+    fusion.called = {module.entry};
+    fusion.attributes = {{"kind", "kLoop"}};
+    fusion.origin = main.result().origin;
+    // Operands are in the order of the parameters' numbers, which is that of their literals.
+    std::vector<std::pair<std::int64_t, const XlaInstruction*>> parameters;
+    for (const XlaInstruction& each : main.instructions) {
+        if (each.opcode == "parameter") parameters.emplace_back(whole_number(each.literal).value_or(0), &each);
+    }
+    std::sort(parameters.begin(), parameters.end());
+    for (const auto& [number, parameter] : parameters) {
+        fusion.operands.push_back(static_cast<std::uint32_t>(entry.instructions.size()));
+        entry.instructions.push_back(*parameter);
+    }
+    entry.root = static_cast<std::uint32_t>(entry.instructions.size());
+    entry.instructions.push_back(std::move(fusion));
+    module.entry = static_cast<std::uint32_t>(module.computations.size());
+    module.computations.push_back(std::move(entry));
+}
+
 std::optional<std::vector<std::int64_t>> number_list(std::string_view text) {
     text = trimmed(text);
     const bool braces = text.size() >= 2 &&

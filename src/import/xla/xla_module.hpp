@@ -77,6 +77,10 @@ struct XlaModule {
 /// Returns a computation that calls itself, if there is one, and then leaves the module as it is.
 [[nodiscard]] std::optional<std::uint32_t> put_callees_first(XlaModule& module);
 
+/// Makes the entry of a module a single fusion of all that it does, as one kernel would do it. A module with a custom
+/// call in its entry stays as it is, because what that is made of is unknown.
+void fuse_entry(XlaModule& module);
+
 /// Returns the numbers of a list in braces, `{0,2}`, or in brackets; nothing if it is anything else.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> number_list(std::string_view text);
 

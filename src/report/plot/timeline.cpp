@@ -66,15 +66,17 @@ public:
 
     std::string draw() {
         lanes();
-        if (to_scale()) {
+        if (to_scale() && !timeline_.measured) {
             const double x = axis_.at(std::min(timeline_.overlap_s, end_));
             svg_.line("peak", {x, header_ + 20}, {x, lanes_bottom_});
         }
         repeats();
         for (std::size_t i = 0; i < starts_.size(); ++i) step(i);
         time_axis();
-        marks();
-        table();
+        if (!timeline_.measured) {
+            marks();
+            table();
+        }
         return svg_.str() + labels_.str();
     }
 

@@ -128,7 +128,12 @@ public:
         : text_(std::move(text)), source_(*text_, name), name_(name) {}
 
     Result<XlaModule> read() {
-        ROOFLINE_TRY(graph_, read_fx_graph(*text_, name_));
+        ROOFLINE_TRY(auto graph, read_fx_graph(*text_, name_));
+        return make(std::move(graph));
+    }
+
+    Result<XlaModule> make(FxGraph graph) {
+        graph_ = std::move(graph);
         values_.reserve(graph_.nodes.size());
         for (const FxNode& node : graph_.nodes) {
             if (node.op == "output") {
@@ -275,6 +280,10 @@ bool is_fx_graph(std::string_view text) {
 
 Result<XlaModule> read_fx_text(std::string text, const std::string& name) {
     return FxReader(std::make_shared<const std::string>(std::move(text)), name).read();
+}
+
+Result<XlaModule> make_fx_module(FxGraph graph, const std::string& name) {
+    return FxReader(std::make_shared<const std::string>(), name).make(std::move(graph));
 }
 
 }  // namespace roofline::core

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "import/xla/fx/fx_graph.hpp"
 #include "import/xla/xla_module.hpp"
 
 namespace roofline::core {
@@ -19,5 +20,8 @@ namespace roofline::core {
 /// parameters and constants are parameters of the entry. `name` stands in messages. Errors, with their place: those of
 /// read_fx_graph(), and a graph that has no output.
 [[nodiscard]] Result<XlaModule> read_fx_text(std::string text, const std::string& name);
+
+/// Makes a module of a graph, as read_fx_text() does. Error: the graph has no output.
+[[nodiscard]] Result<XlaModule> make_fx_module(FxGraph graph, const std::string& name);
 
 }  // namespace roofline::core

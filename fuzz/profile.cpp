@@ -1,0 +1,38 @@
+// Fuzzer for traces of profilers: what can be read has an answer in every format, and its step adds up.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "import/profile/chrome_trace.hpp"
+#include "machine/catalogue.hpp"
+#include "predict/profile/profile_answer.hpp"
+#include "report/trace/profile_timeline.hpp"
+#include "report/trace/profile_view.hpp"
+#include "require.hpp"
+
+using namespace roofline::core;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    TextSource source(std::string_view(reinterpret_cast<const char*>(data), size));
+    auto profile = read_chrome_trace(source, "fuzz");
+    if (!profile) {
+        require(!profile.error().message.empty());
+        return 0;
+    }
+    static const Machine machine = find_machine("h100-sxm", {}).value();
+    std::vector<RecordedProfile> profiles;
+    profiles.push_back(std::move(*profile));
+    const auto answer = answer_profiles(profiles, {{machine, ""}, ""}, Calibrations{});
+    require(answer.has_value());
+    const AverageStep& step = answer->step;
+    const double parts = step.kernels + step.exposed + step.copies + step.host + step.queued + step.idle;
+    require(std::abs(parts - step.total) <= 1e-9 * std::abs(step.total) + 1e-12);
+    for (const Format format : {Format::text, Format::json, Format::csv}) {
+        require(!profile_view(*answer, format, false).empty());
+    }
+    require(!profile_timeline(*answer).empty());
+    require(!profile_trace(*answer).empty());
+    return 0;
+}

@@ -1,0 +1,178 @@
+#include "import/profile/chrome_trace.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "text/gzip.hpp"
+
+using namespace roofline::core;
+
+namespace {
+
+Result<RecordedProfile> read_text(std::string_view text) {
+    TextSource source(text);
+    return read_chrome_trace(source, "t.json");
+}
+
+std::string trace_error(std::string_view text) {
+    const auto profile = read_text(text);
+    return profile ? "" : profile.error().code;
+}
+
+}  // namespace
+
+TEST_CASE("chrome trace: a kernel is joined with the call that was running when it was launched") {
+    const auto profile = read_text(R"({"schemaVersion": 1, "traceEvents": [
+      {"ph":"X","cat":"cpu_op","name":"aten::linear","pid":7,"tid":7,"ts":10.5,"dur":20,"args":{"External id":1}},
+      {"ph":"X","cat":"cpu_op","name":"aten::addmm","pid":7,"tid":7,"ts":11,"dur":15,"args":{"External id":2,
+        "Input Dims":[[4],[2,3],[3,4]],"Input type":["float","float","float"]}},
+      {"ph":"X","cat":"cpu_op","name":"aten::t","pid":7,"tid":7,"ts":12,"dur":1,"args":{"External id":3}},
+      {"ph":"X","cat":"cpu_op","name":"aten::other","pid":7,"tid":8,"ts":11,"dur":15,"args":{"External id":50}},
+      {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":7,"tid":7,"ts":14,"dur":3,
+        "args":{"correlation":50,"External id":50}},
+      {"ph":"X","cat":"kernel","name":"sgemm","pid":0,"tid":7,"ts":20.25,"dur":5.5,
+        "args":{"External id":50,"correlation":50,"device":0,"stream":7}}]})");
+    REQUIRE(profile);
+    REQUIRE(profile->events.size() == 1);
+    const DeviceEvent& kernel = profile->events[0];
+    CHECK(kernel.start_ns == 20250);
+    CHECK(kernel.duration_ns == 5500);
+    CHECK(kernel.stream == 7);
+    REQUIRE(kernel.call != no_index);
+    const HostCall& call = profile->calls[kernel.call];
+    CHECK(profile->text(call.name) == "aten::addmm");
+    CHECK(profile->text(call.shapes) == "[[4],[2,3],[3,4]]");
+    CHECK(profile->text(call.types) == R"(["float","float","float"])");
+    CHECK(profile->launches[kernel.launch].end_ns() == 17000);
+    CHECK(profile->tool == "PyTorch");
+    CHECK(profile->notes.empty());
+}
+
+TEST_CASE("chrome trace: collectives have their message") {
+    const auto profile = read_text(R"json([{"ph":"X","cat":"kernel","name":"ncclKernel_AllReduce_RING_LL_Sum_float(x)",
+      "pid":0,"tid":1,"ts":1,"dur":2,"args":{"Collective name":"allreduce","In msg nelems":100,"Out msg nelems":100,
+      "Group size":2,"dtype":"BFloat16","Process Group Ranks":"[0, 1]"}},
+      {"ph":"X","cat":"kernel","name":"ncclDevKernel_SendRecv(x)","pid":0,"tid":1,"ts":4,"dur":2}])json");
+    REQUIRE(profile);
+    REQUIRE(profile->events.size() == 2);
+    CHECK(profile->events[0].work == DeviceWork::collective);
+    CHECK(profile->events[0].bytes == 200);
+    const EventDetail& detail = profile->details[profile->events[0].detail];
+    CHECK(detail.collective == CollectiveKind::all_reduce);
+    CHECK(detail.group == 2);
+    CHECK(profile->text(detail.ranks) == "[0, 1]");
+    CHECK_FALSE(profile->details[profile->events[1].detail].collective);
+}
+
+TEST_CASE("chrome trace: of JAX the instructions, modules and steps of devices") {
+    const auto profile = read_text(R"json({"displayTimeUnit":"ns","traceEvents":[
+      {"ph":"X","name":"fusion.3","pid":3,"tid":2,"ts":5,"dur":2,"args":{"hlo_category":"loop fusion",
+        "model_flops":"1000","bytes_accessed":"400","source":"/u/train.py:42","tf_op":"jit(f)/add:"}},
+      {"ph":"X","name":"all-reduce.1","pid":3,"tid":2,"ts":7,"dur":2},
+      {"ph":"X","name":"jit_f(12)","pid":3,"tid":1,"ts":5,"dur":4},
+      {"ph":"X","name":"4","pid":3,"tid":9,"ts":5,"dur":4},
+      {"ph":"X","name":"PjitFunction(f)","pid":701,"tid":1,"ts":5,"dur":4},
+      {"ph":"M","name":"process_name","pid":3,"args":{"name":"/device:TPU:1"}},
+      {"ph":"M","name":"process_name","pid":701,"args":{"name":"/host:CPU"}},
+      {"ph":"M","name":"thread_name","pid":3,"tid":1,"args":{"name":"XLA Modules"}},
+      {"ph":"M","name":"thread_name","pid":3,"tid":2,"args":{"name":"XLA Ops"}},
+      {"ph":"M","name":"thread_name","pid":3,"tid":9,"args":{"name":"Steps"}}]
+})");
+    REQUIRE(profile);
+CHECK(profile->tool == "JAX");
+REQUIRE(profile->events.size() == 2);
+const DeviceEvent& fusion = profile->events[0];
+CHECK(fusion.device == 1);
+const EventDetail& detail = profile->details[fusion.detail];
+CHECK(profile->text(detail.instruction) == "fusion.3");
+CHECK(profile->text(detail.category) == "loop fusion");
+CHECK(profile->text(detail.source) == "/u/train.py:42");
+CHECK(detail.flops == 1000);
+CHECK(detail.bytes == 400);
+CHECK(profile->events[1].work == DeviceWork::collective);
+REQUIRE(profile->annotations.size() == 2);
+CHECK(profile->text(profile->annotations[0].name) != profile->text(profile->annotations[1].name));
+}
+
+TEST_CASE("chrome trace: begins and ends make events, and what is incomplete is said") {
+    const auto profile = read_text(R"([
+      {"ph":"B","cat":"kernel","name":"k","pid":0,"tid":1,"ts":1},
+      {"ph":"E","pid":0,"tid":1,"ts":4},
+      {"ph":"E","pid":0,"tid":1,"ts":5},
+      {"ph":"X","cat":"kernel","name":"n","pid":0,"tid":1,"ts":6,"dur":-1},
+      {"ph":"X","cat":"kernel","name":"w","pid":0,"tid":1,"dur":1},
+      {"ph":"X","cat":"kern)");
+    REQUIRE(profile);
+    REQUIRE(profile->events.size() == 1);
+    CHECK(profile->events[0].duration_ns == 3000);
+    CHECK(profile->notes == std::vector<std::string>{"the file ends early; what comes before counts",
+                                                     "1 event with a negative duration is left out",
+                                                     "1 event without a valid time is left out",
+                                                     "1 event that does not begin or does not end is left out"});
+}
+
+TEST_CASE("chrome trace: other files are refused") {
+    CHECK(trace_error("") == "bad_trace");
+    CHECK(trace_error("name,time\n") == "bad_trace");
+    CHECK(trace_error("{}") == "no_kernels");
+    CHECK(trace_error("[1]") == "bad_trace");
+    CHECK(trace_error(R"([{"ph":}])") == "bad_trace");
+    CHECK(trace_error(R"([{"ph":"X","args":)" + std::string(100, '[')) == "too_deep");
+    CHECK(trace_error(R"({"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","ts":1,"dur":1}]})") == "no_kernels");
+}
+
+TEST_CASE("chrome trace: events longer than the buffer are whole") {
+    const std::string long_name(3'000'000, 'x');
+    std::string text = "[";
+    for (int i = 0; i < 3; ++i) {
+        text += (i == 0 ? "" : ", ") + std::string(R"({"ph":"X","cat":"kernel","name":"\\\")") + std::to_string(i) +
+                long_name + R"(","pid":0,"tid":1,"ts":1,"dur":2})";
+    }
+    const auto profile = read_text(text + "]");
+    REQUIRE(profile);
+    CHECK(profile->events.size() == 3);
+    CHECK(profile->text(profile->events[1].name).substr(0, 3) == "\\\"1");
+}
+
+// The counts are those of a plain loop over the files' events in Python.
+TEST_CASE("chrome trace: the recorded samples") {
+    const std::filesystem::path folder = "../shared/samples/traces";
+    if (!std::filesystem::exists(folder)) {
+        MESSAGE("skipped: ../shared is absent");
+        return;
+    }
+    struct Sample {
+        const char* name;
+        std::size_t kernels;  // collectives included
+        std::size_t copies;
+        std::size_t calls;
+    };
+    for (const Sample& sample :
+         {Sample{"hta_alexnet_a100.json.gz", 79, 16, 359}, Sample{"hta_cupti_profiler_a100.json.gz", 77, 0, 375},
+          Sample{"hta_mi250_rocm62.json.gz", 14, 2, 70}, Sample{"hta_nccl_collectives_a100.json.gz", 2700, 960, 14346},
+          Sample{"hta_sampled_rank0.json.gz", 1154, 40, 2329}, Sample{"hta_trace_compare_base.json.gz", 6, 6, 6},
+          Sample{"hta_triton_example.json.gz", 1, 0, 3}}) {
+        CAPTURE(sample.name);
+        std::ifstream file(folder / sample.name, std::ios::binary);
+        std::stringstream content;
+        content << file.rdbuf();
+        const std::string bytes = content.str();
+        TextSource packed(bytes);
+        const auto source = unpacked(packed, sample.name);
+        REQUIRE(source);
+        const auto profile = read_chrome_trace(**source, sample.name);
+        REQUIRE(profile);
+        std::size_t kernels = 0;
+        std::size_t copies = 0;
+        for (const DeviceEvent& event : profile->events) {
+            kernels += event.work == DeviceWork::kernel || event.work == DeviceWork::collective ? 1U : 0U;
+            copies += event.work == DeviceWork::copy ? 1U : 0U;
+        }
+        CHECK(kernels == sample.kernels);
+        CHECK(copies == sample.copies);
+        CHECK(profile->calls.size() == sample.calls);
+    }
+}

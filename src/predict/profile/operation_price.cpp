@@ -1,0 +1,199 @@
+#include "predict/profile/operation_price.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "bound/network_pricing.hpp"
+#include "bound/pricing.hpp"
+#include "bound/times.hpp"
+#include "import/profile/kernel_class.hpp"
+#include "import/profile/recorded_call.hpp"
+#include "import/xla/fx/fx_text.hpp"
+#include "notation/notation.hpp"
+#include "predict/compare/predict_collective.hpp"
+#include "predict/imported/module_answer.hpp"
+#include "predict/predict.hpp"
+#include "work/work.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+// Larger counts are not credible, and their sums would overflow.
+constexpr double most_counted = 9e18;
+
+OperationPrice unknown(std::string reason) {
+    OperationPrice price;
+    price.unknown = std::move(reason);
+    return price;
+}
+
+}  // namespace
+
+Result<OperationPricer> OperationPricer::make(SystemOverride on, std::string software,
+                                              std::shared_ptr<Calibrations> calibrations) {
+    ROOFLINE_TRY(auto whole, MeasuredSystems::make(on));
+    ROOFLINE_TRY(auto groups, MeasuredSystems::make(SystemOverride{on.machine, ""}));
+    return OperationPricer(std::move(on), std::move(software), std::move(whole), std::move(groups),
+                           std::move(calibrations));
+}
+
+OperationPrice OperationPricer::price(const RecordedProfile& profile, const ProfiledOperation& operation) {
+    if (operation.work == DeviceWork::collective) return price_collective(profile, operation);
+    if (operation.work != DeviceWork::kernel) return price_copy(profile, operation);
+    if (operation.detail != no_index) {
+        const EventDetail& detail = profile.details[operation.detail];
+        const std::string_view category =
+            detail.category == no_index ? std::string_view() : std::string_view(profile.text(detail.category));
+        if (detail.flops >= 0 || detail.bytes >= 0) {
+            return price_counted(detail, kernel_class(operation.work, category, profile.text(operation.name())));
+        }
+        if (detail.instruction != no_index) return unknown("the profile has neither FLOPs nor bytes of it");
+    }
+    if (operation.call != no_index) return price_call(profile, operation);
+    return unknown("the operation that launched it is not in the profile");
+}
+
+OperationPrice OperationPricer::price_call(const RecordedProfile& profile, const ProfiledOperation& operation) {
+    const HostCall& call = profile.calls[operation.call];
+    const auto text = [&](std::uint32_t number) {
+        return number == no_index ? std::string_view() : std::string_view(profile.text(number));
+    };
+    const bool tf32 = std::any_of(operation.kernels.begin(), operation.kernels.end(), [&](const ProfiledKernels& each) {
+        return multiplies_tf32(profile.text(each.name));
+    });
+    auto graph = graph_of({profile.text(call.name), text(call.shapes), text(call.types), text(call.values), tf32});
+    if (!graph) return unknown(graph.error().message);
+    auto module = make_fx_module(std::move(*graph), profile.text(call.name));
+    if (!module) return unknown(module.error().message);
+    // However many kernels it takes, no implementation can read inputs and write results less than once.
+    fuse_entry(*module);
+    auto slice = make_slice(on_.machine, "1");
+    if (!slice) return unknown(slice.error().message);
+    ModuleQuestion question;
+    question.software = software_;
+    const auto answer = answer_module(*module, profile.text(call.name), std::move(*slice), question, calibrations_);
+    if (!answer) return unknown(answer.error().message);
+    if (!answer->gaps.empty()) return unknown(answer->gaps.front());
+    OperationPrice price;
+    price.flops = answer->flops;
+    price.bytes = answer->bytes;
+    const Prediction& prediction = *answer->prediction;
+    price.lower_s = prediction.analysis.total.bounds.lower;
+    price.expected_s = prediction.expected_s;
+    price.expected_error = answer->expected_error;
+    if (const Resource* bound = prediction.analysis.total.bound_resource()) price.bound_by = bound->label;
+    return price;
+}
+
+OperationPrice OperationPricer::price_collective(const RecordedProfile& profile, const ProfiledOperation& operation) {
+    const EventDetail& detail = profile.details[operation.detail];
+    if (!detail.collective) return unknown("which collective it is, its name does not say");
+    if (operation.bytes <= 0) return unknown("the size of its message is not in the profile");
+    if (detail.group <= 1) {
+        return unknown(detail.group == 1 ? "a group of one device sends nothing" : "the size of its group is unknown");
+    }
+    MeasuredCollective row;
+    row.system = on_.machine.id;
+    row.members = detail.group;
+    row.kind = *detail.collective;
+    row.dtype = detail.dtype;
+    row.bytes = static_cast<double>(operation.bytes);
+    // PyTorch states the message of one member; all of them together hold the array that is exchanged.
+    if (row.kind == CollectiveKind::all_to_all) row.bytes *= static_cast<double>(detail.group);
+    row.software = software_;
+    const std::int64_t node = groups_.chips_of_node(on_.machine.id);
+    row.nodes = node > 0 ? (row.members + node - 1) / node : 1;
+    const Result<MeasuredGroup>* group = &groups_.group(row);
+    if (!on_.shape.empty()) {
+        const Result<MeasuredGroup>& whole = whole_.group(row);
+        if (whole) group = &whole;
+    }
+    if (!*group) return unknown(group->error().message);
+    const PredictedTime time = predict(row, **group, *calibrations_);
+    OperationPrice price;
+    price.bytes = static_cast<double>(operation.bytes);
+    price.lower_s = time.lower_s;
+    price.expected_s = time.expected_s;
+    price.expected_error = time.expected_error;
+    const System& system = (*group)->on->system;
+    const auto slowest = std::max_element(
+        (*group)->load.tiers.begin(), (*group)->load.tiers.end(), [&](const TierLoad& a, const TierLoad& b) {
+            const auto seconds = [&](const TierLoad& load) {
+                const auto rate = rate_of(load, system);  // which the group has, or it would not be compared
+                return rate ? load.link_bytes.to_double() / rate->value : 0;
+            };
+            return seconds(a) < seconds(b);
+        });
+    if (slowest != (*group)->load.tiers.end()) price.bound_by = name_of(*slowest, system).label;
+    return price;
+}
+
+// A copy within the device reads and writes its memory; one from or to the host crosses the host's link.
+OperationPrice OperationPricer::price_copy(const RecordedProfile& profile, const ProfiledOperation& operation) {
+    if (operation.bytes <= 0) return unknown("its size is not in the profile");
+    if (operation.work == DeviceWork::set) {
+        OperationPrice price = price_program("Y : uint8[N] = iota()", operation.bytes);
+        return price;
+    }
+    const std::string& name = profile.text(operation.name());
+    const bool from_host = name.find("HtoD") != std::string::npos;
+    const bool to_host = name.find("DtoH") != std::string::npos;
+    if (name.find("PtoP") != std::string::npos) return unknown("a copy between devices");
+    return price_program(
+        fmt::format("X : uint8[N]{}\nY : uint8[N]{} = copy(X)", from_host ? " in host" : "", to_host ? " in host" : ""),
+        operation.bytes);
+}
+
+OperationPrice OperationPricer::price_program(const std::string& text, std::int64_t size) {
+    auto program = parse_program(text, "");
+    if (!program) return unknown(program.error().message);
+    program->sizes["N"] = size;
+    System system;
+    auto slice = make_slice(on_.machine, "1");
+    if (!slice) return unknown(slice.error().message);
+    system.slice = std::move(*slice);
+    PredictOptions options;
+    options.growth = false;
+    options.software = software_;
+    auto prediction = predict(std::move(*program), std::move(system), options, calibrations_);
+    if (!prediction) return unknown(prediction.error().message);
+    const Analysis& total = prediction->analysis.total;
+    OperationPrice price;
+    price.bytes = static_cast<double>(size);
+    price.lower_s = total.bounds.lower;
+    price.expected_s = prediction->expected_s;
+    price.expected_error = prediction->expected_error;
+    if (const Resource* bound = total.bound_resource()) price.bound_by = bound->label;
+    return price;
+}
+
+OperationPrice OperationPricer::price_counted(const EventDetail& detail, std::string_view kind) {
+    OperationPrice price;
+    Work work;
+    if (detail.flops > 0) {
+        if (detail.flops > most_counted) return unknown("more FLOPs than can be counted");
+        price.flops = detail.flops;
+        const bool matrix = kind == "matmul" || kind == "convolution" || kind == "attention";
+        work.add_flops(matrix ? Unit::matmul : Unit::vector, matrix ? Dtype::bf16 : Dtype::f32,
+                       Polynomial{static_cast<std::int64_t>(std::llround(detail.flops))});
+    }
+    if (detail.bytes >= 0) {
+        if (detail.bytes > most_counted) return unknown("more bytes than can be counted");
+        price.bytes = detail.bytes;
+        work.memory["hbm"].read = Polynomial{static_cast<std::int64_t>(std::llround(detail.bytes))};
+    }
+    const auto pricing = roofline::core::price(work, on_.machine);
+    if (!pricing) return unknown(pricing.error().message);
+    const CompiledTimes times(*pricing, {}, {});
+    std::vector<double> seconds(times.places());
+    const Bounds bounds = times.evaluate({}, seconds);
+    price.lower_s = bounds.lower;
+    if (bounds.bound_by) price.bound_by = pricing->resources[*bounds.bound_by].label;
+    return price;
+}
+
+}  // namespace roofline::core

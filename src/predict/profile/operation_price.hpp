@@ -1,0 +1,61 @@
+// What an operation of a profile should take.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "calibrate/collective/expected_collective.hpp"
+#include "import/profile/recorded_profile.hpp"
+#include "predict/compare/measured_systems.hpp"
+#include "predict/profile/profile_operations.hpp"
+
+namespace roofline::core {
+
+/// One execution of an operation.
+struct OperationPrice {
+    std::optional<double> flops{};
+    std::optional<double> bytes{};  ///< of the main memory; of a collective its message
+    std::optional<double> lower_s{};
+    std::optional<double> expected_s{};
+    std::optional<double> expected_error{};
+    std::string bound_by{};
+    std::string unknown{};  ///< why there is no bound; "" if there is one
+};
+
+/// Prices operations on a machine. A call of PyTorch becomes the program that its recorded graph would become; a
+/// collective is one of the group that took part; copies go through memory or to the host; and of an instruction of XLA
+/// the FLOPs and bytes count that the profiler counted.
+class OperationPricer {
+public:
+    /// `on` is the machine; a collective of as many members as it has chips runs on all of it.
+    [[nodiscard]] static Result<OperationPricer> make(SystemOverride on, std::string software,
+                                                      std::shared_ptr<Calibrations> calibrations);
+
+    [[nodiscard]] OperationPrice price(const RecordedProfile& profile, const ProfiledOperation& operation);
+
+private:
+    OperationPricer(SystemOverride on, std::string software, MeasuredSystems systems, MeasuredSystems groups,
+                    std::shared_ptr<Calibrations> calibrations)
+        : on_(std::move(on)),
+          software_(std::move(software)),
+          whole_(std::move(systems)),
+          groups_(std::move(groups)),
+          calibrations_(std::move(calibrations)) {}
+
+    [[nodiscard]] OperationPrice price_collective(const RecordedProfile& profile, const ProfiledOperation& operation);
+    [[nodiscard]] OperationPrice price_copy(const RecordedProfile& profile, const ProfiledOperation& operation);
+    [[nodiscard]] OperationPrice price_counted(const EventDetail& detail, std::string_view kind);
+    [[nodiscard]] OperationPrice price_call(const RecordedProfile& profile, const ProfiledOperation& operation);
+    [[nodiscard]] OperationPrice price_program(const std::string& text, std::int64_t size);
+
+    SystemOverride on_;
+    std::string software_;
+    MeasuredSystems whole_;   ///< the slice of the question
+    MeasuredSystems groups_;  ///< groups of fewer chips
+    std::shared_ptr<Calibrations> calibrations_;
+};
+
+}  // namespace roofline::core
