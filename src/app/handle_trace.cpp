@@ -1,12 +1,10 @@
-#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "app/calibration_option.hpp"
 #include "app/request.hpp"
 #include "app/system_option.hpp"
-#include "import/profile/chrome_trace.hpp"
-#include "import/profile/nsys_sqlite.hpp"
+#include "import/profile/read_profile.hpp"
 #include "predict/compare/trace.hpp"
 #include "predict/profile/profile_answer.hpp"
 #include "report/trace/profile_timeline.hpp"
@@ -20,14 +18,7 @@ namespace {
 
 constexpr std::size_t most_table = std::size_t{256} << 20;
 constexpr std::size_t most_trace = std::size_t{16} << 30;
-constexpr std::size_t most_database = std::size_t{2'000'000'000};
 constexpr std::size_t beginning = 4096;
-
-/// What a file is, by its first characters.
-bool is_timeline(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \n\r\t");
-    return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
-}
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -87,26 +78,16 @@ Result<Response> handle(const TraceRequest& request, Format format, bool color) 
         limits.bytes = most_trace;
         ROOFLINE_TRY(const auto source, unpacked(*opened, file.name, limits));
         ROOFLINE_TRY(std::string first, read_some(*source, beginning));
-        const bool timeline = is_timeline(first);
-        const bool database = is_sqlite(first);
+        const std::string start = first;
         ResumedSource whole(std::move(first), *source);
-        if (database) {
-            ROOFLINE_TRY(const std::string bytes, read_some(whole, most_database + 1));
-            if (bytes.size() > most_database) {
-                return fail("too_large", file.name + " is larger than 2 GB", "record fewer steps");
-            }
-            ROOFLINE_TRY(auto profile, read_nsys_sqlite(bytes, base_name(file.name)));
-            profiles.push_back(std::move(profile));
-            continue;
-        }
-        if (!timeline) {
+        if (!is_recorded_profile(start)) {
             if (request.profiles.size() > 1) {
                 return fail("bad_request", file.name + " is a table of kernels, which is compared alone",
                             "give it alone; several files are the traces of several ranks");
             }
             return compare_table(file.name, whole, request, format);
         }
-        ROOFLINE_TRY(auto profile, read_chrome_trace(whole, base_name(file.name)));
+        ROOFLINE_TRY(auto profile, read_profile(start, whole, base_name(file.name)));
         profiles.push_back(std::move(profile));
     }
     return answer_timelines(std::move(profiles), request, format, color);

@@ -283,8 +283,12 @@ private:
 
 }  // namespace
 
-// A plane is field 1, and its length follows.
-bool is_xplane(std::string_view bytes) { return bytes.size() > 2 && bytes.front() == '\x0a'; }
+// A plane is field 1, whose byte is that of a line feed; its length and what follows are no text.
+bool is_xplane(std::string_view bytes) {
+    return bytes.starts_with('\x0a') && std::any_of(bytes.begin(), bytes.end(), [](char c) {
+               return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\r' && c != '\t';
+           });
+}
 
 Result<RecordedProfile> read_xplane(std::string_view bytes, const std::string& name) {
     ProtoFile file(bytes, name, "an XSpace proto");
