@@ -266,6 +266,10 @@ private:
     void add_xla(const ChromeEvent& event, const Span& span) {
         const ChromeArguments& arguments = event.arguments;
         const auto text = [&](std::string_view raw) { return raw.empty() ? no_index : profile_.texts.add(raw); };
+        if (arguments.step) {  // of jax.profiler.StepTraceAnnotation
+            const std::uint32_t name = profile_.texts.add(fmt::format("step {}", *arguments.step));
+            profile_.annotations.push_back({span.start_ns, span.duration_ns, name, false, 0});
+        }
         XlaLineEvent added;
         added.start_ns = span.start_ns;
         added.duration_ns = span.duration_ns;
@@ -323,9 +327,14 @@ private:
         }
     }
 
-    // Of events without a category keeps those on devices.
+    // Of events without a category keeps those on devices. A CPU has no process of its own: there the threads on which
+    // instructions ran are the device, each of which runs one after another, as a stream does.
     void keep_devices() {
         for (const XlaEvent& event : xla_) {
+            if (device_processes_.empty() && event.event.detail.instruction != no_index) {
+                add_xla_event(profile_, links_, details_, 0, "XLA Ops", event.thread, event.event);
+                continue;
+            }
             const auto device = device_processes_.find(event.process);
             const auto named = thread_names_.find(event.thread);
             if (device == device_processes_.end() || named == thread_names_.end()) continue;

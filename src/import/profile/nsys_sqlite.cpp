@@ -110,8 +110,8 @@ public:
 
 private:
     [[nodiscard]] tl::unexpected<Error> damaged() const {
-        return fail("bad_profile", fmt::format("{}: the database cannot be read: {}", profile_.name,
-                                               sqlite3_errmsg(database_.get())),
+        return fail("bad_profile",
+                    fmt::format("{}: the database cannot be read: {}", profile_.name, sqlite3_errmsg(database_.get())),
                     "the file may be damaged: export the report again");
     }
 

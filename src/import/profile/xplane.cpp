@@ -218,6 +218,10 @@ public:
             profile_.notes.push_back(fmt::format("{} events without a valid time are left out", left_out_));
         }
         join_calls(profile_, links_);
+        std::sort(
+            profile_.annotations.begin(), profile_.annotations.end(), [](const Annotation& a, const Annotation& b) {
+                return std::tuple(a.start_ns, -a.duration_ns, a.name) < std::tuple(b.start_ns, -b.duration_ns, b.name);
+            });
         std::sort(profile_.events.begin(), profile_.events.end(), [](const DeviceEvent& a, const DeviceEvent& b) {
             return std::tuple(a.start_ns, a.duration_ns, a.device, a.stream, a.name) <
                    std::tuple(b.start_ns, b.duration_ns, b.device, b.stream, b.name);
@@ -243,6 +247,11 @@ private:
         added.name = profile_.texts.add(named.display_name.empty() ? named.name : named.display_name);
         for (const XplaneStat& stat : named.stats) take_stat(plane, stat, added);
         for (const XplaneStat& stat : event.stats) take_stat(plane, stat, added);
+        if (step_) {  // of jax.profiler.StepTraceAnnotation
+            const std::uint32_t name = profile_.texts.add(fmt::format("step {}", *step_));
+            profile_.annotations.push_back({added.start_ns, added.duration_ns, name, false, 0});
+            step_.reset();
+        }
         if (device >= 0) {
             add_xla_event(profile_, links_, details_, device, line.name, number, added);
         } else if (added.detail.instruction != no_index) {
@@ -272,12 +281,14 @@ private:
         if (name == "model_flops" && stat.number > 0) detail.flops = stat.number;
         if (name == "flops" && stat.number > 0 && detail.flops < 0) detail.flops = stat.number;
         if (name == "bytes_accessed" && stat.number >= 0) detail.bytes = stat.number;
+        if (name == "step_num" && plane.name.starts_with("/host:")) step_ = static_cast<std::int64_t>(stat.number);
         if (name == "correlation_id") into.correlation = static_cast<std::int64_t>(stat.number);
     }
 
     RecordedProfile profile_;
     ProfileLinks links_;
     EventDetails details_;
+    std::optional<std::int64_t> step_;  ///< of the event that is read
     std::size_t left_out_ = 0;
 };
 
