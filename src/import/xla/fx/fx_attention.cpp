@@ -42,7 +42,7 @@ struct AttentionBias {
 // The bias as it lies in memory, before it was broadcast to all heads; nothing if its dimensions are not those of
 // scores.
 std::optional<AttentionBias> bias_of(const FxBuilder& to, std::uint32_t array, const FxDims& scores) {
-    const FxDims dims = to.dims(array);
+    const FxDims& dims = to.dims(array);
     if (dims.size() > scores.size()) return std::nullopt;
     AttentionBias bias{array, ""};
     constexpr std::string_view letters[] = {"b", "kg", "t", "s"};

@@ -205,7 +205,7 @@ FxValue FxBuilder::formula(std::string_view text, const std::vector<FxValue>& op
             continue;
         }
         if (word == "dup" && !stack.empty()) {
-            stack.push_back(FxValue(stack.back()));
+            stack.emplace_back(stack.back());
             continue;
         }
         if (word == "swap" && stack.size() >= 2) {

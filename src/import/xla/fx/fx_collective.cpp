@@ -1,6 +1,5 @@
 // Functional collectives of torch.distributed.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -22,15 +21,8 @@ std::optional<std::string> groups_like(const std::vector<std::int64_t>& ranks, s
         if (ranks[i] - ranks[i - 1] != stride) return std::nullopt;
     }
     if (stride < 1 || stride > most_devices || devices > most_devices || devices % (stride * count) != 0) return {};
-    std::vector<std::string> groups;
-    for (std::int64_t first = 0; first < devices; first += stride * count) {
-        for (std::int64_t i = 0; i < stride; ++i) {
-            std::vector<std::int64_t> members;
-            for (std::int64_t k = 0; k < count; ++k) members.push_back(first + i + k * stride);
-            groups.push_back(fmt::format("{{{}}}", fmt::join(members, ",")));
-        }
-    }
-    return fmt::format("{{{}}}", fmt::join(groups, ","));
+    // The devices as an array whose middle dimension is that of a group.
+    return fmt::format("[{},{}]<=[{},{},{}]T(0,2,1)", devices / count, count, devices / stride / count, count, stride);
 }
 
 std::optional<std::string> groups_of(const FxCall& call) {
@@ -77,7 +69,8 @@ std::optional<FxValue> collective_rule(FxCall& call) {
 }
 
 std::optional<FxValue> wait_rule(FxCall& call) {
-    return call.args.empty() ? std::nullopt : std::optional(call.args.front());
+    const auto array = call.array(0, "tensor");
+    return array ? std::optional(FxValue::of(*array)) : std::nullopt;
 }
 
 constexpr FxOperation collective_rules[] = {{"all_gather_into_tensor", collective_rule},

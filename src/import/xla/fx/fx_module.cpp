@@ -12,7 +12,7 @@ namespace {
 struct FxClass {
     std::string_view name;
     std::string_view op;
-    std::string_view arguments = "";
+    std::string_view arguments{};
 };
 
 constexpr FxClass classes[] = {
@@ -104,7 +104,10 @@ std::optional<FxValue> called_fx_module(FxBuilder& to, const FxGraph& graph, con
                                         std::vector<std::pair<std::string_view, FxValue>> kwargs) {
     const FxClass* known = find_class(node.kind);
     if (known == nullptr) return std::nullopt;
-    if (known->op == "identity") return args.empty() ? std::nullopt : std::optional(args.front());
+    if (known->op == "identity") {
+        const bool array = !args.empty() && args.front().is(FxValue::Kind::array);
+        return array ? std::optional(args.front()) : std::nullopt;
+    }
     const auto parameter = [&](std::string_view name) -> FxValue {
         for (const auto& [key, type] : node.parameters) {
             if (key == name && type.kind == FxType::Kind::tensor) return FxValue::of(to.parameter(type.shape));

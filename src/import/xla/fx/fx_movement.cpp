@@ -16,7 +16,8 @@ std::optional<FxValue> view_rule(FxCall& call) {
 }
 
 std::optional<FxValue> nothing_rule(FxCall& call) {
-    return call.args.empty() ? std::optional(FxValue{}) : std::optional(call.args.front());
+    const auto array = call.array(0, "self");
+    return array ? FxValue::of(*array) : FxValue{};
 }
 
 std::optional<FxValue> drop_rule(FxCall&) { return FxValue{}; }

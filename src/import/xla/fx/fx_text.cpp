@@ -142,6 +142,11 @@ public:
             }
             to_.begin(node);
             FxValue made = value_of_node(node);
+            if (handed_on_ > most_handed_on) {
+                return source_.fail_at(source_.span(node.offset), "too_large",
+                                       "the graph hands on more than 20 million values");
+            }
+            sizes_.push_back(size_of(made));
             to_.finish(made);
             values_.push_back(std::move(made));
         }
@@ -150,7 +155,14 @@ public:
     }
 
 private:
-    [[nodiscard]] FxValue value_of(const FxArgument& argument) const {
+    static std::size_t size_of(const FxValue& value) {
+        std::size_t size = 1;
+        for (const FxValue& each : value.items) size += size_of(each);
+        return size;
+    }
+
+    // Lists are copied where they are used; beyond the limit nothing is.
+    [[nodiscard]] FxValue value_of(const FxArgument& argument) {
         switch (argument.kind) {
             case FxArgument::Kind::flag:
             case FxArgument::Kind::number:
@@ -158,7 +170,8 @@ private:
             case FxArgument::Kind::text:
                 return {FxValue::Kind::text, 0, 0, argument.text, {}};
             case FxArgument::Kind::node:
-                return values_[argument.node];
+                handed_on_ += sizes_[argument.node];
+                return handed_on_ > most_handed_on ? FxValue{} : values_[argument.node];
             case FxArgument::Kind::list:
             case FxArgument::Kind::slice: {
                 FxValue list;
@@ -268,7 +281,10 @@ private:
     const std::string& name_;
     FxGraph graph_;
     FxBuilder to_;
-    std::vector<FxValue> values_;  ///< of the nodes
+    static constexpr std::size_t most_handed_on = 20'000'000;
+    std::vector<FxValue> values_;     ///< of the nodes
+    std::vector<std::size_t> sizes_;  ///< numbers of values in them
+    std::size_t handed_on_ = 0;       ///< values that arguments had so far
 };
 
 }  // namespace

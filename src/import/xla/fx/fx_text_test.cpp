@@ -164,7 +164,7 @@ TEST_CASE("collectives: the groups of all devices") {
     const XlaModule module = module_of(text);
     CHECK(written(module) ==
           "x = f32[8] parameter(0)\n"
-          "r = f32[8] all-reduce(x), replica_groups={{0,2},{1,3},{4,6},{5,7}}\n");
+          "r = f32[8] all-reduce(x), replica_groups=[4,2]<=[2,2,2]T(0,2,1)\n");
     CHECK(module.attribute("num_partitions") == "8");
 }
 
@@ -209,5 +209,13 @@ TEST_CASE("hostile graphs are refused with their place") {
           "3:1 bad_graph: the graph has no output");
     CHECK(error_of("{\"nodes\": " + std::string(100, '[')) ==
           "1:74 too_deep: there are more than 64 levels of nesting");
+    // A list of 20,000 results that is handed on 2,000 times.
+    std::string types = "[";
+    std::string twice = "[[";
+    for (int i = 0; i < 20'000; ++i) types += i == 0 ? "\"float32[1]\"" : ",\"float32[1]\"";
+    for (int i = 0; i < 2'000; ++i) twice += i == 0 ? "\"%many\"" : ",\"%many\"";
+    CHECK(error_of(graph_of(x + call("many", "aten.split.Tensor", R"(["%x"])", types + "]") +
+                            call("y", "mine.all.default", twice + "]]", R"("float32[1]")") + output("y"))) ==
+          "4:1 too_large: the graph hands on more than 20 million values");
     CHECK(error_of("graph():\n    %x") == "bad_hlo: g.json: a printed graph of torch.fx has no shapes");
 }
