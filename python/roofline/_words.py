@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import operator
@@ -193,7 +194,10 @@ def _word(option: _options.Option, value: Any) -> str:
         except (TypeError, ValueError):
             pass
         if isinstance(value, float) or (hasattr(value, "__float__") and getattr(value, "ndim", 0) == 0):
-            return _number(option, float(value))
+            complex_number = getattr(getattr(value, "dtype", None), "kind", "") == "c"
+            with contextlib.suppress(TypeError):  # a class has __float__, too
+                if not complex_number:
+                    return _number(option, float(value))
     dtype = getattr(value, "name", None) or str(value)
     if type(value).__module__.split(".")[0] in ("numpy", "torch", "ml_dtypes", "jax", "jaxlib") and "dtype" in str(
         type(value)
