@@ -96,6 +96,13 @@ def test_no_numbers() -> None:
         assert error.message.startswith("`expert_groups` is ") and error.hint.startswith("it is a text or a number")
 
 
+def test_recursive_list() -> None:
+    itself: list[Any] = []
+    itself.append(itself)
+    assert "lists in lists" in error_of(rl.fit, itself).message
+    assert "lists in lists" in error_of(rl.op, MATMUL, on=itself).message
+
+
 def test_recursive_model() -> None:
     keys: dict[str, Any] = {"model_type": "llama"}
     keys["itself"] = keys
