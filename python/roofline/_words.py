@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import operator
@@ -113,7 +114,9 @@ def refuse_picture(command: str, kind: str | None) -> None:
         raise Error("no_picture", message, "leave `kind` out")
 
 
-def _words_of(option: _options.Option, value: Any, texts: dict[str, str | bytes], options: list[str]) -> list[str]:
+def _words_of(
+    option: _options.Option, value: Any, texts: dict[str, str | bytes], options: list[str], depth: int = 0
+) -> list[str]:
     if not option.value:
         if _is_true(value):
             return [""]
@@ -128,7 +131,9 @@ def _words_of(option: _options.Option, value: Any, texts: dict[str, str | bytes]
         return [",".join(f"{_word(option, key)}={_value(option, each)}" for key, each in value.items())]
     if _is_list(value):
         _refuse_longer(option, value)
-        words = [word for each in value for word in _words_of(option, each, texts, options)]
+        if depth > 1:
+            raise Error("bad_argument", f"`{option.keyword}` has lists in lists in a list", "give one list of values")
+        words = [word for each in value for word in _words_of(option, each, texts, options, depth + 1)]
         return words if option.repeated else [",".join(words)]
     file = _FILES.get(option.name)
     text = None if file is None else text_of(option.keyword, value)
@@ -194,7 +199,10 @@ def _word(option: _options.Option, value: Any) -> str:
         except (TypeError, ValueError):
             pass
         if isinstance(value, float) or (hasattr(value, "__float__") and getattr(value, "ndim", 0) == 0):
-            return _number(option, float(value))
+            complex_number = getattr(getattr(value, "dtype", None), "kind", "") == "c"
+            with contextlib.suppress(TypeError):  # a class has __float__, too
+                if not complex_number:
+                    return _number(option, float(value))
     dtype = getattr(value, "name", None) or str(value)
     if type(value).__module__.split(".")[0] in ("numpy", "torch", "ml_dtypes", "jax", "jaxlib") and "dtype" in str(
         type(value)

@@ -70,7 +70,8 @@ def test_errors_can_be_sent() -> None:
         assert str(again) == str(error) and again.place == error.place and again.code == error.code
 
 
-@pytest.mark.parametrize("value", [object(), 3.5, math.nan, b"\xff", lambda: 1, {1: 2}, np.zeros((2, 2)), True, ()])
+@pytest.mark.parametrize("value", [object(), 3.5, math.nan, b"\xff", lambda: 1, {1: 2}, np.zeros((2, 2)), True, (), int,
+                                   np.complex64(1)])  # fmt: skip
 @pytest.mark.parametrize("argument", ["on", "dims", "mesh", "set", "tile", "software", "expert_groups", "calibration"])
 def test_wrong_types(argument: str, value: Any) -> None:
     arguments: dict[str, Any] = {"on": "h200", "dims": {"B": 1, "D": 8, "F": 8}}
@@ -87,6 +88,19 @@ WRONG_MODELS = [object(), 3, None, {"a": object()}, {}, [], "", "-", "/", "\0", 
 def test_wrong_models(model: Any) -> None:
     assert error_of(rl.train, model, on="h200:8", batch_tokens="64Ki").message
     assert error_of(rl.serve, model, on="h200:8").message
+
+
+def test_no_numbers() -> None:
+    for value in (int, np.complex64(1), 1 + 2j):
+        error = error_of(rl.op, MATMUL, on="h200", expert_groups=value)
+        assert error.message.startswith("`expert_groups` is ") and error.hint.startswith("it is a text or a number")
+
+
+def test_recursive_list() -> None:
+    itself: list[Any] = []
+    itself.append(itself)
+    assert "lists in lists" in error_of(rl.fit, itself).message
+    assert "lists in lists" in error_of(rl.op, MATMUL, on=itself).message
 
 
 def test_recursive_model() -> None:
@@ -130,7 +144,7 @@ VALUES = st.recursive(
 FAST = {"op": rl.op, "machine": rl.machine, "model": rl.model, "validate": rl.validate, "trace": rl.trace}
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(sorted(FAST)), st.lists(VALUES, max_size=2), st.dictionaries(
     st.one_of(st.text(max_size=8), st.sampled_from(["on", "dims", "mesh", "set", "tile", "sweep", "strict", "seq"])),
     VALUES, max_size=4))  # fmt: skip

@@ -51,8 +51,8 @@ QUESTIONS: dict[str, tuple[Callable[..., Any], list[Any], dict[str, Any]]] = {
                                          "workloads": ROOT / "docs" / "examples" / "design-workloads.toml"}),
     "plan.merge": (rl.plan.merge, [["part.json"]], {}),
 }  # fmt: skip
-# These name files that are written.
-WRITTEN = {"output", "rocprof"}
+# These name files that are written, or are handed to JAX as they are.
+LEFT_OUT = {"output", "rocprof", "static_argnums", "donate_argnums", "in_shardings", "out_shardings"}
 
 
 class Strange:
@@ -154,7 +154,7 @@ def ask(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 @functools.cache
 def keywords(name: str) -> list[str]:
-    return [each for each in inspect.signature(QUESTIONS[name][0]).parameters if each not in WRITTEN]
+    return [each for each in inspect.signature(QUESTIONS[name][0]).parameters if each not in LEFT_OUT]
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
