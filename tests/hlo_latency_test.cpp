@@ -32,8 +32,10 @@ Machine rtx_a6000() {
 ModuleAnswer answer_golden(const std::string& text, const std::string& name, Machine machine) {
     const auto module = read_xla_module(text, name);
     REQUIRE_MESSAGE(module.has_value(), to_text(module.error()));
-    const auto devices = module->attribute("num_partitions");
-    const auto slice = make_slice(std::move(machine), devices ? std::string(*devices) : "1");
+    const std::string devices(module->attribute("num_partitions").value_or("1"));
+    constexpr int of_node = 8;
+    const int nodes = std::stoi(devices) / of_node;
+    const auto slice = make_slice(std::move(machine), nodes > 1 ? "8x" + std::to_string(nodes) : devices);
     REQUIRE_MESSAGE(slice.has_value(), to_text(slice.error()));
     auto answer = answer_module(*module, name, *slice, {}, std::make_shared<Calibrations>(Calibrations::built_in()));
     REQUIRE_MESSAGE(answer.has_value(), to_text(answer.error()));

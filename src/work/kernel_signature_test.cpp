@@ -15,7 +15,7 @@ namespace {
 // As many kernels as are searched for equal ones, each between tensors of its own.
 std::string repeated_matmuls(int count) {
     std::string text = "B=8, D=16, F=32\nW : bf16[D, F]\n";
-    for (int i = 0; i < count; ++i) text += fmt::format("X{0} : bf16[B, D]\nY{0} = X{0} * W\n", i);
+    for (int i = 0; i < count; ++i) text += fmt::format("X{0} : bf16[B, D]\nY{0} = X{0} *_D W\n", i);
     return text;
 }
 
@@ -23,8 +23,8 @@ std::string repeated_matmuls(int count) {
 
 TEST_CASE("kernels that are equal but for names are built once, and keep their own tensors") {
     // A function that nothing reads, then one whose result stays inside its block, and another type.
-    const auto program = parse_program(repeated_matmuls(70) + "V : f32[D, F]\nX : f32[B, D]\nZ = X * V\n" +
-                                       "fuse {\nU = X1 * W\nR : bf16[B, F] = relu(U)\n}\n");
+    const auto program = parse_program(repeated_matmuls(70) + "V : f32[D, F]\nX : f32[B, D]\nZ = X *_D V\n" +
+                                       "fuse {\nU = X1 *_D W\nR : bf16[B, F] = relu(U)\n}\n");
     REQUIRE_MESSAGE(program.has_value(), to_text(program.error()));
     const auto work = derive_work(*program);
     REQUIRE(work);
