@@ -10,6 +10,7 @@
 #include "base/ascii.hpp"
 #include "import/xla/read_xla_module.hpp"
 #include "predict/imported/module_answer.hpp"
+#include "predict/imported/module_program.hpp"
 #include "report/hlo/hlo_view.hpp"
 
 namespace roofline::core {
@@ -44,6 +45,24 @@ Status read_loops(const std::string& text, ModuleQuestion& question) {
     return {};
 }
 
+// Only the program: no machine is needed, and nothing is priced.
+Result<Response> program_response(const HloRequest& request, const ModuleQuestion& question, Format format) {
+    const std::pair<bool, std::string_view> of_answers[] = {
+        {question.counting != ModuleCounting::ours, "--cost"}, {!request.machines.empty(), "--on"},
+        {!request.sets.empty(), "--set"},                      {!request.software.empty(), "--software"},
+        {!request.calibration.files.empty(), "--calibration"}, {request.plot, "a plot"},
+        {format != Format::text, "a format"}};
+    for (const auto& [given, option] : of_answers) {
+        if (!given) continue;
+        return fail("bad_request", fmt::format("--program prints only the program, and {} changes nothing", option),
+                    "leave it out; roofline op prices the program");
+    }
+    ROOFLINE_TRY(const XlaModule module, read_xla_module(request.module.text, request.module.name));
+    Response response;
+    ROOFLINE_TRY(response.out, module_program_text(module, request.module.name, question));
+    return response;
+}
+
 }  // namespace
 
 Result<Response> handle(const HloRequest& request, Format format, bool color) {
@@ -68,6 +87,7 @@ Result<Response> handle(const HloRequest& request, Format format, bool color) {
             fmt::format("XLA's analyses count one iteration of each loop and no times: {} changes nothing", option),
             "leave it out, or leave --cost out");
     }
+    if (request.program) return program_response(request, question, format);
     if (ours && request.machines.empty()) {
         return fail("no_machine", "no machine is given", "for example --on h100-sxm:8, or only counts: --cost xla");
     }

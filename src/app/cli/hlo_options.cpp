@@ -14,6 +14,7 @@ constexpr const char* hlo_examples = R"(examples:
   roofline hlo step.mlir --on h100-sxm               StableHLO: lowered.as_text()
   roofline hlo step.hlo --cost xla                   counts as XLA's own cost analysis gives them
   roofline hlo step.hlo --on h100-sxm:8 --set hbm.bandwidth=*2
+  roofline hlo step.hlo --program                    the module in roofline's notation
 
 )";
 
@@ -36,6 +37,8 @@ void add_hlo(CLI::App& app, Line& line) {
     app.add_flag("--count-multiple-input-accesses", hlo.count_multiple_input_accesses,
                  "of XLA's analyses: an operand that a fusion reads several times counts each time");
     repeated(app, "--loops", hlo.loops, "how often a loop runs whose count the module does not tell", "NAME=COUNT");
+    app.add_flag("--program", hlo.program,
+                 "print only the program in the notation: what op, with --dims, --tile or another machine, can go on with");
     app.add_option("--software", hlo.software, "software whose calibration is used; default: the newest")
         ->type_name("NAME");
     add_calibration(app, words);

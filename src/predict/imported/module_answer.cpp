@@ -10,25 +10,13 @@
 #include "base/ascii.hpp"
 #include "import/xla/cost/xla_cost.hpp"
 #include "predict/imported/module_memory.hpp"
+#include "predict/imported/module_program.hpp"
 #include "predict/predict.hpp"
 #include "program/functions.hpp"
 
 namespace roofline::core {
 
 namespace {
-
-XlaCostOptions cost_options(const ModuleQuestion& question) {
-    XlaCostOptions options;
-    options.count_multiple_input_accesses = question.count_multiple_input_accesses;
-    options.trip_counts = question.loops;
-    options.unknown = 0;
-    if (question.counting == ModuleCounting::xla_gpu) options.analysis = XlaAnalysis::gpu;
-    if (question.counting != ModuleCounting::ours) return options;
-    options.multiply_loops = true;
-    options.price_custom_calls = true;
-    options.whole_ragged_dots = true;
-    return options;
-}
 
 std::string place_of(const XlaOrigin& origin) {
     if (origin.file.empty()) return "";

@@ -126,6 +126,7 @@ Result<std::vector<ValueId>> ModuleLowering::splice(InstructionRef ref, const st
         if (!value.name.empty()) value.name = fmt::format("{}_{}", value.name, out.values.size());
         out.values.push_back(std::move(value));
         out_.made_by.emplace_back(ref);
+        out_.written_by.emplace_back(ref);
         out_.called_by.push_back(caller_);
     }
     for (const std::string& dim : parsed->dims) out.dims.push_back(dim);

@@ -42,7 +42,11 @@ struct ImportedProgram {
     std::vector<std::optional<InstructionRef>> made_by;
     /// By value: the innermost call around that instruction that has a source line, if there is one.
     std::vector<std::optional<InstructionRef>> called_by{};
+    /// By value: the instruction that computes it, in a fusion one of those inside; nothing for inputs.
+    std::vector<std::optional<InstructionRef>> written_by{};
     std::vector<ImportedLoop> loops;
+    /// By repeat block, inner ones first: arrays before the loop, and those that take their place after each iteration.
+    std::vector<std::vector<std::pair<ValueId, ValueId>>> carried{};
     std::vector<ImportGap> gaps;
     std::vector<std::string> notes;
     std::int64_t devices = 1;                                  ///< that execute it
