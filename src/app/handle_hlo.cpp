@@ -7,6 +7,7 @@
 #include "app/calibration_option.hpp"
 #include "app/request.hpp"
 #include "app/system_option.hpp"
+#include "app/user_program.hpp"
 #include "base/ascii.hpp"
 #include "import/xla/read_xla_module.hpp"
 #include "predict/imported/module_answer.hpp"
@@ -47,11 +48,14 @@ Status read_loops(const std::string& text, ModuleQuestion& question) {
 
 // Only the program: no machine is needed, and nothing is priced.
 Result<Response> program_response(const HloRequest& request, const ModuleQuestion& question, Format format) {
-    const std::pair<bool, std::string_view> of_answers[] = {
-        {question.counting != ModuleCounting::ours, "--cost"}, {!request.machines.empty(), "--on"},
-        {!request.sets.empty(), "--set"},                      {!request.software.empty(), "--software"},
-        {!request.calibration.files.empty(), "--calibration"}, {request.plot, "a plot"},
-        {format != Format::text, "a format"}};
+    const std::pair<bool, std::string_view> of_answers[] = {{question.counting != ModuleCounting::ours, "--cost"},
+                                                            {!request.machines.empty(), "--on"},
+                                                            {!request.sets.empty(), "--set"},
+                                                            {!request.software.empty(), "--software"},
+                                                            {!request.mesh.empty(), "--mesh"},
+                                                            {!request.calibration.files.empty(), "--calibration"},
+                                                            {request.plot, "a plot"},
+                                                            {format != Format::text, "a format"}};
     for (const auto& [given, option] : of_answers) {
         if (!given) continue;
         return fail("bad_request", fmt::format("--program prints only the program, and {} changes nothing", option),
@@ -71,6 +75,7 @@ Result<Response> handle(const HloRequest& request, Format format, bool color) {
     question.software = request.software;
     question.count_multiple_input_accesses = request.count_multiple_input_accesses;
     for (const std::string& text : request.loops) ROOFLINE_CHECK(read_loops(text, question));
+    ROOFLINE_TRY(question.mesh, named_mesh(request.mesh));
     const bool ours = question.counting == ModuleCounting::ours;
     if (request.count_multiple_input_accesses && ours) {
         return fail("bad_request", "--count-multiple-input-accesses is an option of XLA's analyses",
@@ -78,6 +83,7 @@ Result<Response> handle(const HloRequest& request, Format format, bool color) {
     }
     const std::pair<bool, std::string_view> of_ours[] = {{!request.loops.empty(), "--loops"},
                                                          {!request.sets.empty(), "--set"},
+                                                         {!request.mesh.empty(), "--mesh"},
                                                          {!request.software.empty(), "--software"},
                                                          {!request.calibration.files.empty(), "--calibration"}};
     for (const auto& [given, option] : of_ours) {

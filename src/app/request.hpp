@@ -344,7 +344,8 @@ struct HloRequest {
     std::string cost;                ///< "ours", "xla", "xla-gpu"; "": ours
     std::vector<std::string> loops;  ///< "while.3=8": trip counts that the module does not tell
     bool count_multiple_input_accesses = false;
-    bool program = false;  ///< only the program in the notation
+    bool program = false;           ///< only the program in the notation
+    std::vector<std::string> mesh;  ///< "data=4,model=2": of a module from before partitioning, outermost first
     std::string software;  ///< software whose calibration is used; "": the newest
     CalibrationRef calibration{};
     bool plot = false;

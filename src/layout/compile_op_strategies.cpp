@@ -240,6 +240,13 @@ std::size_t OpStrategies::place_of(const std::string& dim) {
 bool OpStrategies::splittable(const std::string& dim) const {
     if (op_->kind != OpKind::apply) return true;
     const FunctionInfo& function = *find_function(op_->function);
+    // Elements may go anywhere along the dimensions that only one side has. Nothing is known of other kernels.
+    if (function.kind == FunctionKind::opaque) return false;
+    if (function.written_type()) {
+        return has(op_->output.dims, dim) &&
+               std::all_of(op_->inputs.begin(), op_->inputs.end(),
+                           [&](const auto& input) { return input.dims.empty() || has(input.dims, dim); });
+    }
     switch (function.kind) {
         case FunctionKind::gather:
         case FunctionKind::scatter:

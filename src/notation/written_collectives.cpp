@@ -54,10 +54,10 @@ private:
             const auto axis = std::find_if(program_.mesh.begin(), program_.mesh.end(),
                                            [&](const MeshAxis& each) { return each.name == axes[i]; });
             if (axis == program_.mesh.end()) {
-                return source_.fail_at(
-                    statement.span, "unknown_axis", fmt::format("there is no mesh axis `{}`", axes[i].substr(0, 40)),
-                    program_.mesh.empty() ? "a program with collectives needs its mesh: mesh X=8"
-                                          : fmt::format("the mesh is {}", mesh_text(program_.mesh)));
+                return source_.fail_at(statement.span, "unknown_axis",
+                                       fmt::format("there is no mesh axis `{}`", axes[i].substr(0, 40)),
+                                       program_.mesh.empty() ? "a program with collectives needs its mesh: mesh X=8"
+                                                             : fmt::format("the mesh is {}", mesh_text(program_.mesh)));
             }
             if (std::find(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(i), axes[i]) !=
                 axes.begin() + static_cast<std::ptrdiff_t>(i)) {

@@ -280,10 +280,9 @@ private:
     }
 
     [[nodiscard]] bool reads_whole(ValueId id) const {
-        return std::any_of(readings_.begin(), readings_.end(),
-                           [&](const Reading& other) {
-                               return kernels_.memory_of(other.value) == kernels_.memory_of(id) && other.rows == nullptr;
-                           });
+        return std::any_of(readings_.begin(), readings_.end(), [&](const Reading& other) {
+            return kernels_.memory_of(other.value) == kernels_.memory_of(id) && other.rows == nullptr;
+        });
     }
 
     const Program& program_;

@@ -12,6 +12,7 @@ constexpr const char* hlo_examples = R"(examples:
   roofline hlo step.hlo --on h100-sxm:8              what takes longest, what bounds it, and which line it comes from
   roofline hlo step.hlo --on tpu-v5p:2x2x2 --json    every kernel, by line and by scope
   roofline hlo step.mlir --on h100-sxm               StableHLO: lowered.as_text()
+  roofline hlo step.mlir --on tpu-v5p:2x2x2          with shardings (lowered, not compiled): laid out over the chips
   roofline hlo step.hlo --cost xla                   counts as XLA's own cost analysis gives them
   roofline hlo step.hlo --on h100-sxm:8 --set hbm.bandwidth=*2
   roofline hlo step.hlo --program                    the module in roofline's notation
@@ -37,8 +38,13 @@ void add_hlo(CLI::App& app, Line& line) {
     app.add_flag("--count-multiple-input-accesses", hlo.count_multiple_input_accesses,
                  "of XLA's analyses: an operand that a fusion reads several times counts each time");
     repeated(app, "--loops", hlo.loops, "how often a loop runs whose count the module does not tell", "NAME=COUNT");
-    app.add_flag("--program", hlo.program,
-                 "print only the program in the notation: what op, with --dims, --tile or another machine, can go on with");
+    repeated(app, "--mesh", hlo.mesh,
+             "axes over which a module from before partitioning is laid out, outermost first; default: its own. Other\n"
+             "sizes for axes of its own mesh lay it out over as many devices",
+             "data=4,model=2");
+    app.add_flag(
+        "--program", hlo.program,
+        "print only the program in the notation: what op, with --dims, --tile or another machine, can go on with");
     app.add_option("--software", hlo.software, "software whose calibration is used; default: the newest")
         ->type_name("NAME");
     add_calibration(app, words);

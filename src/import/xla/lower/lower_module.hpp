@@ -58,6 +58,8 @@ struct ImportOptions {
     std::map<std::string, std::int64_t, std::less<>> loops{};  ///< counts by the loop's name
     /// Whether to fuse what a compiler fuses where the module has not been through one.
     bool fuse = true;
+    /// Whether a constraint on the sharding of an array, or the sharding of a result, is a statement.
+    bool keep_constraints = false;
 };
 
 /// Makes a program of a module. Loops become repeats, fusions fuse blocks, collectives messages over the axes of a mesh

@@ -57,7 +57,8 @@ bool LoopNames::may_rename(ValueId first, ValueId last) const {
     if (one.type.dtype != other.type.dtype || one.level != other.level) return false;
     if (dims_.classes().parts(dims_.of_value(first)) != dims_.classes().parts(dims_.of_value(last))) return false;
     std::set<ValueId> all{root};
-    if (const auto known = names_.find(root); known != names_.end()) all.insert(known->second.begin(), known->second.end());
+    if (const auto known = names_.find(root); known != names_.end())
+        all.insert(known->second.begin(), known->second.end());
     return std::all_of(all.begin(), all.end(), [&](ValueId each) {
         const bool before = made_at_[each] <= made_at_[last];
         return before ? last_use_[each] <= made_at_[last] : last_use_[last] <= made_at_[each];

@@ -35,9 +35,9 @@ private:
 
     const ImportedProgram& imported_;
     ProgramDims& dims_;
-    std::vector<std::size_t> made_at_;   ///< by value: its statement, from 1; 0 for inputs
-    std::vector<std::size_t> last_use_;  ///< by value: the last statement that reads it; 0: none
-    std::map<ValueId, ValueId> first_;   ///< by value that takes another's name: the first with that name
+    std::vector<std::size_t> made_at_;            ///< by value: its statement, from 1; 0 for inputs
+    std::vector<std::size_t> last_use_;           ///< by value: the last statement that reads it; 0: none
+    std::map<ValueId, ValueId> first_;            ///< by value that takes another's name: the first with that name
     std::map<ValueId, std::set<ValueId>> names_;  ///< all values with a name, by the first
     std::map<const Block*, std::vector<std::pair<ValueId, ValueId>>> copied_;
     std::size_t position_ = 0;

@@ -11,9 +11,9 @@ using Ids = std::vector<DimClasses::Id>;
 
 /// The place of a dimension of a shape among those that the program has, which are not those of one element.
 std::size_t place_among_larger(const XlaShape& shape, std::size_t place) {
-    return static_cast<std::size_t>(
-        std::count_if(shape.dims.begin(), shape.dims.begin() + static_cast<std::ptrdiff_t>(place),
-                      [](std::int64_t size) { return size != 1; }));
+    return static_cast<std::size_t>(std::count_if(shape.dims.begin(),
+                                                  shape.dims.begin() + static_cast<std::ptrdiff_t>(place),
+                                                  [](std::int64_t size) { return size != 1; }));
 }
 
 /// Whether the dimensions are those of the shape; complex numbers have one more.
@@ -81,6 +81,12 @@ void ProgramDims::tie_moved(const Op& op, const OpDims& dims) {
         const XlaShape& update = all.instructions[each.operands[1]].shape;
         if (!are_those_of(dims.inputs[0], target) || !are_those_of(dims.inputs[1], update)) return;
         tie_equal_places(dims.inputs[0], target, dims.inputs[1], update);
+        return;
+    }
+    if (each.opcode == "sort") {  // every array is sorted in place
+        for (const Ids& ids : dims.inputs) {
+            if (ids.size() == made.size()) classes_.tie(ids, made);
+        }
         return;
     }
     if (!each.shape.is_array() || !are_those_of(made, each.shape)) return;

@@ -10,19 +10,21 @@
 
 namespace roofline::core {
 
-ProgramNaming::ProgramNaming(const XlaModule& module, const ImportedProgram& imported)
-    : imported_(imported),
+ProgramNaming::ProgramNaming(const XlaModule& module, const ImportedProgram& imported, const ModuleSharding* sharding)
+    : module_(module),
+      imported_(imported),
+      sharding_(sharding),
       from_(imported.program),
       dims_(module, imported),
       loops_(imported, dims_),
       now_(imported.program.values.size()) {}
 
 ImportedProgram ProgramNaming::run() {
-    out_.program.mesh = from_.mesh;
+    out_.program.mesh = sharding_ != nullptr ? sharding_->mesh : from_.mesh;
     out_.loops = imported_.loops;
     out_.gaps = imported_.gaps;
     out_.notes = imported_.notes;
-    out_.devices = imported_.devices;
+    out_.devices = sharding_ != nullptr ? sharding_->devices : imported_.devices;
     count_dims();
     declare_inputs();
     block(from_.body, out_.program.body);
@@ -54,10 +56,43 @@ void ProgramNaming::count_dims() {
         }
     };
     for (ValueId id = 0; id < from_.values.size(); ++id) {
-        if (loops_.used(id)) naming_.count(dims_.classes().parts(dims_.of_value(id)));
+        if (declared(id)) naming_.count(dims_.classes().parts(dims_.of_value(id)));
     }
     walk(walk, from_.body);
     naming_.assign(dims_.classes());
+}
+
+// Arguments are declared whether they are read or not, and constants that are.
+bool ProgramNaming::declared(ValueId id) const {
+    if (loops_.used(id)) return true;
+    const auto& made = imported_.made_by[id];
+    return made && made->computation == module_.entry &&
+           module_.main().instructions[made->instruction].opcode == "parameter";
+}
+
+// Gives an array the subscripts of its dimensions. Of one that is made of several the outermost is split, then the
+// next one where no chips are left for it.
+void ProgramNaming::split(ValueId old, Value& value) {
+    const auto known = sharding_->axes.find(old);
+    if (known == sharding_->axes.end()) {
+        value.type_follows = true;
+        return;
+    }
+    std::size_t first = 0;
+    for (std::size_t d = 0; d < known->second.size(); ++d) {
+        const DimClasses::Id dim = dims_.of_value(old)[d];
+        const auto parts = dims_.classes().parts({&dim, 1});
+        std::size_t part = 0;
+        std::int64_t left = parts.empty() ? 1 : dims_.classes().size(parts.front());
+        for (const std::string& axis : known->second[d]) {
+            const auto place = std::find_if(sharding_->mesh.begin(), sharding_->mesh.end(),
+                                            [&](const MeshAxis& each) { return each.name == axis; });
+            while (left == 1 && part + 1 < parts.size()) left = dims_.classes().size(parts[++part]);
+            if (part < parts.size()) value.type.axes[first + part].mesh.push_back(axis);
+            left = left % place->size == 0 ? left / place->size : left;
+        }
+        first += parts.size();
+    }
 }
 
 // All inputs come first: arguments, and constants that are arrays.
@@ -74,7 +109,7 @@ void ProgramNaming::declare_inputs() {
     };
     mark(mark, from_.body);
     for (ValueId id = 0; id < from_.values.size(); ++id) {
-        if (computed[id] || !loops_.used(id)) continue;
+        if (computed[id] || !declared(id)) continue;
         now_[id] = add_value(id, names(dims_.of_value(id)), free_name(base_name(id)));
     }
 }
@@ -120,10 +155,16 @@ ValueId ProgramNaming::add_value(ValueId old, const Names& dims, std::string nam
     for (const MaskedPlane& plane : from.masks) {
         const auto rows = names({dims_.named(old, plane.rows)});
         const auto columns = names({dims_.named(old, plane.columns)});
-        const bool whole = rows.size() == 1 && columns.size() == 1 && has(dims, rows.front()) && has(dims, columns.front());
+        const bool whole =
+            rows.size() == 1 && columns.size() == 1 && has(dims, rows.front()) && has(dims, columns.front());
         if (whole) value.masks.push_back({rows.front(), columns.front(), {}});
     }
     use_dims(dims);
+    if (sharding_ != nullptr && dims == names(dims_.of_value(old))) {
+        split(old, value);
+    } else {
+        value.type_follows = sharding_ != nullptr;
+    }
     out_.program.values.push_back(std::move(value));
     out_.made_by.push_back(imported_.made_by[old]);
     out_.called_by.push_back(imported_.called_by[old]);
@@ -179,6 +220,7 @@ Operand ProgramNaming::under(ValueId old, const Names& dims, const Place& place)
     statement.result = view;
     statement.ops.push_back(std::move(op));
     (fuse != 0 ? place.into : place.outside).nodes.emplace_back(std::move(statement));
+    out_.shared_memory.emplace_back(*now_[old], view);
     views_.emplace(key, view);
     return {view, dims};
 }
@@ -230,6 +272,7 @@ void ProgramNaming::add_move(ValueId from, ValueId to, Block& into) {
     statement.result = to;
     statement.ops.push_back(std::move(op));
     into.nodes.emplace_back(std::move(statement));
+    out_.shared_memory.emplace_back(from, to);
 }
 
 void ProgramNaming::repeat(const Block& from, Block& into) {
@@ -267,8 +310,9 @@ void ProgramNaming::repeat(const Block& from, Block& into) {
     into.nodes.emplace_back(std::move(inner));
 }
 
-ImportedProgram name_dimensions(const XlaModule& module, const ImportedProgram& imported) {
-    return ProgramNaming(module, imported).run();
+ImportedProgram name_dimensions(const XlaModule& module, const ImportedProgram& imported,
+                                const ModuleSharding* sharding) {
+    return ProgramNaming(module, imported, sharding).run();
 }
 
 }  // namespace roofline::core

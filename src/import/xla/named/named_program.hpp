@@ -2,6 +2,7 @@
 #pragma once
 
 #include "import/xla/lower/lower_module.hpp"
+#include "import/xla/sharding/module_sharding.hpp"
 #include "import/xla/xla_module.hpp"
 
 namespace roofline::core {
@@ -10,6 +11,10 @@ namespace roofline::core {
 /// there: D4096, and D4096b for another one of that size. Where an operation sees an array under other dimensions than
 /// those it was made with, a view says so. print() writes it such that it can be parsed back, and it has the same work
 /// as `imported`.
-[[nodiscard]] ImportedProgram name_dimensions(const XlaModule& module, const ImportedProgram& imported);
+///
+/// With a `sharding`, arrays have its subscripts, and any other array that is computed may lie as is best; a dimension
+/// that is made of several is split from the outermost on.
+[[nodiscard]] ImportedProgram name_dimensions(const XlaModule& module, const ImportedProgram& imported,
+                                              const ModuleSharding* sharding = nullptr);
 
 }  // namespace roofline::core

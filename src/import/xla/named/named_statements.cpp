@@ -156,10 +156,14 @@ void ProgramNaming::scatter(const Op& op, const OpDims& dims, const Place& place
     if (result.empty()) {  // one number
         made.function = op.function == "update" ? "add" : "copy";
         made.inputs = {under(op.inputs[2].value, {}, place)};
-        if (op.function == "update") made.inputs.push_back(under(op.inputs[0].value, {}, place));
+        // What a fusion makes for it alone would be stored if nothing in the fusion read it.
+        const bool inside = place.fuse != 0 && fuse_of_[*now_[op.inputs[0].value]] == place.fuse;
+        if (op.function != "update" && inside) made.function = "concat";
+        if (op.function == "update" || inside) made.inputs.push_back(under(op.inputs[0].value, {}, place));
         return;
     }
-    made.inputs = {under(op.inputs[0].value, result, place), as_it_is(op.inputs[1].value), as_it_is(op.inputs[2].value)};
+    made.inputs = {under(op.inputs[0].value, result, place), as_it_is(op.inputs[1].value),
+                   as_it_is(op.inputs[2].value)};
     const auto written = std::find_if(result.begin(), result.end(), [&](const auto& dim) { return !has(update, dim); });
     made.along = {written == result.end() ? result.front() : *written};
 }

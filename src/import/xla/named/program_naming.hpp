@@ -13,6 +13,7 @@
 #include "import/xla/lower/lower_module.hpp"
 #include "import/xla/named/loop_names.hpp"
 #include "import/xla/named/program_dims.hpp"
+#include "import/xla/sharding/module_sharding.hpp"
 #include "import/xla/xla_module.hpp"
 #include "program/program.hpp"
 
@@ -38,7 +39,7 @@ private:
 
 class ProgramNaming {
 public:
-    ProgramNaming(const XlaModule& module, const ImportedProgram& imported);
+    ProgramNaming(const XlaModule& module, const ImportedProgram& imported, const ModuleSharding* sharding);
 
     [[nodiscard]] ImportedProgram run();
 
@@ -54,6 +55,8 @@ private:
     // named_program.cpp: blocks and values
     void count_dims();
     void declare_inputs();
+    [[nodiscard]] bool declared(ValueId id) const;
+    void split(ValueId old, Value& value);
     void block(const Block& from, Block& into);
     void repeat(const Block& from, Block& into);
     [[nodiscard]] Names names(const std::vector<DimClasses::Id>& dims);
@@ -82,16 +85,18 @@ private:
     void say_arithmetic(Statement& statement) const;
     [[nodiscard]] double elements_of(const Names& dims) const;
 
+    const XlaModule& module_;
     const ImportedProgram& imported_;
+    const ModuleSharding* sharding_;
     const Program& from_;
     ProgramDims dims_;
     LoopNames loops_;
     DimNaming naming_;
     ImportedProgram out_;
-    std::vector<std::optional<ValueId>> now_;                                       ///< by value of `from_`
-    std::vector<std::size_t> fuse_of_;                                              ///< by new value: where it is made
+    std::vector<std::optional<ValueId>> now_;  ///< by value of `from_`
+    std::vector<std::size_t> fuse_of_;         ///< by new value: where it is made
     std::map<std::pair<ValueId, std::pair<std::size_t, std::string>>, ValueId> views_;  ///< by value, block and type
-    std::set<std::string> taken_;                                                   ///< names of tensors
+    std::set<std::string> taken_;                                                       ///< names of tensors
     std::set<std::string> dims_used_;
     std::size_t next_op_ = 0;
     std::size_t fuses_ = 0;
