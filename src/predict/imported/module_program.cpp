@@ -54,9 +54,15 @@ Result<std::string> module_program_text(const XlaModule& module, const std::stri
     ImportOptions options;
     options.loops = question.loops;
     ROOFLINE_TRY(const ImportedProgram imported, lower_module(module, costs, name, options));
-    const ImportedProgram named = name_dimensions(module, imported);
-    std::string text = program_comment(fmt::format(
-        "{}{}", name, named.devices > 1 ? fmt::format(", the work of one of {} devices", named.devices) : ""));
+    ImportedProgram named = name_dimensions(module, imported);
+    std::string of = name;
+    if (is_before_partitioning(module)) {
+        named.program.mesh.clear();
+        of += ", before it is split over devices: subscripts of types split it, as in bf16[B_X, D]";
+    } else if (named.devices > 1) {
+        of += fmt::format(", the work of one of {} devices", named.devices);
+    }
+    std::string text = program_comment(of);
     for (const std::string& note : named.notes) text += program_comment(note);
     for (const ImportGap& gap : named.gaps) text += program_comment(gap.what);
     return text + print(named.program);

@@ -27,7 +27,7 @@ using ShardyMesh = std::vector<std::pair<std::string, std::int64_t>>;
 /// Returns the meshes that a module declares, by name. A mesh that orders its devices in another way is left out.
 [[nodiscard]] std::map<std::string, ShardyMesh, std::less<>> shardy_meshes(const XlaModule& module);
 
-/// Reads `{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}`, `{devices=[2,2]0,1,2,3}`, `{replicated}`; nothing for
+/// Reads `{devices=[4,1,2]<=[8] last_tile_dim_replicate}`, `{devices=[2,2]0,1,2,3}`, `{replicated}`; nothing for
 /// a tuple, a device that is named, devices at no constant distances, and anything else.
 [[nodiscard]] std::optional<XlaSharding> read_tile_sharding(std::string_view text);
 

@@ -74,10 +74,8 @@ TEST_CASE("tiles of devices are at the distances that Shardy finds") {
     CHECK(distances(read_tile_sharding("{devices=[4,8]<=[8,4]T(1,0)}")) == "4@1 | 8@4");
     CHECK(distances(read_tile_sharding("{devices=[1,2,16]<=[32] last_tile_dim_replicate}")) == " | 2@16");
     CHECK(distances(read_tile_sharding("{devices=[4,4,2]<=[2,16]T(1,0) last_tile_dim_replicate}")) == "4@4 | 4@1");
-    CHECK(distances(read_tile_sharding("{devices=[1,8,4]<=[2,4,4]T(0,2,1) last_tile_dim_replicate}")) ==
-          " | 2@16 4@1");
-    CHECK(distances(read_tile_sharding("{devices=[8,1,4]<=[2,4,4]T(1,0,2) last_tile_dim_replicate}")) ==
-          "4@4 2@16 |");
+    CHECK(distances(read_tile_sharding("{devices=[1,8,4]<=[2,4,4]T(0,2,1) last_tile_dim_replicate}")) == " | 2@16 4@1");
+    CHECK(distances(read_tile_sharding("{devices=[8,1,4]<=[2,4,4]T(1,0,2) last_tile_dim_replicate}")) == "4@4 2@16 |");
     CHECK(distances(read_tile_sharding("{replicated}")).empty());
     CHECK(distances(read_tile_sharding("{devices=[2,2]0,2,1,3}")) == "2@1 | 2@2");
 }
