@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "import/xla/named/program_naming.hpp"
@@ -305,7 +306,7 @@ void ProgramNaming::repeat(const Block& from, Block& into) {
         out_.program.values[next].carried = true;
         add_move(*now_[last], next, inner);
     }
-    for (auto entry = before.rbegin(); entry != before.rend(); ++entry) now_[entry->first] = entry->second;
+    for (const auto& [first, outside] : std::views::reverse(before)) now_[first] = outside;
     inner.values_after = out_.program.values.size();
     into.nodes.emplace_back(std::move(inner));
 }

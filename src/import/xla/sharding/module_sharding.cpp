@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -36,7 +37,7 @@ public:
         : module_(module), imported_(imported), given_(given), meshes_(shardy_meshes(module)) {}
 
     Result<ModuleSharding> read() {
-        ROOFLINE_CHECK(rename_meshes());
+        rename_meshes();
         find_shardings();
         ROOFLINE_CHECK(find_axes());
         for (const auto& [value, sharding] : shardings_) subscripts(value, sharding);
@@ -50,9 +51,7 @@ public:
 
 private:
     // A mesh with the names of the module's own replaces its sizes.
-    Status rename_meshes() {
-        std::int64_t devices = 1;
-        for (const MeshAxis& axis : given_) devices *= axis.size;
+    void rename_meshes() {
         std::set<std::string> names;
         for (const MeshAxis& axis : given_) names.insert(axis.name);
         for (auto& [name, mesh] : meshes_) {
@@ -66,7 +65,6 @@ private:
             }
             named_ = named_ || same;
         }
-        return {};
     }
 
     void find_shardings() {
@@ -138,9 +136,9 @@ private:
         }
         std::map<std::int64_t, std::pair<std::string, std::int64_t>> named;  // by stride
         std::int64_t stride = 1;
-        for (auto axis = outermost_first.rbegin(); axis != outermost_first.rend(); ++axis) {
-            if (axis->second > 1) named[stride] = *axis;
-            stride *= axis->second;
+        for (const auto& axis : std::views::reverse(outermost_first)) {
+            if (axis.second > 1) named[stride] = axis;
+            stride *= axis.second;
             cuts.insert(stride);
         }
         if (outermost_first.empty()) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
+#include <ranges>
 
 #include "base/ascii.hpp"
 
@@ -206,9 +206,9 @@ private:
         const std::string name = text_.quoted();
         std::int64_t stride = 1;
         std::optional<StridedDim> found;
-        for (auto each = mesh.rbegin(); each != mesh.rend(); ++each) {
-            if (each->first == name) found = StridedDim{each->second, stride};
-            stride *= each->second;
+        for (const auto& [axis, size] : std::views::reverse(mesh)) {
+            if (axis == name) found = StridedDim{size, stride};
+            stride *= size;
         }
         if (!found || !text_.accept(":")) return found;
         if (!text_.accept("(")) return std::nullopt;
@@ -321,7 +321,7 @@ std::vector<std::optional<XlaSharding>> shardings_of(const XlaInstruction& instr
         if (text.starts_with("{{")) {
             text = text.substr(1);
             while (text.starts_with('{')) {
-                const std::size_t end = text.find("}");  // last_tile_dims={...} may be inside
+                const std::size_t end = text.find('}');  // last_tile_dims={...} may be inside
                 std::size_t close = end;
                 if (const std::size_t inner = text.find('{', 1); inner < end) close = text.find('}', end + 1);
                 if (close == std::string_view::npos) break;

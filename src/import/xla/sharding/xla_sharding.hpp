@@ -29,12 +29,12 @@ using ShardyMesh = std::vector<std::pair<std::string, std::int64_t>>;
 
 /// Reads `{devices=[4,1,2]<=[8] last_tile_dim_replicate}`, `{devices=[2,2]0,1,2,3}`, `{replicated}`; nothing for
 /// a tuple, a device that is named, devices at no constant distances, and anything else.
-[[nodiscard]] std::optional<XlaSharding> read_tile_sharding(std::string_view text);
+[[nodiscard]] std::optional<XlaSharding> read_tile_sharding(std::string_view written);
 
 /// Reads the shardings of `#sdy.sharding<@mesh, [{"x"}, {"y":(1)2, ?}]>` or `#sdy.sharding_per_value<[<@mesh, [{}]>]>`;
 /// nothing for one that is not understood, or over a mesh that is not among these.
 [[nodiscard]] std::vector<std::optional<XlaSharding>> read_shardy_shardings(
-    std::string_view text, const std::map<std::string, ShardyMesh, std::less<>>& meshes);
+    std::string_view written, const std::map<std::string, ShardyMesh, std::less<>>& meshes);
 
 /// Returns the shardings of an instruction's arrays in order, one for each; nothing where none is written.
 [[nodiscard]] std::vector<std::optional<XlaSharding>> shardings_of(
