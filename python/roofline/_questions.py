@@ -485,6 +485,7 @@ def hlo(
     cost: Literal["ours", "xla", "xla-gpu"] | None = None,
     count_multiple_input_accesses: bool = False,
     loops: Pairs | None = None,
+    mesh: Pairs | None = None,
     software: Value | None = None,
     calibration: Pairs | None = None,
 ) -> HloAnswer:
@@ -506,6 +507,8 @@ def hlo(
         count_multiple_input_accesses: Of XLA's analyses: an operand that a fusion reads several times counts each
             time.
         loops: How often a loop runs whose count the module does not tell (NAME=COUNT).
+        mesh: Axes over which a module from before partitioning is laid out, outermost first; default: its own.
+            Other sizes for axes of its own mesh lay it out over as many devices (data=4,model=2).
         software: Software whose calibration is used; default: the newest (NAME).
         calibration: File of `roofline fit` with models of expected times that replace the built-in ones of its
             machine, or of all servers; none: no expected times (FILE.toml|none).

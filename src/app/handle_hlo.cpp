@@ -8,9 +8,11 @@
 #include "app/number_option.hpp"
 #include "app/request.hpp"
 #include "app/system_option.hpp"
+#include "app/user_program.hpp"
 #include "base/ascii.hpp"
 #include "import/xla/read_xla_module.hpp"
 #include "predict/imported/module_answer.hpp"
+#include "predict/imported/module_program.hpp"
 #include "report/hlo/hlo_view.hpp"
 #include "units/text.hpp"
 
@@ -68,6 +70,28 @@ Status read_dims(const std::string& text, DimSizes& sizes) {
     return {};
 }
 
+// Only the program: no machine is needed, and nothing is priced.
+Result<Response> program_response(const HloRequest& request, const ModuleQuestion& question, const DimSizes& dims,
+                                  Format format) {
+    const std::pair<bool, std::string_view> of_answers[] = {{question.counting != ModuleCounting::ours, "--cost"},
+                                                            {!request.machines.empty(), "--on"},
+                                                            {!request.sets.empty(), "--set"},
+                                                            {!request.software.empty(), "--software"},
+                                                            {!request.mesh.empty(), "--mesh"},
+                                                            {!request.calibration.files.empty(), "--calibration"},
+                                                            {request.plot, "a plot"},
+                                                            {format != Format::text, "a format"}};
+    for (const auto& [given, option] : of_answers) {
+        if (!given) continue;
+        return fail("bad_request", fmt::format("--program prints only the program, and {} changes nothing", option),
+                    "leave it out; roofline op prices the program");
+    }
+    ROOFLINE_TRY(const XlaModule module, read_xla_module(request.module.text, request.module.name, dims));
+    Response response;
+    ROOFLINE_TRY(response.out, module_program_text(module, request.module.name, question));
+    return response;
+}
+
 }  // namespace
 
 Result<Response> handle(const HloRequest& request, Format format, bool color) {
@@ -76,6 +100,7 @@ Result<Response> handle(const HloRequest& request, Format format, bool color) {
     question.software = request.software;
     question.count_multiple_input_accesses = request.count_multiple_input_accesses;
     for (const std::string& text : request.loops) ROOFLINE_CHECK(read_loops(text, question));
+    ROOFLINE_TRY(question.mesh, named_mesh(request.mesh));
     const bool ours = question.counting == ModuleCounting::ours;
     if (request.count_multiple_input_accesses && ours) {
         return fail("bad_request", "--count-multiple-input-accesses is an option of XLA's analyses",
@@ -83,6 +108,7 @@ Result<Response> handle(const HloRequest& request, Format format, bool color) {
     }
     const std::pair<bool, std::string_view> of_ours[] = {{!request.loops.empty(), "--loops"},
                                                          {!request.sets.empty(), "--set"},
+                                                         {!request.mesh.empty(), "--mesh"},
                                                          {!request.software.empty(), "--software"},
                                                          {!request.calibration.files.empty(), "--calibration"}};
     for (const auto& [given, option] : of_ours) {
@@ -92,14 +118,15 @@ Result<Response> handle(const HloRequest& request, Format format, bool color) {
             fmt::format("XLA's analyses count one iteration of each loop and no times: {} changes nothing", option),
             "leave it out, or leave --cost out");
     }
+    DimSizes dims;
+    for (const std::string& text : request.dims) ROOFLINE_CHECK(read_dims(text, dims));
+    if (request.program) return program_response(request, question, dims, format);
     if (ours && request.machines.empty()) {
         return fail("no_machine", "no machine is given", "for example --on h100-sxm:8, or only counts: --cost xla");
     }
     if (request.plot && (!ours || request.machines.size() > 1)) {
         return fail("bad_request", "the plot shows times on one machine", "give one machine, without --cost");
     }
-    DimSizes dims;
-    for (const std::string& text : request.dims) ROOFLINE_CHECK(read_dims(text, dims));
     ROOFLINE_TRY(const XlaModule module, read_xla_module(request.module.text, request.module.name, dims));
     std::vector<ModuleAnswer> answers;
     if (!ours) {

@@ -356,6 +356,8 @@ struct HloRequest {
     std::vector<std::string> loops;  ///< "while.3=8": trip counts that the module does not tell
     std::vector<std::string> dims;   ///< "batch=32": sizes of dimensions that an ONNX model only names
     bool count_multiple_input_accesses = false;
+    bool program = false;           ///< only the program in the notation
+    std::vector<std::string> mesh;  ///< "data=4,model=2": of a module from before partitioning, outermost first
     std::string software;  ///< software whose calibration is used; "": the newest
     CalibrationRef calibration{};
     bool plot = false;

@@ -240,6 +240,16 @@ std::size_t OpStrategies::place_of(const std::string& dim) {
 bool OpStrategies::splittable(const std::string& dim) const {
     if (op_->kind != OpKind::apply) return true;
     const FunctionInfo& function = *find_function(op_->function);
+    // Elements may go anywhere along the dimensions that only one side has. Nothing is known of other kernels.
+    if (function.kind == FunctionKind::opaque) return false;
+    if (function.written_type()) {
+        if (!has(op_->output.dims, dim)) return false;
+        const auto has_dim = [&](const Operand& input) { return has(input.dims, dim); };
+        // Places of a slice may be looked up on different chips.
+        if (function.reads_part) return std::any_of(op_->inputs.begin(), op_->inputs.end(), has_dim);
+        return std::all_of(op_->inputs.begin(), op_->inputs.end(),
+                           [&](const Operand& input) { return input.dims.empty() || has_dim(input); });
+    }
     switch (function.kind) {
         case FunctionKind::gather:
         case FunctionKind::scatter:

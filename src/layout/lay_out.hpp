@@ -19,8 +19,9 @@ struct ProgramLayout;
 using StayingAxes = std::map<ValueId, std::vector<std::string>>;
 
 /// Which splits of the work are considered: only those in which some tensor of the program has its dimensions, as
-/// parallelism plans and textbooks mean it, or those over any mesh axes of the operands and the result.
-enum class LayoutFreedom { as_written, any };
+/// parallelism plans and textbooks mean it, or those over any mesh axes of the operands and the result. `greedy` keeps
+/// only a few layouts of the statements before for each statement: for programs of thousands of statements.
+enum class LayoutFreedom { greedy, as_written, any };
 
 /// Which plans a laid out program has for each statement: the chosen one, or also all others that are legal.
 enum class Alternatives { none, all };

@@ -408,3 +408,19 @@ TEST_CASE("only sums can stay unreduced") {
     CHECK(communicates("A : bf16[B, D_X]; C : bf16[B]{U_X} = max[D](A)").find("all-reduce statistics") !=
           std::string::npos);
 }
+
+TEST_CASE("movements of elements are split along the dimensions that they keep, and nothing else") {
+    const auto moved = [](const std::string& result, const std::string& expression) {
+        return chosen(laid("mesh X=4\nB=1024, D=256, E=256, F=1024, S=8, T=64\nA : bf16[B_X, D]\nP : int32[T]\nR : " +
+                               result + " = " + expression + "\n",
+                           "tpu-v5p", "2x2x1"));
+    };
+    CHECK(moved("bf16[B_X, S]", "slice(A)") == "no communication");
+    CHECK(moved("bf16[S, D]", "slice(A)") == "all-gather A over X");
+    CHECK(moved("bf16[T_X, E]", "slice(A, P)") == "all-gather A over X");
+    CHECK(moved("bf16[D, B_X]", "transpose(A)") == "no communication");
+    CHECK(moved("bf16[S, B_X, D]", "concat(A, A)") == "no communication");
+    // Nothing says that B lies in the first dimension of the view.
+    CHECK(moved("bf16[F_X, E]", "view(A)") == "all-gather A over X");
+    CHECK(moved("bf16[B_X, D]", "unknown(A)") == "all-gather A over X");
+}

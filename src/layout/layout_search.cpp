@@ -213,7 +213,7 @@ bool LayoutSearch::too_expensive(std::span<const double> cost, std::size_t next)
 void LayoutSearch::limit(const ProgramLayout* found) {
     limits_.clear();
     rest_.clear();
-    pass_limits_ = {};
+    pass_limits_ = first_limits_;
     op_evaluations_left_ = 0;
     if (found == nullptr) return;
     pass_limits_ = {256, 4096, 65536};

@@ -6,6 +6,7 @@
 
 #include "notation/lower_expr.hpp"
 #include "notation/scope.hpp"
+#include "notation/written_collectives.hpp"
 
 namespace roofline::core {
 
@@ -181,6 +182,7 @@ Result<Program> lower(const ast::Block& syntax, const Source& source) {
     ROOFLINE_CHECK(lowering.block(syntax, body));
     ROOFLINE_CHECK(lowering.check_axes());
     program.body = std::move(body);
+    ROOFLINE_CHECK(finish_collectives(source, program));
     label_values(program);
     return program;
 }

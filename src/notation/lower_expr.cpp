@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "notation/written_collectives.hpp"
 #include "program/typing.hpp"
 
 namespace roofline::core {
@@ -15,6 +16,9 @@ using Kind = ast::Expr::Kind;
 
 // Returns the error for a number of dimensions in the brackets of a function; "" when it is right.
 std::string_view wants_along(const FunctionInfo& function, std::size_t along) {
+    if (written_collective(function.name)) {
+        return along != 0 ? "" : "needs the mesh axes that it goes over, as in all_reduce[X](x)";
+    }
     switch (function.kind) {
         case FunctionKind::map:
             return along == 0 ? "" : "takes no dimensions";
@@ -246,7 +250,10 @@ Result<Operand> ExprLowering::call(const ast::Expr& expr, const Needed& needed) 
         ROOFLINE_TRY(auto input, lower(argument, inner));
         inputs.push_back(std::move(input));
     }
-    if (inputs.empty()) return lower(expr.args.front(), needed);  // only numbers: refused there
+    if (inputs.empty() && !expr.args.empty()) return lower(expr.args.front(), needed);  // only numbers: refused there
+    if (const auto collective = written_collective(expr.name)) {
+        return exchange(expr, *collective, std::move(inputs), written);
+    }
 
     ROOFLINE_CHECK(check_along(expr, *function, inputs));
     auto made = finish_call(expr, std::move(inputs), std::move(constants), written);
@@ -259,6 +266,22 @@ Result<Operand> ExprLowering::call(const ast::Expr& expr, const Needed& needed) 
         mask_operands(program_, statement_.ops, first_op, plane);
     }
     return made;
+}
+
+// The array that a collective leaves in memory. Its bytes are known once the mesh is.
+Result<Operand> ExprLowering::exchange(const ast::Expr& expr, CollectiveKind kind, std::vector<Operand> inputs,
+                                       const std::optional<Dims>& written) {
+    if (inputs.empty()) {
+        return source_.fail_at(expr.span, "arguments", fmt::format("`{}` needs an argument", expr.name));
+    }
+    Message message;
+    message.kind = kind;
+    for (const ast::Word& word : expr.along) message.axes.push_back(word.text);
+    statement_.messages.push_back(std::move(message));
+    ast::Expr received = expr;
+    received.name = "received";
+    received.along.clear();
+    return finish_call(received, std::move(inputs), {}, written);
 }
 
 // Checks which of the bracketed dimensions an argument must have; groups of experts and windows are new ones.

@@ -36,6 +36,8 @@ private:
     [[nodiscard]] Result<Operand> product(const ast::Expr& expr, const Needed& needed);
     [[nodiscard]] Result<Operand> named_product(const ast::Expr& expr, const Needed& needed);
     [[nodiscard]] Result<Operand> call(const ast::Expr& expr, const Needed& needed);
+    [[nodiscard]] Result<Operand> exchange(const ast::Expr& expr, CollectiveKind kind, std::vector<Operand> inputs,
+                                           const std::optional<Dims>& written);
     [[nodiscard]] Status check_along(const ast::Expr& expr, const FunctionInfo& function,
                                      const std::vector<Operand>& inputs);
     [[nodiscard]] Result<Operand> finish_call(const ast::Expr& expr, std::vector<Operand> inputs,

@@ -220,6 +220,7 @@ Result<ast::Expr> ExprParser::function() {
         if (!tokens_.accept("]")) return tokens_.expected("',' or ']' in the dimensions of a function");
     }
     if (!tokens_.accept("(")) return tokens_.expected("`(` and the arguments of the function");
+    if (find_function(name.text)->arguments == any_number && tokens_.accept(")")) return result;  // iota()
     do {
         tokens_.skip_newlines();
         ROOFLINE_TRY(auto argument, expr());

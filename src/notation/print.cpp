@@ -26,7 +26,7 @@ class StatementPrinter {
 public:
     StatementPrinter(const Program& program, const Statement& statement, Types types, const LocalDims& local,
                      Shown& shown)
-        : program_(program), types_(types), local_(local), shown_(shown) {
+        : program_(program), statement_(statement), types_(types), local_(local), shown_(shown) {
         for (const Op& op : statement.ops) made_by_.emplace(op.output.value, &op);
     }
 
@@ -75,6 +75,11 @@ private:
         }
         std::vector<std::string> texts;
         for (const Text& argument : arguments) texts.push_back(argument.text);
+        if (op.function == "received" && !statement_.messages.empty()) {
+            const Message& message = statement_.messages.front();
+            return {fmt::format("{}[{}]({})", collective_name(message.kind), fmt::join(message.axes, ","),
+                                fmt::join(texts, ", "))};
+        }
         const std::string along = op.along.empty() ? "" : fmt::format("[{}]", fmt::join(whole(op.along), ","));
         return {fmt::format("{}{}({})", op.function, along, fmt::join(texts, ", "))};
     }
@@ -127,6 +132,7 @@ private:
     }
 
     const Program& program_;
+    const Statement& statement_;
     Types types_;
     const LocalDims& local_;
     std::set<std::string> sized_;  ///< dimensions that have been printed with their size
@@ -180,15 +186,29 @@ public:
             sizes.push_back(fmt::format("{}={}", dim, size->second));
         }
         if (!prefix) std::ranges::sort(sizes);
-        const std::string line = sizes.empty() ? "" : fmt::format("{}\n", fmt::join(sizes, ", "));
-        if (prefix) out_ += line;
+        const std::string lines = lines_of(sizes);
+        if (prefix) out_ += lines;
         nodes(program_.body, 0);
         declarations(program_.values.size(), 0);
-        if (!prefix) out_ += line;
+        if (!prefix) out_ += lines;
         return std::move(out_);
     }
 
 private:
+    // Sizes with commas, in lines that a person can read.
+    [[nodiscard]] static std::string lines_of(const std::vector<std::string>& sizes) {
+        constexpr std::size_t longest = 110;
+        std::string lines;
+        std::size_t line = 0;
+        for (const std::string& size : sizes) {
+            const bool first = line == 0;
+            const bool fits = line + size.size() < longest;
+            line = fits ? line + size.size() + 2 : size.size();
+            lines += first ? size : fmt::format("{}{}", fits ? ", " : "\n", size);
+        }
+        return lines.empty() ? lines : lines + "\n";
+    }
+
     void mark(const Block& block) {
         for (const Node& node : block.nodes) {
             if (const auto* inner = std::get_if<Block>(&node)) {

@@ -112,6 +112,12 @@ constexpr FunctionInfo table[] = {
     {"collect", combine, 2, 1, 0, 0, 0, "an add per element of each expert's row"},
     {"match", match, 3, 2, 0, 0, 0, "a multiply and an add per element of each expert's row"},
     {"taps", correlate, 2, 2, 0, 0, 0, "a multiply and an add per element and tap"},
+    {"all_gather", receive, any_number, 0, 0, 0, 0, "an all-gather over the mesh axes in brackets, of one chip's x"},
+    {"reduce_scatter", receive, any_number, 0, 0, 0, 0, "a reduce-scatter over these axes, of one chip's x"},
+    {"all_reduce", receive, any_number, 0, 0, 0, 0, "an all-reduce over these axes, of one chip's x"},
+    {"all_to_all", receive, any_number, 0, 0, 0, 0, "an all-to-all over these axes, of one chip's x"},
+    {"permute", receive, any_number, 0, 0, 0, 0, "each chip's x goes to another chip along these axes"},
+    {"broadcast", receive, any_number, 0, 0, 0, 0, "one chip's x goes to all chips along these axes"},
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ enum class FunctionKind {
     rearrange,  ///< transpose(x), concat(x, y): the same numbers in other places
     view,       ///< view(x): the same memory under other dimensions
     opaque,     ///< opaque[W](x, y): W FLOPs on arguments of which nothing else is known
-    receive,    ///< received(x): what a collective leaves in memory
+    receive,    ///< received(x): what a collective leaves in memory; all_reduce[X](x): of a collective over mesh axes
     // Functions that only derivatives need.
     expand,       ///< expand[S](x): the same numbers at every position of S, which x lacks
     scatter_add,  ///< scatteradd[V,B](ids, x): rows of x, summed at positions `ids` along V, and over B

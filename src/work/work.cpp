@@ -30,7 +30,9 @@ public:
     };
 
     explicit Kernels(const Program& program)
-        : last_use_(program.values.size(), 0), computed_(program.values.size(), false) {}
+        : last_use_(program.values.size(), 0), computed_(program.values.size(), false) {
+        for (ValueId id = 0; id < program.values.size(); ++id) memory_of_.push_back(id);
+    }
 
     Status find(const Block& block, const Polynomial& count) {
         for (const Node& node : block.nodes) {
@@ -38,6 +40,7 @@ public:
                 Kernel& kernel = all_.emplace_back();
                 kernel.count = count;
                 add(kernel, *statement);
+                note_view(*statement);
                 continue;
             }
             const Block& inner = std::get<Block>(node);
@@ -57,6 +60,8 @@ public:
     [[nodiscard]] const std::vector<Kernel>& all() const { return all_; }
     /// Whether a statement of the program computes the value.
     [[nodiscard]] bool computed(ValueId id) const { return computed_[id]; }
+    /// The value whose memory a value is: the argument of a view, or itself.
+    [[nodiscard]] ValueId memory_of(ValueId id) const { return memory_of_[id]; }
     /// Whether a value that the kernel computes is not needed after it.
     [[nodiscard]] bool stays_inside(const Kernel& kernel, ValueId id) const {
         return kernel.fused && last_use_[id] > kernel.before && last_use_[id] <= kernel.end;
@@ -90,7 +95,14 @@ private:
         }
     }
 
+    void note_view(const Statement& statement) {
+        const Op& op = statement.ops.back();
+        const bool view = statement.ops.size() == 1 && op.kind == OpKind::apply && op.function == "view";
+        if (view) memory_of_[op.output.value] = memory_of_[op.inputs.front().value];
+    }
+
     std::vector<Kernel> all_;
+    std::vector<ValueId> memory_of_;
     std::vector<std::size_t> last_use_;  ///< by value: the position of the last statement that reads it
     std::vector<bool> computed_;
     std::size_t position_ = 0;
@@ -208,7 +220,8 @@ private:
     void read(const Reading& reading) {
         if (program_.values[reading.value].intermediate) return;
         if (reading.rows == nullptr) {
-            if (!read_whole_.insert(reading.value).second) return;  // a value used twice is read once
+            // A value used twice is read once.
+            if (!read_whole_.insert(kernels_.memory_of(reading.value)).second) return;
         } else if (reads_whole(reading.value)) {
             return;
         }
@@ -217,8 +230,9 @@ private:
     }
 
     [[nodiscard]] bool reads_whole(ValueId id) const {
-        return std::any_of(readings_.begin(), readings_.end(),
-                           [&](const Reading& other) { return other.value == id && other.rows == nullptr; });
+        return std::any_of(readings_.begin(), readings_.end(), [&](const Reading& other) {
+            return kernels_.memory_of(other.value) == kernels_.memory_of(id) && other.rows == nullptr;
+        });
     }
 
     const Program& program_;

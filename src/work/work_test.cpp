@@ -213,3 +213,13 @@ TEST_CASE("a dimension that only one operand has multiplies the work") {
     const Derived exact = derive("bf16[B=8,D=16]*bf16[E=32,F=4]->bf16[B,F]", {.exact_flops = true, .tiles = {}});
     CHECK(exact.work.total.flops().evaluate(exact.program.sizes)->to_double() == 8 * 4 * (2 * 16 * 32 - 1));
 }
+
+TEST_CASE("a tensor and a view of it are read once") {
+    const auto program = parse_program(
+        "X : f32[6, 4]\nV : f32[24] = view(X)\nY : f32[24]\n"
+        "fuse { A : f32[24] = opaque(V, Y)\n B : f32[24] = opaque(X, A) }\n");
+    REQUIRE(program);
+    const auto work = derive_work(*program);
+    REQUIRE(work);
+    CHECK(work->total.memory.at("hbm").read.evaluate(program->sizes) == Rational(2 * 24 * 4));
+}

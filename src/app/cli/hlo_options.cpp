@@ -14,8 +14,10 @@ constexpr const char* hlo_examples = R"(examples:
   roofline hlo step.mlir --on h100-sxm               StableHLO: lowered.as_text()
   roofline hlo step.json --on h100-sxm               a graph of PyTorch: roofline.torch_graph(module, args)
   roofline hlo net.onnx --dims batch=32 --on l4      an ONNX model
+  roofline hlo step.mlir --on tpu-v5p:2x2x2          with shardings (lowered, not compiled): laid out over the chips
   roofline hlo step.hlo --cost xla                   counts as XLA's own cost analysis gives them
   roofline hlo step.hlo --on h100-sxm:8 --set hbm.bandwidth=*2
+  roofline hlo step.hlo --program                    the module in roofline's notation
 
 )";
 
@@ -41,6 +43,13 @@ void add_hlo(CLI::App& app, Line& line) {
     repeated(app, "--loops", hlo.loops, "how often a loop runs whose count the module does not tell", "NAME=COUNT");
     repeated(app, "--dims", hlo.dims, "sizes of dimensions that an ONNX model only names; k is 1000, Ki 1024",
              "batch=32,seq=128");
+    repeated(app, "--mesh", hlo.mesh,
+             "axes over which a module from before partitioning is laid out, outermost first; default: its own. Other\n"
+             "sizes for axes of its own mesh lay it out over as many devices",
+             "data=4,model=2");
+    app.add_flag(
+        "--program", hlo.program,
+        "print only the program in the notation: what op, with --dims, --tile or another machine, can go on with");
     app.add_option("--software", hlo.software, "software whose calibration is used; default: the newest")
         ->type_name("NAME");
     add_calibration(app, words);

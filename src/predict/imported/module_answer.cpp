@@ -9,27 +9,16 @@
 
 #include "base/ascii.hpp"
 #include "import/xla/cost/xla_cost.hpp"
+#include "import/xla/sharding/module_sharding.hpp"
 #include "predict/imported/module_memory.hpp"
 #include "predict/imported/module_overlap.hpp"
+#include "predict/imported/module_program.hpp"
 #include "predict/predict.hpp"
 #include "program/functions.hpp"
 
 namespace roofline::core {
 
 namespace {
-
-XlaCostOptions cost_options(const ModuleQuestion& question) {
-    XlaCostOptions options;
-    options.count_multiple_input_accesses = question.count_multiple_input_accesses;
-    options.trip_counts = question.loops;
-    options.unknown = 0;
-    if (question.counting == ModuleCounting::xla_gpu) options.analysis = XlaAnalysis::gpu;
-    if (question.counting != ModuleCounting::ours) return options;
-    options.multiply_loops = true;
-    options.price_custom_calls = true;
-    options.whole_ragged_dots = true;
-    return options;
-}
 
 std::string place_of(const XlaOrigin& origin) {
     if (origin.file.empty()) return "";
@@ -289,10 +278,21 @@ Status predict_module(const XlaModule& module, const XlaModuleCost& costs, const
                       ModuleAnswer& answer) {
     ImportOptions import_options;
     import_options.loops = question.loops;
-    ROOFLINE_TRY(ImportedProgram imported, lower_module(module, costs, answer.name, import_options));
+    const bool lays_out = slice.chips() > 1 && is_before_partitioning(module);
+    if (!question.mesh.empty() && !lays_out) {
+        return fail(
+            "no_shardings",
+            slice.chips() == 1
+                ? fmt::format("{} is one chip, which --mesh does not divide", slice.machine.id)
+                : fmt::format("{} does not say how its arrays are split, or was partitioned already", answer.name),
+            "give a slice and a module from before partitioning with shardings of its arguments; or split the "
+            "program that --program prints by hand, for roofline op");
+    }
+    ROOFLINE_TRY(ImportedProgram imported, lays_out ? sharded_program(module, costs, answer.name, question)
+                                                    : lower_module(module, costs, answer.name, import_options));
     answer.devices = imported.devices;
     answer.notes = imported.notes;
-    answer.memory = module_memory(module, imported);
+    if (!lays_out) answer.memory = module_memory(module, imported);
     const bool scheduled = module.attribute("is_scheduled") == "true";
     if (!scheduled) {
         answer.notes.emplace_back(
@@ -326,8 +326,11 @@ Status predict_module(const XlaModule& module, const XlaModuleCost& costs, const
     options.routing = TokenRouting::least;
     options.growth = false;
     options.titles = false;
+    if (lays_out) options.freedom = layout_freedom(imported.program);
     ROOFLINE_TRY(System system, plan_system(slice, imported.program, {}));
-    ROOFLINE_TRY(answer.prediction, predict(std::move(imported.program), std::move(system), options, calibrations));
+    Program program = lays_out ? imported.program : std::move(imported.program);
+    ROOFLINE_TRY(answer.prediction, predict(std::move(program), std::move(system), options, calibrations));
+    if (lays_out) take_laid_out(imported, module, answer);
     const auto* memory = answer.prediction->machine.level("hbm");
     if (memory != nullptr && memory->total_capacity()) answer.memory.capacity = memory->total_capacity()->value;
     add_program_ops(module, imported, answer);

@@ -28,6 +28,9 @@ struct ModuleQuestion {
     ModuleCounting counting = ModuleCounting::ours;
     std::map<std::string, std::int64_t, std::less<>> loops{};  ///< trip counts by the loop's name
     bool count_multiple_input_accesses = false;                ///< of XLA's analyses
+    /// Names and sizes of the axes over which a module from before partitioning is laid out, outermost first; empty: as
+    /// the module says.
+    std::vector<MeshAxis> mesh{};
     std::string software{};
 };
 
@@ -105,8 +108,9 @@ struct ModuleAnswer {
 };
 
 /// Counts a module, and predicts its times on a slice. `slice` is nothing only when XLA's rules count. On a single chip
-/// the collectives of a module for several devices are counted and take no time, with a note. Errors: those of
-/// xla_cost(), lower_module() and predict(); a slice of more chips than one that are not as many as the devices.
+/// the collectives of a module for several devices are counted and take no time, with a note. On a slice a module from
+/// before partitioning that says how its arrays are split is laid out over its devices. Errors: those of xla_cost(),
+/// lower_module(), module_sharding() and predict(); a slice of more chips than one that are not as many as the devices.
 [[nodiscard]] Result<ModuleAnswer> answer_module(const XlaModule& module, const std::string& name,
                                                  const std::optional<Slice>& slice, const ModuleQuestion& question,
                                                  const std::shared_ptr<Calibrations>& calibrations);

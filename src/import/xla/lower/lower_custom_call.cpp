@@ -39,6 +39,17 @@ Result<Bound> ModuleLowering::custom_call(InstructionRef ref, const Bounds& oper
     if (std::find(std::begin(annotations), std::end(annotations), target) != std::end(annotations) ||
         target.starts_with("xla.sdy")) {
         if (operands.empty()) return input(each.shape, each.name, ref);
+        const bool constraint = target == "Sharding" || target == "xla.sdy.FuncResultSharding";
+        if (options_.keep_constraints && constraint && each.shape.is_array() && each.shape.elements() > 1) {
+            const Bound array = in_memory(ref, operands[0], into, Numbers::stay);
+            if (!array.value) return array;
+            Op op;
+            op.kind = OpKind::move;
+            op.arithmetic = arithmetic_of_shape(array.shape);
+            const std::vector<std::string> dims = DimNames(out_.program).add_all(each.shape);
+            op.inputs = {operand(array, dims)};
+            return emit(ref, std::move(op), each.shape, dims, into);
+        }
         if (!each.shape.is_tuple() || operands[0].parts) {
             Bound bound = operands[0];
             if (!bound.parts) bound.shape = each.shape;
@@ -194,6 +205,7 @@ Result<std::vector<ValueId>> ModuleLowering::splice(InstructionRef ref, const st
         if (!value.name.empty()) value.name = fmt::format("{}_{}", value.name, out.values.size());
         out.values.push_back(std::move(value));
         out_.made_by.emplace_back(ref);
+        out_.written_by.emplace_back(ref);
         out_.called_by.push_back(caller_);
     }
     for (const std::string& dim : parsed->dims) out.dims.push_back(dim);

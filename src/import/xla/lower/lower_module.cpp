@@ -43,6 +43,15 @@ std::string spoken_name(std::string_view name) {
     return text.empty() ? "V" : text;
 }
 
+// Arrays at the same places of two tuples, where they are not the same array.
+void add_carried(const Bound& first, const Bound& last, std::vector<std::pair<ValueId, ValueId>>& pairs) {
+    if (first.value && last.value && *first.value != *last.value) pairs.emplace_back(*first.value, *last.value);
+    if (!first.parts || !last.parts) return;
+    for (std::size_t i = 0; i < std::min(first.parts->size(), last.parts->size()); ++i) {
+        add_carried((*first.parts)[i], (*last.parts)[i], pairs);
+    }
+}
+
 void add_arrays(const Bound& bound, std::vector<ValueId>& arrays) {
     if (bound.value) arrays.push_back(*bound.value);
     if (!bound.parts) return;
@@ -341,7 +350,10 @@ Result<Bound> ModuleLowering::loop(InstructionRef ref, const Bounds& operands, B
     block.values_after = out_.program.values.size();
     carry(result);
     share_memory(first, result);
-    if (!block.nodes.empty()) into.nodes.emplace_back(std::move(block));
+    if (block.nodes.empty()) return result;
+    into.nodes.emplace_back(std::move(block));
+    out_.carried.emplace_back();
+    add_carried(first, result, out_.carried.back());
     return result;
 }
 
@@ -383,6 +395,7 @@ ValueId ModuleLowering::new_value(const XlaShape& shape, std::string_view name, 
     if (shape.memory_space == 1 && shape.tiled) value.level = "vmem";
     out_.program.values.push_back(std::move(value));
     out_.made_by.push_back(made);
+    out_.written_by.push_back(made);
     out_.called_by.push_back(caller_);
     return out_.program.values.size() - 1;
 }

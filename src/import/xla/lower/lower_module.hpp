@@ -50,8 +50,12 @@ struct ImportedProgram {
     std::vector<std::optional<InstructionRef>> made_by;
     /// By value: the innermost call around that instruction that has a source line, if there is one.
     std::vector<std::optional<InstructionRef>> called_by{};
+    /// By value: the instruction that computes it, in a fusion one of those inside; nothing for inputs.
+    std::vector<std::optional<InstructionRef>> written_by{};
     std::vector<ImportedLoop> loops;
     std::vector<ImportedAsync> started;  ///< in the order of their values
+    /// By repeat block, inner ones first: arrays before the loop, and those that take their place after each iteration.
+    std::vector<std::vector<std::pair<ValueId, ValueId>>> carried{};
     std::vector<ImportGap> gaps;
     std::vector<std::string> notes;
     std::int64_t devices = 1;                                  ///< that execute it
@@ -63,6 +67,8 @@ struct ImportOptions {
     std::map<std::string, std::int64_t, std::less<>> loops{};  ///< counts by the loop's name
     /// Whether to fuse what a compiler fuses where the module has not been through one.
     bool fuse = true;
+    /// Whether a constraint on the sharding of an array, or the sharding of a result, is a statement.
+    bool keep_constraints = false;
 };
 
 /// Makes a program of a module. Loops become repeats, fusions fuse blocks, collectives messages over the axes of a mesh
