@@ -96,16 +96,16 @@ void write_softmax(OnnxCall& call) {
 }
 
 /// A normalised value, and what it was normalised by.
-struct Normalised {
+struct NormalisedAlong {
     OnnxValue value;
     OnnxValue mean;
     OnnxValue factor;
 };
 
 // Over these axes: (x - mean) / sqrt(variance + epsilon), or without the mean.
-Normalised normalised(OnnxCall& call, const OnnxValue& x, const OnnxDims& axes, bool centred) {
+NormalisedAlong normalised(OnnxCall& call, const OnnxValue& x, const OnnxDims& axes, bool centred) {
     OnnxBuilder& hlo = call.hlo();
-    Normalised made;
+    NormalisedAlong made;
     made.value = x;
     if (centred) {
         made.mean = mean_along(call, x, axes, true);
@@ -133,7 +133,7 @@ void write_layer_norm(OnnxCall& call) {
     const std::int64_t axis = call.axis(call.integer("axis", -1), rank);
     if (call.failed()) return;
     const bool centred = type == "LayerNormalization";
-    const Normalised made = normalised(call, x, axes_from(axis, rank), centred);
+    const NormalisedAlong made = normalised(call, x, axes_from(axis, rank), centred);
     call.out(0, scaled_and_shifted(call, made.value, 1, 2));
     call.out(1, centred ? made.mean : made.factor);
     call.out(2, made.factor);
@@ -150,7 +150,7 @@ void write_skip_layer_norm(OnnxCall& call) {
         call.fail("its input has no dimensions");
         return;
     }
-    const Normalised made = normalised(
+    const NormalisedAlong made = normalised(
         call, x, axes_from(static_cast<std::int64_t>(x.shape.dims.size()) - 1, x.shape.dims.size()), !simple);
     call.out(0, scaled_and_shifted(call, made.value, 2, simple ? 99 : 3));
     call.out(1, simple ? made.factor : made.mean);
@@ -197,7 +197,7 @@ void write_instance_norm(OnnxCall& call) {
         call.fail("its input has no channels");
         return;
     }
-    const Normalised made = normalised(call, x, axes_from(2, x.shape.dims.size()), true);
+    const NormalisedAlong made = normalised(call, x, axes_from(2, x.shape.dims.size()), true);
     if (!call.failed()) call.out(0, of_channels(call, made.value, 1, 2));
 }
 
@@ -211,7 +211,7 @@ void write_group_norm(OnnxCall& call) {
     }
     const OnnxDims grouped = {x.shape.dims[0], groups,
                               product_of(x.shape.dims) / std::max<std::int64_t>(x.shape.dims[0] * groups, 1)};
-    const Normalised made = normalised(call, hlo.reshape(x, grouped), {2}, true);
+    const NormalisedAlong made = normalised(call, hlo.reshape(x, grouped), {2}, true);
     if (call.failed()) return;
     OnnxValue value = hlo.reshape(made.value, x.shape.dims);
     if (call.dims(1).size() == 1 && call.dims(1)[0] == groups && groups != x.shape.dims[1]) {  // version 18
