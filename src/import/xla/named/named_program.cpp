@@ -134,7 +134,8 @@ void ProgramNaming::use_dims(const Names& dims) {
 std::string ProgramNaming::base_name(ValueId old) const {
     const std::string& name = from_.values[old].name;
     const std::size_t bar = name.rfind('_');  // the lowering adds the number of the value
-    const std::string base = bar == std::string::npos || bar == 0 ? name : name.substr(0, bar);
+    std::string base = bar == std::string::npos || bar == 0 ? name : name.substr(0, bar);
+    while (base.ends_with('_')) base.pop_back();
     return base.empty() ? "V" : base;
 }
 

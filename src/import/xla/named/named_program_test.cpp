@@ -162,8 +162,9 @@ std::string loop_of(const std::string& lines, const std::string& root) {
 
 TEST_CASE("a loop assigns the name that it carries again") {
     CHECK(text_of(loop_of("  y = f32[32,64] tanh(x)\n", "  ROOT r = f32[32,64] negate(y)\n")) ==
-          "D32=32, D64=64\n"
+          "D32=32, D64=64, D64b=64, D64c=64\n"
           "X : f32[D32, D64]\n"
+          "W : f32[D64b, D64c]\n"
           "repeat 5 {\n"
           "    X : f32[D32, D64] = tanh(X)\n"
           "}\n"
@@ -172,8 +173,9 @@ TEST_CASE("a loop assigns the name that it carries again") {
 
 TEST_CASE("what a loop carries is copied where the array before it is needed later") {
     CHECK(text_of(loop_of("  y = f32[32,64] tanh(x)\n", "  ROOT r = f32[32,64] subtract(y, x)\n")) ==
-          "D32=32, D64=64\n"
+          "D32=32, D64=64, D64b=64, D64c=64\n"
           "X : f32[D32, D64]\n"
+          "W : f32[D64b, D64c]\n"
           "X_2 : f32[D32, D64] = X\n"
           "repeat 5 {\n"
           "    Y : f32[D32, D64] = tanh(X_2)\n"

@@ -108,12 +108,12 @@ TEST_CASE("the shardings of a module become subscripts, and what is between is f
     CHECK(is_before_partitioning(module_of(mlp)));
     CHECK(types_of(mlp) ==
           "model=2, data=4\n"
-          "Arg0 f32[D1024_{data}, D512]\n"
-          "Arg1 f32[D512, D2048_{model}]\n"
-          "Arg2 f32[D2048_{model}, D512b]\n"
-          "Result0 f32[D1024_{data}, D512b]\n");
+          "Arg0 f32[D1024_{data}, D512b]\n"
+          "Arg1 f32[D512b, D2048_{model}]\n"
+          "Arg2 f32[D2048_{model}, D512]\n"
+          "Result0 f32[D1024_{data}, D512]\n");
     SUBCASE("with other names, or other sizes of the module's own axes") {
-        CHECK(types_of(mlp, {{"X", 4, {}}, {"Y", 2, {}}}).starts_with("Y=2, X=4\nArg0 f32[D1024_X, D512]\n"));
+        CHECK(types_of(mlp, {{"X", 4, {}}, {"Y", 2, {}}}).starts_with("Y=2, X=4\nArg0 f32[D1024_X, D512b]\n"));
         CHECK(types_of(mlp, {{"data", 16, {}}, {"model", 4, {}}}).starts_with("model=4, data=16\nArg0"));
         CHECK(types_of(mlp, {{"X", 8, {}}}) ==
               "the shardings of the module are not along the axes of the mesh that is given");
