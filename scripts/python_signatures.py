@@ -41,7 +41,8 @@ PLANNED = {
 TYPES = {
     "model": "Model", "draft_model": "Model", "on": "Machines", "base": "Machine", "prefill": "Machine",
     "names": "Machines", "dims": "Sizes", "table": "Table", "profile": "Table", "lengths": "Table",
-    "tables": "Table | Sequence[Table]", "program": "Text", "module": "Text | bytes", "file": "Text", "merge": "Sequence[Text]",
+    "tables": "Table | Sequence[Table]", "program": "Text",
+    "module": "Text | bytes", "file": "Text", "merge": "Sequence[Text]",
     "quantisation": "Text | Mapping[str, Any]",
 }
 REQUIRED = {"on": {"op", "train", "serve", "trace"}, "base": {"plan design"}, "cost": {"plan design"},
@@ -52,8 +53,8 @@ ADDED = {
     "machine": "Without names the answer lists all machines in `machines`.",
     "validate": "`table` is the name of a CSV or Parquet file, the text of a CSV file, or a frame of pandas or table "
                 "of Arrow (docs/reference/tables.md has the columns).",
-    "hlo": "`module` is the name of a file with HLO text, an HLO proto or StableHLO text, packed by gzip or not, or its "
-           "contents: text, or bytes. `roofline.jax()` makes it from a function.",
+    "hlo": "`module` is the name of a file with HLO text, an HLO proto, StableHLO text or an ONNX model, packed by "
+           "gzip or not, or its contents: text, or bytes. `roofline.jax()` makes it from a function.",
     "fit": "Tables are names of CSV or Parquet files, texts of CSV files, or frames of pandas or tables of Arrow.",
 }
 # Arguments of the package alone, by command: what takes parts of the question.

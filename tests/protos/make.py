@@ -16,7 +16,7 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).parent
 
-# Compiled under a name of its own, and only the innermost line is kept, so that no path of a machine gets into the files.
+# Compiled under a name of its own, and only the innermost line is kept, so that no path of a machine gets into files.
 jax.config.update("jax_traceback_in_locations_limit", 1)
 SOURCE = """
 import jax.numpy as jnp

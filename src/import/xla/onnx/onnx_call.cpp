@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/ascii.hpp"
+
 namespace roofline::core {
 
 const OnnxValue& OnnxCall::in(std::size_t input) {
@@ -44,8 +46,8 @@ std::optional<OnnxDims> OnnxCall::known_integers(std::size_t input) {
     const OnnxValue& value = in(input);
     if (failed()) return std::nullopt;
     if (!value.numbers) {
-        fail(fmt::format("the shape of its result depends on the values of its input {} (`{}`)", input,
-                         node_.inputs[input].substr(0, 60)),
+        fail(fmt::format("the shape of its result depends on the values of its input {} ({})", input,
+                         in_ticks(node_.inputs[input])),
              "only shapes that follow from shapes and constants can be read: export the model with fixed sizes, or "
              "simplify it (onnxsim, onnxruntime's optimizer)");
         return std::nullopt;
