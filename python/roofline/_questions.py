@@ -478,27 +478,28 @@ def fit(
 
 @question
 def hlo(
-    module: Text,
+    module: Text | bytes,
     *,
     on: Machines | None = None,
     set: Pairs | None = None,
     cost: Literal["ours", "xla", "xla-gpu"] | None = None,
     count_multiple_input_accesses: bool = False,
     loops: Pairs | None = None,
+    dims: Sizes | None = None,
     software: Value | None = None,
     calibration: Pairs | None = None,
 ) -> HloAnswer:
     """What an XLA module costs: every kernel against its roofline.
 
-    `module` is the name of a file with HLO or StableHLO text, packed by gzip or not, or the text itself.
-    `roofline.jax()` makes it from a function.
+    `module` is the name of a file with HLO text, an HLO proto, StableHLO text or an ONNX model, packed by gzip or
+    not, or its contents: text, or bytes. `roofline.jax()` makes it from a function.
 
     `on` is the name of a machine or slice ("h100-sxm:8x4"), the path of a machine file, its text, or the answer of
     `machine()`; a list of them is answered side by side.
 
     Args:
-        module: HLO text (compiled.as_text(), `xla`_dump_to) or StableHLO text (lowered.as_text()), also packed by
-            gzip; or - for standard input (FILE).
+        module: HLO text (compiled.as_text(), `xla`_dump_to), an HLO proto (`xla`_dump_hlo_as_proto), StableHLO text
+            (lowered.as_text()) or an ONNX model, also packed by gzip; or - for standard input (FILE).
         on: Machine or slice with as many chips as the module has devices (MACHINE[:SHAPE]).
         set: What if: replace a figure of the machines, absolute or relative (hbm.bandwidth=3TB/s|*2).
         cost: Rules by which work is counted: ours multiplies loops and prices custom calls; xla and xla-gpu count
@@ -506,6 +507,7 @@ def hlo(
         count_multiple_input_accesses: Of XLA's analyses: an operand that a fusion reads several times counts each
             time.
         loops: How often a loop runs whose count the module does not tell (NAME=COUNT).
+        dims: Sizes of dimensions that an ONNX model only names; k is 1000, Ki 1024 (batch=32,seq=128).
         software: Software whose calibration is used; default: the newest (NAME).
         calibration: File of `roofline fit` with models of expected times that replace the built-in ones of its
             machine, or of all servers; none: no expected times (FILE.toml|none).

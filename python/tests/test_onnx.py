@@ -20,7 +20,7 @@ def test_sizes_of_dimensions() -> None:
     assert other.total == one.total
     with pytest.raises(rl.Error, match="dimensions without a size: batch") as caught:
         rl.hlo(file, on="h100-sxm")
-    assert caught.value.hint == "give them: --dims batch=1"
+    assert caught.value.hint == 'give them: dims={"batch": 1}'
     with pytest.raises(rl.Error, match="only ONNX models"):
         rl.hlo("HloModule m\nENTRY e { ROOT x = f32[2] parameter(0) }\n", dims={"batch": 5}, on="h100-sxm")
 
