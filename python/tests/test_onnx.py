@@ -30,6 +30,15 @@ def test_unknown_operators_are_named() -> None:
     assert any("com.example.Mystery" in gap for gap in answer.unknown)
 
 
+def test_attention_of_onnx_runtime_is_one_kernel() -> None:
+    answer = rl.hlo(MODELS / "runtime.onnx", on="h100-sxm")
+    # Scores and sums of values: 2 batches, 8 heads, 16 x 16 pairs, 32 numbers.
+    assert answer.total.matmul_flops == 2 * 2 * 2 * 8 * 16 * 16 * 32
+    (kernel,) = [op for op in answer.ops if op.matmul_flops > 0]
+    assert kernel.name == "attention"
+    assert answer.unknown == []
+
+
 def test_counts_as_xla_gives_them() -> None:
     counted = rl.hlo(MODELS / "convnet.onnx", cost="xla").total
     # A window lacks its first row and column at the border; the depthwise kernel on both sides.

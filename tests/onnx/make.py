@@ -132,6 +132,15 @@ def main() -> None:
            node("Mystery", ["h"], ["g"], "unknown", domain="com.example"), node("Add", ["g", "h"], ["y"], "sum")],
           [value("x", 4, 8)], [value("y", 4, 8)], [weight("w8", 8, 8, dtype=TensorProto.INT8), weight("scale", 8)],
           value_info=[value("g", 4, 8)], functions=[scaled])
+    # Operators of ONNX Runtime: 8 heads of 32 over 16 positions, and a residual.
+    runtime = "com.microsoft"
+    write("runtime", 17,
+          [node("RotaryEmbedding", ["q", "ids", "cos", "sin"], ["r"], "rotary", domain=runtime),
+           node("MultiHeadAttention", ["r", "k", "v"], ["a"], "attention", domain=runtime, num_heads=8),
+           node("SkipSimplifiedLayerNormalization", ["a", "q", "g"], ["y", "", "", "s"], "norm", domain=runtime)],
+          [value("q", 2, 16, 256), value("k", 2, 16, 256), value("v", 2, 16, 256), value("ids", 2, 16, dtype=I64)],
+          [value("y", 2, 16, 256), value("s", 2, 16, 256)],
+          [weight("cos", 64, 16), weight("sin", 64, 16), weight("g", 256)])
 
 
 main()

@@ -54,7 +54,8 @@ std::optional<OnnxDims> OnnxCall::known_integers(std::size_t input) {
     }
     OnnxDims numbers;
     for (const OnnxNumber each : *value.numbers) {
-        constexpr auto most = static_cast<OnnxNumber>(std::numeric_limits<std::int64_t>::max() / 2);
+        constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max() / 2;
+        constexpr auto most = static_cast<OnnxNumber>(largest);
         numbers.push_back(std::isnan(each) ? 0 : static_cast<std::int64_t>(std::clamp(each, -most, most)));
     }
     return numbers;

@@ -113,7 +113,6 @@ Status OnnxModuleReader::bind_inputs(OnnxScope& scope) {
     for (const OnnxTensor& each : graph.initializers) stored.insert(each.name);
     std::set<std::string> open;
     std::set<std::string> named;
-    std::string shapes;
     const auto size_of = [&](const OnnxType& input, std::size_t axis) -> std::int64_t {
         const OnnxDim& dim = (*input.dims)[axis];
         if (dim.size) return *dim.size;
