@@ -5,8 +5,9 @@ pass.
 usage: check_python.py --program FILE --package DIR     the package that stands in DIR: build/python
        check_python.py --program FILE --package DIR --all    only the tests of python/tests/all (Dask, MPI and Ray, as
                                                         python/requirements-all.txt installs them, all functions of
-                                                        JAX and modules of PyTorch), the notebooks, and a longer fuzz of the arguments. If
-                                                        all of it passes, python/tests/all/record.txt says so
+                                                        JAX and modules of PyTorch), the notebooks, and a
+                                                        longer fuzz of the arguments. If all of it passes,
+                                                        python/tests/all/record.txt says so
        check_python.py --program FILE --package DIR --sanitized    the tests and that fuzz with an extension module that
                                                         clang built with AddressSanitizer and UBSan, without JAX,
                                                         whose own code is not built so: build-sanitize/python

@@ -28,7 +28,7 @@ ASKED = {
     "validate": ("ValidateAnswer", "Compares predictions with measurements.", ["table"]),
     "fit": ("FitAnswer", "Fits models of expected times to measurements.", ["tables"]),
     "hlo": ("HloAnswer", "What an XLA module costs: every kernel against its roofline.", ["module"]),
-    "trace": ("TraceAnswer", "Compares every kernel of a recorded profile with its roofline.", ["profile"]),
+    "trace": ("TraceAnswer", "Where the steps of recorded profiles go, and each operation beside its bound and expected time.", ["profiles"]),
 }
 PLANNED = {
     "plan train": ("PlanAnswer", "The best way to train a model on a slice, and why the others lose.", ["model"]),
@@ -40,8 +40,9 @@ PLANNED = {
 # Types of arguments that are not texts or numbers.
 TYPES = {
     "model": "Model", "draft_model": "Model", "on": "Machines", "base": "Machine", "prefill": "Machine",
-    "names": "Machines", "dims": "Sizes", "table": "Table", "profile": "Table", "lengths": "Table",
-    "tables": "Table | Sequence[Table]", "program": "Text", "module": "Text | bytes", "file": "Text", "merge": "Sequence[Text]",
+    "names": "Machines", "dims": "Sizes", "table": "Table", "lengths": "Table",
+    "tables": "Table | Sequence[Table]", "profiles": "Table | Sequence[Table]", "program": "Text",
+    "module": "Text | bytes", "file": "Text", "merge": "Sequence[Text]",
     "quantisation": "Text | Mapping[str, Any]",
 }
 REQUIRED = {"on": {"op", "train", "serve", "trace"}, "base": {"plan design"}, "cost": {"plan design"},
@@ -53,8 +54,8 @@ ADDED = {
     "validate": "`table` is the name of a CSV or Parquet file, the text of a CSV file, or a frame of pandas or table "
                 "of Arrow (docs/reference/tables.md has the columns).",
     "hlo": "`module` is the name of a file with HLO text, an HLO proto, StableHLO text, an ONNX model or a graph of "
-           "PyTorch, packed by gzip or not, or its contents: text, or bytes. `roofline.jax()` makes it from a function, "
-           "`roofline.torch()` from a module of PyTorch.",
+           "PyTorch, packed by gzip or not, or its contents: text, or bytes. `roofline.jax()` makes it from a "
+           "function, `roofline.torch()` from a module of PyTorch.",
     "fit": "Tables are names of CSV or Parquet files, texts of CSV files, or frames of pandas or tables of Arrow.",
 }
 # Arguments of the package alone, by command: what takes parts of the question.

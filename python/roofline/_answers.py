@@ -237,7 +237,7 @@ class MachineAnswer(Answer):
     network: list[Record]
     notes: list[str]
 
-    def _as_argument(self, keyword: str) -> tuple[list[str], list[str], Mapping[str, str]]:
+    def _as_argument(self, keyword: str) -> tuple[list[str], list[str], Mapping[str, str | bytes]]:
         """The words and the what-ifs of this machine, as an argument of another question."""
         sets = [each for each in self._question.options if each.startswith("--set=")]
         return list(self._question.arguments), sets if keyword == "on" else [], self._question.texts
@@ -263,7 +263,7 @@ class ModelAnswer(Answer):
     layers: list[Record]
     notes: list[str]
 
-    def _as_argument(self, keyword: str) -> tuple[list[str], list[str], Mapping[str, str]]:
+    def _as_argument(self, keyword: str) -> tuple[list[str], list[str], Mapping[str, str | bytes]]:
         """The words of this model, as an argument of another question."""
         return list(self._question.arguments), [], self._question.texts
 

@@ -478,7 +478,7 @@ def fit(
 
 @question
 def hlo(
-    module: Text,
+    module: Text | bytes,
     *,
     on: Machines | None = None,
     set: Pairs | None = None,
@@ -486,6 +486,7 @@ def hlo(
     count_multiple_input_accesses: bool = False,
     loops: Pairs | None = None,
     mesh: Pairs | None = None,
+    dims: Sizes | None = None,
     software: Value | None = None,
     calibration: Pairs | None = None,
 ) -> HloAnswer:
@@ -509,6 +510,7 @@ def hlo(
         loops: How often a loop runs whose count the module does not tell (NAME=COUNT).
         mesh: Axes over which a module from before partitioning is laid out, outermost first; default: its own.
             Other sizes for axes of its own mesh lay it out over as many devices (data=4,model=2).
+        dims: Sizes of dimensions that an ONNX model only names; k is 1000, Ki 1024 (batch=32,seq=128).
         software: Software whose calibration is used; default: the newest (NAME).
         calibration: File of `roofline fit` with models of expected times that replace the built-in ones of its
             machine, or of all servers; none: no expected times (FILE.toml|none).

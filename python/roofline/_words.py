@@ -30,7 +30,7 @@ _FILES = {
     "quantisation": "hf_quant_config.json",
     "table": "table.csv",
     "tables": "table.csv",
-    "profile": "profile.csv",
+    "profiles": "profile.csv",
     "module": "module.hlo",
     "files": "measured.txt",
     "merge": "part.json",

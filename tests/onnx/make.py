@@ -1,5 +1,5 @@
-"""Makes the models of this folder: `python tests/onnx/make.py`, with the package onnx. Weights are beside the files,
-which is allowed and keeps them small: only shapes matter here."""
+"""Makes the models of this folder and docs/examples/block.onnx: `python tests/onnx/make.py`, with the package onnx.
+Weights are said to be beside the files, which keeps them small: only shapes matter here."""
 
 from __future__ import annotations
 
@@ -37,7 +37,49 @@ def write(name: str, opset: int, nodes: list, inputs: list, outputs: list, weigh
 node = helper.make_node
 
 
+def block() -> None:
+    """A block of a Transformer in f16, as exporters name its nodes."""
+    h, wide = TensorProto.FLOAT16, 1024
+    nodes, weights = [], []
+
+    def linear(x: str, name: str, columns: int, rows: int = wide) -> str:
+        weights.append(weight(f"{name}.weight", rows, columns, dtype=h))
+        nodes.append(node("MatMul", [x, f"{name}.weight"], [f"{name}.out"], f"/{name.replace('.', '/')}/MatMul"))
+        return f"{name}.out"
+
+    def norm(x: str, name: str) -> str:
+        weights.extend([weight(f"{name}.weight", wide, dtype=h), weight(f"{name}.bias", wide, dtype=h)])
+        nodes.append(node("LayerNormalization", [x, f"{name}.weight", f"{name}.bias"], [f"{name}.out"],
+                          f"/{name}/LayerNormalization", axis=-1))
+        return f"{name}.out"
+
+    def then(kind: str, inputs: list[str], out: str, name: str, **more: object) -> str:
+        nodes.append(node(kind, inputs, [out], name, **more))
+        return out
+
+    weights.extend([ints("heads", 0, 0, 16, 64), ints("joined", 0, 0, wide),
+                    helper.make_tensor("scale", h, [], [0.125])])
+    inside = norm("x", "norm1")
+    parts = {}
+    for part, order in ("q", [0, 2, 1, 3]), ("k", [0, 2, 3, 1]), ("v", [0, 2, 1, 3]):
+        out = then("Reshape", [linear(inside, f"attn.{part}", wide), "heads"], f"{part}1", f"/attn/{part}/Reshape")
+        parts[part] = then("Transpose", [out], f"{part}2", f"/attn/{part}/Transpose", perm=order)
+    scores = then("MatMul", [parts["q"], parts["k"]], "scores", "/attn/scores/MatMul")
+    scores = then("Softmax", [then("Mul", [scores, "scale"], "scaled", "/attn/scores/Mul")], "weights",
+                  "/attn/scores/Softmax", axis=-1)
+    mixed = then("MatMul", [scores, parts["v"]], "mixed", "/attn/mix/MatMul")
+    mixed = then("Transpose", [mixed], "mixed1", "/attn/mix/Transpose", perm=[0, 2, 1, 3])
+    mixed = then("Reshape", [mixed, "joined"], "mixed2", "/attn/mix/Reshape")
+    middle = then("Add", ["x", linear(mixed, "attn.out", wide)], "middle", "/attn/Add")
+    wider = then("Gelu", [linear(norm(middle, "norm2"), "mlp.up", 4 * wide)], "act", "/mlp/Gelu", approximate="tanh")
+    then("Add", [middle, linear(wider, "mlp.down", wide, 4 * wide)], "y", "/mlp/Add")
+    write("block", 20, nodes, [value("x", "batch", "seq", wide, dtype=h)], [value("y", "batch", "seq", wide, dtype=h)],
+          weights)
+    (HERE / "block.onnx").rename(HERE.parents[1] / "docs/examples/block.onnx")
+
+
 def main() -> None:
+    block()
     # Two layers, and a batch that is only named.
     write("mlp", 21,
           [node("Gemm", ["x", "w1", "b1"], ["h"], "/up/Gemm", transB=1), node("Gelu", ["h"], ["a"], "/act/Gelu"),
@@ -90,6 +132,15 @@ def main() -> None:
            node("Mystery", ["h"], ["g"], "unknown", domain="com.example"), node("Add", ["g", "h"], ["y"], "sum")],
           [value("x", 4, 8)], [value("y", 4, 8)], [weight("w8", 8, 8, dtype=TensorProto.INT8), weight("scale", 8)],
           value_info=[value("g", 4, 8)], functions=[scaled])
+    # Operators of ONNX Runtime: 8 heads of 32 over 16 positions, and a residual.
+    runtime = "com.microsoft"
+    write("runtime", 17,
+          [node("RotaryEmbedding", ["q", "ids", "cos", "sin"], ["r"], "rotary", domain=runtime),
+           node("MultiHeadAttention", ["r", "k", "v"], ["a"], "attention", domain=runtime, num_heads=8),
+           node("SkipSimplifiedLayerNormalization", ["a", "q", "g"], ["y", "", "", "s"], "norm", domain=runtime)],
+          [value("q", 2, 16, 256), value("k", 2, 16, 256), value("v", 2, 16, 256), value("ids", 2, 16, dtype=I64)],
+          [value("y", 2, 16, 256), value("s", 2, 16, 256)],
+          [weight("cos", 64, 16), weight("sin", 64, 16), weight("g", 256)])
 
 
 main()

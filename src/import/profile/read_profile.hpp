@@ -14,7 +14,7 @@ namespace roofline::core {
 /// report of Nsight Systems.
 [[nodiscard]] bool is_recorded_profile(std::string_view beginning);
 
-/// Reads a recorded profile that begins with `beginning`; `whole` has all of it, unpacked. Traces are read in parts, and
+/// Reads a recorded profile that begins with `beginning`; `whole` has all of it, unpacked. Traces are read in parts;
 /// the others need memory for the file, which is at most 2 GB. Errors: those of the readers.
 [[nodiscard]] Result<RecordedProfile> read_profile(std::string_view beginning, ByteSource& whole,
                                                    const std::string& name);

@@ -10,9 +10,9 @@
 namespace roofline::core {
 
 /// Reads HLO text, an HLO proto, StableHLO text, an ONNX model or a graph of PyTorch, packed by gzip or not; the
-/// contents say which. `name` stands in messages, `dims` gives dimensions their sizes that an ONNX model only names.
-/// Errors: those of the readers; sizes for a module that has all of its own; MLIR bytecode, and other binary files, with
-/// what to ask the exporter for.
+/// contents say which. `name` stands in messages, `dims` gives sizes to dimensions that an ONNX model only names.
+/// Errors: those of the readers; sizes for a module that has all of its own; MLIR bytecode, and other binary files,
+/// with what to ask the exporter for.
 [[nodiscard]] Result<XlaModule> read_xla_module(std::string contents, const std::string& name,
                                                 const DimSizes& dims = {});
 

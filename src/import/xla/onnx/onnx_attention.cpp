@@ -70,29 +70,38 @@ OnnxValue in_heads(OnnxCall& call, const OnnxValue& x, std::int64_t heads) {
     return call.hlo().reshape(x, {dims[0], heads, dims[1], dims[2] / heads});
 }
 
-void attention_of(OnnxCall& call, const OnnxValue& q_in, const OnnxValue& k_in, const OnnxValue& v_in,
-                  std::int64_t heads, std::int64_t groups, bool causal, std::size_t past, std::size_t present) {
-    const OnnxValue q = in_heads(call, q_in, heads);
-    OnnxValue k = in_heads(call, k_in, groups);
-    OnnxValue v = in_heads(call, v_in, groups);
+/// What a kind of attention says of itself: its heads, and where the past goes in and the present out.
+struct AttentionCall {
+    std::int64_t heads = 0;
+    std::int64_t groups = 0;
+    bool causal = false;
+    std::size_t past = 99;     ///< the input with the keys of before; the values are the next one
+    std::size_t present = 99;  ///< the output with all keys; the values are the next one
+};
+
+void attention_of(OnnxCall& call, const OnnxValue (&inputs)[3], const AttentionCall& as) {
+    const OnnxValue q = in_heads(call, inputs[0], as.heads);
+    OnnxValue k = in_heads(call, inputs[1], as.groups);
+    OnnxValue v = in_heads(call, inputs[2], as.groups);
     if (call.failed()) return;
-    k = with_past(call, past, k, 2);
-    v = with_past(call, past + 1, v, 2);
+    k = with_past(call, as.past, k, 2);
+    v = with_past(call, as.past + 1, v, 2);
     if (call.failed()) return;
     const AttentionShape of = {q.shape.dims[0], q.shape.dims[1], k.shape.dims[1], q.shape.dims[2],
-                               k.shape.dims[2], q.shape.dims[3], v.shape.dims[3], causal};
-    const OnnxDims result = q_in.shape.dims.size() == 4 ? OnnxDims{of.batch, of.heads, of.queries, of.value_width}
-                                                        : OnnxDims{of.batch, of.queries, of.heads * of.value_width};
+                               k.shape.dims[2], q.shape.dims[3], v.shape.dims[3], as.causal};
+    const OnnxDims result = inputs[0].shape.dims.size() == 4
+                                ? OnnxDims{of.batch, of.heads, of.queries, of.value_width}
+                                : OnnxDims{of.batch, of.queries, of.heads * of.value_width};
     call.out(0, fused_attention(call, q, k, v, of, result));
-    call.out(present, k);
-    call.out(present + 1, v);
+    call.out(as.present, k);
+    call.out(as.present + 1, v);
 }
 
 // ai.onnx since version 23: Q, K, V, mask, past keys and values.
 void write_onnx_attention(OnnxCall& call) {
     const std::int64_t heads = call.dims(0).size() == 4 ? call.dims(0)[1] : call.integer("q_num_heads", 0);
     const std::int64_t groups = call.dims(1).size() == 4 ? call.dims(1)[1] : call.integer("kv_num_heads", 0);
-    attention_of(call, call.in(0), call.in(1), call.in(2), heads, groups, call.integer("is_causal", 0) != 0, 4, 1);
+    attention_of(call, {call.in(0), call.in(1), call.in(2)}, {heads, groups, call.integer("is_causal", 0) != 0, 4, 1});
 }
 
 // com.microsoft: input, weights of all three projections, their bias.
@@ -119,7 +128,7 @@ void write_packed_attention(OnnxCall& call) {
         parts[i] = hlo.emit("slice", array_of(call.element(), part), {all}, {{"slice", slice}});
     }
     if (call.failed()) return;
-    attention_of(call, parts[0], parts[1], parts[2], heads, heads, call.integer("unidirectional", 0) != 0, 90, 90);
+    attention_of(call, parts, {heads, heads, call.integer("unidirectional", 0) != 0});
 }
 
 void write_multi_head_attention(OnnxCall& call) {
@@ -128,7 +137,8 @@ void write_multi_head_attention(OnnxCall& call) {
         call.give_up();  // packed
         return;
     }
-    attention_of(call, call.in(0), call.in(1), call.in(2), heads, heads, call.integer("unidirectional", 0) != 0, 6, 1);
+    attention_of(call, {call.in(0), call.in(1), call.in(2)},
+                 {heads, heads, call.integer("unidirectional", 0) != 0, 6, 1});
 }
 
 void write_grouped_attention(OnnxCall& call) {
@@ -137,7 +147,7 @@ void write_grouped_attention(OnnxCall& call) {
     const std::int64_t groups = call.integer("kv_num_heads", 0);
     const OnnxDims packed = call.dims(0);
     if (call.has(1) && call.has(2)) {
-        attention_of(call, call.in(0), call.in(1), call.in(2), heads, groups, true, 3, 1);
+        attention_of(call, {call.in(0), call.in(1), call.in(2)}, {heads, groups, true, 3, 1});
         return;
     }
     const std::int64_t lanes = heads + 2 * groups;
@@ -154,7 +164,7 @@ void write_grouped_attention(OnnxCall& call) {
         parts[i] = hlo.emit("slice", array_of(call.element(), {packed[0], packed[1], ends[i + 1] - ends[i]}),
                             {call.in(0)}, {{"slice", slice}});
     }
-    if (!call.failed()) attention_of(call, parts[0], parts[1], parts[2], heads, groups, true, 3, 1);
+    if (!call.failed()) attention_of(call, parts, {heads, groups, true, 3, 1});
 }
 
 // Each element is multiplied with a cosine, its partner with a sine, and both are added. Cosines and sines are rows of

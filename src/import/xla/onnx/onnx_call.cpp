@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/ascii.hpp"
+
 namespace roofline::core {
 
 const OnnxValue& OnnxCall::in(std::size_t input) {
@@ -44,15 +46,16 @@ std::optional<OnnxDims> OnnxCall::known_integers(std::size_t input) {
     const OnnxValue& value = in(input);
     if (failed()) return std::nullopt;
     if (!value.numbers) {
-        fail(fmt::format("the shape of its result depends on the values of its input {} (`{}`)", input,
-                         node_.inputs[input].substr(0, 60)),
+        fail(fmt::format("the shape of its result depends on the values of its input {} ({})", input,
+                         in_ticks(node_.inputs[input])),
              "only shapes that follow from shapes and constants can be read: export the model with fixed sizes, or "
              "simplify it (onnxsim, onnxruntime's optimizer)");
         return std::nullopt;
     }
     OnnxDims numbers;
     for (const OnnxNumber each : *value.numbers) {
-        constexpr auto most = static_cast<OnnxNumber>(std::numeric_limits<std::int64_t>::max() / 2);
+        constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max() / 2;
+        constexpr auto most = static_cast<OnnxNumber>(largest);
         numbers.push_back(std::isnan(each) ? 0 : static_cast<std::int64_t>(std::clamp(each, -most, most)));
     }
     return numbers;

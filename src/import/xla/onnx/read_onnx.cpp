@@ -62,6 +62,14 @@ OnnxModuleReader::OnnxModuleReader(std::shared_ptr<const std::string> bytes, con
 
 Result<XlaModule> OnnxModuleReader::read() {
     ROOFLINE_TRY(model_, read_onnx_model(file_));
+    // Before, Add and its like named the axis along which they stretch their second operand.
+    constexpr std::int64_t oldest_opset = 7;
+    const auto opset = model_.opsets.find("");
+    if (opset != model_.opsets.end() && opset->second < oldest_opset) {
+        return file_.fail_at(0, "unsupported",
+                             fmt::format("the model has opset {}, and 7 is the oldest that is read", opset->second),
+                             "convert it: onnx.version_converter.convert_version(model, 17)");
+    }
     module_.name = std::string(readable(model_.graph.name, *module_.spoken));
     OnnxBuilder hlo(module_);
     OnnxScope scope{hlo};
@@ -105,11 +113,11 @@ Status OnnxModuleReader::bind_inputs(OnnxScope& scope) {
     for (const OnnxTensor& each : graph.initializers) stored.insert(each.name);
     std::set<std::string> open;
     std::set<std::string> named;
-    std::string shapes;
     const auto size_of = [&](const OnnxType& input, std::size_t axis) -> std::int64_t {
         const OnnxDim& dim = (*input.dims)[axis];
         if (dim.size) return *dim.size;
-        const std::string key = dim.name.empty() ? fmt::format("{}.{}", input.name, axis) : std::string(dim.name);
+        const std::string key =
+            dim.name.empty() ? fmt::format("{}.{}", shown(input.name), axis) : std::string(shown(dim.name));
         named.insert(key);
         const auto found = sizes_.find(key);
         if (found != sizes_.end()) return found->second;

@@ -150,6 +150,12 @@ TEST_CASE("models that contradict themselves are refused, with the byte of the n
     CHECK(onnx_error(model_file("mlp").substr(0, 100)).starts_with("cut_off: m.onnx: byte "));
 }
 
+TEST_CASE("opsets before 7 are refused") {
+    const std::string graph = node_of("Relu", {"x"}, "y") + value_of(11, "x", "\2") + value_of(12, "y", "\2");
+    const std::string old = count(1, 3) + part(7, graph) + part(8, part(1, "") + count(2, 6));
+    CHECK(onnx_error(old) == "unsupported: m.onnx: byte 0: the model has opset 6, and 7 is the oldest that is read");
+}
+
 TEST_CASE("only models have dimensions to be given") {
     const auto module = read_xla_module("HloModule m\nENTRY e { ROOT x = f32[2] parameter(0) }\n", "m.hlo", {{"b", 2}});
     REQUIRE_FALSE(module.has_value());
