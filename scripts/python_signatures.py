@@ -28,7 +28,8 @@ ASKED = {
     "validate": ("ValidateAnswer", "Compares predictions with measurements.", ["table"]),
     "fit": ("FitAnswer", "Fits models of expected times to measurements.", ["tables"]),
     "hlo": ("HloAnswer", "What an XLA module costs: every kernel against its roofline.", ["module"]),
-    "trace": ("TraceAnswer", "Where the steps of recorded profiles go, and each operation beside its bound and expected time.", ["profiles"]),
+    "trace": ("TraceAnswer", "Where the steps of a profile go; each operation beside its bound and expected time.",
+              ["profiles"]),
 }
 PLANNED = {
     "plan train": ("PlanAnswer", "The best way to train a model on a slice, and why the others lose.", ["model"]),

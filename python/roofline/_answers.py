@@ -401,13 +401,23 @@ class FitAnswer(_TableAnswer):
 
 
 class TraceAnswer(_TableAnswer):
-    """The kernels of a profile against their rooflines. ``to_pandas()`` has a row for each kernel."""
+    """A profile beside its bounds and expected times. ``to_pandas()`` has a row for each operation.
+
+    A table of kernels that hardware counters counted has only ``ops``, ``total`` and ``notes``."""
 
     __slots__ = ()
 
     machine: str
+    steps: list[Record]
+    """Of a recorded profile: ``name``, ``seconds`` and whether it is ``warm_up``."""
+    total: Record
+    """Of an average step: ``measured_s``, ``expected_s`` or ``lower_s``, and how its time divides."""
+    by_kind: list[Record]
+    """Of a recorded profile: ``kind``, ``measured_s`` and ``should_s``, what that should take."""
+    causes: list[Record]
+    """Of a recorded profile: why a step takes longer than its kernels should, ``name`` and ``seconds``."""
     ops: list[Record]
-    """By kernel: time, FLOPs, bytes and the roof."""
+    """By operation, the longest first: times, FLOPs, bytes, what bounds it, and ``win_s``."""
     notes: list[str]
 
 
