@@ -1,5 +1,6 @@
 // Modules from before partitioning, beside what XLA's partitioner makes of them (JAX on eight devices of the host).
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <fstream>
@@ -79,15 +80,17 @@ TEST_CASE("a mesh is refused where nothing is laid out") {
 TEST_CASE("a program of hundreds of statements is laid out one after another, with a note") {
     std::string text =
         "HloModule m, num_partitions=8\nENTRY e {\n x0 = f32[1024,512] parameter(0), "
-        "sharding={devices=[4,1,2]<=[8] last_tile_dim_replicate}\n w = f32[512,512] parameter(1), "
-        "sharding={devices=[1,2,4]<=[4,2]T(1,0) last_tile_dim_replicate}\n";
-    for (int i = 0; i < 400; ++i) {
-        text += " x" + std::to_string(i + 1) + " = f32[1024,512] dot(x" + std::to_string(i) +
-                ", w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n";
+        "sharding={devices=[4,1,2]<=[8] last_tile_dim_replicate}\n u = f32[512,2048] parameter(1), "
+        "sharding={devices=[1,2,4]<=[4,2]T(1,0) last_tile_dim_replicate}\n d = f32[2048,512] parameter(2), "
+        "sharding={devices=[2,1,4]<=[4,2]T(1,0) last_tile_dim_replicate}\n";
+    for (int i = 0; i < 200; ++i) {
+        const std::string dims = ", lhs_contracting_dims={1}, rhs_contracting_dims={0}\n";
+        text +=
+            fmt::format(" h{0} = f32[1024,2048] dot(x{0}, u){1} x{2} = f32[1024,512] dot(h{0}, d){1}", i, dims, i + 1);
     }
-    text += " ROOT y = f32[1024,512] negate(x400)\n}\n";
+    text += " ROOT y = f32[1024,512] negate(x200)\n}\n";
     const ModuleAnswer answer = sharded(text);
-    CHECK(answer.matmul_flops == 400 * 2.0 * 1024 * 512 * 512 / 8);
+    CHECK(answer.matmul_flops == 400 * 2.0 * 1024 * 512 * 2048 / 8);
     CHECK(std::any_of(answer.notes.begin(), answer.notes.end(), [](const std::string& note) {
         return note.find("are not compared jointly") != std::string::npos;
     }));

@@ -236,6 +236,14 @@ bool is_before_partitioning(const XlaModule& module) {
 
 Result<ModuleSharding> module_sharding(const XlaModule& module, const ImportedProgram& imported,
                                        const std::vector<MeshAxis>& mesh) {
+    constexpr std::int64_t most = 1'000'000;
+    std::int64_t devices = 1;
+    for (const MeshAxis& axis : mesh) {
+        if (axis.size < 1 || axis.size > most / devices) {
+            return fail("bad_mesh", "the mesh has more than a million devices", "give the axes of a slice");
+        }
+        devices *= axis.size;
+    }
     return ShardingReader(module, imported, mesh).read();
 }
 
