@@ -79,22 +79,21 @@ TEST_CASE("chrome trace: of JAX the instructions, modules and steps of devices")
       {"ph":"M","name":"process_name","pid":701,"args":{"name":"/host:CPU"}},
       {"ph":"M","name":"thread_name","pid":3,"tid":1,"args":{"name":"XLA Modules"}},
       {"ph":"M","name":"thread_name","pid":3,"tid":2,"args":{"name":"XLA Ops"}},
-      {"ph":"M","name":"thread_name","pid":3,"tid":9,"args":{"name":"Steps"}}]
-})");
+      {"ph":"M","name":"thread_name","pid":3,"tid":9,"args":{"name":"Steps"}}]})json");
     REQUIRE(profile);
-CHECK(profile->tool == "JAX");
-REQUIRE(profile->events.size() == 2);
-const DeviceEvent& fusion = profile->events[0];
-CHECK(fusion.device == 1);
-const EventDetail& detail = profile->details[fusion.detail];
-CHECK(profile->text(detail.instruction) == "fusion.3");
-CHECK(profile->text(detail.category) == "loop fusion");
-CHECK(profile->text(detail.source) == "/u/train.py:42");
-CHECK(detail.flops == 1000);
-CHECK(detail.bytes == 400);
-CHECK(profile->events[1].work == DeviceWork::collective);
-REQUIRE(profile->annotations.size() == 2);
-CHECK(profile->text(profile->annotations[0].name) != profile->text(profile->annotations[1].name));
+    CHECK(profile->tool == "JAX");
+    REQUIRE(profile->events.size() == 2);
+    const DeviceEvent& fusion = profile->events[0];
+    CHECK(fusion.device == 1);
+    const EventDetail& detail = profile->details[fusion.detail];
+    CHECK(profile->text(detail.instruction) == "fusion.3");
+    CHECK(profile->text(detail.category) == "loop fusion");
+    CHECK(profile->text(detail.source) == "/u/train.py:42");
+    CHECK(detail.flops == 1000);
+    CHECK(detail.bytes == 400);
+    CHECK(profile->events[1].work == DeviceWork::collective);
+    REQUIRE(profile->annotations.size() == 2);
+    CHECK(profile->text(profile->annotations[0].name) != profile->text(profile->annotations[1].name));
 }
 
 TEST_CASE("chrome trace: begins and ends make events, and what is incomplete is said") {
