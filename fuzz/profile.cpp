@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static const Machine machine = find_machine("h100-sxm", {}).value();
     std::vector<RecordedProfile> profiles;
     profiles.push_back(std::move(*profile));
-    const auto answer = answer_profiles(profiles, {{machine, ""}, ""}, Calibrations{});
+    const auto answer = answer_profiles(profiles, {{machine, ""}, ""}, Calibrations(std::vector<Calibration>{}));
     require(answer.has_value());
     const AverageStep& step = answer->step;
     const double parts = step.kernels + step.exposed + step.copies + step.host + step.queued + step.idle;

@@ -11,7 +11,8 @@ using namespace roofline::core;
 namespace {
 
 Result<ProfileAnswer> answer_on(const std::vector<RecordedProfile>& profiles, std::string shape = "") {
-    return answer_profiles(profiles, {{find_machine("h100-sxm").value(), std::move(shape)}, ""}, Calibrations{});
+    return answer_profiles(profiles, {{find_machine("h100-sxm").value(), std::move(shape)}, ""},
+                           Calibrations(std::vector<Calibration>{}));
 }
 
 void add_call(RecordedProfile& profile, const char* name, const char* shapes, const char* types, std::int64_t start_ns,
