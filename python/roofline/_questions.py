@@ -485,22 +485,24 @@ def hlo(
     cost: Literal["ours", "xla", "xla-gpu"] | None = None,
     count_multiple_input_accesses: bool = False,
     loops: Pairs | None = None,
-    mesh: Pairs | None = None,
     dims: Sizes | None = None,
+    mesh: Pairs | None = None,
     software: Value | None = None,
     calibration: Pairs | None = None,
 ) -> HloAnswer:
     """What an XLA module costs: every kernel against its roofline.
 
-    `module` is the name of a file with HLO text, StableHLO text or a graph of PyTorch, packed by gzip or not, or
-    the text itself. `roofline.jax()` makes it from a function, `roofline.torch()` from a module of PyTorch.
+    `module` is the name of a file with HLO text, an HLO proto, StableHLO text, an ONNX model or a graph of PyTorch,
+    packed by gzip or not, or its contents: text, or bytes. `roofline.jax()` makes it from a function,
+    `roofline.torch()` from a module of PyTorch.
 
     `on` is the name of a machine or slice ("h100-sxm:8x4"), the path of a machine file, its text, or the answer of
     `machine()`; a list of them is answered side by side.
 
     Args:
-        module: HLO text (compiled.as_text(), `xla`_dump_to), StableHLO text (lowered.as_text()) or a graph of
-            PyTorch (roofline.torch_graph() in Python), also packed by gzip; or - for standard input (FILE).
+        module: HLO text (compiled.as_text(), `xla`_dump_to), an HLO proto (`xla`_dump_hlo_as_proto), StableHLO text
+            (lowered.as_text()), an ONNX model or a graph of PyTorch (roofline.torch_graph() in Python), also packed
+            by gzip; or - for standard input (FILE).
         on: Machine or slice with as many chips as the module has devices (MACHINE[:SHAPE]).
         set: What if: replace a figure of the machines, absolute or relative (hbm.bandwidth=3TB/s|*2).
         cost: Rules by which work is counted: ours multiplies loops and prices custom calls; xla and xla-gpu count
@@ -508,9 +510,9 @@ def hlo(
         count_multiple_input_accesses: Of XLA's analyses: an operand that a fusion reads several times counts each
             time.
         loops: How often a loop runs whose count the module does not tell (NAME=COUNT).
+        dims: Sizes of dimensions that an ONNX model only names; k is 1000, Ki 1024 (batch=32,seq=128).
         mesh: Axes over which a module from before partitioning is laid out, outermost first; default: its own.
             Other sizes for axes of its own mesh lay it out over as many devices (data=4,model=2).
-        dims: Sizes of dimensions that an ONNX model only names; k is 1000, Ki 1024 (batch=32,seq=128).
         software: Software whose calibration is used; default: the newest (NAME).
         calibration: File of `roofline fit` with models of expected times that replace the built-in ones of its
             machine, or of all servers; none: no expected times (FILE.toml|none).
@@ -523,21 +525,29 @@ def hlo(
 
 @question
 def trace(
-    profile: Table,
+    profiles: Table | Sequence[Table],
     *,
     on: Machines,
     set: Pairs | None = None,
+    software: Value | None = None,
+    calibration: Pairs | None = None,
+    perfetto: Value | None = None,
 ) -> TraceAnswer:
-    """Compares every kernel of a recorded profile with its roofline.
+    """Where the steps of a profile go; each operation beside its bound and expected time.
 
     `on` is the name of a machine or slice ("h100-sxm:8x4"), the path of a machine file, its text, or the answer of
     `machine()`; a list of them is answered side by side.
 
     Args:
-        profile: What `ncu `page` raw `csv`` wrote, or a table with the columns name, flops, bytes and measured_s;
-            or - (FILE.csv).
-        on: Machine that the profile was recorded on: a name or a machine file (MACHINE).
+        profiles: Trace of torch.profiler or jax.profiler (JSON, also packed by gzip; several are the ranks of one
+            run), XSpace proto (.xplane.pb), report of Nsight Systems (nsys export `type` sqlite), what `ncu `page`
+            raw `csv`` wrote, or a table with the columns name, flops, bytes and measured_s; or - (FILE).
+        on: Machine or slice that the profile was recorded on (MACHINE[:SHAPE]).
         set: What if: replace a figure of that machine, absolute or relative (hbm.bandwidth=3TB/s|*2).
+        software: Software whose calibration is used; default: the newest (NAME).
+        calibration: File of `roofline fit` with models of expected times that replace the built-in ones of its
+            machine, or of all servers; none: no expected times (FILE.toml|none).
+        perfetto: Write a step as a trace for Perfetto, with the expected time of each kernel below it (FILE.json).
 
     Raises:
         Error: an unknown name, a wrong form or size, a file that cannot be read; with place and remedy.
