@@ -52,7 +52,7 @@ QUESTIONS: dict[str, tuple[Callable[..., Any], list[Any], dict[str, Any]]] = {
     "plan.merge": (rl.plan.merge, [["part.json"]], {}),
 }  # fmt: skip
 # These name files that are written, or are handed to JAX as they are.
-LEFT_OUT = {"output", "rocprof", "static_argnums", "donate_argnums", "in_shardings", "out_shardings"}
+LEFT_OUT = {"output", "rocprof", "perfetto", "static_argnums", "donate_argnums", "in_shardings", "out_shardings"}
 
 
 class Strange:
