@@ -283,10 +283,10 @@ Status predict_module(const XlaModule& module, const XlaModuleCost& costs, const
         return fail(
             "no_shardings",
             slice.chips() == 1
-                ? fmt::format("{} is one chip, which --mesh does not divide", slice.machine.id)
+                ? fmt::format("{} is one chip, and a mesh divides several", slice.machine.id)
                 : fmt::format("{} does not say how its arrays are split, or was partitioned already", answer.name),
-            "give a slice and a module from before partitioning with shardings of its arguments; or split the "
-            "program that --program prints by hand, for roofline op");
+            "give a slice and a module from before partitioning with shardings of its arguments; or write the "
+            "module in the notation, and split the program by hand");
     }
     ROOFLINE_TRY(ImportedProgram imported, lays_out ? sharded_program(module, costs, answer.name, question)
                                                     : lower_module(module, costs, answer.name, import_options));
