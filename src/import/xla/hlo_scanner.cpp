@@ -203,18 +203,14 @@ Status HloScanner::take_layout(XlaShape& shape) {
     const std::size_t colon = std::min(layout.find(':'), layout.size());
     std::array<int, most_dims> minor_to_major{};
     std::size_t rank = 0;
-    bool usual = true;
     for (std::size_t at = 0; at < colon && rank < most_dims;) {
         int dim = 0;
         const auto [end, error] = std::from_chars(layout.data() + at, layout.data() + colon, dim);
         if (error != std::errc{}) break;
         minor_to_major[rank++] = dim;
-        usual = usual && dim == static_cast<int>(shape.dims.size() - rank);
         at = static_cast<std::size_t>(end - layout.data()) + 1;
     }
-    if (!usual) {
-        shape.minor_to_major.assign(minor_to_major.begin(), minor_to_major.begin() + static_cast<std::ptrdiff_t>(rank));
-    }
+    shape.put_layout(std::span(minor_to_major).first(rank));
     if (colon == layout.size()) return {};
     shape.tiled = layout.find("T(", colon) != std::string_view::npos;
     const std::size_t space = layout.find("S(", colon);

@@ -78,6 +78,15 @@ const XlaElement* find_xla_element(std::string_view name) {
     return found == element_types.end() ? nullptr : found;
 }
 
+void XlaShape::put_layout(std::span<const int> order) {
+    minor_to_major.clear();
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        if (order[i] == static_cast<int>(dims.size() - 1 - i)) continue;
+        minor_to_major.assign(order.begin(), order.end());
+        return;
+    }
+}
+
 std::int64_t XlaShape::elements() const {
     if (!is_array()) return 0;
     std::int64_t count = 1;

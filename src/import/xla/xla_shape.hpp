@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,9 @@ struct XlaShape {
     int memory_space = 0;                 ///< S(1) is a TPU's VMEM, S(5) the host
     bool dynamic = false;                 ///< a dimension has a bound only
     bool tiled = false;                   ///< the layout has tiles, as on a TPU
+
+    /// Takes a layout, minor dimensions first; of the usual one, with the last dimension first, nothing is kept.
+    void put_layout(std::span<const int> order);
 
     [[nodiscard]] bool is_tuple() const { return element == nullptr; }
     [[nodiscard]] bool is_array() const { return element != nullptr && element->bits > 0; }

@@ -129,8 +129,10 @@ public:
         const std::string scores = fmt::format("Q *_h{} K{}", suffix_, sizes_.bias.empty() ? "" : " + M");
         return fmt::format("softmax[s{0}]({1})", suffix_, masked(scores));
     }
+    // Tokens stand last in the scores, by which attention without a mask knows them from heads (head_dims()).
     [[nodiscard]] std::string forward() const {
-        return fmt::format("{} = {} *_s{} V\n", declared("O", "btkge"), probabilities(), suffix_);
+        return fmt::format("{} = {}\n{} = P *_s{} V\n", declared("P", "bkgts"), probabilities(), declared("O", "btkge"),
+                           suffix_);
     }
     // The scores again, and four more products. Nor is the gradient of masked scores computed.
     [[nodiscard]] std::string backward() const {

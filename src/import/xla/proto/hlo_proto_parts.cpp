@@ -137,17 +137,13 @@ std::string named_sharding_of_proto(ProtoMessage message) {
     return text + "}";
 }
 
-void read_layout(ProtoMessage layout, XlaShape& shape) {
-    std::vector<std::int64_t> order;
+void read_layout(ProtoMessage layout, XlaShape& shape, std::vector<std::int64_t>& order) {
     while (layout.next()) {
         if (layout.field() == 1) layout.add_integers(order);
         if (layout.field() == 6) shape.tiled = true;
         if (layout.field() == 8) {
             shape.memory_space = static_cast<int>(std::clamp<std::int64_t>(layout.integer(), 0, 1000));
         }
-    }
-    for (const std::int64_t dim : order) {
-        shape.minor_to_major.push_back(static_cast<int>(std::clamp<std::int64_t>(dim, 0, most_dims)));
     }
 }
 
@@ -177,6 +173,7 @@ Result<XlaShape> read_shape_proto(ProtoFile& file, ProtoMessage message, std::si
     XlaShape shape;
     std::int64_t type = 0;
     std::vector<std::int64_t> dynamic;
+    std::vector<std::int64_t> order;  // of the layout
     while (message.next()) {
         switch (message.field()) {
             case 2:
@@ -191,7 +188,7 @@ Result<XlaShape> read_shape_proto(ProtoFile& file, ProtoMessage message, std::si
                 break;
             }
             case 5:
-                read_layout(message.message(), shape);
+                read_layout(message.message(), shape, order);
                 break;
             case 6:
                 message.add_integers(dynamic);
@@ -201,6 +198,11 @@ Result<XlaShape> read_shape_proto(ProtoFile& file, ProtoMessage message, std::si
         }
     }
     ROOFLINE_CHECK(file.status());
+    std::vector<int> minor_to_major;
+    for (const std::int64_t dim : order) {
+        minor_to_major.push_back(static_cast<int>(std::clamp<std::int64_t>(dim, 0, most_dims)));
+    }
+    shape.put_layout(minor_to_major);
     shape.dynamic = std::find(dynamic.begin(), dynamic.end(), 1) != dynamic.end();
     if (type != tuple_type) {
         const std::string_view name = element_name(type);

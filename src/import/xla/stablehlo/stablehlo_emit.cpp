@@ -38,10 +38,12 @@ void leave_in_place(XlaInstruction& transpose, const XlaShape& from) {
         if (dims[dim] < 0 || static_cast<std::size_t>(dims[dim]) >= rank) return;
         place[static_cast<std::size_t>(dims[dim])] = static_cast<int>(dim);
     }
+    std::vector<int> order;
     for (std::size_t i = 0; i < rank; ++i) {
         const int minor = from.minor_to_major.size() == rank ? from.minor_to_major[i] : static_cast<int>(rank - 1 - i);
-        transpose.shape.minor_to_major.push_back(place[static_cast<std::size_t>(minor)]);
+        order.push_back(place[static_cast<std::size_t>(minor)]);
     }
+    transpose.shape.put_layout(order);
 }
 
 std::string frontend_list(std::string_view list) { return fmt::format("{{{}}}", list); }
