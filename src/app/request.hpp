@@ -358,7 +358,7 @@ struct HloRequest {
     bool count_multiple_input_accesses = false;
     bool program = false;           ///< only the program in the notation
     std::vector<std::string> mesh;  ///< "data=4,model=2": of a module from before partitioning, outermost first
-    std::string software;  ///< software whose calibration is used; "": the newest
+    std::string software;           ///< software whose calibration is used; "": the newest
     CalibrationRef calibration{};
     bool plot = false;
 };

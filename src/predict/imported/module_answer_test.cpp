@@ -140,8 +140,8 @@ TEST_CASE("collectives need a slice with as many chips as the module has devices
     CHECK(eight.error().code == "bad_mesh");
 }
 
-// Attention without a mask has twice the FLOPs of a causal one, which reaches less of the peak. Layouts of libraries have
-// tokens before heads, and taking one for the other made such attention 34 times slower.
+// Attention without a mask has twice the FLOPs of a causal one, which reaches less of the peak. Layouts of libraries
+// have tokens before heads, and taking one for the other made such attention 34 times slower.
 TEST_CASE("attention of a library without a mask takes longer than a causal one, and not much more than twice") {
     const auto expected_s = [](const std::string& mask) {
         const auto answer = answered(

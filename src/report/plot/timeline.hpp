@@ -39,10 +39,10 @@ struct Timeline {
     std::vector<std::string> lanes;
     std::vector<TimelineStep> steps;
     std::vector<TimelineRepeat> repeats;
-    double total_s = 0;    ///< sequential time of all steps, repeats included
-    double bubble_s = 0;   ///< pipeline bubble, which `overlap_s` and `total_s` include
+    double total_s = 0;     ///< sequential time of all steps, repeats included
+    double bubble_s = 0;    ///< pipeline bubble, which `overlap_s` and `total_s` include
     bool measured = false;  ///< one step as it was measured: without bounds, and without a table of statements
-    double overlap_s = 0;  ///< the busy time of the busiest lane, repeats included: the time if steps overlapped too
+    double overlap_s = 0;   ///< the busy time of the busiest lane, repeats included: the time if steps overlapped too
 };
 
 /// Returns a complete SVG document in the style of plot.hpp. If there are many steps, only the first ones are drawn,
