@@ -92,6 +92,7 @@ Result<LayoutSearch> LayoutSearch::compile(const Program& program, const System&
     search.note_splits();
     ROOFLINE_CHECK(search.compile_ops(stay));
     if (freedom == LayoutFreedom::any) search.free_axes();
+    search.in_part_ = freedom == LayoutFreedom::in_part;
     if (freedom == LayoutFreedom::greedy) search.first_limits_ = {4, 8, 32};
     return search;
 }

@@ -19,9 +19,11 @@ struct ProgramLayout;
 using StayingAxes = std::map<ValueId, std::vector<std::string>>;
 
 /// Which splits of the work are considered: only those in which some tensor of the program has its dimensions, as
-/// parallelism plans and textbooks mean it, or those over any mesh axes of the operands and the result. `greedy` keeps
-/// only a few layouts of the statements before for each statement: for programs of thousands of statements.
-enum class LayoutFreedom { greedy, as_written, any };
+/// parallelism plans and textbooks mean it, or those over any mesh axes of the operands and the result. `in_part` also
+/// has the first of a dimension's axes without those behind that split another dimension of the operation, as
+/// partitioners resolve conflicts. `greedy` keeps only a few layouts of the statements before for each statement: for
+/// programs of thousands of statements.
+enum class LayoutFreedom { greedy, as_written, in_part, any };
 
 /// Which plans a laid out program has for each statement: the chosen one, or also all others that are legal.
 enum class Alternatives { none, all };

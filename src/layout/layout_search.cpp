@@ -59,8 +59,8 @@ LayoutSearch::Known LayoutSearch::strategies_for(std::size_t index, std::span<co
     Known made;
     made.op = index;
     const SearchLimit* limit = limits_.empty() ? nullptr : &limits_[index];
-    auto found =
-        op.strategies.strategies({held, wanted, op.elsewhere, op.alone, op.open, false, op.keep, limit, op.free});
+    auto found = op.strategies.strategies(
+        {held, wanted, op.elsewhere, op.alone, op.open, false, op.keep, limit, op.free, in_part_});
     if (!found) {
         made.error = found.error();
         return made;
@@ -471,8 +471,16 @@ ProgramLayout LayoutSearch::traced(std::size_t trace, const LayoutPrice& price) 
 
 Result<std::vector<Strategy>> LayoutSearch::strategies(std::size_t op, const ProgramLayout& layout) {
     const ProgramLayout::Choice& choice = layout.choices[op];
-    ROOFLINE_TRY(auto strategies, ops_[op].strategies.strategies({choice.held, choice.wanted, ops_[op].elsewhere,
-                                                                  ops_[op].alone, ops_[op].open, true, ops_[op].keep}));
+    ROOFLINE_TRY(auto strategies, ops_[op].strategies.strategies({choice.held,
+                                                                  choice.wanted,
+                                                                  ops_[op].elsewhere,
+                                                                  ops_[op].alone,
+                                                                  ops_[op].open,
+                                                                  true,
+                                                                  ops_[op].keep,
+                                                                  nullptr,
+                                                                  {},
+                                                                  in_part_}));
     std::erase_if(strategies, [&](const Strategy& strategy) {
         return strategy.split == choice.strategy.split && strategy.at == choice.strategy.at &&
                strategy.output == choice.strategy.output;

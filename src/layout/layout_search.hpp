@@ -215,6 +215,7 @@ private:
     // State of one search.
     Sizes sizes_;
     PassLimits first_limits_;  ///< of the first pass
+    bool in_part_ = false;     ///< LayoutFreedom::in_part
     PassLimits pass_limits_;
     std::int64_t evaluations_left_ = 0;      ///< that the second pass may still make
     std::int64_t op_evaluations_left_ = 0;   ///< the share of them that the operation under examination may still make

@@ -209,6 +209,7 @@ void OpStrategies::offer_choices(Query& query) const {
             for (const AxisList list : query.asked.elsewhere[d]) add_choice(query.choices[d], list);
         }
     }
+    if (query.asked.in_part) offer_parts(query);
     // A summed dimension may stay split over the axes over which partial sums are wanted, regardless of its other axes.
     for (std::size_t d = 0; query.asked.wanted && query.asked.wanted->unreduced != 0 && d < dims_.size(); ++d) {
         if (has_place(tensors_.back().dims, d)) continue;
@@ -223,6 +224,24 @@ void OpStrategies::offer_choices(Query& query) const {
     if (query.asked.limit != nullptr && splits_freely()) offer_any(query, query.asked.limit->axes);
     for (std::size_t d = 0; d < dims_.size(); ++d) {
         if (!may_split_[d] || (tied_ && tied_->dim == d)) query.choices[d].resize(1);
+    }
+}
+
+// Where two dimensions are split over one axis, either may keep the axes before it: the rest is gathered.
+void OpStrategies::offer_parts(Query& query) const {
+    const std::vector<std::vector<AxisList>> whole = query.choices;
+    for (std::size_t d = 0; d < dims_.size(); ++d) {
+        for (const AxisList list : whole[d]) {
+            for (std::size_t other = 0; other < dims_.size(); ++other) {
+                for (const AxisList taken : whole[other]) {
+                    if (other == d || (list.mask() & taken.mask()) == 0) continue;
+                    AxisList first;
+                    for (std::size_t i = 0; (unsigned{taken.mask()} >> list[i] & 1U) == 0; ++i)
+                        first.push_back(list[i]);
+                    add_choice(query.choices[d], first);
+                }
+            }
+        }
     }
 }
 

@@ -174,6 +174,7 @@ public:
         AxisMask keep = 0;  ///< sums over these axes stay unreduced because they are completed later
         const SearchLimit* limit = nullptr;  ///< allows any split over its axes, unless it cannot be better
         std::vector<bool> free{};            ///< by operand: an earlier operation has left it in its best sharding
+        bool in_part = false;                ///< LayoutFreedom::in_part
     };
     /// Returns the strategies, best first; under a limit there may be none. Errors: no strategy is legal.
     [[nodiscard]] Result<std::vector<Strategy>> strategies(const Question& question);
@@ -269,6 +270,7 @@ private:
     [[nodiscard]] std::vector<std::int64_t> places(const Question& question) const;
     void offer_loads(Query& query) const;
     void offer_choices(Query& query) const;
+    void offer_parts(Query& query) const;
     void offer_any(Query& query, AxisMask axes) const;
     [[nodiscard]] bool splits_freely() const;
     void combine_choices(Query& query, std::size_t dim, AxisMask used) const;

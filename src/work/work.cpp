@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 #include <unordered_map>
 
@@ -133,11 +134,12 @@ public:
     KernelTraffic(const Program& program, const Kernels& kernels, const Kernels::Kernel& kernel)
         : program_(program), kernels_(kernels), kernel_(kernel) {
         for (const Statement* statement : kernel.statements) {
-            for (const Op& op : statement->ops) add(op, &op == &statement->ops.back());
+            for (const Op& op : statement->ops) add(op, &op == &statement->ops.back(), !statement->messages.empty());
         }
     }
 
     std::vector<MemoryAccess> accesses() {
+        find_leaving();
         for (Reading& reading : readings_) {
             // A tensor that was updated in place here is still in memory, except for the update.
             const auto updated = in_place_of_.find(reading.value);
@@ -152,7 +154,8 @@ public:
     }
 
     /// The dimensions of all tensors that the kernel writes.
-    [[nodiscard]] Dims result_dims() const {
+    [[nodiscard]] Dims result_dims() {
+        find_leaving();
         Dims dims;
         for (const Writing& writing : writings_) {
             if (!stored(writing)) continue;
@@ -175,8 +178,11 @@ private:
         const Dims* elements = nullptr;
     };
 
-    void add(const Op& op, bool last) {
-        if (op.kind == OpKind::move && !moves_data(program_, op)) return;
+    void add(const Op& op, bool last, bool exchanged) {
+        if (op.kind == OpKind::move && !moves_data(program_, op)) {
+            relaid(op.inputs.front().value, op.output.value, exchanged);
+            return;
+        }
         // A view alone is the memory of its argument; inside a kernel it is only another name for what is there.
         if (is_function(op, FunctionKind::receive) || (is_function(op, FunctionKind::view) && !kernel_.fused)) return;
         const bool in_place = is_function(op, FunctionKind::scatter);
@@ -196,10 +202,22 @@ private:
                 }
             }
         }
-        if (program_.values[op.output.value].intermediate) return;
-        if (in_place) in_place_of_.emplace(op.output.value, op.inputs[0].value);
+        if (in_place && !program_.values[op.output.value].intermediate)
+            in_place_of_.emplace(op.output.value, op.inputs[0].value);
         if (made_.insert(op.output.value).second) {
             writings_.push_back({&op.output, in_place ? &op.inputs[2].dims : &op.output.dims});
+        }
+    }
+
+    // What the kernel makes has two names, unless a collective reads it from memory and writes it in its new layout.
+    void relaid(ValueId from, ValueId to, bool exchanged) {
+        if (!made_.contains(from)) return;
+        relaid_.emplace_back(from, to);
+        const bool named = !program_.values[from].intermediate && !program_.values[to].intermediate;
+        if (exchanged && named) {
+            leaving_.insert(from);
+        } else {
+            made_.insert(to);
         }
     }
 
@@ -213,8 +231,19 @@ private:
 
     [[nodiscard]] bool stored(const Writing& writing) const {
         const ValueId id = writing.operand->value;
+        return in_place_of_.contains(id) || leaving_.contains(id) || needed_later(id);
+    }
+
+    [[nodiscard]] bool needed_later(ValueId id) const {
         const Value& value = program_.values[id];
-        return in_place_of_.contains(id) || value.carried || value.cache || !kernels_.stays_inside(kernel_, id);
+        return !value.intermediate && (value.carried || value.cache || !kernels_.stays_inside(kernel_, id));
+    }
+
+    // What is needed after the kernel under its second name is written once.
+    void find_leaving() {
+        for (const auto& [from, to] : std::views::reverse(relaid_)) {
+            if (leaving_.contains(to) || needed_later(to)) leaving_.insert(from);
+        }
     }
 
     void read(const Reading& reading) {
@@ -241,7 +270,9 @@ private:
     std::vector<Reading> readings_;
     std::vector<Writing> writings_;
     std::set<ValueId> made_;
-    std::map<ValueId, ValueId> in_place_of_;  ///< a scatter's result and the tensor it updates
+    std::vector<std::pair<ValueId, ValueId>> relaid_;  ///< two names of the same numbers, in different layouts
+    std::set<ValueId> leaving_;                        ///< values that are needed outside under another name
+    std::map<ValueId, ValueId> in_place_of_;           ///< a scatter's result and the tensor it updates
     std::set<ValueId> read_whole_;
     std::vector<MemoryAccess> accesses_;
 };

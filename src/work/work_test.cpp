@@ -109,6 +109,18 @@ TEST_CASE("a fuse reads and writes the tensors that it shares with the rest of t
     CHECK(kernels->front().statements.size() == 2);
 }
 
+TEST_CASE("what a fuse makes is written once where another layout of it is needed afterwards") {
+    const std::string inputs = "X : bf16[B,D]; W : bf16[D,F]\n";
+    const std::string product = "H : bf16[B,F] = X * W; O : bf16[B,F] = H";
+    CHECK(traffic(derive(inputs + product)) == "2BD + 2DF -> 2BF");
+    CHECK(traffic(derive(inputs + "fuse { " + product + " }")) == "2BD + 2DF -> 2BF");
+    CHECK(traffic(derive(inputs + "fuse { " + product + "; P : bf16[B,F] = O }")) == "2BD + 2DF -> 2BF");
+    CHECK(traffic(derive(inputs + "fuse { " + product + " }\nY : bf16[B,F] = relu(H)")) ==
+          "2BD + 2DF + 2BF -> 4BF");  // H has both names and is read for Y
+    CHECK(traffic(derive(inputs + "fuse { " + product + "; P : bf16[B] = sum[F](O) }")) ==
+          "2BD + 2DF -> 2B");  // neither is stored
+}
+
 TEST_CASE("a fuse without statements is not a kernel") {
     CHECK(derive("A : bf16[N]\nfuse {}\n").work.kernels.empty());
     const Derived around = derive("A : bf16[N]\nB : bf16[N] = A * A\nfuse {}\nC : bf16[N] = B + B\n");

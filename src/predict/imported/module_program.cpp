@@ -81,7 +81,7 @@ Result<ImportedProgram> sharded_program(const XlaModule& module, const XlaModule
 }
 
 LayoutFreedom layout_freedom(const Program& program) {
-    return statements_in(program.body) > most_joint_statements ? LayoutFreedom::greedy : LayoutFreedom::as_written;
+    return statements_in(program.body) > most_joint_statements ? LayoutFreedom::greedy : LayoutFreedom::in_part;
 }
 
 void take_laid_out(const ImportedProgram& imported, const XlaModule& module, ModuleAnswer& answer) {
