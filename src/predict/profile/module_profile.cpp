@@ -53,15 +53,6 @@ MeasuredInstructions instructions_of(const RecordedProfile& profile, const std::
     return found;
 }
 
-// The device on which instructions of the module take longest.
-std::int32_t busiest_device(const RecordedProfile& profile) {
-    std::map<std::int32_t, std::int64_t> busy;
-    for (const DeviceEvent& event : profile.events) busy[event.device] += event.duration_ns;
-    const auto most =
-        std::max_element(busy.begin(), busy.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    return most->first;
-}
-
 }  // namespace
 
 Status join_profile(const RecordedProfile& profile, std::string_view module, ModuleAnswer& answer) {
