@@ -403,7 +403,7 @@ class FitAnswer(_TableAnswer):
 class TraceAnswer(_TableAnswer):
     """A profile beside its bounds and expected times. ``to_pandas()`` has a row for each operation.
 
-    A table of kernels that hardware counters counted has only ``ops``, ``total`` and ``notes``."""
+    Of a table of kernels that hardware counters counted, ``steps``, ``by_kind`` and ``causes`` are empty."""
 
     __slots__ = ()
 

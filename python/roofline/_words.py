@@ -231,9 +231,9 @@ def _number(option: _options.Option, value: float) -> str:
 
 def text_of(keyword: str, value: Any) -> str | bytes | None:
     """Returns what stands in place of a file, as bytes if it is no text; None for the name of a file."""
-    if isinstance(value, str):
-        return value if "\n" in value else None
-    if isinstance(value, os.PathLike):
+    if isinstance(value, str) and "\n" in value:
+        return value
+    if isinstance(value, (str, os.PathLike)):
         path = os.fsdecode(value)
         return _parquet_text(keyword, path) if path.endswith(".parquet") else None
     if isinstance(value, bytes):

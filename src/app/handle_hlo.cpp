@@ -6,6 +6,7 @@
 
 #include "app/calibration_option.hpp"
 #include "app/number_option.hpp"
+#include "app/profile_option.hpp"
 #include "app/request.hpp"
 #include "app/system_option.hpp"
 #include "app/user_program.hpp"
@@ -13,6 +14,7 @@
 #include "import/xla/read_xla_module.hpp"
 #include "predict/imported/module_answer.hpp"
 #include "predict/imported/module_program.hpp"
+#include "predict/profile/module_profile.hpp"
 #include "report/hlo/hlo_view.hpp"
 #include "units/text.hpp"
 
@@ -127,6 +129,10 @@ Result<Response> handle(const HloRequest& request, Format format, bool color) {
     if (request.plot && (!ours || request.machines.size() > 1)) {
         return fail("bad_request", "the plot shows times on one machine", "give one machine, without --cost");
     }
+    if (request.profile && (!ours || request.machines.size() != 1)) {
+        return fail("bad_request", "a profile is compared with the times on the machine that it was recorded on",
+                    "give one machine, without --cost");
+    }
     ROOFLINE_TRY(const XlaModule module, read_xla_module(request.module.text, request.module.name, dims));
     std::vector<ModuleAnswer> answers;
     if (!ours) {
@@ -140,6 +146,10 @@ Result<Response> handle(const HloRequest& request, Format format, bool color) {
         ROOFLINE_TRY(auto answer, answer_module(module, request.module.name, std::move(slice), question,
                                                 std::make_shared<Calibrations>(std::move(calibrations))));
         answers.push_back(std::move(answer));
+    }
+    if (request.profile) {
+        ROOFLINE_TRY(const auto profile, read_named_profile(*request.profile));
+        ROOFLINE_CHECK(join_profile(profile, module.name, answers.front()));
     }
     Response response;
     if (request.plot) response.svg = hlo_plot(answers.front());

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "app/calibration_option.hpp"
+#include "app/profile_option.hpp"
 #include "app/request.hpp"
 #include "app/system_option.hpp"
 #include "import/profile/read_profile.hpp"
@@ -10,17 +11,12 @@
 #include "report/trace/profile_timeline.hpp"
 #include "report/trace/profile_view.hpp"
 #include "report/trace/trace_view.hpp"
-#include "text/gzip.hpp"
 
 namespace roofline::core {
 
 namespace {
 
 constexpr std::size_t most_table = std::size_t{256} << 20;
-constexpr std::size_t most_trace = std::size_t{16} << 30;
-constexpr std::size_t beginning = 4096;
-
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 /// The kernels of a table, without a time line.
 Result<Response> compare_table(const std::string& name, ByteSource& file, const TraceRequest& request, Format format) {
@@ -73,21 +69,16 @@ Result<Response> handle(const TraceRequest& request, Format format, bool color) 
     }
     std::vector<RecordedProfile> profiles;
     for (const NamedFile& file : request.profiles) {
-        ROOFLINE_TRY(const auto opened, file.open());
-        GzipLimits limits;
-        limits.bytes = most_trace;
-        ROOFLINE_TRY(const auto source, unpacked(*opened, file.name, limits));
-        ROOFLINE_TRY(std::string first, read_some(*source, beginning));
-        const std::string start = first;
-        ResumedSource whole(std::move(first), *source);
-        if (!is_recorded_profile(start)) {
+        ROOFLINE_TRY(const auto opened, open_profile(file));
+        ResumedSource whole(opened.beginning, *opened.unpacked);
+        if (!is_recorded_profile(opened.beginning)) {
             if (request.profiles.size() > 1) {
                 return fail("bad_request", file.name + " is a table of kernels, which is compared alone",
                             "give it alone; several files are the traces of several ranks");
             }
             return compare_table(file.name, whole, request, format);
         }
-        ROOFLINE_TRY(auto profile, read_profile(start, whole, base_name(file.name)));
+        ROOFLINE_TRY(auto profile, read_profile(opened.beginning, whole, file_name(file.name)));
         profiles.push_back(std::move(profile));
     }
     return answer_timelines(std::move(profiles), request, format, color);

@@ -350,6 +350,7 @@ struct TraceRequest {
 struct HloRequest {
     static constexpr bool by_machine = true;  ///< if one machine fails, the others are still answered
     NamedText module;
+    std::optional<NamedFile> profile{};  ///< of a run of the module
     std::vector<MachineRef> machines;
     std::vector<std::string> sets;
     std::string cost;                ///< "ours", "xla", "xla-gpu"; "": ours

@@ -9,6 +9,7 @@
 
 #include "base/ascii.hpp"
 #include "import/ncu_csv.hpp"
+#include "import/xprof_table.hpp"
 #include "text/csv.hpp"
 #include "text/text_reader.hpp"
 
@@ -17,7 +18,7 @@ namespace roofline::core {
 namespace {
 
 constexpr const char* known =
-    "supported are ncu --page raw --csv, and tables with the columns name, flops, bytes and measured_s "
+    "supported are ncu --page raw --csv, xprof's roofline_model and hlo_stats, and tables with the columns name, flops, bytes and measured_s "
     "(docs/reference/tables.md)";
 
 /// The columns of a user's own table.
@@ -153,8 +154,10 @@ std::string_view without_banner(std::string_view text) {
 }
 
 Result<KernelProfile> read_table(std::string_view text, const std::string& source) {
+    if (is_xprof_json(text)) return read_xprof_json(text, source);
     ROOFLINE_TRY(auto reader, CsvReader::open(text, source));
     if (is_ncu_raw(reader.header())) return read_ncu_raw(reader);
+    if (is_xprof_table(reader.header())) return read_xprof_table(reader);
     if (is_own_table(reader.header())) return OwnTableReader(reader).read();
     if (is_ncu_details(reader.header())) {
         return reader.fail_at(0, "unknown_table", "this is ncu's details page, which has rates but no counts",

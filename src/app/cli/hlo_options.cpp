@@ -38,6 +38,10 @@ void add_hlo(CLI::App& app, Line& line) {
                    "rules by which work is counted: ours multiplies loops and prices custom calls; xla and xla-gpu\n"
                    "count as XLA's HloCostAnalysis and GpuHloCostAnalysis, without times")
         ->type_name("ours|xla|xla-gpu");
+    app.add_option("--trace", words.profile,
+                   "profile of a run of the module (jax.profiler: .xplane.pb, .trace.json.gz): measured times beside\n"
+                   "the expected ones")
+        ->type_name("FILE");
     app.add_flag("--count-multiple-input-accesses", hlo.count_multiple_input_accesses,
                  "of XLA's analyses: an operand that a fusion reads several times counts each time");
     repeated(app, "--loops", hlo.loops, "how often a loop runs whose count the module does not tell", "NAME=COUNT");
@@ -63,6 +67,9 @@ Result<What> hlo_request(Line& line) {
     ROOFLINE_CHECK(check_plots(words, line.plots));
     ROOFLINE_TRY(auto text, read_file(words.table));
     hlo.module = {words.table == "-" ? "standard input" : words.table, std::move(text)};
+    if (!words.profile.empty()) {
+        hlo.profile = NamedFile{words.profile, [path = words.profile] { return open_file(path); }};
+    }
     ROOFLINE_TRY(hlo.machines, load_machines(words.on));
     ROOFLINE_TRY(hlo.calibration, load_calibrations(words.calibrations));
     hlo.plot = !line.plots.svg.empty() || !line.plots.png.empty();

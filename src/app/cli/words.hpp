@@ -33,6 +33,7 @@ struct Words {
     bool markdown = false;
     std::string plot;
     std::string table;
+    std::string profile;
     std::string max_error;
     std::string mfu;
     std::string color = "auto";

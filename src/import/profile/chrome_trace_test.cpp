@@ -3,11 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
-#include "text/gzip.hpp"
+#include "text/shared_text_test.hpp"
 
 using namespace roofline::core;
 
@@ -139,11 +136,6 @@ TEST_CASE("chrome trace: events longer than the buffer are whole") {
 
 // The counts are those of a plain loop over the files' events in Python.
 TEST_CASE("chrome trace: the recorded samples") {
-    const std::filesystem::path folder = "../shared/samples/traces";
-    if (!std::filesystem::exists(folder)) {
-        MESSAGE("skipped: ../shared is absent");
-        return;
-    }
     struct Sample {
         const char* name;
         std::size_t kernels;  // collectives included
@@ -156,14 +148,10 @@ TEST_CASE("chrome trace: the recorded samples") {
           Sample{"hta_sampled_rank0.json.gz", 1154, 40, 2329}, Sample{"hta_trace_compare_base.json.gz", 6, 6, 6},
           Sample{"hta_triton_example.json.gz", 1, 0, 3}}) {
         CAPTURE(sample.name);
-        std::ifstream file(folder / sample.name, std::ios::binary);
-        std::stringstream content;
-        content << file.rdbuf();
-        const std::string bytes = content.str();
-        TextSource packed(bytes);
-        const auto source = unpacked(packed, sample.name);
-        REQUIRE(source);
-        const auto profile = read_chrome_trace(**source, sample.name);
+        const auto text = shared_text(std::string("samples/traces/") + sample.name);
+        if (!text) return;
+        TextSource source(*text);
+        const auto profile = read_chrome_trace(source, sample.name);
         REQUIRE(profile);
         std::size_t kernels = 0;
         std::size_t copies = 0;

@@ -2,11 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
-#include "text/gzip.hpp"
+#include "text/shared_text_test.hpp"
 
 using namespace roofline::core;
 
@@ -21,16 +17,8 @@ TEST_CASE("nsys: other files are refused") {
 
 // The figures are those of sums over the tables in Python's sqlite3.
 TEST_CASE("nsys: the recorded report") {
-    const std::filesystem::path path = "../shared/samples/ncu/nsys_power_iteration.sqlite.gz";
-    if (!std::filesystem::exists(path)) {
-        MESSAGE("skipped: ../shared is absent");
-        return;
-    }
-    std::ifstream file(path, std::ios::binary);
-    std::stringstream content;
-    content << file.rdbuf();
-    const auto bytes = gunzip(content.str(), "nsys.sqlite.gz");
-    REQUIRE(bytes);
+    const auto bytes = shared_text("samples/ncu/nsys_power_iteration.sqlite.gz");
+    if (!bytes) return;
     const auto profile = read_nsys_sqlite(*bytes, "nsys.sqlite");
     if (!profile && profile.error().code == "no_sqlite") {
         MESSAGE("skipped: built without SQLite");

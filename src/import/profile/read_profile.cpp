@@ -5,12 +5,14 @@
 #include "import/profile/chrome_trace.hpp"
 #include "import/profile/nsys_sqlite.hpp"
 #include "import/profile/xplane.hpp"
+#include "import/xprof_table.hpp"
 
 namespace roofline::core {
 
 namespace {
 
 bool is_chrome_trace(std::string_view text) {
+    if (is_xprof_json(text)) return false;  // which is a table of operations
     const std::size_t first = text.find_first_not_of(" \n\r\t");
     return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
 }

@@ -50,7 +50,8 @@ struct ModuleOp {
     /// What it adds to the time of the module: its expected time, or its lower bound where not all kernels have one,
     /// less what is hidden.
     double seconds = 0;
-    std::string bound_by{};   ///< "HBM", "bf16 matmul", "NVLink"
+    std::optional<double> measured_s{};  ///< by a profile; nothing without one, or if it has no such instruction
+    std::string bound_by{};              ///< "HBM", "bf16 matmul", "NVLink"
     std::string source{};     ///< "train.py:42", or ""
     std::string scope{};      ///< "jit(step)/layer/dot_general", or ""
     bool recomputed = false;  ///< in the backward pass, because its result was not kept (remat)
@@ -73,6 +74,16 @@ struct ModuleMemory {
     double peak = 0;  ///< arguments included
     std::optional<double> capacity{};
     std::vector<std::pair<std::string, double>> largest{};  ///< what is held at the peak, the largest first
+};
+
+/// What a profile of the module says.
+struct ModuleMeasurement {
+    std::string profile;   ///< name of the file
+    double steps = 0;      ///< that count, without warm-up
+    double step_s = 0;     ///< of an average step
+    double matched_s = 0;  ///< of instructions that are kernels of the module
+    double other_s = 0;    ///< of other instructions
+    std::vector<std::pair<std::string, double>> others{};  ///< these, the longest first
 };
 
 struct ModuleAnswer {
@@ -101,6 +112,7 @@ struct ModuleAnswer {
     std::vector<ModuleGroup> by_source{};
     ModuleGroup by_scope{};
     ModuleMemory memory{};
+    std::optional<ModuleMeasurement> measured{};  ///< if there is a profile; kernels that took longest then come first
     std::int64_t devices = 1;
     std::size_t instructions = 0;
     std::vector<std::string> gaps{};  ///< what is not counted, or only in part

@@ -54,15 +54,6 @@ std::string shape_text(std::string_view json) {
     return shapes;
 }
 
-/// The device whose events take longest.
-std::int32_t busiest_device(const RecordedProfile& profile) {
-    std::map<std::int32_t, std::int64_t> busy;
-    for (const DeviceEvent& event : profile.events) busy[event.device] += event.duration_ns;
-    const auto most =
-        std::max_element(busy.begin(), busy.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    return most->first;
-}
-
 /// One device of one profile with its steps.
 struct TimedProfile {
     const RecordedProfile* profile = nullptr;

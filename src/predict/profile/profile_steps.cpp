@@ -103,6 +103,14 @@ std::vector<std::int32_t> devices_of(const RecordedProfile& profile) {
     return {devices.begin(), devices.end()};
 }
 
+std::int32_t busiest_device(const RecordedProfile& profile) {
+    std::map<std::int32_t, std::int64_t> busy;
+    for (const DeviceEvent& event : profile.events) busy[event.device] += event.duration_ns;
+    const auto most =
+        std::max_element(busy.begin(), busy.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most->first;
+}
+
 std::vector<ProfileStep> find_steps(const RecordedProfile& profile, std::int32_t device) {
     const std::vector<StepRange> ranges = step_ranges(profile, device);
     std::vector<ProfileStep> steps(std::max<std::size_t>(1, ranges.size()));

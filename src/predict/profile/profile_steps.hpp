@@ -30,6 +30,8 @@ struct ProfileStep {
 
 /// The devices that have events, in order.
 [[nodiscard]] std::vector<std::int32_t> devices_of(const RecordedProfile& profile);
+/// The device whose events take longest.
+[[nodiscard]] std::int32_t busiest_device(const RecordedProfile& profile);
 
 /// How the time of a step divides, in nanoseconds. What is exposed is not hidden behind kernels; all but `hidden` adds
 /// up to the duration of the step.

@@ -29,7 +29,7 @@ Json op_json(const ModuleOp& op) {
             {"lower_s", or_null(op.lower_s)},
             {"expected_s", or_null(op.expected_s)},
             {"hidden_s", op.hidden_s},
-            {"measured_s", Json()},
+            {"measured_s", or_null(op.measured_s)},
             {"bound_by", text_or_null(op.bound_by)},
             {"source", text_or_null(op.source)},
             {"scope", text_or_null(op.scope)},
@@ -105,6 +105,18 @@ std::string hlo_json(const ModuleAnswer& answer) {
     root["by_scope"] = group_json(answer.by_scope);
     root["ops"] = Json::array();
     for (const ModuleOp& op : answer.ops) root["ops"].push_back(op_json(op));
+    if (answer.measured) {
+        const ModuleMeasurement& measured = *answer.measured;
+        root["measured"] = {{"profile", measured.profile},
+                            {"steps", measured.steps},
+                            {"step_s", measured.step_s},
+                            {"matched_s", measured.matched_s},
+                            {"other_s", measured.other_s},
+                            {"others", Json::array()}};
+        for (const auto& [name, seconds] : measured.others) {
+            root["measured"]["others"].push_back({{"name", name}, {"seconds", seconds}});
+        }
+    }
     root["unknown"] = answer.gaps;
     root["notes"] = answer.notes;
     root["sources"] = Json::array();

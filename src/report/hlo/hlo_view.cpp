@@ -112,6 +112,21 @@ private:
                  prediction.why_not_expected.empty() ? "the machine is not calibrated" : prediction.why_not_expected);
         }
         exposure();
+        measurement();
+    }
+
+    // What a profile of the module says.
+    void measurement() {
+        if (!answer_.measured) return;
+        const ModuleMeasurement& measured = *answer_.measured;
+        line("measured", to_text(Seconds{measured.step_s}),
+             fmt::format("{}; average of {:.6g} step{}", measured.profile, measured.steps,
+                         measured.steps == 1 ? "" : "s"));
+        line("kernels", to_text(Seconds{measured.matched_s}), "of that in instructions of the module, added up");
+        if (measured.others.empty()) return;
+        line("others", to_text(Seconds{measured.other_s}),
+             fmt::format("in {} instruction{} that are no kernels of the module, such as {}", measured.others.size(),
+                         measured.others.size() == 1 ? "" : "s", measured.others.front().first));
     }
 
     // What of the communication no kernel hides.
@@ -137,6 +152,7 @@ private:
         if (timed) {
             table.head.insert(table.head.end(), {"lower", "expected"});
             if (answer_.hidden_s > 0) table.head.emplace_back("hidden");
+            if (answer_.measured) table.head.emplace_back("measured");
             table.right.resize(table.head.size() + 1, true);
             table.head.insert(table.head.end(), {"share", "bound by"});
             table.right.push_back(false);
@@ -151,12 +167,18 @@ private:
             if (timed) {
                 row.insert(row.end(), {time_text(op.lower_s), time_text(op.expected_s)});
                 if (answer_.hidden_s > 0) row.push_back(op.hidden_s > 0 ? to_text(Seconds{op.hidden_s}) : "-");
-                row.insert(row.end(), {share_text(op.seconds, all_seconds(answer_)), op.bound_by});
+                const double all = answer_.measured ? answer_.measured->step_s : all_seconds(answer_);
+                const double own = answer_.measured ? op.measured_s.value_or(0) : op.seconds;
+                if (answer_.measured) row.push_back(time_text(op.measured_s));
+                row.insert(row.end(), {share_text(own, all), op.bound_by});
             }
             if (places) row.push_back(op.source);
             table.rows.push_back(std::move(row));
         }
-        out_ += fmt::format("\n{}\n{}", bold(timed ? fmt::format("Kernels by {}", time_name()) : "Instructions"),
+        out_ += fmt::format("\n{}\n{}",
+                            bold(!timed             ? "Instructions"
+                                 : answer_.measured ? "Kernels by measured time"
+                                                    : fmt::format("Kernels by {}", time_name())),
                             table_text(table, 2));
         if (answer_.ops.size() > most_ops) {
             out_ += fmt::format("  {} more: all of them with --csv or --json\n", answer_.ops.size() - most_ops);
@@ -247,8 +269,9 @@ private:
 
 Table op_table(const std::vector<ModuleAnswer>& answers, bool exact) {
     Table table;
-    table.head = {"machine", "name",    "opcode",     "count",    "flops",    "matmul_flops", "transcendentals",
-                  "bytes",   "lower_s", "expected_s", "hidden_s", "bound_by", "source",       "scope"};
+    table.head = {"machine",         "name",   "opcode",  "count",      "flops",    "matmul_flops",
+                  "transcendentals", "bytes",  "lower_s", "expected_s", "hidden_s", "measured_s",
+                  "bound_by",        "source", "scope"};
     const auto number = [&](double value) { return exact ? exact_text(value) : fmt::format("{:.6g}", value); };
     const auto some = [&](const std::optional<double>& value) { return value ? number(*value) : std::string(); };
     for (const ModuleAnswer& answer : answers) {
@@ -256,7 +279,8 @@ Table op_table(const std::vector<ModuleAnswer>& answers, bool exact) {
             table.rows.push_back({answer.prediction ? answer.prediction->machine.id : "", op.name, op.opcode,
                                   number(op.count), number(op.flops), number(op.matmul_flops),
                                   number(op.transcendentals), number(op.bytes), some(op.lower_s), some(op.expected_s),
-                                  op.lower_s ? number(op.hidden_s) : std::string(), op.bound_by, op.source, op.scope});
+                                  op.lower_s ? number(op.hidden_s) : std::string(), some(op.measured_s), op.bound_by,
+                                  op.source, op.scope});
         }
     }
     return table;
@@ -312,7 +336,7 @@ std::string hlo_plot(const ModuleAnswer& answer) {
     constexpr std::size_t most = 200;
     constexpr double least = 0.001;
     for (const ModuleOp& op : answer.ops) {
-        const double seconds = op.seconds + op.hidden_s;
+        const double seconds = op.measured_s.value_or(op.seconds + op.hidden_s);
         if (plot.points.size() >= most || seconds < least * all_seconds(answer)) break;
         if (!(op.flops > 0) || !(op.bytes > 0) || !(seconds > 0)) continue;
         plot.points.push_back({op.name, op.flops / op.bytes, op.flops / seconds, op.bound_by, false});

@@ -126,6 +126,8 @@ std::string trace_json(const ProfileComparison& view) {
         ops.push_back(std::move(op));
     }
     Json root{{"schema", 1}, {"machine", view.machine.id}, {"profile", view.profile}, {"tool", view.tool}};
+    // A table of kernels has none of what a time line has.
+    for (const char* key : {"steps", "by_kind", "causes"}) root[key] = Json::array();
     root["ops"] = std::move(ops);
     root["total"] = {{"measured_s", measured_total(view)}, {"lower_s", lower_total(view)}};
     root["notes"] = remarks(view);
