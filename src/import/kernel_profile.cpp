@@ -18,7 +18,9 @@ namespace roofline::core {
 namespace {
 
 constexpr const char* known =
-    "supported are ncu --page raw --csv, xprof's roofline_model and hlo_stats, and tables with the columns name, flops, bytes and measured_s "
+    "supported are ncu --page raw --csv, xprof's roofline_model and hlo_stats, and tables with the columns name, "
+    "flops, "
+    "bytes and measured_s "
     "(docs/reference/tables.md)";
 
 /// The columns of a user's own table.
