@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "app/calibration_option.hpp"
@@ -21,6 +23,14 @@ constexpr std::size_t most_trace = std::size_t{16} << 30;
 constexpr std::size_t beginning = 4096;
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// Whether a file is a module: HLO text, StableHLO text or ONNX.
+bool is_module(std::string_view start) {
+    constexpr std::string_view marks[] = {"HloModule", "module @", "module {", "func.func", "stablehlo."};
+    return start.starts_with('\x08') || std::any_of(std::begin(marks), std::end(marks), [&](std::string_view mark) {
+               return start.find(mark) != std::string_view::npos;
+           });
+}
 
 /// The kernels of a table, without a time line.
 Result<Response> compare_table(const std::string& name, ByteSource& file, const TraceRequest& request, Format format) {
@@ -81,6 +91,9 @@ Result<Response> handle(const TraceRequest& request, Format format, bool color) 
         const std::string start = first;
         ResumedSource whole(std::move(first), *source);
         if (!is_recorded_profile(start)) {
+            if (is_module(start)) {
+                return fail("bad_request", file.name + " is a module, and no profile", "roofline hlo reads modules");
+            }
             if (request.profiles.size() > 1) {
                 return fail("bad_request", file.name + " is a table of kernels, which is compared alone",
                             "give it alone; several files are the traces of several ranks");
