@@ -145,10 +145,10 @@ TEST_CASE("a tensor that a kernel makes and updates is written whole") {
     // zeros with a few rows; the gradient of a table
     CHECK(traffic(derive("at : int32[T]; n : bf16[T,H]; "
                          "fuse { Z : bf16[S,H] = iota(); C : bf16[S,H] = scatter[S](Z, at, n) }")) ==
-          "4T + 2HT -> 2HS");
+          "4T + 2TH -> 2HS");
     CHECK(traffic(derive("B : bf16[S,H]; at : int32[T]; n : bf16[T,H]; "
                          "fuse { Z : bf16[S,H] = exp(B); C : bf16[S,H] = scatter[S](Z, at, n) }")) ==
-          "2HS + 4T + 2HT -> 2HS");
+          "2SH + 4T + 2HT -> 2SH");
     // twice in place, in one kernel: the rows alone
     CHECK(traffic(derive("C : bf16[S,H]; at : int32[T]; n : bf16[T,H]; m : bf16[T,H]; "
                          "fuse { D : bf16[S,H] = scatter[S](C, at, n); E : bf16[S,H] = scatter[S](D, at, m) }")) ==
