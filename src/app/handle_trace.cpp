@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "app/calibration_option.hpp"
@@ -17,6 +19,14 @@ namespace roofline::core {
 namespace {
 
 constexpr std::size_t most_table = std::size_t{256} << 20;
+
+/// Whether a file is a module: HLO text, StableHLO text or ONNX.
+bool is_module(std::string_view start) {
+    constexpr std::string_view marks[] = {"HloModule", "module @", "module {", "func.func", "stablehlo."};
+    return start.starts_with('\x08') || std::any_of(std::begin(marks), std::end(marks), [&](std::string_view mark) {
+               return start.find(mark) != std::string_view::npos;
+           });
+}
 
 /// The kernels of a table, without a time line.
 Result<Response> compare_table(const std::string& name, ByteSource& file, const TraceRequest& request, Format format) {
@@ -72,6 +82,9 @@ Result<Response> handle(const TraceRequest& request, Format format, bool color) 
         ROOFLINE_TRY(const auto opened, open_profile(file));
         ResumedSource whole(opened.beginning, *opened.unpacked);
         if (!is_recorded_profile(opened.beginning)) {
+            if (is_module(opened.beginning)) {
+                return fail("bad_request", file.name + " is a module, and no profile", "roofline hlo reads modules");
+            }
             if (request.profiles.size() > 1) {
                 return fail("bad_request", file.name + " is a table of kernels, which is compared alone",
                             "give it alone; several files are the traces of several ranks");

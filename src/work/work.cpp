@@ -202,10 +202,12 @@ private:
                 }
             }
         }
-        if (in_place && !program_.values[op.output.value].intermediate)
-            in_place_of_.emplace(op.output.value, op.inputs[0].value);
+        // A tensor that this kernel makes is in no memory yet: the kernel writes all of it, not only the update.
+        const bool updates =
+            in_place && !program_.values[op.output.value].intermediate && !made_here(op.inputs[0].value);
+        if (updates) in_place_of_.emplace(op.output.value, op.inputs[0].value);
         if (made_.insert(op.output.value).second) {
-            writings_.push_back({&op.output, in_place ? &op.inputs[2].dims : &op.output.dims});
+            writings_.push_back({&op.output, updates ? &op.inputs[2].dims : &op.output.dims});
         }
     }
 
@@ -219,6 +221,12 @@ private:
         } else {
             made_.insert(to);
         }
+    }
+
+    // Whether the kernel has computed a tensor, and not only updated one in place.
+    [[nodiscard]] bool made_here(ValueId id) const {
+        const ValueId memory = kernels_.memory_of(id);
+        return made_.contains(memory) && !in_place_of_.contains(memory);
     }
 
     // The first argument is sliced; the others are places, which are read whole.

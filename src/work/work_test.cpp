@@ -153,6 +153,20 @@ TEST_CASE("gather reads the rows it needs, scatter writes its update in place") 
           "4T + 2HT -> 2HT");
 }
 
+TEST_CASE("a tensor that a kernel makes and updates is written whole") {
+    // zeros with a few rows; the gradient of a table
+    CHECK(traffic(derive("at : int32[T]; n : bf16[T,H]; "
+                         "fuse { Z : bf16[S,H] = iota(); C : bf16[S,H] = scatter[S](Z, at, n) }")) ==
+          "4T + 2TH -> 2HS");
+    CHECK(traffic(derive("B : bf16[S,H]; at : int32[T]; n : bf16[T,H]; "
+                         "fuse { Z : bf16[S,H] = exp(B); C : bf16[S,H] = scatter[S](Z, at, n) }")) ==
+          "2SH + 4T + 2HT -> 2SH");
+    // twice in place, in one kernel: the rows alone
+    CHECK(traffic(derive("C : bf16[S,H]; at : int32[T]; n : bf16[T,H]; m : bf16[T,H]; "
+                         "fuse { D : bf16[S,H] = scatter[S](C, at, n); E : bf16[S,H] = scatter[S](D, at, m) }")) ==
+          "4T + 4HT -> 4HT");
+}
+
 TEST_CASE("tensors cross the level they live at; the host's cross PCIe") {
     const Derived placed = derive("bf16[B, D] in host * bf16[D, F] in vmem -> bf16[B, F]");
     CHECK(traffic(placed, "pcie") == "2BD -> 0");

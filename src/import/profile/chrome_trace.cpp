@@ -350,6 +350,17 @@ private:
     }
 
     Result<RecordedProfile> finish() {
+        if (!events_.has_list() && !events_.cut_off()) {
+            return fail(
+                "no_events", fmt::format("{}: this JSON has no list traceEvents", profile_.name),
+                "give the trace that torch.profiler or jax.profiler wrote; roofline hlo reads graphs of PyTorch");
+        }
+        if (profile_.events.empty() && without_time_ > 0) {
+            return fail(
+                "no_kernels",
+                fmt::format("{}: no event of a device has a valid time: {} left out", profile_.name, without_time_),
+                "ts and dur are microseconds; the file may be damaged: record it again");
+        }
         if (profile_.events.empty()) {
             return fail("no_kernels", fmt::format("{}: no device does anything in this trace", profile_.name),
                         "record it with the activities of the device: ProfilerActivity.CUDA; jax.profiler.trace()");

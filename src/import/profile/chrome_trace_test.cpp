@@ -112,9 +112,13 @@ TEST_CASE("chrome trace: begins and ends make events, and what is incomplete is 
 }
 
 TEST_CASE("chrome trace: other files are refused") {
+    CHECK(trace_error(R"({"nodes":[]})") == "no_events");
+    const auto timeless = read_text(R"({"traceEvents":[{"ph":"X","cat":"kernel","name":"k","ts":NaN,"dur":1}]})");
+    REQUIRE(!timeless);
+    CHECK(timeless.error().message.find("no event of a device has a valid time: 1 left out") != std::string::npos);
     CHECK(trace_error("") == "bad_trace");
     CHECK(trace_error("name,time\n") == "bad_trace");
-    CHECK(trace_error("{}") == "no_kernels");
+    CHECK(trace_error("{}") == "no_events");
     CHECK(trace_error("[1]") == "bad_trace");
     CHECK(trace_error(R"([{"ph":}])") == "bad_trace");
     CHECK(trace_error(R"([{"ph":"X","args":)" + std::string(100, '[')) == "too_deep");

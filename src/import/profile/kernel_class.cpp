@@ -1,6 +1,7 @@
 #include "import/profile/kernel_class.hpp"
 
 #include <string>
+#include <utility>
 
 #include "base/ascii.hpp"
 
@@ -102,9 +103,21 @@ std::string_view kernel_class(DeviceWork work, std::string_view operation, std::
     return kind.empty() ? "other" : kind;
 }
 
+std::string_view listed_type(std::string_view kernel) {
+    static constexpr std::pair<std::string_view, std::string_view> known[] = {
+        {"OpaqueType<1", "unsigned char"}, {"OpaqueType<2", "c10::BFloat16"}, {"OpaqueType<4", "float"},
+        {"OpaqueType<8", "double"},        {"BFloat16", "c10::BFloat16"},     {"Half", "c10::Half"},
+        {"BatchedCopy<long", "long"},      {"BatchedCopy<double", "double"},  {"BatchedCopy<bool", "bool"},
+    };
+    for (const auto& [part, type] : known) {
+        if (kernel.find(part) != std::string_view::npos) return type;
+    }
+    return {};
+}
+
 bool multiplies_tf32(std::string_view kernel) {
-    return kernel.find("tf32") != std::string_view::npos || kernel.find("s1688gemm") != std::string_view::npos ||
-           kernel.find("s1688fprop") != std::string_view::npos;
+    // m16n8k8 with sums in f32: of floats that are the instructions of TF32
+    return kernel.find("tf32") != std::string_view::npos || kernel.find("s1688") != std::string_view::npos;
 }
 
 }  // namespace roofline::core

@@ -169,8 +169,10 @@ private:
         return i < values_.items.size() ? argument_of(values_.items[i].text) : FxArgument{};
     }
 
-    // The dtype of tensors in a list: that of another input, else f32, in which optimizers keep their states.
+    // The dtype of tensors in a list: that of the kernels, of another input, else f32, in which optimizers keep their
+    // states.
     [[nodiscard]] std::string_view list_type() const {
+        if (!call_.listed.empty()) return call_.listed;
         for (const FileValue& type : types_.items) {
             if (element_of(type.text) != nullptr) return type.text;
         }

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "import/profile/kernel_class.hpp"
+
 using namespace roofline::core;
 
 namespace {
@@ -51,6 +53,43 @@ TEST_CASE("recorded calls: values of scalar inputs decide shapes where they were
     CHECK(result_of({"aten::topk", "[[4,100],[],[],[],[]]", R"(["float","Scalar","Scalar","Scalar","Scalar"])",
                      R"(["","7","-1","True","True"])"},
                     1) == "s64[4,7]");
+}
+
+TEST_CASE("recorded calls: only the gradients that are asked for are results") {
+    RecordedCall gradients{
+        "aten::convolution_backward", "[[8,16,32,32],[8,3,64,64],[16,3,7,7],[],[],[],[],[],[],[],[]]",
+        R"(["float","float","float","ScalarList","ScalarList","ScalarList","ScalarList","","ScalarList","",""])",
+        R"(["","","","[16]","[2, 2]","[3, 3]","[1, 1]","False","[0, 0]","1","[True, True, True]"])"};
+    CHECK(result_of(gradients, 0) == "f32[8,3,64,64]");
+    CHECK(result_of(gradients, 1) == "f32[16,3,7,7]");
+    CHECK(result_of(gradients, 2) == "f32[16]");
+    // of a first layer
+    gradients.values = R"(["","","","[0]","[2, 2]","[3, 3]","[1, 1]","False","[0, 0]","1","[False, True, False]"])";
+    const auto graph = graph_of(gradients);
+    REQUIRE(graph);
+    const FxType& type = graph->nodes[graph->nodes.size() - 2].type;
+    REQUIRE(type.items.size() == 3);
+    CHECK(type.items[0].kind == FxType::Kind::none);
+    CHECK(shape_text(type.items[1].shape) == "f32[16,3,7,7]");
+    CHECK(type.items[2].kind == FxType::Kind::none);
+}
+
+TEST_CASE("recorded calls: dtypes of results that are not those of the inputs") {
+    const std::string_view shapes = "[[32,100],[],[]]";
+    const std::string_view types = R"(["c10::Half","Scalar","Scalar"])";
+    CHECK(result_of({"aten::_log_softmax", shapes, types, R"(["","1","True"])"}) == "f32[32,100]");
+    CHECK(result_of({"aten::_softmax", shapes, types, R"(["","1","False"])"}) == "f16[32,100]");
+    const std::string_view pair = R"(["float","float","Scalar"])";
+    CHECK(result_of({"aten::mse_loss", "[[4,5],[4,5],[]]", pair, R"(["","","0"])"}) == "f32[4,5]");
+    CHECK(result_of({"aten::mse_loss", "[[4,5],[4,5],[]]", pair, R"(["","","1"])"}) == "f32[]");
+    // lists have no dtype of their own: their kernels do
+    RecordedCall listed{"aten::cat", "[[[2,3],[2,5]],[]]", R"(["TensorList","Scalar"])", R"(["","-1"])"};
+    CHECK(result_of(listed) == "f32[2,8]");
+    listed.listed = listed_type("CatArrayBatchedCopy_aligned16_contig<at::native::OpaqueType<2u>, unsigned int, 2>");
+    CHECK(result_of(listed) == "bf16[2,8]");
+    listed.listed = listed_type("multi_tensor_apply_kernel<TensorListMetadata<2>, Functor<c10::Half, 2, 2, 0>>");
+    CHECK(result_of(listed) == "f16[2,8]");
+    CHECK(listed_type("multi_tensor_apply_kernel<TensorListMetadata<2>, Functor<float, 2, 2, 0>>").empty());
 }
 
 TEST_CASE("recorded calls: what is missing is said") {

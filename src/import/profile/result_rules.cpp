@@ -176,12 +176,25 @@ MaybeType convolved(const CallTypes& call) {
     return array_type(x->shape.element, std::move(dims));
 }
 
-// (gradient, input, weight, bias_sizes, ..): gradients of input, weight and bias
+/// Leaves out the results that a mask of flags, the argument at this place, does not ask for.
+MaybeType asked(const CallTypes& call, std::size_t place, std::vector<FxType> types) {
+    if (place < call.args().size() && call.args()[place].kind == FxArgument::Kind::list) {
+        const std::vector<FxArgument>& flags = call.args()[place].items;
+        for (std::size_t i = 0; i < std::min(flags.size(), types.size()); ++i) {
+            if (flags[i].kind == FxArgument::Kind::flag && flags[i].number == 0) types[i] = FxType{};
+        }
+    }
+    return several(std::move(types));
+}
+
+// (gradient, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, mask):
+// gradients of input, weight and bias. The bias has a number for each channel of the result.
 MaybeType convolution_gradients(const CallTypes& call) {
+    const FxType* const gradient = call.tensor(0);
     const auto input = type_like(call, 1);
     const auto weight = type_like(call, 2);
-    if (!input || !weight || weight->shape.dims.empty()) return std::nullopt;
-    return several({*input, *weight, array_type(weight->shape.element, {weight->shape.dims[0]})});
+    if (gradient == nullptr || gradient->shape.dims.size() < 2 || !input || !weight) return std::nullopt;
+    return asked(call, 10, {*input, *weight, array_type(weight->shape.element, {gradient->shape.dims[1]})});
 }
 
 // (input, kernel_size, stride, padding, dilation, ceil_mode): values and indices
@@ -292,6 +305,19 @@ MaybeType largest(const CallTypes& call) {
     return several({array_type(x->shape.element, dims), array_type(find_xla_element("s64"), dims)});
 }
 
+// (input, dim, half_to_float)
+MaybeType softmax_type(const CallTypes& call) {
+    auto type = type_like(call, 0);
+    if (type && call.whole(2).value_or(0) != 0) type->shape.element = find_xla_element("f32");
+    return type;
+}
+
+// (input, target, reduction): each loss, or their mean or sum
+MaybeType loss_type(const CallTypes& call) {
+    constexpr std::int64_t none = 0;
+    return call.whole(2) == none ? type_like(call, 0) : scalar_type(call);
+}
+
 MaybeType loss_with_weight(const CallTypes& call) {
     const auto x = scalar_type(call);
     if (!x) return std::nullopt;
@@ -300,7 +326,7 @@ MaybeType loss_with_weight(const CallTypes& call) {
 
 constexpr ResultRule rules[] = {
     {"_fused_rms_norm", like_first},
-    {"_log_softmax", like_first},
+    {"_log_softmax", softmax_type},
     {"_log_softmax_backward_data", like_first},
     {"_scaled_dot_product_cudnn_attention", attended},
     {"_scaled_dot_product_cudnn_attention_backward", attention_gradients},
@@ -309,7 +335,7 @@ constexpr ResultRule rules[] = {
     {"_scaled_dot_product_flash_attention", attended},
     {"_scaled_dot_product_flash_attention_backward", attention_gradients},
     {"_scaled_mm", scaled_product},
-    {"_softmax", like_first},
+    {"_softmax", softmax_type},
     {"_softmax_backward_data", like_first},
     {"_to_copy", like_first},
     {"addmm", product_of_last},
@@ -336,7 +362,7 @@ constexpr ResultRule rules[] = {
     {"mean", reduced},
     {"min", reduced},
     {"mm", product_of_first},
-    {"mse_loss", scalar_type},
+    {"mse_loss", loss_type},
     {"mse_loss_backward", like_second},
     {"native_batch_norm", batch_normalised},
     {"native_batch_norm_backward", batch_norm_gradients},

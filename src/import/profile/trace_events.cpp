@@ -140,6 +140,7 @@ Result<bool> TraceEvents::to_events() {
         ROOFLINE_TRY(const char first, peek());
         if (key == "traceEvents" && first == '[') {
             ++at_;
+            listed_ = true;
             return true;
         }
         begin_ = at_;

@@ -33,6 +33,8 @@ public:
 
     /// The other members of the file so far, as JSON text; those of more than 1 MB have only their name.
     [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& members() const { return members_; }
+    /// Whether the file has a list of events.
+    [[nodiscard]] bool has_list() const { return !object_ || listed_; }
     /// Whether the file ended before its list did.
     [[nodiscard]] bool cut_off() const { return cut_off_; }
 
@@ -57,6 +59,7 @@ private:
     bool ended_ = false;      // the source
     bool cut_off_ = false;
     bool object_ = false;  // the file is an object with members, not a list
+    bool listed_ = false;
     At where_ = At::start;
     std::vector<std::pair<std::string, std::string>> members_;
 };

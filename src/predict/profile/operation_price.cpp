@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "bound/network_pricing.hpp"
 #include "bound/pricing.hpp"
@@ -29,6 +31,45 @@ OperationPrice unknown(std::string reason) {
     OperationPrice price;
     price.unknown = std::move(reason);
     return price;
+}
+
+/// On how many nodes the members of a group are, ranks being placed on nodes in their order: "[0, 8, 16, 24]" are on
+/// four nodes of eight. Profilers cut long lists off; then the ranks go on by the step of those that are there. Without
+/// ranks the members are taken to be neighbours.
+std::int64_t nodes_of(std::string_view ranks, std::int64_t members, std::int64_t node) {
+    if (node <= 0) return 1;
+    std::vector<std::int64_t> known;
+    while (true) {
+        const std::size_t digit = ranks.find_first_of("0123456789");
+        if (digit == std::string_view::npos) break;
+        ranks.remove_prefix(digit);
+        std::int64_t rank = 0;
+        const auto [end, error] = std::from_chars(ranks.data(), ranks.data() + ranks.size(), rank);
+        if (error != std::errc{}) break;
+        known.push_back(rank);
+        ranks.remove_prefix(static_cast<std::size_t>(end - ranks.data()));
+    }
+    const std::int64_t packed = (members + node - 1) / node;
+    if (known.size() < 2 || static_cast<std::int64_t>(known.size()) > members) return packed;
+    if (static_cast<std::int64_t>(known.size()) < members) {
+        const std::int64_t step = known[1] - known[0];
+        if (step < 1) return packed;
+        return step >= node ? members : (members * step + node - 1) / node;
+    }
+    for (std::int64_t& rank : known) rank /= node;
+    std::sort(known.begin(), known.end());
+    return std::unique(known.begin(), known.end()) - known.begin();
+}
+
+/// Bytes of all arrays of a result.
+std::int64_t bytes_of(const FxType& type) {
+    std::int64_t bytes = 0;
+    if (type.kind == FxType::Kind::tensor) {
+        constexpr std::int64_t bits_of_byte = 8;
+        bytes = (type.shape.elements() * type.shape.element->bits + bits_of_byte - 1) / bits_of_byte;
+    }
+    for (const FxType& item : type.items) bytes += bytes_of(item);
+    return bytes;
 }
 
 }  // namespace
@@ -65,8 +106,14 @@ OperationPrice OperationPricer::price_call(const RecordedProfile& profile, const
     const bool tf32 = std::any_of(operation.kernels.begin(), operation.kernels.end(), [&](const ProfiledKernels& each) {
         return multiplies_tf32(profile.text(each.name));
     });
-    auto graph = graph_of({profile.text(call.name), text(call.shapes), text(call.types), text(call.values), tf32});
+    std::string_view listed;
+    for (const ProfiledKernels& each : operation.kernels) {
+        if (listed.empty()) listed = listed_type(profile.text(each.name));
+    }
+    auto graph =
+        graph_of({profile.text(call.name), text(call.shapes), text(call.types), text(call.values), tf32, listed});
     if (!graph) return unknown(graph.error().message);
+    const std::int64_t written = bytes_of(graph->nodes[graph->nodes.size() - 2].type);
     auto module = make_fx_module(std::move(*graph), profile.text(call.name));
     if (!module) return unknown(module.error().message);
     // However many kernels it takes, no implementation can read inputs and write results less than once.
@@ -78,6 +125,8 @@ OperationPrice OperationPricer::price_call(const RecordedProfile& profile, const
     const auto answer = answer_module(*module, profile.text(call.name), std::move(*slice), question, calibrations_);
     if (!answer) return unknown(answer.error().message);
     if (!answer->gaps.empty()) return unknown(answer->gaps.front());
+    // A number that is stored, as by fill_() of one element: nothing is computed, and its bytes are written.
+    if (!answer->prediction) return price_program("Y : uint8[N] = iota()", std::max<std::int64_t>(1, written));
     OperationPrice price;
     price.flops = answer->flops;
     price.bytes = answer->bytes;
@@ -106,9 +155,11 @@ OperationPrice OperationPricer::price_collective(const RecordedProfile& profile,
     if (row.kind == CollectiveKind::all_to_all) row.bytes *= static_cast<double>(detail.group);
     row.software = software_;
     const std::int64_t node = groups_.chips_of_node(on_.machine.id);
-    row.nodes = node > 0 ? (row.members + node - 1) / node : 1;
+    row.nodes = nodes_of(detail.ranks == no_index ? std::string_view() : std::string_view(profile.text(detail.ranks)),
+                         row.members, node);
     const Result<MeasuredGroup>* group = &groups_.group(row);
-    if (!on_.shape.empty()) {
+    const bool packed = row.nodes == nodes_of("", row.members, node);
+    if (!on_.shape.empty() && packed) {
         const Result<MeasuredGroup>& whole = whole_.group(row);
         if (whole) group = &whole;
     }

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "import/profile/kernel_class.hpp"
 #include "predict/profile/operation_price.hpp"
 #include "program/collective_info.hpp"
@@ -118,6 +119,7 @@ ProfileRow row_of(const RecordedProfile& profile, const ProfiledOperation& opera
         if (detail->source != no_index) row.source = profile.text(detail->source);
     }
     row.kind = kernel_class(operation.work, category, row.name);
+    row.work = operation.work;
     const double count = static_cast<double>(operation.count) / steps;
     row.count = count;
     row.measured_s = seconds_of(operation.duration_ns) / steps;
@@ -197,12 +199,54 @@ void note_faster(ProfileAnswer& answer) {
         most->operation.empty() ? most->name : most->operation, ratio(*most)));
 }
 
+/// Where nothing of a kind and dtype was measured, bounds stand beside expected times.
+void note_bounds(ProfileAnswer& answer) {
+    if (!answer.expected) return;
+    std::size_t bounds = 0;
+    double seconds = 0;
+    double all = 0;
+    for (const ProfileRow& row : answer.rows) {
+        all += row.measured_s;
+        if (row.expected_s || !row.lower_s) continue;
+        ++bounds;
+        seconds += row.measured_s;
+    }
+    if (bounds == 0) return;
+    answer.notes.push_back(
+        fmt::format("{} operation{} with {:.1f} % of the time of all {} of a kind and dtype without a calibration on "
+                    "{}: {} as what is expected",
+                    bounds, bounds == 1 ? "" : "s", 100 * seconds / all, bounds == 1 ? "is" : "are",
+                    answer.machine.name, bounds == 1 ? "its bound counts" : "their bounds count"));
+}
+
+/// The part of a machine's id that its makers' names of the device have, too: "h100" of "h100-sxm5", "4090" of
+/// "rtx-4090"; "" if there is none.
+std::string_view model_in(std::string_view id) {
+    while (!id.empty()) {
+        const std::size_t dash = std::min(id.find('-'), id.size());
+        const std::string_view part = id.substr(0, dash);
+        if (part.find_first_of("0123456789") != std::string_view::npos) return part;
+        id.remove_prefix(std::min(dash + 1, id.size()));
+    }
+    return {};
+}
+
+void note_other_machine(const RecordedProfile& profile, ProfileAnswer& answer) {
+    const std::string_view model = model_in(answer.machine.id);
+    const auto device = static_cast<std::size_t>(std::max(0, answer.device));
+    if (model.empty() || profile.devices.empty()) return;
+    const std::string& name = profile.devices[device < profile.devices.size() ? device : 0];
+    if (name.empty() || lowered(name).find(lowered(model)) != std::string::npos) return;
+    answer.notes.push_back(fmt::format("the profile names its device {}, which may not be the {} that is compared",
+                                       name, answer.machine.name));
+}
+
 /// Collectives wait for the member that comes last: its execution is the shortest of all ranks'. Executions of the same
 /// collective are matched by their order. Returns the seconds that an average step of `of` waits.
 std::optional<double> waiting(const std::vector<TimedProfile>& all, const TimedProfile& of,
                               std::vector<std::string>& notes) {
     if (all.size() < 2) return std::nullopt;
-    using Key = std::tuple<int, std::int64_t, std::int64_t>;
+    using Key = std::tuple<int, std::int64_t, std::int64_t, std::string>;  // also the ranks: others do not wait
     const auto durations = [](const TimedProfile& timed) {
         std::map<Key, std::vector<std::int64_t>> found;
         for (const ProfileStep& step : timed.steps) {
@@ -212,7 +256,8 @@ std::optional<double> waiting(const std::vector<TimedProfile>& all, const TimedP
                 if (event.work != DeviceWork::collective) continue;
                 const EventDetail& detail = timed.profile->details[event.detail];
                 const int kind = detail.collective ? static_cast<int>(*detail.collective) : -1;
-                found[{kind, event.bytes, detail.group}].push_back(event.duration_ns);
+                const std::string members = detail.ranks == no_index ? "" : timed.profile->text(detail.ranks);
+                found[{kind, event.bytes, detail.group, members}].push_back(event.duration_ns);
             }
         }
         return found;
@@ -248,7 +293,7 @@ void add_causes(ProfileAnswer& answer) {
     double sum = 0;
     std::map<std::string_view, double> slower;
     for (const ProfileRow& row : answer.rows) {
-        if (row.kind == "collective" || row.kind == "copy") continue;
+        if (row.work != DeviceWork::kernel) continue;  // a kernel may be a copy by its name
         sum += row.measured_s;
         const auto should = row.should_s();
         if (should) {
@@ -312,7 +357,9 @@ Result<ProfileAnswer> answer_profiles(const std::vector<RecordedProfile>& profil
     }
     add_timeline(slowest, operations, answer);
     add_classes(answer);
+    note_bounds(answer);
     note_faster(answer);
+    note_other_machine(profile, answer);
     answer.waiting_s = waiting(all, slowest, answer.notes);
     add_causes(answer);
     const std::size_t devices = devices_of(profile).size();

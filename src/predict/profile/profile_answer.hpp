@@ -23,6 +23,7 @@ struct ProfileRow {
     std::string operation;  ///< "aten::mm", "fusion.3", or "" if only the kernel is known
     std::string shapes;     ///< of its inputs: "[32,64] [64,192]", or ""
     std::string_view kind;  ///< kernel_class()
+    DeviceWork work = DeviceWork::kernel;
     double count = 0;
     double measured_s = 0;
     double least_s = 0;  ///< the fastest execution

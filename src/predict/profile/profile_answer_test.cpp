@@ -76,6 +76,93 @@ TEST_CASE("profile answer: calls of PyTorch are priced as the operations that th
     CHECK(answer->should_s + answer->unknown_s + above == doctest::Approx(answer->step.total));
 }
 
+TEST_CASE("profile answer: a single number that is stored has its own bound") {
+    RecordedProfile profile;
+    add_call(profile, "aten::mm", "[[8192,4096],[4096,1792]]", R"(["c10::BFloat16","c10::BFloat16"])", 0, 200'000);
+    add_call(profile, "aten::fill_", "[[],[]]", R"(["int","Scalar"])", 250'000, 3'000);
+    add_call(profile, "aten::zero_", "[[1000000]]", R"(["float"])", 260'000, 2'000);
+    const auto answer = answer_on({profile});
+    REQUIRE(answer);
+    REQUIRE(answer->rows.size() == 3);
+    CHECK(*answer->rows[1].bytes == 4);
+    CHECK(*answer->rows[1].lower_s == doctest::Approx(4 / 3.35e12));
+    CHECK(*answer->rows[2].bytes == 4e6);
+}
+
+// 2 32 28^2 64 3 7^2 FLOPs of the weight's gradient, if windows count that reach over the edges.
+TEST_CASE("profile answer: the gradient of a first layer's weight is one convolution") {
+    RecordedProfile profile;
+    add_call(profile, "aten::convolution_backward", "[[32,64,28,28],[32,3,56,56],[64,3,7,7],[],[],[],[],[],[],[],[]]",
+             R"(["float","float","float","","ScalarList","ScalarList","ScalarList","","ScalarList","",""])", 0, 90'000);
+    profile.calls[0].values =
+        profile.texts.add(R"(["","","","","[2, 2]","[3, 3]","[1, 1]","False","[0, 0]","1","[False, True, False]"])");
+    const auto answer = answer_on({profile});
+    REQUIRE(answer);
+    const double all = 2.0 * 32 * 28 * 28 * 64 * 3 * 49;
+    REQUIRE(answer->rows[0].flops);
+    CHECK(*answer->rows[0].flops <= all);
+    CHECK(*answer->rows[0].flops > 0.8 * all);
+}
+
+// XLA names kernels "copy.3": they run on the device's cores, and are no work of a copy engine.
+TEST_CASE("profile answer: kernels that copy count among the kernels") {
+    RecordedProfile profile;
+    DeviceEvent event;
+    event.name = profile.texts.add("copyPackedKernel(float*)");
+    event.duration_ns = 70'000;
+    profile.events.push_back(event);
+    const auto answer = answer_on({profile});
+    REQUIRE(answer);
+    CHECK(answer->rows[0].kind == "copy");
+    CHECK(answer->unknown_s == doctest::Approx(70e-6));
+    CHECK(answer->causes.empty());
+}
+
+TEST_CASE("profile answer: another device than the machine is noted") {
+    RecordedProfile profile;
+    add_call(profile, "aten::exp", "[[8192,4096]]", R"(["c10::BFloat16"])", 0, 100'000);
+    profile.devices = {"NVIDIA H100 80GB HBM3"};
+    const auto same = answer_on({profile});
+    REQUIRE(same);
+    CHECK(same->notes.empty());
+    profile.devices = {"NVIDIA A100-SXM4-80GB"};
+    const auto other = answer_on({profile});
+    REQUIRE(other);
+    REQUIRE(other->notes.size() == 1);
+    CHECK(other->notes[0].find("NVIDIA A100-SXM4-80GB") != std::string::npos);
+}
+
+// No matmul in f32 was measured on an H100, and elementwise kernels were.
+TEST_CASE("profile answer: it says where bounds stand beside expected times") {
+    RecordedProfile profile;
+    add_call(profile, "aten::exp", "[[8192,4096]]", R"(["c10::BFloat16"])", 0, 50'000);
+    add_call(profile, "aten::mm", "[[1024,1024],[1024,1024]]", R"(["float","float"])", 50'000, 150'000);
+    const ProfileQuestion question{{find_machine("h100-sxm").value(), ""}, ""};
+    const auto answer = answer_profiles({profile}, question, Calibrations::built_in());
+    REQUIRE(answer);
+    REQUIRE(answer->notes.size() == 1);
+    CHECK(answer->notes[0].starts_with("1 operation with 75.0 % of the time of all is of a kind and dtype without"));
+}
+
+// An all-reduce of D bytes over N members sends 2 (N-1)/N D of them: 117 MB of 67.1. The H100's data sheet states
+// 450 GB/s of NVLink for a chip, and its machine file 50 GB/s of a network card.
+TEST_CASE("profile answer: members of a group on several servers exchange over the network") {
+    RecordedProfile profile;
+    add_all_reduce(profile, 67'108'864, 0, 5'000'000);
+    profile.details[0].ranks = profile.texts.add("[0, 1, 2, 3, 4, 5, 6, 7]");
+    const auto inside = answer_on({profile}, "8x8");
+    REQUIRE(inside);
+    CHECK(inside->rows[0].bound_by == "NVLink4");
+    for (const char* const ranks : {"[0, 8, 16, 24, 32, 40, 48, 56]", "[3, 11, 19, ...]"}) {
+        profile.details[0].ranks = profile.texts.add(ranks);
+        const auto across = answer_on({profile}, "8x8");
+        REQUIRE(across);
+        CHECK(across->rows[0].bound_by == "NIC");
+        REQUIRE(across->rows[0].lower_s);
+        CHECK(*across->rows[0].lower_s == doctest::Approx(2 * 7.0 / 8 * 67'108'864 / 50e9).epsilon(0.01));
+    }
+}
+
 TEST_CASE("profile answer: collectives wait for the rank that comes last") {
     std::vector<RecordedProfile> ranks(2);
     const char* const one = R"(["c10::BFloat16"])";
@@ -99,5 +186,15 @@ TEST_CASE("profile answer: collectives wait for the rank that comes last") {
     CHECK(waits->rank == 0);  // 700 us against 615
     // 500 - 355 of the long collective and 100 - 10 of the short one
     CHECK(*waits->waiting_s == doctest::Approx(235e-6));
+    // Ranks of two groups do not wait for each other.
+    for (RecordedProfile& rank : ranks) {
+        for (EventDetail& detail : rank.details) {
+            detail.ranks =
+                rank.texts.add(rank.rank == 0 ? "[0, 1, 2, 3, 4, 5, 6, 7]" : "[8, 9, 10, 11, 12, 13, 14, 15]");
+        }
+    }
+    const auto strangers = answer_on(ranks, "8x2");
+    REQUIRE(strangers);
+    CHECK(*strangers->waiting_s == doctest::Approx(0));
     CHECK(waits->step.exposed == doctest::Approx(600e-6));
 }

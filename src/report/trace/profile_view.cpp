@@ -82,7 +82,7 @@ private:
     [[nodiscard]] double kernel_seconds() const {
         double sum = 0;
         for (const ProfileRow& row : answer_.rows) {
-            if (row.kind != "collective" && row.kind != "copy") sum += row.measured_s;
+            if (row.work == DeviceWork::kernel) sum += row.measured_s;
         }
         return sum;
     }

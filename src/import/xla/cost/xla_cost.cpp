@@ -136,11 +136,9 @@ private:
                               std::uint32_t index) {
         ROOFLINE_TRY(const std::uint32_t condition, callee_of(at, 0));
         ROOFLINE_TRY(const std::uint32_t body, callee_of(at, 1));
-        auto trips = trip_count(module_, at, scope.computation);
-        if (!trips) {
-            const auto given = options_.trip_counts.find(at.name);
-            if (given != options_.trip_counts.end()) trips = given->second;
-        }
+        const auto given = options_.trip_counts.find(at.name);
+        const auto trips = given != options_.trip_counts.end() ? std::optional(given->second)
+                                                               : trip_count(module_, at, scope.computation);
         if (trips && *trips < 0) return fail_in(at, "is given a trip count below 0");
         done_.loops.push_back({computation, index, trips});
         XlaCost cost;

@@ -34,7 +34,7 @@ struct XlaCostOptions {
     bool count_multiple_input_accesses = false;
     /// Loops count as often as they run; XLA counts one iteration.
     bool multiply_loops = false;
-    /// Trip counts by the name of the `while`, for loops that do not tell.
+    /// Trip counts by the name of the `while`; they count before what a loop tells of itself.
     std::map<std::string, std::int64_t, std::less<>> trip_counts;
     /// Custom calls of known kinds (matrix products, convolutions, kernels that state their cost) have their cost in
     /// the generic analysis, too; in that for GPUs they always do.

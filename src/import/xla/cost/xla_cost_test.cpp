@@ -281,6 +281,10 @@ TEST_CASE("cost: loops count once as in XLA, or as often as they run") {
     CHECK(executions.collectives.at("all-reduce").output_bytes == 768);
     CHECK(executions.custom_calls.at("more") == 18);  // both conditions
     CHECK(xla_executions(given.module, given.cost, false).custom_calls.at("more") == 2);
+    options.trip_counts["inner"] = 0;  // no loop
+    options.trip_counts["w"] = 7;      // which says 5 of itself
+    const Counted instead = counted(loop_of("5"), options);
+    CHECK(xla_executions(instead.module, instead.cost, true).product_flops == 3 * 7 * 1024);
     options.trip_counts["outer"] = -1;
     CHECK(error_of(loop_of("5"), options).find("`outer`") != std::string::npos);
 }

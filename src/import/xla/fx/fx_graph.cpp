@@ -66,7 +66,9 @@ public:
         ROOFLINE_TRY(const FileValue root, parse_json(source_.text(), name_));
         const FileValue* nodes = root.find("nodes");
         if (nodes == nullptr || !nodes->is(Kind::list)) {
-            return wrong(root, "this JSON is no graph of PyTorch: it has no list of nodes", remedy_of_form);
+            const bool trace = root.find("traceEvents") != nullptr;
+            return wrong(root, "this JSON is no graph of PyTorch: it has no list of nodes",
+                         trace ? "it is the trace of a profiler, which roofline trace reads" : remedy_of_form);
         }
         recorded_ = root.find("roofline") != nullptr;
         const FileValue* version = root.find("version");

@@ -105,6 +105,24 @@ std::optional<double> number_in_literal(std::string_view literal) {
     return number;
 }
 
+// Along how many dimensions a reduction over windows is a running one, such as a cumulative sum: the window is as long
+// as the dimension, and begins or ends at each result. 0 if any window is another one.
+double running_dims(const XlaInstruction& each, const XlaShape& from) {
+    const auto window = window_of(each);
+    if (!window || window->size() != from.dims.size() || each.shape.dims != from.dims) return 0;
+    double running = 0;
+    for (std::size_t d = 0; d < window->size(); ++d) {
+        const XlaWindowDim& dim = (*window)[d];
+        if (dim.size == 1) continue;
+        const bool whole = dim.size == from.dims[d] && dim.stride == 1 && dim.base_dilation == 1 &&
+                           dim.window_dilation == 1 && dim.pad_low + dim.pad_high == dim.size - 1 &&
+                           (dim.pad_low == 0 || dim.pad_high == 0);
+        if (!whole) return 0;
+        ++running;
+    }
+    return running;
+}
+
 }  // namespace
 
 Result<Bound> ModuleLowering::operation(InstructionRef ref, const Bounds& operands, Block& into) {
@@ -197,6 +215,11 @@ double ModuleLowering::own_flops(InstructionRef ref) const {
     const XlaShape& from = module_.computations[ref.computation].instructions[each.operands.front()].shape;
     if (!from.is_array()) return counted;
     const auto elements = static_cast<double>(from.elements());
+    // A result follows from the one before it, where XLA reduces each window anew.
+    if (each.opcode == "reduce-window" && each.shape.is_array()) {
+        const double running = running_dims(each, from);
+        return running > 0 ? running * elements : counted;
+    }
     // Each number is looked at once at least.
     if (each.opcode == "topk") return elements;
     // Comparisons along the dimension that is sorted, where XLA takes the logarithm of all elements.

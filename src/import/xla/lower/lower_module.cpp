@@ -142,7 +142,9 @@ Result<ImportedProgram> ModuleLowering::lower() {
         arguments.resize(std::max(arguments.size(), place + 1));
         arguments[place] = input(each.shape, each.name, InstructionRef{module_.entry, i});
     }
-    ROOFLINE_TRY(const Bound result, computation(module_.entry, arguments, out_.program.body));
+    ROOFLINE_TRY(Bound result, computation(module_.entry, arguments, out_.program.body));
+    // What a module returns is in memory, also before a compiler has made a kernel of a broadcast.
+    result = stored({module_.entry, main.root}, result, out_.program.body);
     add_arrays(result, out_.results);
     share_donated(arguments, result);
     for (const auto& [loop, count] : options_.loops) {

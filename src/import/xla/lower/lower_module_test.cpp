@@ -91,6 +91,38 @@ TEST_CASE("what a fusion returns is written, and so is what a compiled module br
     CHECK(zeros.written() == 8000);
 }
 
+TEST_CASE("what a module returns is written whole, also before it is compiled") {
+    const Lowered zeros = lowered(entry("c = f32[] constant(0)\nROOT b = f32[1000] broadcast(c), dimensions={}\n"));
+    CHECK(zeros.written() == 4000);
+    // the gradient of a table of 1000 rows, of which 10 are not zero
+    const Lowered gradient = lowered(
+        "HloModule m\nadd {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b)\n}\n" +
+        entry("c = f32[] constant(0)\nb = f32[1000,64] broadcast(c), dimensions={}\ni = s32[10,1] parameter(0)\n"
+              "u = f32[10,64] parameter(1)\nROOT s = f32[1000,64] scatter(b, i, u), to_apply=add, "
+              "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+              "index_vector_dim=1\n")
+            .substr(12));
+    CHECK(gradient.written() == 4 * 64 * 1000);
+    CHECK(gradient.read() == 4 * 10 + 4 * 640);
+}
+
+// XLA reduces each window anew: 15 16 8 additions.
+TEST_CASE("a cumulative sum is one addition for each number") {
+    const auto of = [](std::string_view window) {
+        return lowered(
+                   "HloModule m\nadd {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+                   " ROOT r = f32[] add(a, b)\n}\n" +
+                   entry("x = f32[8,16] parameter(0)\nz = f32[] constant(0)\n"
+                         "ROOT y = f32[8,16] reduce-window(x, z), window={" +
+                         std::string(window) + "}, to_apply=add\n")
+                       .substr(12))
+            .vector_flops();
+    };
+    CHECK(of("size=1x16 pad=0_0x15_0") == 8 * 16);
+    CHECK(of("size=1x16 pad=0_0x0_15") == 8 * 16);
+    CHECK(of("size=1x3 pad=0_0x1_1") == 2 * 8 * 16);
+}
+
 TEST_CASE("computations that call each other too deeply are refused") {
     std::string text = "HloModule m\nc0 {\n p = f32[2] parameter(0)\n ROOT n = f32[2] negate(p)\n}\n";
     for (int i = 1; i < 500; ++i) {
