@@ -387,6 +387,15 @@ std::string communicates(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("where two dimensions are split over one axis, either may keep the axes before it") {
+    const std::string text =
+        "mesh X=4, Y=2, Z=4\nM=64, K=256, N=256\nA : f32[M, K_ZX]; B : f32[K, N_XY]; C : f32[M, N_XY] = A * B";
+    // A gather of 64 x 64 x 4 bytes and a sum of 64 x 32 x 4, instead of two gathers of more.
+    CHECK(chosen(laid(text, "h100-sxm", "8x4", LayoutFreedom::in_part)) == "all-gather A over X, all-reduce C over Z");
+    CHECK(chosen(laid(text, "h100-sxm", "8x4", LayoutFreedom::as_written)).find("all-gather A over X, all-red") ==
+          std::string::npos);
+}
+
 TEST_CASE("a whole operand is added to partial sums by one chip, and the result stays unreduced") {
     // Megatron's row-parallel matmul with a bias whose sum is completed later: nothing is sent here.
     CHECK(communicates("H : bf16[B, F_X]; W : bf16[F_X, D]; b : bf16[D]; Y : bf16[B, D]{U_X} = H * W + b") ==
