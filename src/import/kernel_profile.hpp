@@ -39,8 +39,8 @@ struct KernelProfile {
 
 /// Reads the output of `ncu --page raw --csv` (banners before it are skipped), a table of xprof (xprof_table.hpp), or a
 /// user's own table with the columns `name` (or `kernel`, `program`), `flops`, `bytes` (or `hbm_bytes`), `measured_s`
-/// (or `time_s`) and `dtype`. Without a dtype column the name of the kernel may tell the dtype; otherwise the kernel has
-/// a doubt. FLOPs of ncu: a fused multiply-add counts two and packed halves twice that, as in Nsight Compute's own
+/// (or `time_s`) and `dtype`. Without a dtype column the name of the kernel may tell the dtype; otherwise the kernel
+/// has a doubt. FLOPs of ncu: a fused multiply-add counts two and packed halves twice that, as in Nsight Compute's own
 /// roofline charts; tensor cores are counted by sm__ops_path_tensor_*. Bytes: dram__bytes (or its reads and writes),
 /// lts__t_bytes for L2. Errors, with line and column: a file of another kind (`--page details` is recognised); no
 /// duration; no bytes; a value that is not a number or has an unknown unit; no kernel.

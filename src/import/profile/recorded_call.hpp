@@ -11,12 +11,12 @@ namespace roofline::core {
 
 /// The texts of a call, as Kineto writes them.
 struct RecordedCall {
-    std::string_view name;         ///< "aten::addmm"
-    std::string_view shapes;       ///< `Input Dims`: "[[192],[32,64],[64,192],[],[]]"
-    std::string_view types;        ///< `Input type`: "[\"float\",\"float\",\"float\",\"Scalar\",\"Scalar\"]"
-    std::string_view values;       ///< `Concrete Inputs`: "[\"\",\"\",\"\",\"1\",\"1\"]"; "" if they were not recorded
-    bool tf32 = false;             ///< matrix units multiply its floats as TF32, as the names of its kernels say
-    std::string_view listed = "";  ///< type of tensors in lists, as the names of its kernels say; "": unknown
+    std::string_view name;      ///< "aten::addmm"
+    std::string_view shapes;    ///< `Input Dims`: "[[192],[32,64],[64,192],[],[]]"
+    std::string_view types;     ///< `Input type`: "[\"float\",\"float\",\"float\",\"Scalar\",\"Scalar\"]"
+    std::string_view values;    ///< `Concrete Inputs`: "[\"\",\"\",\"\",\"1\",\"1\"]"; "" if they were not recorded
+    bool tf32 = false;          ///< matrix units multiply its floats as TF32, as the names of its kernels say
+    std::string_view listed{};  ///< type of tensors in lists, as the names of its kernels say; "": unknown
 };
 
 /// Makes a graph of one call. The shapes of results follow from those of the inputs and, for operations such as

@@ -92,6 +92,13 @@ TEST_CASE("recorded calls: dtypes of results that are not those of the inputs") 
     CHECK(listed_type("multi_tensor_apply_kernel<TensorListMetadata<2>, Functor<float, 2, 2, 0>>").empty());
 }
 
+TEST_CASE("kernels of convolutions and their gradients say that they multiply TF32") {
+    CHECK(multiplies_tf32("cutlass_80_tensorop_s1688gemm_128x128_32x5_tn_align4"));
+    CHECK(multiplies_tf32("cutlass_tensorop_s1688wgrad_optimized_256x128_16x3_nhwc_align4"));
+    CHECK(multiplies_tf32("sm80_xmma_dgrad_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize128x64x32"));
+    CHECK_FALSE(multiplies_tf32("ampere_sgemm_128x64_nn"));
+}
+
 TEST_CASE("recorded calls: what is missing is said") {
     CHECK(result_of({"aten::mm", "", "", ""}) == "no_shapes");
     CHECK(result_of({"aten::_foreach_add_", "[[],[],[]]", R"(["TensorList","TensorList","Scalar"])", ""}) ==

@@ -52,9 +52,9 @@ struct ModuleOp {
     double seconds = 0;
     std::optional<double> measured_s{};  ///< by a profile; nothing without one, or if it has no such instruction
     std::string bound_by{};              ///< "HBM", "bf16 matmul", "NVLink"
-    std::string source{};     ///< "train.py:42", or ""
-    std::string scope{};      ///< "jit(step)/layer/dot_general", or ""
-    bool recomputed = false;  ///< in the backward pass, because its result was not kept (remat)
+    std::string source{};                ///< "train.py:42", or ""
+    std::string scope{};                 ///< "jit(step)/layer/dot_general", or ""
+    bool recomputed = false;             ///< in the backward pass, because its result was not kept (remat)
     /// Nobody measured kernels of its kind: the expected time is that of an elementwise kernel with the same work.
     bool unmeasured = false;
 };
@@ -78,11 +78,11 @@ struct ModuleMemory {
 
 /// What a profile of the module says.
 struct ModuleMeasurement {
-    std::string profile;   ///< name of the file
-    double steps = 0;      ///< that count, without warm-up
-    double step_s = 0;     ///< of an average step
-    double matched_s = 0;  ///< of instructions that are kernels of the module
-    double other_s = 0;    ///< of other instructions
+    std::string profile;                                   ///< name of the file
+    double steps = 0;                                      ///< that count, without warm-up
+    double step_s = 0;                                     ///< of an average step
+    double matched_s = 0;                                  ///< of instructions that are kernels of the module
+    double other_s = 0;                                    ///< of other instructions
     std::vector<std::pair<std::string, double>> others{};  ///< these, the longest first
 };
 

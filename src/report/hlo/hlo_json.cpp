@@ -107,12 +107,9 @@ std::string hlo_json(const ModuleAnswer& answer) {
     for (const ModuleOp& op : answer.ops) root["ops"].push_back(op_json(op));
     if (answer.measured) {
         const ModuleMeasurement& measured = *answer.measured;
-        root["measured"] = {{"profile", measured.profile},
-                            {"steps", measured.steps},
-                            {"step_s", measured.step_s},
-                            {"matched_s", measured.matched_s},
-                            {"other_s", measured.other_s},
-                            {"others", Json::array()}};
+        root["measured"] = {{"profile", measured.profile}, {"steps", measured.steps},
+                            {"step_s", measured.step_s},   {"matched_s", measured.matched_s},
+                            {"other_s", measured.other_s}, {"others", Json::array()}};
         for (const auto& [name, seconds] : measured.others) {
             root["measured"]["others"].push_back({{"name", name}, {"seconds", seconds}});
         }

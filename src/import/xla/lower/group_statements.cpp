@@ -87,6 +87,9 @@ private:
 
     void use(const Statement& statement, std::size_t run, std::size_t node) {
         for (const Op& op : statement.ops) {
+            // Rows that are written into an array have to be in memory before the array is read.
+            const bool updates = op.kind == OpKind::apply && find_function(op.function)->kind == FunctionKind::scatter;
+            if (updates) uses_[statement.result].elsewhere = true;
             for (const Operand& input : op.inputs) {
                 ValueUses& uses = uses_[input.value];
                 if (run == nowhere || (uses.run != nowhere && uses.run != run)) {

@@ -104,6 +104,15 @@ TEST_CASE("what a module returns is written whole, also before it is compiled") 
             .substr(12));
     CHECK(gradient.written() == 4 * 64 * 1000);
     CHECK(gradient.read() == 4 * 10 + 4 * 640);
+    CHECK(gradient.work.kernels.size() == 1);
+    // what uses it is another kernel, which reads it
+    const Lowered used = lowered(
+        entry("c = f32[] constant(0)\nb = f32[1000,64] broadcast(c), dimensions={}\nu = f32[1,64] parameter(0)\n"
+              "i = s32[] parameter(1)\nz = s32[] constant(0)\nd = f32[1000,64] dynamic-update-slice(b, u, i, z)\n"
+              "ROOT n = f32[1000,64] negate(d)\n"));
+    CHECK(used.work.kernels.size() == 2);
+    CHECK(used.written() == 2 * 4 * 64 * 1000);
+    CHECK(used.read() == 4 * 64 + 4 * 64 * 1000);
 }
 
 // XLA reduces each window anew: 15 16 8 additions.
