@@ -13,13 +13,8 @@ namespace roofline::core {
 [[nodiscard]] std::string_view kernel_class(DeviceWork work, std::string_view operation, std::string_view kernel);
 
 /// The type of the tensors in a list, which PyTorch does not record, as the name of the kernel tells it:
-<<<<<<< HEAD
-/// "c10::BFloat16" for "CatArrayBatchedCopy<c10::BFloat16", and for a copy of elements of two bytes, whose type does
-/// not matter; "" if the name does not tell.
-=======
 /// "c10::BFloat16" for "CatArrayBatchedCopy<c10::BFloat16", and for a copy of elements of two bytes, whose type
 /// does not matter; "" if the name does not tell.
->>>>>>> prove
 [[nodiscard]] std::string_view listed_type(std::string_view kernel);
 
 /// Whether the name of a kernel says that it multiplies floats as TF32: "tf32", or the shape 16x8x8 of the instruction
