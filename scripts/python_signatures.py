@@ -43,7 +43,7 @@ TYPES = {
     "model": "Model", "draft_model": "Model", "on": "Machines", "base": "Machine", "prefill": "Machine",
     "names": "Machines", "dims": "Sizes", "table": "Table", "lengths": "Table",
     "tables": "Table | Sequence[Table]", "profiles": "Table | Sequence[Table]", "program": "Text",
-    "module": "Text | bytes", "file": "Text", "merge": "Sequence[Text]",
+    "module": "Text | bytes", "file": "Text", "trace": "Text", "merge": "Sequence[Text]",
     "quantisation": "Text | Mapping[str, Any]",
 }
 REQUIRED = {"on": {"op", "train", "serve", "trace"}, "base": {"plan design"}, "cost": {"plan design"},

@@ -483,6 +483,7 @@ def hlo(
     on: Machines | None = None,
     set: Pairs | None = None,
     cost: Literal["ours", "xla", "xla-gpu"] | None = None,
+    trace: Text | None = None,
     count_multiple_input_accesses: bool = False,
     loops: Pairs | None = None,
     dims: Sizes | None = None,
@@ -507,6 +508,8 @@ def hlo(
         set: What if: replace a figure of the machines, absolute or relative (hbm.bandwidth=3TB/s|*2).
         cost: Rules by which work is counted: ours multiplies loops and prices custom calls; xla and xla-gpu count
             as XLA's HloCostAnalysis and GpuHloCostAnalysis, without times (ours|xla|xla-gpu).
+        trace: Profile of a run of the module (jax.profiler: .xplane.pb, .trace.json.gz): measured times beside the
+            expected ones (FILE).
         count_multiple_input_accesses: Of XLA's analyses: an operand that a fusion reads several times counts each
             time.
         loops: How often a loop runs whose count the module does not tell (NAME=COUNT).

@@ -31,6 +31,7 @@ _FILES = {
     "table": "table.csv",
     "tables": "table.csv",
     "profiles": "profile.csv",
+    "trace": "trace.json",
     "module": "module.hlo",
     "files": "measured.txt",
     "merge": "part.json",

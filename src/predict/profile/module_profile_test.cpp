@@ -16,23 +16,23 @@ constexpr const char* module_text =
     " ROOT exp.2 = bf16[1024,1024] exponential(dot.1)\n}\n";
 
 // Two steps of the module, 40 us each, and another module before them.
-std::string trace_of(const std::string& first, const std::string& second){
-    std::string text = R"([{"ph":"M","name":"process_name","pid":3,"args":{"name":"/device:GPU:0"}},
+std::string trace_of(const std::string& first, const std::string& second) {
+    std::string text = R"json([{"ph":"M","name":"process_name","pid":3,"args":{"name":"/device:GPU:0"}},
         {"ph":"M","name":"thread_name","pid":3,"tid":1,"args":{"name":"XLA Modules"}},
-        {"ph":"M","name":"thread_name","pid":3,"tid":2,"args":{"name":"Stream #5(Compute)"}
-},
-        {"ph":"X","name":"gemm","pid":3,"tid":2,"ts":10,"dur":5,"args":{"hlo_module":"jit_init","hlo_op":"dot.1"}})";
+        {"ph":"M","name":"thread_name","pid":3,"tid":2,"args":{"name":"Stream #5(Compute)"}},
+        {"ph":"X","name":"gemm","pid":3,"tid":2,"ts":10,"dur":5,"args":{"hlo_module":"jit_init","hlo_op":"dot.1"}})json";
     for (const int start : {100, 150}) {
-    const auto event = [&](const std::string& op, int at, int duration) {
-        text += R"(,{"ph":"X","name":"kernel","pid":3,"tid":2,"ts":)" + std::to_string(start + at) + R"(,"dur":)" +
-                std::to_string(duration) + R"(,"args":{"hlo_module":"jit_step","hlo_op":")" + op + R"("}})";
-    };
-    text += R"json(,{"ph":"X","name":"jit_step(7)","pid":3,"tid":1,"dur":40,"ts":)json" + std::to_string(start) + "}";
-    event(first, 0, 20);
-    event(second, 22, 8);
-    event("copy.9", 31, 4);
-}
-return text + "]";
+        const auto event = [&](const std::string& op, int at, int duration) {
+            text += R"(,{"ph":"X","name":"kernel","pid":3,"tid":2,"ts":)" + std::to_string(start + at) + R"(,"dur":)" +
+                    std::to_string(duration) + R"(,"args":{"hlo_module":"jit_step","hlo_op":")" + op + R"("}})";
+        };
+        text +=
+            R"json(,{"ph":"X","name":"jit_step(7)","pid":3,"tid":1,"dur":40,"ts":)json" + std::to_string(start) + "}";
+        event(first, 0, 20);
+        event(second, 22, 8);
+        event("copy.9", 31, 4);
+    }
+    return text + "]";
 }
 
 Result<ModuleAnswer> joined(const std::string& trace) {
