@@ -83,7 +83,7 @@ Status join_profile(const RecordedProfile& profile, std::string_view module, Mod
     }
     if (!(measurement.matched_s > 0)) {
         return fail("other_module", fmt::format("no instruction in {} is a kernel of {}", profile.name, answer.name),
-                    "give the module that ran, as XLA left it for this device: --xla_dump_to, compiled.as_text()");
+                    "give the module that ran, as XLA left it for this device: compiled.as_text()");
     }
     for (const auto& [name, measured] : found) {
         measurement.other_s += measured.seconds;
