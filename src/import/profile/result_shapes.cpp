@@ -17,7 +17,7 @@ namespace {
 struct BackendName {
     std::string_view name;
     std::string_view op;
-    std::string_view order = "";
+    std::string_view order{};
 };
 constexpr BackendName backends[] = {
     {"_convolution", "convolution"},
