@@ -126,8 +126,7 @@ std::vector<ProfileStep> find_steps(const RecordedProfile& profile, std::int32_t
         if (step < steps.size()) steps[step].events.push_back(i);
     }
     std::erase_if(steps, [](const ProfileStep& step) { return step.events.empty(); });
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-        ProfileStep& step = steps[i];
+    for (ProfileStep& step : steps) {
         step.start_ns = profile.events[step.events.front()].start_ns;
         for (const std::uint32_t event : step.events)
             step.end_ns = std::max(step.end_ns, profile.events[event].end_ns());
