@@ -164,6 +164,7 @@ Status OnnxModuleReader::read_loop(const OnnxNode& node, const Attributes& attri
     const auto parts = static_cast<std::uint32_t>(1 + carried + stacked);
     bool runs_on = false;
     std::vector<XlaShape> stacks;
+    OnnxValue iteration;  // which the body may leave without a name
     const auto prepare = [&](OnnxScope& inside) -> Status {
         OnnxValue parameter;
         parameter.at = 0;
@@ -172,7 +173,8 @@ Status OnnxModuleReader::read_loop(const OnnxNode& node, const Attributes& attri
         };
         auto& made = inside.hlo.computation().instructions[0].shape.parts;
         for (const OnnxValue& each : state) made.push_back(each.shape);
-        ROOFLINE_CHECK(define(inside, body->inputs[0].name, part(0, array_of(s64, {})), node.offset));
+        iteration = part(0, array_of(s64, {}));
+        ROOFLINE_CHECK(define(inside, body->inputs[0].name, iteration, node.offset));
         ROOFLINE_CHECK(define(inside, body->inputs[1].name, OnnxBuilder::scalar(logical, 1), node.offset));
         for (std::size_t i = 0; i < carried; ++i) {
             ROOFLINE_CHECK(define(inside, body->inputs[i + 2].name, part(i + 1, state[i + 1].shape), node.offset));
@@ -183,7 +185,6 @@ Status OnnxModuleReader::read_loop(const OnnxNode& node, const Attributes& attri
         const auto condition = find(inside, body->outputs[0].name);
         runs_on =
             condition && condition->numbers && condition->numbers->size() == 1 && condition->numbers->front() != 0;
-        OnnxValue iteration = *find(inside, body->inputs[0].name);
         std::vector<OnnxValue> after = {inside.hlo.apply("add", {iteration, OnnxBuilder::scalar(s64, 1)})};
         for (std::size_t i = 0; i < carried + stacked; ++i) {
             const auto value = find(inside, body->outputs[i + 1].name);
