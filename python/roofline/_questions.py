@@ -512,7 +512,7 @@ def hlo(
             expected ones (FILE).
         count_multiple_input_accesses: Of XLA's analyses: an operand that a fusion reads several times counts each
             time.
-        loops: How often a loop runs whose count the module does not tell (NAME=COUNT).
+        loops: How often a loop runs, where the module does not tell or tells something else (NAME=COUNT).
         dims: Sizes of dimensions that an ONNX model only names; k is 1000, Ki 1024 (batch=32,seq=128).
         mesh: Axes over which a module from before partitioning is laid out, outermost first; default: its own.
             Other sizes for axes of its own mesh lay it out over as many devices (data=4,model=2).

@@ -109,8 +109,8 @@ Result<What> trace_request(Line& line) {
 
 }  // namespace
 
-const Command trace_command{"trace", "compare every kernel of a recorded profile with its roofline", trace_examples,
-                            add_trace, trace_request};
+const Command trace_command{"trace", "where the steps of a recorded profile go, and each kernel against its roofline",
+                            trace_examples, add_trace, trace_request};
 const Command import_command{"measure import", "convert measurements of other tools to a machine file", import_examples,
                              add_import, import_request};
 

@@ -98,17 +98,7 @@ void ProgramNaming::split(ValueId old, Value& value) {
 
 // All inputs come first: arguments, and constants that are arrays.
 void ProgramNaming::declare_inputs() {
-    std::vector<bool> computed(from_.values.size(), false);
-    const auto mark = [&](const auto& self, const Block& block) -> void {
-        for (const Node& node : block.nodes) {
-            if (const auto* inner = std::get_if<Block>(&node)) {
-                self(self, *inner);
-                continue;
-            }
-            for (const Op& op : std::get<Statement>(node).ops) computed[op.output.value] = true;
-        }
-    };
-    mark(mark, from_.body);
+    const std::vector<bool> computed = computed_values(from_);
     for (ValueId id = 0; id < from_.values.size(); ++id) {
         if (computed[id] || !declared(id)) continue;
         now_[id] = add_value(id, names(dims_.of_value(id)), free_name(base_name(id)));

@@ -12,9 +12,8 @@ bool ties_by_name(const Op& op) {
     return !function.written_type() && function.kind != FunctionKind::gather && function.kind != FunctionKind::scatter;
 }
 
-ProgramDims::ProgramDims(const XlaModule& module, const ImportedProgram& imported)
-    : module_(module), imported_(imported), program_(imported.program), values_(program_.values.size()) {
-    std::vector<bool> computed(program_.values.size(), false);
+std::vector<bool> computed_values(const Program& program) {
+    std::vector<bool> computed(program.values.size(), false);
     const auto mark = [&](const auto& self, const Block& block) -> void {
         for (const Node& node : block.nodes) {
             if (const auto* inner = std::get_if<Block>(&node)) {
@@ -24,7 +23,13 @@ ProgramDims::ProgramDims(const XlaModule& module, const ImportedProgram& importe
             for (const Op& op : std::get<Statement>(node).ops) computed[op.output.value] = true;
         }
     };
-    mark(mark, program_.body);
+    mark(mark, program.body);
+    return computed;
+}
+
+ProgramDims::ProgramDims(const XlaModule& module, const ImportedProgram& imported)
+    : module_(module), imported_(imported), program_(imported.program), values_(program_.values.size()) {
+    const std::vector<bool> computed = computed_values(program_);
     for (ValueId id = 0; id < values_.size(); ++id) {
         if (!computed[id]) add_input(id);
     }

@@ -63,4 +63,7 @@ private:
 /// nothing is known of them.
 [[nodiscard]] bool ties_by_name(const Op& op);
 
+/// By value: whether a statement of the program computes it. The others are inputs.
+[[nodiscard]] std::vector<bool> computed_values(const Program& program);
+
 }  // namespace roofline::core
