@@ -59,6 +59,7 @@ public:
         row.sizes.insert(row.sizes.end(), {{"K", kv_heads}, {"G", heads / kv_heads}, {"H", head_dim}});
         if (value_dim != head_dim) row.sizes.emplace_back("J", value_dim);
         if (seen < keys) row.sizes.emplace_back("C", keys);
+        if (phase->backward) row.variant += row.variant.empty() ? "backward" : ", backward";
         of.values = value_dim != head_dim ? "J" : "H";
         of.cache = seen < keys ? "C" : "S";
         row.program = phase->backward ? backward_program(of, phase->causal) : program(of, phase->causal);

@@ -14,17 +14,17 @@ struct KernelImplementation {
     std::string variant;   ///< of several kernels of one library: "v2", "chunked"; "" for the usual one
 };
 
-/// Returns the implementation that a note names: "impl=pallas_mosaic_tpu_v2_ragged_dot" is tokamax's second kernel. What
-/// Tokamax calls by the name of the operation alone ("impl=ragged_dot") is what XLA itself makes of it. std::nullopt if
-/// the note has no `impl=` or names an unknown one.
+/// Returns the implementation that a note names: "impl=pallas_mosaic_tpu_v2_ragged_dot" is tokamax's second kernel.
+/// What Tokamax calls by the name of the operation alone ("impl=ragged_dot") is what XLA itself makes of it.
+/// std::nullopt if the note has no `impl=` or names an unknown one.
 [[nodiscard]] std::optional<KernelImplementation> implementation_in(std::string_view source, std::string_view note);
 
 /// Returns whether measurements of a library's products in 8 bits or fewer begin with operands that are narrow already.
 /// Servers' own kernels are timed with the quantisation of their activations.
 [[nodiscard]] bool takes_narrow_operands(std::string_view software);
 
-/// Returns the text between `key` and the next ';', ' ' or ',' of a note: "128" for "v_head_dim=" in "a; v_head_dim=128;
-/// b"; "" if the note lacks the key.
+/// Returns the text between `key` and the next ';', ' ' or ',' of a note: "128" for "v_head_dim=" in
+/// "a; v_head_dim=128; b"; "" if the note lacks the key.
 [[nodiscard]] std::string_view note_value(std::string_view note, std::string_view key);
 
 }  // namespace roofline::core

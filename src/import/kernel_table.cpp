@@ -45,7 +45,8 @@ bool is_expert_table(const Columns& columns) {
 
 /// Reads the columns that all kinds of rows have.
 Status read_shared(const Columns& columns, const TableFields& fields, MeasuredKernel& row, std::string& skip) {
-    row.source = fields.text(find_column(columns, {"source"}));
+    const std::string_view source = fields.text(find_column(columns, {"source"}));
+    row.source = source.substr(0, source.find("#L"));  // thousands of rows of one file have the same source
     row.system = fields.text(find_column(columns, {"accelerator", "system"}));
     ROOFLINE_TRY(const auto time, fields.seconds(time_columns(columns)));
     row.time_s = time;

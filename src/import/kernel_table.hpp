@@ -49,9 +49,9 @@ struct KernelTable {
 /// - Elementwise operations: `op` (softmax, layernorm, rmsnorm, gelu, silu, relu, exp, add, mul, copy, amax,
 ///   fp8_quant_static, fp8_compute_scale ...), `shape` ("4096x64", "262144"), `dtype` ("bf16", "bf16->fp8");
 ///   linear_softmax_xent and linear_softmax_xent_backward of the shape "m=1024,n=4096,k=512".
-/// - Attention: `phase` (prefill, prefill_noncausal, decode, mla_decode, backward, backward_noncausal), `batch`, `q_len`,
-///   `kv_len`, `heads`, `kv_heads`, `head_dim`, `dtype`, optionally `kv_dtype` and `window` (0: none). Prefill and
-///   backward are causal.
+/// - Attention: `phase` (prefill, prefill_noncausal, decode, mla_decode, backward, backward_noncausal), `batch`,
+///   `q_len`, `kv_len`, `heads`, `kv_heads`, `head_dim`, `dtype`, optionally `kv_dtype` and `window` (0: none).
+///   Prefill and backward are causal.
 /// - Layers of experts on one rank: `tokens`, `hidden`, `inter`, `topk`, `experts`, `moe_tp`, `moe_ep`, `dtype`,
 ///   optionally `routing` (expert_load.hpp) and `gated`. T tokens; E experts that any token chose, with C rows each on
 ///   average. Rows of a tuner have no `moe_tp` and `moe_ep` (tuned_experts.hpp).

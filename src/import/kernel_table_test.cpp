@@ -203,7 +203,7 @@ TEST_CASE("libraries that are timed alone take operands that are narrow already"
         kernels_of(matmuls +
                    "ROCm/aiter@e40 a.csv#L3,mi355x,fp8_block,bf16,1,32,64,2.5,lib=ck; best config of the tuner\n"
                    "AMD-AGI/Primus,mi355x,fp8,bf16,1,32,64,2.5,hipBLASLt bench NN; column major\n"
-                   "ROCm/aiter@e40 a.csv#L3,mi355x,mxfp4,bf16,1,32,64,2.5,\n"
+                   "ROCm/aiter@e40 a.csv#L3,mi355x,mxfp4,bf16,1,32,64,2.5,lib=triton; rotated inputs\n"
                    "aic:sglang/0.5,h100_sxm,fp8_block,bf16,1,32,64,2.5,\n");
     REQUIRE(table.rows.size() == 4);
     CHECK(table.rows[0].program == "fp8[M, K] * fp8[K, N] -> bf16[M, N]");
@@ -212,6 +212,8 @@ TEST_CASE("libraries that are timed alone take operands that are narrow already"
     CHECK(table.rows[1].program == "fp8[M, K] * fp8[K, N] -> bf16[M, N]");
     CHECK(table.rows[1].software == "hipblaslt");
     CHECK(table.rows[2].program == "mxfp4[M, K] * mxfp4[K, N] -> bf16[M, N]");
+    CHECK(table.rows[2].variant == "triton");
+    CHECK(table.rows[0].source == "ROCm/aiter@e40 a.csv");
     CHECK(table.rows[3].program.find("Q : fp8[M, K] = X") != std::string::npos);
 }
 
@@ -267,6 +269,7 @@ TEST_CASE("attention without a mask, backwards, with a bias and with values of a
     // at JAX's default precision f16 is multiplied as bf16, in one pass
     CHECK(table.rows[0].program.starts_with("Q : bf16["));
     CHECK(table.rows[1].operation == "attention_backward");
+    CHECK(table.rows[1].variant == "backward");
     CHECK(table.rows[1].software == "tokamax");
     CHECK(table.rows[1].program.find("dP : bf16[B, K, G, T, S] = causal[T, S](dO *_H V)") != std::string::npos);
     CHECK(table.rows[2].program.find("dV : bf16[B, K, S, J] = dO *_{T, G} P") != std::string::npos);
