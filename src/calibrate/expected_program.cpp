@@ -70,6 +70,9 @@ const CalibratedKernel* choose_kernel(const Calibration& calibration, const Kern
                                                     !model.key.dtype.empty() && !same_weights(model))) {
             continue;
         }
+        // gated units say little about plain matmuls: most of their time may be that of their halves
+        constexpr std::string_view of_gated_units = "gated";
+        if (model.key.variant == of_gated_units && key.variant != of_gated_units) continue;
         bool better = best == nullptr || rank(model) > rank(*best);
         if (best != nullptr && rank(model) == rank(*best)) {
             const auto order = [&](const CalibratedKernel& each) {

@@ -445,6 +445,14 @@ TEST_CASE("a kernel's model sees the rows of a group") {
     CHECK(runs[2].point.group == 0);
 }
 
+TEST_CASE("a model of gated units is not used for plain matmuls") {
+    Calibration calibration;
+    calibration.kernels.push_back(model_of(KernelKind::contraction, "bf16", "xla", {}));
+    calibration.kernels.back().key.variant = "gated";
+    CHECK(choose_kernel(calibration, {KernelKind::contraction, "bf16", "", ""}, "") == nullptr);
+    CHECK(choose_kernel(calibration, {KernelKind::contraction, "bf16", "", "gated"}, "") != nullptr);
+}
+
 TEST_CASE("the derivative of attention is a variant") {
     const AnalysedProgram one = analysed(
         "Q: bf16[B=2, T=100, H=64]\nA: bf16[B, S=300, H]\nV: bf16[B, S, H]\ndO: bf16[B, T, H]\nfuse {\n"

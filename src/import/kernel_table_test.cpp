@@ -248,6 +248,7 @@ TEST_CASE("products per group, gated units and passes of f32 on TPUs") {
         "openxla/tokamax@7,TPU-v5p,bf16,bf16,64,1023,128,9,impl=gated_linear_unit; fused gated unit: n=2x\n");
     REQUIRE(gated.rows.size() == 1);
     CHECK(gated.rows[0].operation == "gated_unit");
+    CHECK(gated.rows[0].variant == "gated");
     CHECK(gated.rows[0].sizes == DimSizes{{"M", 64}, {"N", 512}, {"K", 128}});
     CHECK(gated.rows[0].program.find("silu(X *_K Wg) * (X *_K Wu)") != std::string::npos);
 }

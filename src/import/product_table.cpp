@@ -91,6 +91,7 @@ private:
     static void read_gated(MeasuredKernel& row, const Operands& of, const Sizes3& sizes, std::string& skip) {
         if (sizes.n % 2 != 0 && skip.empty()) skip = "n of a gated unit has two halves";
         row.operation = "gated_unit";
+        row.variant = "gated";
         row.sizes = {{"M", sizes.m}, {"N", sizes.n / 2}, {"K", sizes.k}};
         row.program = fmt::format(
             "X : {0}[M, K]\nWg : {1}[K, N]\nWu : {1}[K, N]\nC : {2}[M, N] = silu(X *_K Wg) * (X *_K Wu){3}\n", of.rows,
