@@ -501,7 +501,7 @@ def hlo(
     `machine()`; a list of them is answered side by side.
 
     Args:
-        module: HLO text (compiled.as_text(), `xla`_dump_to), an HLO proto (`xla`_dump_hlo_as_proto), StableHLO text
+        module: HLO text (compiled.as_text(), --xla_dump_to), an HLO proto (--xla_dump_hlo_as_proto), StableHLO text
             (lowered.as_text()), an ONNX model or a graph of PyTorch (roofline.torch_graph() in Python), also packed
             by gzip; or - for standard input (FILE).
         on: Machine or slice with as many chips as the module has devices (MACHINE[:SHAPE]).
@@ -543,8 +543,8 @@ def trace(
 
     Args:
         profiles: Trace of torch.profiler or jax.profiler (JSON, also packed by gzip; several are the ranks of one
-            run), XSpace proto (.xplane.pb), report of Nsight Systems (nsys export `type` sqlite), what `ncu `page`
-            raw `csv`` wrote, or a table with the columns name, flops, bytes and measured_s; or - (FILE).
+            run), XSpace proto (.xplane.pb), report of Nsight Systems (nsys export --type sqlite), what `ncu --page
+            raw --csv` wrote, or a table with the columns name, flops, bytes and measured_s; or - (FILE).
         on: Machine or slice that the profile was recorded on (MACHINE[:SHAPE]).
         set: What if: replace a figure of that machine, absolute or relative (hbm.bandwidth=3TB/s|*2).
         software: Software whose calibration is used; default: the newest (NAME).
