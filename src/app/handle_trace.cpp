@@ -18,8 +18,6 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::size_t most_table = std::size_t{256} << 20;
-
 /// Whether a file is a module: HLO text, StableHLO text or ONNX.
 bool is_module(std::string_view start) {
     constexpr std::string_view marks[] = {"HloModule", "module @", "module {", "func.func", "stablehlo."};
@@ -41,8 +39,7 @@ Result<Response> compare_table(const std::string& name, ByteSource& file, const 
     if (request.plot == PlotKind::timeline || !request.perfetto.empty()) {
         return fail("bad_request", "a table of kernels has no time line", "leave --perfetto and --plot timeline out");
     }
-    ROOFLINE_TRY(const std::string text, read_some(file, most_table + 1));
-    if (text.size() > most_table) return fail("file", name + " is larger than 256 MiB", "is it the right file?");
+    ROOFLINE_TRY(const std::string text, read_table(file, name));
     ROOFLINE_TRY(auto machine, resolve_machine(request.machines.front(), request.sets));
     ROOFLINE_TRY(const auto view, compare_profile(text, name, std::move(machine)));
     Response response;

@@ -88,6 +88,8 @@ enum class ValidationPlot {
 struct ValidateRequest {
     std::string table;       ///< contents of a CSV file, or output of nccl-tests
     std::string table_name;  ///< for messages and the heading
+    /// In place of both: a table or a recorded profile, which may be packed.
+    std::optional<NamedFile> file{};
     /// Empty, or the machine that the table was measured on, whatever the table says.
     std::vector<MachineRef> machines;
     std::vector<std::string> sets;  ///< what-ifs on that machine
@@ -101,6 +103,7 @@ struct ValidateRequest {
 /// A request of `roofline fit`.
 struct FitRequest {
     std::vector<NamedText> tables;     ///< contents of CSV files, or output of nccl-tests
+    std::vector<NamedFile> files{};    ///< more tables, or recorded profiles, which may be packed
     std::vector<MachineRef> machines;  ///< empty, or the machine that all tables were measured on, whatever they say
     std::vector<std::string> sets;     ///< what-ifs on that machine
     std::string collective;            ///< operation that nccl-tests timed, if their output does not name it

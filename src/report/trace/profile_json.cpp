@@ -33,6 +33,7 @@ ProfileJson row_json(const ProfileRow& row) {
             {"win_s", row.should_s() ? ProfileJson(row.win_s()) : ProfileJson()},
             {"bound_by", named_or_null(row.bound_by)},
             {"source", named_or_null(row.source)},
+            {"recomputed", row.recomputed},
             {"kernels", row.kernels},
             {"unknown", named_or_null(row.unknown)}};
 }
@@ -52,6 +53,7 @@ std::string profile_json(const ProfileAnswer& answer) {
     root["total"] = {{"measured_s", step.total},
                      {answer.expected ? "expected_s" : "lower_s", answer.should_s},
                      {"unknown_s", answer.unknown_s},
+                     {"recomputed_s", answer.recomputed_s},
                      {"kernels_s", step.kernels},
                      {"exposed_communication_s", step.exposed},
                      {"hidden_communication_s", step.hidden},
