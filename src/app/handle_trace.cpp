@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/calibration_option.hpp"
+#include "app/planned_step.hpp"
 #include "app/profile_option.hpp"
 #include "app/request.hpp"
 #include "app/system_option.hpp"
@@ -32,6 +33,10 @@ Result<Response> compare_table(const std::string& name, ByteSource& file, const 
         return fail("bad_request", "a table of counted kernels has bounds and no expected times",
                     "leave --software and --calibration out");
     }
+    if (request.model) {
+        return fail("bad_request", "a table of counted kernels has no step that --model could be set beside",
+                    "give the trace of torch.profiler or jax.profiler");
+    }
     if (names_slice(request.machines.front())) {
         return fail("bad_request", "a kernel profile is of one chip, but a slice is given",
                     "remove the part after the colon");
@@ -56,7 +61,11 @@ Result<Response> answer_timelines(std::vector<RecordedProfile> profiles, const T
     question.on.machine = std::move(slice.machine);
     question.software = request.software;
     ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, request.machines));
-    ROOFLINE_TRY(const auto answer, answer_profiles(profiles, question, std::move(calibrations)));
+    ROOFLINE_TRY(auto answer, answer_profiles(profiles, question, std::move(calibrations)));
+    if (request.model) {
+        ROOFLINE_TRY(const auto planned, planned_step(request));
+        ROOFLINE_TRY(answer.beside, compare_step(answer.rows, planned, answer.name));
+    }
     Response response;
     response.out = profile_view(answer, format, color);
     if (request.plot == PlotKind::roofline) response.svg = profile_plot(answer);
@@ -73,6 +82,10 @@ Result<Response> handle(const TraceRequest& request, Format format, bool color) 
                     request.machines.empty() ? "no machine is given"
                                              : "a profile was recorded on one machine, but several are given",
                     "for example --on h100-sxm");
+    }
+    if (!request.model && has_plan(request)) {
+        return fail("bad_request", "--mesh, the batch and the like are those of a model, and none is given",
+                    "name it: --model config.json");
     }
     std::vector<RecordedProfile> profiles;
     for (const NamedFile& file : request.profiles) {

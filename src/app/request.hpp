@@ -345,8 +345,14 @@ struct TraceRequest {
     std::vector<std::string> sets;
     std::string software{};  ///< software whose calibration is used; "": the newest
     CalibrationRef calibration{};
-    PlotKind plot = PlotKind::none;  ///< roofline or timeline
-    std::string perfetto{};          ///< file to write the trace of a step to; "": none
+    PlotKind plot = PlotKind::none;    ///< roofline or timeline
+    std::string perfetto{};            ///< file to write the trace of a step to; "": none
+    std::optional<NamedText> model{};  ///< whose step the recorded one is set beside
+    std::vector<std::string> mesh{};   ///< its plan: "fsdp=8"
+    /// Batch, sequence, micro-batches, ZeRO stage, recomputation and optimizer of a training step. Only these are read.
+    TrainRequest train{};
+    /// Batch, prompt, output and dtypes of a server; all else is not read.
+    ServeRequest serve{};
 };
 
 /// A request of `roofline hlo`.

@@ -155,6 +155,10 @@ OperationPrice OperationPricer::price_of(const Prediction& prediction) const {
         if (price.dtype.empty() && !transfer.write)
             price.dtype = name(prediction.local.values[transfer.value].type.dtype);
     }
+    for (const KernelWork& kernel : kernels) {
+        const auto sizes = matmul_sizes(prediction.local, kernel);
+        price.matmuls.insert(price.matmuls.end(), sizes.begin(), sizes.end());
+    }
     const auto runs = kernel_runs(prediction.local, prediction.analysis, chip_traits(prediction.machine));
     if (kernels.size() != 1 || runs.size() != 1) {
         price.not_fitted = "the time covers several kernels that cannot be separated";

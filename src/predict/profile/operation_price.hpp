@@ -15,6 +15,7 @@
 #include "predict/compare/measured_systems.hpp"
 #include "predict/compare/resident_bound.hpp"
 #include "predict/prediction.hpp"
+#include "predict/profile/matmul_size.hpp"
 #include "predict/profile/profile_operations.hpp"
 
 namespace roofline::core {
@@ -32,6 +33,7 @@ struct OperationPrice {
     /// caches.
     std::optional<double> resident_s{};
     std::string dtype{};  ///< of its first tensor or of its message: "bf16"; "" if that is unknown
+    std::vector<MatmulSize> matmuls{};
     /// What a fit needs of it, without a time; both are empty where nothing can be fitted to it.
     std::optional<KernelSample> kernel{};
     std::optional<CollectiveSample> collective{};

@@ -108,23 +108,55 @@ void add_timeline(const TimedProfile& timed, const ProfiledOperations& operation
     }
 }
 
-/// What is faster than its bound was not computed as assumed, or not on this machine.
-void note_faster(ProfileAnswer& answer) {
-    std::size_t faster = 0;
+/// Operations that are faster than a bound.
+struct FasterRows {
+    std::size_t rows = 0;
+    double seconds = 0;
+    double ratio = 0;  ///< of the one that is faster by most
     const ProfileRow* most = nullptr;
-    const auto ratio = [](const ProfileRow& row) { return *row.lower_s / row.measured_s; };
-    constexpr double tolerance = 1.02;
-    for (const ProfileRow& row : answer.rows) {
-        if (!row.lower_s || !(row.measured_s > 0) || !(ratio(row) > tolerance)) continue;
-        ++faster;
-        if (most == nullptr || ratio(row) > ratio(*most)) most = &row;
+
+    void add(const ProfileRow& row, double bound_s) {
+        constexpr double tolerance = 1.02;
+        const double by = bound_s / row.measured_s;
+        if (!(by > tolerance)) return;
+        ++rows;
+        seconds += row.measured_s;
+        if (by > ratio) most = &row;
+        ratio = std::max(ratio, by);
     }
-    if (most == nullptr) return;
-    answer.notes.push_back(fmt::format(
-        "{} operation{} faster than {} bound, {} by the factor {:.1f}: a cache served what is counted for memory, the "
-        "arithmetic is narrower than that of its inputs, or the machine is another one",
-        faster, faster == 1 ? " is" : "s are", faster == 1 ? "its" : "their",
-        most->operation.empty() ? most->name : most->operation, ratio(*most)));
+    [[nodiscard]] std::string text(double all_s) const {
+        return fmt::format("{} operation{} with {:.1f} % of the time of all {}", rows, rows == 1 ? "" : "s",
+                           100 * seconds / all_s, rows == 1 ? "is" : "are");
+    }
+    [[nodiscard]] std::string by_most() const {
+        return fmt::format("{} by the factor {:.1f}", most->operation.empty() ? most->name : most->operation, ratio);
+    }
+};
+
+/// What is faster than its bound was in a cache. What no cache explains was not computed as assumed, or not on this
+/// machine.
+void note_faster(ProfileAnswer& answer) {
+    FasterRows cached;
+    FasterRows impossible;
+    double all_s = 0;
+    for (const ProfileRow& row : answer.rows) {
+        all_s += row.measured_s;
+        if (!row.lower_s || !(row.measured_s > 0)) continue;
+        const std::size_t before = impossible.rows;
+        impossible.add(row, row.resident_s.value_or(*row.lower_s));
+        if (impossible.rows == before) cached.add(row, *row.lower_s);
+    }
+    if (impossible.rows > 0) {
+        answer.notes.push_back(
+            fmt::format("{} faster than {} can be, {}: the profile may be of a faster machine than the one that is "
+                        "named by --on, or "
+                        "arithmetic is narrower than that of its inputs",
+                        impossible.text(all_s), answer.machine.name, impossible.by_most()));
+    }
+    if (cached.rows > 0) {
+        answer.notes.push_back(fmt::format("{} faster than the main memory, {}: {} inputs were in a cache",
+                                           cached.text(all_s), cached.by_most(), cached.rows == 1 ? "its" : "their"));
+    }
 }
 
 /// Where nothing of a kind and dtype was measured, bounds stand beside expected times.

@@ -15,6 +15,7 @@
 #include "predict/profile/profile_operations.hpp"
 #include "predict/profile/profile_row.hpp"
 #include "predict/profile/profile_steps.hpp"
+#include "predict/profile/step_comparison.hpp"
 
 namespace roofline::core {
 
@@ -78,13 +79,14 @@ struct ProfileAnswer {
     std::vector<ProfileRow> rows;  ///< those that take longest first
     std::size_t drawn = 0;         ///< the step whose events follow
     std::vector<TimelineEvent> timeline;
-    std::vector<ProfileClass> classes;  ///< likewise
-    std::vector<ProfileCause> causes;   ///< in the order in which they are told
-    double should_s = 0;                ///< of all kernels that have a bound and are not recomputed
-    double unknown_s = 0;               ///< measured time of kernels without a bound that are not recomputed
-    double recomputed_s = 0;            ///< measured time of kernels that run the forward pass again
-    std::optional<double> waiting_s{};  ///< for other ranks, in collectives; nothing with one rank
-    bool expected = false;              ///< whether any row has an expected time
+    std::vector<ProfileClass> classes;     ///< likewise
+    std::vector<ProfileCause> causes;      ///< in the order in which they are told
+    double should_s = 0;                   ///< of all kernels that have a bound and are not recomputed
+    double unknown_s = 0;                  ///< measured time of kernels without a bound that are not recomputed
+    double recomputed_s = 0;               ///< measured time of kernels that run the forward pass again
+    std::optional<double> waiting_s{};     ///< for other ranks, in collectives; nothing with one rank
+    std::optional<StepComparison> beside;  ///< the step of a plan, if one was given
+    bool expected = false;                 ///< whether any row has an expected time
     std::vector<std::string> notes;
 };
 

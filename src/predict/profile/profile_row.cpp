@@ -77,10 +77,12 @@ ProfileRow profile_row(const RecordedProfile& profile, const ProfiledOperation& 
     row.flops = all(price.flops);
     row.bytes = all(price.bytes);
     row.lower_s = all(price.lower_s);
+    row.resident_s = all(price.resident_s);
     row.expected_s = all(price.expected_s);
     row.expected_error = price.expected_error;
     row.bound_by = price.bound_by;
     row.unknown = price.unknown;
+    row.matmuls = price.matmuls;
     for (const ProfiledKernels& kernels : operation.kernels) row.kernels.push_back(profile.text(kernels.name));
     return row;
 }

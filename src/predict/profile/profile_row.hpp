@@ -26,11 +26,13 @@ struct ProfileRow {
     std::optional<double> flops{};
     std::optional<double> bytes{};
     std::optional<double> lower_s{};
+    std::optional<double> resident_s{};  ///< the lower bound if its data stayed in a cache
     std::optional<double> expected_s{};
     std::optional<double> expected_error{};
     std::string bound_by{};
     std::string source{};                ///< "train.py:42", or ""
     std::string unknown{};               ///< why there is no bound; "" if there is one
+    std::vector<MatmulSize> matmuls{};   ///< of one execution, where its shapes are known
     std::vector<std::string> kernels{};  ///< names, those that take longest first
 
     /// The expected time, or the lower bound where nothing is expected.

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/trace/step_comparison_view.hpp"
+
 namespace roofline::core {
 
 namespace {
@@ -75,6 +77,7 @@ std::string profile_json(const ProfileAnswer& answer) {
     for (const ProfileCause& cause : answer.causes) {
         root["causes"].push_back({{"name", cause.name}, {"seconds", cause.seconds}});
     }
+    root["beside"] = answer.beside ? step_comparison_json(*answer.beside) : ProfileJson();
     root["ops"] = ProfileJson::array();
     for (const ProfileRow& row : answer.rows) root["ops"].push_back(row_json(row));
     root["notes"] = answer.notes;

@@ -10,6 +10,7 @@
 #include "report/table.hpp"
 #include "report/trace/kernel_label.hpp"
 #include "report/trace/profile_json.hpp"
+#include "report/trace/step_comparison_view.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -43,6 +44,10 @@ public:
         division();
         classes();
         causes();
+        if (answer_.beside) {
+            out_ += fmt::format("\n{}\n{}", bold("Beside the " + answer_.beside->job),
+                                step_comparison_text(*answer_.beside));
+        }
         wins();
         unknowns();
         for (const std::string& note : answer_.notes) remark("note", note);
