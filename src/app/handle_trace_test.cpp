@@ -68,6 +68,15 @@ public:
         call("aten::_scaled_dot_product_flash_attention", fmt::format("[{0},{0},{0}]", q), 60, 2);
         call("aten::_scaled_dot_product_flash_attention_backward", fmt::format("[{0},{0},{0},{0},{0}]", q), 150, 2);
     }
+    /// A collective of NCCL over 8 ranks with a message of bf16 numbers.
+    void collective(const std::string& kind, int elements) {
+        events_ += fmt::format(
+            R"({{"ph":"X","pid":0,"tid":20,"cat":"kernel","name":"ncclDevKernel_{0}","ts":{1},"dur":50,)"
+            R"("args":{{"device":0,"stream":20,"Collective name":"{0}","In msg nelems":{2},"Out msg nelems":{2},)"
+            R"("Group size":8,"dtype":"BFloat16"}}}},)",
+            kind, time_, elements);
+        time_ += 60;
+    }
     [[nodiscard]] std::string text() const {
         return R"({"traceEvents":[)" + events_.substr(0, events_.size() - 1) + "]}";
     }
@@ -198,6 +207,32 @@ TEST_CASE("trace beside a plan: attention as batched matmuls, casts and kernels 
     CHECK(kind_of(answer, "attention")["measured_s"].get<double>() == doctest::Approx(1200e-6));
     CHECK(unmatched(answer["extra"], "aten::copy_")["seconds"].get<double>() == doctest::Approx(70e-6));
     CHECK(unmatched(answer["unknown"], "my::thing").is_null());  // an elementwise kernel by its name
+}
+
+// Two tables of 1000 words, two layers of 2 512 512 + 2 512 128 + 3 512 1536 weights and two norms, and the last norm:
+// 7,055,872 parameters, whose gradients are reduced in bf16, in two buckets.
+TEST_CASE("trace beside a plan: gradients in buckets, and a collective that is not in the plan") {
+    TraceWriter trace;
+    add_llama_weights(trace);
+    trace.attention();
+    trace.collective("AllReduce", 7'000'000);
+    trace.collective("AllReduce", 55'872);
+    TraceRequest request = beside_training(trace);
+    request.machines = {{"h100-sxm:8", std::nullopt}};
+    request.mesh = {"data=8"};
+    request.train.batch_tokens = "32Ki";
+    const json answer = beside_of(request);
+    CHECK(kind_of(answer, "collective")["extra_s"] == 0);
+    CHECK(kind_of(answer, "collective")["missing_s"] == 0);
+    CHECK(kind_of(answer, "collective")["measured_s"].get<double>() == doctest::Approx(100e-6));
+    trace.collective("AllGather", 4096);
+    request.profiles = {file_of(trace.text())};
+    const json more = beside_of(request);
+    CHECK(unmatched(more["extra"], "all_gather")["seconds"].get<double>() == doctest::Approx(50e-6));
+    request.mesh = {};
+    const Response without = handle({request, Format::text, false});
+    REQUIRE(without.error);
+    CHECK(without.error->code == "no_plan");
 }
 
 TEST_CASE("trace beside a plan: a profile of another model, and a batch that is missing") {
