@@ -163,7 +163,7 @@ private:
             if (planned_kinds_.contains(kind) && recorded.contains(kind)) {
                 own_classes_.insert(kind);
             } else if (planned_kinds_.contains(kind) || recorded.contains(kind)) {
-                joined_.push_back(kind);
+                joined_.emplace_back(kind);
             }
         }
         for (std::size_t i = 0; i < planned_.passes.size(); ++i) {
