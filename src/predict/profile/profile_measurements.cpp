@@ -107,6 +107,15 @@ Result<Validation> compare_recorded(const RecordedProfile& profile, const System
             "predicted and {} were measured",
             100 * compared_s / timed.counted_s, to_text(Seconds{predicted_s}), to_text(Seconds{measured_s})));
     }
+    const auto faster = std::count_if(validation.rows.begin(), validation.rows.end(),
+                                      [](const Comparison& row) { return row.below_lower(); });
+    if (faster > 0) {
+        validation.notes.push_back(
+            fmt::format("{} operation{} faster than {} can be: the profile may be of a faster machine than the one "
+                        "that is named by "
+                        "--on, or arithmetic is narrower than that of its inputs",
+                        faster, faster == 1 ? " is" : "s are", on.machine.name));
+    }
     validation.notes.emplace_back(
         "an operation with the same inputs is one row, with the median of its executions without warm-up, a collective "
         "with the shortest one, because in the others it waits");

@@ -95,6 +95,7 @@ TEST_CASE("recorded operations: what a cache serves is not below its bound") {
     complete(*impossible);
     CHECK(impossible->summary.below_lower == 1);
     CHECK(impossible->failed());
+    CHECK(impossible->notes[1].starts_with("1 operation is faster than H100 SXM5 80GB can be"));
 }
 
 TEST_CASE("recorded operations: samples for a fit have the median and the shape") {
