@@ -1,4 +1,5 @@
-// Fuzzer for traces of profilers: what can be read has an answer in every format, and its step adds up.
+// Fuzzer for traces of profilers: what can be read has an answer in every format, its step adds up, and its operations
+// can be compared and fitted to.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include "import/profile/chrome_trace.hpp"
 #include "machine/catalogue.hpp"
 #include "predict/profile/profile_answer.hpp"
+#include "predict/profile/profile_measurements.hpp"
 #include "report/trace/profile_timeline.hpp"
 #include "report/trace/profile_view.hpp"
 #include "require.hpp"
@@ -22,6 +24,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     }
     static const Machine machine = find_machine("h100-sxm", {}).value();
+    const SystemOverride on{machine, ""};
+    auto validation = compare_recorded(*profile, on, std::make_shared<Calibrations>(std::vector<Calibration>{}));
+    require(validation.has_value());
+    complete(*validation);
+    TableSamples samples;
+    Reasons skipped;
+    require(collect_recorded(*profile, on, samples, skipped).has_value());
+    for (const Comparison& row : validation->rows) require(row.measured_s > 0 && row.prediction.lower_s >= 0);
     std::vector<RecordedProfile> profiles;
     profiles.push_back(std::move(*profile));
     const auto answer = answer_profiles(profiles, {{machine, ""}, ""}, Calibrations(std::vector<Calibration>{}));
