@@ -30,8 +30,10 @@ Role role_of(std::string_view category) {
     static constexpr std::pair<std::string_view, Role> known[] = {
         {"kernel", Role::kernel},
         {"cuda_profiler_range", Role::kernel},
+        {"gpu", Role::kernel},  // of rocprofv2
         {"gpu_memcpy", Role::copy},
         {"memcpy", Role::copy},
+        {"copy", Role::copy},  // of rocprofv2
         {"gpu_memset", Role::set},
         {"memset", Role::set},
         {"cpu_op", Role::call},
@@ -52,7 +54,7 @@ Role role_of(std::string_view category) {
     return Role::other;
 }
 
-std::optional<std::int64_t> number_in(std::string_view text) {
+std::optional<std::int64_t> digits_in(std::string_view text) {
     while (!text.empty() && (text.front() < '0' || text.front() > '9')) text.remove_prefix(1);
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -132,8 +134,14 @@ private:
     // Names of processes tell which are devices; those of threads of devices, what is on them.
     void take_metadata(const ChromeEvent& event) {
         if (event.name == "process_name") {
-            const std::int32_t device = xla_device(event.arguments.name);
+            const std::string_view name = event.arguments.name;
+            const std::int32_t device = xla_device(name);
             if (device >= 0) device_processes_[profile_.texts.add(event.process)] = device;
+            // rocprof has a process for each device, "GPU0", and threads without names
+            if (name.starts_with("GPU") && name.size() > 3 && is_digit(name[3])) {
+                const auto number = static_cast<std::int32_t>(digits_in(name).value_or(0));
+                rocprof_processes_[profile_.texts.add(event.process)] = number;
+            }
         } else if (event.name == "thread_name") {
             thread_names_[thread_of(event)] = profile_.texts.add(event.arguments.name);
         }
@@ -216,9 +224,14 @@ private:
         added.duration_ns = span.duration_ns;
         added.name = profile_.texts.add(event.name);
         added.work = work;
-        added.device = static_cast<std::int32_t>(arguments.device.value_or(number_in(event.process).value_or(0)));
-        added.stream = static_cast<std::int32_t>(arguments.stream.value_or(number_in(event.thread).value_or(0)));
+        added.device = static_cast<std::int32_t>(arguments.device.value_or(digits_in(event.process).value_or(0)));
+        added.stream = static_cast<std::int32_t>(arguments.stream.value_or(digits_in(event.thread).value_or(0)));
         added.bytes = std::max<std::int64_t>(0, arguments.bytes.value_or(0));
+        if (event.category == "GPU" || event.category == "gpu") {  // rocprofv2 has a thread for each device, from 1
+            added.device = added.stream - 1;
+            added.stream = 0;
+            rocprof_ = true;
+        }
         if (work == DeviceWork::collective) add_collective(event, added);
         profile_.events.push_back(added);
         links_.event_correlations.push_back(arguments.correlation.value_or(no_link));
@@ -335,6 +348,11 @@ private:
                 add_xla_event(profile_, links_, details_, 0, "XLA Ops", event.thread, event.event);
                 continue;
             }
+            if (const auto gpu = rocprof_processes_.find(event.process); gpu != rocprof_processes_.end()) {
+                rocprof_ = true;
+                add_xla_event(profile_, links_, details_, gpu->second, "Stream", event.thread, event.event);
+                continue;
+            }
             const auto device = device_processes_.find(event.process);
             const auto named = thread_names_.find(event.thread);
             if (device == device_processes_.end() || named == thread_names_.end()) continue;
@@ -365,7 +383,11 @@ private:
             return fail("no_kernels", fmt::format("{}: no device does anything in this trace", profile_.name),
                         "record it with the activities of the device: ProfilerActivity.CUDA; jax.profiler.trace()");
         }
-        profile_.tool = has_categories_ ? "PyTorch" : "JAX";
+        profile_.tool = rocprof_ ? "rocprof" : has_categories_ ? "PyTorch" : "JAX";
+        if (rocprof_) {
+            profile_.notes.emplace_back(
+                "times are whole microseconds in this JSON: the CSV of rocprof has nanoseconds");
+        }
         if (events_.cut_off()) profile_.notes.emplace_back("the file ends early; what comes before counts");
         note(negative_, "event with a negative duration is left out", "events with a negative duration are left out");
         note(without_time_, "event without a valid time is left out", "events without a valid time are left out");
@@ -374,7 +396,7 @@ private:
         note(open, "event that does not begin or does not end is left out",
              "events that do not begin or do not end are left out");
         const std::size_t without = join_calls(profile_, links_);
-        if (has_categories_ && !profile_.launches.empty()) {
+        if (has_categories_ && !rocprof_ && !profile_.launches.empty()) {
             note(without, "kernel has no launch in the trace", "kernels have no launch in the trace");
         }
         describe_collectives();
@@ -454,6 +476,8 @@ private:
     std::unordered_map<std::uint32_t, std::uint32_t> thread_names_;
     std::map<std::uint32_t, std::vector<Open>> open_;
     std::vector<XlaEvent> xla_;
+    std::unordered_map<std::uint32_t, std::int32_t> rocprof_processes_;
+    bool rocprof_ = false;
     bool has_categories_ = false;
     std::size_t negative_ = 0;
     std::size_t without_time_ = 0;
