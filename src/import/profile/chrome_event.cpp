@@ -66,6 +66,7 @@ constexpr Field fields[] = {
     whole_field("External id", &Arguments::external_id),
     whole_field("external id", &Arguments::external_id),
     whole_field("correlation", &Arguments::correlation),
+    whole_field("correlation_id", &Arguments::correlation),  // of XLA
     whole_field("device", &Arguments::device),
     whole_field("stream", &Arguments::stream),
     whole_field("bytes", &Arguments::bytes),
@@ -85,10 +86,12 @@ constexpr Field fields[] = {
     text_field("hlo_category", &Arguments::category),
     text_field("source", &Arguments::source),
     text_field("tf_op", &Arguments::scope),
-    number_field("model_flops", &Arguments::flops),
+    number_field("model_flops", &Arguments::model_flops),
     number_field("flops", &Arguments::flops),
     number_field("bytes_accessed", &Arguments::accessed),
-    number_field("raw_bytes_accessed", &Arguments::accessed),
+    number_field("raw_bytes_accessed", &Arguments::raw_accessed),
+    text_field("memcpy_details", &Arguments::copy),
+    text_field("memset_details", &Arguments::copy),
     text_field("name", &Arguments::name),
 };
 

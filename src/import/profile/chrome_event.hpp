@@ -35,7 +35,10 @@ struct ChromeArguments {
     std::string_view source{};
     std::string_view scope{};
     std::optional<double> flops{};
+    std::optional<double> model_flops{};
     std::optional<double> accessed{};
+    std::optional<double> raw_accessed{};
+    std::string_view copy{};  ///< "kind_src:pageable kind_dst:device size:4096 dest:0 async:1"
     // of metadata
     std::string_view name{};
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "import/profile/communication_names.hpp"
+#include "import/profile/public_text.hpp"
 
 namespace roofline::core {
 
@@ -43,7 +44,7 @@ void EventRows::add(const EventRow& row) {
     DeviceEvent event;
     event.start_ns = row.start_ns;
     event.duration_ns = row.end_ns - row.start_ns;
-    event.name = profile_.texts.add(row.name.empty() ? "unnamed kernel" : row.name);
+    event.name = profile_.texts.add(row.name.empty() ? "unnamed kernel" : without_paths(row.name));
     event.work = row.work;
     event.bytes = std::max<std::int64_t>(0, row.bytes);
     const auto stream = static_cast<std::int32_t>(streams_.size());
@@ -71,7 +72,7 @@ void EventRows::add_launch(std::int64_t start_ns, std::int64_t end_ns, std::int6
 
 void EventRows::add_range(std::int64_t start_ns, std::int64_t end_ns, std::string_view name) {
     if (name.empty() || !sound(start_ns, end_ns)) return;
-    profile_.annotations.push_back({start_ns, end_ns - start_ns, profile_.texts.add(name), false, 0});
+    profile_.annotations.push_back({start_ns, end_ns - start_ns, profile_.texts.add(without_paths(name)), false, 0});
 }
 
 void EventRows::name_device(std::int64_t device, std::string_view name) { device_names_.emplace(device, name); }

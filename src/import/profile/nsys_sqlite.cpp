@@ -11,6 +11,7 @@
 
 #include "import/profile/communication_names.hpp"
 #include "import/profile/join_calls.hpp"
+#include "import/profile/public_text.hpp"
 #include "import/profile/rocpd_sqlite.hpp"
 #include "import/profile/sqlite_file.hpp"
 #include "import/profile/xla_lines.hpp"
@@ -111,7 +112,7 @@ private:
             const std::string_view text = rows.text(3);
             if (text.empty() || !sound(rows.whole(0), rows.whole(1))) continue;
             const std::int64_t duration = rows.whole(1) - rows.whole(0);
-            const std::string_view name = text.substr(0, text.find(','));
+            const std::string name = without_paths(text.substr(0, text.find(',')));
             profile_.annotations.push_back({rows.whole(0), duration, profile_.texts.add(name), false, 0});
             std::uint32_t shapes = no_index;
             constexpr std::string_view sizes = "sizes = ";
