@@ -81,6 +81,8 @@ constexpr Field fields[] = {
     whole_field("In msg nelems", &Arguments::elements_in),
     whole_field("Out msg nelems", &Arguments::elements_out),
     whole_field("Group size", &Arguments::group),
+    whole_field("Src Rank", &Arguments::from),
+    whole_field("Dst Rank", &Arguments::to),
     text_field("hlo_module", &Arguments::module),
     text_field("hlo_op", &Arguments::instruction),
     text_field("hlo_category", &Arguments::category),

@@ -28,6 +28,8 @@ struct ChromeArguments {
     std::optional<std::int64_t> elements_in{};
     std::optional<std::int64_t> elements_out{};
     std::optional<std::int64_t> group{};
+    std::optional<std::int64_t> from{};  ///< ranks of a message between two
+    std::optional<std::int64_t> to{};
     // of XLA's
     std::string_view module{};
     std::string_view instruction{};

@@ -248,6 +248,12 @@ private:
         detail.dtype = message_dtype(arguments.dtype);
         detail.group = std::max<std::int64_t>(0, arguments.group.value_or(0));
         if (!arguments.ranks.empty()) detail.ranks = profile_.texts.add(arguments.ranks);
+        if (is_message_between_two(arguments.collective)) {
+            detail.group = 2;
+            const bool known = arguments.from && arguments.to;
+            detail.ranks =
+                known ? profile_.texts.add(fmt::format("[{}, {}]", *arguments.from, *arguments.to)) : no_index;
+        }
         added.detail = add_detail(detail);
         const std::int64_t elements = std::max(arguments.elements_in.value_or(0), arguments.elements_out.value_or(0));
         std::int64_t bits = 0;
@@ -388,6 +394,7 @@ private:
             if (event.bytes == 0 && call.shapes != no_index && call.types != no_index) {
                 event.bytes = message_bytes(profile_.text(call.shapes), profile_.text(call.types), detail.dtype);
             }
+            if (detail.group == 0 && is_message_between_two(profile_.text(call.name))) detail.group = 2;
             if (detail.group == 0 && profile_.ranks > 1) {
                 detail.group = profile_.ranks;
                 ++assumed;

@@ -36,7 +36,8 @@ struct XlaLineEvent {
 void add_xla_event(RecordedProfile& profile, ProfileLinks& links, EventDetails& details, std::int32_t device,
                    std::string_view line, std::uint32_t number, const XlaLineEvent& event);
 
-/// The bytes in what XLA says of a copy: "kind_src:pageable kind_dst:device size:4096 dest:0 async:1"; 0 if there are none.
+/// The bytes in what XLA says of a copy: "kind_src:pageable kind_dst:device size:4096 dest:0 async:1"; 0 if there are
+/// none.
 [[nodiscard]] std::int64_t copied_bytes(std::string_view details);
 
 /// Whether a line has kernels of a GPU. Of these the profiler derives a line of instructions, which would count twice.
