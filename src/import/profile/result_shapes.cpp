@@ -53,8 +53,8 @@ bool put_heads_first(ResultQuestion& question, std::size_t place) {
     return true;
 }
 
-/// PyTorch does not record the indices of index_put(x, indices, values), because some may be absent. Its values tell how
-/// many there are: for each index they have what x has behind its first dimensions.
+/// PyTorch does not record the indices of index_put(x, indices, values), because some may be absent. Its values tell
+/// how many there are: for each index they have what x has behind its first dimensions.
 bool put_indices(ResultQuestion& question) {
     auto& args = question.node.args;
     if (args.size() < 3 || args[0].kind != FxArgument::Kind::node || args[2].kind != FxArgument::Kind::node)

@@ -138,6 +138,17 @@ TEST_CASE("trace table: what is wrong with rows is named") {
     CHECK(table_error("Start (weeks),Duration (ns),CorrId,Name\n1,1,1,f\n") == "bad_unit");
 }
 
+// DispatchNs is of the host's clock, which is 5 us ahead.
+TEST_CASE("trace table: kernels that begin before they are launched are noted") {
+    const auto profile = read_trace_table(
+        "Index,KernelName,gpu-id,queue-id,tid,DispatchNs,BeginNs,EndNs\n"
+        "0,f,4,0,2,10000,5000,6000\n1,g,4,0,2,20000,21000,22000\n",
+        "results.csv");
+    REQUIRE(profile);
+    REQUIRE(profile->notes.size() == 1);
+    CHECK(profile->notes[0].starts_with("1 of 2 events begin before they are launched, by up to 5 us"));
+}
+
 TEST_CASE("trace table: tables of the host are refused by their names") {
     for (const std::string_view header : {"Start (ns),Duration (ns),Name,Result,CorrID,Pid,Tid,T-Pri,Thread Name",
                                           "\"Domain\",\"Function\",\"Process_Id\",\"Thread_Id\",\"Correlation_Id\","

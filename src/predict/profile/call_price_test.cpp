@@ -114,8 +114,8 @@ TEST_CASE("price of a call: index_put") {
     CHECK(added.kind == "gather and scatter");
 }
 
-// 2 b h s^2 (d + d) = 4 * 2 * 8 * 128 * 128 * 64 without a mask, and half as much with the causal one. In f16 q, k and v
-// are read and o written; the number of each row beside it does not count.
+// 2 b h s^2 (d + d) = 4 * 2 * 8 * 128 * 128 * 64 without a mask, and half as much with the causal one. In f16 q, k and
+// v are read and o written; the number of each row beside it does not count.
 TEST_CASE("price of a call: flash attention by its own operation, forward and backward") {
     const std::string_view shapes = "[[2,128,8,64],[2,128,8,64],[2,128,8,64],[],[],[],[],[],[],[]]";
     const std::string_view types =

@@ -1,5 +1,5 @@
-// Fused steps of optimizers, which update parameters and states in place. Formulas are those of torch.optim; the numbers
-// in them do not change the cost.
+// Fused steps of optimizers, which update parameters and states in place. Formulas are those of torch.optim; the
+// numbers in them do not change the cost.
 #include "import/xla/fx/fx_call.hpp"
 
 namespace roofline::core {
