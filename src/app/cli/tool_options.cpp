@@ -97,8 +97,10 @@ void add_trace(CLI::App& app, Line& line) {
     Words& words = line.words;
     app.add_option("profiles", words.tables,
                    "trace of torch.profiler or jax.profiler (JSON, also packed by gzip; several are the ranks of one\n"
-                   "run), XSpace proto (.xplane.pb), report of Nsight Systems (nsys export --type sqlite), what\n"
-                   "`ncu --page raw --csv` wrote, or a table with the columns name, flops, bytes and measured_s; or -")
+                   "run), XSpace proto (.xplane.pb), report of Nsight Systems (nsys export --type sqlite, nsys stats\n"
+                   "--format csv), of rocprof v1 to v3 (CSV, JSON, rocpd), of xprof (hlo_stats, roofline_model,\n"
+                   "op_profile), what `ncu --page raw --csv` wrote, or a table with the columns name, flops, bytes\n"
+                   "and measured_s; or -")
         ->type_name("FILE")
         ->required();
     repeated(app, "--on", words.on, "machine or slice that the profile was recorded on", "MACHINE[:SHAPE]");
