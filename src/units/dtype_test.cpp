@@ -55,6 +55,24 @@ TEST_CASE("block formats count their scales") {
     CHECK(stored_bits(Dtype::nvfp4).denominator == 2);  // in lowest terms
 }
 
+TEST_CASE("block types of GGUF files: bytes of a block by ggml's structures") {
+    const auto bits = [](std::string_view name) {
+        const auto dtype = find_dtype(name);
+        REQUIRE_MESSAGE(dtype, name);
+        const BitsPerElement stored = stored_bits(*dtype);
+        return static_cast<double>(stored.numerator) / stored.denominator;
+    };
+    CHECK(bits("q4_0") == 8.0 * 18 / 32);
+    CHECK(bits("q8_0") == 8.0 * 34 / 32);
+    CHECK(bits("Q4_K") == 8.0 * 144 / 256);
+    CHECK(bits("q6_k") == 8.0 * 210 / 256);
+    CHECK(bits("iq2_xxs") == 8.0 * 66 / 256);
+    CHECK(bits("iq4_xs") == 8.0 * 136 / 256);
+    // they multiply as integers, so that activations in bf16 decide
+    CHECK(arithmetic(Dtype::bf16, *find_dtype("q4_k")) == Dtype::bf16);
+    CHECK(name(*find_dtype("q5_k")) == "q5_k");
+}
+
 TEST_CASE("the arithmetic of two dtypes: float beats integer, then more bits") {
     CHECK(arithmetic(Dtype::bf16, Dtype::int8) == Dtype::bf16);
     CHECK(arithmetic(Dtype::int32, Dtype::fp8) == Dtype::fp8);
