@@ -51,11 +51,12 @@ std::string routing_note(const ServedExperts& routed) {
 std::vector<std::string> whole_pass_notes(const ServeAnswer& answer) {
     const MeasuredPasses& passes = *answer.whole_passes;
     std::vector<std::string> notes;
-    notes.push_back(
-        fmt::format("expected times are those of whole passes of {}, by {} rows of its benchmark on chips of the "
-                    "family {} with {}: "
-                    "no kernel was timed alone, so that only prompts and generation are expected",
-                    passes.software, passes.rows, passes.family, fmt::join(passes.models, ", ")));
+    notes.push_back(fmt::format(
+        "expected times are those of whole passes of {}, by {} rows of its benchmark on chips of the family {} with "
+        "{}; "
+        "errors are medians of rows that were not fitted; only single sequences were measured, so that other batches "
+        "are extrapolated",
+        passes.software, passes.rows, passes.family, fmt::join(passes.models, ", ")));
     if (passes.transferred) {
         notes.push_back(fmt::format(
             "{} was not measured: the constants are those of its nearest relative, {}, and the errors those "
@@ -69,8 +70,7 @@ std::vector<std::string> whole_pass_notes(const ServeAnswer& answer) {
     }
     if (!passes.measured_load) {
         notes.emplace_back(
-            "only single sequences were measured, of up to 8192 tokens: beyond that times are extrapolated, and their "
-            "errors are larger than stated");
+            "several sequences at a time, or longer ones, were not measured: errors are larger than stated");
     }
     return notes;
 }
