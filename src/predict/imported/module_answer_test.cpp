@@ -156,9 +156,9 @@ TEST_CASE("collectives need a slice with as many chips as the module has devices
     CHECK(eight.error().code == "bad_mesh");
 }
 
-// Attention without a mask has twice the FLOPs of a causal one, which reaches less of the peak. Layouts of libraries
-// have tokens before heads, and taking one for the other made such attention 34 times slower.
-TEST_CASE("attention of a library without a mask takes longer than a causal one, and not much more than twice") {
+// Attention without a mask has twice the FLOPs of a causal one, and kernels of many queries reach the same part of the
+// peak. Layouts of libraries have tokens before heads, and taking one for the other made such attention 34 times slower.
+TEST_CASE("attention of a library without a mask takes twice as long as a causal one") {
     const auto expected_s = [](const std::string& mask) {
         const auto answer = answered(
             "HloModule m, is_scheduled=true\nENTRY main {\n"
@@ -174,6 +174,6 @@ TEST_CASE("attention of a library without a mask takes longer than a causal one,
         return *answer.prediction->expected_s;
     };
     const double ratio = expected_s("0") / expected_s("2");
-    CHECK(ratio > 1);
-    CHECK(ratio < 2.6);
+    CHECK(ratio > 1.8);
+    CHECK(ratio < 2.1);
 }
