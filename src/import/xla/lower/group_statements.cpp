@@ -199,8 +199,8 @@ private:
         }
     }
 
-    // Finds the results of matmuls, and of the elementwise operations after one that leave no more bytes than they find:
-    // the last of them is what the matmul's kernel writes where a reduction follows.
+    // Finds the results of matmuls, and of the elementwise operations after one that leave no more bytes than they
+    // find: the last of them is what the matmul's kernel writes where a reduction follows.
     void find_epilogues(const Block& block, const std::vector<std::size_t>& run) {
         for (const std::size_t at : run) {
             const auto* statement = std::get_if<Statement>(&block.nodes[at]);

@@ -201,6 +201,16 @@ TEST_CASE("before compilation a matmul stays apart from a reduction of rows that
     CHECK(apart.work.kernels.size() == 2);
 }
 
+TEST_CASE("a part of an array that nothing reads costs nothing, unless it is the result") {
+    const std::string parts =
+        "x = f32[1000,64] parameter(0)\ns = f32[10,64] slice(x), slice={[0:10], [0:64]}\n"
+        "t = f32[64,10] transpose(s), dimensions={1,0}\n";
+    const Lowered unused = lowered(entry(parts + "ROOT n = f32[1000,64] negate(x)\n"));
+    CHECK(unused.work.kernels.size() == 1);
+    CHECK(unused.read() == 4 * 64000);
+    CHECK(lowered(entry(parts + "ROOT r = f32[640] reshape(t)\n")).read() == 4 * 640);
+}
+
 TEST_CASE("slices and updates in place cost what they touch; other names cost nothing") {
     const Lowered slice =
         lowered(entry("x = f32[1000,64] parameter(0)\nROOT y = f32[10,64] slice(x), slice={[0:10], [0:64]}\n"));
