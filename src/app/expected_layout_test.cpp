@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/op_answers.hpp"
+#include "base/approx_test.hpp"
 
 using namespace roofline::core;
 
@@ -68,7 +69,7 @@ TEST_CASE("each point of a sweep has the expected time of an answer for that poi
                        std::optional<double> seconds) {
                        REQUIRE(seconds);
                        // Layouts are enumerated per program, so one of the two may have an additional layout.
-                       CHECK(*seconds == doctest::Approx(expected(two_products(sizes[0]))).epsilon(0.1));
+                       CHECK(*seconds == approx(expected(two_products(sizes[0]))).epsilon(0.1));
                    });
 }
 
