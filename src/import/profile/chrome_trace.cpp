@@ -12,6 +12,7 @@
 #include "base/ascii.hpp"
 #include "import/profile/chrome_event.hpp"
 #include "import/profile/communication_names.hpp"
+#include "import/profile/instruction_dtype.hpp"
 #include "import/profile/join_calls.hpp"
 #include "import/profile/trace_events.hpp"
 #include "import/profile/xla_lines.hpp"
@@ -279,6 +280,7 @@ private:
         added.detail.category = text(arguments.category);
         added.detail.source = text(arguments.source);
         added.detail.scope = text(arguments.scope);
+        added.detail.dtype = dtype_of_operands(arguments.long_name);
         if (arguments.flops && *arguments.flops >= 0) added.detail.flops = *arguments.flops;
         if (arguments.accessed && *arguments.accessed >= 0) added.detail.bytes = *arguments.accessed;
         added.correlation = arguments.correlation.value_or(no_link);

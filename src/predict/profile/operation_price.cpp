@@ -11,6 +11,7 @@
 #include "bound/network_pricing.hpp"
 #include "bound/pricing.hpp"
 #include "bound/times.hpp"
+#include "import/profile/instruction_dtype.hpp"
 #include "import/profile/kernel_class.hpp"
 #include "import/profile/recorded_call.hpp"
 #include "import/xla/fx/fx_text.hpp"
@@ -90,7 +91,8 @@ OperationPrice OperationPricer::price(const RecordedProfile& profile, const Prof
         const std::string_view category =
             detail.category == no_index ? std::string_view() : std::string_view(profile.text(detail.category));
         if (detail.flops >= 0 || detail.bytes >= 0) {
-            return price_counted(detail, kernel_class(operation.work, category, profile.text(operation.name())));
+            const std::string& kernel = profile.text(operation.name());
+            return price_counted(detail, kernel_class(operation.work, category, kernel), kernel);
         }
         if (detail.instruction != no_index) return unknown("the profile has neither FLOPs nor bytes of it");
     }
@@ -222,14 +224,27 @@ OperationPrice OperationPricer::price_program(const std::string& text, std::int6
     return price;
 }
 
-OperationPrice OperationPricer::price_counted(const EventDetail& detail, std::string_view kind) {
+// XLA multiplies f32 at its default precision in TF32, or on a TPU in bf16.
+std::optional<Dtype> OperationPricer::multiplied_dtype(const EventDetail& detail, std::string_view kernel) const {
+    const std::optional<Dtype> stated = detail.dtype ? detail.dtype : dtype_of_kernel(kernel);
+    if (stated != Dtype::f32) return stated;
+    return on_.machine.peak(Unit::matmul, Dtype::tf32) != nullptr ? Dtype::tf32 : Dtype::bf16;
+}
+
+OperationPrice OperationPricer::price_counted(const EventDetail& detail, std::string_view kind,
+                                              std::string_view kernel) {
     OperationPrice price;
     Work work;
     if (detail.flops > 0) {
         if (detail.flops > most_counted) return unknown("more FLOPs than can be counted");
         price.flops = detail.flops;
         const bool matrix = kind == "matmul" || kind == "convolution" || kind == "attention";
-        work.add_flops(matrix ? Unit::matmul : Unit::vector, matrix ? Dtype::bf16 : Dtype::f32,
+        if (matrix) {
+            price.dtype = multiplied_dtype(detail, kernel);
+            price.dtype_stated = price.dtype.has_value();
+            if (!price.dtype) price.dtype = Dtype::bf16;
+        }
+        work.add_flops(matrix ? Unit::matmul : Unit::vector, matrix ? info(*price.dtype).arithmetic : Dtype::f32,
                        Polynomial{static_cast<std::int64_t>(std::llround(detail.flops))});
     }
     if (detail.bytes >= 0) {

@@ -22,6 +22,9 @@ struct OperationPrice {
     std::optional<double> expected_s{};
     std::optional<double> expected_error{};
     std::string bound_by{};
+    std::optional<double> floor_s{};  ///< of a kernel without an expected time: what it takes beside its bound
+    std::optional<Dtype> dtype{};     ///< in which FLOPs of XLA's matmuls are priced
+    bool dtype_stated = false;        ///< whether the profile says so; else bf16 is taken
     std::string unknown{};  ///< why there is no bound; "" if there is one
 };
 
@@ -47,7 +50,9 @@ private:
 
     [[nodiscard]] OperationPrice price_collective(const RecordedProfile& profile, const ProfiledOperation& operation);
     [[nodiscard]] OperationPrice price_copy(const RecordedProfile& profile, const ProfiledOperation& operation);
-    [[nodiscard]] OperationPrice price_counted(const EventDetail& detail, std::string_view kind);
+    [[nodiscard]] OperationPrice price_counted(const EventDetail& detail, std::string_view kind,
+                                               std::string_view kernel);
+    [[nodiscard]] std::optional<Dtype> multiplied_dtype(const EventDetail& detail, std::string_view kernel) const;
     [[nodiscard]] OperationPrice price_call(const RecordedProfile& profile, const ProfiledOperation& operation);
     [[nodiscard]] OperationPrice price_program(const std::string& text, std::int64_t size);
 

@@ -33,6 +33,9 @@ struct ProfileRow {
     std::optional<double> expected_s{};
     std::optional<double> expected_error{};
     std::string bound_by{};
+    std::optional<double> floor_s{};  ///< of kernels without an expected time: what they take beside their bounds
+    std::optional<Dtype> dtype{};     ///< in which FLOPs of XLA's matmuls are priced
+    bool dtype_stated = false;        ///< whether the profile says so; else bf16 is taken
     std::string source{};                ///< "train.py:42", or ""
     std::string unknown{};               ///< why there is no bound; "" if there is one
     std::vector<std::string> kernels{};  ///< names, those that take longest first

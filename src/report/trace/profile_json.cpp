@@ -32,6 +32,8 @@ ProfileJson row_json(const ProfileRow& row) {
             {"least_s", row.least_s},
             {"win_s", row.should_s() ? ProfileJson(row.win_s()) : ProfileJson()},
             {"bound_by", named_or_null(row.bound_by)},
+            {"dtype", row.dtype ? ProfileJson(name(*row.dtype)) : ProfileJson()},
+            {"dtype_stated", row.dtype ? ProfileJson(row.dtype_stated) : ProfileJson()},
             {"source", named_or_null(row.source)},
             {"kernels", row.kernels},
             {"unknown", named_or_null(row.unknown)}};
