@@ -86,6 +86,12 @@ Result<OperationPricer> OperationPricer::make(SystemOverride on, std::string sof
 OperationPrice OperationPricer::price(const RecordedProfile& profile, const ProfiledOperation& operation) {
     if (operation.work == DeviceWork::collective) return price_collective(profile, operation);
     if (operation.work != DeviceWork::kernel) return price_copy(profile, operation);
+    OperationPrice price = price_kernel(profile, operation);
+    if (price.lower_s && !price.expected_s && floor_) price.floor_s = floor_->seconds;
+    return price;
+}
+
+OperationPrice OperationPricer::price_kernel(const RecordedProfile& profile, const ProfiledOperation& operation) {
     if (operation.detail != no_index) {
         const EventDetail& detail = profile.details[operation.detail];
         const std::string_view category =

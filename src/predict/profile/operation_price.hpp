@@ -10,6 +10,7 @@
 #include "calibrate/collective/expected_collective.hpp"
 #include "import/profile/recorded_profile.hpp"
 #include "predict/compare/measured_systems.hpp"
+#include "predict/launch_floor.hpp"
 #include "predict/profile/profile_operations.hpp"
 
 namespace roofline::core {
@@ -21,10 +22,10 @@ struct OperationPrice {
     std::optional<double> lower_s{};
     std::optional<double> expected_s{};
     std::optional<double> expected_error{};
-    std::string bound_by{};
     std::optional<double> floor_s{};  ///< of a kernel without an expected time: what it takes beside its bound
     std::optional<Dtype> dtype{};     ///< in which FLOPs of XLA's matmuls are priced
     bool dtype_stated = false;        ///< whether the profile says so; else bf16 is taken
+    std::string bound_by{};
     std::string unknown{};  ///< why there is no bound; "" if there is one
 };
 
@@ -39,6 +40,9 @@ public:
 
     [[nodiscard]] OperationPrice price(const RecordedProfile& profile, const ProfiledOperation& operation);
 
+    /// The least time of a kernel on the machine; empty if nothing was measured.
+    [[nodiscard]] const std::optional<LaunchFloor>& floor() const { return floor_; }
+
 private:
     OperationPricer(SystemOverride on, std::string software, MeasuredSystems systems, MeasuredSystems groups,
                     std::shared_ptr<Calibrations> calibrations)
@@ -46,8 +50,10 @@ private:
           software_(std::move(software)),
           whole_(std::move(systems)),
           groups_(std::move(groups)),
-          calibrations_(std::move(calibrations)) {}
+          calibrations_(std::move(calibrations)),
+          floor_(launch_floor(*calibrations_, on_.machine, software_)) {}
 
+    [[nodiscard]] OperationPrice price_kernel(const RecordedProfile& profile, const ProfiledOperation& operation);
     [[nodiscard]] OperationPrice price_collective(const RecordedProfile& profile, const ProfiledOperation& operation);
     [[nodiscard]] OperationPrice price_copy(const RecordedProfile& profile, const ProfiledOperation& operation);
     [[nodiscard]] OperationPrice price_counted(const EventDetail& detail, std::string_view kind,
@@ -61,6 +67,7 @@ private:
     MeasuredSystems whole_;   ///< the slice of the question
     MeasuredSystems groups_;  ///< groups of fewer chips
     std::shared_ptr<Calibrations> calibrations_;
+    std::optional<LaunchFloor> floor_;
 };
 
 }  // namespace roofline::core

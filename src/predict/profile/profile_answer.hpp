@@ -12,6 +12,7 @@
 #include "import/profile/recorded_profile.hpp"
 #include "machine/machine.hpp"
 #include "predict/compare/measured_systems.hpp"
+#include "predict/launch_floor.hpp"
 #include "predict/profile/profile_operations.hpp"
 #include "predict/profile/profile_steps.hpp"
 
@@ -32,16 +33,18 @@ struct ProfileRow {
     std::optional<double> lower_s{};
     std::optional<double> expected_s{};
     std::optional<double> expected_error{};
-    std::string bound_by{};
     std::optional<double> floor_s{};  ///< of kernels without an expected time: what they take beside their bounds
     std::optional<Dtype> dtype{};     ///< in which FLOPs of XLA's matmuls are priced
     bool dtype_stated = false;        ///< whether the profile says so; else bf16 is taken
+    std::string bound_by{};
     std::string source{};                ///< "train.py:42", or ""
     std::string unknown{};               ///< why there is no bound; "" if there is one
     std::vector<std::string> kernels{};  ///< names, those that take longest first
 
-    /// The expected time, or the lower bound where nothing is expected.
-    [[nodiscard]] std::optional<double> should_s() const { return expected_s ? expected_s : lower_s; }
+    /// The expected time, else the lower bound and the launch, or the bound where nothing is known of launches.
+    [[nodiscard]] std::optional<double> should_s() const {
+        return expected_s ? expected_s : lower_s ? std::optional(*lower_s + floor_s.value_or(0)) : lower_s;
+    }
     /// How much shorter the step would be if it took no longer than that; 0 if that is unknown.
     [[nodiscard]] double win_s() const;
 };
@@ -106,12 +109,13 @@ struct ProfileAnswer {
     std::vector<ProfileRow> rows;  ///< those that take longest first
     std::size_t drawn = 0;         ///< the step whose events follow
     std::vector<TimelineEvent> timeline;
-    std::vector<ProfileClass> classes;  ///< likewise
-    std::vector<ProfileCause> causes;   ///< in the order in which they are told
-    double should_s = 0;                ///< of all rows that have a bound
-    double unknown_s = 0;               ///< measured time of kernels without a bound
-    std::optional<double> waiting_s{};  ///< for other ranks, in collectives; nothing with one rank
-    bool expected = false;              ///< whether any row has an expected time
+    std::vector<ProfileClass> classes;   ///< likewise
+    std::vector<ProfileCause> causes;    ///< in the order in which they are told
+    double should_s = 0;                 ///< of all rows that have a bound
+    double unknown_s = 0;                ///< measured time of kernels without a bound
+    std::optional<double> waiting_s{};   ///< for other ranks, in collectives; nothing with one rank
+    bool expected = false;               ///< whether any row has an expected time, or a bound with a launch
+    std::optional<LaunchFloor> floor{};  ///< of rows without an expected time
     std::vector<std::string> notes;
 };
 
