@@ -84,9 +84,10 @@ Result<OperationPricer> OperationPricer::make(SystemOverride on, std::string sof
 }
 
 OperationPrice OperationPricer::price(const RecordedProfile& profile, const ProfiledOperation& operation) {
-    if (operation.work == DeviceWork::collective) return price_collective(profile, operation);
-    if (operation.work != DeviceWork::kernel) return price_copy(profile, operation);
-    OperationPrice price = price_kernel(profile, operation);
+    // Collectives and copies are launched, too.
+    OperationPrice price = operation.work == DeviceWork::collective ? price_collective(profile, operation)
+                           : operation.work == DeviceWork::kernel   ? price_kernel(profile, operation)
+                                                                    : price_copy(profile, operation);
     if (price.lower_s && !price.expected_s && floor_) price.floor_s = floor_->seconds;
     return price;
 }

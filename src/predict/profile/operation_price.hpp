@@ -22,7 +22,7 @@ struct OperationPrice {
     std::optional<double> lower_s{};
     std::optional<double> expected_s{};
     std::optional<double> expected_error{};
-    std::optional<double> floor_s{};  ///< of a kernel without an expected time: what it takes beside its bound
+    std::optional<double> floor_s{};  ///< without an expected time: what it takes beside its bound
     std::optional<Dtype> dtype{};     ///< in which FLOPs of XLA's matmuls are priced
     bool dtype_stated = false;        ///< whether the profile says so; else bf16 is taken
     std::string bound_by{};

@@ -33,7 +33,7 @@ struct ProfileRow {
     std::optional<double> lower_s{};
     std::optional<double> expected_s{};
     std::optional<double> expected_error{};
-    std::optional<double> floor_s{};  ///< of kernels without an expected time: what they take beside their bounds
+    std::optional<double> floor_s{};  ///< without an expected time: what launches take beside the bounds
     std::optional<Dtype> dtype{};     ///< in which FLOPs of XLA's matmuls are priced
     bool dtype_stated = false;        ///< whether the profile says so; else bf16 is taken
     std::string bound_by{};

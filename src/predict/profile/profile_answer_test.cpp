@@ -148,6 +148,20 @@ TEST_CASE("profile answer: it says where bounds stand beside expected times") {
                                 "trtllm 1.3.0rc20 on H100 SXM5 80GB, count as what is expected") != std::string::npos);
 }
 
+// There are no measurements of broadcasts, and the kernel of one is launched as any other.
+TEST_CASE("profile answer: a collective without a calibration takes a launch, too") {
+    RecordedProfile profile;
+    add_all_reduce(profile, 212'000, 0, 30'000);
+    profile.details[0].collective = CollectiveKind::broadcast;
+    const ProfileQuestion question{{find_machine("h100-sxm").value(), "8"}, ""};
+    const auto answer = answer_profiles({profile}, question, Calibrations::built_in());
+    REQUIRE(answer);
+    REQUIRE(answer->rows.size() == 1);
+    CHECK_FALSE(answer->rows[0].expected_s);
+    REQUIRE(answer->rows[0].should_s());
+    CHECK(*answer->rows[0].should_s() - *answer->rows[0].lower_s == approx(1.388e-6));
+}
+
 // Of the H100's 1.388 us for an elementwise kernel without work (data/calibration/h100-sxm5.toml) and its bound, 8.4 MB
 // at 3.35 TB/s or 33.6 MFLOP at 989.4 TFLOP/s in bf16, 494.7 in TF32 and 1978.9 in fp8.
 TEST_CASE("profile answer: what XLA counted takes a bound and a launch, in the dtype that the profile states") {
