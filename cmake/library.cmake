@@ -62,8 +62,10 @@ target_link_libraries(roofline_core
           $<BUILD_INTERFACE:simdjson::simdjson> $<INSTALL_INTERFACE:simdjson> ${CMAKE_DL_LIBS})
 
 if(SQLite3_FOUND)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/import/profile/nsys_sqlite.cpp PROPERTIES
-    COMPILE_DEFINITIONS ROOFLINE_HAVE_SQLITE SKIP_UNITY_BUILD_INCLUSION ON)
+  foreach(source sqlite_file nsys_sqlite rocpd_sqlite rocpd_sqlite_test)
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/import/profile/${source}.cpp PROPERTIES
+      COMPILE_DEFINITIONS ROOFLINE_HAVE_SQLITE SKIP_UNITY_BUILD_INCLUSION ON)
+  endforeach()
   target_link_libraries(roofline_core PRIVATE $<BUILD_INTERFACE:SQLite::SQLite3> $<INSTALL_INTERFACE:sqlite3>)
 endif()
 

@@ -93,10 +93,15 @@ def type_of(option):
     return literal(option.value) or "Value"
 
 
-def described(option):
+def described(option, options):
     # The help's own line breaks are those of a terminal.
     text = " ".join(option.help.split())
-    text = re.sub(r"(?<![\w-])--([a-z][a-z-]*[a-z])", lambda found: f"`{found[1].replace('-', '_')}`", text)
+    # Words of other programs (`ncu --csv`) stay as they are.
+    def keyword(found):
+        name = found[1].replace("-", "_")
+        return f"`{name}`" if name in options else found[0]
+
+    text = re.sub(r"(?<![\w-])--([a-z][a-z-]*[a-z])(?![\w-])", keyword, text)
     text = text.replace(", - for standard input,", ",").replace(", or - for standard input", "")
     shape = f" ({option.value})" if option.value else ""
     return text[:1].upper() + text[1:] + shape + ("" if text.endswith(".") else ".")
@@ -132,7 +137,7 @@ def function(command, options, answer, summary, positional):
         doc += ["", *textwrap.wrap(note, 112)]
     doc += ["", "Args:"]
     for keyword, option in options.items():
-        doc += argument(keyword, described(option))
+        doc += argument(keyword, described(option, options))
     closed = ""
     if command in EXECUTED:
         what, parts = EXECUTED[command]

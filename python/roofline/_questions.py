@@ -426,8 +426,8 @@ def validate(
     `machine()`; a list of them is answered side by side.
 
     Args:
-        table: Measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them, or -
-            (FILE.csv).
+        table: Measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them; or a
+            recorded profile, as `roofline trace` reads them; or - (FILE).
         on: Machine, slice or machine file that all rows were measured on; overrides the table (MACHINE).
         set: What if: replace a figure of that machine, absolute or relative (nvlink.bandwidth=400GB/s|*2).
         collective: The collective that nccl-tests timed, if their output does not name it (all-gather).
@@ -461,8 +461,8 @@ def fit(
     `machine()`; a list of them is answered side by side.
 
     Args:
-        tables: Measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them
-            (FILE.csv).
+        tables: Measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them; or
+            recorded profiles, as `roofline trace` reads them (FILE).
         on: Machine, slice or machine file that all rows were measured on; overrides the table (MACHINE).
         set: What if: replace a figure of that machine, absolute or relative (nvlink.bandwidth=400GB/s|*2).
         collective: The collective that nccl-tests timed, if their output does not name it (all-gather).
@@ -501,7 +501,7 @@ def hlo(
     `machine()`; a list of them is answered side by side.
 
     Args:
-        module: HLO text (compiled.as_text(), `xla`_dump_to), an HLO proto (`xla`_dump_hlo_as_proto), StableHLO text
+        module: HLO text (compiled.as_text(), --xla_dump_to), an HLO proto (--xla_dump_hlo_as_proto), StableHLO text
             (lowered.as_text()), an ONNX model or a graph of PyTorch (roofline.torch_graph() in Python), also packed
             by gzip; or - for standard input (FILE).
         on: Machine or slice with as many chips as the module has devices (MACHINE[:SHAPE]).
@@ -535,22 +535,54 @@ def trace(
     software: Value | None = None,
     calibration: Pairs | None = None,
     perfetto: Value | None = None,
+    model: Model | None = None,
+    mesh: Pairs | None = None,
+    batch_tokens: Value | None = None,
+    seq: Value | None = None,
+    microbatches: Value | None = None,
+    zero: Value | None = None,
+    remat: Value | None = None,
+    optimizer: Value | None = None,
+    batch: Value | None = None,
+    prompt: Value | None = None,
+    output: Value | None = None,
+    weights: Value | None = None,
+    kv_dtype: Value | None = None,
 ) -> TraceAnswer:
     """Where the steps of a profile go; each operation beside its bound and expected time.
+
+    `model` is a name, the path of a config.json, its text, a dict, a configuration of transformers, or the answer
+    of `model()`.
 
     `on` is the name of a machine or slice ("h100-sxm:8x4"), the path of a machine file, its text, or the answer of
     `machine()`; a list of them is answered side by side.
 
     Args:
         profiles: Trace of torch.profiler or jax.profiler (JSON, also packed by gzip; several are the ranks of one
-            run), XSpace proto (.xplane.pb), report of Nsight Systems (nsys export `type` sqlite), what `ncu `page`
-            raw `csv`` wrote, or a table with the columns name, flops, bytes and measured_s; or - (FILE).
+            run), XSpace proto (.xplane.pb), report of Nsight Systems (nsys export `type` sqlite, nsys stats
+            `format` csv), of rocprof v1 to v3 (CSV, JSON, rocpd), of xprof (hlo_stats, roofline_model, op_profile),
+            what `ncu `page` raw `csv`` wrote, or a table with the columns name, flops, bytes and measured_s; or -
+            (FILE).
         on: Machine or slice that the profile was recorded on (MACHINE[:SHAPE]).
         set: What if: replace a figure of that machine, absolute or relative (hbm.bandwidth=3TB/s|*2).
         software: Software whose calibration is used; default: the newest (NAME).
         calibration: File of `roofline fit` with models of expected times that replace the built-in ones of its
             machine, or of all servers; none: no expected times (FILE.toml|none).
         perfetto: Write a step as a trace for Perfetto, with the expected time of each kernel below it (FILE.json).
+        model: Model that ran, a configuration (config.json) or a name: the step of its plan beside the recorded
+            one, with kernels that should not be there, that are missing, and that are slow (CONFIG.json|NAME).
+        mesh: Its degrees of parallelism, as `train` and `serve` name them (fsdp=16,tensor=8).
+        batch_tokens: Of training: tokens per step of all chips together (TOKENS).
+        seq: Of training: sequence length in tokens (TOKENS).
+        microbatches: Of training: number of microbatches per step (N).
+        zero: Of training: ZeRO stage over the data axis (1|2|3).
+        remat: Of training: recomputation that was asked for; default: none (none|selective|alternate|full|Hm,O).
+        optimizer: Of training: optimizer, as for `train` (adam[,moments=DTYPE][,master][,unfused]|sgd).
+        batch: Of serving: sequences that are decoded together (SEQUENCES).
+        prompt: Of serving: prompt tokens of each (TOKENS).
+        output: Of serving: output tokens of each (TOKENS).
+        weights: Of serving: dtype of all parameters (DTYPE).
+        kv_dtype: Of serving: dtype of the KV cache (DTYPE).
 
     Raises:
         Error: an unknown name, a wrong form or size, a file that cannot be read; with place and remedy.

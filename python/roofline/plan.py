@@ -134,7 +134,7 @@ def train(
         plans: Number of plans with different degrees to show; default: 8 (N).
         limit: Search at most so many plans, spread over the whole space (N).
         part: Search only this one of so many equal parts, or what all need before (`leading`); `roofline plan
-            `merge`` makes the answer of all (3/64|leading).
+            --merge` makes the answer of all (3/64|leading).
         leading: File of `part` leading, which `part` N/M need not search again then (FILE.json).
         output: File for the result of `part`; default: standard output (FILE.json).
         emit: Print only the flags or the configuration that start the plan in this framework, with what they do not
@@ -208,7 +208,7 @@ def serve(
         ttft: Target of TTFT, waiting included (500ms).
         tpot: Target of TPOT (30ms).
         percentile: What must meet the targets; default: the 99th percentile (99|90|50|mean).
-        rate: Requests/s of all servers together, for `for` chips (REQUESTS/S).
+        rate: Requests/s of all servers together, for --for chips (REQUESTS/S).
         chips: Chips of machines without a size (N).
         mesh: Degrees of parallelism that are fixed; all others are searched. Axes: data, tensor, expert, pipeline
             (tensor=8).
@@ -305,7 +305,7 @@ def merge(
     """The answer of a search whose parts were searched apart.
 
     Args:
-        merge: Files that `roofline plan train `part`` wrote: all parts of a search (FILE.json).
+        merge: Files that `roofline plan train --part` wrote: all parts of a search (FILE.json).
 
     Raises:
         Error: an unknown name, a wrong form or size, a file that cannot be read; with place and remedy.

@@ -191,6 +191,16 @@ def test_trace(program: Program) -> None:
     assert len(answer.to_pandas()) == 2
 
 
+def test_validate_and_fit_of_recorded_profiles(program: Program) -> None:
+    example = pathlib.Path(__file__).parents[2] / "docs" / "examples" / "step.json"
+    checked = rl.validate(example, on="h100-sxm:8")
+    same(checked, program, "validate", str(example), "--on", "h100-sxm:8")
+    assert checked.rows == 6 and checked.skipped == 1
+    same(rl.fit(example, on="h100-sxm"), program, "fit", str(example), "--on", "h100-sxm")
+    beside = rl.trace(example, on="h100-sxm:8", model="llama-3.1-8b", mesh={"tensor": 8}, batch_tokens=8192, seq=8192)
+    assert beside.beside.by_kind[0].kind == "unknown"
+
+
 def test_records() -> None:
     answer = rl.op(MATMUL, on="tpu-v5e", dims={"B": 1, "D": 8, "F": 8})
     assert answer["bytes"] == answer.bytes

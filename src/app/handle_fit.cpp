@@ -3,9 +3,11 @@
 #include <utility>
 
 #include "app/collective_input.hpp"
+#include "app/profile_option.hpp"
 #include "app/request.hpp"
 #include "app/system_option.hpp"
 #include "predict/compare/fit_tables.hpp"
+#include "predict/profile/profile_measurements.hpp"
 #include "report/fit/fit_report.hpp"
 #include "report/fit/server_fit.hpp"
 
@@ -20,6 +22,19 @@ Result<FitQuestion> fit_question(const FitRequest& request) {
     for (const NamedText& file : request.tables) question.tables.push_back({file.name, file.text});
     question.strict = request.strict;
     question.date = request.date;
+    for (const NamedFile& file : request.files) {
+        ROOFLINE_TRY(auto measured, read_measured(file));
+        if (!measured.profile) {
+            question.tables.push_back({file.name, std::move(measured.text)});
+            continue;
+        }
+        ROOFLINE_TRY(const auto on, recorded_on(request.machines, request.sets));
+        ROOFLINE_CHECK(collect_recorded(*measured.profile, on, question.recorded, question.recorded_skipped));
+    }
+    if (question.tables.empty() && (request.strict || !request.collective.empty())) {
+        return fail("bad_request", "--strict and --collective are for tables, and only recorded profiles are given",
+                    "leave them out");
+    }
     return question;
 }
 
@@ -60,7 +75,13 @@ Result<Response> fit_servers(const FitRequest& request, const FitQuestion& quest
 
 Result<Response> handle(const FitRequest& request, Format format) {
     ROOFLINE_TRY(const auto question, fit_question(request));
-    if (are_serving_tables(question.tables)) return fit_servers(request, question, format);
+    if (are_serving_tables(question.tables)) {
+        if (!question.recorded.kernels.empty() || !question.recorded.collectives.empty()) {
+            return fail("bad_request", "tables of served models and recorded profiles are not fitted together",
+                        "fit them one after another");
+        }
+        return fit_servers(request, question, format);
+    }
     ROOFLINE_TRY(auto fit, fit_tables(question));
     if (format == Format::csv && fit.kinds > 1) {
         return fail("bad_request",

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/calibration_option.hpp"
+#include "app/planned_step.hpp"
 #include "app/profile_option.hpp"
 #include "app/request.hpp"
 #include "app/system_option.hpp"
@@ -17,8 +18,6 @@
 namespace roofline::core {
 
 namespace {
-
-constexpr std::size_t most_table = std::size_t{256} << 20;
 
 /// Whether a file is a module: HLO text, StableHLO text or ONNX.
 bool is_module(std::string_view start) {
@@ -34,6 +33,10 @@ Result<Response> compare_table(const std::string& name, ByteSource& file, const 
         return fail("bad_request", "a table of counted kernels has bounds and no expected times",
                     "leave --software and --calibration out");
     }
+    if (request.model) {
+        return fail("bad_request", "a table of counted kernels has no step that --model could be set beside",
+                    "give the trace of torch.profiler or jax.profiler");
+    }
     if (names_slice(request.machines.front())) {
         return fail("bad_request", "a kernel profile is of one chip, but a slice is given",
                     "remove the part after the colon");
@@ -41,8 +44,7 @@ Result<Response> compare_table(const std::string& name, ByteSource& file, const 
     if (request.plot == PlotKind::timeline || !request.perfetto.empty()) {
         return fail("bad_request", "a table of kernels has no time line", "leave --perfetto and --plot timeline out");
     }
-    ROOFLINE_TRY(const std::string text, read_some(file, most_table + 1));
-    if (text.size() > most_table) return fail("file", name + " is larger than 256 MiB", "is it the right file?");
+    ROOFLINE_TRY(const std::string text, read_table(file, name));
     ROOFLINE_TRY(auto machine, resolve_machine(request.machines.front(), request.sets));
     ROOFLINE_TRY(const auto view, compare_profile(text, name, std::move(machine)));
     Response response;
@@ -59,7 +61,11 @@ Result<Response> answer_timelines(std::vector<RecordedProfile> profiles, const T
     question.on.machine = std::move(slice.machine);
     question.software = request.software;
     ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, request.machines));
-    ROOFLINE_TRY(const auto answer, answer_profiles(profiles, question, std::move(calibrations)));
+    ROOFLINE_TRY(auto answer, answer_profiles(profiles, question, std::move(calibrations)));
+    if (request.model) {
+        ROOFLINE_TRY(const auto planned, planned_step(request));
+        ROOFLINE_TRY(answer.beside, compare_step(answer.rows, planned, answer.name));
+    }
     Response response;
     response.out = profile_view(answer, format, color);
     if (request.plot == PlotKind::roofline) response.svg = profile_plot(answer);
@@ -76,6 +82,10 @@ Result<Response> handle(const TraceRequest& request, Format format, bool color) 
                     request.machines.empty() ? "no machine is given"
                                              : "a profile was recorded on one machine, but several are given",
                     "for example --on h100-sxm");
+    }
+    if (!request.model && has_plan(request)) {
+        return fail("bad_request", "--mesh, the batch and the like are those of a model, and none is given",
+                    "name it: --model config.json");
     }
     std::vector<RecordedProfile> profiles;
     for (const NamedFile& file : request.profiles) {

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "import/nccl_tests.hpp"
 #include "import/profile/read_profile.hpp"
 #include "text/gzip.hpp"
 
@@ -31,6 +32,33 @@ Result<RecordedProfile> read_named_profile(const NamedFile& file) {
     }
     ResumedSource whole(opened.beginning, *opened.unpacked);
     return read_profile(opened.beginning, whole, file_name(file.name));
+}
+
+Result<std::string> read_table(ByteSource& file, const std::string& name) {
+    constexpr std::size_t most = std::size_t{256} << 20;
+    ROOFLINE_TRY(std::string text, read_some(file, most + 1));
+    if (text.size() > most) return fail("file", name + " is larger than 256 MiB", "is it the right file?");
+    return text;
+}
+
+Result<MeasuredFile> read_measured(const NamedFile& file) {
+    ROOFLINE_TRY(const auto opened, open_profile(file));
+    std::string beginning = opened.beginning;
+    bool recorded = is_recorded_profile(beginning);
+    if (const std::size_t first = beginning.find_first_not_of(" \n\r\t"); recorded && beginning[first] == '{') {
+        // The JSON of nccl-tests begins like a trace, and names its columns after the facts of the run.
+        ROOFLINE_TRY(const std::string more, read_some(*opened.unpacked, std::size_t{1} << 20));
+        beginning += more;
+        recorded = !is_nccl_tests(beginning);
+    }
+    ResumedSource whole(beginning, *opened.unpacked);
+    MeasuredFile measured;
+    if (recorded) {
+        ROOFLINE_TRY(measured.profile, read_profile(beginning, whole, file_name(file.name)));
+    } else {
+        ROOFLINE_TRY(measured.text, read_table(whole, file.name));
+    }
+    return measured;
 }
 
 }  // namespace roofline::core

@@ -88,6 +88,8 @@ enum class ValidationPlot {
 struct ValidateRequest {
     std::string table;       ///< contents of a CSV file, or output of nccl-tests
     std::string table_name;  ///< for messages and the heading
+    /// In place of both: a table or a recorded profile, which may be packed.
+    std::optional<NamedFile> file{};
     /// Empty, or the machine that the table was measured on, whatever the table says.
     std::vector<MachineRef> machines;
     std::vector<std::string> sets;  ///< what-ifs on that machine
@@ -101,6 +103,7 @@ struct ValidateRequest {
 /// A request of `roofline fit`.
 struct FitRequest {
     std::vector<NamedText> tables;     ///< contents of CSV files, or output of nccl-tests
+    std::vector<NamedFile> files{};    ///< more tables, or recorded profiles, which may be packed
     std::vector<MachineRef> machines;  ///< empty, or the machine that all tables were measured on, whatever they say
     std::vector<std::string> sets;     ///< what-ifs on that machine
     std::string collective;            ///< operation that nccl-tests timed, if their output does not name it
@@ -342,8 +345,14 @@ struct TraceRequest {
     std::vector<std::string> sets;
     std::string software{};  ///< software whose calibration is used; "": the newest
     CalibrationRef calibration{};
-    PlotKind plot = PlotKind::none;  ///< roofline or timeline
-    std::string perfetto{};          ///< file to write the trace of a step to; "": none
+    PlotKind plot = PlotKind::none;    ///< roofline or timeline
+    std::string perfetto{};            ///< file to write the trace of a step to; "": none
+    std::optional<NamedText> model{};  ///< whose step the recorded one is set beside
+    std::vector<std::string> mesh{};   ///< its plan: "fsdp=8"
+    /// Batch, sequence, micro-batches, ZeRO stage, recomputation and optimizer of a training step. Only these are read.
+    TrainRequest train{};
+    /// Batch, prompt, output and dtypes of a server; all else is not read.
+    ServeRequest serve{};
 };
 
 /// A request of `roofline hlo`.

@@ -70,6 +70,15 @@ Result<std::optional<SystemOverride>> measured_on(const std::vector<MachineRef>&
     return SystemOverride{std::move(*machine), reference.slice};
 }
 
+Result<SystemOverride> recorded_on(const std::vector<MachineRef>& machines, const std::vector<std::string>& sets) {
+    ROOFLINE_TRY(auto on, measured_on(machines, sets));
+    if (!on) {
+        return fail("no_machine", "a profile does not say on which machine it was recorded",
+                    "name it: --on h100-sxm, or with its slice --on h100-sxm:8");
+    }
+    return std::move(*on);
+}
+
 Result<MeasuredSystems> measured_systems(const std::vector<MachineRef>& machines,
                                          const std::vector<std::string>& sets) {
     ROOFLINE_TRY(auto on, measured_on(machines, sets));

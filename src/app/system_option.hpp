@@ -29,6 +29,11 @@ namespace roofline::core {
 [[nodiscard]] Result<std::optional<SystemOverride>> measured_on(const std::vector<MachineRef>& machines,
                                                                 const std::vector<std::string>& sets);
 
+/// Returns the machine that a profile was recorded on, with the shape of a slice of several chips. Errors: those of
+/// measured_on(); `no_machine` if none is given, because profiles do not name machines.
+[[nodiscard]] Result<SystemOverride> recorded_on(const std::vector<MachineRef>& machines,
+                                                 const std::vector<std::string>& sets);
+
 /// Returns the systems of a table's rows, by --on and --set. Errors: those of measured_on(); a shape that cannot be
 /// built.
 [[nodiscard]] Result<MeasuredSystems> measured_systems(const std::vector<MachineRef>& machines,

@@ -36,8 +36,13 @@ constexpr std::size_t max_growth_terms = 200'000;
 class Analyser {
 public:
     Analyser(const Program& program, const Program& local, const Machine& machine, const System* system,
-             bool with_growth)
-        : program_(program), local_(local), machine_(machine), system_(system), with_growth_(with_growth) {
+             const AnalysisOptions& options)
+        : program_(program),
+          local_(local),
+          machine_(machine),
+          system_(system),
+          with_growth_(options.growth),
+          with_footprint_(options.footprint) {
         std::set<std::string> anonymous;
         for (const auto& [dim, size] : program.sizes) {
             if (dim.starts_with('#')) numbers_.emplace(dim, size);
@@ -74,7 +79,7 @@ public:
         }
         if (analysis.seconds) {
             analysis.padding = padding_of(local_, kernels, machine_, analysis.pricing);
-            if (detailed) footprint(analysis, kernels);
+            if (detailed && with_footprint_) footprint(analysis, kernels);
             note_confidence(analysis);
         }
         if (!analysis.work.transcendentals.is_zero()) {
@@ -270,6 +275,7 @@ private:
     const Machine& machine_;
     const System* system_;
     bool with_growth_;
+    bool with_footprint_;
     Sizes numbers_;
 };
 
@@ -297,7 +303,7 @@ Result<ProgramAnalysis> analysed(const Program& program, const Program& local, c
         return fail("nothing_to_do", "the program computes nothing",
                     "write an operation, for example: bf16[B, D] * bf16[D, F] -> bf16[B, F]");
     }
-    Analyser analyser(program, local, machine, system, options.growth);
+    Analyser analyser(program, local, machine, system, options);
     std::vector<const KernelWork*> all;
     for (const KernelWork& kernel : result.work.kernels) all.push_back(&kernel);
 

@@ -82,9 +82,10 @@ struct ProgramAnalysis {
 
 struct AnalysisOptions {
     WorkOptions work;
-    bool kernels = true;  ///< analyse each kernel too, if there are several
-    bool growth = true;   ///< find intensities as formulas, their limits, and critical sizes
-    bool titles = true;   ///< write the statements of each kernel as its title
+    bool kernels = true;    ///< analyse each kernel too, if there are several
+    bool growth = true;     ///< find intensities as formulas, their limits, and critical sizes
+    bool titles = true;     ///< write the statements of each kernel as its title
+    bool footprint = true;  ///< add up the tensors of each memory level, as if all were there at once
 };
 
 /// Analyses a program of one chip.

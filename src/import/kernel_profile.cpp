@@ -9,6 +9,8 @@
 
 #include "base/ascii.hpp"
 #include "import/ncu_csv.hpp"
+#include "import/profiler_table.hpp"
+#include "import/time_sums.hpp"
 #include "import/xprof_table.hpp"
 #include "text/csv.hpp"
 #include "text/text_reader.hpp"
@@ -18,10 +20,8 @@ namespace roofline::core {
 namespace {
 
 constexpr const char* known =
-    "supported are ncu --page raw --csv, xprof's roofline_model and hlo_stats, and tables with the columns name, "
-    "flops, "
-    "bytes and measured_s "
-    "(docs/reference/tables.md)";
+    "supported are ncu --page raw --csv, xprof's roofline_model, hlo_stats and op_profile, sums of Nsight Systems and "
+    "rocprof, and tables with the columns name, flops, bytes and measured_s (docs/reference/tables.md)";
 
 /// The columns of a user's own table.
 struct UserColumns {
@@ -157,6 +157,10 @@ std::string_view without_banner(std::string_view text) {
 
 Result<KernelProfile> read_table(std::string_view text, const std::string& source) {
     if (is_xprof_json(text)) return read_xprof_json(text, source);
+    constexpr std::size_t beginning = 4096;
+    const ProfilerTable table = find_profiler_table(text.substr(0, beginning));
+    if (table.kind == ProfilerTableKind::sums) return read_time_sums(text, table, source);
+    if (table.kind == ProfilerTableKind::other) return refuse_table(table, source);
     ROOFLINE_TRY(auto reader, CsvReader::open(text, source));
     if (is_ncu_raw(reader.header())) return read_ncu_raw(reader);
     if (is_xprof_table(reader.header())) return read_xprof_table(reader);

@@ -10,6 +10,7 @@
 
 #include "base/ascii.hpp"
 #include "import/ncu_csv.hpp"
+#include "import/op_profile.hpp"
 #include "text/json.hpp"
 #include "text/source.hpp"
 #include "text/text_reader.hpp"
@@ -88,7 +89,7 @@ struct XprofRow {
     int line = 0;
 };
 
-bool on_matrix_units(const std::string& category) {
+bool on_matrix_units(std::string_view category) {
     const std::string name = lowered(category);
     constexpr std::string_view words[] = {"convolution", "dot", "matmul", "gemm", "einsum", "conv"};
     return std::any_of(std::begin(words), std::end(words),
@@ -112,10 +113,7 @@ std::optional<ProfiledKernel> kernel_of(const XprofRow& row, bool has_hbm) {
     const double bytes = (has_hbm ? row.hbm_rate : row.rate) * gibi * seconds;
     constexpr double least = 1;
     if (bytes >= least) kernel.bytes["hbm"] = bytes;
-    if (flops > 0) {
-        const bool matrix = on_matrix_units(row.category);
-        kernel.flops.push_back({matrix ? Unit::matmul : Unit::vector, matrix ? Dtype::bf16 : Dtype::f32, flops});
-    }
+    if (flops > 0) kernel.flops.push_back(xprof_flops(row.category, flops));
     return kernel;
 }
 
@@ -135,11 +133,7 @@ public:
         KernelProfile profile;
         profile.tool = "xprof";
         profile.kernels = kernels_.take();
-        if (matrix_) {
-            profile.notes.emplace_back(
-                "xprof does not say in which dtype an operation computes: FLOPs of matmuls and convolutions are taken "
-                "as bf16");
-        }
+        if (matrix_) profile.notes.emplace_back(xprof_dtype_note);
         return profile;
     }
 
@@ -150,6 +144,31 @@ private:
 };
 
 bool has_hbm(const XprofPlaces& places) { return places[static_cast<std::size_t>(Xprof::hbm_rate)].has_value(); }
+
+/// A tool of xprof by a member of its object, or by the id of one of its columns.
+struct XprofTool {
+    std::string_view key;
+    std::string_view name;
+};
+constexpr XprofTool members_of_tools[] = {
+    {"hloModule", "memory_viewer"},
+    {"heapSizes", "memory_viewer"},
+    {"podStatsSequence", "pod_viewer"},
+    {"memoryProfilePerAllocator", "memory_profile"},
+};
+constexpr XprofTool columns_of_tools[] = {
+    {"stepnum", "input_pipeline"},
+    {"infeedPercentAverage", "input_pipeline"},
+    {"selfTimePercent", "overview_page"},
+    {"registers_per_thread", "kernel_stats"},
+    {"host_or_device", "framework_op_stats"},
+};
+
+std::string_view tool_with(const XprofTool* begin, const XprofTool* end, const FileValue& table) {
+    const auto* const found =
+        std::find_if(begin, end, [&](const XprofTool& each) { return table.find(each.key) != nullptr; });
+    return found == end ? std::string_view() : found->name;
+}
 
 class XprofJson {
 public:
@@ -171,8 +190,34 @@ public:
 
 private:
     [[nodiscard]] tl::unexpected<Error> no_table(const FileValue& at) const {
+        if (const std::string_view tool = other_tool(at); !tool.empty()) {
+            return source_.fail_at(
+                source_.span(at.offset), "unknown_table",
+                fmt::format("this is {} of xprof, which has no operations with their times and FLOPs", tool),
+                tool == "memory_viewer" ? "roofline hlo reads the module itself, with its memory; for times export "
+                                          "hlo_stats, roofline_model or op_profile"
+                                        : "export hlo_stats, roofline_model or op_profile of the same profile");
+        }
         return source_.fail_at(source_.span(at.offset), "unknown_table", "this is no table of operations of xprof",
                                "roofline_model and hlo_stats have operations with their times and rates");
+    }
+
+    /// Which other tool of xprof it is; "" if that is not known.
+    static std::string_view other_tool(const FileValue& root) {
+        const std::string_view by_member = tool_with(std::begin(members_of_tools), std::end(members_of_tools), root);
+        if (!by_member.empty()) return by_member;
+        const auto in_columns = [](const FileValue& table) {
+            for (const std::string& column : names_of(table)) {
+                for (const XprofTool& tool : columns_of_tools) {
+                    if (tool.key == column) return tool.name;
+                }
+            }
+            return std::string_view();
+        };
+        for (const FileValue& table : root.items) {
+            if (const std::string_view tool = in_columns(table); !tool.empty()) return tool;
+        }
+        return in_columns(root);
     }
 
     static std::vector<std::string> names_of(const FileValue& table) {
@@ -233,14 +278,24 @@ private:
 }  // namespace
 
 bool is_xprof_json(std::string_view beginning) {
-    return beginning.find("\"cols\"") != std::string_view::npos &&
-           beginning.find("\"traceEvents\"") == std::string_view::npos;
+    constexpr std::string_view marks[] = {
+        "\"cols\"",      "\"byCategory",  "\"byProgram",          "\"byProvenance",
+        "\"hloModule\"", "\"heapSizes\"", "\"podStatsSequence\"", "\"memoryProfilePerAllocator\""};
+    return beginning.find("\"traceEvents\"") == std::string_view::npos &&
+           std::any_of(std::begin(marks), std::end(marks),
+                       [&](std::string_view mark) { return beginning.find(mark) != std::string_view::npos; });
+}
+
+KernelFlops xprof_flops(std::string_view category, double flops) {
+    const bool matrix = on_matrix_units(category);
+    return {matrix ? Unit::matmul : Unit::vector, matrix ? Dtype::bf16 : Dtype::f32, flops};
 }
 
 bool is_xprof_table(const std::vector<std::string>& columns) { return complete(places_of(columns)); }
 
 Result<KernelProfile> read_xprof_json(std::string_view text, const std::string& source) {
     ROOFLINE_TRY(const FileValue root, parse_json(text, source));
+    if (is_op_profile(root)) return read_op_profile(root, text, source);
     return XprofJson(text, source).read(root);
 }
 

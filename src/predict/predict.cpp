@@ -199,7 +199,7 @@ void choose_at_points(Prediction& answer, const std::vector<SweepAxis>& axes) {
 
 Status analyse_answer(Prediction& answer, const PredictOptions& options) {
     ROOFLINE_TRY(answer.analysis, analyse(answer.program, answer.local, answer.system,
-                                          {answer.options, true, options.growth, options.titles}));
+                                          {answer.options, true, options.growth, options.titles, options.footprint}));
     for (Prediction& other : answer.alternative_predictions) {
         ROOFLINE_CHECK(analyse_answer(other, options));
     }

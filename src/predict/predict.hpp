@@ -39,6 +39,7 @@ struct PredictOptions {
     bool exact_flops = false;         ///< count 2 K - 1 FLOPs for each sum of K products instead of 2 K
     bool growth = true;               ///< also find intensities, their limits and critical sizes
     bool titles = true;               ///< of kernels: their statements. Without, Prediction::program is sizes only
+    bool footprint = true;            ///< as AnalysisOptions::footprint; false: who asks knows when tensors are there
     Expect expect = Expect::all;
     std::string software{};                     ///< software whose calibration is used, "nccl 2.29"; "": the newest
     const ExchangeKernels* exchange = nullptr;  ///< of expert dispatch and combine; see expect()

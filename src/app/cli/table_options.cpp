@@ -13,6 +13,7 @@ constexpr const char* validate_examples = R"(examples:
   roofline validate all_reduce.csv --png errors.png       predicted against measured
   roofline validate rows.csv --plot frontier --svg f.svg  tokens/s per chip against tokens/s per user
   roofline validate nccl_tests.txt --on h100-sxm:8        what nccl-tests print, as text or as JSON (-J)
+  roofline validate step.json.gz --on h100-sxm:8          a recorded profile: a row for each priced operation
   roofline validate all_reduce.csv --csv                  a line for each row, predicted beside measured
   roofline validate all_reduce.csv --max-error 10%        exit status 1 when the mean error is beyond it
 
@@ -22,6 +23,7 @@ constexpr const char* fit_examples = R"(examples:
   roofline fit all_reduce.csv                              errors in and out of sample; writes nothing
   roofline fit a.csv b.csv -o data/calibration             a file for each machine
   roofline fit my_cluster.csv --on h100-sxm -o h100.toml   all rows are of one machine
+  roofline fit step.json.gz --on h100-sxm -o h100.toml     the kernels of a recorded profile
   roofline fit served.csv -o servers.toml                  what servers add to their kernels
   roofline fit a.csv --csv                                 a line for each law
 
@@ -37,8 +39,9 @@ void add_validate(CLI::App& app, Line& line) {
     Words& words = line.words;
     app.add_option(
            "table", words.table,
-           "measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them,\nor -")
-        ->type_name("FILE.csv")
+           "measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them; or a\n"
+           "recorded profile, as `roofline trace` reads them; or -")
+        ->type_name("FILE")
         ->required();
     repeated(app, "--on", words.on,
              "machine, slice or machine file that all rows were measured on; overrides the table", "MACHINE");
@@ -61,8 +64,9 @@ void add_fit(CLI::App& app, Line& line) {
     FitRequest& fit = line.request<FitRequest>();
     Words& words = line.words;
     app.add_option("tables", words.tables,
-                   "measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them")
-        ->type_name("FILE.csv")
+                   "measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them; or\n"
+                   "recorded profiles, as `roofline trace` reads them")
+        ->type_name("FILE")
         ->required();
     repeated(app, "--on", words.on,
              "machine, slice or machine file that all rows were measured on; overrides the table", "MACHINE");
@@ -79,6 +83,10 @@ void add_fit(CLI::App& app, Line& line) {
     add_formats(app, words);
 }
 
+NamedFile file_named(const std::string& path) {
+    return {path == "-" ? "standard input" : path, [path] { return open_file(path); }};
+}
+
 Result<What> validate_request(Line& line) {
     ValidateRequest& validate = line.request<ValidateRequest>();
     const Words& words = line.words;
@@ -91,9 +99,7 @@ Result<What> validate_request(Line& line) {
         ROOFLINE_TRY(validate.max_error,
                      parse_fraction(words.max_error, "error to stay below", "write --max-error 10% or 0.1"));
     }
-    ROOFLINE_TRY(auto table, read_file(words.table));
-    validate.table = std::move(table);
-    validate.table_name = words.table == "-" ? "standard input" : words.table;
+    validate.file = file_named(words.table);
     ROOFLINE_TRY(validate.machines, load_machines(words.on));
     ROOFLINE_TRY(validate.calibration, load_calibrations(words.calibrations));
     return std::move(validate);
@@ -102,10 +108,7 @@ Result<What> validate_request(Line& line) {
 Result<What> fit_request(Line& line) {
     FitRequest& fit = line.request<FitRequest>();
     const Words& words = line.words;
-    for (const std::string& path : words.tables) {
-        ROOFLINE_TRY(auto text, read_file(path));
-        fit.tables.push_back({path == "-" ? "standard input" : path, std::move(text)});
-    }
+    for (const std::string& path : words.tables) fit.files.push_back(file_named(path));
     ROOFLINE_TRY(fit.machines, load_machines(words.on));
     if (fit.output == "-")
         return fail("usage", "models are written to files; standard output has the answer", "-o DIR");

@@ -18,6 +18,8 @@ constexpr const char* import_examples = R"(examples:
 constexpr const char* trace_examples = R"(examples:
   roofline trace step.json.gz --on h100-sxm:8                   torch.profiler or jax.profiler: where a step's time goes
   roofline trace rank0.json rank1.json --on h100-sxm:8          the traces of several ranks: who waits for whom
+  roofline trace step.json --on h100-sxm:8 --model config.json --batch-tokens 64Ki --seq 4096 --mesh fsdp=8
+                                                                the recorded step beside that of the plan
   ncu --set roofline --page raw --csv --log-file kernels.csv ./my_program
   roofline trace kernels.csv --on h100-sxm                     each kernel's time, FLOPs and bytes against its roof
   roofline trace kernels.csv --on h100-sxm --svg roofline.svg  the kernels on the roofline
@@ -63,13 +65,42 @@ Result<What> import_request(Line& line) {
     return std::move(import);
 }
 
+// The model and the plan whose step the recorded one is set beside.
+void add_planned(CLI::App& app, Line& line) {
+    TraceRequest& trace = line.request<TraceRequest>();
+    app.add_option("--model", line.words.model,
+                   "model that ran, a configuration (config.json) or a name: the step of its plan beside the recorded\n"
+                   "one, with kernels that should not be there, that are missing, and that are slow")
+        ->type_name("CONFIG.json|NAME");
+    repeated(app, "--mesh", trace.mesh, "its degrees of parallelism, as `train` and `serve` name them",
+             "fsdp=16,tensor=8");
+    app.add_option("--batch-tokens", trace.train.batch_tokens, "of training: tokens per step of all chips together")
+        ->type_name("TOKENS");
+    app.add_option("--seq", trace.train.sequence, "of training: sequence length in tokens")->type_name("TOKENS");
+    app.add_option("--microbatches", trace.train.microbatches, "of training: number of microbatches per step")
+        ->type_name("N");
+    app.add_option("--zero", trace.train.zero, "of training: ZeRO stage over the data axis")->type_name("1|2|3");
+    app.add_option("--remat", trace.train.remat, "of training: recomputation that was asked for; default: none")
+        ->type_name("none|selective|alternate|full|Hm,O");
+    app.add_option("--optimizer", trace.train.optimizer, "of training: optimizer, as for `train`")
+        ->type_name("adam[,moments=DTYPE][,master][,unfused]|sgd");
+    app.add_option("--batch", trace.serve.batch, "of serving: sequences that are decoded together")
+        ->type_name("SEQUENCES");
+    app.add_option("--prompt", trace.serve.prompt, "of serving: prompt tokens of each")->type_name("TOKENS");
+    app.add_option("--output", trace.serve.output, "of serving: output tokens of each")->type_name("TOKENS");
+    app.add_option("--weights", trace.serve.weights, "of serving: dtype of all parameters")->type_name("DTYPE");
+    app.add_option("--kv-dtype", trace.serve.kv_dtype, "of serving: dtype of the KV cache")->type_name("DTYPE");
+}
+
 void add_trace(CLI::App& app, Line& line) {
     TraceRequest& trace = line.request<TraceRequest>();
     Words& words = line.words;
     app.add_option("profiles", words.tables,
                    "trace of torch.profiler or jax.profiler (JSON, also packed by gzip; several are the ranks of one\n"
-                   "run), XSpace proto (.xplane.pb), report of Nsight Systems (nsys export --type sqlite), what\n"
-                   "`ncu --page raw --csv` wrote, or a table with the columns name, flops, bytes and measured_s; or -")
+                   "run), XSpace proto (.xplane.pb), report of Nsight Systems (nsys export --type sqlite, nsys stats\n"
+                   "--format csv), of rocprof v1 to v3 (CSV, JSON, rocpd), of xprof (hlo_stats, roofline_model,\n"
+                   "op_profile), what `ncu --page raw --csv` wrote, or a table with the columns name, flops, bytes\n"
+                   "and measured_s; or -")
         ->type_name("FILE")
         ->required();
     repeated(app, "--on", words.on, "machine or slice that the profile was recorded on", "MACHINE[:SHAPE]");
@@ -83,6 +114,7 @@ void add_trace(CLI::App& app, Line& line) {
     app.add_option("--perfetto", trace.perfetto,
                    "write a step as a trace for Perfetto, with the expected time of each kernel below it")
         ->type_name("FILE.json");
+    add_planned(app, line);
     add_formats(app, words);
 }
 
@@ -96,6 +128,9 @@ Result<What> trace_request(Line& line) {
     }
     ROOFLINE_TRY(trace.machines, load_machines(words.on));
     ROOFLINE_TRY(trace.calibration, load_calibrations(words.calibrations));
+    if (!words.model.empty()) {
+        ROOFLINE_TRY(trace.model, load_model(words.model));
+    }
     const bool drawn = !plots.svg.empty() || !plots.png.empty();
     if (drawn) trace.plot = PlotKind::roofline;
     if (!words.plot.empty()) {

@@ -28,6 +28,8 @@ struct ChromeArguments {
     std::optional<std::int64_t> elements_in{};
     std::optional<std::int64_t> elements_out{};
     std::optional<std::int64_t> group{};
+    std::optional<std::int64_t> from{};  ///< ranks of a message between two
+    std::optional<std::int64_t> to{};
     // of XLA's
     std::string_view module{};
     std::string_view instruction{};
@@ -36,7 +38,10 @@ struct ChromeArguments {
     std::string_view scope{};
     std::string_view long_name{};  ///< the instruction's text
     std::optional<double> flops{};
+    std::optional<double> model_flops{};
     std::optional<double> accessed{};
+    std::optional<double> raw_accessed{};
+    std::string_view copy{};  ///< "kind_src:pageable kind_dst:device size:4096 dest:0 async:1"
     // of metadata
     std::string_view name{};
 };

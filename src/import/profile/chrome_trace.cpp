@@ -7,14 +7,14 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <unordered_map>
 
 #include "base/ascii.hpp"
 #include "import/profile/chrome_event.hpp"
 #include "import/profile/communication_names.hpp"
-#include "import/profile/instruction_dtype.hpp"
 #include "import/profile/join_calls.hpp"
+#include "import/profile/public_text.hpp"
 #include "import/profile/trace_events.hpp"
+#include "import/profile/xla_events.hpp"
 #include "import/profile/xla_lines.hpp"
 #include "text/json.hpp"
 
@@ -31,8 +31,10 @@ Role role_of(std::string_view category) {
     static constexpr std::pair<std::string_view, Role> known[] = {
         {"kernel", Role::kernel},
         {"cuda_profiler_range", Role::kernel},
+        {"gpu", Role::kernel},  // of rocprofv2
         {"gpu_memcpy", Role::copy},
         {"memcpy", Role::copy},
+        {"copy", Role::copy},  // of rocprofv2
         {"gpu_memset", Role::set},
         {"memset", Role::set},
         {"cpu_op", Role::call},
@@ -53,7 +55,7 @@ Role role_of(std::string_view category) {
     return Role::other;
 }
 
-std::optional<std::int64_t> number_in(std::string_view text) {
+std::optional<std::int64_t> digits_in(std::string_view text) {
     while (!text.empty() && (text.front() < '0' || text.front() > '9')) text.remove_prefix(1);
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -106,7 +108,7 @@ public:
             }
         }
         read_members();
-        keep_devices();
+        xla_.move_to(profile_, links_, details_);
         return finish();
     }
 
@@ -133,15 +135,20 @@ private:
     // Names of processes tell which are devices; those of threads of devices, what is on them.
     void take_metadata(const ChromeEvent& event) {
         if (event.name == "process_name") {
-            const std::int32_t device = xla_device(event.arguments.name);
-            if (device >= 0) device_processes_[profile_.texts.add(event.process)] = device;
+            xla_.name_process(profile_.texts.add(event.process), event.arguments.name);
         } else if (event.name == "thread_name") {
-            thread_names_[thread_of(event)] = profile_.texts.add(event.arguments.name);
+            xla_.name_thread(thread_of(event), profile_.texts.add(event.arguments.name));
         }
     }
 
     std::uint32_t thread_of(const ChromeEvent& event) {
         return profile_.texts.add(fmt::format("{} {}", event.process, event.thread));
+    }
+
+    /// The number of a name without paths of the machine that it was recorded on.
+    std::uint32_t public_name(std::string_view name) {
+        const bool path = name.find_first_of("/\\") != std::string_view::npos;
+        return path ? profile_.texts.add(without_paths(name)) : profile_.texts.add(name);
     }
 
     struct Span {
@@ -198,7 +205,7 @@ private:
                 if (event.name.starts_with("nccl:")) add_call(event, *span);
                 [[fallthrough]];
             case Role::device_annotation:
-                profile_.annotations.push_back({span->start_ns, span->duration_ns, profile_.texts.add(event.name),
+                profile_.annotations.push_back({span->start_ns, span->duration_ns, public_name(event.name),
                                                 role == Role::device_annotation,
                                                 static_cast<std::int32_t>(event.arguments.device.value_or(0))});
                 break;
@@ -215,11 +222,16 @@ private:
         DeviceEvent added;
         added.start_ns = span.start_ns;
         added.duration_ns = span.duration_ns;
-        added.name = profile_.texts.add(event.name);
+        added.name = public_name(event.name);
         added.work = work;
-        added.device = static_cast<std::int32_t>(arguments.device.value_or(number_in(event.process).value_or(0)));
-        added.stream = static_cast<std::int32_t>(arguments.stream.value_or(number_in(event.thread).value_or(0)));
+        added.device = static_cast<std::int32_t>(arguments.device.value_or(digits_in(event.process).value_or(0)));
+        added.stream = static_cast<std::int32_t>(arguments.stream.value_or(digits_in(event.thread).value_or(0)));
         added.bytes = std::max<std::int64_t>(0, arguments.bytes.value_or(0));
+        if (event.category == "GPU" || event.category == "gpu") {  // rocprofv2 has a thread for each device, from 1
+            added.device = added.stream - 1;
+            added.stream = 0;
+            rocprof_ = true;
+        }
         if (work == DeviceWork::collective) add_collective(event, added);
         profile_.events.push_back(added);
         links_.event_correlations.push_back(arguments.correlation.value_or(no_link));
@@ -236,6 +248,12 @@ private:
         detail.dtype = message_dtype(arguments.dtype);
         detail.group = std::max<std::int64_t>(0, arguments.group.value_or(0));
         if (!arguments.ranks.empty()) detail.ranks = profile_.texts.add(arguments.ranks);
+        if (is_message_between_two(arguments.collective)) {
+            detail.group = 2;
+            const bool known = arguments.from && arguments.to;
+            detail.ranks =
+                known ? profile_.texts.add(fmt::format("[{}, {}]", *arguments.from, *arguments.to)) : no_index;
+        }
         added.detail = add_detail(detail);
         const std::int64_t elements = std::max(arguments.elements_in.value_or(0), arguments.elements_out.value_or(0));
         std::int64_t bits = 0;
@@ -250,7 +268,7 @@ private:
         const ChromeArguments& arguments = event.arguments;
         const auto text = [&](std::string_view raw) { return raw.empty() ? no_index : profile_.texts.add(raw); };
         const auto index = static_cast<std::uint32_t>(profile_.calls.size());
-        profile_.calls.push_back({span.start_ns, span.duration_ns, profile_.texts.add(event.name), thread_of(event),
+        profile_.calls.push_back({span.start_ns, span.duration_ns, public_name(event.name), thread_of(event),
                                   text(arguments.shapes), text(arguments.types), text(arguments.values)});
         if (arguments.external_id) links_.calls.emplace_back(*arguments.external_id, index);
     }
@@ -262,29 +280,13 @@ private:
         links_.launches.emplace_back(*event.arguments.correlation, index);
     }
 
-    // Events of JAX have no category. Which of them are of a device only the names of their processes tell, which may
-    // come later.
+    // Events of JAX have no category.
     void add_xla(const ChromeEvent& event, const Span& span) {
-        const ChromeArguments& arguments = event.arguments;
-        const auto text = [&](std::string_view raw) { return raw.empty() ? no_index : profile_.texts.add(raw); };
-        if (arguments.step) {  // of jax.profiler.StepTraceAnnotation
-            const std::uint32_t name = profile_.texts.add(fmt::format("step {}", *arguments.step));
+        if (event.arguments.step) {  // of jax.profiler.StepTraceAnnotation
+            const std::uint32_t name = profile_.texts.add(fmt::format("step {}", *event.arguments.step));
             profile_.annotations.push_back({span.start_ns, span.duration_ns, name, false, 0});
         }
-        XlaLineEvent added;
-        added.start_ns = span.start_ns;
-        added.duration_ns = span.duration_ns;
-        added.name = profile_.texts.add(event.name);
-        added.detail.module = text(arguments.module);
-        added.detail.instruction = text(arguments.instruction);
-        added.detail.category = text(arguments.category);
-        added.detail.source = text(arguments.source);
-        added.detail.scope = text(arguments.scope);
-        added.detail.dtype = dtype_of_operands(arguments.long_name);
-        if (arguments.flops && *arguments.flops >= 0) added.detail.flops = *arguments.flops;
-        if (arguments.accessed && *arguments.accessed >= 0) added.detail.bytes = *arguments.accessed;
-        added.correlation = arguments.correlation.value_or(no_link);
-        xla_.push_back({added, profile_.texts.add(event.process), thread_of(event)});
+        xla_.add(profile_, event, span.start_ns, span.duration_ns, profile_.texts.add(event.process), thread_of(event));
     }
 
     void begin(const ChromeEvent& event) {
@@ -329,23 +331,6 @@ private:
         }
     }
 
-    // Of events without a category keeps those on devices. A CPU has no process of its own: there the threads on which
-    // instructions ran are the device, each of which runs one after another, as a stream does.
-    void keep_devices() {
-        for (const XlaEvent& event : xla_) {
-            if (device_processes_.empty() && event.event.detail.instruction != no_index) {
-                add_xla_event(profile_, links_, details_, 0, "XLA Ops", event.thread, event.event);
-                continue;
-            }
-            const auto device = device_processes_.find(event.process);
-            const auto named = thread_names_.find(event.thread);
-            if (device == device_processes_.end() || named == thread_names_.end()) continue;
-            const std::string line = profile_.text(named->second);
-            add_xla_event(profile_, links_, details_, device->second, line, event.thread, event.event);
-        }
-        xla_.clear();
-    }
-
     void note(std::size_t count, std::string_view one, std::string_view many) {
         if (count == 0) return;
         profile_.notes.push_back(fmt::format("{} {}", count, count == 1 ? one : many));
@@ -367,7 +352,12 @@ private:
             return fail("no_kernels", fmt::format("{}: no device does anything in this trace", profile_.name),
                         "record it with the activities of the device: ProfilerActivity.CUDA; jax.profiler.trace()");
         }
-        profile_.tool = has_categories_ ? "PyTorch" : "JAX";
+        const bool rocprof = rocprof_ || xla_.of_rocprof();
+        profile_.tool = rocprof ? "rocprof" : has_categories_ ? "PyTorch" : "JAX";
+        if (rocprof) {
+            profile_.notes.emplace_back(
+                "times are whole microseconds in this JSON: the CSV of rocprof has nanoseconds");
+        }
         if (events_.cut_off()) profile_.notes.emplace_back("the file ends early; what comes before counts");
         note(negative_, "event with a negative duration is left out", "events with a negative duration are left out");
         note(without_time_, "event without a valid time is left out", "events without a valid time are left out");
@@ -376,7 +366,7 @@ private:
         note(open, "event that does not begin or does not end is left out",
              "events that do not begin or do not end are left out");
         const std::size_t without = join_calls(profile_, links_);
-        if (has_categories_ && !profile_.launches.empty()) {
+        if (has_categories_ && !rocprof && !profile_.launches.empty()) {
             note(without, "kernel has no launch in the trace", "kernels have no launch in the trace");
         }
         describe_collectives();
@@ -404,6 +394,7 @@ private:
             if (event.bytes == 0 && call.shapes != no_index && call.types != no_index) {
                 event.bytes = message_bytes(profile_.text(call.shapes), profile_.text(call.types), detail.dtype);
             }
+            if (detail.group == 0 && is_message_between_two(profile_.text(call.name))) detail.group = 2;
             if (detail.group == 0 && profile_.ranks > 1) {
                 detail.group = profile_.ranks;
                 ++assumed;
@@ -434,11 +425,6 @@ private:
         return bits / 8;
     }
 
-    struct XlaEvent {
-        XlaLineEvent event;
-        std::uint32_t process;
-        std::uint32_t thread;
-    };
     struct Open {
         std::string category;
         std::string name;
@@ -452,10 +438,9 @@ private:
     RecordedProfile profile_;
     ProfileLinks links_;
     EventDetails details_;
-    std::unordered_map<std::uint32_t, std::int32_t> device_processes_;
-    std::unordered_map<std::uint32_t, std::uint32_t> thread_names_;
     std::map<std::uint32_t, std::vector<Open>> open_;
-    std::vector<XlaEvent> xla_;
+    XlaEvents xla_;
+    bool rocprof_ = false;
     bool has_categories_ = false;
     std::size_t negative_ = 0;
     std::size_t without_time_ = 0;

@@ -88,7 +88,7 @@ TEST_CASE("chrome trace: of JAX the instructions, modules and steps of devices")
     const EventDetail& detail = profile->details[fusion.detail];
     CHECK(profile->text(detail.instruction) == "fusion.3");
     CHECK(profile->text(detail.category) == "loop fusion");
-    CHECK(profile->text(detail.source) == "/u/train.py:42");
+    CHECK(profile->text(detail.source) == "train.py:42");
     CHECK(detail.flops == 1000);
     CHECK(detail.bytes == 400);
     CHECK(detail.dtype == Dtype::bf16);
@@ -188,4 +188,33 @@ TEST_CASE("chrome trace: the recorded samples") {
         });
         CHECK(static_cast<std::size_t>(calls) == sample.calls);
     }
+}
+
+// rocprofv2 has a category for what devices did, and a thread for each; rocprof a process, and texts as numbers.
+TEST_CASE("chrome trace: of rocprof and rocprofv2") {
+    const auto second = read_text(R"json({"traceEvents":[
+      {"args":{"name":"GPU"},"ph":"M","pid":2,"name":"process_name","sort_index":1},
+      {"name":"CopyHostToDevice","ph":"X","ts":"50","tid":0,"pid":3,"dur":"7","cat":"COPY","args":{"cid":1}},
+      {"name":"hipLaunchKernel","ph":"X","ts":"90","tid":1,"pid":1,"dur":"5","cat":"HIP_API","args":{"cid":2}},
+      {"name":"f(float*)","ph":"X","ts":"100","tid":2,"pid":2,"dur":"12","cat":"GPU","args":{"cid":2}},
+      {"name":"g","ph":"X","ts":"112","tid":2,"pid":2,"dur":"3","cat":"GPU","args":{"cid":3}}]})json");
+    REQUIRE(second);
+    CHECK(second->tool == "rocprof");
+    REQUIRE(second->events.size() == 3);
+    CHECK(second->events[0].work == DeviceWork::copy);
+    CHECK(second->events[1].start_ns == 100000);
+    CHECK(second->events[1].duration_ns == 12000);
+    CHECK(second->events[1].device == 1);
+    CHECK(second->notes.size() == 1);  // that times are whole microseconds
+    const auto first = read_text(R"json({ "traceEvents":[{}
+      ,{"args":{"name":"GPU0"},"ph":"M","pid":6,"name":"process_name","sort_index":1}
+      ,{"args":{"name":"CPU HIP API"},"ph":"M","pid":2,"name":"process_name","sort_index":0}
+      ,{"ph":"X","name":"f(float*)","pid":"6","tid":"1","ts":"100","dur":"12","args":{"BeginNs":"100000"}}
+      ,{"ph":"X","name":"hipMalloc","pid":"2","tid":"1","ts":"10","dur":"12","args":{"BeginNs":"10000"}}
+      ], "otherData": {}})json");
+    REQUIRE(first);
+    CHECK(first->tool == "rocprof");
+    REQUIRE(first->events.size() == 1);
+    CHECK(first->text(first->events[0].name) == "f(float*)");
+    CHECK(first->events[0].duration_ns == 12000);
 }

@@ -33,11 +33,20 @@ bool is_communication_kernel(std::string_view kernel) {
                        [&](std::string_view library) { return name.find(library) != std::string::npos; });
 }
 
+bool is_message_between_two(std::string_view name) {
+    constexpr std::string_view names[] = {"send", "recv", "nccl:send", "nccl:recv"};
+    return std::any_of(std::begin(names), std::end(names), [&](std::string_view each) {
+        // "nccl:send 0->1"
+        return name.starts_with(each) && (name.size() == each.size() || name[each.size()] == ' ');
+    });
+}
+
 std::optional<CollectiveKind> collective_in_name(std::string_view name) {
     std::string letters;
     for (const char c : lowered(name)) {
         if (c >= 'a' && c <= 'z') letters.push_back(c);
     }
+    if (is_message_between_two(name)) return CollectiveKind::permute;
     for (const CollectiveSpelling& spelling : spellings) {
         if (letters.find(spelling.letters) != std::string::npos) return spelling.kind;
     }

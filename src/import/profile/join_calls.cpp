@@ -1,5 +1,7 @@
 #include "import/profile/join_calls.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <tuple>
@@ -55,6 +57,26 @@ std::vector<std::uint32_t> enclosing_calls(const RecordedProfile& profile) {
     return enclosing;
 }
 
+/// An event cannot begin before it was launched, unless the host and the device have clocks of their own.
+void note_clocks(RecordedProfile& profile) {
+    std::size_t launched = 0;
+    std::size_t early = 0;
+    std::int64_t most_ns = 0;
+    for (const DeviceEvent& event : profile.events) {
+        if (event.launch == no_index) continue;
+        ++launched;
+        const std::int64_t before_ns = profile.launches[event.launch].start_ns - event.start_ns;
+        early += before_ns > 0 ? 1U : 0U;
+        most_ns = std::max(most_ns, before_ns);
+    }
+    constexpr std::size_t hundred = 100;  // a few may be rounded
+    if (early == 0 || early * hundred < launched) return;
+    profile.notes.push_back(fmt::format(
+        "{} of {} events begin before they are launched, by up to {:.4g} us: the host and the device have clocks of "
+        "their own, so whether the host was late is not certain",
+        early, launched, static_cast<double>(most_ns) / 1000));
+}
+
 }  // namespace
 
 std::size_t join_calls(RecordedProfile& profile, ProfileLinks& links) {
@@ -71,6 +93,7 @@ std::size_t join_calls(RecordedProfile& profile, ProfileLinks& links) {
         if (event.call == no_index && !copied) event.call = find_number(links.calls, external);
         if (event.launch == no_index && event.work == DeviceWork::kernel) ++without;
     }
+    note_clocks(profile);
     return without;
 }
 

@@ -20,7 +20,8 @@ inline constexpr std::int64_t no_link = -1;
 
 /// Gives events their launches and calls. The call is the innermost one of the launch's thread that was running when
 /// the launch began; without a launch, or where no call was running, the one with the same external id, unless that is
-/// only a copy of the correlation. Returns how many kernels have no launch.
+/// only a copy of the correlation. Events that begin before they are launched are noted. Returns how many kernels have
+/// no launch.
 std::size_t join_calls(RecordedProfile& profile, ProfileLinks& links);
 
 }  // namespace roofline::core

@@ -111,8 +111,11 @@ public:
         node.name = "call";
         node.op = "call_function";
         std::string_view name = call_.name;
-        if (!name.starts_with("aten::")) return no_rule();
-        name.remove_prefix(6);
+        constexpr std::string_view spaces[] = {"aten::", "flash_attn::"};
+        const auto* const space = std::find_if(std::begin(spaces), std::end(spaces),
+                                               [&](std::string_view each) { return name.starts_with(each); });
+        if (space == std::end(spaces)) return no_rule();
+        name.remove_prefix(space->size());
         node.target = fmt::format("aten.{}", name);
         for (std::size_t i = 0; i < shapes.items.size(); ++i) node.args.push_back(input(shapes.items[i], i));
         if (!typed_) return fail("no_types", "the types of its inputs are not known");

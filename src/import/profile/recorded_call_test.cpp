@@ -92,6 +92,82 @@ TEST_CASE("recorded calls: dtypes of results that are not those of the inputs") 
     CHECK(listed_type("multi_tensor_apply_kernel<TensorListMetadata<2>, Functor<float, 2, 2, 0>>").empty());
 }
 
+// The lists are those that PyTorch 2.15 recorded, with two tensors.
+TEST_CASE("recorded calls: fused optimizers return what they update") {
+    const std::string_view shapes =
+        "[[[4,5],[7]],[[4,5],[7]],[[4,5],[7]],[[4,5],[7]],[],[[],[]],[],[],[],[],[],[],[],[],[]]";
+    const std::string_view types =
+        R"(["TensorList","TensorList","TensorList","TensorList","TensorList","TensorList","Scalar","Scalar","Scalar",)"
+        R"("Scalar","Scalar","Scalar","Scalar","",""])";
+    const std::string_view values = R"(["","","","","","","0.1","0.9","0.99","0.1","1e-08","False","False","",""])";
+    const auto adam = graph_of({"aten::_fused_adamw_", shapes, types, values});
+    REQUIRE(adam);
+    const FxType& type = adam->nodes[adam->nodes.size() - 2].type;
+    REQUIRE(type.items.size() == 3);  // parameters, means and mean squares
+    REQUIRE(type.items[2].items.size() == 2);
+    CHECK(shape_text(type.items[2].items[1].shape) == "f32[7]");
+    CHECK(result_of({"aten::_fused_adamw_", "[[],[],[],[],[],[],[],[],[],[],[],[],[],[],[]]", types, values}) ==
+          "no_shapes");  // of more than 30 tensors
+    CHECK(result_of({"aten::_fused_sgd_", "[[[4,5]],[[4,5]],[],[],[],[],[],[],[],[],[],[]]",
+                     R"(["TensorList","TensorList","TensorList","Scalar","Scalar","Scalar","Scalar","Scalar","Scalar",)"
+                     R"("Scalar","",""])",
+                     R"(["","","","0","0","0.1","0","False","False","False","",""])"}) != "bad_inputs");
+    CHECK(result_of({"aten::_foreach_norm", "[[[4,5],[7]],[],[]]", R"(["TensorList","Scalar",""])",
+                     R"(["","2",""])"}) == "f32[]");
+}
+
+TEST_CASE("recorded calls: attention of the kernels' own operations has heads before rows, as the others") {
+    // [batch, length, heads, size]
+    const std::string_view flash = "[[2,16,8,64],[2,16,4,64],[2,16,4,64],[],[],[],[],[],[],[]]";
+    const std::string_view types =
+        R"(["c10::Half","c10::Half","c10::Half","","","Scalar","Scalar","Scalar","Scalar","Scalar"])";
+    const std::string_view values = R"(["","","","","","16","16","0.","True","False"])";
+    const auto forward = graph_of({"aten::_flash_attention_forward", flash, types, values});
+    REQUIRE(forward);
+    const FxNode& call = forward->nodes[forward->nodes.size() - 2];
+    CHECK(call.target == "aten._scaled_dot_product_flash_attention");
+    CHECK(shape_text(call.type.items.at(0).shape) == "f16[2,8,16,64]");
+    REQUIRE(call.args.size() == 5);
+    CHECK(call.args[4].number == 1);  // is_causal
+    CHECK(
+        result_of({"aten::_flash_attention_forward", "[[32,8,64],[32,4,64],[32,4,64],[3],[3],[],[],[],[],[]]",
+                   R"(["c10::Half","c10::Half","c10::Half","int","int","Scalar","Scalar","Scalar","Scalar","Scalar"])",
+                   values}) == "no_lengths");
+    CHECK(result_of({"flash_attn::_flash_attn_forward", "[[2,16,8,64],[2,16,4,64],[2,16,4,64],[],[],[]]",
+                     R"(["c10::BFloat16","c10::BFloat16","c10::BFloat16","Scalar","Scalar","Scalar"])",
+                     R"(["","","","0.","0.125","True"])"}) == "bf16[2,8,16,64]");
+    // of cuDNN heads come first already
+    CHECK(result_of({"aten::_cudnn_attention_forward", "[[2,8,16,64],[2,8,16,64],[2,8,16,64],[],[],[],[],[],[],[],[]]",
+                     R"(["c10::Half","c10::Half","c10::Half","","","","Scalar","Scalar","Scalar","Scalar","Scalar"])",
+                     R"(["","","","","","","16","16","True","0.","True"])"}) == "f16[2,8,16,64]");
+    const auto backward = graph_of(
+        {"aten::_efficient_attention_backward",
+         "[[2,16,8,64],[2,16,8,64],[2,16,8,64],[2,16,8,64],[],[2,16,8,64],[],[],[],[],[2,8,32],[],[],[],[],[]]",
+         R"(["float","float","float","float","","float","","","Scalar","Scalar","float","Scalar","","","Scalar","Scalar"])",
+         R"(["","","","","","","","","16","16","","0.","","","1","False"])"});
+    REQUIRE(backward);
+    const FxNode& gradient = backward->nodes[backward->nodes.size() - 2];
+    REQUIRE(gradient.args.size() == 12);
+    CHECK(gradient.args[11].number == 1);  // custom_mask_type 1 is causal
+    CHECK(shape_text(gradient.type.items.at(1).shape) == "f32[2,8,16,64]");
+}
+
+// index_put_(x, (i,), v), as PyTorch 2.15 records it: the list of indices has neither shapes nor a type.
+TEST_CASE("recorded calls: the values of index_put tell how many indices there are") {
+    const auto put = graph_of({"aten::_index_put_impl_", "[[100,16],[],[3,5,16],[],[]]",
+                               R"(["float","","float","Scalar","Scalar"])", R"(["","","","True","False"])"});
+    REQUIRE(put);
+    const FxNode& call = put->nodes[put->nodes.size() - 2];
+    CHECK(call.target == "aten.index_put");
+    REQUIRE(call.args[1].items.size() == 1);
+    CHECK(shape_text(put->nodes[call.args[1].items[0].node].type.shape) == "s64[3,5]");
+    CHECK(result_of({"aten::_index_put_impl_", "[[100,16],[],[],[],[]]", R"(["float","","float","Scalar","Scalar"])",
+                     R"(["","","","True","False"])"}) == "no_shapes");
+    CHECK(result_of(
+              {"aten::native_dropout", "[[100,16],[],[]]", R"(["float","Scalar","Scalar"])", R"(["","0.1","True"])"},
+              1) == "pred[100,16]");
+}
+
 TEST_CASE("kernels of convolutions and their gradients say that they multiply TF32") {
     CHECK(multiplies_tf32("cutlass_80_tensorop_s1688gemm_128x128_32x5_tn_align4"));
     CHECK(multiplies_tf32("cutlass_tensorop_s1688wgrad_optimized_256x128_16x3_nhwc_align4"));

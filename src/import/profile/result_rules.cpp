@@ -324,8 +324,41 @@ MaybeType loss_with_weight(const CallTypes& call) {
     return several({*x, *x});
 }
 
+// (input, p, train): what is kept, and which that is
+MaybeType dropped(const CallTypes& call) {
+    const auto x = type_like(call, 0);
+    if (!x) return std::nullopt;
+    return several({*x, array_type(find_xla_element("pred"), x->shape.dims)});
+}
+
+// Lists of tensors that an optimizer updates, of which these are the places: for each list its types.
+MaybeType updated(const CallTypes& call, std::initializer_list<std::size_t> places) {
+    std::vector<FxType> lists;
+    for (const std::size_t place : places) {
+        if (place >= call.args().size() || call.args()[place].kind != FxArgument::Kind::list) return std::nullopt;
+        std::vector<FxType> types;
+        for (const FxArgument& item : call.args()[place].items) {
+            const FxType* const type = call.tensor_of(item);
+            if (type == nullptr) return std::nullopt;
+            types.push_back(*type);
+        }
+        lists.push_back(several(std::move(types)));
+    }
+    return several(std::move(lists));
+}
+MaybeType updated_by_adam(const CallTypes& call) { return updated(call, {0, 2, 3}); }
+MaybeType updated_by_adagrad(const CallTypes& call) { return updated(call, {0, 2}); }
+MaybeType updated_by_sgd(const CallTypes& call) {
+    const bool momentum = call.args().size() > 2 && !call.args()[2].items.empty();
+    return momentum ? updated(call, {0, 2}) : updated(call, {0});
+}
+
 constexpr ResultRule rules[] = {
+    {"_fused_adagrad", updated_by_adagrad},
+    {"_fused_adam", updated_by_adam},
+    {"_fused_adamw", updated_by_adam},
     {"_fused_rms_norm", like_first},
+    {"_fused_sgd", updated_by_sgd},
     {"_log_softmax", softmax_type},
     {"_log_softmax_backward_data", like_first},
     {"_scaled_dot_product_cudnn_attention", attended},
@@ -340,6 +373,7 @@ constexpr ResultRule rules[] = {
     {"_to_copy", like_first},
     {"addmm", product_of_last},
     {"baddbmm", product_of_last},
+    {"bernoulli", like_first},
     {"bmm", product_of_first},
     {"cat", concatenated},
     {"clone", like_first},
@@ -347,10 +381,14 @@ constexpr ResultRule rules[] = {
     {"convolution_backward", convolution_gradients, true},
     {"copy", like_first},
     {"cross_entropy_loss", scalar_type},
+    {"dropout", like_first},
     {"embedding", embedded},
     {"embedding_dense_backward", embedding_gradient, true},
     {"fill", like_first},
     {"gather", gathered},
+    {"index_add", like_first},
+    {"index_copy", like_first},
+    {"index_put", like_first},
     {"index_select", selected, true},
     {"linear", linear_type},
     {"log_softmax", like_first},
@@ -366,16 +404,19 @@ constexpr ResultRule rules[] = {
     {"mse_loss_backward", like_second},
     {"native_batch_norm", batch_normalised},
     {"native_batch_norm_backward", batch_norm_gradients},
+    {"native_dropout", dropped},
     {"native_layer_norm", layer_normalised},
     {"native_layer_norm_backward", layer_norm_gradients},
     {"nll_loss_backward", like_second},
     {"nll_loss_forward", loss_with_weight},
+    {"normal", like_first},
     {"scatter", like_first},
     {"scatter_add", like_first},
     {"softmax", like_first},
     {"sort", sorted_type},
     {"sum", reduced},
     {"topk", largest, true},
+    {"uniform", like_first},
     {"zero", like_first},
 };
 

@@ -12,23 +12,78 @@ namespace roofline::core {
 
 namespace {
 
-/// Names of backends for operations of ATen, and where their arguments stand there; "-" is none, "f" false,
-/// "t" true.
+/// Names of backends for operations of ATen, and where their arguments stand there: a digit, letters from "a" for those
+/// after the ninth; "-" is none, "F" false, "T" true.
 struct BackendName {
     std::string_view name;
     std::string_view op;
     std::string_view order{};
+    int rows_first =
+        0;  ///< so many arrays from the first are [batch, length, heads, size], not [batch, heads, length, size]
 };
 constexpr BackendName backends[] = {
+    {"_cudnn_attention_backward", "_scaled_dot_product_cudnn_attention_backward"},
+    {"_cudnn_attention_forward", "_scaled_dot_product_cudnn_attention", "0123-9a"},
+    {"_efficient_attention_backward", "_scaled_dot_product_efficient_attention_backward", "012345acdb-e", 4},
+    {"_efficient_attention_forward", "_scaled_dot_product_efficient_attention", "0123-89", 3},
+    {"_flash_attention_backward", "_scaled_dot_product_flash_attention_backward", "0123456789ab", 4},
+    {"_flash_attention_forward", "_scaled_dot_product_flash_attention", "01278", 3},
+    {"_flash_attn_backward", "_scaled_dot_product_flash_attention_backward", "012345----9b", 4},
+    {"_flash_attn_forward", "_scaled_dot_product_flash_attention", "01235", 3},
+    {"_fused_dropout", "native_dropout", "01T"},
+    {"_index_put_impl", "index_put"},
+    {"_masked_scale", "native_dropout_backward"},
     {"_convolution", "convolution"},
     {"cudnn_convolution", "convolution", "01-324f-5"},
     {"miopen_convolution", "convolution", "012435f-6"},
     {"convolution_overrideable", "convolution"},
     {"cudnn_batch_norm", "native_batch_norm"},
     {"miopen_batch_norm", "native_batch_norm"},
-    {"cudnn_batch_norm_backward", "native_batch_norm_backward", "1023456t"},
-    {"miopen_batch_norm_backward", "native_batch_norm_backward", "1023456t"},
+    {"cudnn_batch_norm_backward", "native_batch_norm_backward", "1023456T"},
+    {"miopen_batch_norm_backward", "native_batch_norm_backward", "1023456T"},
 };
+
+/// Makes an array of [batch, length, heads, size] one of [batch, heads, length, size]. Arrays of three dimensions have
+/// sequences one after another, and where each begins is in memory.
+bool put_heads_first(ResultQuestion& question, std::size_t place) {
+    if (place >= question.node.args.size() || question.node.args[place].kind != FxArgument::Kind::node) return true;
+    auto& dims = question.graph.nodes[question.node.args[place].node].type.shape.dims;
+    if (dims.size() != 4) return false;
+    std::swap(dims[1], dims[2]);
+    return true;
+}
+
+/// PyTorch does not record the indices of index_put(x, indices, values), because some may be absent. Its values tell
+/// how many there are: for each index they have what x has behind its first dimensions.
+bool put_indices(ResultQuestion& question) {
+    auto& args = question.node.args;
+    if (args.size() < 3 || args[0].kind != FxArgument::Kind::node || args[2].kind != FxArgument::Kind::node)
+        return false;
+    if (args[1].kind == FxArgument::Kind::list && !args[1].items.empty()) return true;
+    const auto& target = question.graph.nodes[args[0].node].type.shape.dims;
+    const auto& values = question.graph.nodes[args[2].node].type.shape.dims;
+    std::size_t same = 0;
+    while (same + 1 < target.size() && same < values.size() &&
+           target[target.size() - 1 - same] == values[values.size() - 1 - same]) {
+        ++same;
+    }
+    if (values.empty() || (same == 0 && target.size() > 1)) return false;
+    FxNode indices;
+    indices.name = fmt::format("input{}", question.graph.nodes.size());
+    indices.op = "placeholder";
+    indices.type.kind = FxType::Kind::tensor;
+    indices.type.shape.element = find_xla_element("s64");
+    indices.type.shape.dims.assign(values.begin(), values.end() - static_cast<std::ptrdiff_t>(same));
+    FxArgument list;
+    list.kind = FxArgument::Kind::list;
+    FxArgument item;
+    item.kind = FxArgument::Kind::node;
+    item.node = static_cast<std::uint32_t>(question.graph.nodes.size());
+    list.items.push_back(std::move(item));
+    question.graph.nodes.push_back(std::move(indices));
+    args[1] = std::move(list);
+    return true;
+}
 
 }  // namespace
 
@@ -38,15 +93,21 @@ Status put_results(ResultQuestion& question) {
     for (const BackendName& backend : backends) {
         if (backend.name != op) continue;
         op = backend.op;
+        for (int i = 0; i < backend.rows_first; ++i) {
+            if (!put_heads_first(question, static_cast<std::size_t>(i))) {
+                return fail("no_lengths",
+                            fmt::format("the lengths of the sequences of aten::{} were not recorded", backend.name));
+            }
+        }
         question.node.target = fmt::format("aten.{}", op);
         if (backend.order.empty()) break;
         std::vector<FxArgument> args;
         for (const char place : backend.order) {
             FxArgument argument;
-            const auto index = static_cast<std::size_t>(place - '0');
-            if (place == 'f' || place == 't') {
+            const auto index = static_cast<std::size_t>(place >= 'a' ? place - 'a' + 10 : place - '0');
+            if (place == 'F' || place == 'T') {
                 argument.kind = FxArgument::Kind::flag;
-                argument.number = place == 't' ? 1 : 0;
+                argument.number = place == 'T' ? 1 : 0;
             } else if (place != '-' && index < question.node.args.size()) {
                 argument = question.node.args[index];
             }
@@ -60,23 +121,32 @@ Status put_results(ResultQuestion& question) {
     const CallTypes call(question);
     MaybeType type;
     const ResultRule* const rule = find_result_rule(op);
-    // Before 2.1 PyTorch did not record what a list of tensors has.
-    if ((op.starts_with("_foreach_") || op == "cat") && (call.args().empty() || call.args().front().items.empty())) {
-        return fail("no_shapes", "the shapes of its list of tensors were not recorded",
-                    "record with a PyTorch of 2.1 or later, with record_shapes=True");
+    // Before 2.1 PyTorch did not record what a list of tensors has, and it does not record long ones.
+    const bool lists = op.starts_with("_foreach_") || op.starts_with("_fused_ad") || op == "_fused_sgd" || op == "cat";
+    if (lists && (call.args().empty() || call.args().front().items.empty())) {
+        return fail(
+            "no_shapes",
+            "the shapes of its list of tensors were not recorded, as PyTorch before 2.1 and for lists of more than "
+            "30 tensors");
+    }
+    if (op == "index_put" && !put_indices(question)) {
+        return fail("no_shapes", "how many indices it has was not recorded");
     }
     if (op.starts_with("_foreach_")) {
         type.emplace();
         type->kind = FxType::Kind::list;
         for (const FxArgument& item : call.args().front().items) {
-            if (const FxType* each = call.tensor_of(item)) type->items.push_back(*each);
+            const FxType* const each = call.tensor_of(item);
+            if (each == nullptr) continue;
+            type->items.push_back(*each);
+            if (op == "_foreach_norm") type->items.back().shape.dims.clear();
         }
     } else if (rule != nullptr) {
         if (rule->needs_values && !question.has_values) {
             return fail("no_values", fmt::format("aten::{} needs the values of its scalar inputs", op),
                         "record with a PyTorch of 2.1 or later, with record_shapes=True");
         }
-        type = in_place ? type_like(call, 0) : rule->rule(call);
+        type = in_place && call.tensor(0) != nullptr ? type_like(call, 0) : rule->rule(call);
     } else if (fx_elementwise_rule(op) != nullptr) {
         type = in_place ? type_like(call, 0) : broadcast_type(call);
     } else {

@@ -9,9 +9,9 @@
 namespace roofline::core {
 
 struct ResultQuestion {
-    std::string_view op;  ///< "addmm", with the underscore of operations in place
-    FxNode& node;         ///< the call; its type is put in, and arguments that PyTorch's backends order otherwise
-    const FxGraph& graph;
+    std::string_view op;      ///< "addmm", with the underscore of operations in place
+    FxNode& node;             ///< the call; its type is put in, and arguments that PyTorch's backends order otherwise
+    FxGraph& graph;           ///< with its inputs; what PyTorch does not record of them is put in
     bool has_values = false;  ///< scalar arguments were recorded
 };
 

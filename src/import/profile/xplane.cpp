@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "import/profile/instruction_dtype.hpp"
+#include "import/profile/public_text.hpp"
 #include "import/profile/xla_lines.hpp"
 #include "text/protobuf.hpp"
 
@@ -204,7 +205,11 @@ public:
     void take(const Xplane& plane) {
         const std::int32_t device = xla_device(plane.name);
         if (device < 0 && !plane.name.starts_with("/host:CPU")) return;
+        const bool streams = std::any_of(plane.lines.begin(), plane.lines.end(), [](const XplaneLine& line) {
+            return is_stream_line(line.name) && !line.events.empty();
+        });
         for (const XplaneLine& line : plane.lines) {
+            if (streams && is_instruction_line(line.name)) continue;
             const auto number = static_cast<std::uint32_t>(line.id);
             for (const XplaneEvent& event : line.events) take_event(plane, line, device, number, event);
         }
@@ -218,6 +223,7 @@ public:
         if (left_out_ > 0) {
             profile_.notes.push_back(fmt::format("{} events without a valid time are left out", left_out_));
         }
+        leave_out_enclosing(profile_, links_);
         join_calls(profile_, links_);
         std::sort(
             profile_.annotations.begin(), profile_.annotations.end(), [](const Annotation& a, const Annotation& b) {
@@ -278,7 +284,8 @@ private:
         if (name == "hlo_op") put(detail.instruction);
         if (name == "hlo_module") put(detail.module);
         if (name == "hlo_category") put(detail.category);
-        if (name == "source") put(detail.source);
+        if (name == "source" && !text.empty()) detail.source = profile_.texts.add(public_path(text));
+        if (name == "memcpy_details" || name == "memset_details") into.copied = copied_bytes(text);
         if (name == "tf_op") put(detail.scope);
         if (name == "model_flops" && stat.number > 0) detail.flops = stat.number;
         if (name == "flops" && stat.number > 0 && detail.flops < 0) detail.flops = stat.number;

@@ -19,15 +19,6 @@ namespace roofline::core {
 
 namespace {
 
-using Reasons = std::map<std::string, std::int64_t>;
-
-/// The samples of the tables.
-struct TableSamples {
-    std::vector<CollectiveSample> collectives;
-    std::vector<ExchangeSample> exchanges;
-    std::vector<KernelSample> kernels;
-};
-
 Status collect_collectives(Result<CollectiveTable> table, MeasuredSystems& systems, TableSamples& samples,
                            Reasons& skipped) {
     if (!table) return fail(table.error());
@@ -153,8 +144,8 @@ std::vector<std::pair<std::string, std::int64_t>> most_first(const Reasons& reas
 Result<TablesFit> fit_tables(const FitQuestion& question) {
     ROOFLINE_TRY(auto systems, MeasuredSystems::make(question.on));
     MeasuredKernels kernels(systems, Calibrations(std::vector<Calibration>{}));
-    TableSamples samples;
-    Reasons skipped;
+    TableSamples samples = question.recorded;
+    Reasons skipped = question.recorded_skipped;
     for (const TableText& file : question.tables) {
         ROOFLINE_CHECK(collect(file, question.strict, question.hints, systems, kernels, samples, skipped));
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,13 +24,25 @@ struct TableText {
     std::string text;
 };
 
+/// The measurements of tables and profiles as they are fitted to.
+struct TableSamples {
+    std::vector<CollectiveSample> collectives;
+    std::vector<ExchangeSample> exchanges;
+    std::vector<KernelSample> kernels;
+};
+
+/// Numbers of measurements that are left out, by reason.
+using Reasons = std::map<std::string, std::int64_t>;
+
 /// Tables to which a calibration is fitted.
 struct FitQuestion {
     std::vector<TableText> tables;       ///< CSV files or output of nccl-tests
     std::optional<SystemOverride> on{};  ///< machine of all tables, which overrides what they say
     NcclHints hints{};                   ///< what the output of nccl-tests does not contain
-    bool strict = false;  ///< reject a table with a cell that is not a number, instead of skipping its row
-    std::string date{};   ///< of the fit, "2026-01-31"; "" to omit it
+    bool strict = false;         ///< reject a table with a cell that is not a number, instead of skipping its row
+    std::string date{};          ///< of the fit, "2026-01-31"; "" to omit it
+    TableSamples recorded{};     ///< measurements of recorded profiles, beside those of the tables
+    Reasons recorded_skipped{};  ///< of those that nothing is fitted to
 };
 
 /// Models fitted to kernels, collectives, and expert dispatch and combine.

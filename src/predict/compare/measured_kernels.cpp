@@ -76,13 +76,7 @@ Result<std::unique_ptr<MeasuredKernels::Compiled>> MeasuredKernels::compile(cons
         result->memory = static_cast<std::size_t>(memory - pricing.resources.data());
         result->memory_rate = memory->terms.front().rate.value;
     }
-    for (const MemoryLevel& level : machine.memory) {
-        const auto capacity = level.total_capacity();
-        if (level.id == "hbm" || level.managed != Managed::hardware || !capacity) continue;
-        result->caches.push_back({capacity->value, {}});
-        if (level.bandwidth.value) result->caches.back().bytes_per_s = level.bandwidth.value->value;
-    }
-    std::reverse(result->caches.begin(), result->caches.end());
+    result->caches = caches_of(machine);
     result->models =
         kernel_models(calibrations_, machine, result->program, result->analysis, row.software, row.variant);
     if (result->models.missing.empty()) {
@@ -104,23 +98,10 @@ Result<std::unique_ptr<MeasuredKernels::Compiled>> MeasuredKernels::compile(cons
 }
 
 std::optional<double> MeasuredKernels::resident_bound(const Compiled& compiled, double bytes) {
-    if (compiled.caches.empty() || !compiled.memory) return std::nullopt;
-    double others = 0;
-    for (std::size_t i = 0; i < compiled.analysis.total.pricing.resources.size(); ++i) {
-        if (i != *compiled.memory) others = std::max(others, compiled.point.seconds[i]);
-    }
-    const double memory_s = compiled.point.seconds[*compiled.memory];
-    const auto cache = std::find_if(compiled.caches.begin(), compiled.caches.end(),
-                                    [&](const Cache& each) { return bytes <= each.capacity; });
-    if (cache == compiled.caches.end()) {
-        double kept = 0;
-        for (const Cache& each : compiled.caches) kept = std::max(kept, each.capacity);
-        kept *= static_cast<double>(compiled.analysis.work.kernels.size());
-        return std::max(others, memory_s - kept / compiled.memory_rate);
-    }
-    // a cache without a published bandwidth imposes no bound
-    if (!cache->bytes_per_s) return others;
-    return std::max(others, memory_s * compiled.memory_rate / *cache->bytes_per_s);
+    if (!compiled.memory) return std::nullopt;
+    return roofline::core::resident_bound(
+        compiled.caches, {std::span(compiled.point.seconds).first(compiled.analysis.total.pricing.resources.size()),
+                          *compiled.memory, compiled.memory_rate, bytes, compiled.analysis.work.kernels.size()});
 }
 
 Result<Comparison> MeasuredKernels::compare(const MeasuredKernel& row) {

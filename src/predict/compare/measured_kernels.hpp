@@ -14,6 +14,7 @@
 #include "import/kernel_table.hpp"
 #include "predict/compare/comparison.hpp"
 #include "predict/compare/measured_systems.hpp"
+#include "predict/compare/resident_bound.hpp"
 
 namespace roofline::core {
 
@@ -36,11 +37,6 @@ public:
     [[nodiscard]] std::vector<std::pair<std::string, Rate>> rates() const;
 
 private:
-    /// A cache that can hold the data of a program.
-    struct Cache {
-        double capacity = 0;
-        std::optional<double> bytes_per_s;
-    };
     /// A program on a machine, with the models of some software, compiled for any sizes.
     struct Compiled {
         Program program;
@@ -51,7 +47,7 @@ private:
         CompiledSums bytes;                 ///< of all its tensors
         std::optional<std::size_t> memory;  ///< index of the main memory among the resources
         double memory_rate = 0;
-        std::vector<Cache> caches;  ///< innermost first
+        std::vector<CacheRoof> caches;  ///< innermost first
         ProgramModels models;
         std::optional<CompiledExpected> expected;
         CompiledSums traffic;  ///< of the whole program
@@ -69,9 +65,7 @@ private:
     [[nodiscard]] Result<std::unique_ptr<Compiled>> compile(const MeasuredKernel& row);
     /// Returns a row's program without sizes. It lives as long as this object.
     [[nodiscard]] const Result<Program>& parsed(const std::string& text);
-    /// Returns the lower bound if all tensors stay in the innermost cache that can hold them. If no cache can, main
-    /// memory only has to transfer the bytes beyond what the largest cache can keep between two kernels. Empty without
-    /// caches.
+    /// Returns resident_bound(); empty for a program without traffic to main memory.
     [[nodiscard]] static std::optional<double> resident_bound(const Compiled& compiled, double bytes);
 
     MeasuredSystems systems_;

@@ -239,11 +239,15 @@ Result<Validation> validate(const ValidateQuestion& question) {
     validation.max_error = question.max_error;
     ROOFLINE_CHECK(is_nccl_tests(question.table) ? compare_nccl_tests(question, validation)
                                                  : compare_table(question, validation));
+    complete(validation);
+    return validation;
+}
+
+void complete(Validation& validation) {
     validation.not_expected = not_expected_of(validation.rows);
     validation.summary = summarise(validation.rows);
     validation.frontiers = serving_frontiers(validation.rows);
     add_notes(validation);
-    return validation;
 }
 
 }  // namespace roofline::core

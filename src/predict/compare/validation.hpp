@@ -22,7 +22,7 @@ namespace roofline::core {
 struct SkippedRows {
     std::string reason;
     std::size_t rows = 0;
-    int first_line = 0;
+    int first_line = 0;  ///< 0: the rows are of no text
 };
 
 /// The comparison of a table with its predictions.
@@ -62,5 +62,8 @@ struct ValidateQuestion {
 /// Compares every row of the table with its prediction. Errors: the columns of the table match no known kind; the text
 /// is not a table, with line and column.
 [[nodiscard]] Result<Validation> validate(const ValidateQuestion& question);
+
+/// Adds the errors of a validation's rows, their groups and notes.
+void complete(Validation& validation);
 
 }  // namespace roofline::core

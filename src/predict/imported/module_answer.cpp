@@ -352,6 +352,7 @@ Status predict_module(const XlaModule& module, const XlaModuleCost& costs, const
     options.routing = TokenRouting::least;
     options.growth = false;
     options.titles = false;
+    options.footprint = false;  // arrays of a module are not all there at once
     if (lays_out) options.freedom = layout_freedom(imported.program);
     ROOFLINE_TRY(System system, plan_system(slice, imported.program, {}));
     Program program = lays_out ? imported.program : std::move(imported.program);

@@ -136,14 +136,47 @@ OperationPrice OperationPricer::price_call(const RecordedProfile& profile, const
     if (!answer->gaps.empty()) return unknown(answer->gaps.front());
     // A number that is stored, as by fill_() of one element: nothing is computed, and its bytes are written.
     if (!answer->prediction) return price_program("Y : uint8[N] = iota()", std::max<std::int64_t>(1, written));
-    OperationPrice price;
+    OperationPrice price = price_of(*answer->prediction);
     price.flops = answer->flops;
     price.bytes = answer->bytes;
-    const Prediction& prediction = *answer->prediction;
-    price.lower_s = prediction.analysis.total.bounds.lower;
-    price.expected_s = prediction.expected_s;
     price.expected_error = answer->expected_error;
-    if (const Resource* bound = prediction.analysis.total.bound_resource()) price.bound_by = bound->label;
+    return price;
+}
+
+OperationPrice OperationPricer::price_of(const Prediction& prediction) const {
+    const Analysis& total = prediction.analysis.total;
+    const std::vector<KernelWork>& kernels = prediction.analysis.work.kernels;
+    OperationPrice price;
+    price.lower_s = total.bounds.lower;
+    price.expected_s = prediction.expected_s;
+    price.expected_error = prediction.expected_error;
+    if (const Resource* bound = total.bound_resource()) price.bound_by = bound->label;
+    if (const Resource* memory = total.pricing.find("hbm")) {
+        double bytes = 0;
+        for (const Transfer& transfer : kernels.front().transfers) {
+            if (const auto each = count(prediction.local, transfer.bytes)) bytes += each->to_double();
+        }
+        price.resident_s = resident_bound(
+            caches_, {total.least_seconds, static_cast<std::size_t>(memory - total.pricing.resources.data()),
+                      memory->terms.front().rate.value, bytes, kernels.size()});
+    }
+    for (const Transfer& transfer : kernels.front().transfers) {
+        if (price.dtype.empty() && !transfer.write)
+            price.dtype = name(prediction.local.values[transfer.value].type.dtype);
+    }
+    for (const KernelWork& kernel : kernels) {
+        const auto sizes = matmul_sizes(prediction.local, kernel);
+        price.matmuls.insert(price.matmuls.end(), sizes.begin(), sizes.end());
+    }
+    const auto runs = kernel_runs(prediction.local, prediction.analysis, chip_traits(prediction.machine));
+    if (kernels.size() != 1 || runs.size() != 1) {
+        price.not_fitted = "the time covers several kernels that cannot be separated";
+        return price;
+    }
+    price.kernel.emplace();
+    price.kernel->machine = prediction.machine.id;
+    price.kernel->key = kernel_key(prediction.local, kernels.front());
+    price.kernel->timed.point = runs.front().point;
     return price;
 }
 
@@ -179,6 +212,9 @@ OperationPrice OperationPricer::price_collective(const RecordedProfile& profile,
     price.lower_s = time.lower_s;
     price.expected_s = time.expected_s;
     price.expected_error = time.expected_error;
+    if (row.dtype) price.dtype = name(*row.dtype);
+    price.collective = sample_of(row, **group);
+    if (!price.collective) price.not_fitted = "a collective of one chip sends nothing";
     const System& system = (*group)->on->system;
     const auto slowest = std::max_element(
         (*group)->load.tiers.begin(), (*group)->load.tiers.end(), [&](const TierLoad& a, const TierLoad& b) {
@@ -221,13 +257,10 @@ OperationPrice OperationPricer::price_program(const std::string& text, std::int6
     options.software = software_;
     auto prediction = predict(std::move(*program), std::move(system), options, calibrations_);
     if (!prediction) return unknown(prediction.error().message);
-    const Analysis& total = prediction->analysis.total;
-    OperationPrice price;
+    OperationPrice price = price_of(*prediction);
     price.bytes = static_cast<double>(size);
-    price.lower_s = total.bounds.lower;
-    price.expected_s = prediction->expected_s;
-    price.expected_error = prediction->expected_error;
-    if (const Resource* bound = total.bound_resource()) price.bound_by = bound->label;
+    price.kernel.reset();
+    price.not_fitted = "a copy or a memory set is by no kernel that models are fitted to";
     return price;
 }
 
@@ -247,11 +280,11 @@ OperationPrice OperationPricer::price_counted(const EventDetail& detail, std::st
         price.flops = detail.flops;
         const bool matrix = kind == "matmul" || kind == "convolution" || kind == "attention";
         if (matrix) {
-            price.dtype = multiplied_dtype(detail, kernel);
-            price.dtype_stated = price.dtype.has_value();
-            if (!price.dtype) price.dtype = Dtype::bf16;
+            price.matmul_dtype = multiplied_dtype(detail, kernel);
+            price.dtype_stated = price.matmul_dtype.has_value();
+            if (!price.matmul_dtype) price.matmul_dtype = Dtype::bf16;
         }
-        work.add_flops(matrix ? Unit::matmul : Unit::vector, matrix ? info(*price.dtype).arithmetic : Dtype::f32,
+        work.add_flops(matrix ? Unit::matmul : Unit::vector, matrix ? info(*price.matmul_dtype).arithmetic : Dtype::f32,
                        Polynomial{static_cast<std::int64_t>(std::llround(detail.flops))});
     }
     if (detail.bytes >= 0) {
@@ -266,6 +299,12 @@ OperationPrice OperationPricer::price_counted(const EventDetail& detail, std::st
     const Bounds bounds = times.evaluate({}, seconds);
     price.lower_s = bounds.lower;
     if (bounds.bound_by) price.bound_by = pricing->resources[*bounds.bound_by].label;
+    if (const Resource* memory = pricing->find("hbm")) {
+        price.resident_s = resident_bound(caches_, {std::span(seconds).first(pricing->resources.size()),
+                                                    static_cast<std::size_t>(memory - pricing->resources.data()),
+                                                    memory->terms.front().rate.value, std::max(0.0, detail.bytes), 1});
+    }
+    price.not_fitted = "the profile has its FLOPs and bytes, but not the shapes that models of kernels need";
     return price;
 }
 

@@ -6,11 +6,17 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "calibrate/collective/expected_collective.hpp"
+#include "calibrate/collective/fit_collectives.hpp"
+#include "calibrate/kernel/fit_kernel_models.hpp"
 #include "import/profile/recorded_profile.hpp"
 #include "predict/compare/measured_systems.hpp"
+#include "predict/compare/resident_bound.hpp"
 #include "predict/launch_floor.hpp"
+#include "predict/prediction.hpp"
+#include "predict/profile/matmul_size.hpp"
 #include "predict/profile/profile_operations.hpp"
 
 namespace roofline::core {
@@ -22,11 +28,20 @@ struct OperationPrice {
     std::optional<double> lower_s{};
     std::optional<double> expected_s{};
     std::optional<double> expected_error{};
-    std::optional<double> floor_s{};  ///< without an expected time: what it takes beside its bound
-    std::optional<Dtype> dtype{};     ///< in which FLOPs of XLA's matmuls are priced
-    bool dtype_stated = false;        ///< whether the profile says so; else bf16 is taken
+    std::optional<double> floor_s{};      ///< without an expected time: what it takes beside its bound
+    std::optional<Dtype> matmul_dtype{};  ///< in which FLOPs of XLA's matmuls are priced
+    bool dtype_stated = false;            ///< whether the profile says so; else bf16 is taken
     std::string bound_by{};
     std::string unknown{};  ///< why there is no bound; "" if there is one
+    /// The lower bound if its data stayed in a cache, which an operation before it may have left there; nothing without
+    /// caches.
+    std::optional<double> resident_s{};
+    std::string dtype{};  ///< of its first tensor or of its message: "bf16"; "" if that is unknown
+    std::vector<MatmulSize> matmuls{};
+    /// What a fit needs of it, without a time; both are empty where nothing can be fitted to it.
+    std::optional<KernelSample> kernel{};
+    std::optional<CollectiveSample> collective{};
+    std::string not_fitted{};  ///< why both are; "" otherwise
 };
 
 /// Prices operations on a machine. A call of PyTorch becomes the program that its recorded graph would become; a
@@ -47,6 +62,7 @@ private:
     OperationPricer(SystemOverride on, std::string software, MeasuredSystems systems, MeasuredSystems groups,
                     std::shared_ptr<Calibrations> calibrations)
         : on_(std::move(on)),
+          caches_(caches_of(on_.machine)),
           software_(std::move(software)),
           whole_(std::move(systems)),
           groups_(std::move(groups)),
@@ -62,7 +78,11 @@ private:
     [[nodiscard]] OperationPrice price_call(const RecordedProfile& profile, const ProfiledOperation& operation);
     [[nodiscard]] OperationPrice price_program(const std::string& text, std::int64_t size);
 
+    /// The times and bounds of a program, and what a fit needs of it.
+    [[nodiscard]] OperationPrice price_of(const Prediction& prediction) const;
+
     SystemOverride on_;
+    std::vector<CacheRoof> caches_;
     std::string software_;
     MeasuredSystems whole_;   ///< the slice of the question
     MeasuredSystems groups_;  ///< groups of fewer chips

@@ -11,49 +11,15 @@
 #include <utility>
 
 #include "base/ascii.hpp"
-#include "import/profile/kernel_class.hpp"
 #include "predict/profile/operation_price.hpp"
-#include "program/collective_info.hpp"
-#include "units/text.hpp"
 
 namespace roofline::core {
-
-double ProfileRow::win_s() const {
-    const auto should = should_s();
-    return should ? std::max(0.0, measured_s - *should) : 0;
-}
 
 namespace {
 
 constexpr double nanosecond = 1e-9;
 
 double seconds_of(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) * nanosecond; }
-
-/// "[32,64] [64,192]" of "[[32, 64], [64, 192], []]": numbers and missing inputs are left out.
-std::string shape_text(std::string_view json) {
-    std::string out;
-    std::string_view rest = json.size() >= 2 ? json.substr(1, json.size() - 2) : json;
-    int depth = 0;
-    for (const char c : rest) {
-        if (c == '[') ++depth;
-        if (c == ']') --depth;
-        if (c == ' ') continue;
-        if (c == ',' && depth == 0) {
-            out.push_back(' ');
-        } else if (c != '"') {
-            out.push_back(c);
-        }
-    }
-    std::string shapes;
-    std::size_t at = 0;
-    while (at < out.size()) {
-        const std::size_t end = std::min(out.find(' ', at), out.size());
-        const std::string_view one = std::string_view(out).substr(at, end - at);
-        if (!one.empty() && one != "[]") shapes += (shapes.empty() ? "" : " ") + std::string(one);
-        at = end + 1;
-    }
-    return shapes;
-}
 
 /// One device of one profile with its steps.
 struct TimedProfile {
@@ -96,47 +62,6 @@ AverageStep average(const TimedProfile& timed) {
         add(mean.hidden, times.hidden);
     }
     return mean;
-}
-
-ProfileRow row_of(const RecordedProfile& profile, const ProfiledOperation& operation, const OperationPrice& price,
-                  double steps) {
-    ProfileRow row;
-    row.name = profile.text(operation.name());
-    const EventDetail* const detail = operation.detail == no_index ? nullptr : &profile.details[operation.detail];
-    std::string_view category;
-    if (operation.work == DeviceWork::kernel && operation.call != no_index) {
-        const HostCall& call = profile.calls[operation.call];
-        row.operation = profile.text(call.name);
-        if (call.shapes != no_index) row.shapes = shape_text(profile.text(call.shapes));
-        category = row.operation;
-    } else if (operation.work != DeviceWork::kernel) {
-        if (detail != nullptr && detail->collective) row.operation = collective_name(*detail->collective);
-        if (operation.bytes > 0) row.shapes = to_text(Bytes{static_cast<double>(operation.bytes)});
-        if (detail != nullptr && detail->group > 1) row.shapes += fmt::format(" over {}", detail->group);
-    } else if (detail != nullptr) {
-        if (detail->instruction != no_index) row.operation = profile.text(detail->instruction);
-        if (detail->category != no_index) category = profile.text(detail->category);
-        if (detail->source != no_index) row.source = profile.text(detail->source);
-    }
-    row.kind = kernel_class(operation.work, category, row.name);
-    row.work = operation.work;
-    const double count = static_cast<double>(operation.count) / steps;
-    row.count = count;
-    row.measured_s = seconds_of(operation.duration_ns) / steps;
-    row.least_s = seconds_of(operation.least_ns);
-    const auto all = [&](const std::optional<double>& one) { return one ? std::optional(*one * count) : one; };
-    row.flops = all(price.flops);
-    row.bytes = all(price.bytes);
-    row.lower_s = all(price.lower_s);
-    row.expected_s = all(price.expected_s);
-    row.expected_error = price.expected_error;
-    row.floor_s = all(price.floor_s);
-    row.dtype = price.dtype;
-    row.dtype_stated = price.dtype_stated;
-    row.bound_by = price.bound_by;
-    row.unknown = price.unknown;
-    for (const ProfiledKernels& kernels : operation.kernels) row.kernels.push_back(profile.text(kernels.name));
-    return row;
 }
 
 void add_classes(ProfileAnswer& answer) {
@@ -183,23 +108,55 @@ void add_timeline(const TimedProfile& timed, const ProfiledOperations& operation
     }
 }
 
-/// What is faster than its bound was not computed as assumed, or not on this machine.
-void note_faster(ProfileAnswer& answer) {
-    std::size_t faster = 0;
+/// Operations that are faster than a bound.
+struct FasterRows {
+    std::size_t rows = 0;
+    double seconds = 0;
+    double ratio = 0;  ///< of the one that is faster by most
     const ProfileRow* most = nullptr;
-    const auto ratio = [](const ProfileRow& row) { return *row.lower_s / row.measured_s; };
-    constexpr double tolerance = 1.02;
-    for (const ProfileRow& row : answer.rows) {
-        if (!row.lower_s || !(row.measured_s > 0) || !(ratio(row) > tolerance)) continue;
-        ++faster;
-        if (most == nullptr || ratio(row) > ratio(*most)) most = &row;
+
+    void add(const ProfileRow& row, double bound_s) {
+        constexpr double tolerance = 1.02;
+        const double by = bound_s / row.measured_s;
+        if (!(by > tolerance)) return;
+        ++rows;
+        seconds += row.measured_s;
+        if (by > ratio) most = &row;
+        ratio = std::max(ratio, by);
     }
-    if (most == nullptr) return;
-    answer.notes.push_back(fmt::format(
-        "{} operation{} faster than {} bound, {} by the factor {:.1f}: a cache served what is counted for memory, the "
-        "arithmetic is narrower than that of its inputs, or the machine is another one",
-        faster, faster == 1 ? " is" : "s are", faster == 1 ? "its" : "their",
-        most->operation.empty() ? most->name : most->operation, ratio(*most)));
+    [[nodiscard]] std::string text(double all_s) const {
+        return fmt::format("{} operation{} with {:.1f} % of the time of all {}", rows, rows == 1 ? "" : "s",
+                           100 * seconds / all_s, rows == 1 ? "is" : "are");
+    }
+    [[nodiscard]] std::string by_most() const {
+        return fmt::format("{} by the factor {:.1f}", most->operation.empty() ? most->name : most->operation, ratio);
+    }
+};
+
+/// What is faster than its bound was in a cache. What no cache explains was not computed as assumed, or not on this
+/// machine.
+void note_faster(ProfileAnswer& answer) {
+    FasterRows cached;
+    FasterRows impossible;
+    double all_s = 0;
+    for (const ProfileRow& row : answer.rows) {
+        all_s += row.measured_s;
+        if (!row.lower_s || !(row.measured_s > 0)) continue;
+        const std::size_t before = impossible.rows;
+        impossible.add(row, row.resident_s.value_or(*row.lower_s));
+        if (impossible.rows == before) cached.add(row, *row.lower_s);
+    }
+    if (impossible.rows > 0) {
+        answer.notes.push_back(
+            fmt::format("{} faster than {} can be, {}: the profile may be of a faster machine than the one that is "
+                        "named by --on, or "
+                        "arithmetic is narrower than that of its inputs",
+                        impossible.text(all_s), answer.machine.name, impossible.by_most()));
+    }
+    if (cached.rows > 0) {
+        answer.notes.push_back(fmt::format("{} faster than the main memory, {}: {} inputs were in a cache",
+                                           cached.text(all_s), cached.by_most(), cached.rows == 1 ? "its" : "their"));
+    }
 }
 
 /// Where nothing of a kind and dtype was measured, bounds, with launches, stand beside expected times.
@@ -234,7 +191,7 @@ void note_dtypes(ProfileAnswer& answer) {
     double all = 0;
     for (const ProfileRow& row : answer.rows) {
         all += row.measured_s;
-        if (!row.dtype || row.dtype_stated) continue;
+        if (!row.matmul_dtype || row.dtype_stated) continue;
         ++assumed;
         seconds += row.measured_s;
     }
@@ -323,7 +280,9 @@ void add_causes(ProfileAnswer& answer) {
         if (row.work != DeviceWork::kernel) continue;  // a kernel may be a copy by its name
         sum += row.measured_s;
         const auto should = row.should_s();
-        if (should) {
+        if (row.recomputed) {
+            answer.recomputed_s += row.measured_s;
+        } else if (should) {
             answer.should_s += *should;
             slower[row.kind] += row.measured_s - *should;
         } else {
@@ -341,6 +300,7 @@ void add_causes(ProfileAnswer& answer) {
         const double rounding = 1e-9 * step.total;
         if (std::abs(seconds) > rounding) answer.causes.push_back({std::string(name), seconds});
     };
+    add("the forward pass again in the backward pass (recomputation)", answer.recomputed_s);
     add("kernels that run at the same time", step.kernels - sum);
     const double waited = std::min(step.exposed, answer.waiting_s.value_or(0));
     add("collectives that wait for other ranks", waited);
@@ -379,7 +339,7 @@ Result<ProfileAnswer> answer_profiles(const std::vector<RecordedProfile>& profil
                                                     std::make_shared<Calibrations>(std::move(calibrations))));
     const ProfiledOperations operations = operations_of(profile, slowest.steps);
     for (const ProfiledOperation& operation : operations.all) {
-        answer.rows.push_back(row_of(profile, operation, pricer.price(profile, operation), slowest.counted));
+        answer.rows.push_back(profile_row(profile, operation, pricer.price(profile, operation), slowest.counted));
         const ProfileRow& row = answer.rows.back();
         answer.expected = answer.expected || row.expected_s || row.floor_s;
     }

@@ -14,40 +14,11 @@
 #include "predict/compare/measured_systems.hpp"
 #include "predict/launch_floor.hpp"
 #include "predict/profile/profile_operations.hpp"
+#include "predict/profile/profile_row.hpp"
 #include "predict/profile/profile_steps.hpp"
+#include "predict/profile/step_comparison.hpp"
 
 namespace roofline::core {
-
-/// An operation with all its executions in a step; counts and times are those of an average step.
-struct ProfileRow {
-    std::string name;       ///< of its longest kernel
-    std::string operation;  ///< "aten::mm", "fusion.3", or "" if only the kernel is known
-    std::string shapes;     ///< of its inputs: "[32,64] [64,192]", or ""
-    std::string_view kind;  ///< kernel_class()
-    DeviceWork work = DeviceWork::kernel;
-    double count = 0;
-    double measured_s = 0;
-    double least_s = 0;  ///< the fastest execution
-    std::optional<double> flops{};
-    std::optional<double> bytes{};
-    std::optional<double> lower_s{};
-    std::optional<double> expected_s{};
-    std::optional<double> expected_error{};
-    std::optional<double> floor_s{};  ///< without an expected time: what launches take beside the bounds
-    std::optional<Dtype> dtype{};     ///< in which FLOPs of XLA's matmuls are priced
-    bool dtype_stated = false;        ///< whether the profile says so; else bf16 is taken
-    std::string bound_by{};
-    std::string source{};                ///< "train.py:42", or ""
-    std::string unknown{};               ///< why there is no bound; "" if there is one
-    std::vector<std::string> kernels{};  ///< names, those that take longest first
-
-    /// The expected time, else the lower bound and the launch, or the bound where nothing is known of launches.
-    [[nodiscard]] std::optional<double> should_s() const {
-        return expected_s ? expected_s : lower_s ? std::optional(*lower_s + floor_s.value_or(0)) : lower_s;
-    }
-    /// How much shorter the step would be if it took no longer than that; 0 if that is unknown.
-    [[nodiscard]] double win_s() const;
-};
 
 /// Rows of one kind.
 struct ProfileClass {
@@ -109,13 +80,15 @@ struct ProfileAnswer {
     std::vector<ProfileRow> rows;  ///< those that take longest first
     std::size_t drawn = 0;         ///< the step whose events follow
     std::vector<TimelineEvent> timeline;
-    std::vector<ProfileClass> classes;   ///< likewise
-    std::vector<ProfileCause> causes;    ///< in the order in which they are told
-    double should_s = 0;                 ///< of all rows that have a bound
-    double unknown_s = 0;                ///< measured time of kernels without a bound
-    std::optional<double> waiting_s{};   ///< for other ranks, in collectives; nothing with one rank
-    bool expected = false;               ///< whether any row has an expected time, or a bound with a launch
-    std::optional<LaunchFloor> floor{};  ///< of rows without an expected time
+    std::vector<ProfileClass> classes;     ///< likewise
+    std::vector<ProfileCause> causes;      ///< in the order in which they are told
+    double should_s = 0;                   ///< of all kernels that have a bound and are not recomputed
+    double unknown_s = 0;                  ///< measured time of kernels without a bound that are not recomputed
+    double recomputed_s = 0;               ///< measured time of kernels that run the forward pass again
+    std::optional<double> waiting_s{};     ///< for other ranks, in collectives; nothing with one rank
+    std::optional<StepComparison> beside;  ///< the step of a plan, if one was given
+    bool expected = false;                 ///< whether any row has an expected time, or a bound with a launch
+    std::optional<LaunchFloor> floor{};    ///< of rows without an expected time
     std::vector<std::string> notes;
 };
 

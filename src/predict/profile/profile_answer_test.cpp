@@ -134,6 +134,23 @@ TEST_CASE("profile answer: another device than the machine is noted") {
     CHECK(other->notes[0].find("NVIDIA A100-SXM4-80GB") != std::string::npos);
 }
 
+// 120.26 GFLOP take 1847 us at the 65.1 TFLOP/s of a T4 in 16 bits. The sum of two arrays
+// of 2 MB reads and writes 6.3 MB, which take 1.9 us at the 3.35 TB/s of an H100, whose L2 cache has 50 MB.
+TEST_CASE("profile answer: kernels of a faster machine, and kernels whose data a cache has") {
+    RecordedProfile profile;
+    add_call(profile, "aten::mm", "[[8192,4096],[4096,1792]]", R"(["c10::Half","c10::Half"])", 0, 200'000);
+    const auto slow =
+        answer_profiles({profile}, {{find_machine("t4").value(), ""}, ""}, Calibrations(std::vector<Calibration>{}));
+    REQUIRE(slow);
+    REQUIRE(slow->notes.size() == 1);
+    CHECK(slow->notes[0].find("faster than Tesla T4 can be, aten::mm by the factor 9.2") != std::string::npos);
+    add_call(profile, "aten::add", "[[1024,1024],[1024,1024]]", R"(["c10::Half","c10::Half"])", 200'000, 1'500);
+    const auto fast = answer_on({profile});
+    REQUIRE(fast);
+    REQUIRE(fast->notes.size() == 1);
+    CHECK(fast->notes[0].find("faster than the main memory, aten::add by the factor 1.3") != std::string::npos);
+}
+
 // No matmul in f32 was measured on an H100, and elementwise kernels were.
 TEST_CASE("profile answer: it says where bounds stand beside expected times") {
     RecordedProfile profile;
@@ -189,10 +206,10 @@ TEST_CASE("profile answer: what XLA counted takes a bound and a launch, in the d
     CHECK(*tiny.rows[0].should_s() == approx(1.388e-6 + 34 / 3.35e12).epsilon(1e-9));
     CHECK_FALSE(tiny.rows[0].expected_s);
     CHECK(tiny.expected);
-    CHECK_FALSE(tiny.rows[0].dtype);
+    CHECK_FALSE(tiny.rows[0].matmul_dtype);
     const ProfileAnswer unstated = matmul("", 989.4e9, 0);
     CHECK(*unstated.rows[0].lower_s == approx(1e-3));
-    CHECK(unstated.rows[0].dtype == Dtype::bf16);
+    CHECK(unstated.rows[0].matmul_dtype == Dtype::bf16);
     CHECK_FALSE(unstated.rows[0].dtype_stated);
     REQUIRE(unstated.notes.size() == 2);
     CHECK(

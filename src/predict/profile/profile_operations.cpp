@@ -6,22 +6,35 @@
 #include <tuple>
 #include <utility>
 
+#include "predict/profile/recomputation.hpp"
+
 namespace roofline::core {
 
 namespace {
 
 /// What executions of one operation have in common.
-using OperationKey =
-    std::tuple<DeviceWork, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t>;
+using OperationKey = std::tuple<DeviceWork, bool, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t,
+                                std::uint32_t, std::int64_t>;
 
-OperationKey key_of(const RecordedProfile& profile, const DeviceEvent& event) {
+OperationKey key_of(const RecordedProfile& profile, const DeviceEvent& event, bool recomputed) {
     const bool kernel = event.work == DeviceWork::kernel;
     if (kernel && event.call != no_index) {
         const HostCall& call = profile.calls[event.call];
-        return {event.work, call.name, call.shapes, call.types, call.values, no_index, 0};
+        return {event.work, recomputed, call.name, call.shapes, call.types, call.values, no_index, 0};
     }
     // Copies and collectives of one size are one operation, whoever asked for them.
-    return {event.work, no_index, no_index, no_index, event.name, event.detail, event.bytes};
+    return {event.work, recomputed, no_index, no_index, no_index, event.name, event.detail, event.bytes};
+}
+
+/// Sets the fastest execution, the median and the number of executions that took these times, which are sorted.
+void set_executions(ProfiledOperation& operation, std::vector<std::int64_t>& times_ns) {
+    if (times_ns.empty()) return;
+    std::sort(times_ns.begin(), times_ns.end());
+    operation.least_ns = times_ns.front();
+    const std::size_t middle = times_ns.size() / 2;
+    operation.median_ns =
+        times_ns.size() % 2 == 1 ? times_ns[middle] : std::midpoint(times_ns[middle - 1], times_ns[middle]);
+    operation.count = static_cast<std::int64_t>(times_ns.size());
 }
 
 void add_kernel(ProfiledOperation& operation, const DeviceEvent& event) {
@@ -39,19 +52,24 @@ void add_kernel(ProfiledOperation& operation, const DeviceEvent& event) {
 }  // namespace
 
 ProfiledOperations operations_of(const RecordedProfile& profile, const std::vector<ProfileStep>& steps) {
+    const Recomputation recomputation(profile);
     std::map<OperationKey, std::size_t> places;
     std::vector<ProfiledOperation> operations;
     std::vector<std::uint32_t> of_event(profile.events.size(), no_index);
     std::map<std::uint32_t, std::pair<std::size_t, std::int64_t>> calls;  // the operation of each, and its time
+    std::vector<std::vector<std::int64_t>> executions;                    // by operation
     for (const ProfileStep& step : steps) {
         if (step.warm_up) continue;
         for (const std::uint32_t index : step.events) {
             const DeviceEvent& event = profile.events[index];
-            const auto [place, added] = places.emplace(key_of(profile, event), operations.size());
+            const bool recomputed = recomputation.has(event);
+            const auto [place, added] = places.emplace(key_of(profile, event, recomputed), operations.size());
             if (added) {
                 operations.emplace_back();
+                executions.emplace_back();
                 ProfiledOperation& operation = operations.back();
                 operation.work = event.work;
+                operation.recomputed = recomputed;
                 operation.call = event.call;
                 operation.detail = event.detail;
                 operation.bytes = event.bytes;
@@ -63,16 +81,11 @@ ProfiledOperations operations_of(const RecordedProfile& profile, const std::vect
                 calls.emplace(event.call, std::pair(place->second, 0)).first->second.second += event.duration_ns;
                 continue;
             }
-            operation.least_ns =
-                operation.count == 0 ? event.duration_ns : std::min(operation.least_ns, event.duration_ns);
-            ++operation.count;
+            executions[place->second].push_back(event.duration_ns);
         }
     }
-    for (const auto& [call, execution] : calls) {
-        ProfiledOperation& operation = operations[execution.first];
-        operation.least_ns = operation.count == 0 ? execution.second : std::min(operation.least_ns, execution.second);
-        ++operation.count;
-    }
+    for (const auto& [call, execution] : calls) executions[execution.first].push_back(execution.second);
+    for (std::size_t i = 0; i < operations.size(); ++i) set_executions(operations[i], executions[i]);
     for (ProfiledOperation& operation : operations) {
         std::sort(operation.kernels.begin(), operation.kernels.end(),
                   [](const ProfiledKernels& a, const ProfiledKernels& b) {

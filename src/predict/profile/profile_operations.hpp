@@ -21,12 +21,14 @@ struct ProfiledKernels {
 /// XLA, a collective with the same message, or a kernel of which nothing more is known.
 struct ProfiledOperation {
     DeviceWork work = DeviceWork::kernel;
+    bool recomputed = false;               ///< the forward pass again, in the backward pass; see Recomputation
     std::uint32_t call = no_index;         ///< one of the calls
     std::uint32_t detail = no_index;       ///< what the profiler knows of it
     std::int64_t bytes = 0;                ///< of one copy, or the message of one collective
     std::int64_t count = 0;                ///< calls, or launches where no call is known
     std::int64_t duration_ns = 0;          ///< of all its kernels
-    std::int64_t least_ns = 0;             ///< of one execution
+    std::int64_t least_ns = 0;             ///< of the fastest execution
+    std::int64_t median_ns = 0;            ///< of one execution
     std::vector<ProfiledKernels> kernels;  ///< those that take longest first
 
     [[nodiscard]] std::uint32_t name() const { return kernels.front().name; }

@@ -126,6 +126,12 @@ std::vector<ProfileStep> find_steps(const RecordedProfile& profile, std::int32_t
         if (step < steps.size()) steps[step].events.push_back(i);
     }
     std::erase_if(steps, [](const ProfileStep& step) { return step.events.empty(); });
+    if (steps.empty()) {  // the device did nothing in any of them
+        steps.emplace_back();
+        for (std::uint32_t i = 0; i < profile.events.size(); ++i) {
+            if (profile.events[i].device == device) steps.front().events.push_back(i);
+        }
+    }
     for (ProfileStep& step : steps) {
         step.start_ns = profile.events[step.events.front()].start_ns;
         for (const std::uint32_t event : step.events)

@@ -24,8 +24,8 @@ struct ProfileStep {
 /// Returns the steps of a device in order. They are the ranges that torch.profiler calls ProfilerStep, with the events
 /// that were launched in them; on a device of JAX the lines of steps, or the executions of the module that takes
 /// longest; then ranges that are named as steps, "step 12"; otherwise everything is one step. Steps without events are
-/// left out. The first ones are warm-up where they take more than 1.2 times the median of the later ones, which are at
-/// least two.
+/// left out; if none has events, everything is one step, too. The first ones are warm-up where they take more than 1.2
+/// times the median of the later ones, which are at least two.
 [[nodiscard]] std::vector<ProfileStep> find_steps(const RecordedProfile& profile, std::int32_t device);
 
 /// The devices that have events, in order.

@@ -57,6 +57,18 @@ TEST_CASE("profile steps: the time of a step is divided without a rest") {
     CHECK(times.total() == 41);
 }
 
+// Found by the fuzzer: nothing was launched in any step.
+TEST_CASE("profile steps: without an event in any step everything is one") {
+    HandProfile made;
+    made.event("a", 100, 10, DeviceWork::kernel, made.launch(90, 2));
+    made.step("ProfilerStep#1", 0, 20);
+    made.step("ProfilerStep#2", 20, 20);
+    const auto steps = find_steps(made.profile, 0);
+    REQUIRE(steps.size() == 1);
+    CHECK(steps[0].name.empty());
+    CHECK(steps[0].duration_ns() == 10);
+}
+
 TEST_CASE("profile steps: an event belongs to the step in which it was launched") {
     HandProfile made;
     made.step("ProfilerStep#3", 0, 100);

@@ -20,8 +20,9 @@ std::string framework_text(const Framework& framework) {
     return text + ", as since " + framework.since;
 }
 
-std::vector<StepCollective> step_collectives(const TrainStep& whole) {
-    const Prediction& step = whole.program;
+std::vector<StepCollective> step_collectives(const TrainStep& whole) { return collectives_in(whole.program); }
+
+std::vector<StepCollective> collectives_in(const Prediction& step) {
     std::map<std::pair<std::string, std::vector<std::string>>, StepCollective> by_kind;
     for (const MessageWork& each : step.analysis.total.work.messages) {
         const auto times = count(step.program, each.count);

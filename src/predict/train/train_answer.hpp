@@ -113,6 +113,9 @@ struct StepCollective {
     double bytes = 0;
     double seconds = 0;
 };
+/// Returns the collectives of a program of one chip, those with the longest total time first.
+[[nodiscard]] std::vector<StepCollective> collectives_in(const Prediction& step);
+
 /// Returns the collectives of a step, of the slowest stage in a pipeline, those with the longest total time first.
 [[nodiscard]] std::vector<StepCollective> step_collectives(const TrainStep& whole);
 

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/trace/step_comparison_view.hpp"
+
 namespace roofline::core {
 
 namespace {
@@ -32,10 +34,11 @@ ProfileJson row_json(const ProfileRow& row) {
             {"measured_s", row.measured_s},
             {"least_s", row.least_s},
             {"win_s", row.should_s() ? ProfileJson(row.win_s()) : ProfileJson()},
-            {"dtype", row.dtype ? ProfileJson(name(*row.dtype)) : ProfileJson()},
-            {"dtype_stated", row.dtype ? ProfileJson(row.dtype_stated) : ProfileJson()},
+            {"dtype", row.matmul_dtype ? ProfileJson(name(*row.matmul_dtype)) : ProfileJson()},
+            {"dtype_stated", row.matmul_dtype ? ProfileJson(row.dtype_stated) : ProfileJson()},
             {"bound_by", named_or_null(row.bound_by)},
             {"source", named_or_null(row.source)},
+            {"recomputed", row.recomputed},
             {"kernels", row.kernels},
             {"unknown", named_or_null(row.unknown)}};
 }
@@ -55,6 +58,7 @@ std::string profile_json(const ProfileAnswer& answer) {
     root["total"] = {{"measured_s", step.total},
                      {answer.expected ? "expected_s" : "lower_s", answer.should_s},
                      {"unknown_s", answer.unknown_s},
+                     {"recomputed_s", answer.recomputed_s},
                      {"kernels_s", step.kernels},
                      {"exposed_communication_s", step.exposed},
                      {"hidden_communication_s", step.hidden},
@@ -76,6 +80,7 @@ std::string profile_json(const ProfileAnswer& answer) {
     for (const ProfileCause& cause : answer.causes) {
         root["causes"].push_back({{"name", cause.name}, {"seconds", cause.seconds}});
     }
+    root["beside"] = answer.beside ? step_comparison_json(*answer.beside) : ProfileJson();
     root["ops"] = ProfileJson::array();
     for (const ProfileRow& row : answer.rows) root["ops"].push_back(row_json(row));
     root["notes"] = answer.notes;

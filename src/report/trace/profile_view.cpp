@@ -10,6 +10,7 @@
 #include "report/table.hpp"
 #include "report/trace/kernel_label.hpp"
 #include "report/trace/profile_json.hpp"
+#include "report/trace/step_comparison_view.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -29,7 +30,9 @@ std::string counted(std::size_t count, std::string_view what) {
 
 /// What a row is called: the operation of the framework, or the kernel.
 std::string row_label(const ProfileRow& row, std::size_t width) {
-    return row.operation.empty() ? kernel_label(row.name, width) : fitted(row.operation, width);
+    const std::string_view again = row.recomputed ? " (again)" : "";
+    const std::size_t room = width - again.size();
+    return (row.operation.empty() ? kernel_label(row.name, room) : fitted(row.operation, room)) + std::string(again);
 }
 
 class ProfileText {
@@ -41,6 +44,10 @@ public:
         division();
         classes();
         causes();
+        if (answer_.beside) {
+            out_ += fmt::format("\n{}\n{}", bold("Beside the " + answer_.beside->job),
+                                step_comparison_text(*answer_.beside));
+        }
         wins();
         unknowns();
         for (const std::string& note : answer_.notes) remark("note", note);
@@ -74,8 +81,9 @@ private:
         const double should = answer_.should_s;
         if (should > 0) {
             line(answer_.expected ? "expected" : "bound", should,
-                 fmt::format("of {} % of the time of its kernels, one after another",
-                             percent_text(1 - answer_.unknown_s / std::max(kernel_seconds(), 1e-30))));
+                 fmt::format(
+                     "of {} % of the time of its kernels, one after another",
+                     percent_text(1 - (answer_.unknown_s + answer_.recomputed_s) / std::max(kernel_seconds(), 1e-30))));
         }
     }
 
@@ -200,14 +208,15 @@ private:
 
 Table row_table(const ProfileAnswer& answer, bool exact) {
     Table table;
-    table.head = {"name",  "operation", "inputs",  "kind",       "count",    "measured_s", "least_s",
-                  "flops", "bytes",     "lower_s", "expected_s", "bound_by", "source",     "unknown"};
+    table.head = {"name",  "operation", "inputs",     "kind",     "count",  "measured_s", "least_s",   "flops",
+                  "bytes", "lower_s",   "expected_s", "bound_by", "source", "unknown",    "recomputed"};
     const auto number = [&](double value) { return exact ? exact_text(value) : fmt::format("{:.6g}", value); };
     const auto some = [&](const std::optional<double>& value) { return value ? number(*value) : std::string(); };
     for (const ProfileRow& row : answer.rows) {
         table.rows.push_back({row.name, row.operation, row.shapes, std::string(row.kind), number(row.count),
                               number(row.measured_s), number(row.least_s), some(row.flops), some(row.bytes),
-                              some(row.lower_s), some(row.expected_s), row.bound_by, row.source, row.unknown});
+                              some(row.lower_s), some(row.expected_s), row.bound_by, row.source, row.unknown,
+                              row.recomputed ? "1" : "0"});
     }
     return table;
 }

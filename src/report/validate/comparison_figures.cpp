@@ -39,7 +39,7 @@ std::string measured_words(Row row) { return row.timed() ? in_seconds(row.measur
 std::string software_cell(Row row) { return row.software + (row.variant.empty() ? "" : " " + row.variant); }
 
 constexpr AnswerFigure<Comparison> all[] = {
-    {"line", "line", in_whole, [](Row row) -> Json { return row.line; }},
+    {"line", "line", in_whole, [](Row row) -> Json { return row.line > 0 ? Json(row.line) : Json(); }},
     {"system", "", none, [](Row row) -> Json { return row.system; }},
     {"slice", "slice", none, [](Row row) -> Json { return row.slice; }},
     {"operation", "operation", none, [](Row row) -> Json { return row.operation; }, operation_words},
@@ -134,6 +134,8 @@ Table comparison_rows(const std::vector<Comparison>& rows, bool expected) {
     for (const char* key :
          {"line", "slice", "operation", "bytes", "measured_s", "lower_s", "expected_s", "error", "software"}) {
         const auto& figure = find_figure(all, key);
+        const bool lines = std::any_of(rows.begin(), rows.end(), [](Row row) { return row.line > 0; });
+        if (figure.key == "line" && !lines) continue;
         if (expected || figure.key != "expected_s") shown.push_back({figure.key, figure.label, true});
     }
     return figure_table(all, shown, rows);

@@ -105,7 +105,9 @@ Json frontiers_json(const ServingFrontiers& frontiers) {
 Json reasons_json(const std::vector<SkippedRows>& reasons) {
     Json list = Json::array();
     for (const SkippedRows& each : reasons) {
-        list.push_back({{"reason", each.reason}, {"rows", each.rows}, {"first_line", each.first_line}});
+        list.push_back({{"reason", each.reason},
+                        {"rows", each.rows},
+                        {"first_line", each.first_line > 0 ? Json(each.first_line) : Json(nullptr)}});
     }
     return list;
 }

@@ -183,8 +183,8 @@ List reasons(std::string title, const std::vector<SkippedRows>& rows) {
             list.lines.push_back(fmt::format("and {} more reasons (--json has them)", rows.size() - shown_reasons));
             break;
         }
-        list.lines.push_back(
-            fmt::format("{} from line {}: {}", count_text(each.rows, "row"), each.first_line, each.reason));
+        const std::string place = each.first_line > 0 ? fmt::format(" from line {}", each.first_line) : "";
+        list.lines.push_back(fmt::format("{}{}: {}", count_text(each.rows, "row"), place, each.reason));
     }
     return list;
 }

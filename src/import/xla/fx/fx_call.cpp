@@ -107,7 +107,7 @@ const XlaShape* FxCall::result(std::size_t place) const {
 FxRule find_fx_rule(std::string_view op) {
     for (const auto find :
          {fx_elementwise_rule, fx_matmul_rule, fx_attention_rule, fx_window_rule, fx_normalisation_rule,
-          fx_movement_rule, fx_indexing_rule, fx_reduction_rule, fx_loss_rule, fx_collective_rule}) {
+          fx_movement_rule, fx_indexing_rule, fx_reduction_rule, fx_loss_rule, fx_collective_rule, fx_optimizer_rule}) {
         if (const FxRule rule = find(op); rule != nullptr) return rule;
     }
     return nullptr;

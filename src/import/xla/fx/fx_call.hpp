@@ -66,6 +66,7 @@ struct FxOperation {
 [[nodiscard]] FxRule fx_reduction_rule(std::string_view op);
 [[nodiscard]] FxRule fx_loss_rule(std::string_view op);
 [[nodiscard]] FxRule fx_collective_rule(std::string_view op);
+[[nodiscard]] FxRule fx_optimizer_rule(std::string_view op);
 
 /// Searches a table that is sorted by name.
 template <std::size_t N>

@@ -188,6 +188,34 @@ std::optional<std::string> letters_of(std::string_view text, std::size_t rank) {
     return letters.size() == rank ? std::optional(letters) : std::nullopt;
 }
 
+// Multiplies two terms at a time. Without a path from left to right; a path has the places of the two terms of each
+// product among those that are left, and each product goes to the end (ATen, Linear.cpp). PyTorch finds a path where
+// opt_einsum is installed.
+std::optional<EinsumTerm> contracted(FxBuilder& to, std::vector<EinsumTerm> terms, const std::string& result,
+                                     const FxDims& path) {
+    const bool has_path = !path.empty();
+    if (has_path && path.size() != 2 * (terms.size() - 1)) return std::nullopt;
+    if (terms.size() == 1) sum_unused(to, terms.front(), result);
+    for (std::size_t step = 0; terms.size() > 1; ++step) {
+        const auto count = static_cast<std::int64_t>(terms.size());
+        const std::int64_t one = has_path ? std::min(path[2 * step], path[2 * step + 1]) : 0;
+        const std::int64_t other = has_path ? std::max(path[2 * step], path[2 * step + 1]) : 1;
+        if (one < 0 || one == other || other >= count) return std::nullopt;
+        EinsumTerm left = std::move(terms[static_cast<std::size_t>(one)]);
+        EinsumTerm right = std::move(terms[static_cast<std::size_t>(other)]);
+        terms.erase(terms.begin() + other);
+        terms.erase(terms.begin() + one);
+        std::string needed = result;
+        for (const EinsumTerm& term : terms) needed += term.letters;
+        sum_unused(to, left, needed + right.letters);
+        sum_unused(to, right, needed + left.letters);
+        EinsumTerm made = multiplied(to, left, right, needed);
+        if (made.letters.empty() && !result.empty()) return std::nullopt;
+        terms.insert(has_path ? terms.end() : terms.begin(), std::move(made));
+    }
+    return std::move(terms.front());
+}
+
 std::optional<FxValue> einsum_rule(FxCall& call) {
     const FxValue* equation = call.arg(0, "equation");
     if (equation == nullptr || !equation->is(FxValue::Kind::text) || call.result() == nullptr) return std::nullopt;
@@ -215,22 +243,10 @@ std::optional<FxValue> einsum_rule(FxCall& call) {
             sizes.emplace_back(term.letters[d], size);
         }
     }
-    EinsumTerm all = terms.front();
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-        std::string needed = *result;
-        for (std::size_t j = i + 1; j < terms.size(); ++j) needed += terms[j].letters;
-        EinsumTerm next = terms[i];
-        sum_unused(call.to, next, i == 0 ? needed : needed + all.letters);
-        if (i == 0) {
-            all = next;
-            continue;
-        }
-        sum_unused(call.to, all, needed + next.letters);
-        all = multiplied(call.to, all, next, needed);
-        if (all.letters.empty() && !result->empty()) return std::nullopt;
-    }
-    if (call.to.shape(all.array).elements() != call.result()->elements()) return std::nullopt;
-    return FxValue::of(call.to.view(all.array, call.result()->dims));
+    const auto all = contracted(call.to, std::move(terms), *result, call.wholes(2, "path").value_or(FxDims{}));
+    if (!all) return std::nullopt;
+    if (call.to.shape(all->array).elements() != call.result()->elements()) return std::nullopt;
+    return FxValue::of(call.to.view(all->array, call.result()->dims));
 }
 
 constexpr FxOperation matmul_rules[] = {{"_scaled_mm", scaled_product_rule},

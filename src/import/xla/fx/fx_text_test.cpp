@@ -115,6 +115,25 @@ TEST_CASE("matmuls: vectors, batches that are broadcast, products of einsum") {
           "r.1 = f32[2,4,7] bitcast(r)\n");
 }
 
+TEST_CASE("einsum of several operands takes the path that PyTorch chose") {
+    // (5 x 7)(7 x 3), then the vector; by the path 0,2 first the vector with the matrix that it shares `b` with.
+    const auto flops = [](const std::string& more) {
+        const XlaModule module = module_of(graph_of(
+            input("a", "float32[5,7]") + input("b", "float32[7,3]") + input("c", "float32[7]") +
+            call("r", "aten.einsum.default", R"(["ab,bc,b->ac", ["%a", "%b", "%c"]])", R"("float32[5,3]")", more) +
+            output("r")));
+        return written(module);
+    };
+    // From left to right `b` has to stay for the vector: an array of 5 x 7 x 3.
+    CHECK(flops("").find("f32[7,5,3]") != std::string::npos);
+    const std::string planned = flops(R"(, "kwargs": {"path": [2, 0, 1, 0]})");
+    CHECK(planned.find("f32[7,5,3]") == std::string::npos);
+    CHECK(planned.find("multiply") < planned.find("dot"));
+    for (const std::string_view path : {"[0, 3, 0, 1]", "[0, 0, 0, 1]", "[0, 1]", "[-1, 0, 0, 1]"}) {
+        CHECK(flops(fmt::format(R"(, "kwargs": {{"path": {}}})", path)).find("dot") == std::string::npos);
+    }
+}
+
 TEST_CASE("views cost nothing, copies and parts are named") {
     CHECK(instructions_of("float32[2,3]", "float32[1]", "aten.transpose.int", R"(["%a", 0, 1])", R"("float32[3,2]")") ==
           "r = f32[3,2] bitcast(a)\n");

@@ -168,6 +168,7 @@ Result<ImportedProgram> ModuleLowering::lower() {
                 "their neighbours, as compilers do");
         }
     }
+    keep_results();
     label_values(out_.program);
     return std::move(out_);
 }

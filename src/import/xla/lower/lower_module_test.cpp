@@ -398,3 +398,27 @@ TEST_CASE("attention is one kernel that reads slices in place, and a bias once f
     CHECK(attention.vector_flops() == 5 * scores);
     CHECK(attention.imported.gaps.empty());
 }
+
+// Two arrays of 4000 bytes are read and two written, before and after a compiler has fused them, as the root or not.
+TEST_CASE("what a fusion returns is written also where the fusion uses it") {
+    const std::string sums = " m = f32[1000] add(p0, p1)\n v = f32[1000] multiply(m, p1)\n";
+    const std::string parameters = " p0 = f32[1000] parameter(0)\n p1 = f32[1000] parameter(1)\n";
+    const std::string pair = "(f32[1000], f32[1000])";
+    const std::string results = " ROOT t = " + pair + " tuple(m, v)\n";
+    const std::string fused = "HloModule m\nf {\n" + parameters + sums + results + "}\nENTRY e {\n" + parameters;
+    const std::string call = " = " + pair + " fusion(p0, p1), kind=kLoop, calls=f\n";
+    const std::string parts =
+        " m = f32[1000] get-tuple-element(r), index=0\n"
+        " v = f32[1000] get-tuple-element(r), index=1\n";
+    for (const std::string& text : {entry(parameters + sums + results), fused + " ROOT r" + call + "}\n",
+                                    fused + " r" + call + parts + results + "}\n"}) {
+        CAPTURE(text);
+        const Lowered two = lowered(text);
+        CHECK(two.read() == 8000);
+        CHECK(two.written() == 8000);
+        CHECK(two.vector_flops() == 2000);
+    }
+    // what nobody needs afterwards is not
+    const Lowered one = lowered(entry(parameters + sums + " ROOT n = f32[1000] negate(v)\n"));
+    CHECK(one.written() == 4000);
+}

@@ -93,6 +93,7 @@ private:
     void share_memory(const Bound& one, const Bound& other);
     /// Records which results have the memory of an argument: `input_output_alias` of the module.
     void share_donated(const Bounds& arguments, const Bound& result);
+    void keep_results();
 
     // lower_instruction.cpp, lower_matmul.cpp, lower_movement.cpp: one operation each
     [[nodiscard]] Result<Bound> operation(InstructionRef ref, const Bounds& operands, Block& into);

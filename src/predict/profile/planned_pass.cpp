@@ -1,0 +1,67 @@
+#include "predict/profile/planned_pass.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "calibrate/kernel/kernel_kind.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+const Value* result_of(const Program& local, const KernelWork& kernel) {
+    return kernel.statements.empty() ? nullptr : &local.values[kernel.statements.back()->result];
+}
+
+std::string_view class_of(const Program& local, const KernelWork& kernel) {
+    const bool updates = std::any_of(kernel.transfers.begin(), kernel.transfers.end(), [&](const Transfer& transfer) {
+        return transfer.write && local.values[transfer.value].param;
+    });
+    const Value* const result = result_of(local, kernel);
+    switch (kernel_kind(kernel)) {
+        case KernelKind::attention:
+        case KernelKind::causal_attention:
+        case KernelKind::latent_attention:
+        case KernelKind::windowed_attention:
+            return "attention";
+        case KernelKind::contraction:
+        case KernelKind::grouped_contraction:
+            return "matmul";
+        case KernelKind::normalisation:
+            return "norm";
+        case KernelKind::softmax:
+            return "softmax";
+        default:
+            break;
+    }
+    if (updates) return "optimizer";
+    if (result != nullptr && (result->part == "embedding" || result->part == "loss")) return result->part;
+    return "elementwise";
+}
+
+}  // namespace
+
+Result<PlannedPass> planned_pass(std::string name, const Prediction& pass) {
+    PlannedPass planned;
+    planned.name = std::move(name);
+    // The kernels of the analysis refer to the statements of the program that it was made of, which may be gone.
+    ROOFLINE_TRY(const auto work, derive_work(pass.local, pass.options));
+    const std::vector<KernelWork>& kernels = work.kernels;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+        const auto runs = count(pass.local, kernels[i].count);
+        if (!runs || runs->to_double() <= 0) continue;
+        PlannedKernel kernel;
+        kernel.kind = class_of(pass.local, kernels[i]);
+        if (const Value* const result = result_of(pass.local, kernels[i])) kernel.result = result->name;
+        kernel.matmuls = matmul_sizes(pass.local, kernels[i]);
+        kernel.count = runs->to_double();
+        const double bound =
+            i < pass.analysis.kernels.size() ? pass.analysis.kernels[i].bounds.lower : pass.analysis.total.bounds.lower;
+        kernel.seconds = expected_of_work(pass, i).value_or(bound);
+        if (kernel.seconds > 0) planned.kernels.push_back(std::move(kernel));
+    }
+    planned.collectives = collectives_in(pass);
+    return planned;
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,33 @@
+// What a pass of a model consists of by its plan: kernels, with the sizes of their matmuls, and collectives. Recorded
+// operations are set beside it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "predict/prediction.hpp"
+#include "predict/profile/matmul_size.hpp"
+#include "predict/train/train_answer.hpp"
+
+namespace roofline::core {
+
+struct PlannedKernel {
+    std::string_view kind;  ///< as kernel_class() calls it
+    std::string result;     ///< name of what it computes: "Qp"
+    std::vector<MatmulSize> matmuls{};
+    double count = 1;    ///< runs in a pass
+    double seconds = 0;  ///< of all of them: the expected time, or the lower bound where nothing is calibrated
+};
+
+struct PlannedPass {
+    std::string name;  ///< "training step", "prefill", "decode step"
+    std::vector<PlannedKernel> kernels;
+    std::vector<StepCollective> collectives;
+};
+
+/// Returns the kernels and collectives of a predicted pass on one chip. Errors: those of derive_work().
+[[nodiscard]] Result<PlannedPass> planned_pass(std::string name, const Prediction& pass);
+
+}  // namespace roofline::core
