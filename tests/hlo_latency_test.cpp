@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/approx_test.hpp"
 #include "import/xla/read_xla_module.hpp"
 #include "machine/catalogue.hpp"
 #include "predict/imported/module_answer.hpp"
@@ -78,7 +79,7 @@ TEST_CASE("no lower bound is above the time that XLA's models of a GPU expect") 
         MESSAGE(name, ": lower bound ", lower / microsecond, " us, XLA expects ", estimate / microsecond, " us");
         CHECK(lower <= estimate);
         if (const auto found = bytes.find(name); found != bytes.end()) {
-            CHECK(lower == doctest::Approx(found->second / 768e9).epsilon(1e-6));
+            CHECK(lower == approx(found->second / 768e9).epsilon(1e-6));
             ++moved;
         }
     }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/op_answers.hpp"
+#include "base/approx_test.hpp"
 
 using namespace roofline::core;
 
@@ -41,7 +42,7 @@ TEST_CASE("an expected time does not fall because a doubled batch has another la
 TEST_CASE(
     "the layout that is expected to be the fastest takes no longer than that with the least bound, and a note names "
     "it") {
-    const auto answers = op_answers(two_products(128), {});
+    const auto answers = op_answers(two_products(1024), {});
     REQUIRE(answers.has_value());
     const Prediction& answer = answers->front();
     const Prediction& best = fastest(answer);
@@ -68,7 +69,7 @@ TEST_CASE("each point of a sweep has the expected time of an answer for that poi
                        std::optional<double> seconds) {
                        REQUIRE(seconds);
                        // Layouts are enumerated per program, so one of the two may have an additional layout.
-                       CHECK(*seconds == doctest::Approx(expected(two_products(sizes[0]))).epsilon(0.1));
+                       CHECK(*seconds == approx(expected(two_products(sizes[0]))).epsilon(0.1));
                    });
 }
 

@@ -6,6 +6,7 @@
 #include "app/plan_question.hpp"
 #include "app/request.hpp"
 #include "app/small_search_test.hpp"
+#include "base/approx_test.hpp"
 #include "predict/plan/plan.hpp"
 #include "report/plot/svg_elements_test.hpp"
 
@@ -289,8 +290,8 @@ TEST_CASE("matmul dtypes and optimizers are searched, each with its best plan") 
     CHECK(json["jobs"][3]["optimizer"] == "adam with bf16 moments");
     // two bytes less of each of two moments of 8.03 G parameters, an eighth on a chip
     const double less = 4 * 8.03e9 / 8;
-    CHECK(bytes(0) - bytes(1) == doctest::Approx(less).epsilon(1e-3));
-    CHECK(bytes(2) - bytes(3) == doctest::Approx(less).epsilon(1e-3));
+    CHECK(bytes(0) - bytes(1) == approx(less).epsilon(1e-3));
+    CHECK(bytes(2) - bytes(3) == approx(less).epsilon(1e-3));
     CHECK(step_s(2) < 0.8 * step_s(0));
     CHECK(json["best"]["plan"]["products"] == "fp8");
     CHECK(json["notes"].dump().find("what fewer bits cost in convergence") != std::string::npos);

@@ -123,7 +123,7 @@ TEST_CASE("a checkpoint has the parameters and the states of the optimizer once,
     request.storage = "1GB/s";
     const auto goodput = json_of(request)["goodput"];
     CHECK(goodput["checkpoint_bytes"].get<double>() == 10 * 8'030'261'248.0);
-    CHECK(goodput["checkpoint_s"].get<double>() == doctest::Approx(80.30261248));
+    CHECK(goodput["checkpoint_s"].get<double>() == approx(80.30261248));
     request.remat = "full";
     request.mesh = {"data=2,tensor=4"};
     request.optimizer = "adam,master";

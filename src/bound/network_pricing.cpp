@@ -221,6 +221,11 @@ bool knows_targets(const System& system) {
     return system.slice.chips() <= max_reordered && !system.collectives.textbook;
 }
 
+bool shares_ports(const TierLoad& load, CollectiveKind kind, const System& system) {
+    return kind == CollectiveKind::permute && load.links.empty() &&
+           !has_axes(system.slice.network(system.slice.tiers[load.tier]));
+}
+
 Result<CollectiveLoad> load_of(const Message& message, const System& system) {
     std::vector<const PlacedAxis*> axes;
     std::int64_t parts = 1;
@@ -249,7 +254,8 @@ struct Busy {
     std::string links;
 };
 
-std::string links_text(const TierLoad& load, const Message& message) {
+std::string links_text(const TierLoad& load, const Message& message, const System& system) {
+    if (shares_ports(load, message.kind, system)) return "";
     switch (load.over) {
         case LoadedLinks::all:
             return "";
@@ -311,7 +317,7 @@ Status price_network(Pricing& pricing, const Work& work, const System& system) {
             for (const Rational& cut : tier.cuts) term.cuts.push_back(cut / tier.link_bytes);
             auto& resource = resources[{tier.tier, name.id}];
             resource.first = name;
-            resource.second.push_back({std::move(term), links_text(tier, each.message)});
+            resource.second.push_back({std::move(term), links_text(tier, each.message, system)});
         }
     }
     for (auto& [place, resource] : resources) {

@@ -10,15 +10,20 @@
 
 namespace roofline::core {
 
-/// Adds the resources of the tiers that the work's messages cross, innermost first. Collectives of all chips add up. A
-/// transfer with a root adds to those over the same links in the same direction, as far as these are known, and
-/// otherwise runs at the same time as the rest. Errors: a mesh axis that the system lacks.
+/// Adds the resources of the tiers that the work's messages cross, innermost first. Collectives of all chips add up,
+/// and so do permutes, except on a torus, where they may take links that the others leave. A transfer with a root adds
+/// to those over the same links in the same direction, as far as these are known, and otherwise runs at the same time
+/// as the rest. Errors: a mesh axis that the system lacks.
 [[nodiscard]] Status price_network(Pricing& pricing, const Work& work, const System& system);
 
 /// Returns the loads of a message on the slice. A transfer with a root has one load, that of its tightest cut at the
 /// tiers' rates; a cut over a tier without a published rate is ignored if there is another one. Error: a mesh axis that
 /// the system lacks.
 [[nodiscard]] Result<CollectiveLoad> load_of(const Message& message, const System& system);
+
+/// Whether a permute shares the links of its tier with every collective there: a chip of a switch or full mesh sends
+/// all that it sends through its own ports, whatever the target, while a torus has links in several directions.
+[[nodiscard]] bool shares_ports(const TierLoad& load, CollectiveKind kind, const System& system);
 
 /// Whether load_of() analyses permutes chip by chip: not on a slice of very many chips.
 [[nodiscard]] bool knows_targets(const System& system);

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "base/approx_test.hpp"
 #include "bound/network_pricing.hpp"
 #include "bound/times.hpp"
@@ -95,4 +97,35 @@ TEST_CASE("bound: transfers over the same links in the same direction add up, an
     CHECK(times({gather, all}).first == near(3.0 / 4));
     CHECK(times({gather, all}).second == near(15.0 / 32 + 3.0 / 4));
     CHECK(times({all, all}).first == near(3.0 / 2));
+}
+
+TEST_CASE("bound: on a switch a permute goes through the ports that collectives use, on a torus over other links") {
+    const auto lower = [](const char* machine, const char* shape, const std::vector<Message>& messages) {
+        System system;
+        system.slice = *make_slice(*find_machine(machine), shape);
+        system.mesh = place_mesh(system.slice, {{"X", 4}, {"Y", 2}}).value();
+        Work work;
+        for (const Message& message : messages) work.messages.push_back({message, Polynomial(1)});
+        Pricing pricing;
+        REQUIRE(price_network(pricing, work, system).has_value());
+        const CompiledTimes times(pricing, {}, {});
+        std::vector<double> seconds(times.places());
+        return times.evaluate({}, seconds).lower;
+    };
+    const Polynomial bytes(3'600'000'000);
+    const Message gather{CollectiveKind::all_gather, {"X"}, "A", bytes, {}, {}};
+    Message shift{CollectiveKind::permute, {"X"}, "B", bytes, {}, {}};
+    shift.hops = 1;
+    Message other{CollectiveKind::permute, {"Y"}, "C", bytes, {}, {}};
+    // Through a port of 450 GB/s: 3/4 of 3.6 GB gathered, a quarter handed to the next chip, half of it to the other of
+    // two.
+    CHECK(lower("h100-sxm", "8", {gather}) == approx(0.006));
+    CHECK(lower("h100-sxm", "8", {shift}) == approx(0.002));
+    CHECK(lower("h100-sxm", "8", {other}) == approx(0.004));
+    CHECK(lower("h100-sxm", "8", {gather, shift}) == approx(0.008));
+    CHECK(lower("h100-sxm", "8", {shift, other}) == approx(0.006));
+    CHECK(lower("h100-sxm", "8", {gather, shift, other}) == approx(0.012));
+    // On a torus one that goes along Y leaves the links along X to the gather.
+    const double alone = lower("tpu-v5e", "4x2", {gather});
+    CHECK(lower("tpu-v5e", "4x2", {gather, other}) == approx(std::max(alone, lower("tpu-v5e", "4x2", {other}))));
 }

@@ -332,6 +332,39 @@ constexpr double other_dtypes_error = 0.41;
 
 }  // namespace
 
+double prefill_share(const KernelPoint& point) {
+    constexpr double decode_rows = 128;
+    constexpr double prefill_rows = 512;
+    if (!(point.m > decode_rows)) return 0;
+    return std::min(std::log(point.m / decode_rows) / std::log(prefill_rows / decode_rows), 1.0);
+}
+
+double seconds_of(const KernelFit& fit, const KernelFit* prefill, const KernelPoint& point) {
+    const double share = prefill == nullptr ? 0 : prefill_share(point);
+    if (!(share > 0)) return seconds_of(fit, point);
+    const double many = seconds_of(*prefill, point);
+    return share >= 1 ? many : many * std::pow(seconds_of(fit, point) / many, 1 - share);
+}
+
+const CalibratedKernel* ProgramModels::model_at(std::size_t kernel, const KernelPoint& point) const {
+    const bool many = kernel < prefill.size() && prefill[kernel] != nullptr && prefill_share(point) > 0.5;
+    return many ? prefill[kernel] : kernels[kernel];
+}
+
+double ProgramModels::seconds_at(std::size_t kernel, const KernelPoint& point) const {
+    const CalibratedKernel* many = kernel < prefill.size() ? prefill[kernel] : nullptr;
+    return seconds_of(kernels[kernel]->fit, many != nullptr ? &many->fit : nullptr, point);
+}
+
+namespace {
+
+/// Error of a model of prefill on attention without a mask, of which there are no measurements at such sizes.
+double prefill_error(const CalibratedKernel& prefill) {
+    return std::max(prefill.fit.error_held_out, broader_kind_error(KernelKind::causal_attention));
+}
+
+}  // namespace
+
 double ProgramModels::error_of(std::size_t kernel) const {
     const KernelFit& fit = kernels[kernel]->fit;
     double error = fit.error_held_out;
@@ -353,6 +386,12 @@ double quantisation_s(const KernelFit& quantisation, const KernelPoint& product)
     return quantisation.model.fixed_s + quantisation.model.row_s * rows_of_core(rows);
 }
 
+double ProgramModels::error_inside(std::size_t kernel, const KernelPoint& point) const {
+    const double share = kernel < prefill.size() && prefill[kernel] != nullptr ? prefill_share(point) : 0;
+    const double few = error_of(kernel);
+    return share > 0 ? few + share * (std::max(few, prefill_error(*prefill[kernel])) - few) : few;
+}
+
 namespace {
 
 double error_at(const KernelFit& fit, const Growths& growths, const KernelFit* quantised, const KernelPoint& point) {
@@ -364,10 +403,10 @@ double error_at(const KernelFit& fit, const Growths& growths, const KernelFit* q
 }  // namespace
 
 double ProgramModels::error_of(std::size_t kernel, const KernelPoint& point) const {
-    const CalibratedKernel& model = *kernels[kernel];
+    const CalibratedKernel& model = *model_at(kernel, point);
     const CalibratedKernel* with = kernel < quantised.size() ? quantised[kernel] : nullptr;
-    return error_of(kernel) + error_at(model.fit, built_in_extrapolation().of(model.key.kind),
-                                       with != nullptr ? &with->fit : nullptr, point);
+    return error_inside(kernel, point) + error_at(model.fit, built_in_extrapolation().of(model.key.kind),
+                                                  with != nullptr ? &with->fit : nullptr, point);
 }
 
 CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis& analysis, const System& system,
@@ -387,9 +426,13 @@ CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis
         const KernelFit& fit = models.kernels[i]->fit;
         const Growths& growths = built_in_extrapolation().of(models.kernels[i]->key.kind);
         kernels_.push_back(
-            {CompiledKernel(analysis, i, chip, swept, fixed), fit, models.error_of(i), &growths, nullptr});
+            {CompiledKernel(analysis, i, chip, swept, fixed), fit, models.error_of(i), nullptr, 0, &growths, nullptr});
         if (i < models.quantised.size() && models.quantised[i] != nullptr)
             kernels_.back().quantised = &models.quantised[i]->fit;
+        if (i < models.prefill.size() && models.prefill[i] != nullptr) {
+            kernels_.back().prefill = &models.prefill[i]->fit;
+            kernels_.back().prefill_error = std::max(kernels_.back().error, prefill_error(*models.prefill[i]));
+        }
         places_ = std::max(places_, kernels_.back().compiled.places());
     }
     // calibrated parameters refer to the actual traffic of the links, so a textbook approximation of the bounds does
@@ -452,8 +495,11 @@ ExpectedProgramTime CompiledExpected::evaluate(std::span<const double> sizes, st
     for (const Kernel& kernel : kernels_) {
         const auto runs = kernel.compiled.evaluate(sizes, traffic, scratch);
         if (!(runs.count > 0)) continue;
-        const double error = kernel.error + error_at(kernel.fit, *kernel.growths, kernel.quantised, runs.point);
-        add(kernel.alike * runs.count * seconds_of(kernel.fit, runs.point), error);
+        const double share = kernel.prefill != nullptr ? prefill_share(runs.point) : 0;
+        const double inside = kernel.error + share * (kernel.prefill_error - kernel.error);
+        const KernelFit& mainly = share > 0.5 ? *kernel.prefill : kernel.fit;
+        const double error = inside + error_at(mainly, *kernel.growths, kernel.quantised, runs.point);
+        add(kernel.alike * runs.count * seconds_of(kernel.fit, kernel.prefill, runs.point), error);
     }
     messages_.evaluate(sizes, scratch.first(messages_.size()));
     for (std::size_t i = 0; i < message_models_.size(); ++i) {

@@ -85,6 +85,14 @@ private:
 /// Returns the time in seconds that quantizing the operand of a matmul takes: its launch and its rows.
 [[nodiscard]] double quantisation_s(const KernelFit& quantisation, const KernelPoint& product);
 
+/// Returns the weight of the model of causal prefill in the logarithm of the time of attention without a mask: 0 up to
+/// 128 query rows to the same keys, the most that measurements of decode steps have; 1 from 512, by when tiles of
+/// queries fill the cores without splits of the keys; in between it grows with the logarithm of the rows.
+[[nodiscard]] double prefill_share(const KernelPoint& point);
+/// Returns the seconds of a kernel by its model and, if it has one, that of prefill. Both take the work that is done:
+/// without a mask twice that of a causal one.
+[[nodiscard]] double seconds_of(const KernelFit& fit, const KernelFit* prefill, const KernelPoint& point);
+
 /// The models selected for a program.
 struct ProgramModels {
     std::vector<const CalibratedKernel*> kernels;  ///< per kernel; null if there is none or the chip has nothing to do
@@ -92,12 +100,21 @@ struct ProgramModels {
     std::string missing;  ///< the first part without a model: "contraction in fp8"; "" if none is missing
     /// Per kernel: the machine from which the model is transferred; "" for the machine's own.
     std::vector<std::string> transferred_from;
+    /// Per kernel: the model of causal prefill, which predicts attention without a mask if it has many query rows,
+    /// because tables have such attention in decode steps only. Null for other kernels.
+    std::vector<const CalibratedKernel*> prefill{};
     /// Per kernel: the model of the quantization that is included in the kernel's measurements and was subtracted in
     /// the fit. Null if there was none or if the program itself quantizes.
     std::vector<const CalibratedKernel*> quantised;
     std::vector<std::optional<KernelKind>> instead;  ///< per kernel: its kind if the model is of another kind or dtype
+    /// Returns the model with the greater part in a kernel's time; null if there is none.
+    [[nodiscard]] const CalibratedKernel* model_at(std::size_t kernel, const KernelPoint& point) const;
+    /// Returns the seconds of one run of a kernel that has a model.
+    [[nodiscard]] double seconds_at(std::size_t kernel, const KernelPoint& point) const;
     /// Returns the expected relative error of a kernel's model, within the measured sizes.
     [[nodiscard]] double error_of(std::size_t kernel) const;
+    /// Returns the same of the model at these sizes.
+    [[nodiscard]] double error_inside(std::size_t kernel, const KernelPoint& point) const;
     /// Returns the error at these sizes. It is larger outside the measured range and if the measurements include a
     /// quantization. Up to the time of its launch and rows may remain in the time of the matmul, because no measurement
     /// separates the two.
@@ -129,6 +146,8 @@ private:
         CompiledKernel compiled;
         KernelFit fit;
         double error = 0;  ///< at measured sizes
+        const KernelFit* prefill = nullptr;
+        double prefill_error = 0;  ///< at measured sizes
         const Growths* growths = nullptr;
         const KernelFit* quantised = nullptr;
         double alike = 1;  ///< number of kernels that are equal but for names

@@ -139,6 +139,12 @@ TEST_CASE("of attention it is known how many heads read the same keys, of other 
     CHECK(behind.n == 8);
     CHECK(behind.shared_read_s == approx((2 * 3 * 16 * 8 * 2 + 4 * 16) / 1e12));
     CHECK(point("K=3, G=4, T=5, H=8", "Q * A").cache == 0);
+    // tokens may precede the heads of the keys
+    const AnalysedProgram before = analysed(
+        "Q: bf16[B=2, T=5, K=3, G=4, H=8]\nA: bf16[B, S=16, K, H]\nV: bf16[B, S, K, H]\nfuse {\n"
+        " P : bf16[B, T, K, G, S] = softmax[S](Q *_H A)\n O : bf16[B, T, K, G, H] = P *_S V\n}");
+    CHECK(kernel_runs(before.program, before.analysis, {}).front().point.m == 20);
+    CHECK(kernel_runs(before.program, before.analysis, {}).front().point.heads == 4);
     // a matmul without the mask's token dimension has no heads
     const AnalysedProgram other = analysed(
         "P: bf16[K=3, T=5, S=16]\nA: bf16[K, T, H=8]\nV: bf16[K, S, H]\nfuse {\n D : bf16[K, S, H] = P *_T A\n"
@@ -489,6 +495,39 @@ TEST_CASE("a program takes its kernels one after another, in a sweep as at one s
     const CompiledExpected there(other.program, other.analysis, other.system, models, {});
     CHECK(swept.evaluate({&large, 1}, scratch).seconds == approx(there.evaluate({}, scratch).seconds));
     CHECK(there.evaluate({}, scratch).seconds >= other.analysis.total.bounds.lower);
+}
+
+TEST_CASE("attention without a mask goes from the model of decode to that of prefill as its rows grow") {
+    CalibratedKernel decode = model_of(Kind::attention, "bf16", "", {10e-6});
+    CalibratedKernel prefill = model_of(Kind::causal_attention, "bf16", "", {1e-6, 0, 0.5});
+    // One head of size 128 and 1024 keys: 4 * T * 1024 * 128 FLOPs at 100 TFLOP/s, none of which a mask saves.
+    const auto at = [&](std::int64_t rows) {
+        const AnalysedProgram one =
+            analysed(fmt::format("Q: bf16[T={}, H=128]\nA: bf16[S=1024, H]\nV: bf16[S, H]\nfuse {{\n"
+                                 " P : bf16[T, S] = softmax[S](Q * A)\n O : bf16[T, H] = P * V\n}}",
+                                 rows));
+        ProgramModels models;
+        models.kernels = {&decode};
+        models.prefill = {&prefill};
+        models.instead = {std::nullopt};
+        const CompiledExpected compiled(one.program, one.analysis, one.system, models, {});
+        std::vector<double> scratch(compiled.places());
+        const ExpectedProgramTime expected = compiled.evaluate({}, scratch);
+        const KernelPoint point = kernel_runs(one.program, one.analysis, {}).front().point;
+        CHECK(models.seconds_at(0, point) == approx(expected.seconds));
+        CHECK(models.error_of(0, point) == approx(expected.error));
+        CHECK((models.model_at(0, point) == &prefill) == (rows > 256));
+        return expected;
+    };
+    // 128 rows: 10 us + 0.671 us. 512 rows: 1 us + 2.684 us / 0.5. 256 rows: sqrt(11.342 us * 3.684 us).
+    CHECK(at(128).seconds == approx(10.67109e-6).epsilon(1e-6));
+    CHECK(at(512).seconds == approx(6.36871e-6).epsilon(1e-6));
+    CHECK(at(4096).seconds == approx(43.94967e-6).epsilon(1e-6));
+    CHECK(at(256).seconds == approx(6.46441e-6).epsilon(1e-6));
+    CHECK(at(128).error == approx(0.1));
+    CHECK(at(512).error == approx(0.36));
+    // halfway between the two
+    CHECK(at(256).error == approx(0.23));
 }
 
 TEST_CASE("libraries are ranked by the machines that were measured with them, those compared first") {

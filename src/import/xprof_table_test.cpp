@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "text/shared_text_test.hpp"
 
 using namespace roofline::core;
@@ -27,12 +28,12 @@ TEST_CASE("xprof: FLOPs and bytes follow from rates and times") {
     const ProfiledKernel& fusion = profile->kernels[0];
     CHECK(fusion.name == "fusion.7");
     CHECK(fusion.launches == 4);
-    CHECK(fusion.time_s == doctest::Approx(2e-3));
+    CHECK(fusion.time_s == approx(2e-3));
     REQUIRE(fusion.flops.size() == 1);
     CHECK(fusion.flops[0].unit == Unit::matmul);
     CHECK(fusion.flops[0].dtype == Dtype::bf16);
-    CHECK(fusion.flops[0].flops == doctest::Approx(2e11));
-    CHECK(fusion.bytes.at("hbm") == doctest::Approx(0.2 * 1024 * 1024 * 1024));
+    CHECK(fusion.flops[0].flops == approx(2e11));
+    CHECK(fusion.bytes.at("hbm") == approx(0.2 * 1024 * 1024 * 1024));
     CHECK(profile->kernels[1].flops[0].unit == Unit::vector);
     CHECK(profile->notes.size() == 1);
 }
@@ -49,8 +50,8 @@ TEST_CASE("xprof: JSON has the same columns by their ids") {
     REQUIRE(profile);
     REQUIRE(profile->kernels.size() == 1);
     CHECK(profile->kernels[0].launches == 2);
-    CHECK(profile->kernels[0].flops[0].flops == doctest::Approx(1.05e7));
-    CHECK(profile->kernels[0].bytes.at("hbm") == doctest::Approx(2.0 * 1024 * 1024 * 1024 * 10.5e-6));
+    CHECK(profile->kernels[0].flops[0].flops == approx(1.05e7));
+    CHECK(profile->kernels[0].bytes.at("hbm") == approx(2.0 * 1024 * 1024 * 1024 * 10.5e-6));
     const auto other = read_kernel_profile(R"({"cols":[{"id":"a"}],"rows":[]})", "x.json");
     REQUIRE_FALSE(other);
     CHECK(other.error().code == "unknown_table");
@@ -66,6 +67,6 @@ TEST_CASE("xprof: the fixture of its command line") {
     REQUIRE(profile);
     REQUIRE(profile->kernels.size() == 1);
     CHECK(profile->kernels[0].name == "psum.118");
-    CHECK(profile->kernels[0].flops[0].flops == doctest::Approx(90e9 * 0.05));
-    CHECK(profile->kernels[0].bytes.at("hbm") == doctest::Approx(180.0 * 1024 * 1024 * 1024 * 0.05));
+    CHECK(profile->kernels[0].flops[0].flops == approx(90e9 * 0.05));
+    CHECK(profile->kernels[0].bytes.at("hbm") == approx(180.0 * 1024 * 1024 * 1024 * 0.05));
 }

@@ -257,7 +257,7 @@ Result<CollectiveLoad> ChoiceCosts::load_of_route(const Route& route) {
 
 ChoiceCosts::TierCost ChoiceCosts::cost_of(const TierLoad& load, const Route& route, double rate) const {
     TierCost cost{{}, load.link_bytes.to_double() / rate, load.tier, load.latency_s, false};
-    if (load.over != LoadedLinks::all) {
+    if (load.over != LoadedLinks::all && !shares_ports(load, route.kind, *system_)) {
         const bool into = load.over == LoadedLinks::receiver;
         const auto root = std::find(roots_.begin(), roots_.end(), into ? route.to : route.from);
         cost.separate_links = load.over == LoadedLinks::between || root == roots_.end();

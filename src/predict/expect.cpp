@@ -214,6 +214,18 @@ void note_transferred(const Prediction& answer, std::vector<std::string>& notes)
     }
 }
 
+/// Adds a note on attention without a mask that takes the time of causal prefill.
+void note_prefill(const Prediction& answer, std::vector<std::string>& notes) {
+    for (std::size_t i = 0; i < answer.runs.size(); ++i) {
+        const CalibratedKernel* fitted = answer.models.model_at(i, answer.runs[i].point);
+        if (fitted == answer.models.kernels[i] || !(answer.runs[i].count > 0)) continue;
+        notes.push_back(
+            fmt::format("attention without a mask was measured in decode steps only: with many queries it "
+                        "takes the model of {}, on the FLOPs that it has without a mask",
+                        spoken(fitted->key)));
+    }
+}
+
 /// Adds notes on measured matmuls whose times include the quantization of activations, and on what the fit subtracts.
 void note_quantised(const Prediction& answer, std::vector<std::string>& notes) {
     for (std::size_t i = 0; i < answer.runs.size(); ++i) {
@@ -232,11 +244,11 @@ void note_quantised(const Prediction& answer, std::vector<std::string>& notes) {
 void note_extrapolation(const Prediction& answer, std::vector<std::string>& notes) {
     for (const ExtrapolatedSize& each : extrapolated(answer)) notes.push_back(extrapolation_text(each));
     for (std::size_t i = 0; i < answer.runs.size(); ++i) {
-        const CalibratedKernel* fitted = answer.models.kernels[i];
+        const CalibratedKernel* fitted = answer.models.model_at(i, answer.runs[i].point);
         if (fitted == nullptr || !(answer.runs[i].count > 0) ||
             !sizes_out_of_range(fitted->fit, answer.runs[i].point).empty())
             continue;
-        const double seconds = seconds_of(fitted->fit, answer.runs[i].point);
+        const double seconds = answer.models.seconds_at(i, answer.runs[i].point);
         if (seconds >= fitted->fit.least_s / 2 && seconds <= fitted->fit.most_s * 2) continue;
         notes.push_back(fmt::format(
             "expected times of {} were fitted to kernels of {} to {}: this one is outside of that range",
@@ -248,6 +260,7 @@ void note_extrapolation(const Prediction& answer, std::vector<std::string>& note
 void add_notes(Prediction& answer, const std::string& software, const ExchangeKernels* exchange) {
     std::vector<std::string> notes;
     note_transferred(answer, notes);
+    note_prefill(answer, notes);
     note_quantised(answer, notes);
     note_extrapolation(answer, notes);
     for (std::size_t i = 0; i < answer.models.messages.size(); ++i) {
@@ -309,6 +322,18 @@ const CalibratedKernel* included_quantisation(Calibrations& calibrations, const 
     return found == all->kernels.end() ? nullptr : &*found;
 }
 
+/// Returns the model of causal prefill with which a model of attention without a mask is blended: of the same library,
+/// if it has one. Null if there is none.
+const CalibratedKernel* prefill_model(Calibrations& calibrations, const std::string& machine,
+                                      const CalibratedKernel& decode, const std::string& software) {
+    if (decode.key.kind != KernelKind::attention) return nullptr;
+    KernelKey key = decode.key;
+    key.kind = KernelKind::causal_attention;
+    const CalibratedKernel* model =
+        choose_kernel(calibrations, machine, key, software.empty() ? decode.key.software : software);
+    return model != nullptr && model->key.kind == KernelKind::causal_attention ? model : nullptr;
+}
+
 /// Returns whether a matmul has operands of different dtypes of at most 32 bits, "bf16 x fp8".
 bool multiplies_two_dtypes(const KernelKey& key) {
     constexpr std::string_view between = " x ";
@@ -354,10 +379,12 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
             fitted_models.kernels.push_back(fitted_models.kernels[kernel.like]);
             fitted_models.transferred_from.push_back(fitted_models.transferred_from[kernel.like]);
             fitted_models.instead.push_back(fitted_models.instead[kernel.like]);
+            fitted_models.prefill.push_back(fitted_models.prefill[kernel.like]);
             fitted_models.quantised.push_back(fitted_models.quantised[kernel.like]);
             continue;
         }
         fitted_models.kernels.push_back(nullptr);
+        fitted_models.prefill.push_back(nullptr);
         if (kernel.work.compute.empty() && kernel.work.memory.empty()) {
             fitted_models.transferred_from.emplace_back();
             fitted_models.instead.emplace_back();
@@ -393,6 +420,8 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
         const std::string& measured_on =
             fitted_models.transferred_from.back().empty() ? machine.id : fitted_models.transferred_from.back();
         fitted_models.quantised.push_back(included_quantisation(calibrations, measured_on, fitted, key));
+        if (key.kind == KernelKind::attention && fitted != nullptr)
+            fitted_models.prefill.back() = prefill_model(calibrations, measured_on, *fitted, software);
         if (fitted != nullptr && (unmeasured || widened || fitted->key.kind != key.kind)) {
             fitted_models.instead.back() = key.kind;
         }

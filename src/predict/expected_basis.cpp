@@ -68,10 +68,12 @@ std::string size_text(const KernelWork& kernel, const KernelKey& key, std::size_
 std::vector<ModelBasis> model_bases(const Prediction& answer) {
     std::vector<ModelBasis> bases;
     for (std::size_t i = 0; i < answer.models.kernels.size(); ++i) {
-        const CalibratedKernel* model = answer.models.kernels[i];
+        const bool sized = i < answer.runs.size();
+        const CalibratedKernel* model =
+            sized ? answer.models.model_at(i, answer.runs[i].point) : answer.models.kernels[i];
         if (model == nullptr) continue;
         const std::string& transferred = answer.models.transferred_from[i];
-        const double error = i < answer.runs.size() ? answer.models.error_of(i, answer.runs[i].point) : 0;
+        const double error = sized ? answer.models.error_of(i, answer.runs[i].point) : 0;
         const auto known =
             std::find_if(bases.begin(), bases.end(), [&](const ModelBasis& basis) { return basis.model == model; });
         if (known == bases.end()) {
@@ -104,10 +106,10 @@ double additional_error(const Prediction& answer) {
     double seconds = 0;
     double errors = 0;
     for (std::size_t i = 0; i < answer.runs.size(); ++i) {
-        const CalibratedKernel* model = answer.models.kernels[i];
-        if (model == nullptr || !(answer.runs[i].count > 0)) continue;
         const KernelPoint& point = answer.runs[i].point;
-        const double time = answer.runs[i].count * seconds_of(model->fit, point);
+        const CalibratedKernel* model = answer.models.model_at(i, point);
+        if (model == nullptr || !(answer.runs[i].count > 0)) continue;
+        const double time = answer.runs[i].count * answer.models.seconds_at(i, point);
         seconds += time;
         errors += time * (answer.models.error_of(i, point) - model->fit.error_held_out);
     }
@@ -117,12 +119,12 @@ double additional_error(const Prediction& answer) {
 std::vector<ExtrapolatedSize> extrapolated(const Prediction& answer) {
     std::vector<ExtrapolatedSize> all;
     for (std::size_t i = 0; i < answer.runs.size(); ++i) {
-        const CalibratedKernel* model = answer.models.kernels[i];
-        if (model == nullptr || !(answer.runs[i].count > 0)) continue;
         const KernelPoint& point = answer.runs[i].point;
+        const CalibratedKernel* model = answer.models.model_at(i, point);
+        if (model == nullptr || !(answer.runs[i].count > 0)) continue;
         for (const SizeOutOfRange& beyond : sizes_out_of_range(model->fit, point)) {
             ExtrapolatedSize each{size_text(answer.analysis.work.kernels[i], model->key, beyond.size), beyond.value,
-                                  beyond.limit, answer.models.error_of(i, point), answer.models.error_of(i)};
+                                  beyond.limit, answer.models.error_of(i, point), answer.models.error_inside(i, point)};
             // if several kernels share a size, the one with the largest error
             const auto known = std::find_if(all.begin(), all.end(), [&](const ExtrapolatedSize& other) {
                 return other.size == each.size && other.value == each.value;

@@ -59,7 +59,7 @@ std::optional<double> expected_of_work(const Prediction& answer, std::size_t ker
     const CompiledKernel::Runs& runs = answer.runs[kernel];
     const CalibratedKernel* model = answer.models.kernels[kernel];
     if (model == nullptr && !(work.compute.empty() && work.memory.empty())) return std::nullopt;
-    return model == nullptr ? 0 : seconds_of(model->fit, runs.point) * runs.count;
+    return model == nullptr ? 0 : answer.models.seconds_at(kernel, runs.point) * runs.count;
 }
 
 namespace {

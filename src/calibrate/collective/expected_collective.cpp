@@ -298,8 +298,14 @@ std::optional<ExpectedTime> Calibrations::expected(const CollectiveRequest& requ
 
 std::optional<ExpectedTime> Calibrations::over_all_tiers(const CollectiveRequest& request) {
     if (auto found = own(request, false)) return found;
-    if (auto found = transferred(request)) return found;
-    return stand_in(request);
+    auto found = transferred(request);
+    if (!found) return stand_in(request);
+    if (found->same_rate) return found;
+    // Links of another rate belong to another network, which may be slower for reasons of its own.
+    auto whole_nodes = own(request, true);
+    if (!whole_nodes) return found;
+    whole_nodes->error = std::max(whole_nodes->error, unvalidated_error);
+    return whole_nodes->error < found->error ? whole_nodes : found;
 }
 
 std::optional<ExpectedTime> Calibrations::own(const CollectiveRequest& request, bool wider) {

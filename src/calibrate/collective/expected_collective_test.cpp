@@ -225,6 +225,20 @@ TEST_CASE("groups of one chip a node take the models of groups of whole nodes") 
     REQUIRE(expected);
     CHECK(expected->seconds * 1e6 == approx(10 + 2000 + 500));
     CHECK(expected->error == approx(0.4));
+    // Of a network with links of another rate only what was measured to transfer well goes before them.
+    CalibratedCollective slow = at(model("torch", 20'000), 25e9, 0);
+    slow.key.tiers = "ib";
+    slow.link.topology = "nic";
+    const auto beside = [&](double far) {
+        slow.errors.far = far;
+        Calibrations two({{"m", {}, {}, {whole}}, {"n", {}, {}, {slow}}});
+        return two.expected(across);
+    };
+    REQUIRE(beside(0.8));
+    CHECK(beside(0.8)->seconds * 1e6 == approx(10 + 2000 + 500));
+    CHECK(beside(0.8)->error == approx(0.4));
+    REQUIRE(beside(0.2));
+    CHECK(beside(0.2)->seconds * 1e6 == approx(20'000));
     across.tiers = "dcn";
     CHECK_FALSE(all.expected(across));
 }

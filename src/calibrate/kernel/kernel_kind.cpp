@@ -176,8 +176,17 @@ std::optional<std::vector<std::string>> head_dims(const KernelWork& kernel, cons
     std::vector<std::string> heads = scores.m;
     if (tokens.empty()) {
         if (heads.size() < 2) return std::nullopt;
-        for (const std::string& dim : written) {
-            if (has(heads, dim)) tokens = dim;
+        // Heads with the same keys follow the dimension of these keys' heads, [T, H, G, S] or [H, G, T, S].
+        const auto of_keys = std::find_if(written.rbegin(), written.rend(),
+                                          [&](const std::string& dim) { return has(scores.batch, dim); });
+        const auto row =
+            std::find_if(written.begin(), of_keys.base(), [&](const std::string& dim) { return has(heads, dim); });
+        if (row != of_keys.base()) {
+            tokens = *row;
+        } else {
+            for (const std::string& dim : written) {
+                if (has(heads, dim)) tokens = dim;
+            }
         }
     }
     if (!has(heads, tokens)) return std::vector<std::string>{};

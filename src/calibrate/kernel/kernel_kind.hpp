@@ -28,7 +28,8 @@ namespace roofline::core {
 [[nodiscard]] bool has_latents(const KernelWork& kernel);
 
 /// Returns the dimensions of a matmul's rows that are query heads with the same keys: all except the tokens. A causal
-/// mask runs along the tokens; without a mask they are the last row dimension of the softmax's result. The list is
+/// mask runs along the tokens; without a mask they are the row dimension of the softmax's result that precedes the
+/// heads of the keys, as in [T, H, G, S], or else the last one, as in [H, G, T, S]. The list is
 /// empty for a matmul without the mask's tokens. The result is std::nullopt if there is one row dimension and no mask,
 /// because the dimension may be tokens or heads.
 [[nodiscard]] std::optional<std::vector<std::string>> head_dims(const KernelWork& kernel, const MatmulShape& scores);

@@ -88,6 +88,7 @@ constexpr Field fields[] = {
     text_field("hlo_category", &Arguments::category),
     text_field("source", &Arguments::source),
     text_field("tf_op", &Arguments::scope),
+    text_field("long_name", &Arguments::long_name),
     number_field("model_flops", &Arguments::model_flops),
     number_field("flops", &Arguments::flops),
     number_field("bytes_accessed", &Arguments::accessed),

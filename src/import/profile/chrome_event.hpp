@@ -36,6 +36,7 @@ struct ChromeArguments {
     std::string_view category{};
     std::string_view source{};
     std::string_view scope{};
+    std::string_view long_name{};  ///< the instruction's text
     std::optional<double> flops{};
     std::optional<double> model_flops{};
     std::optional<double> accessed{};

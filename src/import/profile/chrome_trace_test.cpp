@@ -1,4 +1,5 @@
 #include "import/profile/chrome_trace.hpp"
+#include "import/profile/instruction_dtype.hpp"
 
 #include <doctest/doctest.h>
 
@@ -68,7 +69,8 @@ TEST_CASE("chrome trace: collectives have their message") {
 TEST_CASE("chrome trace: of JAX the instructions, modules and steps of devices") {
     const auto profile = read_text(R"json({"displayTimeUnit":"ns","traceEvents":[
       {"ph":"X","name":"fusion.3","pid":3,"tid":2,"ts":5,"dur":2,"args":{"hlo_category":"loop fusion",
-        "model_flops":"1000","bytes_accessed":"400","source":"/u/train.py:42","tf_op":"jit(f)/add:"}},
+        "model_flops":"1000","bytes_accessed":"400","source":"/u/train.py:42","tf_op":"jit(f)/add:",
+        "long_name":"%fusion.3 = f32[8,64]{1,0:T(8,128)} fusion(bf16[8,128]{1,0} %x, bf16[128,64]{1,0} %w, f32[64]{0} %b), kind=kOutput"}},
       {"ph":"X","name":"all-reduce.1","pid":3,"tid":2,"ts":7,"dur":2},
       {"ph":"X","name":"jit_f(12)","pid":3,"tid":1,"ts":5,"dur":4},
       {"ph":"X","name":"4","pid":3,"tid":9,"ts":5,"dur":4},
@@ -89,9 +91,25 @@ TEST_CASE("chrome trace: of JAX the instructions, modules and steps of devices")
     CHECK(profile->text(detail.source) == "train.py:42");
     CHECK(detail.flops == 1000);
     CHECK(detail.bytes == 400);
+    CHECK(detail.dtype == Dtype::bf16);
     CHECK(profile->events[1].work == DeviceWork::collective);
     REQUIRE(profile->annotations.size() == 2);
     CHECK(profile->text(profile->annotations[0].name) != profile->text(profile->annotations[1].name));
+}
+
+TEST_CASE("the dtype of a matmul in a profile of XLA is that of its matrices, or of the kernel's name") {
+    const auto of = [](const char* text) { return dtype_of_operands(text); };
+    CHECK(of("%dot.1 = (bf16[8,8]{1,0:T(8,128)(2,1)}, f32[8]{0}) fusion(f8e4m3fn[8,64]{1,0:T(8,128)} %x, "
+             "f8e4m3fn[64,8]{1,0} %y, s32[8,2]{1,0} %ids, pred[8,8]{1,0} %mask)") == Dtype::fp8_e4m3);
+    CHECK(of("%c = f32[2,3,4] convolution(f32[2,5,4] %x, f32[3,4,4] %k), window={size=3}") == Dtype::f32);
+    CHECK(of("%c = bf16[8,8] fusion(f32[8,8] %x, bf16[8,8] %y)") == std::nullopt);  // either may be multiplied
+    CHECK(of("%c = bf16[8,8] fusion(%x, %y)") == std::nullopt);
+    CHECK(of("fusion.3") == std::nullopt);
+    CHECK(of("%c = (") == std::nullopt);
+    CHECK(of("%c = f32[8,8] dot(bf16[8") == std::nullopt);
+    CHECK(dtype_of_kernel("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n") == Dtype::bf16);
+    CHECK(dtype_of_kernel("cutlass_80_tensorop_s1688gemm_128x128") == Dtype::tf32);
+    CHECK(dtype_of_kernel("gemm_fusion_dot_3") == std::nullopt);
 }
 
 TEST_CASE("chrome trace: begins and ends make events, and what is incomplete is said") {

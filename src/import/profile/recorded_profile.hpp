@@ -50,7 +50,7 @@ struct EventDetail {
     double flops = -1;                     ///< of one execution, as the profiler counts; -1: unknown
     double bytes = -1;                     ///< likewise
     std::optional<CollectiveKind> collective{};
-    std::optional<Dtype> dtype{};    ///< of a collective
+    std::optional<Dtype> dtype{};    ///< of a collective, or of the arrays that an instruction multiplies
     std::int64_t group = 0;          ///< its members; 0: unknown
     std::uint32_t ranks = no_index;  ///< "[0, 1]"
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "import/profile/instruction_dtype.hpp"
 #include "import/profile/public_text.hpp"
 
 namespace roofline::core {
@@ -32,6 +33,7 @@ void XlaEvents::add(RecordedProfile& profile, const ChromeEvent& event, std::int
     added.detail.category = text(arguments.category);
     if (!arguments.source.empty()) added.detail.source = profile.texts.add(public_path(arguments.source));
     added.detail.scope = text(arguments.scope);
+    added.detail.dtype = dtype_of_operands(arguments.long_name);
     const auto flops = arguments.model_flops ? arguments.model_flops : arguments.flops;
     const auto bytes = arguments.accessed ? arguments.accessed : arguments.raw_accessed;
     if (flops && *flops >= 0) added.detail.flops = *flops;

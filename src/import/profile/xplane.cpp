@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "import/profile/instruction_dtype.hpp"
 #include "import/profile/public_text.hpp"
 #include "import/profile/xla_lines.hpp"
 #include "text/protobuf.hpp"
@@ -251,6 +252,7 @@ private:
         added.duration_ns = (event.offset_ps + event.duration_ps) / 1000 - event.offset_ps / 1000;
         const XplaneMetadata& named = metadata->second;
         added.name = profile_.texts.add(named.display_name.empty() ? named.name : named.display_name);
+        added.detail.dtype = dtype_of_operands(named.name);  // which is an instruction's text on TPUs
         for (const XplaneStat& stat : named.stats) take_stat(plane, stat, added);
         for (const XplaneStat& stat : event.stats) take_stat(plane, stat, added);
         if (step_) {  // of jax.profiler.StepTraceAnnotation

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "base/approx_test.hpp"
 #include "machine/catalogue.hpp"
 
 using namespace roofline::core;
@@ -82,10 +83,10 @@ TEST_CASE("the cheapest machine is that of a loop over all machines, and so is e
         }
         return least;
     };
-    CHECK(answer->best.usd == doctest::Approx(cheapest_within(2e-3)).epsilon(1e-12));
+    CHECK(answer->best.usd == approx(cheapest_within(2e-3)).epsilon(1e-12));
     CHECK(answer->front.size() > 3);
     for (const DesignMachine& machine : answer->front) {
-        CHECK(machine.usd == doctest::Approx(cheapest_within(machine.weighted_s * (1 + 1e-12))).epsilon(1e-12));
+        CHECK(machine.usd == approx(cheapest_within(machine.weighted_s * (1 + 1e-12))).epsilon(1e-12));
     }
     CHECK(answer->notes.empty());
     CHECK(answer->predicted < 9 * 9 * 5);
@@ -171,7 +172,7 @@ TEST_CASE("where a time does not fall with a figure all machines are predicted, 
             REQUIRE(answer);
             CHECK(answer->proven);
             CHECK(answer->met == (brute(target) < 1e9));
-            if (answer->met) CHECK(answer->best.usd == doctest::Approx(brute(target)).epsilon(1e-12));
+            if (answer->met) CHECK(answer->best.usd == approx(brute(target)).epsilon(1e-12));
             REQUIRE(answer->notes.size() == 1);
             CHECK(answer->notes[0].find("does not fall") != std::string::npos);
         }
@@ -193,17 +194,17 @@ TEST_CASE("where nothing meets the targets the nearest machine is named, and wha
     const auto answer = predict_design(asked);
     REQUIRE(answer);
     CHECK_FALSE(answer->met);
-    CHECK(answer->best.times[0].answer.seconds() == doctest::Approx(0.56e-3));
+    CHECK(answer->best.times[0].answer.seconds() == approx(0.56e-3));
     CHECK(answer->best.texts[2] == "64 GB");  // no more than the workload needs
     CHECK(answer->front.empty());
     REQUIRE(answer->shortfalls.size() == 1);
     const DesignShortfall& shortfall = answer->shortfalls[0];
-    CHECK(shortfall.seconds == doctest::Approx(0.56e-3));
+    CHECK(shortfall.seconds == approx(0.56e-3));
     // By bandwidth alone: 4e9 / W + 0.06 ms = 0.45 ms at W = 10.256 TB/s, where memory still takes longer than math. By
     // the rate alone never: memory takes 0.5 ms.
     REQUIRE(shortfall.remedies.size() == 1);
     CHECK(shortfall.remedies[0].axis == 0);
-    CHECK(shortfall.remedies[0].number == doctest::Approx(4e9 / 0.39e-3).epsilon(2e-3));
+    CHECK(shortfall.remedies[0].number == approx(4e9 / 0.39e-3).epsilon(2e-3));
     // A workload that fits nowhere: 40 GB are needed, and 32 are the most.
     asked = question();
     asked.axes[2] = *parse_figure_range(asked.base, "hbm.capacity=16GB..32GB*2", 4, 100);
@@ -213,5 +214,5 @@ TEST_CASE("where nothing meets the targets the nearest machine is named, and wha
     REQUIRE(none->shortfalls.size() == 1);
     REQUIRE(none->shortfalls[0].remedies.size() == 1);
     CHECK(none->shortfalls[0].remedies[0].axis == 2);
-    CHECK(none->shortfalls[0].remedies[0].number == doctest::Approx(40e9).epsilon(2e-3));
+    CHECK(none->shortfalls[0].remedies[0].number == approx(40e9).epsilon(2e-3));
 }

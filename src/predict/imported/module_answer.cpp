@@ -215,17 +215,34 @@ void count_work(const Prediction& prediction, const KernelWork& kernel, const An
     if (const Resource* bound = times.bound_resource()) op.bound_by = bound->label;
 }
 
-void add_program_ops(const XlaModule& module, const ImportedProgram& imported, ModuleAnswer& answer) {
+// Where some kernels have no model, the others are expected to take their times, and these at least their launches.
+void expect_the_rest(Prediction& prediction, const std::string& software, std::optional<LaunchFloor>& floor) {
+    if (!prediction.calibrations || !prediction.analysis.total.seconds) return;
+    floor = launch_floor(*prediction.calibrations, prediction.machine, software);
+    if (floor && prediction.runs.empty())
+        prediction.runs = kernel_runs(prediction.program, prediction.analysis, chip_traits(prediction.machine));
+}
+
+void add_program_ops(const XlaModule& module, const ImportedProgram& imported, const std::string& software,
+                     ModuleAnswer& answer) {
+    answer.expected = answer.prediction->expected_s.has_value();
+    if (!answer.expected) expect_the_rest(*answer.prediction, software, answer.floor);
     const Prediction& prediction = *answer.prediction;
     const ProgramAnalysis& analysis = prediction.analysis;
-    answer.expected = prediction.expected_s.has_value();
     std::vector<std::optional<double>> expected = expected_of_kernels(prediction);
     std::vector<double> seconds;
+    std::vector<std::optional<double>> floors;
     for (std::size_t k = 0; k < analysis.work.kernels.size(); ++k) {
         const Analysis& times = analysis.kernels.empty() ? analysis.total : analysis.kernels[k];
         // A model may be below the bound of a kernel whose like was measured with a warm cache.
         if (expected[k]) expected[k] = std::max(*expected[k], times.bounds.lower);
-        seconds.push_back(answer.expected ? expected[k].value_or(times.bounds.lower) : times.bounds.lower);
+        const bool works = !times.work.compute.empty() || !times.work.memory.empty();
+        const bool launched = answer.floor && !expected[k] && works;
+        floors.emplace_back();
+        if (launched) floors.back() = answer.floor->seconds * value_at(prediction, analysis.work.kernels[k].count);
+        const bool known = answer.expected || answer.floor;
+        seconds.push_back(known ? expected[k].value_or(times.bounds.lower + floors.back().value_or(0))
+                                : times.bounds.lower);
     }
     const std::vector<double> hidden = hidden_seconds(prediction.local, imported.started, analysis.work, seconds);
     std::vector<ModuleOp> counted;  // by kernel: one with the counts of all that are alike
@@ -246,6 +263,7 @@ void add_program_ops(const XlaModule& module, const ImportedProgram& imported, M
             describe_call(module.computations[call->computation].instructions[call->instruction], op);
         }
         op.expected_s = expected[k];
+        op.floor_s = floors[k];
         op.hidden_s = hidden[k];
         op.seconds = seconds[k] - hidden[k];
         op.unmeasured = is_unmeasured(kernel);
@@ -260,10 +278,14 @@ void add_program_ops(const XlaModule& module, const ImportedProgram& imported, M
         if (op.recomputed) answer.recomputed_flops += op.flops;
         answer.ops.push_back(std::move(op));
     }
-    if (answer.expected) {
+    if (answer.expected || answer.floor) {
         const double all = std::accumulate(seconds.begin(), seconds.end(), 0.0);
-        answer.expected_s = std::max(all - answer.hidden_s, analysis.total.bounds.lower);
+        (answer.expected ? answer.expected_s : answer.at_least_s) =
+            std::max(all - answer.hidden_s, analysis.total.bounds.lower);
     }
+    if (std::any_of(answer.ops.begin(), answer.ops.end(), [](const ModuleOp& op) { return op.floor_s.has_value(); }))
+        answer.notes.push_back(
+            fmt::format("kernels without a calibration count with their bounds and {}", floor_text(*answer.floor)));
 }
 
 // A module for several devices on a single chip: its collectives have no links.
@@ -338,7 +360,7 @@ Status predict_module(const XlaModule& module, const XlaModuleCost& costs, const
     if (lays_out) take_laid_out(imported, module, answer);
     const auto* memory = answer.prediction->machine.level("hbm");
     if (memory != nullptr && memory->total_capacity()) answer.memory.capacity = memory->total_capacity()->value;
-    add_program_ops(module, imported, answer);
+    add_program_ops(module, imported, question.software, answer);
     add_error(answer);
     for (const ImportGap& gap : imported.gaps) {
         if (std::find(answer.gaps.begin(), answer.gaps.end(), gap.what) == answer.gaps.end()) {

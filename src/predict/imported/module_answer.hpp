@@ -13,6 +13,7 @@
 #include "import/xla/lower/lower_module.hpp"
 #include "import/xla/xla_module.hpp"
 #include "network/slice.hpp"
+#include "predict/launch_floor.hpp"
 #include "predict/prediction.hpp"
 
 namespace roofline::core {
@@ -46,9 +47,10 @@ struct ModuleOp {
     double bytes = 0;                    ///< read and written in the main memory
     std::optional<double> lower_s{};     ///< nothing when XLA's rules count
     std::optional<double> expected_s{};  ///< nothing if it has no calibration
+    std::optional<double> floor_s{};     ///< then: what its launches take beside its bound; nothing if that is unknown
     double hidden_s = 0;                 ///< of an asynchronous collective or copy: what kernels hide
-    /// What it adds to the time of the module: its expected time, or its lower bound where not all kernels have one,
-    /// less what is hidden.
+    /// What it adds to the time of the module, less what is hidden: its expected time; else its lower bound and its
+    /// launches; where nothing is known of launches and not all kernels have an expected time, the lower bounds of all.
     double seconds = 0;
     std::optional<double> measured_s{};  ///< by a profile; nothing without one, or if it has no such instruction
     std::string bound_by{};              ///< "HBM", "bf16 matmul", "NVLink"
@@ -93,6 +95,10 @@ struct ModuleAnswer {
     std::vector<ModuleOp> ops{};             ///< those that take longest first
     bool expected = false;                   ///< whether seconds of groups and the order of ops are expected times
     std::optional<double> expected_s{};      ///< of the whole module, less what is hidden
+    /// Where some kernels have no expected time: the expected times of the others, and the bounds and launches of
+    /// these.
+    std::optional<double> at_least_s{};
+    std::optional<LaunchFloor> floor{};
     std::optional<double> exposed_s{};       ///< of its collectives that no kernel hides; nothing if it has none
     double hidden_s = 0;                     ///< of its collectives and copies
     std::optional<double> expected_error{};  ///< mean relative error; that of unmeasured kernels counts as 100 %

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/approx_test.hpp"
 #include "calibrate/collective/expected_collective.hpp"
 #include "import/xla/hlo_text.hpp"
 #include "machine/catalogue.hpp"
@@ -57,7 +58,7 @@ TEST_CASE("no kernel of a module is expected to be faster than its bound, and ex
         CHECK(*op.expected_s >= 20e6 / 3.35e12 * (1 - 1e-9));
         sum += *op.expected_s;
     }
-    CHECK(*answer.expected_s == doctest::Approx(sum));
+    CHECK(*answer.expected_s == approx(sum));
 }
 
 TEST_CASE("the kernels of a module add up to the whole, by line and by scope") {
@@ -71,14 +72,14 @@ TEST_CASE("the kernels of a module add up to the whole, by line and by scope") {
     CHECK(answer.ops[2].name == "a");  // shorter than both matmuls
     CHECK(answer.ops[2].bound_by == "HBM");
     // 4 MiB over 3.35 TB/s, by the data sheet.
-    CHECK(*answer.ops[2].lower_s == doctest::Approx(2 * square_bytes / 3.35e12));
+    CHECK(*answer.ops[2].lower_s == approx(2 * square_bytes / 3.35e12));
 
     REQUIRE(answer.by_source.size() == 3);
     double lines = 0;
     for (const ModuleGroup& line : answer.by_source) lines += line.seconds;
-    CHECK(lines == doctest::Approx(answer.by_scope.seconds));
+    CHECK(lines == approx(answer.by_scope.seconds));
     CHECK(answer.expected);
-    CHECK(answer.by_scope.seconds == doctest::Approx(*answer.prediction->expected_s));
+    CHECK(answer.by_scope.seconds == approx(*answer.prediction->expected_s));
     REQUIRE(answer.by_scope.parts.size() == 1);
     CHECK(answer.by_scope.parts[0].name == "jit(f)");
     REQUIRE(answer.by_scope.parts[0].parts.size() == 1);
@@ -122,10 +123,37 @@ TEST_CASE("kernels of no measured kind count with an error of 100 %, at their sh
     const ModuleAnswer answer = answered(sort);
     REQUIRE(answer.ops.size() == 1);
     CHECK(answer.ops[0].unmeasured);
-    CHECK(*answer.expected_error == doctest::Approx(1));
+    CHECK(*answer.expected_error == approx(1));
     REQUIRE(answer.notes.size() == 1);
     CHECK(answer.notes[0].find("100.0 % of the expected time") != std::string::npos);
     CHECK(answered(layers()).expected_error == answered(layers()).prediction->expected_error);
+}
+
+// The H100 has no calibration for matmuls in f32 and 1.388 us for an elementwise kernel without work
+// (data/calibration/h100-sxm5.toml). 32 x 32 x 32 are 65,536 FLOPs at 66.9 TFLOP/s, and 8.2 kB at 3.35 TB/s take
+// longer.
+TEST_CASE("a kernel without a calibration takes at least its bound and its launch") {
+    const ModuleAnswer answer = answered(
+        "HloModule m, is_scheduled=true\nENTRY e {\n x = f32[32,32] parameter(0)\n"
+        " d = f32[32,32] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+        " ROOT n = f32[32,32] negate(d)\n}\n");
+    CHECK_FALSE(answer.expected_s);
+    REQUIRE(answer.ops.size() == 2);
+    const bool first = answer.ops[0].opcode == "dot";
+    const ModuleOp& dot = answer.ops[first ? 0 : 1];
+    const ModuleOp& negate = answer.ops[first ? 1 : 0];
+    REQUIRE(dot.floor_s);
+    CHECK(*dot.floor_s == approx(1.388e-6));
+    CHECK(dot.seconds == approx(1.388e-6 + 2 * 4096 / 3.35e12));
+    CHECK_FALSE(dot.expected_s);
+    REQUIRE(negate.expected_s);
+    CHECK_FALSE(negate.floor_s);
+    REQUIRE(answer.notes.size() == 1);
+    CHECK(answer.notes[0] ==
+          "kernels without a calibration count with their bounds and 1.39 us for each launch, the "
+          "fixed cost of elementwise kernels with trtllm 1.3.0rc20 on H100 SXM5 80GB");
+    REQUIRE(answer.at_least_s);
+    CHECK(*answer.at_least_s == approx(dot.seconds + *negate.expected_s));
 }
 
 TEST_CASE("a kernel that states its FLOPs runs at the fastest rate, because it does not say on which units") {
@@ -133,7 +161,7 @@ TEST_CASE("a kernel that states its FLOPs runs at the fastest rate, because it d
         "HloModule m, is_scheduled=true\nENTRY e {\n x = bf16[64] parameter(0)\n ROOT c = bf16[64] custom-call(x), "
         "custom_call_target=\"tpu_custom_call\", backend_config={\"custom_call_config\": {\"cost_estimate\": "
         "{\"flops\": \"989400000000\", \"transcendentals\": \"0\", \"bytes_accessed\": \"256\"}}}\n}\n");
-    CHECK(answer.prediction->analysis.total.bounds.lower == doctest::Approx(0.001).epsilon(0.001));  // 989.4 TFLOP/s
+    CHECK(answer.prediction->analysis.total.bounds.lower == approx(0.001).epsilon(0.001));  // 989.4 TFLOP/s
 }
 
 TEST_CASE("collectives need a slice with as many chips as the module has devices, and take no time on one chip") {
@@ -156,9 +184,10 @@ TEST_CASE("collectives need a slice with as many chips as the module has devices
     CHECK(eight.error().code == "bad_mesh");
 }
 
-// Attention without a mask has twice the FLOPs of a causal one, which reaches less of the peak. Layouts of libraries
-// have tokens before heads, and taking one for the other made such attention 34 times slower.
-TEST_CASE("attention of a library without a mask takes longer than a causal one, and not much more than twice") {
+// Attention without a mask has twice the FLOPs of a causal one, and kernels of many queries reach the same part of the
+// peak. Layouts of libraries have tokens before heads, and taking one for the other made such attention 34 times
+// slower.
+TEST_CASE("attention of a library without a mask takes nearly twice as long as a causal one") {
     const auto expected_s = [](const std::string& mask) {
         const auto answer = answered(
             "HloModule m, is_scheduled=true\nENTRY main {\n"
@@ -174,6 +203,6 @@ TEST_CASE("attention of a library without a mask takes longer than a causal one,
         return *answer.prediction->expected_s;
     };
     const double ratio = expected_s("0") / expected_s("2");
-    CHECK(ratio > 1);
-    CHECK(ratio < 2.6);
+    CHECK(ratio > 1.5);  // each also has costs that do not grow with the FLOPs
+    CHECK(ratio < 2.1);
 }

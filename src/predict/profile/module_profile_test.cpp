@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "import/profile/chrome_trace.hpp"
 #include "import/xla/hlo_text.hpp"
 #include "machine/catalogue.hpp"
@@ -54,15 +55,15 @@ TEST_CASE("profiles of a module: each instruction has the time of an average ste
     REQUIRE(answer);
     REQUIRE(answer->measured);
     CHECK(answer->measured->steps == 2);
-    CHECK(answer->measured->step_s == doctest::Approx(42.5e-6));  // 50 us to the next step, and 35 of the last one
+    CHECK(answer->measured->step_s == approx(42.5e-6));  // 50 us to the next step, and 35 of the last one
     REQUIRE(answer->ops.size() == 2);
     CHECK(answer->ops[0].name == "exp.2");  // which took longer, although less is expected of it
-    CHECK(*answer->ops[0].measured_s == doctest::Approx(20e-6));
-    CHECK(*answer->ops[1].measured_s == doctest::Approx(8e-6));  // not the dot.1 of another module
-    CHECK(answer->measured->matched_s == doctest::Approx(28e-6));
+    CHECK(*answer->ops[0].measured_s == approx(20e-6));
+    CHECK(*answer->ops[1].measured_s == approx(8e-6));  // not the dot.1 of another module
+    CHECK(answer->measured->matched_s == approx(28e-6));
     REQUIRE(answer->measured->others.size() == 1);
     CHECK(answer->measured->others[0].first == "copy.9");
-    CHECK(answer->measured->other_s == doctest::Approx(4e-6));
+    CHECK(answer->measured->other_s == approx(4e-6));
 }
 
 TEST_CASE("profiles of a module: that of another module is refused") {

@@ -11,6 +11,7 @@
 #include "bound/network_pricing.hpp"
 #include "bound/pricing.hpp"
 #include "bound/times.hpp"
+#include "import/profile/instruction_dtype.hpp"
 #include "import/profile/kernel_class.hpp"
 #include "import/profile/recorded_call.hpp"
 #include "import/xla/fx/fx_text.hpp"
@@ -83,14 +84,22 @@ Result<OperationPricer> OperationPricer::make(SystemOverride on, std::string sof
 }
 
 OperationPrice OperationPricer::price(const RecordedProfile& profile, const ProfiledOperation& operation) {
-    if (operation.work == DeviceWork::collective) return price_collective(profile, operation);
-    if (operation.work != DeviceWork::kernel) return price_copy(profile, operation);
+    // Collectives and copies are launched, too.
+    OperationPrice price = operation.work == DeviceWork::collective ? price_collective(profile, operation)
+                           : operation.work == DeviceWork::kernel   ? price_kernel(profile, operation)
+                                                                    : price_copy(profile, operation);
+    if (price.lower_s && !price.expected_s && floor_) price.floor_s = floor_->seconds;
+    return price;
+}
+
+OperationPrice OperationPricer::price_kernel(const RecordedProfile& profile, const ProfiledOperation& operation) {
     if (operation.detail != no_index) {
         const EventDetail& detail = profile.details[operation.detail];
         const std::string_view category =
             detail.category == no_index ? std::string_view() : std::string_view(profile.text(detail.category));
         if (detail.flops >= 0 || detail.bytes >= 0) {
-            return price_counted(detail, kernel_class(operation.work, category, profile.text(operation.name())));
+            const std::string& kernel = profile.text(operation.name());
+            return price_counted(detail, kernel_class(operation.work, category, kernel), kernel);
         }
         if (detail.instruction != no_index) return unknown("the profile has neither FLOPs nor bytes of it");
     }
@@ -255,14 +264,27 @@ OperationPrice OperationPricer::price_program(const std::string& text, std::int6
     return price;
 }
 
-OperationPrice OperationPricer::price_counted(const EventDetail& detail, std::string_view kind) {
+// XLA multiplies f32 at its default precision in TF32, or on a TPU in bf16.
+std::optional<Dtype> OperationPricer::multiplied_dtype(const EventDetail& detail, std::string_view kernel) const {
+    const std::optional<Dtype> stated = detail.dtype ? detail.dtype : dtype_of_kernel(kernel);
+    if (stated != Dtype::f32) return stated;
+    return on_.machine.peak(Unit::matmul, Dtype::tf32) != nullptr ? Dtype::tf32 : Dtype::bf16;
+}
+
+OperationPrice OperationPricer::price_counted(const EventDetail& detail, std::string_view kind,
+                                              std::string_view kernel) {
     OperationPrice price;
     Work work;
     if (detail.flops > 0) {
         if (detail.flops > most_counted) return unknown("more FLOPs than can be counted");
         price.flops = detail.flops;
         const bool matrix = kind == "matmul" || kind == "convolution" || kind == "attention";
-        work.add_flops(matrix ? Unit::matmul : Unit::vector, matrix ? Dtype::bf16 : Dtype::f32,
+        if (matrix) {
+            price.matmul_dtype = multiplied_dtype(detail, kernel);
+            price.dtype_stated = price.matmul_dtype.has_value();
+            if (!price.matmul_dtype) price.matmul_dtype = Dtype::bf16;
+        }
+        work.add_flops(matrix ? Unit::matmul : Unit::vector, matrix ? info(*price.matmul_dtype).arithmetic : Dtype::f32,
                        Polynomial{static_cast<std::int64_t>(std::llround(detail.flops))});
     }
     if (detail.bytes >= 0) {

@@ -14,6 +14,7 @@
 #include "import/profile/recorded_profile.hpp"
 #include "predict/compare/measured_systems.hpp"
 #include "predict/compare/resident_bound.hpp"
+#include "predict/launch_floor.hpp"
 #include "predict/prediction.hpp"
 #include "predict/profile/matmul_size.hpp"
 #include "predict/profile/profile_operations.hpp"
@@ -27,6 +28,9 @@ struct OperationPrice {
     std::optional<double> lower_s{};
     std::optional<double> expected_s{};
     std::optional<double> expected_error{};
+    std::optional<double> floor_s{};      ///< without an expected time: what it takes beside its bound
+    std::optional<Dtype> matmul_dtype{};  ///< in which FLOPs of XLA's matmuls are priced
+    bool dtype_stated = false;            ///< whether the profile says so; else bf16 is taken
     std::string bound_by{};
     std::string unknown{};  ///< why there is no bound; "" if there is one
     /// The lower bound if its data stayed in a cache, which an operation before it may have left there; nothing without
@@ -51,6 +55,9 @@ public:
 
     [[nodiscard]] OperationPrice price(const RecordedProfile& profile, const ProfiledOperation& operation);
 
+    /// The least time of a kernel on the machine; empty if nothing was measured.
+    [[nodiscard]] const std::optional<LaunchFloor>& floor() const { return floor_; }
+
 private:
     OperationPricer(SystemOverride on, std::string software, MeasuredSystems systems, MeasuredSystems groups,
                     std::shared_ptr<Calibrations> calibrations)
@@ -59,11 +66,15 @@ private:
           software_(std::move(software)),
           whole_(std::move(systems)),
           groups_(std::move(groups)),
-          calibrations_(std::move(calibrations)) {}
+          calibrations_(std::move(calibrations)),
+          floor_(launch_floor(*calibrations_, on_.machine, software_)) {}
 
+    [[nodiscard]] OperationPrice price_kernel(const RecordedProfile& profile, const ProfiledOperation& operation);
     [[nodiscard]] OperationPrice price_collective(const RecordedProfile& profile, const ProfiledOperation& operation);
     [[nodiscard]] OperationPrice price_copy(const RecordedProfile& profile, const ProfiledOperation& operation);
-    [[nodiscard]] OperationPrice price_counted(const EventDetail& detail, std::string_view kind);
+    [[nodiscard]] OperationPrice price_counted(const EventDetail& detail, std::string_view kind,
+                                               std::string_view kernel);
+    [[nodiscard]] std::optional<Dtype> multiplied_dtype(const EventDetail& detail, std::string_view kernel) const;
     [[nodiscard]] OperationPrice price_call(const RecordedProfile& profile, const ProfiledOperation& operation);
     [[nodiscard]] OperationPrice price_program(const std::string& text, std::int64_t size);
 
@@ -76,6 +87,7 @@ private:
     MeasuredSystems whole_;   ///< the slice of the question
     MeasuredSystems groups_;  ///< groups of fewer chips
     std::shared_ptr<Calibrations> calibrations_;
+    std::optional<LaunchFloor> floor_;
 };
 
 }  // namespace roofline::core

@@ -159,24 +159,48 @@ void note_faster(ProfileAnswer& answer) {
     }
 }
 
-/// Where nothing of a kind and dtype was measured, bounds stand beside expected times.
+/// Where nothing of a kind and dtype was measured, bounds, with launches, stand beside expected times.
 void note_bounds(ProfileAnswer& answer) {
     if (!answer.expected) return;
     std::size_t bounds = 0;
+    std::size_t floored = 0;
     double seconds = 0;
     double all = 0;
     for (const ProfileRow& row : answer.rows) {
         all += row.measured_s;
         if (row.expected_s || !row.lower_s) continue;
         ++bounds;
+        if (row.floor_s) ++floored;
         seconds += row.measured_s;
     }
     if (bounds == 0) return;
+    std::string what = bounds == 1 ? "its bound counts" : "their bounds count";
+    if (floored > 0) {
+        what = fmt::format("{} and {}, count", bounds == 1 ? "its bound" : "their bounds", floor_text(*answer.floor));
+    }
+    answer.notes.push_back(fmt::format(
+        "{} operation{} with {:.1f} % of the time of all {} of a kind and dtype without a calibration on "
+        "{}: {} as what is expected",
+        bounds, bounds == 1 ? "" : "s", 100 * seconds / all, bounds == 1 ? "is" : "are", answer.machine.name, what));
+}
+
+/// XLA counts FLOPs and does not say of what.
+void note_dtypes(ProfileAnswer& answer) {
+    std::size_t assumed = 0;
+    double seconds = 0;
+    double all = 0;
+    for (const ProfileRow& row : answer.rows) {
+        all += row.measured_s;
+        if (!row.matmul_dtype || row.dtype_stated) continue;
+        ++assumed;
+        seconds += row.measured_s;
+    }
+    if (assumed == 0) return;
     answer.notes.push_back(
-        fmt::format("{} operation{} with {:.1f} % of the time of all {} of a kind and dtype without a calibration on "
-                    "{}: {} as what is expected",
-                    bounds, bounds == 1 ? "" : "s", 100 * seconds / all, bounds == 1 ? "is" : "are",
-                    answer.machine.name, bounds == 1 ? "its bound counts" : "their bounds count"));
+        fmt::format("the profile does not say in which dtype {} matmul{} or convolution{} with {:.1f} % of the time of "
+                    "all multipl{}: bf16 is taken, so the bound{} {} wrong if it is another one",
+                    assumed, assumed == 1 ? "" : "s", assumed == 1 ? "" : "s", 100 * seconds / all,
+                    assumed == 1 ? "ies" : "y", assumed == 1 ? "" : "s", assumed == 1 ? "is" : "are"));
 }
 
 /// The part of a machine's id that its makers' names of the device have, too: "h100" of "h100-sxm5", "4090" of
@@ -316,11 +340,14 @@ Result<ProfileAnswer> answer_profiles(const std::vector<RecordedProfile>& profil
     const ProfiledOperations operations = operations_of(profile, slowest.steps);
     for (const ProfiledOperation& operation : operations.all) {
         answer.rows.push_back(profile_row(profile, operation, pricer.price(profile, operation), slowest.counted));
-        answer.expected = answer.expected || answer.rows.back().expected_s.has_value();
+        const ProfileRow& row = answer.rows.back();
+        answer.expected = answer.expected || row.expected_s || row.floor_s;
     }
+    answer.floor = pricer.floor();
     add_timeline(slowest, operations, answer);
     add_classes(answer);
     note_bounds(answer);
+    note_dtypes(answer);
     note_faster(answer);
     note_other_machine(profile, answer);
     answer.waiting_s = waiting(all, slowest, answer.notes);

@@ -12,6 +12,7 @@
 #include "import/profile/recorded_profile.hpp"
 #include "machine/machine.hpp"
 #include "predict/compare/measured_systems.hpp"
+#include "predict/launch_floor.hpp"
 #include "predict/profile/profile_operations.hpp"
 #include "predict/profile/profile_row.hpp"
 #include "predict/profile/profile_steps.hpp"
@@ -86,7 +87,8 @@ struct ProfileAnswer {
     double recomputed_s = 0;               ///< measured time of kernels that run the forward pass again
     std::optional<double> waiting_s{};     ///< for other ranks, in collectives; nothing with one rank
     std::optional<StepComparison> beside;  ///< the step of a plan, if one was given
-    bool expected = false;                 ///< whether any row has an expected time
+    bool expected = false;                 ///< whether any row has an expected time, or a bound with a launch
+    std::optional<LaunchFloor> floor{};    ///< of rows without an expected time
     std::vector<std::string> notes;
 };
 

@@ -80,6 +80,9 @@ ProfileRow profile_row(const RecordedProfile& profile, const ProfiledOperation& 
     row.resident_s = all(price.resident_s);
     row.expected_s = all(price.expected_s);
     row.expected_error = price.expected_error;
+    row.floor_s = all(price.floor_s);
+    row.matmul_dtype = price.matmul_dtype;
+    row.dtype_stated = price.dtype_stated;
     row.bound_by = price.bound_by;
     row.unknown = price.unknown;
     row.matmuls = price.matmuls;

@@ -29,14 +29,19 @@ struct ProfileRow {
     std::optional<double> resident_s{};  ///< the lower bound if its data stayed in a cache
     std::optional<double> expected_s{};
     std::optional<double> expected_error{};
+    std::optional<double> floor_s{};      ///< without an expected time: what launches take beside the bounds
+    std::optional<Dtype> matmul_dtype{};  ///< in which FLOPs of XLA's matmuls are priced
+    bool dtype_stated = false;            ///< whether the profile says so; else bf16 is taken
     std::string bound_by{};
     std::string source{};                ///< "train.py:42", or ""
     std::string unknown{};               ///< why there is no bound; "" if there is one
     std::vector<MatmulSize> matmuls{};   ///< of one execution, where its shapes are known
     std::vector<std::string> kernels{};  ///< names, those that take longest first
 
-    /// The expected time, or the lower bound where nothing is expected.
-    [[nodiscard]] std::optional<double> should_s() const { return expected_s ? expected_s : lower_s; }
+    /// The expected time, else the lower bound and the launch, or the bound where nothing is known of launches.
+    [[nodiscard]] std::optional<double> should_s() const {
+        return expected_s ? expected_s : lower_s ? std::optional(*lower_s + floor_s.value_or(0)) : lower_s;
+    }
     /// How much shorter the step would be if it took no longer than that; 0 if that is unknown.
     [[nodiscard]] double win_s() const;
 };

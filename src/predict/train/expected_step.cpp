@@ -105,7 +105,7 @@ std::optional<StepParts> step_parts(const Prediction& step, const std::vector<st
         if (model == nullptr) continue;
         parts.experts = parts.experts || of_experts(step.models, i);
         parts.launches += runs[i].count;
-        parts.*step_part_of(model->key, step.machine) += runs[i].count * seconds_of(model->fit, runs[i].point);
+        parts.*step_part_of(model->key, step.machine) += runs[i].count * step.models.seconds_at(i, runs[i].point);
     }
     if (!(parts.kernels_s + parts.narrow_s + parts.promoted_s > 0)) return std::nullopt;
     const auto exchanges = exchanges_of(step);

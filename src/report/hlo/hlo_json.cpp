@@ -28,6 +28,7 @@ Json op_json(const ModuleOp& op) {
             {"intensity", op.bytes > 0 ? Json(op.flops / op.bytes) : Json()},
             {"lower_s", or_null(op.lower_s)},
             {"expected_s", or_null(op.expected_s)},
+            {"floor_s", or_null(op.floor_s)},
             {"hidden_s", op.hidden_s},
             {"measured_s", or_null(op.measured_s)},
             {"bound_by", text_or_null(op.bound_by)},
@@ -55,6 +56,7 @@ Json total_json(const ModuleAnswer& answer) {
                {"sequential_s", Json()},
                {"expected_s", Json()},
                {"expected_error", Json()},
+               {"at_least_s", Json()},
                {"exposed_s", or_null(answer.exposed_s)},
                {"hidden_s", answer.hidden_s},
                {"bound_by", Json()}};
@@ -64,6 +66,7 @@ Json total_json(const ModuleAnswer& answer) {
         total["sequential_s"] = prediction.analysis.total.sequential;
         total["expected_s"] = or_null(answer.expected_s);
         total["expected_error"] = or_null(answer.expected_error);
+        total["at_least_s"] = or_null(answer.at_least_s);
         if (const Resource* bound = prediction.analysis.total.bound_resource()) total["bound_by"] = bound->label;
     }
     total["collectives"] = Json::object();

@@ -111,6 +111,14 @@ private:
             line("expected", "-",
                  prediction.why_not_expected.empty() ? "the machine is not calibrated" : prediction.why_not_expected);
         }
+        if (answer_.at_least_s) {
+            std::size_t floored = 0;
+            for (const ModuleOp& op : answer_.ops) floored += op.floor_s ? 1U : 0U;
+            line("at least", to_text(Seconds{*answer_.at_least_s}),
+                 fmt::format("with {} kernel{} without a calibration at {} bound{} and launch{}", floored,
+                             floored == 1 ? "" : "s", floored == 1 ? "its" : "their", floored == 1 ? "" : "s",
+                             floored == 1 ? "" : "es"));
+        }
         exposure();
         measurement();
     }
@@ -142,7 +150,9 @@ private:
         }
     }
 
-    [[nodiscard]] std::string time_name() const { return answer_.expected ? "expected time" : "sequential time"; }
+    [[nodiscard]] std::string time_name() const {
+        return answer_.expected ? "expected time" : answer_.at_least_s ? "least time" : "sequential time";
+    }
 
     void kernels() {
         Table table;
@@ -330,7 +340,9 @@ std::string hlo_plot(const ModuleAnswer& answer) {
     if (!answer.prediction) return to_svg(plot);
     const Machine& machine = answer.prediction->machine;
     plot.subtitle = fmt::format("{}; at their {}; those that take longest are labelled first", machine.name,
-                                answer.expected ? "expected times" : "lower bounds");
+                                answer.expected     ? "expected times"
+                                : answer.at_least_s ? "expected times, or bounds and launches"
+                                                    : "lower bounds");
     plot.roofs = roofs_of(machine);
     plot.ceilings = ceilings_of(machine);
     constexpr std::size_t most = 200;

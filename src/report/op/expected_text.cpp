@@ -218,12 +218,14 @@ std::string calibration_name(const ExpectedTime& expected) {
 
 std::vector<std::string> kernel_derivation(const Prediction& answer, std::size_t kernel) {
     if (kernel >= answer.runs.size() || answer.models.kernels[kernel] == nullptr) return {};
-    const CalibratedKernel& model = *answer.models.kernels[kernel];
+    const CalibratedKernel& model = *answer.models.model_at(kernel, answer.runs[kernel].point);
     const KernelFit& fit = model.fit;
     const AppliedModel used = model_for(fit, answer.runs[kernel].point);
     const KernelPoint taken = point_for(fit, answer.runs[kernel].point);
     const auto fading = blended_model(fit, taken);
     const double seconds = seconds_of(fit, answer.runs[kernel].point);
+    const double expected_s = answer.models.seconds_at(kernel, answer.runs[kernel].point);
+    const bool of_two = expected_s != seconds;
     const bool beyond = !sizes_out_of_range(fit, answer.runs[kernel].point).empty();
     const std::string memory = level_label(answer.machine, "hbm");
     std::string of = std::string(name(model.key.kind)) + band_text(fit.by, used);
@@ -234,9 +236,11 @@ std::vector<std::string> kernel_derivation(const Prediction& answer, std::size_t
         of += *kind == model.key.kind ? ", in place of one for these dtypes"
                                       : fmt::format(", in place of one for {}", name(*kind));
     }
+    if (&model != answer.models.kernels[kernel]) of += ", in place of one for attention without a mask";
     const std::string& transferred = answer.models.transferred_from[kernel];
-    return {fmt::format("expected {} with an error of {} %", us(seconds),
-                        percent_text(answer.models.error_of(kernel, answer.runs[kernel].point))),
+    return {fmt::format("expected {} with an error of {} %{}", us(expected_s),
+                        percent_text(answer.models.error_of(kernel, answer.runs[kernel].point)),
+                        of_two ? ", between the models of few and of many query rows" : ""),
             fmt::format("{} on {}{}, {} rows of {} ({} to {})", of,
                         transferred.empty() ? answer.machine.name : transferred + ", transferred",
                         model.like.empty()

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/approx_test.hpp"
 #include "import/xla/cost/xla_backend_config.hpp"
 #include "import/xla/cost/xla_executions.hpp"
 #include "import/xla/cost/xla_gpu_cost.hpp"
@@ -306,7 +307,7 @@ ENTRY e {
   ROOT c = f32[8] conditional(i, x, x, x), branch_computations={small, large, large}
 })");
     CHECK(all.root().flops == 16);
-    CHECK(xla_executions(all.module, all.cost, true).custom_calls.at("f") == doctest::Approx(1.0 / 3));
+    CHECK(xla_executions(all.module, all.cost, true).custom_calls.at("f") == approx(1.0 / 3));
 }
 
 TEST_CASE("cost: the longest resource sets the time") {

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
 
+/// The elements along a dimension that one tile of a matmul holds: the columns of the widest tile of GEMM libraries.
+constexpr std::int64_t widest_tile = 256;
+
 /// What a statement may be fused with.
 enum class Fusible : std::uint8_t {
     light,  ///< elementwise, a movement or a reduction: with what uses it
@@ -38,6 +41,14 @@ bool moves(const Statement& statement) {
            });
 }
 
+// Whether a statement computes each element of its result from those at the same place of its operands.
+bool is_elementwise(const Statement& statement) {
+    return statement.messages.empty() && std::all_of(statement.ops.begin(), statement.ops.end(), [](const Op& op) {
+               if (op.kind == OpKind::move) return true;
+               return op.kind == OpKind::apply && find_function(op.function)->kind == FunctionKind::map;
+           });
+}
+
 // Attention: a block of statements with matmuls that is one kernel already.
 bool is_attention(const Block& block) {
     return std::any_of(block.nodes.begin(), block.nodes.end(), [](const Node& node) {
@@ -55,7 +66,11 @@ struct ValueUses {
 
 class StatementGroups {
 public:
-    explicit StatementGroups(Program& program) : program_(program), uses_(program.values.size()) {}
+    explicit StatementGroups(Program& program)
+        : program_(program),
+          uses_(program.values.size()),
+          reduced_(program.values.size()),
+          epilogue_(program.values.size(), false) {}
 
     void run() {
         count(program_.body);
@@ -137,6 +152,7 @@ private:
         std::vector<std::size_t> group_of(count, nowhere);  // by node: the last node of its group
         std::vector<bool> heavy(count, false);              // by the last node of a group: whether it has a matmul
         std::vector<bool> alone(count, false);
+        find_epilogues(block, run);
         for (const std::size_t at : std::views::reverse(run)) {
             group_of[at - from] = at;
             const auto* statement = std::get_if<Statement>(&block.nodes[at]);
@@ -144,14 +160,21 @@ private:
             heavy[at - from] = own == Fusible::heavy;
             alone[at - from] = own == Fusible::alone;
             if (own == Fusible::alone) continue;
+            const auto may_join = [&](std::size_t into) {
+                if (into == nowhere) return false;
+                // Attention reads slices in place, and nothing else joins it.
+                const bool single = std::holds_alternative<Statement>(block.nodes[into]);
+                if (single ? alone[into - from] : !moves(*statement)) return false;
+                if (own == Fusible::heavy && heavy[into - from]) return false;
+                return !(epilogue_[statement->result] && is_reduced(statement->result));
+            };
             const std::size_t into = joined(statement->result, number, group_of, from);
-            if (into == nowhere) continue;
-            // Attention reads slices in place, and nothing else joins it.
-            const bool single = std::holds_alternative<Statement>(block.nodes[into]);
-            if (single ? alone[into - from] : !moves(*statement)) continue;
-            if (own == Fusible::heavy && heavy[into - from]) continue;
-            group_of[at - from] = into;
-            heavy[into - from] = heavy[into - from] || own == Fusible::heavy;
+            const bool joins = may_join(into);
+            if (joins) {
+                group_of[at - from] = into;
+                heavy[into - from] = heavy[into - from] || own == Fusible::heavy;
+            }
+            if (own == Fusible::light) follow_reductions(*statement, joins);
         }
         std::vector<std::vector<std::size_t>> groups(count);  // by their last node
         for (const std::size_t at : run) groups[group_of[at - from] - from].push_back(at);
@@ -176,6 +199,95 @@ private:
         }
     }
 
+    // Finds the results of matmuls, and of the elementwise operations after one that leave no more bytes than they
+    // find: the last of them is what the matmul's kernel writes where a reduction follows.
+    void find_epilogues(const Block& block, const std::vector<std::size_t>& run) {
+        for (const std::size_t at : run) {
+            const auto* statement = std::get_if<Statement>(&block.nodes[at]);
+            if (statement == nullptr) continue;
+            const Fusible own = fusible(*statement);
+            epilogue_[statement->result] =
+                own == Fusible::heavy ||
+                (own == Fusible::light && is_elementwise(*statement) && ends_epilogue(*statement));
+        }
+    }
+
+    [[nodiscard]] bool ends_epilogue(const Statement& statement) const {
+        return std::any_of(statement.ops.begin(), statement.ops.end(), [&](const Op& op) {
+            return std::any_of(op.inputs.begin(), op.inputs.end(), [&](const Operand& input) {
+                const ValueUses& uses = uses_[input.value];
+                return epilogue_[input.value] && !uses.elsewhere && uses.nodes.size() == 1 &&
+                       bytes(statement.result) <= bytes(input.value);
+            });
+        });
+    }
+
+    [[nodiscard]] double bytes(ValueId value) const {
+        const auto number = bytes_of(program_.local_dims, program_.values[value]).evaluate(program_.sizes);
+        return number ? number->to_double() : std::numeric_limits<double>::infinity();
+    }
+
+    [[nodiscard]] bool is_reduced(ValueId value) const {
+        const std::vector<bool>& reduced = reduced_[value];
+        return std::find(reduced.begin(), reduced.end(), true) != reduced.end();
+    }
+
+    // Notes which dimensions of a statement's operands its kernel reduces: those of its own reductions and, if it joins
+    // the kernel that uses its result, those that this one reduces.
+    void follow_reductions(const Statement& statement, bool joins) {
+        if (!joins) reduced_[statement.result].clear();
+        for (const Op& op : std::views::reverse(statement.ops)) {
+            const bool reduces = needs_whole_rows(op);
+            const std::vector<bool> after = dims_of(reduced_[op.output.value], op.output.dims.size());
+            const bool moved = op.kind == OpKind::apply && op.function != "iota" &&
+                               find_function(op.function)->kind == FunctionKind::rearrange &&
+                               std::find(after.begin(), after.end(), true) != after.end();
+            for (const Operand& input : op.inputs) {
+                std::vector<bool> before(input.dims.size(), moved);  // dimensions have other names in another place
+                for (std::size_t i = 0; i < before.size(); ++i) {
+                    const auto same = std::find(op.output.dims.begin(), op.output.dims.end(), input.dims[i]);
+                    if (same != op.output.dims.end() && after[static_cast<std::size_t>(same - op.output.dims.begin())])
+                        before[i] = true;
+                    if (reduces && has(op.along, input.dims[i])) before[i] = true;
+                }
+                mark(input.value, before);
+            }
+        }
+    }
+
+    // Whether an operation needs more elements along its dimensions than a tile of a matmul holds.
+    [[nodiscard]] bool needs_whole_rows(const Op& op) const {
+        if (op.kind != OpKind::apply) return false;
+        const FunctionInfo& function = *find_function(op.function);
+        const bool whole = function.kind == FunctionKind::reduce ||
+                           (function.kind == FunctionKind::keep && function.positions_back == 0);
+        if (!whole) return false;
+        std::int64_t elements = 1;
+        for (const std::string& dim : op.along) {
+            const auto size = program_.sizes.find(dim);
+            if (size == program_.sizes.end() || size->second > widest_tile) return true;
+            elements *= std::max<std::int64_t>(size->second, 1);
+            if (elements > widest_tile) return true;
+        }
+        return false;
+    }
+
+    // An array that is used under other dimensions is reduced as a whole.
+    [[nodiscard]] static std::vector<bool> dims_of(const std::vector<bool>& reduced, std::size_t dims) {
+        if (reduced.size() == dims) return reduced;
+        return std::vector<bool>(dims, std::find(reduced.begin(), reduced.end(), true) != reduced.end());
+    }
+
+    void mark(ValueId value, const std::vector<bool>& dims) {
+        if (std::find(dims.begin(), dims.end(), true) == dims.end()) return;
+        std::vector<bool>& reduced = reduced_[value];
+        const std::vector<bool> more = dims_of(dims, program_.values[value].type.axes.size());
+        reduced.resize(more.size(), false);
+        for (std::size_t i = 0; i < more.size(); ++i) {
+            if (more[i]) reduced[i] = true;
+        }
+    }
+
     // `group_of` begins at the node `from`.
     [[nodiscard]] std::size_t joined(ValueId value, std::size_t number, const std::vector<std::size_t>& group_of,
                                      std::size_t from) const {
@@ -194,6 +306,8 @@ private:
 
     Program& program_;
     std::vector<ValueUses> uses_;
+    std::vector<std::vector<bool>> reduced_;  // by value: which of its dimensions the kernel that uses it reduces
+    std::vector<bool> epilogue_;              // by value: the result of a matmul and of elementwise operations after it
     std::size_t next_run_ = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/approx_test.hpp"
 #include "import/xla/lower/lowered_test.hpp"
 
 using namespace roofline::core;
@@ -31,15 +32,15 @@ TEST_CASE("the three convolutions of a training step multiply the same pairs, wh
         return "a = " + a + " parameter(0)\nb = " + b + " parameter(1)\n";
     };
     const Lowered forward = library_convolution_of(operands(x, k), y, "__cudnn$convForward");
-    CHECK(forward.matmul_flops() == doctest::Approx(flops));
+    CHECK(forward.matmul_flops() == approx(flops));
     CHECK(forward.read() == x_bytes + k_bytes);
     CHECK(forward.written() == y_bytes);
     const Lowered input = library_convolution_of(operands(y, k), x, "__cudnn$convBackwardInput");
-    CHECK(input.matmul_flops() == doctest::Approx(flops));
+    CHECK(input.matmul_flops() == approx(flops));
     CHECK(input.read() == y_bytes + k_bytes);
     CHECK(input.written() == x_bytes);
     const Lowered kernel = library_convolution_of(operands(x, y), k, "__cudnn$convBackwardFilter");
-    CHECK(kernel.matmul_flops() == doctest::Approx(flops));
+    CHECK(kernel.matmul_flops() == approx(flops));
     CHECK(kernel.read() == x_bytes + y_bytes);
     CHECK(kernel.written() == k_bytes);
     CHECK(forward.imported.gaps.empty());
@@ -51,7 +52,7 @@ TEST_CASE("a convolution with bias and activation reads the bias, and adds and c
         "ROOT y = (f32[2,4,6], u8[16]) custom-call(a, b, c), window={size=3 stride=2 pad=1_1}, "
         "dim_labels=b0f_0io->b0f, custom_call_target=\"__cudnn$convBiasActivationForward\", "
         "backend_config={\"cudnn_conv_backend_config\":{\"activation_mode\":\"kRelu\",\"conv_result_scale\":1}}\n"));
-    CHECK(conv.matmul_flops() == doctest::Approx(2.0 * 10 * 2 * 4 * 6));
+    CHECK(conv.matmul_flops() == approx(2.0 * 10 * 2 * 4 * 6));
     CHECK(conv.vector_flops() == 2 * (2 * 4 * 6));
     CHECK(conv.read() == 4 * (2 * 7 * 4 + 3 * 4 * 6 + 6));
     CHECK(conv.written() == 4 * 2 * 4 * 6);  // once, after the activation

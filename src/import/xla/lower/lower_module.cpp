@@ -180,7 +180,12 @@ Result<Bound> ModuleLowering::computation(std::uint32_t index, const Bounds& arg
     Bounds bounds;
     bounds.reserve(all.instructions.size());
     std::map<std::uint32_t, std::size_t> started;
+    const std::vector<bool> unused = unused_views(all);
     for (std::uint32_t i = 0; i < all.instructions.size(); ++i) {
+        if (unused[i]) {
+            bounds.emplace_back();
+            continue;
+        }
         if (++statements_ > most_statements) {
             return fail_at({index, i}, "the module has more than a million instructions once its calls are inlined");
         }

@@ -161,6 +161,56 @@ TEST_CASE("before compilers have fused anything, elementwise operations join a m
     CHECK(lowered(module, apart).work.kernels.size() == 4);
 }
 
+// The logits of 64 rows and a vocabulary of `columns`, and the sum of each row's exponentials.
+std::string logits_and_sum(const std::string& columns, const std::string& between, const std::string& last) {
+    return "HloModule m\nadd {\na = f32[] parameter(0)\nb = f32[] parameter(1)\nROOT s = f32[] add(a, b)\n}\n" +
+           entry("x = bf16[64,128] parameter(0)\nw = bf16[128," + columns +
+                 "] parameter(1)\nzero = f32[] constant(0)\n" + "h = f32[64," + columns +
+                 "] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n" + between + "e = f32[64," +
+                 columns + "] exponential(" + last +
+                 ")\nROOT y = f32[64] reduce(e, zero), dimensions={1}, to_apply=add\n")
+               .substr(12);
+}
+
+TEST_CASE("before compilation a matmul stays apart from a reduction of rows that no tile holds") {
+    const Lowered wide = lowered(logits_and_sum("1024", "", "h"));
+    REQUIRE(wide.work.kernels.size() == 2);
+    // The logits are written by the matmul and read by the reduction.
+    CHECK(wide.read() == 2 * (64 * 128 + 128 * 1024) + 4 * 64 * 1024);
+    CHECK(wide.written() == 4 * (64 * 1024 + 64));
+    // A tile holds the logits of 64 classes.
+    const Lowered narrow = lowered(logits_and_sum("64", "", "h"));
+    REQUIRE(narrow.work.kernels.size() == 1);
+    CHECK(narrow.read() == 2 * (64 * 128 + 128 * 64));
+    CHECK(narrow.written() == 4 * 64);
+    // Logits that are rounded are stored as bf16, because a conversion belongs to the matmul before it.
+    const Lowered rounded =
+        lowered(logits_and_sum("1024", "c = bf16[64,1024] convert(h)\nd = f32[64,1024] convert(c)\n", "d"));
+    REQUIRE(rounded.work.kernels.size() == 2);
+    CHECK(rounded.read() == 2 * (64 * 128 + 128 * 1024) + 2 * 64 * 1024);
+    CHECK(rounded.written() == 2 * 64 * 1024 + 4 * 64);
+    // The rows may go through other dimensions: 64 x 1024 as 64 x 4 x 256, of which all but 64 are summed.
+    const Lowered apart =
+        lowered("HloModule m\nadd {\na = f32[] parameter(0)\nb = f32[] parameter(1)\nROOT s = f32[] add(a, b)\n}\n" +
+                entry("x = bf16[64,128] parameter(0)\nw = bf16[128,1024] parameter(1)\nzero = f32[] constant(0)\n"
+                      "h = bf16[64,1024] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+                      "v = bf16[64,4,256] reshape(h)\nt = bf16[256,4,64] transpose(v), dimensions={2,1,0}\n"
+                      "c = f32[256,4,64] convert(t)\n"
+                      "ROOT y = f32[64] reduce(c, zero), dimensions={0,1}, to_apply=add\n")
+                    .substr(12));
+    CHECK(apart.work.kernels.size() == 2);
+}
+
+TEST_CASE("a part of an array that nothing reads costs nothing, unless it is the result") {
+    const std::string parts =
+        "x = f32[1000,64] parameter(0)\ns = f32[10,64] slice(x), slice={[0:10], [0:64]}\n"
+        "t = f32[64,10] transpose(s), dimensions={1,0}\n";
+    const Lowered unused = lowered(entry(parts + "ROOT n = f32[1000,64] negate(x)\n"));
+    CHECK(unused.work.kernels.size() == 1);
+    CHECK(unused.read() == 4 * 64000);
+    CHECK(lowered(entry(parts + "ROOT r = f32[640] reshape(t)\n")).read() == 4 * 640);
+}
+
 TEST_CASE("slices and updates in place cost what they touch; other names cost nothing") {
     const Lowered slice =
         lowered(entry("x = f32[1000,64] parameter(0)\nROOT y = f32[10,64] slice(x), slice={[0:10], [0:64]}\n"));

@@ -12,6 +12,20 @@
 
 namespace roofline::core {
 
+std::vector<bool> unused_views(const XlaComputation& all) {
+    const auto is_view = [](std::string_view opcode) {
+        return opcode == "slice" || opcode == "reshape" || opcode == "transpose" || opcode == "broadcast";
+    };
+    std::vector<bool> unused(all.instructions.size(), true);
+    for (std::size_t i = all.instructions.size(); i-- > 0;) {
+        const XlaInstruction& each = all.instructions[i];
+        if (i == all.root || !is_view(each.opcode)) unused[i] = false;
+        if (unused[i]) continue;
+        for (const std::uint32_t operand : each.operands) unused[operand] = false;
+    }
+    return unused;
+}
+
 Result<Bound> ModuleLowering::rearrange(InstructionRef ref, const Bounds& operands, std::string_view function,
                                         Block& into) {
     const XlaInstruction& each = at(ref);

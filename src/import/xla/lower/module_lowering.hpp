@@ -175,6 +175,10 @@ private:
     std::size_t statements_ = 0;
 };
 
+/// Tells which instructions are parts or other views of arrays that nothing reads, so that nobody makes them: PyTorch
+/// records the part of x that `x[:, :1] = y` writes to.
+std::vector<bool> unused_views(const XlaComputation& all);
+
 /// Puts statements that a compiler would fuse into fuse blocks: elementwise operations, reductions and movements with
 /// what uses them, and with one matmul at most.
 void group_statements(Program& program);

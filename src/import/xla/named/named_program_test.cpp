@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string>
 
+#include "base/approx_test.hpp"
 #include "import/xla/cost/xla_cost.hpp"
 #include "import/xla/named/named_program.hpp"
 #include "import/xla/read_xla_module.hpp"
@@ -78,7 +79,7 @@ void check_same_work(const WrittenModule& written) {
         CAPTURE(key);
         const auto found = parsed.find(key);
         REQUIRE(found != parsed.end());
-        CHECK(found->second == doctest::Approx(amount).epsilon(1e-12));
+        CHECK(found->second == approx(amount).epsilon(1e-12));
     }
     CHECK(parsed.size() == imported.size());
 }
