@@ -323,10 +323,13 @@ const CalibratedKernel* included_quantisation(Calibrations& calibrations, const 
 }
 
 /// Returns the model of causal prefill with which a model of attention without a mask is blended: of the same library,
-/// if it has one. Null if there is none.
+/// if it has one. Null if there is none, and if the model itself was fitted to as many query rows.
 const CalibratedKernel* prefill_model(Calibrations& calibrations, const std::string& machine,
                                       const CalibratedKernel& decode, const std::string& software) {
     if (decode.key.kind != KernelKind::attention) return nullptr;
+    KernelPoint largest;
+    largest.m = decode.fit.ranges.front().most;
+    if (prefill_share(largest) > 0) return nullptr;
     KernelKey key = decode.key;
     key.kind = KernelKind::causal_attention;
     const CalibratedKernel* model =
