@@ -4,7 +4,11 @@
 #include <cstdint>
 #include <string_view>
 
+#include "import/gguf.hpp"
+#include "import/model_config.hpp"
 #include "import/weight_files.hpp"
+#include "model/model.hpp"
+#include "model/weights.hpp"
 #include "report/model/checkpoint_report.hpp"
 #include "require.hpp"
 
@@ -19,6 +23,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (auto shards = shard_names(head, "fuzz.json"); shards) {
         require(!shards->empty());
         static_cast<void>(read_shards(head, "fuzz.json", {file}));
+    }
+    if (auto text = gguf_config(file)) {
+        auto config = parse_config(*text, "fuzz.gguf");
+        require(config.has_value());  // what is written is a configuration, whatever its sizes
+        if (auto model = build_model(*config, 1)) {
+            const auto quantisation = quantisation_of(*config, nullptr);
+            if (quantisation) static_cast<void>(weight_bytes(*model, std::nullopt, *quantisation));
+        }
     }
     auto read = read_weight_file(file);
     if (!read) {

@@ -152,7 +152,7 @@ public:
         add_sources();
         for (const std::string name :
              {"presets", "trained_models", "training_steps", "model_names", "systems", "extrapolation", "servers",
-              "server_memory", "benchmark_loads", "exchanges", "interruptions"}) {
+              "passes", "server_memory", "benchmark_loads", "exchanges", "interruptions"}) {
             const std::string text = text_of(data_ / (name + ".toml"));
             functions_ +=
                 "TomlNode embedded_" + name + "() { return " + added(data_ / (name + ".toml"), text) + "; }\n";

@@ -166,7 +166,8 @@ def model(
             .index.json, .gguf (CONFIG.json|NAME|WEIGHTS).
         seq: Sequence length in tokens; default: the context of the configuration (TOKENS).
         kv_dtype: Dtype of the KV cache; default bf16 (DTYPE).
-        weights: Dtype of all parameters; default: as stored in the checkpoint (DTYPE).
+        weights: Dtype of all parameters, or a file type of llama.cpp, such as Q4_K_M; default: as stored in the
+            checkpoint (DTYPE|FILETYPE).
         quantisation: Quantization configuration, if it is in a separate file (hf_quant_config.json).
 
     Raises:
@@ -373,7 +374,8 @@ def serve(
             replicas, but so placed; default: none, and experts lie in the order of ids (N).
         requests: Number of requests to simulate; default: ten per request in flight, at least 10000 with `rate`
             (N).
-        weights: Dtype of all parameters; default: as stored in the checkpoint (DTYPE).
+        weights: Dtype of all parameters, or a file type of llama.cpp, such as Q4_K_M; default: as stored in the
+            checkpoint (DTYPE|FILETYPE).
         kv_dtype: Dtype of the KV cache; default: as stated in the checkpoint, else bf16 (DTYPE).
         mesh: Degree of each kind of parallelism; default: those with the fastest tokens, or without `batch`, too,
             the best set-up of `plan serve` (data=2,tensor=8).

@@ -9,6 +9,7 @@
 #include "predict/compare/fit_tables.hpp"
 #include "predict/profile/profile_measurements.hpp"
 #include "report/fit/fit_report.hpp"
+#include "report/fit/pass_fit.hpp"
 #include "report/fit/server_fit.hpp"
 
 namespace roofline::core {
@@ -71,16 +72,35 @@ Result<Response> fit_servers(const FitRequest& request, const FitQuestion& quest
     return response;
 }
 
+Result<Response> fit_passes(const FitRequest& request, const FitQuestion& question, Format format) {
+    if (!request.output.empty() && !request.output.ends_with(".toml")) {
+        return fail("bad_request", "all models of whole passes are written to one file", "name it: -o passes.toml");
+    }
+    ROOFLINE_TRY(auto fit, fit_pass_tables(question));
+    Response response;
+    if (fit.models.families.empty()) {
+        response.exit_code = 1;
+    } else if (!request.output.empty()) {
+        fit.file = request.output;
+        response.files.push_back({request.output, pass_models_text(fit.models)});
+    }
+    response.out = pass_fit_report(fit, format);
+    return response;
+}
+
 }  // namespace
 
 Result<Response> handle(const FitRequest& request, Format format) {
     ROOFLINE_TRY(const auto question, fit_question(request));
-    if (are_serving_tables(question.tables)) {
+    const bool served = are_serving_tables(question.tables);
+    if (served || are_pass_tables(question.tables)) {
         if (!question.recorded.kernels.empty() || !question.recorded.collectives.empty()) {
-            return fail("bad_request", "tables of served models and recorded profiles are not fitted together",
+            return fail("bad_request",
+                        fmt::format("tables of {} and recorded profiles are not fitted together",
+                                    served ? "served models" : "whole passes"),
                         "fit them one after another");
         }
-        return fit_servers(request, question, format);
+        return served ? fit_servers(request, question, format) : fit_passes(request, question, format);
     }
     ROOFLINE_TRY(auto fit, fit_tables(question));
     if (format == Format::csv && fit.kinds > 1) {

@@ -20,9 +20,9 @@ namespace {
 Result<ModelQuestion> model_question(const ModelRequest& request) {
     ModelQuestion question;
     ROOFLINE_TRY(question.kv_dtype, dtype_option(request.kv_dtype, "--kv-dtype"));
-    ROOFLINE_TRY(question.weights, dtype_option(request.weights, "--weights"));
     ROOFLINE_TRY(question.sequence, size_option(request.sequence, "--seq"));
     ROOFLINE_TRY(question.config, resolve_config(request.config));
+    ROOFLINE_TRY(question.weights, weights_option(request.weights, question.config));
     if (!question.weights) {
         ROOFLINE_TRY(question.quantisation, quantisation_beside(request.quantisation, question.config));
     }

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "app/number_option.hpp"
 #include "import/model_config.hpp"
+#include "model/file_types.hpp"
 #include "model/presets.hpp"
 #include "text/json.hpp"
 #include "units/text.hpp"
@@ -31,6 +34,24 @@ Result<std::optional<Dtype>> dtype_option(const std::string& word, std::string_v
     }
     return fail("unknown_dtype", fmt::format("{}: no dtype `{}`", option, word.substr(0, 40)),
                 did_you_mean(word, dtype_names(), fmt::format("dtypes are {}", fmt::join(dtype_names(), " "))));
+}
+
+Result<std::optional<Dtype>> weights_option(const std::string& word, Config& config) {
+    if (is_file_type(word)) {
+        auto typed = with_file_type(config, word);
+        if (!typed) return fail(of_option("--weights", typed.error()));
+        config = std::move(*typed);
+        return std::optional<Dtype>{};
+    }
+    auto dtype = dtype_option(word, "--weights");
+    if (dtype || dtype.error().code != "unknown_dtype") return dtype;
+    std::vector<std::string> words = file_type_names();
+    const auto dtypes = dtype_names();
+    words.insert(words.end(), dtypes.begin(), dtypes.end());
+    Error error = dtype.error();
+    error.message = fmt::format("--weights: no dtype or file type `{}`", word.substr(0, 40));
+    error.hint = did_you_mean(word, words, "use for example bf16, fp8, int8, or Q4_K_M as llama.cpp names it");
+    return fail(std::move(error));
 }
 
 Result<std::optional<std::int64_t>> size_option(const std::string& word, std::string_view option,

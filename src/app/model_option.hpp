@@ -25,6 +25,10 @@ namespace roofline::core {
 /// Parses a dtype; empty for "". `option` names the option in error messages.
 [[nodiscard]] Result<std::optional<Dtype>> dtype_option(const std::string& word, std::string_view option);
 
+/// Reads --weights: a dtype of all parameters, or a file type of llama.cpp, "Q4_K_M", which is added to the
+/// configuration. Empty for "" and for a file type. Errors: neither; those of with_file_type().
+[[nodiscard]] Result<std::optional<Dtype>> weights_option(const std::string& word, Config& config);
+
 /// Parses a positive integer; empty for "". `option` names the option in error messages, whose hint is that of sizes if
 /// `hint` is empty.
 [[nodiscard]] Result<std::optional<std::int64_t>> size_option(const std::string& word, std::string_view option,

@@ -133,8 +133,8 @@ Result<ServeQuestion> serve_question(const ServeRequest& request) {
     }
     ROOFLINE_TRY(question.memory_fraction, memory_fraction_option(request.memory_fraction));
     ROOFLINE_TRY(question.kv_dtype, dtype_option(request.kv_dtype, "--kv-dtype"));
-    ROOFLINE_TRY(question.weights, dtype_option(request.weights, "--weights"));
     ROOFLINE_TRY(question.config, resolve_config(request.config));
+    ROOFLINE_TRY(question.weights, weights_option(request.weights, question.config));
     std::vector<std::string> sets = request.sets;
     if (!request.price.empty()) sets.push_back("price=" + request.price);
     const MachineRef& machine = request.machines.front();

@@ -12,6 +12,8 @@
 #include "app/serve_question.hpp"
 #include "app/serving_plan_question.hpp"
 #include "app/stopwatch.hpp"
+#include "calibrate/pass/pass_model.hpp"
+#include "model/file_types.hpp"
 #include "report/serve_plan/serving_plan_words.hpp"
 
 namespace roofline::core {
@@ -48,7 +50,10 @@ bool leaves_open(const ServeRequest& request) {
                        !request.decode_workers.empty();
     // drafts are checked for one number of sequences
     const bool drafts = !request.draft.empty() || !request.acceptance.empty() || request.draft_model;
-    return request.mesh.empty() && !sized && !pools && !drafts && !request.plan_from;
+    // whole passes were timed with one sequence
+    const bool whole = request.config.name.ends_with(".gguf") || is_file_type(request.weights) ||
+                       built_in_passes().known(request.software);
+    return request.mesh.empty() && !sized && !pools && !drafts && !whole && !request.plan_from;
 }
 
 Result<ServeAnswer> best_serve_answer(const ServeRequest& request, bool frontier) {

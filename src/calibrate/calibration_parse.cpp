@@ -319,9 +319,9 @@ void read_ranges(Reader& table, KernelFit& fit) {
     for (std::size_t i = 0; i < size_count; ++i) {
         const std::string key = fmt::format("range_{}", size_names[i]);
         if (!table.has(key)) continue;
-        const auto range = table.numbers(key);
-        if (range.size() == 2 && range.front() >= 0 && range.front() <= range.back() && range.back() > 0) {
-            fit.ranges[i] = {range.front(), range.back()};
+        const auto range = table.wholes(key, 1'000'000'000'000'000);  // a copy may be one row of billions of elements
+        if (range.size() == 2 && range.front() <= range.back()) {
+            fit.ranges[i] = {static_cast<double>(range.front()), static_cast<double>(range.back())};
         } else {
             table.fault(key, "wrong_type", fmt::format("{} is the least and the greatest", table.of(key)));
         }

@@ -53,7 +53,19 @@ void Calibrations::replace(const ServerModels& models) {
     }
 }
 
+void Calibrations::replace(const PassModels& models) {
+    for (const PassFamily& family : models.families) {
+        std::erase_if(passes_.families, [&](const PassFamily& known) { return known.software == family.software; });
+    }
+    passes_.families.insert(passes_.families.end(), models.families.begin(), models.families.end());
+}
+
 Status Calibrations::replace(std::string_view text, std::string_view name) {
+    if (holds_pass_models(text)) {
+        ROOFLINE_TRY(const auto passes, parse_pass_models(text, name));
+        replace(passes);
+        return {};
+    }
     if (holds_server_models(text)) {
         ROOFLINE_TRY(const auto servers, parse_server_models(text, name));
         replace(servers);
@@ -67,6 +79,7 @@ Status Calibrations::replace(std::string_view text, std::string_view name) {
 Calibrations Calibrations::built_in() {
     Calibrations all;
     all.servers_ = built_in_servers();
+    all.passes_ = built_in_passes();
     for (const EmbeddedCalibration& file : embedded_calibrations()) {
         all.by_machine_.try_emplace(std::string(file.machine));
     }

@@ -70,6 +70,9 @@ const CalibratedKernel* choose_kernel(const Calibration& calibration, const Kern
                                                     !model.key.dtype.empty() && !same_weights(model))) {
             continue;
         }
+        // gated units say little about plain matmuls: most of their time may be that of their halves
+        constexpr std::string_view of_gated_units = "gated";
+        if (model.key.variant == of_gated_units && key.variant != of_gated_units) continue;
         bool better = best == nullptr || rank(model) > rank(*best);
         if (best != nullptr && rank(model) == rank(*best)) {
             const auto order = [&](const CalibratedKernel& each) {
@@ -123,6 +126,7 @@ const CalibratedKernel* choose_kernel(Calibrations& calibrations, std::string_vi
 ChipTraits chip_traits(const Machine& machine) {
     ChipTraits chip;
     chip.cores = static_cast<double>(machine.cores);
+    if (machine.matrix_unit) chip.array_side = static_cast<double>(machine.matrix_unit->side);
     for (const MemoryLevel& level : machine.memory) {
         const auto capacity = level.total_capacity();
         if (level.id == "hbm" || level.managed != Managed::hardware || !capacity) continue;
@@ -133,7 +137,8 @@ ChipTraits chip_traits(const Machine& machine) {
 
 namespace {
 
-/// Indices of a kernel's counts. For each matmul its depth and the size given by keys_of() follow.
+/// Indices of a kernel's counts. For each matmul its depth and the size given by keys_of() follow, then for each its
+/// columns and its multiply-adds.
 enum Count : std::size_t {
     runs_of,
     write_s,
@@ -145,6 +150,8 @@ enum Count : std::size_t {
     heads,
     cache_keys,
     shared_bytes_of,
+    inner_elements,
+    group_rows,
     depths
 };
 
@@ -171,6 +178,9 @@ CompiledKernel::CompiledKernel(const ProgramAnalysis& analysis, std::size_t inde
     if (memory_rate_ > 0 && traffic != kernel.work.memory.end())
         sums[write_s] = {{traffic->second.write, 1 / memory_rate_}};
     add_matmuls(analysis.work.local_dims, kernel, sums);
+    const bool contracts = info(kernel_kind(kernel)).family == KernelFamily::contraction;
+    if (const auto dim = contracts ? group_dim(analysis.work, kernel) : std::nullopt)
+        sums[group_rows] = {{elements(analysis.work.local_dims, {*dim}), 1.0}};
     counts_ = CompiledSums(sums, swept, fixed);
     for (const Resource& resource : pricing.resources) parts_.push_back(part_of(resource, kernel));
 }
@@ -193,6 +203,7 @@ void CompiledKernel::add_matmuls(const LocalDims& local, const KernelWork& kerne
     constexpr std::size_t max_forward_matmuls = 3;
     const bool attention = info(kernel_kind(kernel)).family == KernelFamily::attention;
     std::vector<const MatmulShape*> products;
+    sums[inner_elements] = inner_results(local, kernel);
     for (const MatmulShape& shape : kernel.matmuls) {
         if (shape.unit != Unit::matmul) continue;
         const bool first = products.empty() || attention;
@@ -204,6 +215,13 @@ void CompiledKernel::add_matmuls(const LocalDims& local, const KernelWork& kerne
         if (!first) continue;
         sums[side_m] = {{elements(local, shape.m), 1.0}};
         sums[products_of] = {{elements(local, shape.batch), 1.0}};
+    }
+    products_ = products.size();
+    for (const MatmulShape* each : products) {
+        const Polynomial columns_of = elements(local, each->n);
+        sums.push_back({{columns_of, 1.0}});
+        sums.push_back(
+            {{elements(local, each->batch) * elements(local, each->m) * columns_of * elements(local, each->k), 1.0}});
     }
     if (const auto dim = windowed_dim(kernel); dim && attention) sums[cache_keys] = {{elements(local, {*dim}), 1.0}};
     whole_rows_ = attention && products.size() <= max_forward_matmuls;
@@ -217,6 +235,13 @@ void CompiledKernel::add_matmuls(const LocalDims& local, const KernelWork& kerne
         if (products.size() <= max_forward_matmuls) sums[shared_bytes_of] = shared_bytes(kernel, *products.front());
     }
 }
+
+namespace {
+
+/// Returns the factor by which a size grows that is rounded up to whole sides of an array.
+double padding(double size, double side) { return size > 0 && side > 0 ? std::ceil(size / side) * side / size : 1; }
+
+}  // namespace
 
 double KernelPoint::* CompiledKernel::part_of(const Resource& resource, const KernelWork& kernel) {
     if (resource.id == "math") return &KernelPoint::math_s;
@@ -253,7 +278,15 @@ CompiledKernel::Runs CompiledKernel::evaluate(std::span<const double> sizes, dou
         if (memory_rate_ > 0) point.partial_sums_s = written_and_read * point.m * point.n * point.batch / memory_rate_;
     }
     double keys = 0;
-    for (std::size_t i = depths; i < counts.size(); i += 2) {
+    const std::size_t ends = depths + 2 * products_;
+    point.group = counts[group_rows];
+    if (memory_rate_ > 0) point.inner_s = 4 * counts[inner_elements] / memory_rate_;
+    double work = 0;
+    double padded = 0;
+    for (std::size_t i = depths; i < ends; i += 2) {
+        const std::size_t of = i + 2 * products_;
+        work += counts[of + 1];
+        padded += counts[of + 1] * padding(counts[i], chip_.array_side) * padding(counts[of], chip_.array_side);
         point.depth = std::max(point.depth, counts[i]);
         keys = std::max(keys, counts[i + 1]);
     }
@@ -261,6 +294,7 @@ CompiledKernel::Runs CompiledKernel::evaluate(std::span<const double> sizes, dou
     for (std::size_t i = 0; i < parts_.size(); ++i) {
         if (parts_[i] != nullptr) runs.point.*parts_[i] += seconds[i] / runs.count;
     }
+    if (work > 0) point.padding_s = point.math_s * (padded / work - 1);
     return runs;
 }
 

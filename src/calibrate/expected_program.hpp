@@ -36,6 +36,7 @@ using LibraryRank = std::function<std::size_t(const KernelKey&)>;
 struct ChipTraits {
     double cores = 0;        ///< number of cores that tiles of a result are distributed over
     double cache_bytes = 0;  ///< capacity of its largest cache
+    double array_side = 0;   ///< of its matrix units, if they are square arrays; 0: unknown
 };
 /// Returns these properties of a machine's chip. Its main memory does not count as a cache.
 [[nodiscard]] ChipTraits chip_traits(const Machine& machine);
@@ -71,6 +72,7 @@ private:
     CompiledSums counts_;  ///< the values that Count names, followed by the depths of all matmuls
     ChipTraits chip_;
     double memory_rate_ = 0;
+    std::size_t products_ = 0;  ///< matmuls of the matrix units
     bool whole_rows_ = false;
     bool tiled_product_ = false;
     std::vector<double KernelPoint::*> parts_;  ///< per resource; null for a tier of the network

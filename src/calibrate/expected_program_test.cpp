@@ -415,6 +415,60 @@ TEST_CASE("what a kernel's model sees") {
     CHECK(cached.front().point.cores == 132);
 }
 
+TEST_CASE("a kernel's model sees what a square array pads, and what stays between matmuls") {
+    // attention of 2 x 4 x 100 queries of 64 elements over 300 keys; an array has sides of 128
+    const AnalysedProgram one = analysed(
+        "Q: bf16[B=2, N=4, T=100, H=64]\nA: bf16[B, N, S=300, H]\nV: bf16[B, N, S, H]\nfuse {\n"
+        " P: bf16[B, N, T, S] = softmax[S](Q *_H A)\n O: bf16[B, N, T, H] = P *_S V\n}");
+    ChipTraits chip;
+    const auto runs = kernel_runs(one.program, one.analysis, chip);
+    REQUIRE(runs.size() == 1);
+    CHECK(runs.front().point.padding_s == 0);
+    // the scores, in 4 bytes: 2 * 4 * 100 * 300 elements at 1 TB/s
+    CHECK(runs.front().point.inner_s == approx(4 * 2.4e5 / 1e12));
+    chip.array_side = 128;
+    const auto padded = kernel_runs(one.program, one.analysis, chip);
+    // in both matmuls 64 becomes 128 and 300 becomes 384: 2.56 times as much
+    CHECK(padded.front().point.padding_s == approx(padded.front().point.math_s * 1.56));
+    CHECK(kernel_key(one.program, one.analysis.work.kernels.front()).variant.empty());
+    // the result of a plain matmul is written
+    const AnalysedProgram plain = analysed("X: bf16[B=100, D=1000]\nW: bf16[D, F=200]\nY : bf16[B, F] = X * W");
+    CHECK(kernel_runs(plain.program, plain.analysis, chip).front().point.inner_s == 0);
+    const AnalysedProgram gated = analysed(
+        "X: bf16[B=100, D=1000]\nU: bf16[D, F=200]\nW: bf16[D, F]\nY : bf16[B, F] = silu(X *_D U) * (X *_D W)");
+    CHECK(kernel_runs(gated.program, gated.analysis, chip).front().point.inner_s == approx(4 * 4e4 / 1e12));
+}
+
+TEST_CASE("a kernel's model sees the rows of a group") {
+    const AnalysedProgram one = analysed(
+        "X: bf16[R=800, K=100]\nIds: int32[R, A=1]\nW: bf16[G=8, K, N=50]\nfuse {\n"
+        " Xe: bf16[G, C=100, K] = dispatch[G,C](X, Ids)\n Y: bf16[G, C, N] = Xe *_K W\n}\nV: bf16[G, N, K=100]\n"
+        "Z: bf16[G, C, K] = Y *_N V\nP: bf16[K, N] = sum[G](W)");
+    const auto runs = kernel_runs(one.program, one.analysis, {});
+    REQUIRE(runs.size() == 3);
+    CHECK(runs[0].point.group == 100);
+    CHECK(runs[1].point.group == 100);
+    CHECK(runs[2].point.group == 0);
+}
+
+TEST_CASE("a model of gated units is not used for plain matmuls") {
+    Calibration calibration;
+    calibration.kernels.push_back(model_of(KernelKind::contraction, "bf16", "xla", {}));
+    calibration.kernels.back().key.variant = "gated";
+    CHECK(choose_kernel(calibration, {KernelKind::contraction, "bf16", "", ""}, "") == nullptr);
+    CHECK(choose_kernel(calibration, {KernelKind::contraction, "bf16", "", "gated"}, "") != nullptr);
+}
+
+TEST_CASE("the derivative of attention is a variant") {
+    const AnalysedProgram one = analysed(
+        "Q: bf16[B=2, T=100, H=64]\nA: bf16[B, S=300, H]\nV: bf16[B, S, H]\ndO: bf16[B, T, H]\nfuse {\n"
+        " P: bf16[B, T, S] = softmax[S](Q *_H A)\n dP: bf16[B, T, S] = dO *_H V\n"
+        " dS: bf16[B, T, S] = dsoftmax[S](P, dP)\n dQ: bf16[B, T, H] = dS *_S A\n}");
+    const KernelKey key = kernel_key(one.program, one.analysis.work.kernels.front());
+    CHECK(key.kind == KernelKind::attention);
+    CHECK(key.variant == "backward");
+}
+
 TEST_CASE("a program takes its kernels one after another, in a sweep as at one size") {
     const char* text = "X: bf16[B=100, D=1000]\nW: bf16[D, F=200]\nY : bf16[B, F] = X * W\nZ : bf16[B, F] = gelu(Y)";
     const AnalysedProgram one = analysed(text);

@@ -115,6 +115,19 @@ ExpertLoad balanced_load(const Routing& routing) {
     return load;
 }
 
+ExpertLoad random_load(const Routing& routing) {
+    if (!is_routing(routing)) return {};
+    const auto tokens = static_cast<double>(routing.tokens);
+    const double missed = 1 - static_cast<double>(routing.choices) / static_cast<double>(routing.experts);
+    const double local = static_cast<double>(routing.experts / routing.ranks);
+    const double chosen = local * (1 - std::pow(missed, tokens));
+    ExpertLoad load;
+    load.rows = routing.tokens * routing.choices / routing.ranks;
+    load.experts = std::max<std::int64_t>(1, std::llround(chosen));
+    load.rows = std::max(load.rows, load.experts);
+    return load;
+}
+
 ExpertLoad power_law_load(const Routing& routing, double alpha, bool in_turn) {
     ExpertLoad load;
     if (!is_routing(routing) || !(alpha >= 0 && alpha <= 10)) return load;

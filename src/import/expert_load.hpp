@@ -30,6 +30,10 @@ struct ExpertLoad {
 /// and there are at most 65536 experts and 2^32 tokens.
 [[nodiscard]] ExpertLoad balanced_load(const Routing& routing);
 
+/// Load of tokens that each choose `choices` different experts at random, all alike: the expected number of experts
+/// that any token chose, rounded, and the expected rows of a rank. Returns zeros as above.
+[[nodiscard]] ExpertLoad random_load(const Routing& routing);
+
 /// Load of power-law routing: experts are chosen in proportion to numbers drawn from a density x^-alpha between 1 and
 /// 0.8 tokens (0.01 and 2 if tokens have fewer choices than there are experts), rounded, and no token chooses an expert
 /// twice. The result is that of the busiest rank, averaged over several draws with a fixed seed. The remainder of

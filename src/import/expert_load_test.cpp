@@ -61,3 +61,11 @@ TEST_CASE("an invalid routing gives no load") {
     }
     CHECK(power_law_load({4, 2, 8, 1}, -1) == ExpertLoad{});
 }
+
+TEST_CASE("tokens that choose at random leave some experts without rows") {
+    // 1 - (1 - 2/8)^4 = 0.68 of eight experts
+    CHECK(random_load({4, 2, 8, 1}) == ExpertLoad{5, 8});
+    CHECK(random_load({1, 2, 8, 1}) == ExpertLoad{2, 2});
+    CHECK(random_load({4096, 2, 8, 1}) == ExpertLoad{8, 8192});
+    CHECK(random_load({4, 9, 8, 1}) == ExpertLoad{});
+}

@@ -7,6 +7,7 @@
 #include "base/ascii.hpp"
 #include "import/expert_load.hpp"
 #include "import/kernel_reader.hpp"
+#include "import/tuned_experts.hpp"
 
 namespace roofline::core {
 
@@ -17,6 +18,9 @@ public:
     using KernelReader::KernelReader;
 
     Status read(MeasuredKernel& row, std::string& skip) override {
+        row.dtype = lowered(text("dtype"));
+        if (text("moe_tp").empty() && text("moe_ep").empty() && lowered(text("routing")).starts_with("tuner"))
+            return read_tuned(row, skip);
         std::int64_t size[7];
         std::size_t i = 0;
         for (const char* column : {"tokens", "hidden", "inter", "topk", "experts", "moe_tp", "moe_ep"}) {
@@ -26,7 +30,6 @@ public:
         const auto [tokens, hidden, inter, choices, experts, tensor, ranks] =
             std::tie(size[0], size[1], size[2], size[3], size[4], size[5], size[6]);
         row.operation = "experts";
-        row.dtype = lowered(text("dtype"));
         const std::string routing = lowered(text("routing"));
         const auto load = load_of({tokens, choices, experts, ranks}, routing, is_of_first_tool(row), skip);
         if (load && load->rows < 1 && skip.empty())
@@ -63,6 +66,18 @@ public:
     }
 
 private:
+    /// A row of a tuner that chose the tokens' experts at random, on a rank that has all experts.
+    Status read_tuned(MeasuredKernel& row, std::string& skip) const {
+        TunedExperts sizes;
+        ROOFLINE_TRY(sizes.tokens, whole("tokens", skip));
+        ROOFLINE_TRY(sizes.hidden, whole("hidden", skip));
+        ROOFLINE_TRY(sizes.inter, whole("inter", skip));
+        ROOFLINE_TRY(sizes.choices, whole("topk", skip));
+        ROOFLINE_TRY(sizes.experts, whole("experts", skip));
+        set_tuned_experts(sizes, fields_.text(find_column(columns_, {"note", "notes"})), row, skip);
+        return {};
+    }
+
     /// Returns true for the tool that timed vLLM 0.14: it assigned the remainder of rounding to one rank and gated all
     /// experts. Later versions of the tool do neither.
     static bool is_of_first_tool(const MeasuredKernel& row) {

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <set>
 
 #include "base/ascii.hpp"
-#include "import/weight_files.hpp"
+#include "import/gguf.hpp"
 
 namespace roofline::core {
 
@@ -48,6 +49,22 @@ public:
     explicit GgufReader(const WeightFile& file) : file_(file), head_(file.head) {}
 
     Result<Checkpoint> run() {
+        ROOFLINE_CHECK(read());
+        const std::uint64_t begin = (at_ + alignment_ - 1) / alignment_ * alignment_;
+        const std::uint64_t room = file_.size > begin ? file_.size - begin : 0;
+        ROOFLINE_CHECK(check_spans(checkpoint_, std::move(spans_), room, alignment_));
+        return std::move(checkpoint_);
+    }
+
+    Result<GgufHeader> header() {
+        values_.kind = FileValue::Kind::table;
+        keeps_values_ = true;
+        ROOFLINE_CHECK(read());
+        return GgufHeader{std::move(checkpoint_), std::move(values_)};
+    }
+
+private:
+    Status read() {
         skip(4);
         const std::uint64_t version = number(4);
         if (version != 2 && version != 3) {
@@ -66,13 +83,9 @@ public:
         }
         if (!good()) return fail(error_);
         if (checkpoint_.tensors.empty()) return fail("no_rows", "the file contains no tensors");
-        const std::uint64_t begin = (at_ + alignment_ - 1) / alignment_ * alignment_;
-        const std::uint64_t room = file_.size > begin ? file_.size - begin : 0;
-        ROOFLINE_CHECK(check_spans(checkpoint_, std::move(spans_), room, alignment_));
-        return std::move(checkpoint_);
+        return {};
     }
 
-private:
     static tl::unexpected<Error> bad(std::string message) {
         return fail("bad_tensor", std::move(message), "the file is damaged");
     }
@@ -115,7 +128,62 @@ private:
                 refuse("bad_tensor", "the alignment is invalid", "the file is damaged");
             return;
         }
+        if (keeps_values_) {
+            const std::size_t before = at_;
+            keep_value(key, kind);
+            if (!good()) return;
+            at_ = before;
+        }
         skip_value(kind, 0);
+    }
+
+    // The number that begins here, of a kind with a fixed size.
+    FileValue number_value(std::uint64_t kind) {
+        constexpr std::uint64_t f32_kind = 6;
+        constexpr std::uint64_t boolean_kind = 7;
+        constexpr std::uint64_t f64_kind = 12;
+        const std::uint64_t bytes = value_bytes[kind];
+        const std::uint64_t bits = number(bytes);
+        FileValue value;
+        if (kind == boolean_kind) {
+            value.kind = FileValue::Kind::boolean;
+            value.boolean = bits != 0;
+        } else if (kind == f32_kind || kind == f64_kind) {
+            value.kind = FileValue::Kind::real;
+            value.real =
+                kind == f32_kind ? std::bit_cast<float>(static_cast<std::uint32_t>(bits)) : std::bit_cast<double>(bits);
+        } else {
+            value.kind = FileValue::Kind::whole;
+            // the kinds are unsigned and signed in turn, from 8 to 32 bits, then of 64 bits
+            const bool is_signed = kind == 1 || kind == 3 || kind == 5 || kind == 11;
+            const auto unused = static_cast<unsigned>(64 - 8 * bytes);
+            value.whole =
+                is_signed ? static_cast<std::int64_t>(bits << unused) >> unused : static_cast<std::int64_t>(bits);
+            value.real = static_cast<double>(value.whole);
+        }
+        return value;
+    }
+
+    void keep_value(std::string_view key, std::uint64_t kind) {
+        constexpr std::uint64_t longest_list = 10'000;
+        constexpr std::size_t longest_text = 1000;
+        FileValue value;
+        if (kind >= value_bytes.size()) return;
+        if (kind == text_value) {
+            value.kind = FileValue::Kind::text;
+            value.text = text().substr(0, longest_text);
+        } else if (kind == list_value) {
+            const std::uint64_t inner = number(4);
+            const std::uint64_t count = number(8);
+            if (inner >= value_bytes.size() || count > file_.size) return;  // refused when it is skipped
+            value.kind = FileValue::Kind::list;
+            value.whole = static_cast<std::int64_t>(count);
+            const bool numbers = value_bytes[inner] > 0 && count <= longest_list;
+            for (std::uint64_t i = 0; numbers && i < count && good(); ++i) value.items.push_back(number_value(inner));
+        } else {
+            value = number_value(kind);
+        }
+        values_.members.emplace_back(std::string(key), std::move(value));
     }
 
     void skip_value(std::uint64_t kind, int depth) {
@@ -181,10 +249,23 @@ private:
     std::set<std::string> names_;
     std::vector<TensorSpan> spans_;
     Checkpoint checkpoint_{file_.name, "gguf", 1, {}, {}};
+    bool keeps_values_ = false;
+    FileValue values_{};
 };
 
 }  // namespace
 
 Result<Checkpoint> read_gguf(const WeightFile& file) { return GgufReader(file).run(); }
+
+Result<GgufHeader> read_gguf_header(const WeightFile& file) {
+    if (!file.head.starts_with("GGUF")) {
+        return fail("unknown_file", fmt::format("{} is not a GGUF file", file.name), "its first bytes are not `GGUF`");
+    }
+    auto read = GgufReader(file).header();
+    if (read || read.error().place) return read;
+    Error error = read.error();
+    error.message = fmt::format("{}: {}", file.name, error.message);
+    return fail(std::move(error));
+}
 
 }  // namespace roofline::core

@@ -45,10 +45,23 @@ protected:
     TableFields fields_;
 };
 
-/// Reader of attention rows; kernel_table.hpp lists the columns.
+/// Returns " using bf16" where XLA multiplies operands of a row's dtype in one pass of bf16: matmuls in f32 on TPUs, at
+/// JAX's default precision. "" elsewhere.
+[[nodiscard]] std::string default_passes(const MeasuredKernel& row, std::string_view dtype);
+
+/// Returns the dtype of an attention operand as it is multiplied: f16 on TPUs is bf16, in one pass and with as many
+/// bytes.
+[[nodiscard]] std::string multiplied_dtype(const MeasuredKernel& row, std::string_view dtype);
+
+/// Reader of matmul rows; kernel_table.hpp lists the columns.
+[[nodiscard]] std::unique_ptr<KernelReader> product_reader(CsvReader& reader);
+/// Reader of attention rows.
 [[nodiscard]] std::unique_ptr<KernelReader> attention_reader(CsvReader& reader);
 /// Reader of expert layers.
 [[nodiscard]] std::unique_ptr<KernelReader> expert_reader(CsvReader& reader);
+
+/// Reader of rows without a matmul, and of heads with their loss.
+[[nodiscard]] std::unique_ptr<KernelReader> elementwise_reader(CsvReader& reader);
 
 /// A quantised format of tables: the dtypes of the multiplication.
 struct Quantised {

@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "base/ascii.hpp"
+#include "import/kernel_notes.hpp"
 #include "import/kernel_reader.hpp"
 #include "import/measurement_notes.hpp"
 #include "units/dtype.hpp"
@@ -33,122 +33,6 @@ std::string launch_in(std::string_view note) {
     return "";
 }
 
-class ProductReader : public KernelReader {
-public:
-    using KernelReader::KernelReader;
-
-    Status read(MeasuredKernel& row, std::string& skip) override {
-        row.operation = "matmul";
-        for (const auto& [column, dim] : {std::pair{"m", "M"}, std::pair{"n", "N"}, std::pair{"k", "K"}}) {
-            ROOFLINE_TRY(const auto size, whole(column, skip));
-            row.sizes.emplace_back(dim, size);
-        }
-        row.dtype = lowered(text("dtype_in"));
-        const std::string out = dtype(text("dtype_out"), skip);
-        const Quantised* const known = find_quantised(row.dtype);
-        if (known != nullptr && row.variant.empty()) row.variant = known->variant;
-        if (known == nullptr) {
-            const std::string in = dtype(row.dtype, skip);
-            row.program = fmt::format("{0}[M, K] * {0}[K, N] -> {1}[M, N]", in, out);
-        } else if (known->activations.empty()) {
-            row.program = fmt::format("{0}[M, K] * {1}[K, N] -> {0}[M, N]", out, known->weights);
-        } else {
-            row.program = fmt::format("X : {0}[M, K]\nW : {2}[K, N]\nQ : {1}[M, K] = X\nC : {0}[M, N] = Q * W\n", out,
-                                      known->activations, known->weights);
-        }
-        return {};
-    }
-};
-
-struct Elementwise {
-    std::string_view name;
-    std::string_view expression;  ///< over X, over Y if there are two operands, over rows `ids` of X
-    std::string_view operation;
-    int operands_in_row = 1;  ///< operands that the shape has side by side
-};
-constexpr Elementwise elementwise[] = {
-    {"softmax", "softmax[C](X)", "softmax"},
-    {"layernorm", "norm[C](X)", "norm"},
-    {"rmsnorm", "norm[C](X)", "norm"},
-    {"norm", "norm[C](X)", "norm"},
-    {"input_layernorm", "norm[C](X)", "norm"},
-    {"post_layernorm", "norm[C](X)", "norm"},
-    {"final_layernorm", "norm[C](X)", "norm"},
-    {"gelu", "gelu(X)", "gelu"},
-    {"silu", "silu(X)", "silu"},
-    {"relu", "relu(X)", "relu"},
-    {"exp", "exp(X)", "exp"},
-    {"mlp_act", "silu(X) * Y", "mlp_act"},
-    {"act_fn", "silu(X) * Y", "mlp_act", 2},
-    {"rope", "rope(X)", "rope"},
-    {"attn_rope", "rope(X)", "rope"},
-    {"rotary_emb", "rope(X)", "rope"},
-    {"embedding", "gather[V](X, ids)", "embedding"},
-    {"emb", "gather[V](X, ids)", "embedding"},
-    {"add", "X + Y", "add"},
-    {"mul", "X * Y", "mul"},
-    {"fp8_quant_static", "X", "fp8_quant_static"},
-    {"amax", "max[R, C](X)", "amax"},
-    {"fp8_compute_scale", "max[R, C](X)", "amax"},
-};
-
-class ElementwiseReader : public KernelReader {
-public:
-    using KernelReader::KernelReader;
-
-    Status read(MeasuredKernel& row, std::string& skip) override {
-        const std::string op = lowered(text("op"));
-        row.operation = op;
-        row.dtype = lowered(text("dtype"));
-        const auto known = std::find_if(std::begin(elementwise), std::end(elementwise),
-                                        [&](const Elementwise& each) { return each.name == op; });
-        if (known == std::end(elementwise)) {
-            skip = fmt::format("the operation {} is unknown", in_ticks(op));
-            return {};
-        }
-        row.operation = known->operation;
-        read_shape(row, *known, skip);
-        const std::size_t arrow = row.dtype.find("->");
-        const std::string in = dtype(std::string_view(row.dtype).substr(0, arrow), skip);
-        const std::string out =
-            arrow == std::string::npos ? in : dtype(std::string_view(row.dtype).substr(arrow + 2), skip);
-        const auto has = [&](std::string_view part) { return known->expression.find(part) != std::string_view::npos; };
-        std::string operands = fmt::format("X : {}[{}, C]\n", in, has("ids") ? "V" : "R");
-        if (has("Y")) operands += fmt::format("Y : {}[R, C]\n", in);
-        if (has("ids")) operands += "ids : int32[R]\n";
-        const bool one = has("max[R, C]");  // one number for the whole tensor
-        row.program =
-            fmt::format("{}Z : {} = {}\n", operands, one ? "f32[]" : fmt::format("{}[R, C]", out), known->expression);
-        return {};
-    }
-
-private:
-    /// "4096x64" means rows and columns, "2x4096x64" as many rows as the product of the first two, "262144" one row.
-    void read_shape(MeasuredKernel& row, const Elementwise& known, std::string& skip) const {
-        const std::string_view shape = text("shape");
-        std::int64_t rows = 1;
-        std::int64_t columns = 1;
-        const char* at = shape.data();
-        const char* const end = shape.data() + shape.size();
-        for (bool first = true; at != end || first; first = false) {
-            std::int64_t size = 0;
-            const auto [next, error] = std::from_chars(at, end, size);
-            if (error != std::errc{} || size < 1 || __builtin_mul_overflow(rows, columns, &rows) ||
-                (next != end && (*next != 'x' || next + 1 == end))) {
-                if (skip.empty())
-                    skip = shape.empty() ? "shape is empty" : "the shape is invalid: write it like 4096x64";
-                return;
-            }
-            columns = size;
-            at = next == end ? end : next + 1;
-        }
-        if (columns % known.operands_in_row != 0 && skip.empty()) skip = "a row is not divisible into its operands";
-        row.sizes = {{"R", rows}, {"C", columns / known.operands_in_row}};
-        // only one row per index is read of a table, however many rows it has
-        if (known.operation == "embedding") row.sizes.emplace_back("V", rows);
-    }
-};
-
 bool is_product_table(const Columns& columns) { return has_all(columns, {"m", "n", "k", "dtype_in", "dtype_out"}); }
 bool is_elementwise_table(const Columns& columns) { return has_all(columns, {"op", "shape", "dtype"}); }
 bool is_attention_table(const Columns& columns) {
@@ -161,7 +45,8 @@ bool is_expert_table(const Columns& columns) {
 
 /// Reads the columns that all kinds of rows have.
 Status read_shared(const Columns& columns, const TableFields& fields, MeasuredKernel& row, std::string& skip) {
-    row.source = fields.text(find_column(columns, {"source"}));
+    const std::string_view source = fields.text(find_column(columns, {"source"}));
+    row.source = source.substr(0, source.find("#L"));  // thousands of rows of one file have the same source
     row.system = fields.text(find_column(columns, {"accelerator", "system"}));
     ROOFLINE_TRY(const auto time, fields.seconds(time_columns(columns)));
     row.time_s = time;
@@ -173,6 +58,10 @@ Status read_shared(const Columns& columns, const TableFields& fields, MeasuredKe
     for (const std::string_view place :
          {fields.text(find_column(columns, {"lib"})), std::string_view(row.source), note}) {
         if (row.software.empty()) row.software = software_in(place);
+    }
+    if (const auto timed = implementation_in(row.source, note)) {
+        row.software = timed->software;
+        if (row.variant.empty()) row.variant = timed->variant;
     }
     return {};
 }
@@ -188,7 +77,17 @@ Result<KernelTable> read_rows(CsvReader& reader, KernelReader& kind) {
     });
 }
 
+bool on_tpu(const MeasuredKernel& row) { return lowered(row.system).find("tpu") != std::string::npos; }
+
 }  // namespace
+
+std::string default_passes(const MeasuredKernel& row, std::string_view dtype) {
+    return on_tpu(row) && dtype == "f32" ? " using bf16" : "";
+}
+
+std::string multiplied_dtype(const MeasuredKernel& row, std::string_view dtype) {
+    return on_tpu(row) && dtype == "f16" ? "bf16" : std::string(dtype);
+}
 
 std::string MeasuredKernel::shape() const {
     std::vector<std::string> parts;
@@ -218,12 +117,8 @@ const Quantised* find_quantised(std::string_view name) {
 Result<KernelTable> read_kernel_table(CsvReader& reader) {
     if (is_attention_table(reader.header())) return read_rows(reader, *attention_reader(reader));
     if (is_expert_table(reader.header())) return read_rows(reader, *expert_reader(reader));
-    if (is_product_table(reader.header())) {
-        ProductReader kind(reader);
-        return read_rows(reader, kind);
-    }
-    ElementwiseReader kind(reader);
-    return read_rows(reader, kind);
+    if (is_product_table(reader.header())) return read_rows(reader, *product_reader(reader));
+    return read_rows(reader, *elementwise_reader(reader));
 }
 
 }  // namespace roofline::core

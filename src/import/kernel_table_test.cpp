@@ -197,3 +197,127 @@ TEST_CASE("tables of collectives are not tables of kernels") {
     CHECK_FALSE(is_kernel_table({"m", "n", "k", "dtype_in", "dtype_out", "accelerator"}));
     CHECK(is_kernel_table({"m", "n", "k", "dtype_in", "dtype_out", "system", "time_ms"}));
 }
+
+TEST_CASE("libraries that are timed alone take operands that are narrow already") {
+    const KernelTable table =
+        kernels_of(matmuls +
+                   "ROCm/aiter@e40 a.csv#L3,mi355x,fp8_block,bf16,1,32,64,2.5,lib=ck; best config of the tuner\n"
+                   "AMD-AGI/Primus,mi355x,fp8,bf16,1,32,64,2.5,hipBLASLt bench NN; column major\n"
+                   "ROCm/aiter@e40 a.csv#L3,mi355x,mxfp4,bf16,1,32,64,2.5,lib=triton; rotated inputs\n"
+                   "aic:sglang/0.5,h100_sxm,fp8_block,bf16,1,32,64,2.5,\n");
+    REQUIRE(table.rows.size() == 4);
+    CHECK(table.rows[0].program == "fp8[M, K] * fp8[K, N] -> bf16[M, N]");
+    CHECK(table.rows[0].software == "aiter");
+    CHECK(table.rows[0].variant == "block scales");
+    CHECK(table.rows[1].program == "fp8[M, K] * fp8[K, N] -> bf16[M, N]");
+    CHECK(table.rows[1].software == "hipblaslt");
+    CHECK(table.rows[2].program == "mxfp4[M, K] * mxfp4[K, N] -> bf16[M, N]");
+    CHECK(table.rows[2].variant == "triton");
+    CHECK(table.rows[0].source == "ROCm/aiter@e40 a.csv");
+    CHECK(table.rows[3].program.find("Q : fp8[M, K] = X") != std::string::npos);
+}
+
+TEST_CASE("products per group, gated units and passes of f32 on TPUs") {
+    const std::string groups = "source,accelerator,dtype_in,dtype_out,m,n,k,groups,time_us,notes\n";
+    const KernelTable table =
+        kernels_of(groups +
+                   "openxla/tokamax@7,TPU-v6e,bf16,bf16,4096,512,1024,8,9,impl=pallas_mosaic_tpu_ragged_dot; ragged\n"
+                   "openxla/tokamax@7,TPU-v6e,bf16,bf16,512,1024,4096,8,9,impl=ragged_dot; weight gradient\n"
+                   "openxla/tokamax@7,TPU-v6e,bf16,bf16,512,1024,4096,8,9,impl=ragged_dot; groups skewed\n"
+                   "openxla/tokamax@7,TPU-v6e,bf16,bf16,4097,1024,512,8,9,impl=ragged_dot\n"
+                   "x,TPU-v6e,f32,f32,2,32,64,16,9,batched\n");
+    REQUIRE(table.rows.size() == 3);
+    CHECK(table.rows[0].software == "tokamax");
+    CHECK(table.rows[0].operation == "grouped_matmul");
+    CHECK(table.rows[0].program.find("Y : bf16[G, C, N] = Xe *_K W") != std::string::npos);
+    CHECK(table.rows[0].sizes == DimSizes{{"R", 4096}, {"A", 1}, {"G", 8}, {"C", 512}, {"K", 1024}, {"N", 512}});
+    // the rows of each group are summed: k counts those of all groups
+    CHECK(table.rows[1].operation == "grouped_gradient");
+    CHECK(table.rows[1].software == "xla");
+    CHECK(table.rows[1].program.find("W : bf16[G, M, N] = Xe *_C Ye") != std::string::npos);
+    CHECK(table.rows[1].sizes == DimSizes{{"R", 4096}, {"A", 1}, {"G", 8}, {"C", 512}, {"M", 512}, {"N", 1024}});
+    CHECK(table.rows[2].operation == "batched_matmul");
+    CHECK(table.rows[2].sizes == DimSizes{{"G", 16}, {"M", 2}, {"N", 32}, {"K", 64}});
+    CHECK(table.rows[2].program.find("X * W using bf16") != std::string::npos);
+    REQUIRE(table.skipped.size() == 2);
+    CHECK(table.skipped[0].reason.find("skewed") != std::string::npos);
+    CHECK(table.skipped[1].reason == "the rows are not divisible into the groups");
+    const KernelTable gated = kernels_of(
+        matmuls +
+        "openxla/tokamax@7,TPU-v5p,bf16,bf16,64,1024,128,9,impl=gated_linear_unit; fused gated unit: n=2x512\n"
+        "openxla/tokamax@7,TPU-v5p,bf16,bf16,64,1023,128,9,impl=gated_linear_unit; fused gated unit: n=2x\n");
+    REQUIRE(gated.rows.size() == 1);
+    CHECK(gated.rows[0].operation == "gated_unit");
+    CHECK(gated.rows[0].variant == "gated");
+    CHECK(gated.rows[0].sizes == DimSizes{{"M", 64}, {"N", 512}, {"K", 128}});
+    CHECK(gated.rows[0].program.find("silu(X *_K Wg) * (X *_K Wu)") != std::string::npos);
+}
+
+TEST_CASE("attention without a mask, backwards, with a bias and with values of another width") {
+    const std::string columns =
+        "source,accelerator,phase,dtype,batch,q_len,kv_len,heads,kv_heads,head_dim,time_s,notes\n";
+    const KernelTable table = kernels_of(
+        columns +
+        "openxla/tokamax@7,TPU-v6e,prefill_noncausal,fp16,2,128,256,32,8,64,1e-3,impl=dot_product_attention\n"
+        "openxla/tokamax@7,TPU-v6e,backward,bf16,2,128,128,32,8,64,1e-3,impl=pallas_mosaic_tpu_flash_attention_vjp\n"
+        "openxla/tokamax@7,TPU-v6e,backward_noncausal,bf16,2,128,128,8,8,64,1e-3,v_head_dim=32\n"
+        "openxla/tokamax@7,TPU-v6e,prefill_noncausal,bf16,2,128,128,8,8,64,1e-3,\"bool_mask=bool[2,1,1,128]; "
+        "bias=bf16[1,8,128,128]\"\n"
+        "openxla/tokamax@7,TPU-v6e,prefill,bf16,2,128,256,32,8,64,1e-3,\n");
+    REQUIRE(table.rows.size() == 4);
+    CHECK(table.rows[0].operation == "attention_noncausal");
+    CHECK(table.rows[0].program.find("causal") == std::string::npos);
+    // at JAX's default precision f16 is multiplied as bf16, in one pass
+    CHECK(table.rows[0].program.starts_with("Q : bf16["));
+    CHECK(table.rows[1].operation == "attention_backward");
+    CHECK(table.rows[1].variant == "backward");
+    CHECK(table.rows[1].software == "tokamax");
+    CHECK(table.rows[1].program.find("dP : bf16[B, K, G, T, S] = causal[T, S](dO *_H V)") != std::string::npos);
+    CHECK(table.rows[2].program.find("dV : bf16[B, K, S, J] = dO *_{T, G} P") != std::string::npos);
+    CHECK(table.rows[2].program.find("causal") == std::string::npos);
+    CHECK(table.rows[2].sizes.back() == std::pair<std::string, std::int64_t>{"J", 32});
+    CHECK(table.rows[3].variant == "biased");
+    CHECK(table.rows[3].program.find("softmax[S](where(Mask, (Q *_H A) + Bias, Floor))") != std::string::npos);
+    REQUIRE(table.skipped.size() == 1);
+    CHECK(table.skipped[0].reason == "a prefill with cached tokens (kv_len is not q_len)");
+}
+
+TEST_CASE("a language model's head with its loss, and its derivative") {
+    const KernelTable table = kernels_of(elementwise +
+                                         "tpu-v6e,linear_softmax_xent,\"m=64,k=128,n=1000\",bf16,1e-3,\n"
+                                         "tpu-v6e,linear_softmax_xent_backward,\"m=64,k=128,n=1000\",fp32,1e-3,\n"
+                                         "tpu-v6e,linear_softmax_xent,64x128,bf16,1e-3,\n"
+                                         "tpu-v6e,model_op:rope,x,bf16,1e-3,\n"
+                                         "tpu-v6e,copy,64x128,bf16,1e-3,\n");
+    REQUIRE(table.rows.size() == 3);
+    CHECK(table.rows[0].sizes == DimSizes{{"M", 64}, {"N", 1000}, {"K", 128}});
+    CHECK(table.rows[0].variant == "with loss");
+    CHECK(table.rows[0].program.find("Lse : f32[M] = logsumexp[N](L)") != std::string::npos);
+    CHECK(table.rows[1].operation == "head_backward");
+    CHECK(table.rows[1].program.find("L : f32[M, N] = X *_K W using bf16") != std::string::npos);
+    CHECK(table.rows[1].program.find("dW : f32[K, N] = dL *_M X") != std::string::npos);
+    CHECK(table.rows[2].program == "X : bf16[R, C]\nZ : bf16[R, C] = copy(X)\n");
+    REQUIRE(table.skipped.size() == 2);
+    CHECK(table.skipped[0].reason == "the shape is invalid: write it like m=1024,n=4096,k=512");
+}
+
+TEST_CASE("experts that a tuner timed") {
+    const std::string tuned =
+        "source,accelerator,dtype,tokens,hidden,inter,topk,experts,moe_tp,moe_ep,routing,time_s,notes\n";
+    const KernelTable table = kernels_of(
+        tuned +
+        // 2 * 3 * 64 * 2 * 128 * 32 are 3.146 MFLOP: 0.31 TFLOP/s in 10 us
+        "ROCm/aiter@e,mi355x,fp8/fp4,64,128,32,2,8,,,tuner (random top-k scores),1e-5,q_type=per_1x32 tflops=0.31\n"
+        "ROCm/aiter@e,mi355x,fp8,64,128,32,2,8,,,tuner (random),1e-5,q_type=per_1x128 run_1stage=1 tflops=0.31\n"
+        "ROCm/aiter@e,mi355x,fp8,64,128,32,2,8,,,tuner (random),1e-5,q_type=per_1x128 run_1stage=1 tflops=0.15\n");
+    REQUIRE(table.rows.size() == 2);
+    CHECK(table.rows[0].sizes == DimSizes{{"T", 64}, {"A", 2}, {"E", 8}, {"C", 16}, {"D", 128}, {"I", 32}});
+    CHECK(table.rows[0].program.find("param Wd : mxfp4[E, I, D]") != std::string::npos);
+    CHECK(table.rows[0].program.find("Ha : mxfp8[E, C, I]\nfuse {") != std::string::npos);
+    CHECK(table.rows[1].variant == "block scales, one kernel");
+    CHECK(table.rows[1].program.find("He : fp8[E, C, I]") != std::string::npos);
+    CHECK(table.rows[1].program.find("Ha") == std::string::npos);
+    // a tuner repeats the time of the most tokens that it tried
+    REQUIRE(table.skipped.size() == 1);
+    CHECK(table.skipped[0].reason.find("another number of tokens") != std::string::npos);
+}

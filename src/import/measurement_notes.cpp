@@ -15,13 +15,15 @@ struct Library {
     std::string_view word;
     std::string_view name;
 };
-constexpr std::array<Library, 13> libraries{{{"oneccl", "oneccl"},
+constexpr std::array<Library, 15> libraries{{{"oneccl", "oneccl"},
                                              {"rccl", "rccl"},
                                              {"nccl", "nccl"},
                                              {"sglang", "sglang"},
                                              {"vllm", "vllm"},
                                              {"trtllm", "trtllm"},
                                              {"tensorrt-llm", "trtllm"},
+                                             {"aiter", "aiter"},
+                                             {"hipblaslt", "hipblaslt"},
                                              {"torch", "torch"},
                                              {"jax", "jax"},
                                              {"xla", "xla"},

@@ -77,6 +77,9 @@ struct EmbeddedFramework {
 /// data/servers.toml.
 [[nodiscard]] TomlNode embedded_servers();
 
+/// data/passes.toml.
+[[nodiscard]] TomlNode embedded_passes();
+
 /// data/server_memory.toml.
 [[nodiscard]] TomlNode embedded_server_memory();
 

@@ -8,6 +8,7 @@
 #include "base/ascii.hpp"
 #include "model/expression.hpp"
 #include "model/routed_experts.hpp"
+#include "model/weights.hpp"
 #include "program/elementwise_products.hpp"
 
 namespace roofline::core {
@@ -118,13 +119,37 @@ Result<RepeatKind> layer_kind(Binder& binder, const KeyTable& table, std::int64_
     return kind;
 }
 
+/// The types in which a GGUF file stores the matrices of its layers. Those of other checkpoints may differ, too, but
+/// their layers are counted together.
+class LayerTypes {
+public:
+    explicit LayerTypes(const Config& config) {
+        // what cannot be read is refused where weights are counted
+        if (auto read = quantisation_of(config, nullptr); read && *read) types_ = (*read)->types;
+    }
+    [[nodiscard]] bool same(std::int64_t one, std::int64_t other) const {
+        return std::all_of(types_.begin(), types_.end(), [&](const auto& entry) {
+            const std::vector<Dtype>& types = entry.second;
+            const auto at = [&](std::int64_t layer) {
+                return types[std::min(types.size() - 1, static_cast<std::size_t>(layer))];
+            };
+            return types.empty() || at(one) == at(other);
+        });
+    }
+
+private:
+    std::map<std::string, std::vector<Dtype>, std::less<>> types_;
+};
+
 /// Groups equal layers, in the order in which each kind first occurs.
-Result<std::vector<LayerGroup>> layer_groups(Binder& binder, const KeyTable& table, std::int64_t count) {
+Result<std::vector<LayerGroup>> layer_groups(Binder& binder, const KeyTable& table, std::int64_t count,
+                                             const LayerTypes& types) {
     std::vector<LayerGroup> groups;
     for (std::int64_t i = 0; i < count; ++i) {
         ROOFLINE_TRY(auto kind, layer_kind(binder, table, i));
         auto same = std::find_if(groups.begin(), groups.end(), [&](const LayerGroup& group) {
-            return group.kind.options == kind.options && group.kind.sizes == kind.sizes;
+            return group.kind.options == kind.options && group.kind.sizes == kind.sizes &&
+                   types.same(group.layers.front(), i);
         });
         if (same == groups.end()) {
             constexpr std::size_t max_groups = 256;
@@ -238,7 +263,7 @@ Status check_sequence(Model& model, std::optional<std::int64_t> sequence) {
     return {};
 }
 
-Result<Choices> choices_of(Binder& binder, const KeyTable& table, Model& model) {
+Result<Choices> choices_of(Binder& binder, const KeyTable& table, const LayerTypes& types, Model& model) {
     Choices choices;
     for (const auto& [name, text] : table.options) {
         ROOFLINE_TRY(auto value, binder.truth(text, "option " + name));
@@ -256,7 +281,7 @@ Result<Choices> choices_of(Binder& binder, const KeyTable& table, Model& model) 
     model.layer_count = count;
     ROOFLINE_TRY(model.further_layers,
                  binder.whole(table.further.empty() ? "0" : table.further, "the layers that predict further tokens"));
-    ROOFLINE_TRY(auto groups, layer_groups(binder, table, count));
+    ROOFLINE_TRY(auto groups, layer_groups(binder, table, count, types));
     model.groups = std::move(groups);
     label_groups(model.groups, model.sizes);
     for (const LayerGroup& group : model.groups) choices.repeats["L"].push_back(group.kind);
@@ -326,7 +351,7 @@ Result<Model> build_model(const Config& config, std::optional<std::int64_t> sequ
     ROOFLINE_TRY(model.context, binder.whole(table.context.empty() ? "0" : table.context, "the longest context"));
     ROOFLINE_CHECK(check_sequence(model, sequence));
     model.dtype = dtype_of(config, model.notes);
-    ROOFLINE_TRY(auto choices, choices_of(binder, table, model));
+    ROOFLINE_TRY(auto choices, choices_of(binder, table, LayerTypes(config), model));
     model.options = choices.options;
     ROOFLINE_TRY(auto parsed,
                  parse_program_and_roles(architecture_text(table.architecture), table.architecture + ".roof", choices));

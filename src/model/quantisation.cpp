@@ -145,6 +145,37 @@ Status add_packed(const FileValue& table, Quantisation& result) {
     return {};
 }
 
+Result<Dtype> type_in(const FileValue& value, const std::string& param) {
+    if (value.kind != FileValue::Kind::text) {
+        return fail("bad_value",
+                    fmt::format("the type of {} is {}, not a string", in_ticks(param), kind_name(value.kind)));
+    }
+    const auto dtype = find_dtype(value.text);
+    if (dtype && info(*dtype).kind != DtypeKind::logical) return *dtype;
+    return fail("unknown_dtype", fmt::format("{} has the unknown type {}", in_ticks(param), in_ticks(value.text)));
+}
+
+// The types of a GGUF file's tensors, by parameter: one, or a list with one for each layer.
+Status add_types(const FileValue& table, Quantisation& result) {
+    constexpr std::size_t most = 10'000;
+    const FileValue* types = table.find("types");
+    if (types == nullptr || types->kind != FileValue::Kind::table) {
+        return fail("bad_value", "the quantisation has no table `types`");
+    }
+    for (const auto& [param, value] : types->members) {
+        std::vector<Dtype>& stored = result.types[param];
+        const bool list = value.kind == FileValue::Kind::list;
+        if (list && (value.items.empty() || value.items.size() > most)) {
+            return fail("bad_value", fmt::format("{} has {} types", in_ticks(param), value.items.size()));
+        }
+        for (std::size_t i = 0; i < (list ? value.items.size() : 1); ++i) {
+            ROOFLINE_TRY(auto dtype, type_in(list ? value.items[i] : value, param));
+            stored.push_back(dtype);
+        }
+    }
+    return {};
+}
+
 // Returns whether the model's head is not quantised, which is so unless a configuration says otherwise. Tools that make
 // packed integers process only the layers (`lm_head` of GPTQ requests more), and transformers does not quantise the
 // head if there is no list; neither is that of DeepSeek-V3, whose configuration has no list (arXiv 2412.19437, 3.3.1).
@@ -171,6 +202,11 @@ Result<Quantisation> read(const FileValue& table) {
     result.kv_is_fp8 =
         uppered(text_at(table, "kv_cache_quant_algo")) == "FP8" ||
         (cache != nullptr && cache->kind == FileValue::Kind::table && text_at(*cache, "type") == "float");
+    if (result.method == "gguf") {
+        ROOFLINE_CHECK(add_types(table, result));
+        if (const std::string file = text_at(table, "file_type"); !file.empty()) result.method = file;
+        return result;
+    }
     Status status;
     if (const FileValue* layers = table.find("quantized_layers"); layers != nullptr && !layers->is_null()) {
         status = add_layers(*layers, result);
@@ -230,6 +266,14 @@ Result<std::optional<Quantisation>> quantisation_of(const Config& config, const 
         }
     }
     return std::optional<Quantisation>(std::move(read_all));
+}
+
+std::optional<Dtype> stored_type(const Quantisation& quantisation, std::string_view param, std::int64_t layer) {
+    auto found = quantisation.types.find(param);
+    if (found == quantisation.types.end()) found = quantisation.types.find("*");
+    if (found == quantisation.types.end() || found->second.empty()) return std::nullopt;
+    const std::size_t last = found->second.size() - 1;
+    return found->second[std::min(last, static_cast<std::size_t>(std::max<std::int64_t>(0, layer)))];
 }
 
 std::optional<Quantisation> usual_quantisation(const std::optional<Quantisation>& own, Dtype dtype, bool experts) {

@@ -84,6 +84,10 @@ private:
 
     Status weigh(ValueId id, const Value& value) {
         const Rational& count = copies_[id];
+        if (!all_ && quantisation_ && !quantisation_->types.empty()) {
+            typed(id, value, count);
+            return {};
+        }
         const auto module = model_.modules.find(written_name(value.name));
         const bool linear = value.part != "embedding" && value.part != "router" && value.part != "norm" &&
                             products_.contains(id) && module != model_.modules.end();
@@ -103,8 +107,24 @@ private:
         return {};
     }
 
+    // A parameter of a GGUF file: vectors and routers are in f32, and the layers of a group are stored alike.
+    void typed(ValueId id, const Value& value, const Rational& count) {
+        const bool matrix = value.type.axes.size() > 1 && value.part != "router" && value.part != "norm";
+        const auto group = std::find_if(model_.groups.begin(), model_.groups.end(), [&](const LayerGroup& each) {
+            return id >= each.values_before && id < each.values_after;
+        });
+        const std::int64_t layer = group == model_.groups.end() || group->layers.empty() ? 0 : group->layers.front();
+        const bool biases = matrix && !products_.contains(id) && value.part != "embedding";
+        const auto stored = matrix && !biases ? stored_type(*quantisation_, written_name(value.name), layer)
+                                              : std::optional(Dtype::f32);
+        in_one_dtype(id, value, count, stored.value_or(model_.dtype));
+    }
+
     void plain(ValueId id, const Value& value, const Rational& count) {
-        const Dtype dtype = all_.value_or(model_.dtype);
+        in_one_dtype(id, value, count, all_.value_or(model_.dtype));
+    }
+
+    void in_one_dtype(ValueId id, const Value& value, const Rational& count, Dtype dtype) {
         const BitsPerElement bits = stored_bits(dtype);
         Rational elements = count;
         for (const Axis& axis : value.type.axes) elements *= size(axis.dim);

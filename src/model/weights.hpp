@@ -9,6 +9,7 @@
 #include "algebra/rational.hpp"
 #include "base/result.hpp"
 #include "model/model.hpp"
+#include "units/dtype.hpp"
 
 namespace roofline::core {
 
@@ -34,7 +35,14 @@ struct Quantisation {
     std::vector<std::string> ignored;  ///< patterns of modules that keep the dtype of the checkpoint
     std::vector<Rule> rules;
     bool kv_is_fp8 = false;  ///< the checkpoint requests it for its KV cache
+    /// Of GGUF files, which quantise embeddings, too: the type of each matrix by the name of the parameter in the
+    /// architecture's program, one for all layers or one per layer. "*": of every matrix that has no entry.
+    std::map<std::string, std::vector<Dtype>, std::less<>> types{};
 };
+
+/// Returns the type that Quantisation::types gives a parameter of a layer; empty if it gives none.
+[[nodiscard]] std::optional<Dtype> stored_type(const Quantisation& quantisation, std::string_view param,
+                                               std::int64_t layer);
 
 /// The quantisation that a configuration describes, if any; `apart` is the separate file that some tools write, or
 /// null. Errors: unknown methods or formats, patterns that are not supported.

@@ -392,7 +392,7 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
             continue;
         }
         KernelKey key = kernel_key(local, kernel);
-        key.variant = variant;
+        if (!variant.empty()) key.variant = variant;
         quantises = quantises || key.kind == KernelKind::quantisation;
         fitted_models.transferred_from.emplace_back();
         fitted_models.instead.emplace_back();

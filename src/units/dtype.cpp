@@ -18,14 +18,48 @@ using enum Dtype;
 // - int8 in f16: 8 significant bits are enough for it, in bf16 too, and the sums are kept in f32 either way; int4 fits
 //   into fp8
 // - int32: 31 bits do not fit into f32, so only f64 is left, and for int64 nothing; int16 fits into f32
+// Block types of GGUF files (ggml's quantised types) have no enumerators, because no code treats one of them apart;
+// their numbers follow those of the enumerators. Their elements are integers, which kernels multiply as int8 with a
+// scale per block, or widen.
 // Block scales are powers of two per 32 elements in the mx formats: any unit that holds the elements can run a block
 // and scale the sum, and bf16 holds element and scale together, so it comes before f16. The scale of nvfp4 has a
 // mantissa and covers 16 elements, fewer than an fp8 instruction sums, so nvfp4 uses 16 bits, where element times scale
 // is exact. Plain `fp4` is the rate that vendors quote for their 4-bit units, all of which apply block scales.
+std::vector<DtypeInfo> with_block_types(std::vector<DtypeInfo> table) {
+    /// What a block holds beside the bits of its elements, from the structures of ggml-common.h.
+    struct BlockType {
+        std::string_view name;
+        int bits;
+        int scale_bits;
+        int block;
+    };
+    constexpr BlockType types[] = {
+        {"q4_0", 4, 16, 32},     {"q4_1", 4, 32, 32},    {"q5_0", 5, 16, 32},    {"q5_1", 5, 32, 32},
+        {"q8_0", 8, 16, 32},     {"q2_k", 2, 160, 256},  {"q3_k", 3, 112, 256},  {"q4_k", 4, 128, 256},
+        {"q5_k", 5, 128, 256},   {"q6_k", 6, 144, 256},  {"iq1_s", 1, 144, 256}, {"iq1_m", 1, 192, 256},
+        {"iq2_xxs", 2, 16, 256}, {"iq2_xs", 2, 80, 256}, {"iq2_s", 2, 144, 256}, {"iq3_xxs", 3, 16, 256},
+        {"iq3_s", 3, 112, 256},  {"iq4_nl", 4, 16, 32},  {"iq4_xs", 4, 64, 256}, {"tq1_0", 1, 176, 256},
+        {"tq2_0", 2, 16, 256},
+    };
+    for (const BlockType& type : types) {
+        const auto dtype = static_cast<Dtype>(table.size());
+        table.push_back({dtype,
+                         type.name,
+                         DtypeKind::integer,
+                         type.bits,
+                         type.scale_bits,
+                         type.block,
+                         int8,
+                         int32,
+                         {dtype, int8, bf16, f16, tf32, int32, f32, f64}});
+    }
+    return table;
+}
+
 std::vector<DtypeInfo> make_table() {
     const auto floating = DtypeKind::floating;
     const auto integer = DtypeKind::integer;
-    return {
+    return with_block_types({
         {f64, "f64", floating, 64, 0, 0, f64, f64, {f64}},
         {f32, "f32", floating, 32, 0, 0, f32, f32, {f32, f64}},
         {tf32, "tf32", floating, 32, 0, 0, tf32, f32, {tf32, f32, f64}},
@@ -54,7 +88,7 @@ std::vector<DtypeInfo> make_table() {
          boolean,
          int32,
          {boolean, int8, fp8, mxfp8, bf16, f16, tf32, int32, f32, f64}},
-    };
+    });
 }
 
 // Pieces of a number: bf16 holds 8 significant bits, int8 8 bits.

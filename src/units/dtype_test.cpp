@@ -13,7 +13,7 @@ TEST_CASE("the table is indexed by the enumeration, and every name is found") {
         CHECK(static_cast<std::size_t>(entry.dtype) == i);
         CHECK(find_dtype(entry.name) == entry.dtype);
     }
-    CHECK(all_dtypes().size() == static_cast<std::size_t>(Dtype::boolean) + 1);
+    CHECK(all_dtypes().size() == static_cast<std::size_t>(Dtype::boolean) + 1 + 21);  // and GGUF's block types
     CHECK(name(Dtype::boolean) == "bool");
     CHECK(dtype_names().size() == all_dtypes().size());
 }
@@ -53,6 +53,24 @@ TEST_CASE("block formats count their scales") {
     CHECK(bits(Dtype::tf32) == 32);
     CHECK(bits(Dtype::f64) == 64);
     CHECK(stored_bits(Dtype::nvfp4).denominator == 2);  // in lowest terms
+}
+
+TEST_CASE("block types of GGUF files: bytes of a block by ggml's structures") {
+    const auto bits = [](std::string_view name) {
+        const auto dtype = find_dtype(name);
+        REQUIRE_MESSAGE(dtype, name);
+        const BitsPerElement stored = stored_bits(*dtype);
+        return static_cast<double>(stored.numerator) / stored.denominator;
+    };
+    CHECK(bits("q4_0") == 8.0 * 18 / 32);
+    CHECK(bits("q8_0") == 8.0 * 34 / 32);
+    CHECK(bits("Q4_K") == 8.0 * 144 / 256);
+    CHECK(bits("q6_k") == 8.0 * 210 / 256);
+    CHECK(bits("iq2_xxs") == 8.0 * 66 / 256);
+    CHECK(bits("iq4_xs") == 8.0 * 136 / 256);
+    // they multiply as integers, so that activations in bf16 decide
+    CHECK(arithmetic(Dtype::bf16, *find_dtype("q4_k")) == Dtype::bf16);
+    CHECK(name(*find_dtype("q5_k")) == "q5_k");
 }
 
 TEST_CASE("the arithmetic of two dtypes: float beats integer, then more bits") {

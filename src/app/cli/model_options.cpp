@@ -30,18 +30,6 @@ Result<NamedText> beside(const std::string& path, const char* name) {
     return file;
 }
 
-Result<WeightFile> load_head(const std::string& path) {
-    ROOFLINE_TRY(auto file, FileHead::open(path));
-    WeightFile weights{path, "", file.size()};
-    std::uint64_t wanted = wanted_head("", weights.size);
-    while (wanted > weights.head.size()) {
-        ROOFLINE_TRY(weights.head, file.read(wanted));
-        if (weights.head.size() < wanted) break;
-        wanted = wanted_head(weights.head, weights.size);
-    }
-    return weights;
-}
-
 /// Reads the headers of one weight file, or of all files that an index names, and the configuration next to them.
 Status load_checkpoint(const std::string& path, ModelRequest& model) {
     std::vector<std::string> names{path};
@@ -64,6 +52,10 @@ Status load_checkpoint(const std::string& path, ModelRequest& model) {
     }
     ROOFLINE_TRY(auto config, beside(path, "config.json"));
     model.config = std::move(config);
+    if (model.config.text.empty() && path.ends_with(".gguf")) {
+        // the file describes its model itself, unless its architecture is one that has no program here
+        if (auto own = load_model(path)) model.config = std::move(*own);
+    }
     if (model.quantisation.name.empty() && !model.config.text.empty()) {
         ROOFLINE_TRY(model.quantisation, beside(path, "hf_quant_config.json"));
     }
@@ -80,8 +72,10 @@ void add_model(CLI::App& app, Line& line) {
     app.add_option("--seq", model.sequence, "sequence length in tokens; default: the context of the configuration")
         ->type_name("TOKENS");
     app.add_option("--kv-dtype", model.kv_dtype, "dtype of the KV cache; default bf16")->type_name("DTYPE");
-    app.add_option("--weights", model.weights, "dtype of all parameters; default: as stored in the checkpoint")
-        ->type_name("DTYPE");
+    app.add_option("--weights", model.weights,
+                   "dtype of all parameters, or a file type of llama.cpp, such as Q4_K_M; default: as stored in the "
+                   "checkpoint")
+        ->type_name("DTYPE|FILETYPE");
     app.add_option("--quantisation", line.words.quantisation, "quantization configuration, if it is in a separate file")
         ->type_name("hf_quant_config.json");
     app.add_flag("--layers", model.layers, "with --csv or --md: one row per kind of layer instead of one per part");
@@ -111,7 +105,9 @@ Result<What> model_request(Line& line) {
     }
     if (word.empty()) return fail("usage", "no model is given", "name its config.json; see roofline model --help");
     model.config.name = word;
-    if (is_weight_file(word) || is_weight_index(word)) {
+    const bool of_model =
+        !model.sequence.empty() || !model.kv_dtype.empty() || !model.weights.empty() || model.program || model.plot;
+    if ((is_weight_file(word) || is_weight_index(word)) && !(of_model && word.ends_with(".gguf"))) {
         ROOFLINE_CHECK(load_checkpoint(word, model));
     } else {
         ROOFLINE_TRY(model.config, load_model(word));

@@ -15,6 +15,8 @@ constexpr const char* serve_examples = R"(examples:
   roofline serve deepseek-v3 --prefill h200:8 --decode gb200:72 --concurrency 2048 --output 1k
   roofline serve deepseek-v3 --on h200:8 --draft 2 --acceptance 0.8 --batch 16        draft with its own layer
   roofline serve config.json --on h100-sxm:8 --rate 8 --prompt lognormal:1000,0.5 --ttft 500ms --tpot 30ms
+  roofline serve llama-3.1-8b-q4_k_m.gguf --on m3-max        what speed on a machine at home, by llama.cpp
+  roofline serve llama-3.1-8b --weights Q4_K_M --on rtx-4090 the same without the file
   roofline serve config.json --on h100-sxm:8 --price 2 --png frontier.png     tokens/s against TPOT
 
 )";
@@ -123,8 +125,10 @@ void add_serve(CLI::App& app, Line& line) {
         ->type_name("TOKENS");
     add_speculation(app, line);
     add_load(app, line);
-    app.add_option("--weights", serve.weights, "dtype of all parameters; default: as stored in the checkpoint")
-        ->type_name("DTYPE");
+    app.add_option("--weights", serve.weights,
+                   "dtype of all parameters, or a file type of llama.cpp, such as Q4_K_M; default: as stored in the "
+                   "checkpoint")
+        ->type_name("DTYPE|FILETYPE");
     app.add_option("--kv-dtype", serve.kv_dtype,
                    "dtype of the KV cache; default: as stated in the checkpoint, else bf16")
         ->type_name("DTYPE");

@@ -13,6 +13,7 @@
 #include "app/cli/files.hpp"
 #include "app/local/this_machine.hpp"
 #include "base/ascii.hpp"
+#include "import/gguf.hpp"
 #include "import/launch/launch_table.hpp"
 
 namespace roofline::core::cli {
@@ -124,15 +125,33 @@ namespace {
 bool is_model_name(const std::string& word) {
     const std::size_t slash = word.find('/');
     const bool one = slash != std::string::npos && slash > 0 && word.find('/', slash + 1) == std::string::npos;
-    const bool path = word.starts_with('.') || word.starts_with('~') || word.ends_with(".json");
+    const bool path =
+        word.starts_with('.') || word.starts_with('~') || word.ends_with(".json") || word.ends_with(".gguf");
     return one && !path && ::access(word.c_str(), F_OK) != 0;
 }
 
 }  // namespace
 
+Result<WeightFile> load_head(const std::string& path) {
+    ROOFLINE_TRY(auto file, FileHead::open(path));
+    WeightFile weights{path, "", file.size()};
+    std::uint64_t wanted = wanted_head("", weights.size);
+    while (wanted > weights.head.size()) {
+        ROOFLINE_TRY(weights.head, file.read(wanted));
+        if (weights.head.size() < wanted) break;
+        wanted = wanted_head(weights.head, weights.size);
+    }
+    return weights;
+}
+
 Result<NamedText> load_model(const std::string& word) {
     const bool file = word == "-" || word.ends_with(".json") || word.find('/') != std::string::npos;
     NamedText model{word == "-" ? "standard input" : word, ""};
+    if (word.ends_with(".gguf")) {
+        ROOFLINE_TRY(const auto head, load_head(word));
+        ROOFLINE_TRY(model.text, gguf_config(head));
+        return model;
+    }
     if (!file || is_model_name(word)) return model;
     ROOFLINE_TRY(model.text, read_file(word));
     return model;

@@ -11,6 +11,7 @@
 #include "app/cli/options.hpp"
 #include "app/request.hpp"
 #include "base/result.hpp"
+#include "import/weight_files.hpp"
 
 namespace roofline::core::cli {
 
@@ -62,8 +63,10 @@ void add_plots(CLI::App& app, PlotFiles& plots, const std::string& what);
 
 [[nodiscard]] Result<CalibrationRef> load_calibrations(const std::vector<std::string>& names);
 [[nodiscard]] Result<std::vector<MachineRef>> load_machines(const std::vector<std::string>& names);
-/// Loads a configuration: from a file, from standard input for "-", or for the name of a known model, which may include
-/// its publisher, "meta-llama/Llama-3.1-70B".
+/// Reads the header of a file of weights.
+[[nodiscard]] Result<WeightFile> load_head(const std::string& path);
+/// Loads a configuration: from a file (of a .gguf file what its keys say), from standard input for "-", or for the name
+/// of a known model, which may include its publisher, "meta-llama/Llama-3.1-70B".
 [[nodiscard]] Result<NamedText> load_model(const std::string& word);
 /// Loads a program. A word with a bracket is a program in the notation, any other the name of a file.
 [[nodiscard]] Status load_program(const std::string& word, OpRequest& op);

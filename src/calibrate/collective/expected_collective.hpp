@@ -10,6 +10,7 @@
 
 #include "calibrate/calibration.hpp"
 #include "calibrate/model_groups.hpp"
+#include "calibrate/pass/pass_model.hpp"
 #include "calibrate/server/server_model.hpp"
 #include "machine/machine.hpp"
 
@@ -129,11 +130,15 @@ public:
     void replace(Calibration calibration);
     /// Adds server models. Each replaces those of the same library, in all versions.
     void replace(const ServerModels& models);
-    /// Replaces with the contents of a file, of a machine or of servers. Errors: the file is neither, with line and
-    /// column.
+    /// Replaces the models of whole passes of the libraries that are named there.
+    void replace(const PassModels& models);
+    /// Replaces with the contents of a file, of a machine, of servers or of whole passes. Errors: the file is none of
+    /// them, with line and column.
     [[nodiscard]] Status replace(std::string_view text, std::string_view name);
     /// Returns the models of servers.
     [[nodiscard]] const ServerModels& servers() const { return servers_; }
+    /// Returns the models of whole passes.
+    [[nodiscard]] const PassModels& passes() const { return passes_; }
 
     /// Returns the expected time by the machine's own model, or else by transfer from machines whose group spans tiers
     /// of the same kind. Of these, machines with the same link rate take precedence, among them those with measurements
@@ -229,6 +234,7 @@ private:
     std::vector<std::string> compared_;
     std::map<std::pair<KernelKind, std::string>, std::vector<std::string>> libraries_;  ///< by kind and dtype
     ServerModels servers_;
+    PassModels passes_;
 };
 
 /// Returns whether two software names, such as "nccl 2.29.2" and "nccl-2.29", denote the same library.

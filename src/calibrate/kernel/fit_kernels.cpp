@@ -29,7 +29,8 @@ bool in_range(const KernelPoint& point) {
     const auto sizes = {point.memory_Bps, point.math_s,         point.vector_s, point.memory_s, point.other_s,
                         point.depth,      point.write_s,        point.fill,     point.m,        point.n,
                         point.batch,      point.partial_sums_s, point.cores,    point.rows,     point.columns,
-                        point.heads,      point.shared_read_s,  point.cache};
+                        point.heads,      point.shared_read_s,  point.cache,    point.inner_s,  point.padding_s,
+                        point.group};
     return std::all_of(sizes.begin(), sizes.end(), [](double each) { return each >= 0 && each < 1e15; });
 }
 

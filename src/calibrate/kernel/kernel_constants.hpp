@@ -45,6 +45,12 @@ struct KernelModel {
     double share = 0;
     /// Rate of these repeated reads over that of main memory; above 1 because caches hold the data.
     double reread = 1;
+    /// Rate of results that another statement of the kernel reads (scores, the halves of a gated unit) over that of
+    /// main memory, in libraries whose kernel is several: 4 bytes per element cross it. 0: they stay in the cores.
+    double inner = 0;
+    /// Rows by which each group of a grouped matmul takes longer, because groups begin inside of tiles; 0: they do not.
+    double straddle = 0;
+    bool padded = false;  ///< the matmul time is that of whole rows and columns of a systolic array
 
     bool operator==(const KernelModel&) const = default;
 };
@@ -67,6 +73,7 @@ enum LeastSquaresIndex : std::size_t {
     cache_slope,
     partial_slope,
     reread_slope,
+    inner_slope,
     /// Also the index of parameters that least squares do not determine: the search tries some values.
     kernel_constant_count,
 };
@@ -98,6 +105,7 @@ struct KernelConstant {
     LeastSquaresIndex slope = not_in_least_squares;
     std::string_view name{};  ///< in the output of `roofline fit`; "": omitted
     double most = 64;         ///< upper limit of a multiple in least squares
+    double least = 0.25;      ///< lower limit of a multiple in least squares
 
     /// Only for parameters that are not flags.
     [[nodiscard]] double& of(KernelModel& model) const { return model.**std::get_if<0>(&member); }
@@ -128,6 +136,9 @@ inline constexpr auto kernel_constants = [] {
         {"cache", multiple, &Parameters::cache, warm, cache_slope, "", fastest_cache},
         {"share", multiple, &Parameters::share, always},
         {"reread", multiple, &Parameters::reread, shared, reread_slope},
+        {"inner", multiple, &Parameters::inner, always, inner_slope, "", 16, 1.0 / 32},
+        {"straddle", number, &Parameters::straddle, always},
+        {"padded", flag, &Parameters::padded, always},
         {"tiles", flag, &Parameters::tiled, always},
         {"by_rows", flag, &Parameters::by_rows, tiled},
         {"split_us", us, &Parameters::split_s, tiled, split_slope},

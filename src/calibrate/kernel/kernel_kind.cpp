@@ -222,6 +222,38 @@ WeightedSum shared_bytes(const KernelWork& kernel, const MatmulShape& scores) {
     return sum;
 }
 
+WeightedSum inner_results(const LocalDims& local, const KernelWork& kernel) {
+    WeightedSum sum;
+    for (const Statement* statement : kernel.statements) {
+        for (const Op& op : statement->ops) {
+            if (op.kind != OpKind::contract) continue;
+            const bool written =
+                std::any_of(kernel.transfers.begin(), kernel.transfers.end(),
+                            [&](const Transfer& each) { return each.write && each.value == op.output.value; });
+            if (!written) sum.emplace_back(elements(local, op.output.dims), 1.0);
+        }
+    }
+    return sum;
+}
+
+std::optional<std::string> group_dim(const ProgramWork& work, const KernelWork& kernel) {
+    for (const MatmulShape& shape : kernel.matmuls) {
+        if (shape.unit != Unit::matmul || shape.batch.empty()) continue;
+        for (const KernelWork& other : work.kernels) {
+            for (const Statement* statement : other.statements) {
+                for (const Op& op : statement->ops) {
+                    const bool groups = op.along.size() > 1 &&
+                                        std::any_of(shape.batch.begin(), shape.batch.end(), [&](const auto& dim) {
+                                            return groups_by(work.local_dims, op, work.local_dims.whole(dim));
+                                        });
+                    if (groups) return op.along[1];
+                }
+            }
+        }
+    }
+    return std::nullopt;
+}
+
 KernelRows rows_of(const LocalDims& local, const KernelWork& kernel) {
     std::vector<std::string> most;
     for (const Transfer& transfer : kernel.transfers) {
@@ -269,6 +301,8 @@ KernelKey kernel_key(const Program& local, const KernelWork& kernel) {
             return {KernelKind::quantisation, std::string(name(*narrow)), "", ""};
     }
     if (info(key.kind).family == KernelFamily::rows) return key;
+    // libraries have other kernels for the derivative, which multiplies five times instead of twice
+    if (applies(kernel, [](const FunctionInfo& each) { return each.name == "dsoftmax"; })) key.variant = "backward";
     for (const Statement* statement : kernel.statements) {
         for (const Op& op : statement->ops) {
             if (op.kind != OpKind::contract || !key.dtype.empty()) continue;

@@ -12,7 +12,8 @@
 namespace roofline::core {
 
 /// Returns the key of a kernel: its kind, and the operand dtypes of its first matmul, "bf16" or "bf16 x int8", or the
-/// dtype that it quantizes to, or "" if it does neither. The software is not set.
+/// dtype that it quantizes to, or "" if it does neither. The derivative of an attention is the variant "backward". The
+/// software is not set.
 [[nodiscard]] KernelKey kernel_key(const Program& local, const KernelWork& kernel);
 
 /// Returns the kind only, without regard to masks, dtypes and groups.
@@ -38,6 +39,13 @@ namespace roofline::core {
 
 /// Returns the bytes that all rows of a matmul share: in attention the keys and values.
 [[nodiscard]] WeightedSum shared_bytes(const KernelWork& kernel, const MatmulShape& scores);
+
+/// Returns the elements of all results of matmuls that the kernel does not write to memory, because only its own
+/// further operations read them: scores, or the halves of a gated unit. Masks do not make them fewer.
+[[nodiscard]] WeightedSum inner_results(const LocalDims& local, const KernelWork& kernel);
+
+/// Returns the dimension of the rows of a group if a kernel multiplies groups that a dispatch of the program made.
+[[nodiscard]] std::optional<std::string> group_dim(const ProgramWork& work, const KernelWork& kernel);
 
 /// The rows and columns of a kernel without matmuls. They belong to the tensor with the most dimensions that it reads
 /// or writes, preferably one that it writes. The columns are its last dimension and the rows all others; for rotations

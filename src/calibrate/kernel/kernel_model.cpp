@@ -134,6 +134,7 @@ struct TilingInvariants {
     double rows_s = 0;
     double wave_s = 0;                 ///< waves that do not overlap
     double slowdown = 1;               ///< of the matmul time
+    double added_math_s = 0;           ///< matmul time besides that of whole tiles
     double tile_limited_memory_s = 0;  ///< memory time that is stretched if there are few tiles
     Parts parts{};
 
@@ -149,6 +150,9 @@ struct TilingInvariants {
             cached * point.memory_s / model.cache;
         parts = {point.math_s * slowdown, point.vector_s / model.vector,
                  tile_limited_memory_s + point.reread_s / model.reread, point.other_s};
+        added_math_s = added_math_of(model, point);
+        parts[0] += added_math_s * slowdown;
+        if (model.inner > 0) parts[2] += point.inner_s / model.inner;
     }
 
     [[nodiscard]] double overhead(const Tiling& tiling) const {
@@ -158,7 +162,7 @@ struct TilingInvariants {
         return model.fixed_s + ramp_s * tiling.part + rows_s + model.split_s * split + wave_s * waves;
     }
 
-    [[nodiscard]] double math(const Tiling& tiling) const { return math_of(point, tiling) * slowdown; }
+    [[nodiscard]] double math(const Tiling& tiling) const { return (math_of(point, tiling) + added_math_s) * slowdown; }
 
     [[nodiscard]] Parts cut(const Tiling& tiling) const {
         Parts cut = parts;

@@ -36,8 +36,16 @@ struct KernelPoint {
     bool whole_rows = false;   ///< a core computes whole rows of the result, with any number of columns
     double heads = 0;          ///< query heads with the same keys and values, a factor of m; 0: unknown
     double shared_read_s = 0;  ///< part of memory_s for these keys and values
-    double cache = 0;     ///< length of the KV cache of which the depth is a window; 0: the depth is the whole cache
-    double keys = 0;      ///< of a backward pass that also sums over heads: the depth without these; 0: the depth
+    double cache = 0;  ///< length of the KV cache of which the depth is a window; 0: the depth is the whole cache
+    double keys = 0;   ///< of a backward pass that also sums over heads: the depth without these; 0: the depth
+    /// Time to move the results of its matmuls that only the kernel itself reads through main memory once, with 4 bytes
+    /// per element.
+    double inner_s = 0;
+    /// Time of the matrix units, if they are square arrays, for the rows and columns by which contracted dimensions and
+    /// columns of a result fall short of whole sides.
+    double padding_s = 0;
+    double group =
+        0;  ///< of a matmul per group: rows of a group, be they rows of its result or its depth; 0: no groups
     double reread_s = 0;  ///< time in main memory if every further head rereads them; set by separate_heads()
 
     bool operator==(const KernelPoint&) const = default;
@@ -104,6 +112,17 @@ struct Tilings {
 /// Returns the fraction of its traffic that a kernel finds in the cache: one half if the program fills the fraction
 /// `warm` of the cache.
 [[nodiscard]] double cached_share(const KernelModel& model, const KernelPoint& point);
+
+/// Returns the matmul time that the model adds to that of whole tiles: whole sides of a systolic array if it is
+/// `padded`, and the rows of tiles that two groups share.
+[[nodiscard]] inline double added_math_of(const KernelModel& model, const KernelPoint& point) {
+    const double shared = point.group > 0 ? point.math_s * model.straddle / point.group : 0;
+    return (model.padded ? point.padding_s : 0) + shared;
+}
+/// Returns the seconds of the matrix units as the model takes them, at the machine's rate.
+[[nodiscard]] inline double math_of(const KernelModel& model, const KernelPoint& point, const Tiling& tiling) {
+    return math_of(point, tiling) + added_math_of(model, point);
+}
 
 /// Returns the factor by which too few tiles increase the memory time, because each core reads no faster than core_Bps;
 /// at least 1. All cores together achieve the full memory rate of any machine, also of one whose memory is faster than

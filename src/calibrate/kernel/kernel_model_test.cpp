@@ -46,6 +46,24 @@ TEST_CASE("fractions, fixed cost and ramp of a kernel's model") {
     CHECK(seconds_of(model, {}) == approx(2e-6));
 }
 
+TEST_CASE("whole sides of an array, and results between matmuls that cross main memory") {
+    KernelPoint point{6e-6, 0, 4e-6, 0, 0};
+    point.padding_s = 2e-6;
+    point.inner_s = 3e-6;
+    KernelModel model;
+    model.p = 1;
+    model.math = 0.5;
+    CHECK(seconds_of(model, point) == approx(16e-6));
+    model.padded = true;  // 8 us of matmul time at half of the rate
+    CHECK(seconds_of(model, point) == approx(20e-6));
+    point.group = 256;
+    model.straddle = 128;  // half a group more, 3 us at half of the rate
+    CHECK(seconds_of(model, point) == approx(26e-6));
+    model.straddle = 0;
+    model.inner = 0.25;  // they cross it four times
+    CHECK(seconds_of(model, point) == approx(32e-6));
+}
+
 TEST_CASE("a norm neither overflows nor loses what is small") {
     CHECK(norm_of({1e300, 1e300, 0, 0}, 2) == approx(1.4142135623730951e300));
     CHECK(norm_of({1e-300, 0, 0, 1e-300}, 64) == approx(1.0108892860517005e-300));  // 2^(1/64)

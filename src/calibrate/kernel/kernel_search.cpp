@@ -200,9 +200,27 @@ ModelSearch search_tiles(const KernelModel& uncut, TiledKernels kernels) {
     return best;
 }
 
+/// Searches for what systolic arrays and libraries of several kernels do: dimensions padded to whole sides, and results
+/// between matmuls that cross main memory. Each search starts anew, as above.
+void search_arrays(ModelSearch& best, const KernelModel& uncut, TiledKernels kernels) {
+    for (const bool padded : {false, true}) {
+        if (padded && !any_of(kernels, &KernelPoint::padding_s, 0)) break;
+        for (const double inner : {0.0, 0.3}) {
+            if (inner > 0 && !any_of(kernels, &KernelPoint::inner_s, 0)) break;
+            KernelModel start = uncut;
+            start.padded = padded;
+            start.inner = inner;
+            if (padded || inner > 0) search_if_worth(best, start, kernels, half_per_cent);
+        }
+    }
+    if (any_of(kernels, &KernelPoint::group, 0))
+        take_value_if_worth(best, best, &KernelModel::straddle, {64, 128, 256, 512}, kernels);
+}
+
 KernelModel search_model(TiledKernels kernels) {
     const KernelModel start{1e-6, 0, 0.8, 0.8, 0.8, 2};
     ModelSearch best = any_of(kernels, &KernelPoint::m, 0) ? search_tiles(start, kernels) : search_from(start, kernels);
+    search_arrays(best, start, kernels);
     if (any_of(kernels, &KernelPoint::rows, 1)) {
         take_value_if_worth(best, best, &KernelModel::row_s, {0.1e-6}, kernels);
     }

@@ -23,7 +23,8 @@ KernelModel model_of(const KernelConstants& constants, KernelModel model) {
         if (each.slope < first_slowdown) {
             value = found;
         } else if (each.kind == ConstantKind::multiple) {
-            value = 1 / std::clamp(found, 1 / each.most, 4.0);
+            // a rate that is off by default stays off: these results do not leave the cores
+            if (value > 0) value = 1 / std::clamp(found, 1 / each.most, 1 / each.least);
         } else if (value > 0) {  // without a separate fraction for writes it stays unset
             value = found > 1 ? 1 / found : 1;
         }
@@ -63,7 +64,7 @@ void add_linear(Linear& linear, const KernelModel& model, const TiledPoint& whol
     KernelConstants& features = linear.features;
     features[fixed_slope] += 1;
     features[ramp_slope] += point.depth * tiling.part;
-    features[math_slope] += math_of(point, tiling) * slopes[0];
+    features[math_slope] += math_of(model, point, tiling) * slopes[0];
     features[vector_slope] += point.vector_s * slopes[1];
     const double memory = slopes[2];
     const double drawn = memory * stretch_of(model, point, tiling);
@@ -82,6 +83,7 @@ void add_linear(Linear& linear, const KernelModel& model, const TiledPoint& whol
     }
     if (model.row_s > 0) features[row_slope] += rows_of_core(point);
     features[reread_slope] += point.reread_s * memory;
+    if (model.inner > 0) features[inner_slope] += point.inner_s * memory;
     linear.rest += point.other_s * slopes[3];
     linear.seconds += time.seconds();
 }

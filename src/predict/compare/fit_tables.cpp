@@ -11,6 +11,7 @@
 #include "import/exchange_table.hpp"
 #include "import/serving_table.hpp"
 #include "predict/compare/measured_kernels.hpp"
+#include "predict/compare/measured_passes.hpp"
 #include "predict/compare/measured_serving.hpp"
 #include "predict/compare/predict_collective.hpp"
 #include "predict/compare/predict_exchange.hpp"
@@ -192,6 +193,39 @@ Result<ServersFit> fit_serving_tables(const FitQuestion& question) {
     report.models = fit_servers(std::move(samples));
     ROOFLINE_TRY(const auto waits, wait_samples(rows, question, report.models));
     fit_waits(report.models, waits);
+    report.models.fitted = question.date;
+    report.skipped = most_first(skipped);
+    return report;
+}
+
+bool are_pass_tables(const std::vector<TableText>& tables) {
+    return !tables.empty() && std::all_of(tables.begin(), tables.end(), [](const TableText& file) {
+        const auto reader = CsvReader::open(file.text, file.name);
+        return reader && is_pass_table(reader->header());
+    });
+}
+
+Result<PassesFit> fit_pass_tables(const FitQuestion& question) {
+    ROOFLINE_TRY(auto systems, MeasuredSystems::make(question.on));
+    ROOFLINE_TRY(auto passes, MeasuredPassRuns::make(std::move(systems), Calibrations::built_in()));
+    std::vector<PassSample> samples;
+    Reasons skipped;
+    for (const TableText& file : question.tables) {
+        ROOFLINE_TRY(auto reader, CsvReader::open(file.text, file.name));
+        if (!question.strict) reader.leave_out_bad_rows();
+        ROOFLINE_TRY(const auto table, read_pass_table(reader));
+        for (const SkippedRow& row : table.skipped) ++skipped[row.reason];
+        for (const MeasuredPass& row : table.rows) {
+            auto sample = passes.sample(row);
+            if (sample) {
+                samples.push_back(std::move(*sample));
+            } else {
+                ++skipped[sample.error().message];
+            }
+        }
+    }
+    PassesFit report;
+    report.models = fit_passes(std::move(samples), built_in_passes());
     report.models.fitted = question.date;
     report.skipped = most_first(skipped);
     return report;

@@ -12,6 +12,7 @@
 #include "calibrate/collective/fit_collectives.hpp"
 #include "calibrate/exchange/fit_exchanges.hpp"
 #include "calibrate/kernel/fit_kernel_models.hpp"
+#include "calibrate/pass/pass_model.hpp"
 #include "calibrate/server/server_model.hpp"
 #include "import/nccl_tests.hpp"
 #include "predict/compare/measured_systems.hpp"
@@ -73,5 +74,19 @@ struct ServersFit {
 
 /// Fits server models to tables of served models. Errors: those of fit_tables().
 [[nodiscard]] Result<ServersFit> fit_serving_tables(const FitQuestion& question);
+
+/// Models of whole passes fitted to measurements of llama.cpp's benchmark.
+struct PassesFit {
+    PassModels models;
+    /// Rows with insufficient data, by reason, the most frequent first.
+    std::vector<std::pair<std::string, std::int64_t>> skipped;
+    std::string file;  ///< name of the file to be written; "" for none
+};
+
+/// Returns whether all tables contain measurements of whole passes.
+[[nodiscard]] bool are_pass_tables(const std::vector<TableText>& tables);
+
+/// Fits models of whole passes, with the families of the built-in ones. Errors: those of fit_tables().
+[[nodiscard]] Result<PassesFit> fit_pass_tables(const FitQuestion& question);
 
 }  // namespace roofline::core

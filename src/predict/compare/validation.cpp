@@ -10,6 +10,7 @@
 #include "import/collective_table.hpp"
 #include "import/exchange_table.hpp"
 #include "predict/compare/measured_kernels.hpp"
+#include "predict/compare/measured_passes.hpp"
 #include "predict/compare/measured_serving.hpp"
 #include "predict/compare/measured_training.hpp"
 #include "predict/compare/predict_collective.hpp"
@@ -183,16 +184,34 @@ Status compare_servings(CsvReader& reader, const ValidateQuestion& question, Val
     return {};
 }
 
+Status compare_passes(CsvReader& reader, const ValidateQuestion& question, Validation& validation) {
+    ROOFLINE_TRY(auto systems, MeasuredSystems::make(question.on));
+    ROOFLINE_TRY(auto passes, MeasuredPassRuns::make(std::move(systems), question.calibrations));
+    ROOFLINE_TRY(auto table, read_pass_table(reader));
+    validation.kind = "whole-pass timing";
+    Skipped skipped;
+    for (const SkippedRow& row : table.skipped) skipped.add(row.line, row.reason);
+    for (const MeasuredPass& row : table.rows) {
+        auto comparison = passes.compare(row);
+        if (comparison) {
+            validation.rows.push_back(std::move(*comparison));
+        } else {
+            skipped.add(row.line, comparison.error().message);
+        }
+    }
+    validation.skipped = skipped.most_first();
+    validation.rates = passes.rates();
+    return {};
+}
+
 /// The kinds of tables, identified by their columns.
 struct TableKind {
     bool (*is)(const std::vector<std::string>& columns);
     Status (*compare)(CsvReader& reader, const ValidateQuestion& question, Validation& validation);
 };
-constexpr TableKind kinds[] = {{is_collective_table, compare_collectives},
-                               {is_exchange_table, compare_exchanges},
-                               {is_kernel_table, compare_kernels},
-                               {is_training_table, compare_trainings},
-                               {is_serving_table, compare_servings}};
+constexpr TableKind kinds[] = {{is_collective_table, compare_collectives}, {is_exchange_table, compare_exchanges},
+                               {is_kernel_table, compare_kernels},         {is_training_table, compare_trainings},
+                               {is_serving_table, compare_servings},       {is_pass_table, compare_passes}};
 
 Status compare_table(const ValidateQuestion& question, Validation& validation) {
     ROOFLINE_TRY(auto reader, CsvReader::open(question.table, question.table_name));

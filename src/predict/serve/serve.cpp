@@ -67,7 +67,7 @@ private:
 
     // Reads the question and settles the plans.
     Status planned() {
-        ROOFLINE_TRY(read_, read_question(question_, calibrations_->servers(), answer_));
+        ROOFLINE_TRY(read_, read_question(question_, calibrations_->servers(), calibrations_->passes(), answer_));
         ROOFLINE_CHECK(choose_plan());
         ROOFLINE_CHECK(question_.disaggregated ? choose_pool() : draft_prefill(setup(), answer_.plan));
         return check_exchange();
@@ -109,8 +109,9 @@ private:
         CollectiveOptions collectives;
         collectives.textbook = question_.textbook;
         const bool server = calibrations_->servers().find(question_.software) != nullptr;
-        const std::string kernels =
-            server ? server_kernel_software(*calibrations_, slice.machine, question_.software) : question_.software;
+        const std::string kernels = !read_.whole.empty() ? std::string()
+                                    : server ? server_kernel_software(*calibrations_, slice.machine, question_.software)
+                                             : question_.software;
         return {read_.prefill,
                 read_.decode,
                 slice,
@@ -121,7 +122,8 @@ private:
                 question_.two_batches,
                 read_.speculation ? &*read_.speculation : nullptr,
                 false,
-                exchange_on(slice)};
+                exchange_on(slice),
+                read_.whole};
     }
 
     // Selects the requested plan, or else the best of those that hold the batch, or of all if none does.
@@ -129,6 +131,9 @@ private:
         std::vector<Plan> plans;
         if (question_.plan) {
             plans.push_back(*question_.plan);
+        } else if (!read_.whole.empty()) {
+            // chips have the layers in turn
+            plans.push_back({.pipeline = answer_.slice.chips()});
         } else {
             plans = serving_plans(read_.decode, answer_.slice, answer_.batch);
             answer_.plan_chosen = answer_.slice.chips() > 1;
@@ -280,6 +285,7 @@ private:
                                                         prefills ? chunk_pass(Plan{}, answer_.prompt, answer_.chunk)
                                                                  : last_pass(answer_, 1, question_.block)));
         add_experts();
+        add_whole_passes();
         ROOFLINE_CHECK(load());
         ROOFLINE_TRY(answer_.first_step_s, token_seconds_at(answer_.prompt + 1));
         ROOFLINE_TRY(answer_.last_step_s, token_seconds_at(answer_.prompt + answer_.output));
@@ -335,6 +341,27 @@ private:
                                        placed.read(static_cast<double>(tokens)), placed.imbalance()};
     }
 
+    // Names the measurements that the expected times of whole passes rest on.
+    void add_whole_passes() {
+        if (read_.whole.empty() || !calibrated(answer_)) return;
+        const PassModels& models = calibrations_->passes();
+        PassParts generated;
+        generated.generates = true;
+        const auto generation = models.expected(answer_.slice.machine, read_.whole, generated);
+        const auto prompts = models.expected(answer_.slice.machine, read_.whole, PassParts{});
+        if (!generation || !prompts) return;
+        const PassFamily& family = *generation->family;
+        answer_.whole_passes = MeasuredPasses{family.software,
+                                              family.name,
+                                              generation->chip->machine,
+                                              generation->transferred,
+                                              family.rows,
+                                              family.models,
+                                              generation->error,
+                                              prompts->error,
+                                              answer_.batch == 1 && answer_.prompt + answer_.output <= family.longest};
+    }
+
     Status load() {
         return with_slices([&](const ServedSlices& slices) { return add_load(answer_, question_.load, slices); });
     }
@@ -357,7 +384,7 @@ private:
         MemoryChoice choice{built_in_server_memories().find(question_.software), question_.memory_fraction,
                             question_.block};
         const CalibratedServer* const usual = calibrations_->servers().find("");
-        if (choice.server == nullptr && calibrated(answer_) && usual != nullptr) {
+        if (choice.server == nullptr && calibrated(answer_) && read_.whole.empty() && usual != nullptr) {
             choice.server = built_in_server_memories().find(usual->software);
         }
         return choice;

@@ -110,6 +110,19 @@ struct ServedLoad {
     bool two_batches = false;  ///< two-batch overlap where that is faster
 };
 
+/// Measurements of whole passes that expected times rest on.
+struct MeasuredPasses {
+    std::string software;      ///< "llama.cpp"
+    std::string family;        ///< of chips that are built alike: "Ada"
+    std::string machine;       ///< that was measured
+    bool transferred = false;  ///< to another machine
+    std::int64_t rows = 0;     ///< of the family
+    std::vector<std::string> models;
+    double generation_error = 0;  ///< median |predicted - measured| / measured of rows that were not fitted
+    double prompt_error = 0;      ///< likewise
+    bool measured_load = true;    ///< one sequence, no longer than those that were measured
+};
+
 /// How tokens choose the experts of a layer in a decode pass, and what follows.
 struct ServedExperts {
     ExpertRouting routing{};
@@ -171,9 +184,10 @@ struct ServeAnswer {
     ComputeBoundBatch compute_bound;
     std::optional<SmallestSlice> smallest;
     std::optional<SpeculatedServing> speculation;
-    std::string exchange_server{};         ///< whose kernels exchange tokens with experts; "": they were asked for
-    std::optional<ServedLoad> under_load;  ///< only if the passes and a server are calibrated
-    std::optional<SimulatedLoad> load;     ///< of the question's load; `under_load` has its means
+    std::string exchange_server{};  ///< whose kernels exchange tokens with experts; "": they were asked for
+    std::optional<MeasuredPasses> whole_passes{};  ///< empty: expected times are those of kernels, if any
+    std::optional<ServedLoad> under_load;          ///< only if the passes and a server are calibrated
+    std::optional<SimulatedLoad> load;             ///< of the question's load; `under_load` has its means
     std::vector<std::string> notes;
     std::optional<EmittedLaunch> emitted{};  ///< the plan as a framework's launch, if that was asked for
 };

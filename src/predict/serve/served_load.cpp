@@ -74,6 +74,12 @@ const CalibratedServer* server_of(const ServedSlices& slices) {
 }
 
 Result<ExpectedServing> served_passes(const ServeAnswer& answer, const ServedSlices& slices) {
+    if (!slices.decode.setup.whole.empty()) {
+        return fail("not_calibrated",
+                    fmt::format("a load needs the times of kernels, and of {} only whole passes were timed",
+                                slices.decode.setup.whole),
+                    "ask without a load");
+    }
     if (server_of(slices) == nullptr || !calibrated(answer)) {
         return fail("not_calibrated",
                     fmt::format("a load needs expected times, and no calibration of {} covers all of this",

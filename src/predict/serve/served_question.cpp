@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "predict/serve/compute_bound_batch.hpp"
+#include "predict/serve/whole_pass.hpp"
 
 namespace roofline::core {
 
@@ -57,12 +58,13 @@ Status read_drafter(const ServeQuestion& question, const std::optional<Quantisat
     return {};
 }
 
-Status read_models(const ServeQuestion& question, const ServerModels& servers, ServedQuestion& read,
-                   ServeAnswer& answer) {
+Status read_models(const ServeQuestion& question, const ServerModels& servers, const PassModels& passes,
+                   ServedQuestion& read, ServeAnswer& answer) {
     std::optional<Quantisation> quantisation;
     if (!question.weights) {
         ROOFLINE_TRY(quantisation, quantisation_of(question.config, nullptr));
     }
+    read.whole = whole_pass_library(passes, question.software, quantisation);
     const bool fp8 = quantisation && quantisation->kv_is_fp8;
     answer.kv_dtype = question.kv_dtype.value_or(fp8 ? Dtype::fp8 : Dtype::bf16);
     for (const bool decoding : {false, true}) {
@@ -92,7 +94,8 @@ Status check_context(const ServeAnswer& answer) {
 
 }  // namespace
 
-Result<ServedQuestion> read_question(ServeQuestion& question, const ServerModels& servers, ServeAnswer& answer) {
+Result<ServedQuestion> read_question(ServeQuestion& question, const ServerModels& servers, const PassModels& passes,
+                                     ServeAnswer& answer) {
     ROOFLINE_CHECK(check_sizes(question));
     answer.notes = question.notes;
     answer.prompt = question.prompt;
@@ -101,7 +104,7 @@ Result<ServedQuestion> read_question(ServeQuestion& question, const ServerModels
     answer.chunk = question.chunk;
     answer.context = (2 * answer.prompt + answer.output + 1) / 2;
     ServedQuestion read;
-    ROOFLINE_CHECK(read_models(question, servers, read, answer));
+    ROOFLINE_CHECK(read_models(question, servers, passes, read, answer));
     ROOFLINE_CHECK(check_context(answer));
     answer.slice = std::move(question.slice);
     answer.machine_id = question.machine.empty() ? answer.slice.machine.id : question.machine;

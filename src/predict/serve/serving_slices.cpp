@@ -14,6 +14,7 @@
 #include "plan/expert_placement.hpp"
 #include "plan/pipeline_stage.hpp"
 #include "predict/serve/instance_plans.hpp"
+#include "predict/serve/whole_pass.hpp"
 #include "work/work.hpp"
 
 namespace roofline::core {
@@ -95,6 +96,7 @@ ServingSetup drafting(const ServingSetup& setup) {
                      setup.software,  setup.collectives, setup.balancedness, setup.two_batches};
     own.in_last_stage = true;
     own.exchange = setup.exchange;
+    own.whole = setup.whole;
     return own;
 }
 
@@ -192,8 +194,10 @@ Result<StageSends> sends_of(const Prediction& pass, std::int64_t stages) {
     return StageSends{};
 }
 
-Result<Prediction> priced_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
-                               const ServingPass& pass) {
+namespace {
+
+Result<Prediction> pass_by_kernels(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
+                                   const ServingPass& pass) {
     ROOFLINE_CHECK(check_experts(setup.of(pass), plan));
     ROOFLINE_TRY(auto split, split_pass(setup, plan, caches, pass));
     PredictOptions options = as_planned(setup.of(pass).model.name, setup.software, split.stay);
@@ -216,6 +220,21 @@ Result<Prediction> priced_pass(const ServingSetup& setup, const Plan& plan, Cach
     };
     add(*priced);
     for (Prediction& other : priced->alternative_predictions) add(other);
+    return priced;
+}
+
+}  // namespace
+
+Result<Prediction> priced_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
+                               const ServingPass& pass) {
+    auto priced = pass_by_kernels(setup, plan, caches, pass);
+    if (!priced || setup.whole.empty()) return priced;
+    const auto whole = expected_whole_pass(setup.calibrations->passes(), setup.whole, *priced, pass, plan);
+    for (Prediction& other : priced->alternative_predictions) other.expected_s.reset();
+    priced->expected_s.reset();
+    if (!whole) return priced;
+    priced->expected_s = whole->seconds;
+    priced->expected_error = whole->error;
     return priced;
 }
 

@@ -147,7 +147,8 @@ private:
             question.kv_dtype = form.kv_dtype;
             question.chunk = form.chunk;
             ServeAnswer answer;
-            ROOFLINE_TRY(const auto read, read_question(question, calibrations_->servers(), answer));
+            ROOFLINE_TRY(const auto read,
+                         read_question(question, calibrations_->servers(), calibrations_->passes(), answer));
             const bool replicas = on.fixed.degrees.contains("data");
             for (const std::int64_t size : server_sizes(on.slice.chips())) {
                 auto slice = slice_of_chips(on.slice.machine, size);

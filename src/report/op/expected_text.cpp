@@ -74,6 +74,8 @@ std::string memory_text(const KernelModel& model, const KernelPoint& point, cons
     if (tiling.splits > 1) {
         terms.push_back(part_text(tiling.splits * point.partial_sums_s, memory + " for partial sums", model.partial));
     }
+    if (model.inner > 0)
+        terms.push_back(part_text(point.inner_s, memory + " for results between matmuls", model.inner));
     terms.push_back(part_text(point.reread_s, "repeated reads of keys and values by further heads", model.reread));
     if (stretch > 1 && !terms.front().empty()) {
         terms.front() += fmt::format(" (longer by a factor of {} because few cores read it)", number_text(stretch));
@@ -93,10 +95,15 @@ std::string other_terms_text(const KernelModel& model, const KernelPoint& point,
 /// Returns "((10 us of math / 0.8)^3.5 + (9 us of HBM / 0.9)^3.5)^(1/3.5)".
 std::string norm_text(const KernelModel& model, const KernelPoint& point, const Tiling& tiling,
                       const std::string& memory) {
-    std::vector<std::string> terms{
-        part_text(math_of(point, tiling), tiling.waves > 0 ? "math in whole waves" : "math", model.math),
-        part_text(point.vector_s, "vector", model.vector), memory_text(model, point, tiling, memory),
-        other_terms_text(model, point, tiling)};
+    const double added = added_math_of(model, point);
+    std::vector<std::string> terms{part_text(math_of(model, point, tiling),
+                                             model.padded       ? "math with whole sides of the array"
+                                             : added > 0        ? "math with tiles that two groups share"
+                                             : tiling.waves > 0 ? "math in whole waves"
+                                                                : "math",
+                                             model.math),
+                                   part_text(point.vector_s, "vector", model.vector),
+                                   memory_text(model, point, tiling, memory), other_terms_text(model, point, tiling)};
     std::erase(terms, "");
     if (terms.size() < 2) return terms.empty() ? "" : terms.front();
     if (std::isinf(model.p)) return fmt::format("the longer of {}", fmt::join(terms, " and "));

@@ -120,6 +120,14 @@ constexpr auto of_speculation(Value) {
     return +[](Answer answer) -> Json { return answer.speculation ? Json(Value{}(*answer.speculation)) : Json(); };
 }
 
+using Passes = const MeasuredPasses&;
+
+/// The value of a figure of whole passes; null if expected times rest on none.
+template <class Value>
+constexpr auto of_passes(Value) {
+    return +[](Answer answer) -> Json { return answer.whole_passes ? Json(Value{}(*answer.whole_passes)) : Json(); };
+}
+
 std::string_view source_name(DraftSource source) {
     switch (source) {
         case DraftSource::layer:
@@ -217,6 +225,21 @@ constexpr AnswerFigure<ServeAnswer> all[] = {
      [](Answer answer) {
          return figure_value(usd_per_million(answer, 1, prefill_ratio(answer), served_tokens_per_s(answer)));
      }},
+    {"whole_passes", "", none, [](Answer answer) { return group_value(answer.whole_passes.has_value()); }},
+    {"whole_passes.software", "", none, of_passes([](Passes passes) -> Json { return passes.software; })},
+    {"whole_passes.family", "", none, of_passes([](Passes passes) -> Json { return passes.family; })},
+    {"whole_passes.machine", "", none, of_passes([](Passes passes) -> Json { return passes.machine; })},
+    {"whole_passes.transferred", "", none, of_passes([](Passes passes) -> Json { return passes.transferred; })},
+    {"whole_passes.rows", "", in_whole, of_passes([](Passes passes) -> Json { return passes.rows; })},
+    {"whole_passes.generation_tokens_per_s", "generation", rate_text,
+     [](Answer answer) { return answer.whole_passes ? Json(1 / token_seconds(answer)) : Json(); }},
+    {"whole_passes.generation_error", "", none,
+     of_passes([](Passes passes) -> Json { return passes.generation_error; })},
+    {"whole_passes.prompt_tokens_per_s", "prompts", rate_text,
+     [](Answer answer) {
+         return answer.whole_passes ? Json(static_cast<double>(answer.prompt) / prefill_seconds(answer)) : Json();
+     }},
+    {"whole_passes.prompt_error", "", none, of_passes([](Passes passes) -> Json { return passes.prompt_error; })},
     {"speculation", "", none, [](Answer answer) { return group_value(answer.speculation.has_value()); }},
     {"speculation.draft_tokens", "", in_whole, of_speculation([](Drafts drafts) -> Json { return drafts.tokens; })},
     {"speculation.acceptance", "", none, of_speculation([](Drafts drafts) -> Json { return drafts.acceptance; })},

@@ -94,11 +94,20 @@ private:
         const double tokens = decode_tokens_per_s(answer_);
         figure("tokens_per_s", fmt::format("during decode, {} per chip{}", rate_text(tokens / chips),
                                            price(usd_per_million(answer_, 1, 0, tokens))));
+        if (answer_.whole_passes) whole_passes(*answer_.whole_passes);
         served();
         if (answer_.speculation) speculation(*answer_.speculation);
         if (answer_.under_load) under_load(*answer_.under_load);
         if (answer_.load) out_ += load_text(answer_);
         out_ += "\n";
+    }
+
+    void whole_passes(const MeasuredPasses& passes) {
+        figure("whole_passes.generation_tokens_per_s",
+               fmt::format("tokens/s of one sequence by {} after a prompt of {} tokens (tg {}): median error {} %",
+                           passes.software, answer_.prompt, answer_.output, percent_text(passes.generation_error)));
+        figure("whole_passes.prompt_tokens_per_s", fmt::format("tokens/s of a prompt (pp {}): median error {} %",
+                                                               answer_.prompt, percent_text(passes.prompt_error)));
     }
 
     void server_room(const ServedRoom& room) {

@@ -47,6 +47,34 @@ std::string routing_note(const ServedExperts& routed) {
         fmt::join(options, ", "), routed.held, lie, routed.imbalance, routed.read);
 }
 
+// What expected times of whole passes rest on, and how far they reach.
+std::vector<std::string> whole_pass_notes(const ServeAnswer& answer) {
+    const MeasuredPasses& passes = *answer.whole_passes;
+    std::vector<std::string> notes;
+    notes.push_back(fmt::format(
+        "expected times are those of whole passes of {}, by {} rows of its benchmark on chips of the family {} with "
+        "{}; "
+        "errors are medians of rows that were not fitted; only single sequences were measured, so that other batches "
+        "are extrapolated",
+        passes.software, passes.rows, passes.family, fmt::join(passes.models, ", ")));
+    if (passes.transferred) {
+        notes.push_back(fmt::format(
+            "{} was not measured: the constants are those of its nearest relative, {}, and the errors those "
+            "of chips that were left out of the fit",
+            answer.slice.machine.name, passes.machine));
+    }
+    if (answer.prefill.expected_s && *answer.prefill.expected_s < answer.least_prefill.lower_s) {
+        notes.push_back(fmt::format(
+            "{} adds up products in f16, which is faster on this chip than the f32 sums of the lower bound of prefill",
+            passes.software));
+    }
+    if (!passes.measured_load) {
+        notes.emplace_back(
+            "several sequences at a time, or longer ones, were not measured: errors are larger than stated");
+    }
+    return notes;
+}
+
 }  // namespace
 
 std::vector<std::string> serve_notes(const ServeAnswer& answer) {
@@ -58,6 +86,10 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
             "datasheet bound; no real system is that fast",
             answer.slice.machine.name,
             answer.decode.why_not_expected.empty() ? "" : fmt::format(" ({})", answer.decode.why_not_expected)));
+    }
+    if (answer.whole_passes) {
+        const std::vector<std::string> whole = whole_pass_notes(answer);
+        notes.insert(notes.end(), whole.begin(), whole.end());
     }
     if (answer.decode.system.collectives.textbook && !answer.decode.analysis.total.work.messages.empty()) {
         notes.emplace_back(

@@ -1,0 +1,13 @@
+// Printed forms of the result of a fit of whole passes.
+#pragma once
+
+#include <string>
+
+#include "predict/compare/fit_tables.hpp"
+#include "report/format.hpp"
+
+namespace roofline::core {
+
+[[nodiscard]] std::string pass_fit_report(const PassesFit& report, Format format);
+
+}  // namespace roofline::core
