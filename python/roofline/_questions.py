@@ -561,9 +561,9 @@ def trace(
 
     Args:
         profiles: Trace of torch.profiler or jax.profiler (JSON, also packed by gzip; several are the ranks of one
-            run), XSpace proto (.xplane.pb), report of Nsight Systems (nsys export `type` sqlite, nsys stats
-            `format` csv), of rocprof v1 to v3 (CSV, JSON, rocpd), of xprof (hlo_stats, roofline_model, op_profile),
-            what `ncu `page` raw `csv`` wrote, or a table with the columns name, flops, bytes and measured_s; or -
+            run), XSpace proto (.xplane.pb), report of Nsight Systems (nsys export --type sqlite, nsys stats
+            --format csv), of rocprof v1 to v3 (CSV, JSON, rocpd), of xprof (hlo_stats, roofline_model, op_profile),
+            what `ncu --page raw --csv` wrote, or a table with the columns name, flops, bytes and measured_s; or -
             (FILE).
         on: Machine or slice that the profile was recorded on (MACHINE[:SHAPE]).
         set: What if: replace a figure of that machine, absolute or relative (hbm.bandwidth=3TB/s|*2).

@@ -341,9 +341,9 @@ TEST_CASE("lower bounds are marked beside expected times") {
     PlanRequest request = small();
     request.train.mesh.clear();
     request.train.batch_tokens = "128Ki";
-    request.train.machines = {{"h100-sxm:8", {}}, {"tpu-v5p:2x2x2", {}}};
+    request.train.machines = {{"h100-sxm:8", {}}, {"trainium2:4x4", {}}};
     const std::string text = shown_text(request);
-    const std::size_t row = text.find("tpu-v5p:2x2x2 ");
+    const std::size_t row = text.find("trainium2:4x4 ");
     REQUIRE(row != std::string::npos);
     CHECK(contains(text.substr(row, text.find('\n', row) - row), " >= "));
     CHECK(contains(text, ">=: a lower bound"));

@@ -55,8 +55,8 @@ std::vector<TrainAnswer> all_plans(const PlanQuestion& job) {
     return plans;
 }
 
-PlanJobsAnswer answered(PlanJobsQuestion question) {
-    auto answer = predict_plan_jobs(std::move(question), calibrations());
+PlanJobsAnswer answered(PlanJobsQuestion question, const std::shared_ptr<Calibrations>& fitted = calibrations()) {
+    auto answer = predict_plan_jobs(std::move(question), fitted);
     REQUIRE_MESSAGE(answer, to_text(answer.error()));
     return std::move(*answer);
 }
@@ -165,7 +165,8 @@ TEST_CASE("on an uncalibrated machine the best plan by time is on the front") {
     PlanQuestion job = job_on("8", 16);
     job.train.slice = catalogue_slice("tpu-v5p", "2x2x2");
     const auto answer =
-        answered({{job}, PlanObjective::time, {}, std::pair(PlanObjective::time, PlanObjective::memory)});
+        answered({{job}, PlanObjective::time, {}, std::pair(PlanObjective::time, PlanObjective::memory)},
+                 std::make_shared<Calibrations>(std::vector<Calibration>{}));
     REQUIRE_FALSE(answer.plan.best.step->times.expected.has_value());
     const double best_bytes = answer.plan.best.step->memory.total();
     CHECK(std::any_of(answer.front.begin(), answer.front.end(), [&](const FrontPlan& each) {

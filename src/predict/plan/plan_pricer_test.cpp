@@ -54,7 +54,7 @@ struct Differences {
 };
 
 Differences differences(std::string_view model_name, const Slice& slice, int plans, const char* framework = nullptr,
-                        bool lora = false) {
+                        bool lora = false, Calibrations calibrations = Calibrations::built_in()) {
     const std::int64_t sequence = 4096;
     Model model = model_named(model_name, sequence);
     if (lora) {
@@ -62,7 +62,7 @@ Differences differences(std::string_view model_name, const Slice& slice, int pla
         REQUIRE(adapted);
         model = std::move(*adapted);
     }
-    const StepPricing pricing{std::make_shared<Calibrations>(Calibrations::built_in()), "", false, false,
+    const StepPricing pricing{std::make_shared<Calibrations>(std::move(calibrations)), "", false, false,
                               *built_in_step_model()};
     PlanPricer pricer(model, slice, pricing);
     RandomNumbers random(11);
@@ -122,7 +122,8 @@ TEST_CASE("plans priced together have nearly the times and the memory that each 
     CHECK(torus.equal > 0.9 * torus.compared);
     CHECK(torus.largest < 0.02);
     // lower bounds, in which messages count by the share that any routing sends
-    const Differences routed = differences("mixtral-8x7b", catalogue_slice("tpu-v5p", "4x2x2"), 10);
+    const Differences routed = differences("mixtral-8x7b", catalogue_slice("tpu-v5p", "4x2x2"), 10, nullptr, false,
+                                           Calibrations(std::vector<Calibration>{}));
     CHECK(routed.compared > 2);
     CHECK(routed.equal == routed.compared);
     const Differences adapters = differences("llama-3.1-8b", catalogue_slice("h100-sxm", "8x2"), 6, nullptr, true);

@@ -191,7 +191,7 @@ TEST_CASE("where no time is expected the best plan has the least lower bound, an
     const auto sized = with_sizes(question);
     REQUIRE(sized);
     double least = std::numeric_limits<double>::infinity();
-    const auto calibrations = std::make_shared<Calibrations>(Calibrations::built_in());
+    const auto calibrations = std::make_shared<Calibrations>(std::vector<Calibration>{});
     for_each_plan(sized->space, [&](const Plan& plan) {
         TrainQuestion one = question.train;
         one.setup.plan = plan;

@@ -88,7 +88,7 @@ private:
             std::all_of(times_.begin(), times_.end(), [](double times) { return times == 0; })) {
             return fail("other_model",
                         fmt::format("no matmul in {} has the size of one in the {}", profile_, planned_.job),
-                        "the profile is of another model, batch or plan: check --model, the batch, --seq and --mesh");
+                        "the profile is of another model, batch or plan: check these and the sequence length");
         }
         return {};
     }
