@@ -34,6 +34,17 @@ double us_of(const KernelFit& fit, double size) {
 
 }  // namespace
 
+TEST_CASE("no model of kernels of microseconds and more expects less than a microsecond") {
+    KernelFit fit;
+    fit.model = taking(0).model;
+    fit.least_s = 45e-6;
+    CHECK(us_of(fit, 1) == doctest::Approx(1).epsilon(1e-9));
+    fit.least_s = 0.4e-6;  // of a processor, which launches nothing
+    CHECK(us_of(fit, 1) == doctest::Approx(0.4).epsilon(1e-9));
+    fit.model = taking(3).model;
+    CHECK(us_of(fit, 1) == doctest::Approx(3).epsilon(1e-9));
+}
+
 TEST_CASE("models by rows meet: one fades out while the rows double") {
     const KernelFit fit = fit_by(BandsBy::m);
     const auto us = [&](double rows) { return doctest::Approx(us_of(fit, rows)).epsilon(1e-9); };
