@@ -245,7 +245,7 @@ TEST_CASE("a kernel whose model finds its data in the cache is expected to be as
     const std::string calibrated =
         std::string(slow_toy) +
         "[calibration]\n[[calibration.kernel]]\nkind = \"contraction\"\ndtype = \"bf16\"\n"
-        "rows = 10\nsources = []\ntime_us = [1, 10]\nerror_held_out = 0.1\nwarm = 0.5\ncache = 4\n";
+        "rows = 10\nsources = []\ntime_us = [0.01, 10]\nerror_held_out = 0.1\nwarm = 0.5\ncache = 4\n";
     // 132,096 bytes are an eighth of the cache, so all but 1/(1 + 4^6) of them are read at 4 TB/s.
     const auto json = kernels_on_toy(products + "x,bf16,bf16,1,256,256,0.05\n", calibrated);
     CHECK(json["worst"][0]["expected_s"].get<double>() == approx(0.033e-6).epsilon(0.01));

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -14,8 +13,8 @@
 namespace roofline::core {
 
 struct PlannedKernel {
-    std::string_view kind;  ///< as kernel_class() calls it
-    std::string result;     ///< name of what it computes: "Qp"
+    std::string kind;    ///< as kernel_class() calls it
+    std::string result;  ///< name of what it computes: "Qp"
     std::vector<MatmulSize> matmuls{};
     double count = 1;    ///< runs in a pass
     double seconds = 0;  ///< of all of them: the expected time, or the lower bound where nothing is calibrated
