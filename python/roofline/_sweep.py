@@ -28,6 +28,7 @@ def is_array(value: Any) -> bool:
 MOST_POINTS = 1_000_000
 # Those of an executor's sweep, whose arrays are in this process.
 MOST_SPREAD_POINTS = 1_000_000_000
+MOST_DIMENSIONS = 64  # of an array of numpy
 
 
 def sizes_of(arrays: Mapping[str, Any], most: int = MOST_POINTS) -> tuple[dict[str, Any], tuple[int, ...]]:
@@ -53,11 +54,14 @@ def sizes_of(arrays: Mapping[str, Any], most: int = MOST_POINTS) -> tuple[dict[s
     return flat, together[0].shape
 
 
-def _count(value: Any) -> float:
-    """The number of sizes that are given."""
+def _count(value: Any, depth: int = 0) -> float:
+    """The number of sizes that are given; of a list of arrays, those of an array of it as long as its first one."""
     try:
         size = getattr(value, "size", None)
-        return size if isinstance(size, int) else len(value) if hasattr(value, "__len__") else 1
+        if isinstance(size, int) or not hasattr(value, "__len__"):
+            return size if isinstance(size, int) else 1
+        inner = value[0] if isinstance(value, list | tuple) and value and depth < MOST_DIMENSIONS else None
+        return len(value) * (_count(inner, depth + 1) if hasattr(inner, "__len__") else 1)
     except OverflowError:  # of a range
         return math.inf
 

@@ -6,6 +6,7 @@ import os
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -108,6 +109,11 @@ def test_refused_sweeps() -> None:
         rl.op(MATMUL, on="tpu-v5e", dims={"B": [1, 2]})
     with pytest.raises(rl.Error, match="more than 1000000 points"):
         rl.op(MATMUL, on="tpu-v5e", dims={"B": np.arange(1, 1_000_003), **SIZES})
+    many = np.broadcast_to(np.int64(3), (2**40,))  # takes no memory, and a list of it would take 16 TB
+    values: list[Any] = [many, (many, many), [[many]]]
+    for value in values:
+        with pytest.raises(rl.Error, match="a sweep of B has more than 1000000 points"):
+            rl.op(MATMUL, on="h200", dims={"B": value, "D": 8, "F": 8})
 
 
 @settings(max_examples=60, deadline=None)
