@@ -136,6 +136,24 @@ std::vector<std::string> dims_in(const KernelWork& kernel, ValueId value) {
     return {};
 }
 
+/// Returns whether a kernel reduces rows and writes results that still have all elements of these rows: a norm or a
+/// softmax that is written as its formula, as modules of XLA and graphs of PyTorch have it.
+bool keeps_reduced_rows(const KernelWork& kernel) {
+    std::vector<std::string> reduced;
+    for (const Statement* statement : kernel.statements) {
+        for (const Op& op : statement->ops) {
+            const FunctionInfo* function = op.kind == OpKind::apply ? find_function(op.function) : nullptr;
+            if (function != nullptr && function->kind == FunctionKind::reduce)
+                reduced.insert(reduced.end(), op.along.begin(), op.along.end());
+        }
+    }
+    return std::any_of(kernel.transfers.begin(), kernel.transfers.end(), [&](const Transfer& transfer) {
+        if (!transfer.write) return false;
+        const std::vector<std::string> dims = dims_in(kernel, transfer.value);
+        return std::all_of(reduced.begin(), reduced.end(), [&](const std::string& dim) { return has(dims, dim); });
+    });
+}
+
 }  // namespace
 
 bool side_by_side(const std::vector<const MatmulShape*>& products) {
@@ -276,8 +294,11 @@ KernelKind kernel_kind(const KernelWork& kernel) {
                    : KernelKind::attention;
     }
     if (products > 0) return KernelKind::contraction;
-    if (applies(kernel, [](const FunctionInfo& each) { return each.kind == FunctionKind::reduce; }))
-        return KernelKind::reduction;
+    if (applies(kernel, [](const FunctionInfo& each) { return each.kind == FunctionKind::reduce; })) {
+        if (!keeps_reduced_rows(kernel)) return KernelKind::reduction;
+        const bool exponential = applies(kernel, [](const FunctionInfo& each) { return each.name == "exp"; });
+        return exponential ? KernelKind::softmax : KernelKind::normalisation;
+    }
     if (applies(kernel, is_softmax)) return KernelKind::softmax;
     if (applies(kernel, normalises)) return KernelKind::normalisation;
     if (applies(kernel, is_transcendental)) return KernelKind::activation;

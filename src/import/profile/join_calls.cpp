@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 #include <tuple>
+
+#include "import/profile/result_rules.hpp"
 
 namespace roofline::core {
 
@@ -18,7 +21,25 @@ std::uint32_t find_number(const Numbered& sorted, std::int64_t number) {
     return found != sorted.end() && found->first == number ? found->second : no_index;
 }
 
-/// For each launch the innermost call of its thread that was running when it began.
+/// The call that a launch belongs to, of those that run, the innermost last: the innermost one. An operation whose rule
+/// covers all that it writes also has the zeros that it begins with, as the gradient of an embedding does by a nested
+/// aten::zero_; they are no operation of their own.
+std::uint32_t owner_of(const RecordedProfile& profile, const std::vector<std::uint32_t>& running) {
+    constexpr std::string_view initial[] = {"aten::fill_", "aten::zero_", "aten::zeros", "aten::zeros_like",
+                                            "aten::new_zeros"};
+    const auto initialises = [&](std::uint32_t call) {
+        return std::find(std::begin(initial), std::end(initial), profile.text(profile.calls[call].name)) !=
+               std::end(initial);
+    };
+    const auto outer = std::find_if_not(running.rbegin(), running.rend(), initialises);
+    if (outer == running.rbegin() || outer == running.rend()) return running.back();
+    std::string_view name = profile.text(profile.calls[*outer].name);
+    if (!name.starts_with("aten::")) return running.back();
+    name.remove_prefix(std::string_view("aten::").size());
+    return find_result_rule(name) != nullptr ? *outer : running.back();
+}
+
+/// For each launch the call of its thread that it belongs to, of those that were running when it began.
 std::vector<std::uint32_t> enclosing_calls(const RecordedProfile& profile) {
     const auto order = [](const auto& records) {
         std::vector<std::uint32_t> sorted(records.size());
@@ -52,7 +73,7 @@ std::vector<std::uint32_t> enclosing_calls(const RecordedProfile& profile) {
             running.push_back(calls[next]);
         }
         while (!running.empty() && over(running.back(), launch.start_ns)) running.pop_back();
-        if (!running.empty()) enclosing[launch_index] = running.back();
+        if (!running.empty()) enclosing[launch_index] = owner_of(profile, running);
     }
     return enclosing;
 }

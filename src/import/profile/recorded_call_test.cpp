@@ -30,8 +30,11 @@ TEST_CASE("recorded calls: results follow from the shapes of the inputs") {
     CHECK(result_of({"aten::gt", "[[7,3],[]]", R"(["float","Scalar"])", ""}) == "pred[7,3]");
     CHECK(result_of({"aten::embedding", "[[100,16],[2,5],[],[],[]]", R"(["float","long int","Scalar","",""])", ""}) ==
           "f32[2,5,16]");
-    CHECK(result_of({"aten::_scaled_dot_product_flash_attention", "[[2,8,16,64],[2,2,16,64],[2,2,16,32],[],[]]",
-                     R"(["c10::Half","c10::Half","c10::Half","Scalar","Scalar"])", ""}) == "f16[2,8,16,32]");
+    RecordedCall attention{"aten::_scaled_dot_product_flash_attention", "[[2,8,16,64],[2,2,16,64],[2,2,16,32],[],[]]",
+                           R"(["c10::Half","c10::Half","c10::Half","Scalar","Scalar"])", R"(["","","","0.","True"])"};
+    CHECK(result_of(attention) == "f16[2,8,16,32]");
+    attention.values = "";  // whether it is causal decides its FLOPs
+    CHECK(result_of(attention) == "no_values");
     CHECK(result_of(
               {"aten::_foreach_add_", "[[[3,4],[3]],[[3,4],[3]],[]]", R"(["TensorList","TensorList","Scalar"])", ""},
               1) == "f32[3]");
@@ -106,6 +109,12 @@ TEST_CASE("recorded calls: fused optimizers return what they update") {
     REQUIRE(type.items.size() == 3);  // parameters, means and mean squares
     REQUIRE(type.items[2].items.size() == 2);
     CHECK(shape_text(type.items[2].items[1].shape) == "f32[7]");
+    // amsgrad keeps the largest mean squares, too
+    const auto amsgrad =
+        graph_of({"aten::_fused_adamw_", "[[[4,5]],[[4,5]],[[4,5]],[[4,5]],[[4,5]],[[]],[],[],[],[],[],[],[],[],[]]",
+                  types, values});
+    REQUIRE(amsgrad);
+    CHECK(amsgrad->nodes[amsgrad->nodes.size() - 2].type.items.size() == 4);
     CHECK(result_of({"aten::_fused_adamw_", "[[],[],[],[],[],[],[],[],[],[],[],[],[],[],[]]", types, values}) ==
           "no_shapes");  // of more than 30 tensors
     CHECK(result_of({"aten::_fused_sgd_", "[[[4,5]],[[4,5]],[],[],[],[],[],[],[],[],[],[]]",
@@ -136,6 +145,20 @@ TEST_CASE("recorded calls: attention of the kernels' own operations has heads be
     CHECK(result_of({"flash_attn::_flash_attn_forward", "[[2,16,8,64],[2,16,4,64],[2,16,4,64],[],[],[]]",
                      R"(["c10::BFloat16","c10::BFloat16","c10::BFloat16","Scalar","Scalar","Scalar"])",
                      R"(["","","","0.","0.125","True"])"}) == "bf16[2,8,16,64]");
+    // flash_attn's windows: 7 keys to the left and the query itself; to the right it has none, or is not causal
+    RecordedCall windowed{"flash_attn::_flash_attn_forward", "[[2,16,8,64],[2,16,4,64],[2,16,4,64],[],[],[],[],[]]",
+                          R"(["c10::Half","c10::Half","c10::Half","Scalar","Scalar","Scalar","Scalar","Scalar"])",
+                          R"(["","","","0.","0.125","True","7","0"])"};
+    const auto local = graph_of(windowed);
+    REQUIRE(local);
+    const FxNode& banded = local->nodes[local->nodes.size() - 2];
+    REQUIRE(banded.kwargs.size() == 1);
+    CHECK(banded.kwargs[0].first == "window");
+    CHECK(banded.kwargs[0].second.number == 8);
+    windowed.values = R"(["","","","0.","0.125","False","7","7"])";
+    CHECK(result_of(windowed) == "window");
+    windowed.values = R"(["","","","0.","0.125","True","-1","-1"])";
+    CHECK(result_of(windowed) == "f16[2,8,16,64]");
     // of cuDNN heads come first already
     CHECK(result_of({"aten::_cudnn_attention_forward", "[[2,8,16,64],[2,8,16,64],[2,8,16,64],[],[],[],[],[],[],[],[]]",
                      R"(["c10::Half","c10::Half","c10::Half","","","","Scalar","Scalar","Scalar","Scalar","Scalar"])",
@@ -161,6 +184,11 @@ TEST_CASE("recorded calls: the values of index_put tell how many indices there a
     CHECK(call.target == "aten.index_put");
     REQUIRE(call.args[1].items.size() == 1);
     CHECK(shape_text(put->nodes[call.args[1].items[0].node].type.shape) == "s64[3,5]");
+    // one row of values is put at each of the indices, which may be many
+    CHECK(result_of({"aten::_index_put_impl_", "[[100,16],[],[1,16],[],[]]",
+                     R"(["float","","float","Scalar","Scalar"])", R"(["","","","True","False"])"}) == "no_shapes");
+    CHECK(result_of({"aten::_to_copy", "[[8,16],[],[],[],[],[],[]]", R"(["float","Scalar","","","","Scalar",""])",
+                     R"(["","15","","","","False",""])"}) == "bf16[8,16]");
     CHECK(result_of({"aten::_index_put_impl_", "[[100,16],[],[],[],[]]", R"(["float","","float","Scalar","Scalar"])",
                      R"(["","","","True","False"])"}) == "no_shapes");
     CHECK(result_of(

@@ -28,9 +28,9 @@ inline constexpr std::uint32_t no_index = std::numeric_limits<std::uint32_t>::ma
 struct DeviceEvent {
     std::int64_t start_ns = 0;
     std::int64_t duration_ns = 0;
-    std::int64_t bytes = 0;           ///< of a copy or a set, of a collective its message; 0: unknown
-    std::uint32_t name = 0;           ///< in RecordedProfile::texts
-    std::uint32_t call = no_index;    ///< the innermost call that launched it
+    std::int64_t bytes = 0;         ///< of a copy or a set, of a collective its message; 0: unknown
+    std::uint32_t name = 0;         ///< in RecordedProfile::texts
+    std::uint32_t call = no_index;  ///< the innermost call that launched it, but for zeros of an operation (join_calls)
     std::uint32_t launch = no_index;  ///< its launch
     std::uint32_t detail = no_index;  ///< in RecordedProfile::details
     std::int32_t device = 0;

@@ -53,10 +53,31 @@ MaybeType product(const FxType* a, const FxType* b) {
 
 MaybeType product_of_first(const CallTypes& call) { return product(call.tensor(0), call.tensor(1)); }
 MaybeType product_of_last(const CallTypes& call) { return product(call.tensor(1), call.tensor(2)); }
-// In bf16, which is what it is called for; the type of the result is recorded as a number that has no name.
+// A dtype is recorded as its number in PyTorch's c10::ScalarType.
+const XlaElement* recorded_element(std::optional<std::int64_t> number) {
+    static constexpr std::pair<std::int64_t, std::string_view> known[] = {
+        {0, "u8"},  {1, "s8"},  {2, "s16"},   {3, "s32"},   {4, "s64"},     {5, "f16"},      {6, "f32"},
+        {7, "f64"}, {9, "c64"}, {11, "pred"}, {15, "bf16"}, {23, "f8e5m2"}, {24, "f8e4m3fn"}};
+    for (const auto& [own, name] : known) {
+        if (number == own) return find_xla_element(name);
+    }
+    return nullptr;
+}
+
+// (a, b, scale_a, scale_b, bias, scale_result, out_dtype, ..): bf16, which is what it is called for, where no dtype was
+// recorded
 MaybeType scaled_product(const CallTypes& call) {
     auto type = product(call.tensor(0), call.tensor(1));
-    if (type) type->shape.element = find_xla_element("bf16");
+    const XlaElement* const element = recorded_element(call.whole(6));
+    if (type) type->shape.element = element != nullptr ? element : find_xla_element("bf16");
+    return type;
+}
+
+// (input, dtype, ..)
+MaybeType converted(const CallTypes& call) {
+    auto type = type_like(call, 0);
+    const XlaElement* const element = recorded_element(call.whole(1));
+    if (type && element != nullptr) type->shape.element = element;
     return type;
 }
 MaybeType linear_type(const CallTypes& call) {
@@ -346,7 +367,10 @@ MaybeType updated(const CallTypes& call, std::initializer_list<std::size_t> plac
     }
     return several(std::move(lists));
 }
-MaybeType updated_by_adam(const CallTypes& call) { return updated(call, {0, 2, 3}); }
+MaybeType updated_by_adam(const CallTypes& call) {
+    const bool largest_squares = call.args().size() > 4 && !call.args()[4].items.empty();
+    return largest_squares ? updated(call, {0, 2, 3, 4}) : updated(call, {0, 2, 3});
+}
 MaybeType updated_by_adagrad(const CallTypes& call) { return updated(call, {0, 2}); }
 MaybeType updated_by_sgd(const CallTypes& call) {
     const bool momentum = call.args().size() > 2 && !call.args()[2].items.empty();
@@ -361,16 +385,16 @@ constexpr ResultRule rules[] = {
     {"_fused_sgd", updated_by_sgd},
     {"_log_softmax", softmax_type},
     {"_log_softmax_backward_data", like_first},
-    {"_scaled_dot_product_cudnn_attention", attended},
-    {"_scaled_dot_product_cudnn_attention_backward", attention_gradients},
-    {"_scaled_dot_product_efficient_attention", attended},
-    {"_scaled_dot_product_efficient_attention_backward", attention_gradients},
-    {"_scaled_dot_product_flash_attention", attended},
-    {"_scaled_dot_product_flash_attention_backward", attention_gradients},
+    {"_scaled_dot_product_cudnn_attention", attended, true},
+    {"_scaled_dot_product_cudnn_attention_backward", attention_gradients, true},
+    {"_scaled_dot_product_efficient_attention", attended, true},
+    {"_scaled_dot_product_efficient_attention_backward", attention_gradients, true},
+    {"_scaled_dot_product_flash_attention", attended, true},
+    {"_scaled_dot_product_flash_attention_backward", attention_gradients, true},
     {"_scaled_mm", scaled_product},
     {"_softmax", softmax_type},
     {"_softmax_backward_data", like_first},
-    {"_to_copy", like_first},
+    {"_to_copy", converted, true},
     {"addmm", product_of_last},
     {"baddbmm", product_of_last},
     {"bernoulli", like_first},

@@ -18,18 +18,20 @@ struct BackendName {
     std::string_view name;
     std::string_view op;
     std::string_view order{};
-    int rows_first =
-        0;  ///< so many arrays from the first are [batch, length, heads, size], not [batch, heads, length, size]
+    /// So many arrays from the first are [batch, length, heads, size], not [batch, heads, length, size].
+    int rows_first = 0;
+    /// Places of a sliding window's sizes to the left and to the right of the query, or of its whole size.
+    std::string_view window{};
 };
 constexpr BackendName backends[] = {
     {"_cudnn_attention_backward", "_scaled_dot_product_cudnn_attention_backward"},
     {"_cudnn_attention_forward", "_scaled_dot_product_cudnn_attention", "0123-9a"},
-    {"_efficient_attention_backward", "_scaled_dot_product_efficient_attention_backward", "012345acdb-e", 4},
-    {"_efficient_attention_forward", "_scaled_dot_product_efficient_attention", "0123-89", 3},
-    {"_flash_attention_backward", "_scaled_dot_product_flash_attention_backward", "0123456789ab", 4},
-    {"_flash_attention_forward", "_scaled_dot_product_flash_attention", "01278", 3},
-    {"_flash_attn_backward", "_scaled_dot_product_flash_attention_backward", "012345----9b", 4},
-    {"_flash_attn_forward", "_scaled_dot_product_flash_attention", "01235", 3},
+    {"_efficient_attention_backward", "_scaled_dot_product_efficient_attention_backward", "012345acdb-e", 4, "i"},
+    {"_efficient_attention_forward", "_scaled_dot_product_efficient_attention", "0123-89", 3, "d"},
+    {"_flash_attention_backward", "_scaled_dot_product_flash_attention_backward", "0123456789ab", 4, "fg"},
+    {"_flash_attention_forward", "_scaled_dot_product_flash_attention", "01278", 3, "bc"},
+    {"_flash_attn_backward", "_scaled_dot_product_flash_attention_backward", "012345----9b", 4, "cd"},
+    {"_flash_attn_forward", "_scaled_dot_product_flash_attention", "01235", 3, "67"},
     {"_fused_dropout", "native_dropout", "01T"},
     {"_index_put_impl", "index_put"},
     {"_masked_scale", "native_dropout_backward"},
@@ -42,6 +44,28 @@ constexpr BackendName backends[] = {
     {"cudnn_batch_norm_backward", "native_batch_norm_backward", "1023456T"},
     {"miopen_batch_norm_backward", "native_batch_norm_backward", "1023456T"},
 };
+
+std::size_t place_of(char place) {
+    constexpr std::size_t after_digits = 10;
+    return static_cast<std::size_t>(place >= 'a' ? place - 'a' : place - '0') + (place >= 'a' ? after_digits : 0);
+}
+
+/// Keys that a query sees in a sliding window, itself among them; 0 without a window; nothing for a window that ends
+/// after the query, which is no causal one.
+std::optional<std::int64_t> window_of(const ResultQuestion& question, std::string_view places) {
+    std::vector<std::int64_t> sizes;
+    for (const char place : places) {
+        const std::size_t index = place_of(place);
+        const bool given =
+            index < question.node.args.size() && question.node.args[index].kind == FxArgument::Kind::number;
+        sizes.push_back(given ? static_cast<std::int64_t>(question.node.args[index].number) : -1);
+    }
+    if (sizes.empty()) return 0;
+    if (sizes.size() == 1) return std::max<std::int64_t>(0, sizes.front());
+    if (sizes[0] < 0) return 0;  // right alone is what causal attention has
+    if (sizes[1] > 0) return std::nullopt;
+    return sizes[0] + 1;
+}
 
 /// Makes an array of [batch, length, heads, size] one of [batch, heads, length, size]. Arrays of three dimensions have
 /// sequences one after another, and where each begins is in memory.
@@ -68,6 +92,10 @@ bool put_indices(ResultQuestion& question) {
         ++same;
     }
     if (values.empty() || (same == 0 && target.size() > 1)) return false;
+    // One row of values may be for all rows of the target that many indices name.
+    std::int64_t rows = 1;
+    for (std::size_t i = 0; i + same < values.size(); ++i) rows *= values[i];
+    if (rows == 1) return false;
     FxNode indices;
     indices.name = fmt::format("input{}", question.graph.nodes.size());
     indices.op = "placeholder";
@@ -100,16 +128,23 @@ Status put_results(ResultQuestion& question) {
             }
         }
         question.node.target = fmt::format("aten.{}", op);
+        if (!backend.window.empty()) {
+            const auto window = window_of(question, backend.window);
+            if (!window) return fail("window", fmt::format("the window of aten::{} is not causal", backend.name));
+            FxArgument keys;
+            keys.kind = FxArgument::Kind::number;
+            keys.number = static_cast<double>(*window);
+            if (*window > 0) question.node.kwargs.emplace_back("window", std::move(keys));
+        }
         if (backend.order.empty()) break;
         std::vector<FxArgument> args;
         for (const char place : backend.order) {
             FxArgument argument;
-            const auto index = static_cast<std::size_t>(place >= 'a' ? place - 'a' + 10 : place - '0');
             if (place == 'F' || place == 'T') {
                 argument.kind = FxArgument::Kind::flag;
                 argument.number = place == 'T' ? 1 : 0;
-            } else if (place != '-' && index < question.node.args.size()) {
-                argument = question.node.args[index];
+            } else if (place != '-' && place_of(place) < question.node.args.size()) {
+                argument = question.node.args[place_of(place)];
             }
             args.push_back(std::move(argument));
         }

@@ -194,7 +194,8 @@ OperationPrice OperationPricer::price_collective(const RecordedProfile& profile,
     row.dtype = detail.dtype;
     row.bytes = static_cast<double>(operation.bytes);
     // PyTorch states the message of one member; all of them together hold the array that is exchanged.
-    if (row.kind == CollectiveKind::all_to_all) row.bytes *= static_cast<double>(detail.group);
+    if (row.kind == CollectiveKind::all_to_all || row.kind == CollectiveKind::permute)
+        row.bytes *= static_cast<double>(detail.group);
     row.software = software_;
     const std::int64_t node = groups_.chips_of_node(on_.machine.id);
     row.nodes = nodes_of(detail.ranks == no_index ? std::string_view() : std::string_view(profile.text(detail.ranks)),

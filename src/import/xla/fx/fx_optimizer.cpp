@@ -41,7 +41,8 @@ private:
 
 // (params, grads, means, mean squares, largest mean squares, steps, lr, beta1, beta2, weight_decay, ..)
 std::optional<FxValue> adam_rule(FxCall& call) {
-    const OptimizerLists lists(call, 4);
+    const bool amsgrad = call.args.size() > 4 && call.args[4].is(FxValue::Kind::list) && !call.args[4].items.empty();
+    const OptimizerLists lists(call, amsgrad ? 5 : 4);
     const std::size_t count = lists.count();
     if (count == 0) return std::nullopt;
     const bool decay = call.number(9, "weight_decay", 1) != 0;
@@ -49,6 +50,7 @@ std::optional<FxValue> adam_rule(FxCall& call) {
     std::vector<FxValue> parameters;
     std::vector<FxValue> means;
     std::vector<FxValue> squares;
+    std::vector<FxValue> largest;
     for (std::size_t i = 0; i < count; ++i) {
         const FxValue& parameter = lists.at(0, i);
         FxValue gradient = lists.at(1, i);
@@ -56,14 +58,17 @@ std::optional<FxValue> adam_rule(FxCall& call) {
         means.push_back(lists.update(2, i, "a1 a0 subtract 0.1 multiply a0 add", {lists.at(2, i), gradient}));
         squares.push_back(
             lists.update(3, i, "a1 a1 multiply 0.001 multiply a0 0.999 multiply add", {lists.at(3, i), gradient}));
+        if (amsgrad) largest.push_back(lists.update(4, i, "a0 a1 maximum", {lists.at(4, i), squares.back()}));
         parameters.push_back(lists.update(
             0, i,
             decay && decoupled ? "a0 0.99 multiply a1 0.1 multiply a2 sqrt 0.5 multiply 0.00000001 add divide subtract"
                                : "a0 a1 0.1 multiply a2 sqrt 0.5 multiply 0.00000001 add divide subtract",
-            {parameter, means.back(), squares.back()}));
+            {parameter, means.back(), amsgrad ? largest.back() : squares.back()}));
     }
-    return FxValue::of_list({FxValue::of_list(std::move(parameters)), FxValue::of_list(std::move(means)),
-                             FxValue::of_list(std::move(squares))});
+    std::vector<FxValue> updated{FxValue::of_list(std::move(parameters)), FxValue::of_list(std::move(means)),
+                                 FxValue::of_list(std::move(squares))};
+    if (amsgrad) updated.push_back(FxValue::of_list(std::move(largest)));
+    return FxValue::of_list(std::move(updated));
 }
 
 // (params, grads, sums of squares, ..)

@@ -24,6 +24,7 @@ struct AttentionSizes {
     double width = 0;        ///< of queries and keys
     double value_width = 0;  ///< of values
     bool causal = false;
+    double window = 0;  ///< keys that a query sees, of a causal mask with a sliding window; 0: all up to its own
     /// The dimensions of what is added to the scores, the last operand: letters as in AttentionText; "" for nothing.
     std::string bias;
 
@@ -33,6 +34,7 @@ struct AttentionSizes {
             from_scores(*scores, operands);
             const auto mask = value_of_key(config, "mask_type");
             causal = mask && mask->find("CAUSAL") != std::string_view::npos;
+            if (const auto keys = config_number(config, "sliding_window_length"); keys && *keys >= 1) window = *keys;
             return;
         }
         const auto whole = [&](std::string_view key) {
@@ -49,6 +51,7 @@ struct AttentionSizes {
         if (width == 0) width = value_width = whole("head_dim");
         // Its masks: 0 none, 1 padding, 2 causal, 3 padding and causal, 4 and 5 causal from the last key.
         causal = whole("mask_type") >= 2;
+        window = whole("window");
         const std::string_view letters = value_of_key(config, "bias_dims").value_or("");
         for (const char c : letters) {
             if (std::string_view("bkgts").find(c) != std::string_view::npos) bias += c;
@@ -118,12 +121,15 @@ public:
         return fmt::format("{} : {}[{}]", name, type_, dims(letters));
     }
     [[nodiscard]] std::string dim_sizes() const {
-        return fmt::format("b{0}={1}, t{0}={2}, s{0}={3}, k{0}={4}, g{0}={5}, h{0}={6}, e{0}={7}\n", suffix_,
-                           sizes_.batch, sizes_.queries, sizes_.keys, sizes_.groups, sizes_.heads / sizes_.groups,
-                           sizes_.width, sizes_.value_width);
+        std::string text = fmt::format("b{0}={1}, t{0}={2}, s{0}={3}, k{0}={4}, g{0}={5}, h{0}={6}, e{0}={7}", suffix_,
+                                       sizes_.batch, sizes_.queries, sizes_.keys, sizes_.groups,
+                                       sizes_.heads / sizes_.groups, sizes_.width, sizes_.value_width);
+        if (windowed()) text += fmt::format(", w{}={}", suffix_, sizes_.window);
+        return text + "\n";
     }
     [[nodiscard]] std::string masked(const std::string& scores) const {
-        return sizes_.causal ? fmt::format("causal[{}]({})", dims("ts"), scores) : scores;
+        if (!sizes_.causal) return scores;
+        return fmt::format("causal[{}]({})", dims(windowed() ? "tsw" : "ts"), scores);
     }
     [[nodiscard]] std::string probabilities() const {
         const std::string scores = fmt::format("Q *_h{} K{}", suffix_, sizes_.bias.empty() ? "" : " + M");
@@ -165,6 +171,8 @@ public:
     }
 
 private:
+    [[nodiscard]] bool windowed() const { return sizes_.causal && sizes_.window > 0 && sizes_.window < sizes_.keys; }
+
     const AttentionSizes& sizes_;
     std::string type_;
     std::string suffix_;
