@@ -37,7 +37,7 @@ std::optional<LaunchFloor> launch_floor(Calibrations& calibrations, const Machin
 }
 
 std::string floor_text(const LaunchFloor& floor) {
-    return fmt::format("{} for each launch, the fixed cost of {}", to_text(Seconds{floor.seconds}), floor.source);
+    return fmt::format("{} per launch, the launch overhead of {}", to_text(Seconds{floor.seconds}), floor.source);
 }
 
 }  // namespace roofline::core
