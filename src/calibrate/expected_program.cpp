@@ -42,6 +42,12 @@ std::string quantised_to(const std::string& dtypes) {
     return first == "mxfp8" ? "fp8" : first;
 }
 
+/// Returns whether kernels of a variant do more than a matmul, so that they say little about plain ones: gated units,
+/// most of whose time may be that of their halves, and LM heads that compute the loss.
+bool does_more(std::string_view variant) {
+    return variant == "gated" || variant.find("with loss") != std::string_view::npos;
+}
+
 }  // namespace
 
 const CalibratedKernel* choose_kernel(const Calibration& calibration, const KernelKey& key, const std::string& software,
@@ -70,9 +76,7 @@ const CalibratedKernel* choose_kernel(const Calibration& calibration, const Kern
                                                     !model.key.dtype.empty() && !same_weights(model))) {
             continue;
         }
-        // gated units say little about plain matmuls: most of their time may be that of their halves
-        constexpr std::string_view of_gated_units = "gated";
-        if (model.key.variant == of_gated_units && key.variant != of_gated_units) continue;
+        if (does_more(model.key.variant) && !does_more(key.variant)) continue;
         bool better = best == nullptr || rank(model) > rank(*best);
         if (best != nullptr && rank(model) == rank(*best)) {
             const auto order = [&](const CalibratedKernel& each) {

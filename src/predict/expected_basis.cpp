@@ -142,10 +142,12 @@ std::vector<ExtrapolatedSize> extrapolated(const Prediction& answer) {
 std::string extrapolation_text(const ExtrapolatedSize& each) {
     const bool above = each.value > each.limit;
     const double ratio = above ? each.value / each.limit : each.limit / each.value;
-    return fmt::format(
-        "extrapolated: {} = {} is {} times {} that was measured ({}): mean error of {} % instead of {} %", each.size,
-        number_text(each.value, 4), number_text(ratio), above ? "the largest" : "below the smallest",
-        number_text(each.limit, 4), percent_text(each.error), percent_text(each.error_inside));
+    const std::string error = percent_text(each.error);
+    const std::string inside = percent_text(each.error_inside);
+    return fmt::format("extrapolated: {} = {} is {} times {} that was measured ({}): mean error of {} %{}", each.size,
+                       number_text(each.value, 4), number_text(ratio), above ? "the largest" : "below the smallest",
+                       number_text(each.limit, 4), error,
+                       inside == error ? " there, too" : fmt::format(" instead of {} %", inside));
 }
 
 std::string stand_in_text(const ExpectedTime& expected, CollectiveKind kind) {

@@ -18,7 +18,7 @@ bool tells_launch(const CalibratedKernel* model, KernelKind kind) {
 
 LaunchFloor floor_of(const CalibratedKernel& model, const std::string& machine) {
     const std::string& software = model.key.software;
-    return {model.fit.model.fixed_s, fmt::format("{} kernels{}{} on {}", name(model.key.kind),
+    return {model.fit.model.fixed_s, fmt::format("the fixed cost of {} kernels{}{} on {}", name(model.key.kind),
                                                  software.empty() ? "" : " with ", software, machine)};
 }
 
@@ -33,11 +33,12 @@ std::optional<LaunchFloor> launch_floor(Calibrations& calibrations, const Machin
     const KernelKey least{KernelKind::elementwise, "", "", ""};
     const TransferredKernel other = transferred_kernel(calibrations, machine, least, software);
     if (tells_launch(other.model, least.kind)) return floor_of(*other.model, other.machine);
-    return std::nullopt;
+    if (machine.kind == "cpu") return std::nullopt;
+    return LaunchFloor{shortest_kernel_s, "the shortest time of any published kernel"};
 }
 
 std::string floor_text(const LaunchFloor& floor) {
-    return fmt::format("{} per launch, the launch overhead of {}", to_text(Seconds{floor.seconds}), floor.source);
+    return fmt::format("{} per launch, {}", to_text(Seconds{floor.seconds}), floor.source);
 }
 
 }  // namespace roofline::core

@@ -10,8 +10,9 @@
 
 namespace roofline::core {
 
-/// The minimum number of measurements: a model has at least six parameters.
-inline constexpr std::size_t min_kernels = 8;
+/// The minimum number of measurements. A model has six parameters, of which those that the measurements do not
+/// determine keep their values of the lower bound.
+inline constexpr std::size_t min_kernels = 6;
 
 /// Factor by which additional parameters must reduce the held-out error to be accepted.
 inline constexpr double max_error_ratio = 0.97;

@@ -321,7 +321,8 @@ std::string fit_text(const TablesFit& report) {
     aside(report.fit.left_out + report.exchanges.left_out,
           "a factor of 30 from their neighbours, twice as fast as the links, or out of range");
     aside(report.kernels.left_out, "twice as fast as their bound, a factor of 30 from the others, or out of range");
-    aside(report.fit.too_few + report.exchanges.too_few + report.kernels.too_few, "in series of fewer than eight");
+    aside(report.fit.too_few + report.exchanges.too_few, "in series of fewer than eight");
+    aside(report.kernels.too_few, "in classes of fewer than six kernels");
     for (const auto& [reason, rows] : report.skipped) aside(rows, reason);
     if (models > 0) {
         text +=

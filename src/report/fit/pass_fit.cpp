@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/fit/left_out.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
 
@@ -58,9 +59,9 @@ std::string pass_json_of(const PassesFit& report) {
                             {"generation", errors_json(family.generation)},
                             {"prompts", errors_json(family.prompts)}});
     }
-    Json skipped = Json::array();
-    for (const auto& [reason, rows] : report.skipped) skipped.push_back({{"reason", reason}, {"rows", rows}});
-    return Json{{"schema", 1}, {"passes", families}, {"skipped", skipped}, {"file", report.file}}.dump() + "\n";
+    return Json{{"schema", 1}, {"passes", families}, {"skipped", left_out_json(report.skipped)}, {"file", report.file}}
+               .dump() +
+           "\n";
 }
 
 std::string pass_text_of(const PassesFit& report) {
@@ -70,12 +71,7 @@ std::string pass_text_of(const PassesFit& report) {
     } else {
         text += "median errors of forward-pass models\n\n" + table_text(pass_table(report.models, true), 2);
     }
-    if (!report.skipped.empty()) text += "\n  skipped\n";
-    for (const auto& [reason, rows] : report.skipped) {
-        text += fmt::format("  - {} row{}: {}\n", rows, rows == 1 ? "" : "s", reason);
-    }
-    if (!report.file.empty()) text += fmt::format("\n  written to {}\n", report.file);
-    return text;
+    return text + left_out_text(report.skipped, report.file);
 }
 
 }  // namespace

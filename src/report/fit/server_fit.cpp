@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/fit/left_out.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
 
@@ -53,9 +54,9 @@ std::string json_of(const ServersFit& report) {
                            {"error_held_out", each.error_held_out},
                            {"ttft_error_held_out", each.ttft_error_held_out}});
     }
-    Json skipped = Json::array();
-    for (const auto& [reason, rows] : report.skipped) skipped.push_back({{"reason", reason}, {"rows", rows}});
-    return Json{{"schema", 1}, {"servers", servers}, {"skipped", skipped}, {"file", report.file}}.dump() + "\n";
+    return Json{{"schema", 1}, {"servers", servers}, {"skipped", left_out_json(report.skipped)}, {"file", report.file}}
+               .dump() +
+           "\n";
 }
 
 std::string text_of(const ServersFit& report) {
@@ -66,12 +67,7 @@ std::string text_of(const ServersFit& report) {
     if (report.models.servers.empty())
         text += "no model: a server needs at least eight measurements with expected times\n";
     if (!report.models.servers.empty()) text += "\n" + table_text(table_of(report.models, true), 2);
-    if (!report.skipped.empty()) text += "\n  left out\n";
-    for (const auto& [reason, rows] : report.skipped) {
-        text += fmt::format("  - {} row{}: {}\n", rows, rows == 1 ? "" : "s", reason);
-    }
-    if (!report.file.empty()) text += fmt::format("\n  written to {}\n", report.file);
-    return text;
+    return text + left_out_text(report.skipped, report.file);
 }
 
 }  // namespace
