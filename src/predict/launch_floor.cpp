@@ -18,7 +18,7 @@ bool tells_launch(const CalibratedKernel* model, KernelKind kind) {
 
 LaunchFloor floor_of(const CalibratedKernel& model, const std::string& machine) {
     const std::string& software = model.key.software;
-    return {model.fit.model.fixed_s, fmt::format("the fixed cost of {} kernels{}{} on {}", name(model.key.kind),
+    return {model.fit.model.fixed_s, fmt::format("the launch overhead of {} kernels{}{} on {}", name(model.key.kind),
                                                  software.empty() ? "" : " with ", software, machine)};
 }
 
