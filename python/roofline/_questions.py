@@ -428,8 +428,8 @@ def validate(
     `machine()`; a list of them is answered side by side.
 
     Args:
-        table: Measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them; or a
-            recorded profile, as `roofline trace` reads them; or - (FILE).
+        table: Measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them, or a
+            recorded profile that `roofline trace` reads; - for standard input (FILE).
         on: Machine, slice or machine file that all rows were measured on; overrides the table (MACHINE).
         set: What if: replace a figure of that machine, absolute or relative (nvlink.bandwidth=400GB/s|*2).
         collective: The collective that nccl-tests timed, if their output does not name it (all-gather).
@@ -463,8 +463,8 @@ def fit(
     `machine()`; a list of them is answered side by side.
 
     Args:
-        tables: Measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them; or
-            recorded profiles, as `roofline trace` reads them (FILE).
+        tables: Measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them, or
+            recorded profiles that `roofline trace` reads (FILE).
         on: Machine, slice or machine file that all rows were measured on; overrides the table (MACHINE).
         set: What if: replace a figure of that machine, absolute or relative (nvlink.bandwidth=400GB/s|*2).
         collective: The collective that nccl-tests timed, if their output does not name it (all-gather).
@@ -514,7 +514,7 @@ def hlo(
             expected ones (FILE).
         count_multiple_input_accesses: Of XLA's analyses: an operand that a fusion reads several times counts each
             time.
-        loops: How often a loop runs, where the module does not tell or tells something else (NAME=COUNT).
+        loops: Trip count of a loop, where the module does not state it or states another one (NAME=COUNT).
         dims: Sizes of dimensions that an ONNX model only names; k is 1000, Ki 1024 (batch=32,seq=128).
         mesh: Axes over which a module from before partitioning is laid out, outermost first; default: its own.
             Other sizes for axes of its own mesh lay it out over as many devices (data=4,model=2).
@@ -561,30 +561,31 @@ def trace(
 
     Args:
         profiles: Trace of torch.profiler or jax.profiler (JSON, also packed by gzip; several are the ranks of one
-            run), XSpace proto (.xplane.pb), report of Nsight Systems (nsys export --type sqlite, nsys stats
-            --format csv), of rocprof v1 to v3 (CSV, JSON, rocpd), of xprof (hlo_stats, roofline_model, op_profile),
-            what `ncu --page raw --csv` wrote, or a table with the columns name, flops, bytes and measured_s; or -
-            (FILE).
+            run); XSpace proto (.xplane.pb); reports of Nsight Systems (nsys export --type sqlite, nsys stats
+            --format csv), rocprof v1 to v3 (CSV, JSON, rocpd) and xprof (hlo_stats, roofline_model, op_profile);
+            output of `ncu --page raw --csv`; a table with the columns name, flops, bytes and measured_s; - for
+            standard input (FILE).
         on: Machine or slice that the profile was recorded on (MACHINE[:SHAPE]).
         set: What if: replace a figure of that machine, absolute or relative (hbm.bandwidth=3TB/s|*2).
         software: Software whose calibration is used; default: the newest (NAME).
         calibration: File of `roofline fit` with models of expected times that replace the built-in ones of its
             machine, or of all servers; none: no expected times (FILE.toml|none).
         perfetto: Write a step as a trace for Perfetto, with the expected time of each kernel below it (FILE.json).
-        model: Model that ran, a configuration (config.json) or a name: the step of its plan beside the recorded
-            one, with kernels that should not be there, that are missing, and that are slow (CONFIG.json|NAME).
-        mesh: Its degrees of parallelism, as `train` and `serve` name them (fsdp=16,tensor=8).
-        batch_tokens: Of training: tokens per step of all chips together (TOKENS).
-        seq: Of training: sequence length in tokens (TOKENS).
-        microbatches: Of training: number of microbatches per step (N).
-        zero: Of training: ZeRO stage over the data axis (1|2|3).
-        remat: Of training: recomputation that was asked for; default: none (none|selective|alternate|full|Hm,O).
-        optimizer: Of training: optimizer, as for `train` (adam[,moments=DTYPE][,master][,unfused]|sgd).
-        batch: Of serving: sequences that are decoded together (SEQUENCES).
-        prompt: Of serving: prompt tokens of each (TOKENS).
-        output: Of serving: output tokens of each (TOKENS).
-        weights: Of serving: dtype of all parameters (DTYPE).
-        kv_dtype: Of serving: dtype of the KV cache (DTYPE).
+        model: Model that ran, as a configuration (config.json) or a name: compares the recorded step with that of
+            its plan, and lists kernels that the plan does not have, that are missing, and that are slow
+            (CONFIG.json|NAME).
+        mesh: Degrees of parallelism of the model, as for `train` and `serve` (fsdp=16,tensor=8).
+        batch_tokens: Training: tokens per step on all chips together (TOKENS).
+        seq: Training: sequence length in tokens (TOKENS).
+        microbatches: Training: number of microbatches per step (N).
+        zero: Training: ZeRO stage over the data axis (1|2|3).
+        remat: Training: planned recomputation; default: none (none|selective|alternate|full|Hm,O).
+        optimizer: Training: optimizer, as for `train` (adam[,moments=DTYPE][,master][,unfused]|sgd).
+        batch: Serving: sequences decoded together (SEQUENCES).
+        prompt: Serving: prompt tokens per sequence (TOKENS).
+        output: Serving: output tokens per sequence (TOKENS).
+        weights: Serving: dtype of all parameters (DTYPE).
+        kv_dtype: Serving: dtype of the KV cache (DTYPE).
 
     Raises:
         Error: an unknown name, a wrong form or size, a file that cannot be read; with place and remedy.

@@ -74,7 +74,7 @@ Result<Response> fit_servers(const FitRequest& request, const FitQuestion& quest
 
 Result<Response> fit_passes(const FitRequest& request, const FitQuestion& question, Format format) {
     if (!request.output.empty() && !request.output.ends_with(".toml")) {
-        return fail("bad_request", "all models of whole passes are written to one file", "name it: -o passes.toml");
+        return fail("bad_request", "all forward-pass models are written to one file", "name it: -o passes.toml");
     }
     ROOFLINE_TRY(auto fit, fit_pass_tables(question));
     Response response;
@@ -97,7 +97,7 @@ Result<Response> handle(const FitRequest& request, Format format) {
         if (!question.recorded.kernels.empty() || !question.recorded.collectives.empty()) {
             return fail("bad_request",
                         fmt::format("tables of {} and recorded profiles are not fitted together",
-                                    served ? "served models" : "whole passes"),
+                                    served ? "served models" : "llama.cpp's benchmark"),
                         "fit them one after another");
         }
         return served ? fit_servers(request, question, format) : fit_passes(request, question, format);

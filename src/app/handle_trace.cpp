@@ -34,8 +34,8 @@ Result<Response> compare_table(const std::string& name, ByteSource& file, const 
                     "leave --software and --calibration out");
     }
     if (request.model) {
-        return fail("bad_request", "a table of counted kernels has no step that --model could be set beside",
-                    "give the trace of torch.profiler or jax.profiler");
+        return fail("bad_request", "a table of counted kernels has no step to compare with that of --model",
+                    "give a trace of torch.profiler or jax.profiler");
     }
     if (names_slice(request.machines.front())) {
         return fail("bad_request", "a kernel profile is of one chip, but a slice is given",
@@ -84,7 +84,7 @@ Result<Response> handle(const TraceRequest& request, Format format, bool color) 
                     "for example --on h100-sxm");
     }
     if (!request.model && has_plan(request)) {
-        return fail("bad_request", "--mesh, the batch and the like are those of a model, and none is given",
+        return fail("bad_request", "--mesh, the batch size and other options of a plan need a model",
                     "name it: --model config.json");
     }
     std::vector<RecordedProfile> profiles;

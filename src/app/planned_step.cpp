@@ -31,8 +31,8 @@ Status share(const TraceRequest& request, Step& step) {
     if (!step.mesh.empty()) return {};
     ROOFLINE_TRY(const auto slice, resolve_slice(request.machines.front(), request.sets));
     if (slice.chips() > 1) {
-        return fail("no_plan", fmt::format("how the model lies on {} chips is not said", slice.chips()),
-                    "give the plan: --mesh fsdp=8");
+        return fail("no_plan", fmt::format("the plan of the model on {} chips is not given", slice.chips()),
+                    "for example --mesh fsdp=8");
     }
     step.mesh = {"data=1"};
     return {};
@@ -46,11 +46,10 @@ Result<PlannedStep> training_step(const TraceRequest& request) {
     TrainRequest train = request.train;
     ROOFLINE_CHECK(share(request, train));
     ROOFLINE_TRY(const auto answer, train_answer_of(train));
-    if (!answer.step) return fail("no_batch", "the batch size is not given", "give its tokens: --batch-tokens 4Mi");
+    if (!answer.step) return fail("no_batch", "the batch size is not given", "for example --batch-tokens 4Mi");
     if (answer.plan.pipeline > 1) {
-        return fail("bad_plan",
-                    "the stages of a pipeline have different kernels, and which one a rank has is not known",
-                    "leave --model out, or compare a plan without pipeline");
+        return fail("bad_plan", "the stages of a pipeline have different kernels, and the stage of a rank is not known",
+                    "leave --model out, or compare with a plan without pipeline parallelism");
     }
     PlannedStep planned;
     planned.recomputes = answer.options.remat != Remat::none;
@@ -67,7 +66,7 @@ Result<PlannedStep> serving_step(const TraceRequest& request) {
     ROOFLINE_TRY(const auto answer, serve_answer_of(serve, false));
     PlannedStep planned;
     planned.counted = false;
-    planned.job = fmt::format("passes of {}{}", file_name(request.model->name), of_plan(request));
+    planned.job = fmt::format("prefill and decode of {}{}", file_name(request.model->name), of_plan(request));
     ROOFLINE_TRY(auto prefill, planned_pass("prefill of one prompt", answer.prefill));
     ROOFLINE_TRY(auto decode, planned_pass("decode step", answer.decode));
     planned.passes.push_back(std::move(prefill));
@@ -100,18 +99,16 @@ Result<PlannedStep> planned_step(const TraceRequest& request) {
     const bool train_options = has_train_options(request.train);
     const bool serve_options = has_serve_options(request.serve);
     if (trains == serves) {
-        return fail(
-            "no_batch",
-            trains ? "a step cannot be one of training and one of serving" : "the batch of the step is not given",
-            "of training its tokens on all chips, --batch-tokens 64Ki; of serving its sequences, --batch 8");
+        return fail("no_batch", trains ? "a step cannot be of training and of serving" : "the batch size is not given",
+                    "for training --batch-tokens 64Ki (tokens on all chips), for serving --batch 8 (sequences)");
     }
     if ((trains && serve_options) || (serves && train_options)) {
         return fail("bad_request",
                     trains
                         ? "--prompt, --output, --weights and --kv-dtype are for serving, and --batch-tokens is a "
-                          "batch of training"
+                          "batch size of training"
                         : "--seq, --microbatches, --zero, --remat and --optimizer are for training, and --batch is a "
-                          "batch of serving",
+                          "batch size of serving",
                     "leave one of them out");
     }
     return trains ? training_step(request) : serving_step(request);

@@ -1,4 +1,4 @@
-// The step that a recorded profile is set beside: of the model and the plan that `roofline trace --model` names.
+// The planned step that a recorded profile is compared with: that of the model and plan of `roofline trace --model`.
 #pragma once
 
 #include "app/request.hpp"

@@ -347,7 +347,7 @@ struct TraceRequest {
     CalibrationRef calibration{};
     PlotKind plot = PlotKind::none;    ///< roofline or timeline
     std::string perfetto{};            ///< file to write the trace of a step to; "": none
-    std::optional<NamedText> model{};  ///< whose step the recorded one is set beside
+    std::optional<NamedText> model{};  ///< whose planned step is compared with the recorded one
     std::vector<std::string> mesh{};   ///< its plan: "fsdp=8"
     /// Batch, sequence, micro-batches, ZeRO stage, recomputation and optimizer of a training step. Only these are read.
     TrainRequest train{};

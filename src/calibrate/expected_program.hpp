@@ -87,7 +87,7 @@ private:
 
 /// Returns the weight of the model of causal prefill in the logarithm of the time of attention without a mask: 0 up to
 /// 128 query rows to the same keys, the most that measurements of decode steps have; 1 from 512, by when tiles of
-/// queries fill the cores without splits of the keys; in between it grows with the logarithm of the rows.
+/// queries fill the cores without split-KV; in between it grows with the logarithm of the rows.
 [[nodiscard]] double prefill_share(const KernelPoint& point);
 /// Returns the seconds of a kernel by its model and, if it has one, that of prefill. Both take the work that is done:
 /// without a mask twice that of a causal one.

@@ -130,7 +130,8 @@ private:
             columns = size;
             at = next == end ? end : next + 1;
         }
-        if (columns % known.operands_in_row != 0 && skip.empty()) skip = "a row is not divisible into its operands";
+        if (columns % known.operands_in_row != 0 && skip.empty())
+            skip = "the length of a row is not divisible by the number of operands";
         row.sizes = {{"R", rows}, {"C", columns / known.operands_in_row}};
         // only one row per index is read of a table, however many rows it has
         if (known.operation == "embedding") row.sizes.emplace_back("V", rows);

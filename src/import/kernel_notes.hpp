@@ -19,7 +19,7 @@ struct KernelImplementation {
 /// std::nullopt if the note has no `impl=` or names an unknown one.
 [[nodiscard]] std::optional<KernelImplementation> implementation_in(std::string_view source, std::string_view note);
 
-/// Returns whether measurements of a library's products in 8 bits or fewer begin with operands that are narrow already.
+/// Returns whether measurements of a library's matmuls in 8 bits or fewer start from operands quantised before.
 /// Servers' own kernels are timed with the quantisation of their activations.
 [[nodiscard]] bool takes_narrow_operands(std::string_view software);
 

@@ -60,7 +60,7 @@ protected:
 /// Reader of expert layers.
 [[nodiscard]] std::unique_ptr<KernelReader> expert_reader(CsvReader& reader);
 
-/// Reader of rows without a matmul, and of heads with their loss.
+/// Reader of rows without a matmul, and of LM heads with cross-entropy loss.
 [[nodiscard]] std::unique_ptr<KernelReader> elementwise_reader(CsvReader& reader);
 
 /// A quantised format of tables: the dtypes of the multiplication.

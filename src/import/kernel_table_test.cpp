@@ -74,7 +74,7 @@ TEST_CASE("elementwise operations have rows and columns") {
                                         "h100_sxm,act_fn,4x64,bf16,1e-5,\nh100_sxm,embedding,4x64,bf16,1e-5,\n"
                                         "h100_sxm,rotary_emb,4x64,bf16,1e-5,\nh100_sxm,act_fn,4x7,bf16,1e-5,\n");
     REQUIRE(more.rows.size() == 3);
-    CHECK(more.skipped.front().reason == "a row is not divisible into its operands");
+    CHECK(more.skipped.front().reason == "the length of a row is not divisible by the number of operands");
     CHECK(more.rows[0].sizes == DimSizes{{"R", 4}, {"C", 32}});
     CHECK(more.rows[1].program == "X : bf16[V, C]\nids : int32[R]\nZ : bf16[R, C] = gather[V](X, ids)\n");
     CHECK(more.rows[1].sizes == DimSizes{{"R", 4}, {"C", 64}, {"V", 4}});
@@ -241,7 +241,7 @@ TEST_CASE("products per group, gated units and passes of f32 on TPUs") {
     CHECK(table.rows[2].program.find("X * W using bf16") != std::string::npos);
     REQUIRE(table.skipped.size() == 2);
     CHECK(table.skipped[0].reason.find("skewed") != std::string::npos);
-    CHECK(table.skipped[1].reason == "the rows are not divisible into the groups");
+    CHECK(table.skipped[1].reason == "the number of rows is not divisible by the number of groups");
     const KernelTable gated = kernels_of(
         matmuls +
         "openxla/tokamax@7,TPU-v5p,bf16,bf16,64,1024,128,9,impl=gated_linear_unit; fused gated unit: n=2x512\n"

@@ -79,11 +79,11 @@ public:
         profile.kernels = kernels_.take();
         if (matrix_) profile.notes.emplace_back(xprof_dtype_note);
         if (idle_ps_ > 0) {
-            profile.notes.push_back(fmt::format("besides, the device was idle for {:.4g} ms", idle_ps_ * 1e-9));
+            profile.notes.push_back(fmt::format("in addition the device was idle for {:.4g} ms", idle_ps_ * 1e-9));
         }
         if (left_out_ > 0) {
             profile.notes.push_back(
-                fmt::format("xprof left {} instruction{} out, whose sums stand as \"others\" of their category",
+                fmt::format("xprof omitted {} instruction{}; their sums are listed as \"others\" of their category",
                             left_out_, left_out_ == 1 ? "" : "s"));
         }
         return profile;
@@ -92,7 +92,7 @@ public:
 private:
     Result<double> number_at(const FileValue& value) const {
         if (!value.is_number() || !(value.real >= 0) || std::isinf(value.real)) {
-            return source_.fail_at(source_.span(value.offset), "bad_number", "this is no number of at least zero");
+            return source_.fail_at(source_.span(value.offset), "bad_number", "this is not a number of at least zero");
         }
         return value.real;
     }

@@ -18,7 +18,7 @@ struct MeasuredPass {
     std::string model;         ///< likewise
     std::string weights;       ///< "Q4_K_M", "F16"
     std::string software;      ///< library and version in lower case: "llama.cpp 081fe431"
-    std::int64_t chips = 1;    ///< that have the layers in turn
+    std::int64_t chips = 1;    ///< pipeline stages that the layers are split over
     std::int64_t threads = 0;  ///< of a processor; 0: all cores
     bool generates = false;    ///< tg: tokens after an empty context; pp: a prompt
     std::int64_t tokens = 0;   ///< generated, or of the prompt

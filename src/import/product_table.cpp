@@ -89,7 +89,7 @@ private:
     /// Two products of the same rows, the function and their product are one kernel: `n` counts the columns of both
     /// halves, and the result has those of one.
     static void read_gated(MeasuredKernel& row, const Operands& of, const Sizes3& sizes, std::string& skip) {
-        if (sizes.n % 2 != 0 && skip.empty()) skip = "n of a gated unit has two halves";
+        if (sizes.n % 2 != 0 && skip.empty()) skip = "n of a gated unit counts both halves, so it must be even";
         row.operation = "gated_unit";
         row.variant = "gated";
         row.sizes = {{"M", sizes.m}, {"N", sizes.n / 2}, {"K", sizes.k}};
@@ -116,7 +116,7 @@ private:
         // a weight gradient sums over the rows of each group
         const bool gradient = holds(note, "weight gradient");
         const std::int64_t rows = gradient ? sizes.k : sizes.m;
-        if (rows % groups != 0 && skip.empty()) skip = "the rows are not divisible into the groups";
+        if (rows % groups != 0 && skip.empty()) skip = "the number of rows is not divisible by the number of groups";
         const std::int64_t each = std::max<std::int64_t>(1, rows / groups);
         // dispatched rows of one choice each: the group's rows are read in place
         if (gradient) {

@@ -19,7 +19,7 @@ struct TunedExperts {
 };
 
 /// Sets what a row computes: two matmul kernels that gather and combine rows themselves, gate and up with the
-/// activation, and down. Tokens come sorted and narrow; nothing is quantised between the two. `note` has `q_type=`
+/// activation, and down. Tokens arrive sorted and quantised; nothing is quantised between the two. `note` has `q_type=`
 /// (`per_1x32`: formats with a scale per 32 elements; `per_1x128`: block scales) and `run_1stage=1` where one kernel
 /// does both. Sets `skip` to the reason if the row's dtype is unknown.
 void set_tuned_experts(const TunedExperts& sizes, std::string_view note, MeasuredKernel& row, std::string& skip);

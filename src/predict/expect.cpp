@@ -220,8 +220,8 @@ void note_prefill(const Prediction& answer, std::vector<std::string>& notes) {
         const CalibratedKernel* fitted = answer.models.model_at(i, answer.runs[i].point);
         if (fitted == answer.models.kernels[i] || !(answer.runs[i].count > 0)) continue;
         notes.push_back(
-            fmt::format("attention without a mask was measured in decode steps only: with many queries it "
-                        "takes the model of {}, on the FLOPs that it has without a mask",
+            fmt::format("attention without a mask was measured in decode steps only: with many queries the model of "
+                        "{} is used, on the FLOPs that attention has without a mask",
                         spoken(fitted->key)));
     }
 }

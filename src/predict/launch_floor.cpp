@@ -18,7 +18,7 @@ bool tells_launch(const CalibratedKernel* model, KernelKind kind) {
 
 LaunchFloor floor_of(const CalibratedKernel& model, const std::string& machine) {
     const std::string& software = model.key.software;
-    return {model.fit.model.fixed_s, fmt::format("the fixed cost of {} kernels{}{} on {}", name(model.key.kind),
+    return {model.fit.model.fixed_s, fmt::format("the launch overhead of {} kernels{}{} on {}", name(model.key.kind),
                                                  software.empty() ? "" : " with ", software, machine)};
 }
 
@@ -38,7 +38,7 @@ std::optional<LaunchFloor> launch_floor(Calibrations& calibrations, const Machin
 }
 
 std::string floor_text(const LaunchFloor& floor) {
-    return fmt::format("{} for each launch, {}", to_text(Seconds{floor.seconds}), floor.source);
+    return fmt::format("{} per launch, {}", to_text(Seconds{floor.seconds}), floor.source);
 }
 
 }  // namespace roofline::core

@@ -44,8 +44,8 @@ void add_hlo(CLI::App& app, Line& line) {
         ->type_name("FILE");
     app.add_flag("--count-multiple-input-accesses", hlo.count_multiple_input_accesses,
                  "of XLA's analyses: an operand that a fusion reads several times counts each time");
-    repeated(app, "--loops", hlo.loops, "how often a loop runs, where the module does not tell or tells something else",
-             "NAME=COUNT");
+    repeated(app, "--loops", hlo.loops,
+             "trip count of a loop, where the module does not state it or states another one", "NAME=COUNT");
     repeated(app, "--dims", hlo.dims, "sizes of dimensions that an ONNX model only names; k is 1000, Ki 1024",
              "batch=32,seq=128");
     repeated(app, "--mesh", hlo.mesh,

@@ -15,7 +15,7 @@ constexpr const char* serve_examples = R"(examples:
   roofline serve deepseek-v3 --prefill h200:8 --decode gb200:72 --concurrency 2048 --output 1k
   roofline serve deepseek-v3 --on h200:8 --draft 2 --acceptance 0.8 --batch 16        draft with its own layer
   roofline serve config.json --on h100-sxm:8 --rate 8 --prompt lognormal:1000,0.5 --ttft 500ms --tpot 30ms
-  roofline serve llama-3.1-8b-q4_k_m.gguf --on m3-max        what speed on a machine at home, by llama.cpp
+  roofline serve llama-3.1-8b-q4_k_m.gguf --on m3-max        speed of a GGUF file under llama.cpp
   roofline serve llama-3.1-8b --weights Q4_K_M --on rtx-4090 the same without the file
   roofline serve config.json --on h100-sxm:8 --price 2 --png frontier.png     tokens/s against TPOT
 

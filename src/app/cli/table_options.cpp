@@ -13,7 +13,7 @@ constexpr const char* validate_examples = R"(examples:
   roofline validate all_reduce.csv --png errors.png       predicted against measured
   roofline validate rows.csv --plot frontier --svg f.svg  tokens/s per chip against tokens/s per user
   roofline validate nccl_tests.txt --on h100-sxm:8        what nccl-tests print, as text or as JSON (-J)
-  roofline validate step.json.gz --on h100-sxm:8          a recorded profile: a row for each priced operation
+  roofline validate step.json.gz --on h100-sxm:8          a recorded profile: a row per operation
   roofline validate all_reduce.csv --csv                  a line for each row, predicted beside measured
   roofline validate all_reduce.csv --max-error 10%        exit status 1 when the mean error is beyond it
 
@@ -22,10 +22,10 @@ constexpr const char* validate_examples = R"(examples:
 constexpr const char* fit_examples = R"(examples:
   roofline fit all_reduce.csv                              errors in and out of sample; writes nothing
   roofline fit a.csv b.csv -o data/calibration             a file for each machine
-  roofline fit my_cluster.csv --on h100-sxm -o h100.toml   all rows are of one machine
+  roofline fit my_cluster.csv --on h100-sxm -o h100.toml   all measurements are of one machine
   roofline fit step.json.gz --on h100-sxm -o h100.toml     the kernels of a recorded profile
   roofline fit served.csv -o servers.toml                  what servers add to their kernels
-  roofline fit a.csv --csv                                 a line for each law
+  roofline fit a.csv --csv                                 a line for each model
 
 )";
 
@@ -39,8 +39,8 @@ void add_validate(CLI::App& app, Line& line) {
     Words& words = line.words;
     app.add_option(
            "table", words.table,
-           "measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them; or a\n"
-           "recorded profile, as `roofline trace` reads them; or -")
+           "measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them, or a\n"
+           "recorded profile that `roofline trace` reads; - for standard input")
         ->type_name("FILE")
         ->required();
     repeated(app, "--on", words.on,
@@ -64,8 +64,8 @@ void add_fit(CLI::App& app, Line& line) {
     FitRequest& fit = line.request<FitRequest>();
     Words& words = line.words;
     app.add_option("tables", words.tables,
-                   "measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them; or\n"
-                   "recorded profiles, as `roofline trace` reads them")
+                   "measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them, or\n"
+                   "recorded profiles that `roofline trace` reads")
         ->type_name("FILE")
         ->required();
     repeated(app, "--on", words.on,

@@ -19,7 +19,7 @@ constexpr const char* trace_examples = R"(examples:
   roofline trace step.json.gz --on h100-sxm:8                   torch.profiler or jax.profiler: where a step's time goes
   roofline trace rank0.json rank1.json --on h100-sxm:8          the traces of several ranks: who waits for whom
   roofline trace step.json --on h100-sxm:8 --model config.json --batch-tokens 64Ki --seq 4096 --mesh fsdp=8
-                                                                the recorded step beside that of the plan
+                                                                compare the recorded step with that of a plan
   ncu --set roofline --page raw --csv --log-file kernels.csv ./my_program
   roofline trace kernels.csv --on h100-sxm                     each kernel's time, FLOPs and bytes against its roof
   roofline trace kernels.csv --on h100-sxm --svg roofline.svg  the kernels on the roofline
@@ -69,27 +69,26 @@ Result<What> import_request(Line& line) {
 void add_planned(CLI::App& app, Line& line) {
     TraceRequest& trace = line.request<TraceRequest>();
     app.add_option("--model", line.words.model,
-                   "model that ran, a configuration (config.json) or a name: the step of its plan beside the recorded\n"
-                   "one, with kernels that should not be there, that are missing, and that are slow")
+                   "model that ran, as a configuration (config.json) or a name: compares the recorded step with that\n"
+                   "of its plan, and lists kernels that the plan does not have, that are missing, and that are slow")
         ->type_name("CONFIG.json|NAME");
-    repeated(app, "--mesh", trace.mesh, "its degrees of parallelism, as `train` and `serve` name them",
+    repeated(app, "--mesh", trace.mesh, "degrees of parallelism of the model, as for `train` and `serve`",
              "fsdp=16,tensor=8");
-    app.add_option("--batch-tokens", trace.train.batch_tokens, "of training: tokens per step of all chips together")
+    app.add_option("--batch-tokens", trace.train.batch_tokens, "training: tokens per step on all chips together")
         ->type_name("TOKENS");
-    app.add_option("--seq", trace.train.sequence, "of training: sequence length in tokens")->type_name("TOKENS");
-    app.add_option("--microbatches", trace.train.microbatches, "of training: number of microbatches per step")
+    app.add_option("--seq", trace.train.sequence, "training: sequence length in tokens")->type_name("TOKENS");
+    app.add_option("--microbatches", trace.train.microbatches, "training: number of microbatches per step")
         ->type_name("N");
-    app.add_option("--zero", trace.train.zero, "of training: ZeRO stage over the data axis")->type_name("1|2|3");
-    app.add_option("--remat", trace.train.remat, "of training: recomputation that was asked for; default: none")
+    app.add_option("--zero", trace.train.zero, "training: ZeRO stage over the data axis")->type_name("1|2|3");
+    app.add_option("--remat", trace.train.remat, "training: planned recomputation; default: none")
         ->type_name("none|selective|alternate|full|Hm,O");
-    app.add_option("--optimizer", trace.train.optimizer, "of training: optimizer, as for `train`")
+    app.add_option("--optimizer", trace.train.optimizer, "training: optimizer, as for `train`")
         ->type_name("adam[,moments=DTYPE][,master][,unfused]|sgd");
-    app.add_option("--batch", trace.serve.batch, "of serving: sequences that are decoded together")
-        ->type_name("SEQUENCES");
-    app.add_option("--prompt", trace.serve.prompt, "of serving: prompt tokens of each")->type_name("TOKENS");
-    app.add_option("--output", trace.serve.output, "of serving: output tokens of each")->type_name("TOKENS");
-    app.add_option("--weights", trace.serve.weights, "of serving: dtype of all parameters")->type_name("DTYPE");
-    app.add_option("--kv-dtype", trace.serve.kv_dtype, "of serving: dtype of the KV cache")->type_name("DTYPE");
+    app.add_option("--batch", trace.serve.batch, "serving: sequences decoded together")->type_name("SEQUENCES");
+    app.add_option("--prompt", trace.serve.prompt, "serving: prompt tokens per sequence")->type_name("TOKENS");
+    app.add_option("--output", trace.serve.output, "serving: output tokens per sequence")->type_name("TOKENS");
+    app.add_option("--weights", trace.serve.weights, "serving: dtype of all parameters")->type_name("DTYPE");
+    app.add_option("--kv-dtype", trace.serve.kv_dtype, "serving: dtype of the KV cache")->type_name("DTYPE");
 }
 
 void add_trace(CLI::App& app, Line& line) {
@@ -97,10 +96,10 @@ void add_trace(CLI::App& app, Line& line) {
     Words& words = line.words;
     app.add_option("profiles", words.tables,
                    "trace of torch.profiler or jax.profiler (JSON, also packed by gzip; several are the ranks of one\n"
-                   "run), XSpace proto (.xplane.pb), report of Nsight Systems (nsys export --type sqlite, nsys stats\n"
-                   "--format csv), of rocprof v1 to v3 (CSV, JSON, rocpd), of xprof (hlo_stats, roofline_model,\n"
-                   "op_profile), what `ncu --page raw --csv` wrote, or a table with the columns name, flops, bytes\n"
-                   "and measured_s; or -")
+                   "run); XSpace proto (.xplane.pb); reports of Nsight Systems (nsys export --type sqlite, nsys stats\n"
+                   "--format csv), rocprof v1 to v3 (CSV, JSON, rocpd) and xprof (hlo_stats, roofline_model,\n"
+                   "op_profile); output of `ncu --page raw --csv`; a table with the columns name, flops, bytes and\n"
+                   "measured_s; - for standard input")
         ->type_name("FILE")
         ->required();
     repeated(app, "--on", words.on, "machine or slice that the profile was recorded on", "MACHINE[:SHAPE]");

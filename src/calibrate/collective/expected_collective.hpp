@@ -130,14 +130,14 @@ public:
     void replace(Calibration calibration);
     /// Adds server models. Each replaces those of the same library, in all versions.
     void replace(const ServerModels& models);
-    /// Replaces the models of whole passes of the libraries that are named there.
+    /// Replaces the forward-pass models of the libraries that are named there.
     void replace(const PassModels& models);
-    /// Replaces with the contents of a file, of a machine, of servers or of whole passes. Errors: the file is none of
+    /// Replaces with the contents of a file, of a machine, of servers or of forward passes. Errors: the file is none of
     /// them, with line and column.
     [[nodiscard]] Status replace(std::string_view text, std::string_view name);
     /// Returns the models of servers.
     [[nodiscard]] const ServerModels& servers() const { return servers_; }
-    /// Returns the models of whole passes.
+    /// Returns the forward-pass models.
     [[nodiscard]] const PassModels& passes() const { return passes_; }
 
     /// Returns the expected time by the machine's own model, or else by transfer from machines whose group spans tiers

@@ -12,7 +12,7 @@
 namespace roofline::core {
 
 /// Returns the key of a kernel: its kind, and the operand dtypes of its first matmul, "bf16" or "bf16 x int8", or the
-/// dtype that it quantizes to, or "" if it does neither. The derivative of an attention is the variant "backward". The
+/// dtype that it quantizes to, or "" if it does neither. The backward pass of attention is the variant "backward". The
 /// software is not set.
 [[nodiscard]] KernelKey kernel_key(const Program& local, const KernelWork& kernel);
 

@@ -245,9 +245,11 @@ bool holds_pass_models(std::string_view toml) {
 
 std::string pass_models_text(const PassModels& models) {
     std::string text =
-        "# Times of whole passes, of prompts and of generated tokens, where no kernels were timed alone:\n"
-        "# docs/method/whole-passes.md. `roofline fit` makes this file of tables of llama.cpp's benchmark; which chips "
-        "are\n# of one family is stated here.\n";
+        "# Forward-pass models: times of prompts and of generated tokens on chips without timings of single kernels, "
+        "see\n"
+        "# docs/method/whole-passes.md. `roofline fit` writes this file from tables of llama.cpp's benchmark; the "
+        "chips of "
+        "each\n# family are kept from the file before.\n";
     if (!models.fitted.empty()) text += fmt::format("fitted = {}\n", toml_string(models.fitted));
     for (const PassFamily& family : models.families) text += family_text(family);
     return text;

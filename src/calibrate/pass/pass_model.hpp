@@ -1,5 +1,5 @@
-// The model of whole passes: the time of a prompt or of a generated token on a chip of which no kernel was timed alone,
-// but whole passes of a model were, as llama.cpp's benchmark reports them.
+// The forward-pass model: the time of a prompt or of a generated token on chips without timings of single kernels. It
+// is fitted to whole forward passes, as llama.cpp's benchmark reports them.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct PassParts {
     double kernels = 0;                  ///< number of kernels
     bool generates = false;              ///< each sequence has one token
     double tokens = 1;                   ///< per sequence
-    std::int64_t chips = 1;              ///< that have the layers in turn
+    std::int64_t chips = 1;              ///< pipeline stages that the layers are split over
     double cores = 1;                    ///< part of the chip's cores that compute
 
     bool operator==(const PassParts&) const = default;
@@ -35,12 +35,12 @@ struct PassParts {
 struct PassProducts {
     std::vector<std::string> types;  ///< none: all others
     double rate = 1;                 ///< part of the math rate in prompts
-    double unpack = 0;  ///< the same for a single token, of which every weight is unpacked alone; 0: no limit
+    double unpack = 0;  ///< the same for a single token, for which weights are dequantised anew; 0: no limit
 
     bool operator==(const PassProducts&) const = default;
 };
 
-/// A chip of a family, and the times that were measured on it over those of the family's model.
+/// A chip of a family, with the ratios of its measured times to those of the family's model.
 struct PassChip {
     std::string machine;
     double generation = 1;
@@ -53,9 +53,9 @@ struct PassChip {
 /// Medians of |predicted - measured| / measured.
 struct PassErrors {
     double fitted = 0;
-    double held_out = 0;   ///< of rows of chips that have others: a quarter of the rows at a time
-    double chips = 0;      ///< of chips all of whose rows were left out
-    double relatives = 0;  ///< of chips by the nearest chip of another family; 0: there is no other
+    double held_out = 0;   ///< with a quarter of the measurements held out; each chip has others
+    double chips = 0;      ///< with one chip held out
+    double relatives = 0;  ///< of chips predicted by the nearest chip of another family; 0: there is none
 
     bool operator==(const PassErrors&) const = default;
 };
@@ -69,11 +69,11 @@ struct PassFamily {
     double attention = 1;      ///< part of the math rate of attention in prompts
     double kernel_s = 0;       ///< added per kernel
     double hop_s = 0;          ///< added for each further chip that has a part of the layers
-    std::int64_t chunk = 512;  ///< prompt tokens that go through a chip together, while others have other chunks
-    bool sums_in_f16 = false;  ///< products are added up in f16 where the units are faster then
+    std::int64_t chunk = 512;  ///< prompt tokens that a chip processes at a time, while others have other chunks
+    bool sums_in_f16 = false;  ///< matmuls accumulate in f16 where that is faster
     std::vector<PassProducts> products;
     std::vector<PassChip> chips;
-    std::vector<std::string> models;   ///< that were measured
+    std::vector<std::string> models;   ///< the measured ones
     std::vector<std::string> sources;  ///< publishers of the measurements
     std::int64_t rows = 0;
     std::int64_t longest = 0;  ///< tokens of the longest prompt or generation
@@ -89,22 +89,22 @@ struct PassFamily {
 
 /// Returns the seconds of a pass by a family's model, before the factor of its chip. Matmuls take the longer of reading
 /// their weights at a part of the memory's rate and of multiplying at a part of the math rate; of a single token they
-/// take the norm of order 4 of reading and unpacking. Attention and a time per kernel are added. On several chips that
-/// have the layers in turn a token visits one after another; chunks of a prompt follow each other like the
-/// micro-batches of a pipeline.
+/// take the norm of order 4 of reading and unpacking. Attention and a time per kernel are added. On several chips,
+/// which are the stages of a pipeline, a token visits one after another; chunks of a prompt follow each other like
+/// micro-batches.
 [[nodiscard]] double pass_seconds(const PassFamily& family, const PassParts& parts);
 
-/// Returns the factor by which math units that add up in f16 are faster than those that add up in f32; 1 if they are
-/// not, or that is not known.
+/// Returns the factor by which math units that accumulate in f16 are faster than in f32; 1 if they are not, or if that
+/// is not known.
 [[nodiscard]] double gain_of_f16_sums(const Machine& machine);
 
-/// An expected time of a whole pass.
+/// The expected time of a forward pass.
 struct ExpectedPass {
     double seconds = 0;
     double error = 0;                    ///< median, of measurements that were not fitted
     const PassFamily* family = nullptr;  ///< whose model it is
-    const PassChip* chip = nullptr;      ///< the chip itself, or its relative
-    bool transferred = false;            ///< from a relative
+    const PassChip* chip = nullptr;      ///< the chip itself, or the nearest calibrated one
+    bool transferred = false;            ///< from another chip
 };
 
 /// The models of all libraries.
@@ -117,23 +117,23 @@ struct PassModels {
     /// Returns whether passes of this library were measured; an empty name is none.
     [[nodiscard]] bool known(std::string_view software) const;
     /// Returns the expected time of a pass: by the model of the machine's own family, or else of the nearest machine of
-    /// the same kind and vendor, for processors of any vendor. Machines are near whose years and ratios of vector rate
-    /// and bandwidth are alike; of several cores or chips the parts say which. Empty: there is none.
+    /// the same kind and vendor, for processors of any vendor. Machines are near if their years and their ratios of
+    /// vector rate to bandwidth are similar; `parts` has the numbers of chips and cores. Empty: there is none.
     [[nodiscard]] std::optional<ExpectedPass> expected(const Machine& machine, std::string_view software,
                                                        const PassParts& parts) const;
 };
 
-/// How unlike two machines are, for transfer: years, and powers of two between their ratios of vector rate and
-/// bandwidth. Empty: other kinds of machines.
+/// The distance of two machines for transfer: years, plus powers of two between their ratios of vector rate and
+/// bandwidth. Empty: machines of different kinds.
 [[nodiscard]] std::optional<double> pass_distance(const Machine& a, const Machine& b);
 
 /// Reads data/passes.toml or a file of the same format strictly. Errors carry the line and the column.
 [[nodiscard]] Result<PassModels> parse_pass_models(const TomlInput& toml, std::string_view origin);
 /// Returns the text of such a file, with parameters rounded to four digits.
 [[nodiscard]] std::string pass_models_text(const PassModels& models);
-/// Returns whether a file contains models of whole passes.
+/// Returns whether a file contains forward-pass models.
 [[nodiscard]] bool holds_pass_models(std::string_view toml);
-/// Returns the built-in models of whole passes.
+/// Returns the built-in forward-pass models.
 [[nodiscard]] const PassModels& built_in_passes();
 
 }  // namespace roofline::core

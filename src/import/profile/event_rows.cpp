@@ -116,7 +116,7 @@ Result<RecordedProfile> EventRows::finish(std::string_view remedy) {
     if (profile_.events.empty()) {
         return fail("no_kernels",
                     left_out_ > 0 ? fmt::format("{}: no event has a valid time: {} left out", profile_.name, left_out_)
-                                  : fmt::format("{}: no device does anything in this file", profile_.name),
+                                  : fmt::format("{}: this file has no work of a device", profile_.name),
                     std::string(remedy));
     }
     if (left_out_ > 0) {

@@ -1,4 +1,4 @@
-// In which dtype an instruction of XLA multiplies, as profiles tell it.
+// The dtype in which an instruction of XLA multiplies, as profiles state it.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // Texts of a profile as they may be shown to others: without the folders of the machine that it was recorded on, which
-// tell who recorded it.
+// may show who recorded it.
 #pragma once
 
 #include <string>

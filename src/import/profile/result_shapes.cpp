@@ -165,7 +165,7 @@ Status put_results(ResultQuestion& question) {
             "30 tensors");
     }
     if (op == "index_put" && !put_indices(question)) {
-        return fail("no_shapes", "how many indices it has was not recorded");
+        return fail("no_shapes", "the number of indices was not recorded");
     }
     if (op.starts_with("_foreach_")) {
         type.emplace();

@@ -61,7 +61,7 @@ public:
 
 private:
     [[nodiscard]] tl::unexpected<Error> bad() const {
-        return fail("bad_trace", fmt::format("{}: this is no JSON of rocprofv3, or not all of it", name_),
+        return fail("bad_trace", fmt::format("{}: this is not JSON of rocprofv3, or not all of it", name_),
                     "the file may be cut off: record it again, or give kernel_trace.csv");
     }
 

@@ -98,7 +98,7 @@ public:
         while (true) {
             const auto more = reader_.next();
             if (!more && ends_within(more.error())) {
-                rows_.note("the file ends within a row; what comes before counts");
+                rows_.note("the file ends within a row, which is ignored");
                 break;
             }
             if (!more) return fail(more.error());
@@ -174,7 +174,7 @@ private:
         const auto number = number_in(digits);
         if (number && std::abs(*number * column->per) < most) return std::llround(*number * column->per);
         return reader_.fail_at(reader_.record()[column->index].offset, "bad_number",
-                               fmt::format("{} is no number", in_ticks(digits)),
+                               fmt::format("{} is not a number", in_ticks(digits)),
                                "a kernel name with commas must stand in quotes");
     }
     Result<std::int64_t> whole_or(const MaybeColumn& column, std::int64_t absent) const {

@@ -75,7 +75,7 @@ struct ServersFit {
 /// Fits server models to tables of served models. Errors: those of fit_tables().
 [[nodiscard]] Result<ServersFit> fit_serving_tables(const FitQuestion& question);
 
-/// Models of whole passes fitted to measurements of llama.cpp's benchmark.
+/// Forward-pass models fitted to measurements of llama.cpp's benchmark.
 struct PassesFit {
     PassModels models;
     /// Rows with insufficient data, by reason, the most frequent first.
@@ -83,10 +83,10 @@ struct PassesFit {
     std::string file;  ///< name of the file to be written; "" for none
 };
 
-/// Returns whether all tables contain measurements of whole passes.
+/// Returns whether all tables contain measurements of forward passes.
 [[nodiscard]] bool are_pass_tables(const std::vector<TableText>& tables);
 
-/// Fits models of whole passes, with the families of the built-in ones. Errors: those of fit_tables().
+/// Fits forward-pass models, with the families of the built-in ones. Errors: those of fit_tables().
 [[nodiscard]] Result<PassesFit> fit_pass_tables(const FitQuestion& question);
 
 }  // namespace roofline::core

@@ -121,7 +121,7 @@ Result<Comparison> MeasuredPassRuns::compare(const MeasuredPass& row) {
     comparison.source = row.source;
     comparison.model = names_.preset_of(row.model);
     comparison.mode = row.weights;
-    comparison.strategy = row.chips > 1 ? fmt::format("{} chips in turn", row.chips) : "one chip";
+    comparison.strategy = row.chips > 1 ? fmt::format("pipeline of {} chips", row.chips) : "one chip";
     comparison.system = pass.machine;
     comparison.slice = fmt::format("{}:{}", pass.machine, row.chips);
     comparison.operation = row.generates ? "generation" : "prompt";
@@ -139,7 +139,8 @@ Result<Comparison> MeasuredPassRuns::compare(const MeasuredPass& row) {
         comparison.prediction.expected_error = expected->error;
     } else {
         comparison.not_expected =
-            fmt::format("no whole passes of {} were fitted on {} or its relatives", row.software, pass.machine);
+            fmt::format("no forward-pass model of {} was fitted to {} or to a machine near enough to transfer from",
+                        row.software, pass.machine);
     }
     return comparison;
 }

@@ -1,4 +1,4 @@
-// Predictions of measured whole passes: prompts and generated tokens of quantised models.
+// Predictions of measured forward passes: prompts and generated tokens of quantised models.
 #pragma once
 
 #include <map>

@@ -188,7 +188,7 @@ Status compare_passes(CsvReader& reader, const ValidateQuestion& question, Valid
     ROOFLINE_TRY(auto systems, MeasuredSystems::make(question.on));
     ROOFLINE_TRY(auto passes, MeasuredPassRuns::make(std::move(systems), question.calibrations));
     ROOFLINE_TRY(auto table, read_pass_table(reader));
-    validation.kind = "whole-pass timing";
+    validation.kind = "forward-pass timing";
     Skipped skipped;
     for (const SkippedRow& row : table.skipped) skipped.add(row.line, row.reason);
     for (const MeasuredPass& row : table.rows) {

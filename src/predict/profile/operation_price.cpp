@@ -261,7 +261,7 @@ OperationPrice OperationPricer::price_program(const std::string& text, std::int6
     OperationPrice price = price_of(*prediction);
     price.bytes = static_cast<double>(size);
     price.kernel.reset();
-    price.not_fitted = "a copy or a memory set is by no kernel that models are fitted to";
+    price.not_fitted = "no kernel model covers copies and memory sets";
     return price;
 }
 
@@ -305,7 +305,7 @@ OperationPrice OperationPricer::price_counted(const EventDetail& detail, std::st
                                                     static_cast<std::size_t>(memory - pricing->resources.data()),
                                                     memory->terms.front().rate.value, std::max(0.0, detail.bytes), 1});
     }
-    price.not_fitted = "the profile has its FLOPs and bytes, but not the shapes that models of kernels need";
+    price.not_fitted = "the profile has its FLOPs and bytes, but not the shapes that kernel models need";
     return price;
 }
 

@@ -1,5 +1,5 @@
 // What a pass of a model consists of by its plan: kernels, with the sizes of their matmuls, and collectives. Recorded
-// operations are set beside it.
+// operations are compared with it.
 #pragma once
 
 #include <string>

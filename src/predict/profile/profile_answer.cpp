@@ -125,11 +125,11 @@ struct FasterRows {
         ratio = std::max(ratio, by);
     }
     [[nodiscard]] std::string text(double all_s) const {
-        return fmt::format("{} operation{} with {:.1f} % of the time of all {}", rows, rows == 1 ? "" : "s",
+        return fmt::format("{} operation{} with {:.1f} % of the total time {}", rows, rows == 1 ? "" : "s",
                            100 * seconds / all_s, rows == 1 ? "is" : "are");
     }
     [[nodiscard]] std::string by_most() const {
-        return fmt::format("{} by the factor {:.1f}", most->operation.empty() ? most->name : most->operation, ratio);
+        return fmt::format("{} by a factor of {:.1f}", most->operation.empty() ? most->name : most->operation, ratio);
     }
 };
 
@@ -148,13 +148,12 @@ void note_faster(ProfileAnswer& answer) {
     }
     if (impossible.rows > 0) {
         answer.notes.push_back(
-            fmt::format("{} faster than {} can be, {}: the profile may be of a faster machine than the one that is "
-                        "named by --on, or "
-                        "arithmetic is narrower than that of its inputs",
+            fmt::format("{} faster than {} can be, {}: the profile may come from a faster machine than the one that "
+                        "--on names, or the arithmetic may use a narrower dtype than the inputs",
                         impossible.text(all_s), answer.machine.name, impossible.by_most()));
     }
     if (cached.rows > 0) {
-        answer.notes.push_back(fmt::format("{} faster than the main memory, {}: {} inputs were in a cache",
+        answer.notes.push_back(fmt::format("{} faster than main memory allows, {}: {} inputs were in a cache",
                                            cached.text(all_s), cached.by_most(), cached.rows == 1 ? "its" : "their"));
     }
 }
@@ -174,14 +173,16 @@ void note_bounds(ProfileAnswer& answer) {
         seconds += row.measured_s;
     }
     if (bounds == 0) return;
-    std::string what = bounds == 1 ? "its bound counts" : "their bounds count";
+    std::string what = bounds == 1 ? "its bound is" : "their bounds are";
     if (floored > 0) {
-        what = fmt::format("{} and {}, count", bounds == 1 ? "its bound" : "their bounds", floor_text(*answer.floor));
+        what = fmt::format("{} plus {}, {}", bounds == 1 ? "its bound" : "their bounds", floor_text(*answer.floor),
+                           bounds == 1 ? "is" : "are");
     }
     answer.notes.push_back(fmt::format(
-        "{} operation{} with {:.1f} % of the time of all {} of a kind and dtype without a calibration on "
-        "{}: {} as what is expected",
-        bounds, bounds == 1 ? "" : "s", 100 * seconds / all, bounds == 1 ? "is" : "are", answer.machine.name, what));
+        "{} operation{} with {:.1f} % of the total time {} of a kind and dtype without a calibration on {}: {} used as "
+        "expected time{}",
+        bounds, bounds == 1 ? "" : "s", 100 * seconds / all, bounds == 1 ? "is" : "are", answer.machine.name, what,
+        bounds == 1 ? "" : "s"));
 }
 
 /// XLA counts FLOPs and does not say of what.
@@ -197,8 +198,8 @@ void note_dtypes(ProfileAnswer& answer) {
     }
     if (assumed == 0) return;
     answer.notes.push_back(
-        fmt::format("the profile does not say in which dtype {} matmul{} or convolution{} with {:.1f} % of the time of "
-                    "all multipl{}: bf16 is taken, so the bound{} {} wrong if it is another one",
+        fmt::format("the profile does not say in which dtype {} matmul{} or convolution{} with {:.1f} % of the total "
+                    "time multipl{}: bf16 is assumed, so the bound{} {} wrong if it is another one",
                     assumed, assumed == 1 ? "" : "s", assumed == 1 ? "" : "s", 100 * seconds / all,
                     assumed == 1 ? "ies" : "y", assumed == 1 ? "" : "s", assumed == 1 ? "is" : "are"));
 }
@@ -300,7 +301,7 @@ void add_causes(ProfileAnswer& answer) {
         const double rounding = 1e-9 * step.total;
         if (std::abs(seconds) > rounding) answer.causes.push_back({std::string(name), seconds});
     };
-    add("the forward pass again in the backward pass (recomputation)", answer.recomputed_s);
+    add("recomputation: the forward pass again, in the backward pass", answer.recomputed_s);
     add("kernels that run at the same time", step.kernels - sum);
     const double waited = std::min(step.exposed, answer.waiting_s.value_or(0));
     add("collectives that wait for other ranks", waited);

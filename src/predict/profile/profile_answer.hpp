@@ -81,7 +81,7 @@ struct ProfileAnswer {
     std::size_t drawn = 0;         ///< the step whose events follow
     std::vector<TimelineEvent> timeline;
     std::vector<ProfileClass> classes;     ///< likewise
-    std::vector<ProfileCause> causes;      ///< in the order in which they are told
+    std::vector<ProfileCause> causes;      ///< in the order of the text
     double should_s = 0;                   ///< of all kernels that have a bound and are not recomputed
     double unknown_s = 0;                  ///< measured time of kernels without a bound that are not recomputed
     double recomputed_s = 0;               ///< measured time of kernels that run the forward pass again

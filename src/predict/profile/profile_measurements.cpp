@@ -103,22 +103,21 @@ Result<Validation> compare_recorded(const RecordedProfile& profile, const System
     });
     if (measured_s > 0) {
         validation.notes.push_back(fmt::format(
-            "the compared operations have {:.1f} % of the time of all; with each counted as often as it ran, {} are "
-            "predicted and {} were measured",
+            "the compared operations take {:.1f} % of the total time; over all their executions {} is predicted and "
+            "{} was measured",
             100 * compared_s / timed.counted_s, to_text(Seconds{predicted_s}), to_text(Seconds{measured_s})));
     }
     const auto faster = std::count_if(validation.rows.begin(), validation.rows.end(),
                                       [](const Comparison& row) { return row.below_lower(); });
     if (faster > 0) {
         validation.notes.push_back(
-            fmt::format("{} operation{} faster than {} can be: the profile may be of a faster machine than the one "
-                        "that is named by "
-                        "--on, or arithmetic is narrower than that of its inputs",
+            fmt::format("{} operation{} faster than {} can be: the profile may come from a faster machine than the "
+                        "one that --on names, or the arithmetic may use a narrower dtype than the inputs",
                         faster, faster == 1 ? " is" : "s are", on.machine.name));
     }
     validation.notes.emplace_back(
-        "an operation with the same inputs is one row, with the median of its executions without warm-up, a collective "
-        "with the shortest one, because in the others it waits");
+        "all executions of an operation with the same inputs are one row, which has their median without warm-up; a "
+        "collective has the shortest one, because the others include waiting");
     validation.notes.insert(validation.notes.end(), profile.notes.begin(), profile.notes.end());
     return validation;
 }

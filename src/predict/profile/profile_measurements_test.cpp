@@ -76,7 +76,7 @@ TEST_CASE("recorded operations: one row each, with the median of its executions"
     CHECK(validation->skipped[0].rows == 1);
     CHECK_FALSE(validation->failed());
     // 1530 + 100 + 1600 of 3290 us
-    CHECK(validation->notes[0].find("98.2 % of the time") != std::string::npos);
+    CHECK(validation->notes[0].find("98.2 % of the total time") != std::string::npos);
 }
 
 // The sum of two arrays of 2 MB is 6 MB: 1.9 us at 3.35 TB/s. The L2 cache of 50 MB can hold them.

@@ -29,9 +29,9 @@ struct ProfileRow {
     std::optional<double> resident_s{};  ///< the lower bound if its data stayed in a cache
     std::optional<double> expected_s{};
     std::optional<double> expected_error{};
-    std::optional<double> floor_s{};      ///< without an expected time: what launches take beside the bounds
-    std::optional<Dtype> matmul_dtype{};  ///< in which FLOPs of XLA's matmuls are priced
-    bool dtype_stated = false;            ///< whether the profile says so; else bf16 is taken
+    std::optional<double> floor_s{};      ///< launch overhead, where there is no expected time
+    std::optional<Dtype> matmul_dtype{};  ///< of XLA's matmuls: in which FLOPs are priced
+    bool dtype_stated = false;            ///< by the profile; otherwise bf16 is assumed
     std::string bound_by{};
     std::string source{};                ///< "train.py:42", or ""
     std::string unknown{};               ///< why there is no bound; "" if there is one

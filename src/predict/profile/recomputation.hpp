@@ -1,4 +1,4 @@
-// What of a recorded training step is the forward pass again, because its activations were not kept (checkpointing).
+// Which operations of a recorded training step run the forward pass again, because its activations were not kept.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace roofline::core {
 
-/// Tells recomputation in a profile.
+/// Finds recomputation in a profile.
 class Recomputation {
 public:
     /// PyTorch's autograd engine names the node whose gradient it computes, "autograd::engine::evaluate_function:

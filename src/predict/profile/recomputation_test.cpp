@@ -103,7 +103,7 @@ TEST_CASE("recomputation is a cause of its own, and causes add up to the step") 
     CHECK(answer->should_s == approx(122.5e-6).epsilon(0.002));  // 120.26 GFLOP at 989.4 TFLOP/s, and a launch
     REQUIRE(answer->causes.size() == 2);
     CHECK(answer->causes[0].name == "matmul kernels slower than expected");
-    CHECK(answer->causes[1].name == "the forward pass again in the backward pass (recomputation)");
+    CHECK(answer->causes[1].name == "recomputation: the forward pass again, in the backward pass");
     CHECK(answer->causes[1].seconds == approx(200e-6));
     const double above = std::accumulate(answer->causes.begin(), answer->causes.end(), 0.0,
                                          [](double sum, const ProfileCause& cause) { return sum + cause.seconds; });

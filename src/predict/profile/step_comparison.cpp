@@ -79,7 +79,7 @@ private:
             if (!again(row)) recorded[*size] += row.count;
         }
         if (sized == 0) {
-            return fail("no_shapes", fmt::format("no matmul in {} has shapes or FLOPs to find it by", profile_),
+            return fail("no_shapes", fmt::format("no matmul in {} has shapes or FLOPs to match it by", profile_),
                         "record with torch.profiler.profile(record_shapes=True)");
         }
         for (std::size_t i = 0; i < pools.size(); ++i)
@@ -87,8 +87,8 @@ private:
         if (std::none_of(all.begin(), all.end(), [&](const auto& each) { return recorded.contains(each.first); }) ||
             std::all_of(times_.begin(), times_.end(), [](double times) { return times == 0; })) {
             return fail("other_model",
-                        fmt::format("no matmul in {} has the size of one in the {}", profile_, planned_.job),
-                        "the profile is of another model, batch or plan: check these and the sequence length");
+                        fmt::format("no matmul in {} has the size of a matmul in the {}", profile_, planned_.job),
+                        "the profile may be of another model, batch size, sequence length or plan");
         }
         return {};
     }
@@ -286,8 +286,8 @@ private:
         constexpr double few = 0.5;
         if (found_s < few * matmuls_s_) {
             result_.notes.push_back(fmt::format(
-                "only {} % of the time of recorded matmuls is of sizes that the plan has: it may be of another model, "
-                "batch or plan",
+                "only {} % of the time of recorded matmuls is spent on sizes that the plan has: the profile may be of "
+                "another model, batch size or plan",
                 percent_text(found_s / matmuls_s_)));
         }
     }
@@ -299,8 +299,9 @@ private:
         const double third = pool.planned_runs / 3;
         constexpr double near = 0.02;
         if (training && std::abs(pool.extra_runs() - third) < near * third) {
-            return fmt::format("{:.6g} where the plan has {:.6g} ({}): as if the forward pass ran twice, recomputation",
-                               pool.runs, pool.planned_runs, pool.results);
+            return fmt::format(
+                "{:.6g} where the plan has {:.6g} ({}): as many as if the forward pass ran twice (recomputation)",
+                pool.runs, pool.planned_runs, pool.results);
         }
         return fmt::format("{:.6g} where the plan has {:.6g} ({})", pool.runs, pool.planned_runs, pool.results);
     }
@@ -312,11 +313,11 @@ private:
         one.planned_s = attention_s_;
         divide(one);
         if (batched_runs_ > 0 && one.extra_s > 0) {
-            result_.extra.push_back(
-                {fmt::format("attention as {:.6g} batched matmuls", batched_runs_),
-                 fmt::format("the plan has {:.6g} kernels, which do not write the scores; masks and softmax are apart",
-                             attention_runs_),
-                 batched_runs_, one.extra_s});
+            result_.extra.push_back({fmt::format("attention as {:.6g} batched matmuls", batched_runs_),
+                                     fmt::format("the plan has {:.6g} fused kernels, which do not write the scores; "
+                                                 "masks and softmax count separately",
+                                                 attention_runs_),
+                                     batched_runs_, one.extra_s});
         } else if (one.extra_s > 0) {
             result_.extra.push_back(
                 {"attention",
@@ -325,13 +326,14 @@ private:
         }
         if (one.missing_s > 0) {
             result_.missing.push_back({"attention",
-                                       one.runs > 0 ? "runs of fewer FLOPs than the plan has"
-                                                    : "no kernel is known as attention; it may be among the unknown",
+                                       one.runs > 0
+                                           ? "runs of fewer FLOPs than the plan has"
+                                           : "no kernel was recognised as attention; it may be among the unknown ones",
                                        std::max(0.0, one.planned_runs - one.runs), one.missing_s});
         }
         for (const std::string& size : other_sizes_) {
-            result_.notes.push_back(
-                fmt::format("batched matmuls {} are taken for attention, and have another size than the plan's", size));
+            result_.notes.push_back(fmt::format(
+                "batched matmuls {} are counted as attention, although their size is not that of the plan", size));
         }
     }
 
@@ -388,7 +390,7 @@ private:
             if (one.extra_s > 0) {
                 result_.extra.push_back({kind + " kernels",
                                          fmt::format("{:.6g} where the plan has {:.6g}{}", one.runs, one.planned_runs,
-                                                     runs > 0 ? ": not fused" : ", of more work"),
+                                                     runs > 0 ? ": not fused" : ", with more work"),
                                          std::max(0.0, runs), one.extra_s});
             }
         }
@@ -398,7 +400,7 @@ private:
         }
         if (again_runs_ > 0) {
             result_.extra.push_back(
-                {"the forward pass again", "recomputation, which the plan does not have", again_runs_, again_s_});
+                {"forward pass run again", "recomputation, which the plan does not have", again_runs_, again_s_});
         }
     }
 
@@ -418,8 +420,8 @@ private:
         }
         if (!joined_.empty()) {
             result_.notes.push_back(fmt::format(
-                "{} {} among elementwise kernels, because only one of the two tells {} apart", fmt::join(joined_, ", "),
-                joined_.size() == 1 ? "is" : "are", joined_.size() == 1 ? "it" : "them"));
+                "{} {} counted as elementwise, because either the profile or the plan does not list {} separately",
+                fmt::join(joined_, ", "), joined_.size() == 1 ? "is" : "are", joined_.size() == 1 ? "it" : "them"));
         }
     }
 

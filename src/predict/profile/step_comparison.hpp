@@ -1,5 +1,5 @@
-// A recorded step beside the step that a plan has: which kernels are there that should not be, which are missing, and
-// where each class loses its time.
+// Compares a recorded step with that of a plan: which kernels are not in the plan, which are missing, and where each
+// class loses time.
 #pragma once
 
 #include <string>
@@ -54,10 +54,10 @@ struct StepComparison {
     std::vector<std::string> notes;
 };
 
-/// Sets the operations of a recorded step beside those of a plan. Matmuls are matched by their sizes up to
+/// Compares the operations of a recorded step with those of a plan. Matmuls are matched by their sizes up to
 /// transposition, those of several weights side by side as one wider matmul, and, where the profile has FLOPs and no
 /// shapes, by their FLOPs; attention as one kernel or as the matmuls in it; collectives by kind and bytes; everything
-/// else by class. Classes that only one of the two tells apart, such as norms that run as elementwise kernels, are
+/// else by class. Classes that only one of the two has, such as norms that run as elementwise kernels, are
 /// compared together. Errors: `other_model` if no recorded matmul is one of the plan's.
 [[nodiscard]] Result<StepComparison> compare_step(const std::vector<ProfileRow>& rows, const PlannedStep& planned,
                                                   const std::string& profile);

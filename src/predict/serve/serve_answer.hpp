@@ -110,11 +110,11 @@ struct ServedLoad {
     bool two_batches = false;  ///< two-batch overlap where that is faster
 };
 
-/// Measurements of whole passes that expected times rest on.
+/// The forward-pass model that expected times come from.
 struct MeasuredPasses {
     std::string software;      ///< "llama.cpp"
     std::string family;        ///< of chips that are built alike: "Ada"
-    std::string machine;       ///< that was measured
+    std::string machine;       ///< the measured one
     bool transferred = false;  ///< to another machine
     std::int64_t rows = 0;     ///< of the family
     std::vector<std::string> models;

@@ -76,7 +76,7 @@ const CalibratedServer* server_of(const ServedSlices& slices) {
 Result<ExpectedServing> served_passes(const ServeAnswer& answer, const ServedSlices& slices) {
     if (!slices.decode.setup.whole.empty()) {
         return fail("not_calibrated",
-                    fmt::format("a load needs the times of kernels, and of {} only whole passes were timed",
+                    fmt::format("a load needs the times of kernels, but of {} only whole forward passes were timed",
                                 slices.decode.setup.whole),
                     "ask without a load");
     }

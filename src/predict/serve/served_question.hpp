@@ -21,7 +21,7 @@ struct ServedQuestion {
 };
 
 /// Checks a question, builds its models, and moves what it gives into `answer`. `servers` tells whose exchange is used
-/// if none is asked for, `passes` which libraries were measured by whole passes. Errors: sizes out of range or larger
+/// if none is asked for, `passes` which libraries have forward-pass models. Errors: sizes out of range or larger
 /// than the model's context; a fraction of memory that is none; balancedness or an exchange for a model without
 /// experts; those of served_model(), check_routing(), KnownExchanges::named() and speculation_of().
 [[nodiscard]] Result<ServedQuestion> read_question(ServeQuestion& question, const ServerModels& servers,

@@ -31,7 +31,7 @@ struct ServingSetup {
     /// The last stage of a pipeline runs all of the model, as a drafter. Otherwise stages share its layers.
     bool in_last_stage = false;
     ExchangeChoice exchange{};  ///< kernels by which tokens get to experts on chips that have other tokens
-    std::string whole{};        ///< library whose whole passes are the expected times; "": those of kernels, one by one
+    std::string whole{};        ///< library whose forward-pass model gives the expected times; "": kernel models do
 
     [[nodiscard]] const ServedModel& of(const ServingPass& pass) const {
         return pass.phase == ServingPhase::decode ? decode : prefill;

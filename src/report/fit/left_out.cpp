@@ -12,7 +12,7 @@ nlohmann::ordered_json left_out_json(const LeftOut& skipped) {
 
 std::string left_out_text(const LeftOut& skipped, const std::string& file) {
     std::string text;
-    if (!skipped.empty()) text += "\n  left out\n";
+    if (!skipped.empty()) text += "\n  skipped\n";
     for (const auto& [reason, rows] : skipped) {
         text += fmt::format("  - {} row{}: {}\n", rows, rows == 1 ? "" : "s", reason);
     }

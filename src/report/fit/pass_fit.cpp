@@ -18,8 +18,8 @@ namespace {
 Table pass_table(const PassModels& models, bool spoken) {
     Table table;
     table.head = spoken
-                     ? std::vector<std::string>{"software", "family",   "rows",          "chips",       "of",
-                                                "fitted",   "held out", "chip held out", "by relatives"}
+                     ? std::vector<std::string>{"software", "family",   "measurements",  "chips",          "speed of",
+                                                "fitted",   "held out", "chip held out", "family held out"}
                      : std::vector<std::string>{"software",     "family",         "rows",        "chips",          "of",
                                                 "error_fitted", "error_held_out", "error_chips", "error_relatives"};
     table.right = {false, false, true, true, false, true, true, true, true};
@@ -67,9 +67,9 @@ std::string pass_json_of(const PassesFit& report) {
 std::string pass_text_of(const PassesFit& report) {
     std::string text;
     if (report.models.families.empty()) {
-        text += "no model: a chip needs at least four measurements\n";
+        text += "no model: a family of chips needs at least four measurements\n";
     } else {
-        text += "median errors of whole passes\n\n" + table_text(pass_table(report.models, true), 2);
+        text += "median errors of forward-pass models\n\n" + table_text(pass_table(report.models, true), 2);
     }
     return text + left_out_text(report.skipped, report.file);
 }

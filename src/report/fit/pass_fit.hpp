@@ -1,4 +1,4 @@
-// Printed forms of the result of a fit of whole passes.
+// Printed forms of the fit of forward-pass models.
 #pragma once
 
 #include <string>

@@ -115,9 +115,9 @@ private:
             std::size_t floored = 0;
             for (const ModuleOp& op : answer_.ops) floored += op.floor_s ? 1U : 0U;
             line("at least", to_text(Seconds{*answer_.at_least_s}),
-                 fmt::format("with {} kernel{} without a calibration at {} bound{} and launch{}", floored,
-                             floored == 1 ? "" : "s", floored == 1 ? "its" : "their", floored == 1 ? "" : "s",
-                             floored == 1 ? "" : "es"));
+                 fmt::format("{} kernel{} without a calibration count{} with {} bound{} and launch overhead", floored,
+                             floored == 1 ? "" : "s", floored == 1 ? "s" : "", floored == 1 ? "its" : "their",
+                             floored == 1 ? "" : "s"));
         }
         exposure();
         measurement();
@@ -151,7 +151,7 @@ private:
     }
 
     [[nodiscard]] std::string time_name() const {
-        return answer_.expected ? "expected time" : answer_.at_least_s ? "least time" : "sequential time";
+        return answer_.expected ? "expected time" : answer_.at_least_s ? "expected time or bound" : "sequential time";
     }
 
     void kernels() {
@@ -341,7 +341,7 @@ std::string hlo_plot(const ModuleAnswer& answer) {
     const Machine& machine = answer.prediction->machine;
     plot.subtitle = fmt::format("{}; at their {}; those that take longest are labelled first", machine.name,
                                 answer.expected     ? "expected times"
-                                : answer.at_least_s ? "expected times, or bounds and launches"
+                                : answer.at_least_s ? "expected times, or bounds and launch overheads"
                                                     : "lower bounds");
     plot.roofs = roofs_of(machine);
     plot.ceilings = ceilings_of(machine);

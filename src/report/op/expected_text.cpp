@@ -97,8 +97,8 @@ std::string norm_text(const KernelModel& model, const KernelPoint& point, const 
                       const std::string& memory) {
     const double added = added_math_of(model, point);
     std::vector<std::string> terms{part_text(math_of(model, point, tiling),
-                                             model.padded       ? "math with whole sides of the array"
-                                             : added > 0        ? "math with tiles that two groups share"
+                                             model.padded       ? "math padded to the systolic array"
+                                             : added > 0        ? "math with tiles that straddle groups"
                                              : tiling.waves > 0 ? "math in whole waves"
                                                                 : "math",
                                              model.math),
@@ -240,7 +240,7 @@ std::vector<std::string> kernel_derivation(const Prediction& answer, std::size_t
     const std::string& transferred = answer.models.transferred_from[kernel];
     return {fmt::format("expected {} with an error of {} %{}", us(expected_s),
                         percent_text(answer.models.error_of(kernel, answer.runs[kernel].point)),
-                        of_two ? ", between the models of few and of many query rows" : ""),
+                        of_two ? ", blended from the models of few and of many query rows" : ""),
             fmt::format("{} on {}{}, {} rows of {} ({} to {})", of,
                         transferred.empty() ? answer.machine.name : transferred + ", transferred",
                         model.like.empty()

@@ -47,30 +47,30 @@ std::string routing_note(const ServedExperts& routed) {
         fmt::join(options, ", "), routed.held, lie, routed.imbalance, routed.read);
 }
 
-// What expected times of whole passes rest on, and how far they reach.
+// Which measurements the forward-pass model was fitted to, and where it extrapolates.
 std::vector<std::string> whole_pass_notes(const ServeAnswer& answer) {
     const MeasuredPasses& passes = *answer.whole_passes;
     std::vector<std::string> notes;
     notes.push_back(fmt::format(
-        "expected times are those of whole passes of {}, by {} rows of its benchmark on chips of the family {} with "
-        "{}; "
-        "errors are medians of rows that were not fitted; only single sequences were measured, so that other batches "
-        "are extrapolated",
-        passes.software, passes.rows, passes.family, fmt::join(passes.models, ", ")));
+        "expected times come from a model of whole forward passes of {}, fitted to {} measurements of {} on chips of "
+        "the {} family; the stated errors are medians on held-out measurements; only single sequences were measured, "
+        "so other batch sizes are extrapolated",
+        passes.software, passes.rows, fmt::join(passes.models, ", "), passes.family));
     if (passes.transferred) {
         notes.push_back(fmt::format(
-            "{} was not measured: the constants are those of its nearest relative, {}, and the errors those "
-            "of chips that were left out of the fit",
+            "{} was not measured: parameters are transferred from the nearest calibrated machine, {}, and the errors "
+            "are those of chips held out of the fit",
             answer.slice.machine.name, passes.machine));
     }
     if (answer.prefill.expected_s && *answer.prefill.expected_s < answer.least_prefill.lower_s) {
         notes.push_back(fmt::format(
-            "{} adds up products in f16, which is faster on this chip than the f32 sums of the lower bound of prefill",
+            "{} accumulates matmuls in f16, which is faster on this chip than the f32 accumulation that the lower "
+            "bound of prefill assumes",
             passes.software));
     }
     if (!passes.measured_load) {
         notes.emplace_back(
-            "several sequences at a time, or longer ones, were not measured: errors are larger than stated");
+            "no measurements exist for this batch size or sequence length: errors are larger than stated");
     }
     return notes;
 }

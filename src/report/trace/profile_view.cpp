@@ -45,7 +45,7 @@ public:
         classes();
         causes();
         if (answer_.beside) {
-            out_ += fmt::format("\n{}\n{}", bold("Beside the " + answer_.beside->job),
+            out_ += fmt::format("\n{}\n{}", bold("Compared with the planned " + answer_.beside->job),
                                 step_comparison_text(*answer_.beside));
         }
         wins();

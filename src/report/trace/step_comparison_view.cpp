@@ -89,8 +89,8 @@ std::string step_comparison_text(const StepComparison& comparison) {
     if (!out.empty()) out += '\n';
     out += table_text(table, 2);
     out += unmatched_text("Not in the plan", comparison.extra);
-    out += unmatched_text("In the plan, and not recorded (expected times)", comparison.missing);
-    out += unmatched_text("Recorded, and not known what it is", comparison.unknown);
+    out += unmatched_text("In the plan but not recorded (expected times)", comparison.missing);
+    out += unmatched_text("Recorded, but of unknown cost", comparison.unknown);
     if (!comparison.notes.empty()) out += '\n';
     for (const std::string& note : comparison.notes) out += "  note: " + wrapped(note, 8, 4, page_width) + "\n";
     return out;

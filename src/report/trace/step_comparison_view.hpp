@@ -1,4 +1,4 @@
-// A recorded step beside that of a plan, as text and as JSON.
+// The comparison of a recorded step with that of a plan, as text and as JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

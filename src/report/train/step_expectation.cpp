@@ -93,9 +93,8 @@ std::string error_text(const StepTimes& times) {
                                    of.publishers == 1 ? "" : "s");
     constexpr double shown = 0.005;
     if (error > of.error + shown)
-        text +=
-            fmt::format(", mean error {} % with kernels or steps on uncalibrated machines, or at extrapolated sizes",
-                        percent_text(of.error));
+        text += fmt::format(", mean error {} %; larger here because machines are uncalibrated or sizes extrapolated",
+                            percent_text(of.error));
     if (*times.expected > times.upper) text += "; above no overlap at published rates";
     return text;
 }
