@@ -12,7 +12,7 @@ namespace roofline::core {
 /// What a kernel takes whatever it does: its launch, its first and its last memory access.
 struct LaunchFloor {
     double seconds = 0;
-    std::string source;  ///< "the fixed cost of elementwise kernels with trtllm 1.3.0rc20 on H100 SXM5 80GB"
+    std::string source;  ///< "the launch overhead of elementwise kernels with trtllm 1.3.0rc20 on H100 SXM5 80GB"
 };
 
 /// Returns the fixed cost of the model of elementwise kernels, which do the least: of the machine's own, else of its
@@ -22,7 +22,7 @@ struct LaunchFloor {
 [[nodiscard]] std::optional<LaunchFloor> launch_floor(Calibrations& calibrations, const Machine& machine,
                                                       const std::string& software);
 
-/// Returns the words for what such kernels are expected to take: "1.39 us for each launch, the fixed cost of
+/// Returns the words for what such kernels are expected to take: "1.39 us per launch, the launch overhead of
 /// elementwise kernels with trtllm 1.3.0rc20 on H100 SXM5 80GB".
 [[nodiscard]] std::string floor_text(const LaunchFloor& floor);
 
