@@ -148,6 +148,9 @@ TEST_CASE("trace beside a plan: all matmuls of a training step of a Llama are fo
     const json attention = kind_of(answer, "attention");
     CHECK(attention["count"] == 4);
     CHECK(attention["planned_count"] == 4);
+    // the optimizer has a class of its own: 3 of 2 layers' 9 parameters and of 3 others, one kernel each
+    const json optimizer = kind_of(answer, "optimizer");
+    CHECK(optimizer["planned_count"] == 2 * 9 + 3);
     // sums over classes
     double difference = 0;
     for (const json& each : answer["by_kind"]) {

@@ -84,6 +84,9 @@ TEST_CASE("the kind of a kernel follows from its operations") {
               " P : bf16[T, S] = softmax[S](causal[T, S](Q * K))\n O : bf16[T, H] = P * V\n}")
               .kind == Kind::causal_attention);
     CHECK(key("X : bf16[B=8, D=8]\nY : f32[B] = sum[D](X)").kind == Kind::reduction);
+    // a norm and a softmax by their formulas go over rows as the named ones do
+    CHECK(key("X : bf16[B=8, D=8]\nZ : bf16[B, D] = X * rsqrt(mean[D](square(X)))").kind == Kind::normalisation);
+    CHECK(key("X : bf16[B=8, D=8]\nZ : bf16[B, D] = exp(X) / sum[D](exp(X))").kind == Kind::softmax);
     // two matmuls in one kernel without a softmax
     CHECK(key("X: bf16[B=8, D=8]\nW: bf16[D, F=8]\nU: bf16[D, F]\nH : bf16[B, F] = silu(X *_D W) * (X *_D U)").kind ==
           Kind::contraction);

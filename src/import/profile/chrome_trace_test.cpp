@@ -2,8 +2,10 @@
 #include "import/profile/instruction_dtype.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "text/shared_text_test.hpp"
 
@@ -48,6 +50,25 @@ TEST_CASE("chrome trace: a kernel is joined with the call that was running when 
     CHECK(profile->launches[kernel.launch].end_ns() == 17000);
     CHECK(profile->tool == "PyTorch");
     CHECK(profile->notes.empty());
+}
+
+// The gradient of an embedding begins with zeros, which are written by a nested call. What is computed on the zeros of
+// slice_backward, an operation without a rule, is apart from them.
+TEST_CASE("chrome trace: zeros belong to the operation that writes its result into them") {
+    for (const auto& [outer, owner] :
+         {std::pair{"aten::embedding_dense_backward", "aten::embedding_dense_backward"},
+          std::pair{"aten::slice_backward", "aten::fill_"}, std::pair{"aten::zeros", "aten::fill_"}}) {
+        const auto profile = read_text(fmt::format(R"([
+          {{"ph":"X","cat":"cpu_op","name":"{}","pid":7,"tid":7,"ts":10,"dur":30,"args":{{"External id":1}}}},
+          {{"ph":"X","cat":"cpu_op","name":"aten::zero_","pid":7,"tid":7,"ts":11,"dur":9,"args":{{"External id":2}}}},
+          {{"ph":"X","cat":"cpu_op","name":"aten::fill_","pid":7,"tid":7,"ts":12,"dur":7,"args":{{"External id":3}}}},
+          {{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":7,"tid":7,"ts":14,"dur":3,
+            "args":{{"correlation":50}}}},
+          {{"ph":"X","cat":"kernel","name":"fill","pid":0,"tid":7,"ts":20,"dur":5,"args":{{"correlation":50}}}}])",
+                                                   outer));
+        REQUIRE(profile);
+        CHECK(profile->text(profile->calls.at(profile->events.at(0).call).name) == owner);
+    }
 }
 
 TEST_CASE("chrome trace: collectives have their message") {

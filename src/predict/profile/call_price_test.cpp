@@ -58,6 +58,13 @@ TEST_CASE("price of a call: _fused_adamw_ reads four arrays and writes three, in
     CHECK(price.bytes == 7 * 4000);
     CHECK(price.flops == 1000 * (3 + 4 + 6));
     CHECK(price.kind == "optimizer");
+    // amsgrad reads and writes the largest mean squares as well
+    const PricedCall amsgrad = priced(
+        "aten::_fused_adamw_", "[[[1000]],[[1000]],[[1000]],[[1000]],[[1000]],[[]],[],[],[],[],[],[],[],[],[]]",
+        R"(["TensorList","TensorList","TensorList","TensorList","TensorList","TensorList","Scalar","Scalar","Scalar",
+        "Scalar","Scalar","Scalar","Scalar","",""])",
+        R"(["","","","","","","0.1","0.9","0.99","0.1","1e-08","True","False","",""])");
+    CHECK(amsgrad.bytes == 9 * 4000);
 }
 
 // p -= lr m, m = 0.9 m + g, without decay: three arrays are read, two written.
@@ -140,6 +147,16 @@ TEST_CASE("price of a call: flash attention by its own operation, forward and ba
         priced("aten::_flash_attention_forward", shapes, types, R"(["","","","","","128","128","0.","True","False"])");
     CHECK(causal.flops < 0.6 * full.flops);
     CHECK(causal.flops >= 0.5 * full.flops);
+    // 31 keys to the left and the query's own: 128 32 - 32^2 / 2 of 128^2 scores
+    const PricedCall local = priced("aten::_flash_attention_forward",
+                                    "[[2,128,8,64],[2,128,8,64],[2,128,8,64],[],[],[],[],[],[],[],[],[],[]]",
+                                    R"(["c10::Half","c10::Half","c10::Half","","","Scalar","Scalar","Scalar","Scalar",
+                                    "Scalar","","Scalar","Scalar"])",
+                                    R"(["","","","","","128","128","0.","True","False","","31","0"])");
+    CAPTURE(local.unknown);
+    const double share = (128.0 * 32 - 32.0 * 32 / 2) / (128.0 * 128);
+    CHECK(local.flops >= share * 4 * scores * 64);
+    CHECK(local.flops <= share * (4 * scores * 64 + 10 * scores));
     const PricedCall backward = priced(
         "aten::_flash_attention_backward",
         "[[2,128,8,64],[2,128,8,64],[2,128,8,64],[2,128,8,64],[2,128,8,64],[2,8,128],[],[],[],[],[],[],[],[]]",

@@ -1,6 +1,8 @@
 #include "predict/profile/planned_pass.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "calibrate/kernel/kernel_kind.hpp"
@@ -13,9 +15,19 @@ const Value* result_of(const Program& local, const KernelWork& kernel) {
     return kernel.statements.empty() ? nullptr : &local.values[kernel.statements.back()->result];
 }
 
-std::string_view class_of(const Program& local, const KernelWork& kernel) {
+/// The names of parameters. What an optimizer assigns to one is another value with its name.
+std::set<std::string_view> parameters_of(const Program& local) {
+    std::set<std::string_view> names;
+    for (const Value& value : local.values) {
+        if (value.param) names.insert(value.name);
+    }
+    return names;
+}
+
+std::string_view class_of(const Program& local, const KernelWork& kernel,
+                          const std::set<std::string_view>& parameters) {
     const bool updates = std::any_of(kernel.transfers.begin(), kernel.transfers.end(), [&](const Transfer& transfer) {
-        return transfer.write && local.values[transfer.value].param;
+        return transfer.write && parameters.contains(local.values[transfer.value].name);
     });
     const Value* const result = result_of(local, kernel);
     switch (kernel_kind(kernel)) {
@@ -47,11 +59,12 @@ Result<PlannedPass> planned_pass(std::string name, const Prediction& pass) {
     // The kernels of the analysis refer to the statements of the program that it was made of, which may be gone.
     ROOFLINE_TRY(const auto work, derive_work(pass.local, pass.options));
     const std::vector<KernelWork>& kernels = work.kernels;
+    const std::set<std::string_view> parameters = parameters_of(pass.local);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
         const auto runs = count(pass.local, kernels[i].count);
         if (!runs || runs->to_double() <= 0) continue;
         PlannedKernel kernel;
-        kernel.kind = class_of(pass.local, kernels[i]);
+        kernel.kind = class_of(pass.local, kernels[i], parameters);
         if (const Value* const result = result_of(pass.local, kernels[i])) kernel.result = result->name;
         kernel.matmuls = matmul_sizes(pass.local, kernels[i]);
         kernel.count = runs->to_double();
