@@ -100,24 +100,17 @@ struct TypeNeighbours {
     std::vector<PassProducts*> fitted;
     std::vector<PassProducts*> following;
 
-    /// The geometric mean of neighbours: fitted types that are unpacked alike, else all block types, else all types.
-    /// Empty: no type is fitted.
-    [[nodiscard]] std::optional<double> mean_beside(const PassProducts& products) const {
-        const auto mean_where = [&](const auto& holds) -> std::optional<double> {
-            double logs = 0;
-            double count = 0;
-            for (const PassProducts* each : fitted) {
-                if (each == &products || !holds(unpacking_of(*each))) continue;
-                logs += std::log(each->*constant.value);
-                ++count;
-            }
-            return count > 0 ? std::optional(std::exp(logs / count)) : std::nullopt;
-        };
+    /// The geometric mean of other fitted types that are unpacked alike. Empty: there is none.
+    [[nodiscard]] std::optional<double> mean_of_alike(const PassProducts& products) const {
         const Unpacking own = unpacking_of(products);
-        const auto alike = mean_where([&](Unpacking other) { return other == own && own != Unpacking::any; });
-        if (alike) return alike;
-        const auto blocks = mean_where([](Unpacking other) { return other != Unpacking::none; });
-        return blocks ? blocks : mean_where([](Unpacking) { return true; });
+        return mean_where(products, [&](Unpacking other) { return other == own && own != Unpacking::any; });
+    }
+
+    /// The same, else of all block types, else of all types. Empty: no type is fitted.
+    [[nodiscard]] std::optional<double> mean_beside(const PassProducts& products) const {
+        if (const auto alike = mean_of_alike(products)) return alike;
+        const auto blocks = mean_where(products, [](Unpacking other) { return other != Unpacking::none; });
+        return blocks ? blocks : mean_where(products, [](Unpacking) { return true; });
     }
 
     void follow() const {
@@ -126,13 +119,26 @@ struct TypeNeighbours {
         }
     }
 
-    /// How far fitted types are from their neighbours.
+    /// How far fitted types are from those that are unpacked alike.
     [[nodiscard]] double spread() const {
         double sum = 0;
         for (const PassProducts* each : fitted) {
-            if (const auto mean = mean_beside(*each)) sum += std::abs(std::log(each->*constant.value / *mean));
+            if (const auto mean = mean_of_alike(*each)) sum += std::abs(std::log(each->*constant.value / *mean));
         }
         return sum;
+    }
+
+private:
+    template <class Holds>
+    [[nodiscard]] std::optional<double> mean_where(const PassProducts& products, const Holds& holds) const {
+        double logs = 0;
+        double count = 0;
+        for (const PassProducts* each : fitted) {
+            if (each == &products || !holds(unpacking_of(*each))) continue;
+            logs += std::log(each->*constant.value);
+            ++count;
+        }
+        return count > 0 ? std::optional(std::exp(logs / count)) : std::nullopt;
     }
 };
 
