@@ -130,11 +130,12 @@ std::optional<double> vector_ridge(const Machine& machine) {
 /// it is, not which machines it is like, and a better figure must not make it slower.
 Machine without_changes(const Machine& machine) {
     Machine itself = machine;
-    const std::vector<Change> changes = std::exchange(itself.changes, {});
-    for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
-        if (change->path != "hbm.bandwidth" && change->path != "vector.f32") continue;
+    std::vector<Change> changes = std::exchange(itself.changes, {});
+    std::reverse(changes.begin(), changes.end());
+    for (const Change& change : changes) {
+        if (change.path != "hbm.bandwidth" && change.path != "vector.f32") continue;
         // one that the machine lacked stays as it was set
-        (void)set_figure(itself, fmt::format("{}={}", change->path, change->before));
+        (void)set_figure(itself, fmt::format("{}={}", change.path, change.before));
     }
     return itself;
 }
