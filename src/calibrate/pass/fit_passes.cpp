@@ -155,9 +155,9 @@ std::vector<TypeNeighbours> neighbours_of(PassFamily& family, const PassRows& ro
     return all;
 }
 
-/// Fits the constants by coordinate descent on their logarithms, with decreasing steps. Types of weights stay near those
-/// that are unpacked alike, and keys and values that are few beside the weights near the usual part of the memory's
-/// rate.
+/// Fits the constants by coordinate descent on their logarithms, with decreasing steps. Types of weights stay near
+/// those that are unpacked alike, and keys and values that are few beside the weights near the usual part of the
+/// memory's rate.
 void fit_constants(PassFamily& family, const PassRows& rows, double step) {
     std::vector<double*> constants = constants_of(family, rows);
     const std::vector<TypeNeighbours> types = neighbours_of(family, rows);
