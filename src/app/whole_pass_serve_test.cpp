@@ -6,6 +6,7 @@
 
 #include "app/request.hpp"
 #include "base/approx_test.hpp"
+#include "model/file_types.hpp"
 #include "text/shared_text_test.hpp"
 
 using namespace roofline::core;
@@ -64,6 +65,9 @@ TEST_CASE("whole passes of the library that is named, and a wrong name of a quan
     ServeRequest request = at_home("rtx-4090", "f16");
     request.batch = "1";
     CHECK(served(request)["whole_passes"].is_null());  // kernels of servers
+    request.weights = "F16";                           // a file of llama.cpp
+    CHECK(served(request)["whole_passes"]["software"] == "llama.cpp");
+    request.weights = "f16";
     request.software = "llama.cpp";
     CHECK(served(request)["whole_passes"]["software"] == "llama.cpp");
     request.concurrency = "4";
@@ -86,6 +90,74 @@ TEST_CASE("cards that have the layers in turn: a sequence gets no faster, a prom
     CHECK(both["plan"]["pipeline"] == 2);
     CHECK(both["tpot_s"].get<double>() >= alone["tpot_s"].get<double>());
     CHECK(both["ttft_s"].get<double>() < alone["ttft_s"].get<double>());
+}
+
+TEST_CASE("a longer prompt takes no less time, at the end of a chunk as well") {
+    for (const char* const machine : {"rtx-4090", "rtx-4090:2", "rtx-4090:4", "m3-max"}) {
+        double before = 0;
+        for (const char* const prompt : {"511", "512", "513", "700", "1024", "1025"}) {
+            CAPTURE(machine);
+            CAPTURE(prompt);
+            ServeRequest request = at_home(machine, "Q4_K_M");
+            request.prompt = prompt;
+            const double seconds = served(request)["ttft_s"].get<double>();
+            CHECK(seconds > before);
+            before = seconds;
+        }
+    }
+}
+
+TEST_CASE("more bandwidth is never slower") {
+    for (const char* const machine : {"rtx-5090", "m4-max", "ryzen-7950x", "rtx-4070-ti"}) {
+        double prompts = 0;
+        double generation = 0;
+        for (const char* const factor : {"0.25", "0.5", "0.8", "1", "1.25", "2", "4"}) {
+            CAPTURE(machine);
+            CAPTURE(factor);
+            ServeRequest request = at_home(machine, "Q4_K_M");
+            request.sets = {std::string("hbm.bandwidth=*") + factor};
+            const auto whole = served(request)["whole_passes"];
+            CHECK(whole["generation_tokens_per_s"].get<double>() >= generation);
+            CHECK(whole["prompt_tokens_per_s"].get<double>() >= prompts);
+            generation = whole["generation_tokens_per_s"].get<double>();
+            prompts = whole["prompt_tokens_per_s"].get<double>();
+        }
+    }
+}
+
+// Types without measurements are not far from those that are unpacked alike and have about as many bits, on processors,
+// graphics cards and Apple's chips.
+TEST_CASE("no file type is twice as slow as both of its neighbours") {
+    const std::vector<std::vector<const char*>> orders{
+        {"Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "F16"},
+        {"Q2_K_S", "Q2_K", "Q3_K_S", "Q3_K_M", "Q3_K_L", "Q4_K_S", "Q4_K_M", "Q5_K_S", "Q5_K_M", "Q6_K"},
+        {"IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ2_M", "IQ3_XXS", "IQ3_XS", "IQ3_S", "IQ3_M", "IQ4_XS", "IQ4_NL"}};
+    std::size_t asked = 0;
+    // chips of all families, and relatives
+    const std::vector<const char*> machines{"ryzen-7950x", "m2-max-cpu", "epyc-9654",    "rtx-3090", "rtx-4090",
+                                            "rtx-5090",    "m3-max",     "a100-pcie-80", "h100-pcie"};
+    for (const char* const machine : machines) {
+        for (const auto& order : orders) {
+            std::vector<double> generation;
+            std::vector<double> prompts;
+            for (const char* const weights : order) {
+                const auto whole = served(at_home(machine, weights))["whole_passes"];
+                generation.push_back(whole["generation_tokens_per_s"].get<double>());
+                prompts.push_back(whole["prompt_tokens_per_s"].get<double>());
+            }
+            asked += order.size();
+            for (const auto& speeds : {generation, prompts}) {
+                for (std::size_t i = 0; i < order.size(); ++i) {
+                    const double before = speeds[i > 0 ? i - 1 : i + 1];
+                    const double after = speeds[i + 1 < order.size() ? i + 1 : i - 1];
+                    CAPTURE(machine);
+                    CAPTURE(order[i]);
+                    CHECK(speeds[i] > std::min(before, after) / 2);
+                }
+            }
+        }
+    }
+    CHECK(asked == machines.size() * file_type_names().size());
 }
 
 TEST_CASE("the published table of llama.cpp is read, and no row is below its bound") {

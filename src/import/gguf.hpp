@@ -22,8 +22,8 @@ struct GgufHeader {
 
 /// Returns the text of a config.json that describes the model of the file in the keys of its Hugging Face class, with a
 /// `quantization_config` of the type of each tensor (Quantisation::types). Errors: those of read_gguf_header(); an
-/// architecture without a class here, by name; a key that it needs is missing, or not a size; a file of several, which
-/// has only a part of the tensors.
+/// architecture without a class here, by name; a key that it needs is missing, or not a size, or differs from the
+/// shapes of tensors; a file of several, which has only a part of the tensors.
 [[nodiscard]] Result<std::string> gguf_config(const WeightFile& file);
 
 }  // namespace roofline::core

@@ -74,6 +74,47 @@ constexpr std::array tensor_params{
     TensorParams{"ffn_down_shexp.weight", "Sd"},
 };
 
+/// The sizes that the keys of a file give its matrices; 0: no key says.
+struct KeySizes {
+    std::int64_t width = 0;
+    std::int64_t queries = 0;
+    std::int64_t keys = 0;
+    std::int64_t values = 0;
+    std::int64_t fused = 0;  ///< queries, keys and values
+    std::int64_t heads = 0;  ///< values of all query heads
+    std::int64_t mlp = 0;
+    std::int64_t up = 0;  ///< with the gate if both are one matrix
+    std::int64_t expert = 0;
+    std::int64_t shared = 0;
+    std::int64_t experts = 0;
+};
+
+/// A matrix, and the sizes of its last two dimensions; null: any.
+struct TensorSizes {
+    std::string_view tensor;
+    std::int64_t KeySizes::* rows;
+    std::int64_t KeySizes::* columns;
+};
+
+constexpr std::array tensor_sizes{
+    TensorSizes{"token_embd.weight", nullptr, &KeySizes::width},
+    TensorSizes{"output.weight", nullptr, &KeySizes::width},
+    TensorSizes{"attn_q.weight", &KeySizes::queries, &KeySizes::width},
+    TensorSizes{"attn_k.weight", &KeySizes::keys, &KeySizes::width},
+    TensorSizes{"attn_v.weight", &KeySizes::values, &KeySizes::width},
+    TensorSizes{"attn_qkv.weight", &KeySizes::fused, &KeySizes::width},
+    TensorSizes{"attn_output.weight", &KeySizes::width, &KeySizes::heads},
+    TensorSizes{"ffn_gate.weight", &KeySizes::mlp, &KeySizes::width},
+    TensorSizes{"ffn_up.weight", &KeySizes::up, &KeySizes::width},
+    TensorSizes{"ffn_down.weight", &KeySizes::width, &KeySizes::mlp},
+    TensorSizes{"ffn_gate_exps.weight", &KeySizes::expert, &KeySizes::width},
+    TensorSizes{"ffn_up_exps.weight", &KeySizes::expert, &KeySizes::width},
+    TensorSizes{"ffn_down_exps.weight", &KeySizes::width, &KeySizes::expert},
+    TensorSizes{"ffn_gate_shexp.weight", &KeySizes::shared, &KeySizes::width},
+    TensorSizes{"ffn_up_shexp.weight", &KeySizes::shared, &KeySizes::width},
+    TensorSizes{"ffn_down_shexp.weight", &KeySizes::width, &KeySizes::shared},
+};
+
 class GgufConfig {
 public:
     explicit GgufConfig(const GgufHeader& header) : header_(header) {}
@@ -88,6 +129,7 @@ public:
         if (has_tensor("blk.0.attn_q.bias") && !phi) add("attention_bias", "true");
         add("tie_word_embeddings", has_tensor("output.weight") ? "false" : "true");
         add("torch_dtype", "\"float16\"");
+        ROOFLINE_CHECK(check_shapes());
         ROOFLINE_CHECK(add_types());
         return fmt::format("{{\n{}\n}}\n", fmt::join(members_, ",\n"));
     }
@@ -195,6 +237,77 @@ private:
         }
         add("model_type", fmt::format("\"{}\"", type));
         return {};
+    }
+
+    Result<KeySizes> key_sizes() const {
+        const auto known = [&](std::string_view key, std::int64_t otherwise) -> Result<std::int64_t> {
+            ROOFLINE_TRY(const auto found, size(key));
+            return found && *found > 0 ? *found : otherwise;
+        };
+        KeySizes sizes;
+        ROOFLINE_TRY(sizes.width, known("embedding_length", 0));
+        ROOFLINE_TRY(const auto heads, known("attention.head_count", 0));
+        ROOFLINE_TRY(const auto shared_by, known("attention.head_count_kv", heads));
+        ROOFLINE_TRY(const auto head, known("attention.key_length", heads > 0 ? sizes.width / heads : 0));
+        ROOFLINE_TRY(const auto value, known("attention.value_length", head));
+        // a size is at most 2^40, and heads of such sizes have no product
+        constexpr std::int64_t most = std::int64_t{1} << 20;
+        if (std::max({heads, shared_by, head, value}) > most) {
+            return fail("bad_value", "the sizes of the file's attention heads are no model's", "the file is damaged");
+        }
+        sizes.queries = heads * head;
+        sizes.keys = shared_by * head;
+        sizes.values = shared_by * value;
+        sizes.fused = sizes.queries + sizes.keys + sizes.values;
+        sizes.heads = heads * value;
+        ROOFLINE_TRY(sizes.mlp, known("feed_forward_length", 0));
+        sizes.up = has_tensor("blk.0.ffn_gate.weight") ? sizes.mlp : 0;
+        ROOFLINE_TRY(sizes.expert, known("expert_feed_forward_length", sizes.mlp));
+        ROOFLINE_TRY(sizes.shared, known("expert_shared_feed_forward_length", 0));
+        ROOFLINE_TRY(sizes.experts, known("expert_count", 0));
+        return sizes;
+    }
+
+    // Keys and tensors say the same sizes. llama.cpp refuses a file where they differ, and which of them is meant is
+    // unknown.
+    Status check_shapes() const {
+        ROOFLINE_TRY(const auto keys, key_sizes());
+        std::int64_t layers = 0;
+        for (const StoredTensor& tensor : header_.checkpoint.tensors) {
+            const auto layer = layer_of_tensor(tensor.name);
+            if (tensor.name.starts_with("blk.")) layers = std::max(layers, layer.value_or(-1) + 1);
+            const std::string name = layer ? name_in_layer(tensor.name) : tensor.name;
+            const auto known = std::find_if(tensor_sizes.begin(), tensor_sizes.end(),
+                                            [&](const TensorSizes& each) { return each.tensor == name; });
+            if (known == tensor_sizes.end()) continue;
+            std::vector<std::int64_t> said;
+            if (name.find("_exps.") != std::string::npos) said.push_back(keys.experts);
+            for (const auto part : {known->rows, known->columns}) said.push_back(part == nullptr ? 0 : keys.*part);
+            if (!same_sizes(tensor.shape, said)) {
+                return fail("bad_value",
+                            fmt::format("{} is {}, but the file's keys make it {}", in_ticks(tensor.name),
+                                        shape_text(tensor.shape), shape_text(said)),
+                            "the file is damaged, or its keys were changed; llama.cpp does not load such a file");
+            }
+        }
+        ROOFLINE_TRY(const auto count, size("block_count"));
+        if (!count || *count == layers) return {};
+        return fail("bad_value",
+                    fmt::format("`{}.block_count` is {}, but the file has tensors of {} layers", architecture_->name,
+                                *count, layers),
+                    "the file is damaged, or its keys were changed; llama.cpp does not load such a file");
+    }
+
+    // Whether sizes are those that keys say; 0: they say nothing.
+    static bool same_sizes(const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& said) {
+        return std::equal(shape.begin(), shape.end(), said.begin(), said.end(),
+                          [](std::int64_t one, std::int64_t other) { return other == 0 || one == other; });
+    }
+
+    static std::string shape_text(const std::vector<std::int64_t>& shape) {
+        std::vector<std::string> sizes;
+        for (const std::int64_t each : shape) sizes.push_back(each > 0 ? fmt::format("{}", each) : "any");
+        return fmt::format("{}", fmt::join(sizes, " x "));
     }
 
     Status add_types() {

@@ -124,3 +124,17 @@ TEST_CASE("GGUF files that describe no supported model are refused by name") {
                              number_bytes(2, 8) + number_bytes(64, 4) + number_bytes(32, 4);
     CHECK(code_of(small_llama({list})) == "unsupported");
 }
+
+TEST_CASE("keys of a GGUF file that contradict its tensors are refused, with the tensor and both shapes") {
+    const auto narrow = gguf_config(small_llama({whole("llama.attention.key_length", 32)}));
+    CHECK(narrow.error().message ==
+          "m.gguf: `blk.0.attn_q.weight` is 256 x 256, but the file's keys make it 128 x 256");
+    CHECK(code_of(small_llama({whole("llama.attention.key_length", 64)})).empty());
+    CHECK(code_of(small_llama({whole("llama.attention.value_length", 32)})) == "bad_value");
+    WeightFile deeper = small_llama();
+    const std::string count = whole("llama.block_count", 2);
+    deeper.head.replace(deeper.head.find(count), count.size(), whole("llama.block_count", 3));
+    const auto refused = gguf_config(deeper);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message == "m.gguf: `llama.block_count` is 3, but the file has tensors of 2 layers");
+}

@@ -28,6 +28,15 @@ bool begins_with(std::string_view name, std::string_view wanted) {
            std::equal(wanted.begin(), wanted.end(), name.begin(), [](char w, char c) { return w == folded(c); });
 }
 
+bool is_letter(char c) { return to_lower(c) >= 'a' && to_lower(c) <= 'z'; }
+
+/// Whether a name that begins with `wanted` is merely cut off there, in a word that ends the name: "trill" of Trillium.
+/// What follows a digit or begins another word distinguishes products: "rtx-4070-ti", "l40s", "m4-max".
+bool abbreviates(std::string_view wanted, std::string_view name) {
+    const std::string_view rest = name.substr(wanted.size());
+    return is_letter(wanted.back()) && std::all_of(rest.begin(), rest.end(), is_letter);
+}
+
 /// The id and the aliases of a machine.
 std::vector<std::string_view> names_of(const EmbeddedMachine& machine) {
     std::vector<std::string_view> names{machine.id};
@@ -53,15 +62,22 @@ Result<const EmbeddedMachine*> lookup(std::string_view name) {
     if (wanted.empty())
         return fail("unknown_machine", "the machine has no name", "`roofline machine` lists all machines");
     std::vector<const EmbeddedMachine*> beginnings;
+    bool abbreviation = false;
     for (const EmbeddedMachine& machine : embedded_machines()) {
         for (const std::string_view known : names_of(machine)) {
             if (!begins_with(known, wanted)) continue;
             if (known.size() == wanted.size()) return &machine;
+            abbreviation = abbreviation || abbreviates(wanted, known);
             if (beginnings.empty() || beginnings.back() != &machine) beginnings.push_back(&machine);
         }
     }
     if (beginnings.empty()) return unknown(name);
-    if (beginnings.size() == 1) return beginnings.front();
+    if (beginnings.size() == 1 && abbreviation) return beginnings.front();
+    if (beginnings.size() == 1) {
+        return fail("unknown_machine", fmt::format("no machine {}", in_ticks(name)),
+                    fmt::format("if you mean {}, say so; `roofline machine` lists all machines",
+                                in_ticks(beginnings.front()->id)));
+    }
     std::string candidates;
     for (const EmbeddedMachine* machine : beginnings)
         candidates += (candidates.empty() ? "" : ", ") + std::string(machine->id);

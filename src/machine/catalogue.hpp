@@ -12,9 +12,10 @@ namespace roofline::core {
 /// All ids in alphabetical order.
 [[nodiscard]] std::vector<std::string> machine_ids();
 
-/// Finds a machine by id or alias, ignoring case and with spaces, '_' and '-' equivalent, or by an unambiguous prefix
-/// of either. An exact match takes precedence over prefixes. Errors: unknown (with the nearest name), ambiguous (with
-/// the candidates).
+/// Finds a machine by id or alias, ignoring case and with spaces, '_' and '-' equivalent, or by a prefix of either that
+/// no other machine's name has and that lacks only letters of its last word: "trill", and not "rtx-4070" of an RTX 4070
+/// Ti, which is another product. An exact match takes precedence over prefixes. Errors: unknown (with the nearest
+/// name), ambiguous (with the candidates).
 [[nodiscard]] Result<Machine> find_machine(std::string_view name);
 
 /// The same, with figures changed as set_figure() reads them: "hbm.bandwidth=*2". Errors: those of both.

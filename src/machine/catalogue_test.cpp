@@ -83,11 +83,27 @@ TEST_CASE("an unambiguous prefix is enough, and an exact name takes precedence o
     CHECK(id_of("h100-sxm") == "h100-sxm5");
     CHECK(id_of("h100_sxm") == "h100-sxm5");
     CHECK(id_of("tpu-v5-li") == "tpu-v5e");
+    CHECK(id_of("trill") == "tpu-v6e");
     CHECK(id_of("gb200") == "gb200");  // beside its alias "GB200 NVL72"
     CHECK(id_of("a100") == "a100-sxm4-80");
     CHECK(id_of("tpu-v5") == "ambiguous_machine");
     const auto ambiguous = find_machine("tpu-v5");
     CHECK(ambiguous.error().hint == "say which: tpu-v5e, tpu-v5p");
+}
+
+TEST_CASE("the name of another product is refused, although it is the beginning of one machine's name only") {
+    for (const auto& [name, other] : {std::pair{"rtx-4070", "rtx-4070-ti"},
+                                      {"m4", "m4-max"},
+                                      {"l40", "l40s"},
+                                      {"mi250", "mi250x"},
+                                      {"jetson-agx-orin", "jetson-agx-orin-64"},
+                                      {"inferentia", "inferentia2"}}) {
+        CAPTURE(name);
+        const auto refused = find_machine(name);
+        REQUIRE_FALSE(refused.has_value());
+        CHECK(refused.error().code == "unknown_machine");
+        CHECK(refused.error().hint.find(std::string("`") + other + "`") != std::string::npos);
+    }
 }
 
 TEST_CASE("unknown names give the nearest one") {

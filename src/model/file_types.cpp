@@ -9,6 +9,7 @@
 
 #include "base/ascii.hpp"
 #include "model/model.hpp"
+#include "model/weights.hpp"
 #include "program/program.hpp"
 
 namespace roofline::core {
@@ -29,7 +30,7 @@ constexpr std::array file_types{
     FileType{"IQ2_XXS", "iq2_xxs"}, FileType{"IQ2_XS", "iq2_xs"},   FileType{"IQ2_S", "iq2_xs"},
     FileType{"IQ2_M", "iq2_s"},     FileType{"IQ3_XXS", "iq3_xxs"}, FileType{"IQ3_XS", "iq3_s"},
     FileType{"IQ3_S", "iq3_s"},     FileType{"IQ3_M", "iq3_s"},     FileType{"IQ4_NL", "iq4_nl"},
-    FileType{"IQ4_XS", "iq4_xs"},
+    FileType{"IQ4_XS", "iq4_xs"},   FileType{"F16", "f16"},
 };
 
 /// The layers that a rule is for.
@@ -47,7 +48,8 @@ enum class Layers : std::uint8_t {
 enum class Models : std::uint8_t {
     all,
     shared,  ///< four or more query heads have the same keys and values, so that these matter more
-    eight    ///< with eight experts
+    eight,   ///< with eight experts
+    fused    ///< queries, keys and values are one matrix, attn_qkv
 };
 
 struct FileTypeRule {
@@ -55,17 +57,24 @@ struct FileTypeRule {
     std::string_view params;  ///< names of parameters in the architectures' programs
     Layers layers;
     Models models;
-    std::string_view type;
+    std::string_view type;  ///< "": that of the file
 };
 
 constexpr std::string_view down = "Wd Ed Sd";
+constexpr std::string_view fused = "Wq Wk Wv";
+constexpr std::string_view experts = "Eg Eu Ed";
 constexpr std::string_view gate_and_up = "Wg Wu Eg Eu Sg Su";
 
 // The first rule that matches applies, in the order of llama_tensor_get_type().
 constexpr std::array rules{
+    FileTypeRule{"F16", "Head", Layers::all, Models::all, ""},
     FileTypeRule{"IQ2_XXS IQ2_XS IQ2_S IQ2_M IQ3_XXS", "Head", Layers::all, Models::all, "q5_k"},
     FileTypeRule{"Q8_0", "Head", Layers::all, Models::all, "q8_0"},
     FileTypeRule{"", "Head", Layers::all, Models::all, "q6_k"},
+    FileTypeRule{"Q3_K_M Q3_K_L IQ3_M", fused, Layers::all, Models::fused, "q4_k"},
+    FileTypeRule{"Q4_K_M", fused, Layers::all, Models::fused, "q5_k"},
+    FileTypeRule{"Q5_K_M", fused, Layers::all, Models::fused, "q6_k"},
+    FileTypeRule{"", fused, Layers::all, Models::fused, ""},
     FileTypeRule{"IQ2_XXS IQ2_XS", "Embed", Layers::all, Models::all, "q2_k"},
     FileTypeRule{"IQ2_S IQ2_M IQ3_XXS", "Embed", Layers::all, Models::all, "iq3_s"},
     FileTypeRule{"IQ2_XXS IQ2_XS IQ2_S IQ2_M", "Wv Wk", Layers::all, Models::eight, "q4_k"},
@@ -125,7 +134,13 @@ struct Shape {
     std::int64_t layers = 0;
     std::int64_t shared = 1;  ///< query heads per head of keys and values
     std::int64_t experts = 0;
+    bool fused = false;          ///< queries, keys and values are one matrix
+    bool mxfp4_experts = false;  ///< published so; they keep it whatever the file type
 };
+
+// The models whose queries, keys and values are one matrix in GGUF files, too. Those of Baichuan and InternLM are
+// divided when they are converted.
+constexpr std::string_view fused_models = "phi3 phi-msft gpt2 gpt_bigcode gpt_neox bloom falcon mpt qwen chatglm";
 
 bool covers(Layers layers, std::int64_t i, std::int64_t n) {
     switch (layers) {
@@ -157,28 +172,34 @@ bool covers(Models models, const Shape& shape) {
             return shape.shared >= few_keys;
         case Models::eight:
             return shape.experts == eight;
+        case Models::fused:
+            return shape.fused;
     }
     return false;
 }
 
 std::string_view chosen(const FileType& file, std::string_view param, std::int64_t layer, const Shape& shape) {
+    if (shape.mxfp4_experts && lists(experts, param)) return "mxfp4";
     std::string_view type = file.base;
     for (const FileTypeRule& rule : rules) {
         if (!rule.files.empty() && !lists(rule.files, file.name)) continue;
         if (!lists(rule.params, param) || !covers(rule.layers, layer, shape.layers) || !covers(rule.models, shape)) {
             continue;
         }
-        type = rule.type;
+        if (!rule.type.empty()) type = rule.type;
         break;
     }
     // Llama 70B, where eight query heads share keys and values, keeps values in more bits.
     constexpr std::int64_t layers_of_70b = 80;
-    const bool more = param == "Wv" && shape.layers == layers_of_70b && (type == "q3_k" || type == "q4_k");
+    const bool more =
+        param == "Wv" && !shape.fused && shape.layers == layers_of_70b && (type == "q3_k" || type == "q4_k");
     return more ? "q5_k" : type;
 }
 
 const FileType* find_file_type(std::string_view word) {
     std::string wanted = uppered(word);
+    // `f16` is a dtype, and `F16` a file; other dtypes have the same name for servers in capitals, BF16
+    if (const auto dtype = find_dtype(word); dtype && info(*dtype).block == 0 && wanted != word) return nullptr;
     // the names that llama-quantize takes for the usual ones
     if (wanted == "Q3_K" || wanted == "Q4_K" || wanted == "Q5_K") wanted += "_M";
     const auto found =
@@ -216,8 +237,9 @@ FileValue text_value(std::string_view text) {
     return value;
 }
 
-FileValue types_of(const FileType& file, const Model& model) {
-    const Shape shape{model.layer_count, std::max<std::int64_t>(1, size_of(model, "G")), size_of(model, "E")};
+FileValue types_of(const FileType& file, const Model& model, bool mxfp4_experts) {
+    const Shape shape{model.layer_count, std::max<std::int64_t>(1, size_of(model, "G")), size_of(model, "E"),
+                      lists(fused_models, model.model_type), mxfp4_experts};
     FileValue types;
     types.kind = FileValue::Kind::table;
     types.members.emplace_back("*", text_value(file.base));
@@ -254,6 +276,8 @@ Result<Config> with_file_type(Config config, std::string_view word) {
                     did_you_mean(std::string(word), file_type_names(),
                                  fmt::format("file types are {}", fmt::join(file_type_names(), " "))));
     }
+    const auto own = quantisation_of(config, nullptr);
+    const bool mxfp4_experts = own && *own && (*own)->method == "mxfp4";
     std::erase_if(config.whole.members, [](const auto& member) {
         return member.first == "quantization_config" || member.first == "compression_config";
     });
@@ -262,7 +286,7 @@ Result<Config> with_file_type(Config config, std::string_view word) {
     table.kind = FileValue::Kind::table;
     table.members.emplace_back("quant_method", text_value("gguf"));
     table.members.emplace_back("file_type", text_value(file->name));
-    table.members.emplace_back("types", types_of(*file, model));
+    table.members.emplace_back("types", types_of(*file, model, mxfp4_experts));
     config.whole.members.emplace_back("quantization_config", std::move(table));
     return config;
 }

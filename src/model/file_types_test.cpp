@@ -44,6 +44,66 @@ TEST_CASE("sizes of published files: all but the tokenizer") {
     CHECK(gigabytes("llama-2-7b", "IQ4_XS") == approx(3.37 * gib).epsilon(4e-3));
 }
 
+TEST_CASE("gpt-oss keeps its experts in mxfp4 in every file type") {
+    // unsloth's files on Hugging Face: 63.4 and 12.04 GB
+    CHECK(gigabytes("gpt-oss-120b", "Q8_0") == doctest::Approx(63.4).epsilon(1e-3));
+    CHECK(gigabytes("gpt-oss-20b", "Q6_K") == doctest::Approx(12.04).epsilon(3e-3));
+    // experts of 24 layers, 32 of them with three matrices of 2880 x 2880 at 4.25 bits, are most of any file
+    CHECK(gigabytes("gpt-oss-20b", "Q2_K") > 24 * 32 * 3 * 2880.0 * 2880 * 4.25 / 8 / 1e9);
+    CHECK(gigabytes("gpt-oss-20b", "F16") == doctest::Approx(13.8).epsilon(3e-3));
+}
+
+TEST_CASE("queries, keys and values of Phi 3 are one matrix, of which Q4_K_M keeps five bits") {
+    Config config;
+    config.model_type = "phi3";
+    config.whole.kind = FileValue::Kind::table;
+    // Phi 3 mini
+    for (const auto& [key, size] : {std::pair{"hidden_size", 3072},
+                                    {"intermediate_size", 8192},
+                                    {"num_hidden_layers", 32},
+                                    {"num_attention_heads", 32},
+                                    {"num_key_value_heads", 32},
+                                    {"vocab_size", 32064}}) {
+        FileValue value;
+        value.kind = FileValue::Kind::whole;
+        value.whole = size;
+        config.whole.members.emplace_back(key, value);
+    }
+    const auto types = [&](const char* file) {
+        const auto file_types = with_file_type(config, file);
+        REQUIRE(file_types);
+        const auto read = quantisation_of(*file_types, nullptr);
+        REQUIRE((read && *read));
+        return **read;
+    };
+    for (const char* const param : {"Wq", "Wk", "Wv"}) {
+        for (const std::int64_t layer : {0, 15, 31}) {
+            CHECK(name(*stored_type(types("Q4_K_M"), param, layer)) == "q5_k");
+            CHECK(name(*stored_type(types("Q5_K_M"), param, layer)) == "q6_k");
+            CHECK(name(*stored_type(types("Q4_K_S"), param, layer)) == "q4_k");
+            CHECK(name(*stored_type(types("Q3_K_L"), param, layer)) == "q4_k");
+        }
+    }
+    CHECK(name(*stored_type(types("Q4_K_M"), "Wd", 0)) == "q6_k");
+    // Phi-3-mini-4k-instruct-q4.gguf of Microsoft has 2.39 GB; with four bits for queries and keys it would be 2.32
+    const auto typed = with_file_type(config, "Q4_K_M");
+    REQUIRE(typed);
+    const auto model = build_model(*typed, 1);
+    REQUIRE(model);
+    const auto bytes = weight_bytes(*model, std::nullopt, types("Q4_K_M"));
+    REQUIRE(bytes);
+    CHECK(bytes->total.to_double() == doctest::Approx(2.39e9).epsilon(3e-3));
+}
+
+TEST_CASE("F16 is a file type and f16 a dtype") {
+    CHECK(is_file_type("F16"));
+    CHECK_FALSE(is_file_type("f16"));
+    CHECK(is_file_type("q4_k_m"));
+    CHECK_FALSE(is_file_type("BF16"));
+    // 8,030,261,248 parameters of Llama 3 8B, of which 266,240 are norms in f32
+    CHECK(gigabytes("llama-3.1-8b", "F16") == doctest::Approx(2 * 8.030261248).epsilon(1e-4));
+}
+
 TEST_CASE("Q4_K_M: which layers keep more bits") {
     auto config = preset_config("llama-3.1-8b");
     REQUIRE(config);

@@ -10,6 +10,7 @@
 
 #include "calibrate/constants.hpp"
 #include "calibrate/pass/pass_factor.hpp"
+#include "calibrate/pass/unpacking.hpp"
 #include "machine/catalogue.hpp"
 
 namespace roofline::core {
@@ -45,7 +46,41 @@ double total_of(const PassFamily& family, const PassRows& rows) {
     return sum;
 }
 
-/// The constants of a family that rows determine.
+/// The part of a row's products whose weights are of these types.
+double part_of_products(const PassFamily& family, const PassProducts& products, const PassSample& row) {
+    double part = 0;
+    double whole = 0;
+    for (const auto& [dtype, seconds] : row.parts.products_s) {
+        whole += seconds;
+        if (&family.of(dtype) == &products) part += seconds;
+    }
+    return whole > 0 ? part / whole : 0;
+}
+
+/// A constant of the products of each type of weights.
+struct TypeConstant {
+    double PassProducts::* value;
+    bool generates;  ///< rows of generation determine it, or those of prompts
+};
+
+constexpr TypeConstant type_constants[] = {{&PassProducts::rate, false}, {&PassProducts::unpack, true}};
+
+/// The products whose constant rows determine: those that are half of some row's or more. Few matrices of a type beside
+/// many of others say nothing about that type, because its constant would take up every deviation of the others.
+std::vector<PassProducts*> determined(PassFamily& family, const PassRows& rows, const TypeConstant& constant) {
+    constexpr double main_part = 0.5;
+    std::vector<PassProducts*> found;
+    for (PassProducts& products : family.products) {
+        if (!(products.*constant.value > 0)) continue;
+        const bool any = std::any_of(rows.begin(), rows.end(), [&](const PassSample* row) {
+            return row->parts.generates == constant.generates && part_of_products(family, products, *row) >= main_part;
+        });
+        if (any) found.push_back(&products);
+    }
+    return found;
+}
+
+/// The constants of a family that rows determine, apart from those of types of weights.
 std::vector<double*> constants_of(PassFamily& family, const PassRows& rows) {
     const auto any = [&](const auto& holds) {
         return std::any_of(rows.begin(), rows.end(), [&](const PassSample* row) { return holds(*row); });
@@ -56,54 +91,88 @@ std::vector<double*> constants_of(PassFamily& family, const PassRows& rows) {
     }
     if (any([](const PassSample& row) { return !row.parts.generates; })) constants.push_back(&family.attention);
     if (any([](const PassSample& row) { return row.parts.chips > 1; })) constants.push_back(&family.hop_s);
-    for (PassProducts& products : family.products) {
-        const auto holds = [&](const PassSample& row) {
-            return std::any_of(row.parts.products_s.begin(), row.parts.products_s.end(),
-                               [&](const auto& each) { return &family.of(each.first) == &products; });
-        };
-        if (any([&](const PassSample& row) { return !row.parts.generates && holds(row); })) {
-            constants.push_back(&products.rate);
-        }
-        if (products.unpack > 0 && any([&](const PassSample& row) { return row.parts.generates && holds(row); })) {
-            constants.push_back(&products.unpack);
-        }
-    }
     return constants;
 }
 
-/// A constant, and where it stays if rows say little about it.
-struct Pulled {
-    const double* constant = nullptr;
-    double towards = 1;
+/// One constant of types of weights: which of them rows determine, and which follow their neighbours.
+struct TypeNeighbours {
+    TypeConstant constant;
+    std::vector<PassProducts*> fitted;
+    std::vector<PassProducts*> following;
+
+    /// The geometric mean of other fitted types that are unpacked alike. Empty: there is none.
+    [[nodiscard]] std::optional<double> mean_of_alike(const PassProducts& products) const {
+        const Unpacking own = unpacking_of(products);
+        return mean_where(products, [&](Unpacking other) { return other == own && own != Unpacking::any; });
+    }
+
+    /// The same, else of all block types, else of all types. Empty: no type is fitted.
+    [[nodiscard]] std::optional<double> mean_beside(const PassProducts& products) const {
+        if (const auto alike = mean_of_alike(products)) return alike;
+        const auto blocks = mean_where(products, [](Unpacking other) { return other != Unpacking::none; });
+        return blocks ? blocks : mean_where(products, [](Unpacking) { return true; });
+    }
+
+    void follow() const {
+        for (PassProducts* const each : following) {
+            if (const auto mean = mean_beside(*each)) each->*constant.value = *mean;
+        }
+    }
+
+    /// How far fitted types are from those that are unpacked alike.
+    [[nodiscard]] double spread() const {
+        double sum = 0;
+        for (const PassProducts* each : fitted) {
+            if (const auto mean = mean_of_alike(*each)) sum += std::abs(std::log(each->*constant.value / *mean));
+        }
+        return sum;
+    }
+
+private:
+    template <class Holds>
+    [[nodiscard]] std::optional<double> mean_where(const PassProducts& products, const Holds& holds) const {
+        double logs = 0;
+        double count = 0;
+        for (const PassProducts* each : fitted) {
+            if (each == &products || !holds(unpacking_of(*each))) continue;
+            logs += std::log(each->*constant.value);
+            ++count;
+        }
+        return count > 0 ? std::optional(std::exp(logs / count)) : std::nullopt;
+    }
 };
 
-/// Types that were only measured beside others keep near the middle of all types, and keys and values that are few
-/// beside the weights at the usual part of the memory's rate.
-std::vector<Pulled> pulled_constants(const PassFamily& family) {
-    constexpr double usual_cache = 0.3;
-    std::vector<double> rates;
-    std::vector<double> unpacks;
-    for (const PassProducts& products : family.products) {
-        rates.push_back(products.rate);
-        unpacks.push_back(products.unpack);
+std::vector<TypeNeighbours> neighbours_of(PassFamily& family, const PassRows& rows) {
+    std::vector<TypeNeighbours> all;
+    for (const TypeConstant& constant : type_constants) {
+        TypeNeighbours types{constant, determined(family, rows, constant), {}};
+        for (PassProducts& each : family.products) {
+            const bool is_fitted = std::find(types.fitted.begin(), types.fitted.end(), &each) != types.fitted.end();
+            if (each.*constant.value > 0 && !is_fitted) types.following.push_back(&each);
+        }
+        all.push_back(std::move(types));
     }
-    std::vector<Pulled> pulled{{&family.cache, usual_cache}};
-    for (const PassProducts& products : family.products) {
-        pulled.push_back({&products.rate, median_of(rates)});
-        if (products.unpack > 0) pulled.push_back({&products.unpack, median_of(unpacks)});
-    }
-    return pulled;
+    return all;
 }
 
-/// Fits the constants by coordinate descent on their logarithms, with decreasing steps.
+/// Fits the constants by coordinate descent on their logarithms, with decreasing steps. Types of weights stay near
+/// those that are unpacked alike, and keys and values that are few beside the weights near the usual part of the
+/// memory's rate.
 void fit_constants(PassFamily& family, const PassRows& rows, double step) {
-    const std::vector<double*> constants = constants_of(family, rows);
-    const std::vector<Pulled> pulled = pulled_constants(family);
+    std::vector<double*> constants = constants_of(family, rows);
+    const std::vector<TypeNeighbours> types = neighbours_of(family, rows);
+    for (const TypeNeighbours& each : types) {
+        for (PassProducts* const products : each.fitted) constants.push_back(&(products->*each.constant.value));
+    }
     const auto total = [&] {
         constexpr double pull = 0.03;  // of a row's deviation
-        double sum = total_of(family, rows);
-        for (const Pulled& each : pulled) sum += pull * std::abs(std::log(*each.constant / each.towards));
-        return sum;
+        constexpr double usual_cache = 0.3;
+        double pulled = std::abs(std::log(family.cache / usual_cache));
+        for (const TypeNeighbours& each : types) {
+            each.follow();
+            pulled += each.spread();
+        }
+        return total_of(family, rows) + pull * pulled;
     };
     double least = total();
     for (; step > 1e-3; step /= 2) {
@@ -127,6 +196,7 @@ void fit_constants(PassFamily& family, const PassRows& rows, double step) {
             }
         }
     }
+    for (const TypeNeighbours& each : types) each.follow();
 }
 
 void set_factors(PassFamily& family, const PassRows& rows) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "calibrate/collective/expected_collective.hpp"
 #include "calibrate/pass/pass_factor.hpp"
@@ -125,6 +126,20 @@ std::optional<double> vector_ridge(const Machine& machine) {
     return vector->rate.value->value / memory->bandwidth.value->value;
 }
 
+/// The machine without what-ifs in the figures of its vector ridge, to the digits of their texts: they change how fast
+/// it is, not which machines it is like, and a better figure must not make it slower.
+Machine without_changes(const Machine& machine) {
+    Machine itself = machine;
+    std::vector<Change> changes = std::exchange(itself.changes, {});
+    std::reverse(changes.begin(), changes.end());
+    for (const Change& change : changes) {
+        if (change.path != "hbm.bandwidth" && change.path != "vector.f32") continue;
+        // one that the machine lacked stays as it was set
+        (void)set_figure(itself, fmt::format("{}={}", change.path, change.before));
+    }
+    return itself;
+}
+
 }  // namespace
 
 const PassChip* PassFamily::chip(std::string_view machine) const {
@@ -159,15 +174,22 @@ double pass_seconds(const PassFamily& family, const PassParts& parts) {
         multiplied += seconds / (products.rate * parts.cores);
         if (products.unpack > 0) unpacked += seconds / (products.unpack * parts.cores);
     }
-    const double chunks = parts.generates ? 1 : std::ceil(parts.tokens / static_cast<double>(family.chunk));
-    const double read = chunks * parts.weights_s / family.memory;
-    const double products = parts.generates ? together(read, unpacked) : std::max(read, multiplied);
-    double seconds = products + parts.cache_s / family.cache + chunks * parts.kernels * family.kernel_s;
-    if (!parts.generates) seconds += parts.attention_s / (family.attention * parts.cores);
+    const double read = parts.weights_s / family.memory;
+    const double launches = parts.kernels * family.kernel_s;
+    const double cache = parts.cache_s / family.cache;
     const auto chips = static_cast<double>(parts.chips);
+    if (parts.generates) return together(read, unpacked) + cache + launches + (chips - 1) * family.hop_s;
+
+    const auto chunk = static_cast<double>(family.chunk);
+    const double chunks = std::ceil(parts.tokens / chunk);
+    const double attention = cache + parts.attention_s / (family.attention * parts.cores);
+    // of a chunk with this part of the prompt's tokens
+    const auto of_chunk = [&](double part) { return std::max(read, multiplied * part) + attention * part + launches; };
+    const double longest = of_chunk(std::min(1.0, chunk / parts.tokens));
+    const double seconds = (chunks - 1) * longest + of_chunk(1 - (chunks - 1) * std::min(1.0, chunk / parts.tokens));
     if (parts.chips <= 1) return seconds;
-    if (parts.generates) return seconds + (chips - 1) * family.hop_s;
-    return (chunks + chips - 1) * (seconds / (chunks * chips) + family.hop_s);
+    // every chip takes a part of the layers: while the last chunk passes, the longest is waited for
+    return (seconds + (chips - 1) * longest) / chips + (chunks + chips - 1) * family.hop_s;
 }
 
 double gain_of_f16_sums(const Machine& machine) {
@@ -206,13 +228,14 @@ std::optional<ExpectedPass> PassModels::expected(const Machine& machine, std::st
         return ExpectedPass{factor * pass_seconds(family, parts), family.errors(parts.generates).held_out, &family, own,
                             false};
     }
+    const Machine itself = without_changes(machine);
     ExpectedPass best;
     double nearest = 0;
     for (const PassFamily& family : families) {
         if (!same_library(family.software, software)) continue;
         for (const PassChip& chip : family.chips) {
             const auto other = find_machine(chip.machine);
-            const auto distance = other ? pass_distance(machine, *other) : std::nullopt;
+            const auto distance = other ? pass_distance(itself, *other) : std::nullopt;
             if (!distance || (best.family != nullptr && *distance >= nearest)) continue;
             nearest = *distance;
             best = {0, 0, &family, &chip, true};

@@ -87,11 +87,12 @@ struct PassFamily {
     [[nodiscard]] const PassProducts& of(Dtype dtype) const;
 };
 
-/// Returns the seconds of a pass by a family's model, before the factor of its chip. Matmuls take the longer of reading
-/// their weights at a part of the memory's rate and of multiplying at a part of the math rate; of a single token they
-/// take the norm of order 4 of reading and unpacking. Attention and a time per kernel are added. On several chips,
-/// which are the stages of a pipeline, a token visits one after another; chunks of a prompt follow each other like
-/// micro-batches.
+/// Returns the seconds of a pass by a family's model, before the factor of its chip. Matmuls of each chunk of a prompt
+/// take the longer of reading their weights at a part of the memory's rate and of multiplying at a part of the math
+/// rate; of a single token they take the norm of order 4 of reading and unpacking. Attention and a time per kernel are
+/// added. On several chips that have the layers in turn a token visits one after another; chunks of a prompt follow
+/// each other like jobs of unequal lengths through machines that are equally fast: in (sum of the chunks' times +
+/// (chips - 1) * the longest) / chips.
 [[nodiscard]] double pass_seconds(const PassFamily& family, const PassParts& parts);
 
 /// Returns the factor by which math units that accumulate in f16 are faster than in f32; 1 if they are not, or if that
@@ -117,8 +118,9 @@ struct PassModels {
     /// Returns whether passes of this library were measured; an empty name is none.
     [[nodiscard]] bool known(std::string_view software) const;
     /// Returns the expected time of a pass: by the model of the machine's own family, or else of the nearest machine of
-    /// the same kind and vendor, for processors of any vendor. Machines are near if their years and their ratios of
-    /// vector rate to bandwidth are similar; `parts` has the numbers of chips and cores. Empty: there is none.
+    /// the same kind and vendor, for processors of any vendor. Machines are near whose years and ratios of vector rate
+    /// and bandwidth are alike, as built in: figures that were changed do not choose another. Of several cores or chips
+    /// the parts say which. Empty: there is none.
     [[nodiscard]] std::optional<ExpectedPass> expected(const Machine& machine, std::string_view software,
                                                        const PassParts& parts) const;
 };

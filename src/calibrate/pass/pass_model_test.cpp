@@ -71,6 +71,53 @@ TEST_CASE("a prompt: products by the type of their weights, and chunks over chip
     CHECK(pass_seconds(apple(), parts) == approx(3 * (one / 4 + 0.001)));
 }
 
+TEST_CASE("a prompt on several chips whose last chunk is shorter") {
+    PassFamily family = apple();
+    family.products = {{{}, 1, 0}};
+    family.kernel_s = 0;
+    family.hop_s = 0.01;
+    family.memory = 1;
+    const auto seconds = [&](double tokens, std::int64_t chips) {
+        PassParts parts;
+        parts.tokens = tokens;
+        parts.chips = chips;
+        parts.weights_s = 0.1;
+        parts.products_s[Dtype::f16] = 0.001 * tokens;
+        return pass_seconds(family, parts);
+    };
+    // chunks of 0.512 s and of 0.1 s, in which weights are read for one token
+    CHECK(seconds(513, 1) == doctest::Approx(0.612));
+    // the second chip begins when the first has had its half of the first chunk, and has a half of each then
+    CHECK(seconds(512, 2) == doctest::Approx(0.256 + 0.01 + 0.256 + 0.01));
+    CHECK(seconds(513, 2) == doctest::Approx(0.256 + 0.01 + 0.256 + 0.01 + 0.05 + 0.01));
+    for (const std::int64_t chips : {1, 2, 4, 8}) {
+        for (double tokens = 1; tokens < 2100; ++tokens) {
+            CAPTURE(chips);
+            CAPTURE(tokens);
+            CHECK(seconds(tokens + 1, chips) >= seconds(tokens, chips) * (1 - 1e-12));
+        }
+    }
+}
+
+TEST_CASE("a higher bandwidth never makes a machine slower, and does not choose another relative") {
+    const PassModels& models = built_in_passes();
+    for (const char* const name : {"rtx-5090", "m4-max", "h200-sxm", "epyc-9654", "l4", "m1-ultra"}) {
+        CAPTURE(name);
+        const auto base = models.expected(*find_machine(name), "llama.cpp", PassParts{});
+        REQUIRE(base);
+        CHECK(base->transferred);
+        for (const char* const change :
+             {"hbm.bandwidth=*0.1", "hbm.bandwidth=*0.5", "hbm.bandwidth=*1.5", "hbm.bandwidth=*10", "clock=*3"}) {
+            const auto changed = find_machine(name, {change, "hbm.bandwidth=*1.1"});
+            if (!changed) continue;  // a clock that is unknown
+            const auto other = models.expected(*changed, "llama.cpp", PassParts{});
+            REQUIRE(other);
+            CHECK(other->chip == base->chip);
+            CHECK(other->error == base->error);
+        }
+    }
+}
+
 TEST_CASE("the chip's own factor, and the nearest relative without it") {
     PassModels models;
     models.families = {apple()};
@@ -141,4 +188,35 @@ TEST_CASE("the fit finds the constants of rows that follow the model") {
     CHECK(family.prompts.fitted < 0.03);
     CHECK(family.memory == approx(0.8).epsilon(0.1));
     CHECK(family.generation.chips < 0.05);
+}
+
+TEST_CASE("a type that is a small part of every file has the mean of types that are unpacked alike") {
+    PassFamily processor;
+    processor.software = "llama.cpp";
+    processor.name = "processor";
+    processor.products = {{{"f16"}, 1, 0.1},  {{"q4_0"}, 1, 0.3},   {{"q4_1"}, 1, 0.3},
+                          {{"q8_0"}, 1, 0.3}, {{"iq3_s"}, 1, 0.05}, {{}, 1, 0.1}};
+    processor.chips = {{"ryzen-7950x", 1, 1, 8}};
+    PassModels known;
+    known.families = {processor};
+    // prompts at a part of 0.4 of the math rate in q4_0, with some q4_1, 0.1 in q8_0, and 0.02 in a codebook
+    const auto row = [](const char* type, double rate, double others) {
+        PassSample sample{"llama.cpp", "ryzen-7950x", "llama", type, "us", {}, 0};
+        sample.parts.tokens = 512;
+        sample.parts.weights_s = 0.01;
+        sample.parts.products_s[*find_dtype(type)] = 1 - others;
+        if (others > 0) sample.parts.products_s[*find_dtype("q4_1")] = others;
+        sample.measured_s = 1 / rate;
+        return sample;
+    };
+    std::vector<PassSample> samples{row("f16", 0.5, 0), row("q8_0", 0.1, 0), row("q4_0", 0.4, 0.03),
+                                    row("q4_0", 0.3, 0.1), row("iq3_s", 0.02, 0)};
+    const PassModels fitted = fit_passes(samples, known);
+    REQUIRE(fitted.families.size() == 1);
+    const PassFamily& family = fitted.families.front();
+    const auto rate = [&](const char* type) { return family.of(*find_dtype(type)).rate; };
+    CHECK(rate("q4_1") == doctest::Approx(std::sqrt(rate("q4_0") * rate("q8_0"))).epsilon(1e-3));
+    // without types that are unpacked alike: of all blocks
+    CHECK(rate("q6_k") == doctest::Approx(std::cbrt(rate("q4_0") * rate("q8_0") * rate("iq3_s"))).epsilon(1e-3));
+    CHECK(rate("q8_0") == doctest::Approx(0.1).epsilon(0.1));
 }

@@ -2,135 +2,22 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <functional>
 #include <map>
-#include <sstream>
 
-#include "import/launch/training_launch.hpp"
+#include "import/launch/trainer_launch_test.hpp"
 #include "import/training_table.hpp"
 #include "text/csv.hpp"
-#include "text/json.hpp"
 #include "text/shared_text_test.hpp"
 
 using namespace roofline::core;
 
 namespace {
 
-LaunchTable trainer_table(const std::string& name) {
-    auto table = launch_table(name, true);
-    REQUIRE_MESSAGE(table, table.error().message);
-    return std::move(*table);
-}
-
-Result<TrainingLaunch> trainer_read(const std::string& name, const std::string& text, const LaunchJob& job) {
-    ROOFLINE_TRY(const auto values, LaunchValues::read(text, "run", trainer_table(name)));
-    return training_launch(values, job);
-}
-
-TrainingLaunch trainer_launch(const std::string& name, const std::string& text, const LaunchJob& job) {
-    auto launch = trainer_read(name, text, job);
-    CAPTURE(text);
-    REQUIRE_MESSAGE(launch, launch.error().message);
-    return std::move(*launch);
-}
-
 Error trainer_error(const std::string& name, const std::string& text, const LaunchJob& job = {64, 80, false}) {
     const auto launch = trainer_read(name, text, job);
     CAPTURE(text);
     REQUIRE_FALSE(launch);
     return launch.error();
-}
-
-bool one_has(const std::vector<std::string>& texts, const std::string& part) {
-    return std::any_of(texts.begin(), texts.end(),
-                       [&](const std::string& each) { return each.find(part) != std::string::npos; });
-}
-
-// The keys of a text with one "key = value" or "key: value" a line, without the code that reads them.
-std::map<std::string, std::string> keys_by_line(const std::string& text) {
-    std::map<std::string, std::string> keys;
-    std::istringstream lines(text);
-    std::string section;
-    for (std::string line; std::getline(lines, line);) {
-        if (line.empty() || line.front() == '#') continue;
-        if (line.front() == '[') {
-            section = line.substr(1, line.size() - 2) + ".";
-            continue;
-        }
-        const std::size_t mark = line.find_first_of(":=");
-        std::string key = line.substr(0, mark);
-        key.erase(key.find_last_not_of(' ') + 1);
-        std::string value = line.substr(mark + 2);
-        std::erase(value, '"');
-        keys[section + key] = value;
-    }
-    return keys;
-}
-
-// Thousands of plans of a small search.
-void each_plan(const std::function<void(TrainingLaunch, int)>& take) {
-    const std::int64_t degrees[] = {1, 2, 4};
-    for (const std::int64_t tensor : degrees) {
-        for (const std::int64_t pipeline : degrees) {
-            for (const std::int64_t context : degrees) {
-                for (const std::int64_t expert : degrees) {
-                    for (const std::int64_t data : {1, 3}) {
-                        for (const std::int64_t fsdp : {1, 2}) {
-                            for (int option = 0; option < 64; ++option) {
-                                TrainingLaunch launch;
-                                launch.plan.tensor = tensor;
-                                launch.plan.pipeline = pipeline;
-                                (option & 1 ? launch.plan.sequence : launch.plan.context) = context;
-                                launch.plan.expert = expert;
-                                launch.plan.data = data;
-                                launch.plan.fsdp = fsdp;
-                                launch.plan.tensor_tokens = tensor == 1 || (option & 2) != 0;
-                                launch.plan.experts_over_tensor = (option & 4) != 0 && tensor > 1 && expert > 1;
-                                const int stages[] = {0, 1, 2, 3};
-                                if (launch.plan.replicas() > 1) launch.plan.zero = stages[(option >> 3) & 3];
-                                if (!check_plan(launch.plan, launch.plan.chips())) continue;
-                                launch.sequence = 4096;
-                                launch.microbatches = option < 32 ? 4 : 1 + option % 5;
-                                launch.sequences = 2 * *launch.microbatches * data * fsdp * expert;
-                                launch.optimizer = TrainingOptions{};
-                                launch.optimizer->master = launch.optimizer->f32_gradients = true;
-                                take(std::move(launch), option);
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-// What a plan is called where ZeRO-3 over `data` is what `fsdp` does.
-Plan with_one_name(Plan plan) {
-    if (plan.zero == 3) {
-        plan.fsdp *= plan.data;
-        plan.data = 1;
-        plan.zero = plan.replicas() > 1 ? 3 : 0;
-    }
-    return plan;
-}
-
-void check_same(const TrainingLaunch& back, const TrainingLaunch& launch) {
-    const Plan plan = with_one_name(launch.plan);
-    CHECK(plan_text(back.plan) == plan_text(plan));
-    CHECK(back.plan.same_axes(plan));
-    CHECK(back.sequences == launch.sequences);
-    CHECK(back.microbatches == launch.microbatches);
-    if (plan.pipeline > 1) {
-        CHECK(back.schedule.schedule == launch.schedule.schedule);
-        CHECK(back.schedule.chunks == launch.schedule.chunks);
-    }
-    REQUIRE(back.optimizer);
-    CHECK(back.optimizer->optimizer == launch.optimizer->optimizer);
-    CHECK(back.optimizer->master == launch.optimizer->master);
-    CHECK(back.optimizer->moments == launch.optimizer->moments);
-    CHECK(back.optimizer->f32_gradients == launch.optimizer->f32_gradients);
-    CHECK(back.products == launch.products);
 }
 
 }  // namespace
@@ -376,110 +263,6 @@ TEST_CASE("configurations are recognised") {
     CHECK(name_of(R"({"zero_optimization": {"stage": 2}})") == "deepspeed");
     CHECK(name_of("torchrun pretrain_gpt.py --micro-batch-size 1") == "megatron");
     CHECK(name_of("a: 1") == "unknown_framework");
-}
-
-TEST_CASE("launches of torchtitan read back are the plans that they were written from") {
-    const LaunchTable table = trainer_table("torchtitan");
-    std::int64_t same = 0;
-    std::int64_t remarked = 0;
-    each_plan([&](TrainingLaunch launch, int option) {
-        launch.schedule.schedule = option % 3 == 0   ? Schedule::interleaved
-                                   : option % 3 == 1 ? Schedule::one_f_one_b
-                                                     : Schedule::gpipe;
-        launch.schedule.chunks = option % 3 == 0 ? 3 : 1;
-        launch.remat = TrainingOptions{};
-        launch.remat->remat = option % 3 == 0 ? Remat::full : option % 3 == 1 ? Remat::none : Remat::alternate;
-        if (option % 7 == 0) launch.products = option % 2 == 0 ? Dtype::mxfp8 : Dtype::fp8;
-        if (option % 11 == 0) {
-            launch.optimizer->master = launch.optimizer->f32_gradients = false;
-            launch.optimizer->moments = Dtype::bf16;
-        }
-        const LaunchJob job{launch.plan.chips(), 48, true};
-        const EmittedLaunch text = emit_training(table, launch, job);
-        if (one_has(text.remarks, "not expressed")) {
-            ++remarked;
-            return;
-        }
-        const TrainingLaunch back = trainer_launch("torchtitan", text.text, job);
-        ++same;
-        CAPTURE(text.text);
-        CAPTURE(plan_text(launch.plan));
-        check_same(back, launch);
-        CHECK(back.sequence == launch.sequence);
-        CHECK(back.remat->remat == launch.remat->remat);
-    });
-    MESSAGE(same, " plans read back, ", remarked, " with remarks");
-    CHECK(same > 2000);
-}
-
-TEST_CASE("launches of MaxText read back are the plans that they were written from") {
-    const LaunchTable table = trainer_table("maxtext");
-    std::int64_t same = 0;
-    std::int64_t remarked = 0;
-    each_plan([&](TrainingLaunch launch, int option) {
-        launch.schedule.schedule = option % 3 == 0 ? Schedule::interleaved : Schedule::gpipe;
-        launch.schedule.chunks = option % 3 == 0 ? 3 : 1;
-        launch.remat = TrainingOptions{};
-        launch.remat->remat = option % 2 == 0 ? Remat::full : Remat::selective;
-        const std::optional<Dtype> products[] = {std::nullopt, Dtype::fp8, Dtype::mxfp8, Dtype::nvfp4};
-        launch.products = products[option % 4];
-        if (option % 5 == 0) launch.optimizer->f32_gradients = false;
-        for (const std::int64_t slices : {1, 2, 4}) {
-            if (launch.plan.chips() % slices != 0) continue;
-            const LaunchJob job{launch.plan.chips(), 48, true, slices};
-            const EmittedLaunch text = emit_training(table, launch, job);
-            if (one_has(text.remarks, "not expressed")) {
-                ++remarked;
-                continue;
-            }
-            const TrainingLaunch back = trainer_launch("maxtext", text.text, job);
-            ++same;
-            CAPTURE(text.text);
-            CAPTURE(plan_text(launch.plan));
-            check_same(back, launch);
-            CHECK(back.sequence == launch.sequence);
-            CHECK(back.remat->remat == launch.remat->remat);
-            // the degrees of a kind multiply to what there is of it
-            std::int64_t inside = 1;
-            std::int64_t between = 1;
-            for (const auto& [key, value] : keys_by_line(text.text)) {
-                if (key.starts_with("ici_")) inside *= std::stoll(value);
-                if (key.starts_with("dcn_")) between *= std::stoll(value);
-            }
-            CHECK(inside * slices == job.chips);
-            CHECK(slices % between == 0);  // the data axis has the rest
-        }
-    });
-    MESSAGE(same, " plans read back, ", remarked, " with remarks");
-    CHECK(same > 2000);
-}
-
-TEST_CASE("launches of DeepSpeed read back are the plans that they were written from") {
-    const LaunchTable table = trainer_table("deepspeed");
-    std::int64_t same = 0;
-    std::int64_t remarked = 0;
-    each_plan([&](TrainingLaunch launch, int option) {
-        launch.sequence.reset();  // its data have it
-        if (option % 5 == 0) launch.optimizer->f32_gradients = false;
-        if (option % 11 == 0) {
-            launch.optimizer->master = launch.optimizer->f32_gradients = false;
-            launch.optimizer->moments = Dtype::bf16;
-        }
-        const LaunchJob job{launch.plan.chips(), 48, true};
-        const EmittedLaunch text = emit_training(table, launch, job);
-        CHECK(parse_json(text.text, "ds_config.json"));
-        if (one_has(text.remarks, "not expressed")) {
-            ++remarked;
-            return;
-        }
-        const TrainingLaunch back = trainer_launch("deepspeed", text.text, job);
-        ++same;
-        CAPTURE(text.text);
-        CAPTURE(plan_text(launch.plan));
-        check_same(back, launch);
-    });
-    MESSAGE(same, " plans read back, ", remarked, " with remarks");
-    CHECK(same > 500);
 }
 
 TEST_CASE("configurations of torchtitan have the degrees and batches of its published runs") {

@@ -125,7 +125,7 @@ Result<Comparison> MeasuredPassRuns::compare(const MeasuredPass& row) {
     comparison.system = pass.machine;
     comparison.slice = fmt::format("{}:{}", pass.machine, row.chips);
     comparison.operation = row.generates ? "generation" : "prompt";
-    comparison.shape = fmt::format("{} {}{}", row.model, row.generates ? "tg" : "pp", row.tokens);
+    comparison.shape = fmt::format("{} {} of {}", row.model, row.generates ? "generation" : "prompt", row.tokens);
     comparison.devices = row.chips;
     comparison.dtype = row.weights;
     comparison.software = row.software;

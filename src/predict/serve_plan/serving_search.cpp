@@ -14,6 +14,7 @@
 #include "predict/plan/on_threads.hpp"
 #include "predict/plan/plan_objective.hpp"
 #include "predict/serve_plan/serving_candidates.hpp"
+#include "predict/serve_plan/serving_value.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -32,39 +33,6 @@ constexpr std::size_t round_of_groups = 8;  // simulated before the next look at
 constexpr std::size_t most_groups = 32;
 constexpr std::size_t most_refined = 4;  // set-ups whose number of requests is found between the steps
 constexpr int most_more_prefill = 2;     // servers beyond those that are estimated to keep TTFT
-constexpr double range_of_users = 1.15;  // a factor of tokens/s per user
-constexpr std::size_t most_ranges = 32;
-
-// What is to be least, for a deployment of so many chips that answers so many requests.
-double value(const ServingSearch& search, double requests_per_s, double chips, double usd_per_s) {
-    if (!(requests_per_s > 0)) return infinite;
-    switch (search.objective) {
-        case ServingObjective::throughput:
-            return chips / requests_per_s;
-        case ServingObjective::cost:
-            return std::isfinite(usd_per_s) ? usd_per_s / requests_per_s : infinite;
-        case ServingObjective::chips:
-            // of equally many chips, those that would carry the most
-            return std::ceil(search.rate / requests_per_s) * chips + 1e-6 * chips / requests_per_s;
-    }
-    return infinite;
-}
-
-double value(const ServingSearch& search, const ServingCandidate& candidate) {
-    return value(search, candidate.requests_per_s, static_cast<double>(candidate.chips), candidate.usd_per_s);
-}
-
-// How far times are beyond the targets: 1 or less if they meet them.
-double excess(const ServingTargets& targets, double ttft_s, double tpot_s) {
-    double most = 0;
-    if (targets.ttft_s) most = std::max(most, ttft_s / *targets.ttft_s);
-    if (targets.tpot_s) most = std::max(most, tpot_s / *targets.tpot_s);
-    return most;
-}
-
-double excess(const ServingSearch& search, const ServingRates& rates) {
-    return excess(search.targets, figure_of(rates.ttft, search.statistic), figure_of(rates.tpot, search.statistic));
-}
 
 /// Candidates of the same servers, with more and more requests in flight.
 struct ServerGroup {
@@ -176,37 +144,10 @@ private:
         price(all);
     }
 
-    // The best estimate in each range of tokens/s per user.
-    void price_ranges() {
-        std::map<long, const ServingCandidate*> ranges;
-        for (const ServingCandidate& each : found_.candidates) {
-            if (!(each.tpot_s > 0)) continue;
-            const long range = std::lround(std::log(each.tpot_s) / std::log(range_of_users));
-            const ServingCandidate*& best = ranges[range];
-            const auto per_chip = [](const ServingCandidate& one) {
-                return one.requests_per_s / static_cast<double>(one.chips);
-            };
-            if (best == nullptr || per_chip(each) > per_chip(*best)) best = &each;
-        }
-        // from the fewest tokens/s per user on, those that more tokens per chip and user make useless are left out
-        std::vector<const ServingCandidate*> wanted;
-        double most = 0;
-        for (const auto& [range, each] : ranges) {
-            const double rate = each->requests_per_s / static_cast<double>(each->chips);
-            if (rate <= most) continue;
-            most = rate;
-            wanted.push_back(each);
-        }
-        if (wanted.size() > most_ranges) {
-            std::vector<const ServingCandidate*> spread;
-            for (std::size_t i = 0; i < most_ranges; ++i) spread.push_back(wanted[i * wanted.size() / most_ranges]);
-            wanted = std::move(spread);
-        }
-        price(wanted);
-    }
+    void price_ranges() { price(best_of_ranges(found_.candidates)); }
 
     [[nodiscard]] bool late(const ServingCandidate& each) const {
-        return excess(search_.targets, each.ttft_s, each.tpot_s) > uncertain;
+        return excess_of(search_.targets, each.ttft_s, each.tpot_s) > uncertain;
     }
 
     [[nodiscard]] std::vector<ServerGroup> groups() const {
@@ -215,7 +156,7 @@ private:
             ServerGroup& group = by_servers[{each.server, each.prefill.value_or(static_cast<std::size_t>(-1))}];
             group.candidates.push_back(&each);
             if (late(each)) continue;
-            group.best = std::min(group.best, value(search_, each));
+            group.best = std::min(group.best, value_of(search_, each));
         }
         std::vector<ServerGroup> all;
         for (auto& [servers, group] : by_servers) all.push_back(std::move(group));
@@ -280,7 +221,7 @@ private:
                 if (range.missed - range.met < 2) continue;
                 // even the largest that is left would be of no interest
                 const ServingCandidate& last = *groups[i].candidates[static_cast<std::size_t>(range.missed - 1)];
-                if (value(search_, last) > worse * best) continue;
+                if (value_of(search_, last) > worse * best) continue;
                 // the largest may well be met
                 const std::ptrdiff_t middle = first ? range.missed - 1 : range.met + (range.missed - range.met) / 2;
                 wanted.push_back(groups[i].candidates[static_cast<std::size_t>(middle)]);
@@ -313,7 +254,7 @@ private:
             const double tpot_s = figure_of(plan->rates.tpot, search_.statistic);
             if (search_.targets.tpot_s && tpot_s > *search_.targets.tpot_s) continue;
             const std::optional<ServingCandidate> more = with_more_prefill(*last[k]);
-            if (!more || value(search_, *more) > worse * best_value()) continue;
+            if (!more || value_of(search_, *more) > worse * best_value()) continue;
             last[k] = &more_prefill_.emplace_back(*more);
             groups[at[k].first].more_prefill.push_back(last[k]);
             wanted.push_back(last[k]);
@@ -339,7 +280,7 @@ private:
         std::vector<const ServingCandidate*> all;
         for (const ServingCandidate& each : found_.candidates) all.push_back(&each);
         const auto beyond = [&](const ServingCandidate* each) {
-            return excess(search_.targets, each->ttft_s, each->tpot_s);
+            return excess_of(search_.targets, each->ttft_s, each->tpot_s);
         };
         const std::size_t count = std::min<std::size_t>(all.size(), 2 * round_of_groups);
         std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), all.end(),
@@ -365,7 +306,7 @@ private:
         answer_.meets = !all.empty();
         if (all.empty()) {
             answer_.best = *std::min_element(priced_.begin(), priced_.end(), [&](const auto& a, const auto& b) {
-                return excess(search_, a.rates) < excess(search_, b.rates);
+                return excess_of(search_, a.rates) < excess_of(search_, b.rates);
             });
             return;
         }
@@ -460,7 +401,7 @@ private:
         for (std::int64_t count = least; count <= most && !carried; ++count) {
             ServeQuestion question = question_of(job_, set_up);
             question.load_only = true;
-            question.load->rate = rate_of_each(count);
+            question.load->rate = rate_of_each(search_, count);
             const auto answer = predict_serving(std::move(question), calibrations_);
             if (!answer) {
                 if (!error) error = answer.error();
@@ -469,7 +410,7 @@ private:
             const ServingTimes& times = answer->load->times;
             const ServingRates rates{times.ttft, times.tpot, times.tokens_per_s, times.requests_per_s};
             answer_.replicas = count;
-            answer_.rate_of_each = rate_of_each(count);
+            answer_.rate_of_each = rate_of_each(search_, count);
             carried = meets(search_, rates);
             if (!carried) continue;
             answer_.best.rates = rates;
@@ -485,14 +426,6 @@ private:
         }
         answer_.meets = answer_.meets && carried && chips <= search_.job.slice.chips();
         return {};
-    }
-
-    // With as many digits as the command has.
-    [[nodiscard]] double rate_of_each(std::int64_t count) const {
-        const double rate = search_.rate / static_cast<double>(count);
-        constexpr double digits = 5;
-        const double scale = std::pow(10.0, digits - std::floor(std::log10(rate)));
-        return std::ceil(rate * scale) / scale;
     }
 
     [[nodiscard]] std::int64_t replicas() const {
@@ -550,21 +483,6 @@ private:
 };
 
 }  // namespace
-
-double value_of(const ServingSearch& search, const ServingPlan& plan) {
-    const auto chips = static_cast<double>(plan.set_up.chips());
-    const double usd_per_s = plan.usd_per_million ? *plan.usd_per_million * plan.rates.tokens_per_s
-                                                  : std::numeric_limits<double>::quiet_NaN();
-    return value(search, plan.rates.requests_per_s, chips, usd_per_s);
-}
-
-std::optional<double> certainty(const ServingSearch& search, const ServingSearchAnswer& answer,
-                                const ServingPlan& other) {
-    if (!answer.expected) return std::nullopt;
-    return share_of_set_ups_in_order(per_token(search, other) / per_token(search, answer.plans.front()));
-}
-
-bool meets(const ServingSearch& search, const ServingRates& rates) { return excess(search, rates) <= 1; }
 
 Result<ServingSearchAnswer> search_serving(const ServingSearch& search,
                                            const std::shared_ptr<Calibrations>& calibrations) {

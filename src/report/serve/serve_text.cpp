@@ -104,10 +104,9 @@ private:
 
     void whole_passes(const MeasuredPasses& passes) {
         figure("whole_passes.generation_tokens_per_s",
-               fmt::format("tokens/s of one sequence by {} after a prompt of {} tokens (tg{} @ d{}): median error {} %",
-                           passes.software, answer_.prompt, answer_.output, answer_.prompt,
-                           percent_text(passes.generation_error)));
-        figure("whole_passes.prompt_tokens_per_s", fmt::format("tokens/s of a prompt (pp{}): median error {} %",
+               fmt::format("tokens/s of one sequence by {}, {} tokens after a prompt of {}: median error {} %",
+                           passes.software, answer_.output, answer_.prompt, percent_text(passes.generation_error)));
+        figure("whole_passes.prompt_tokens_per_s", fmt::format("tokens/s of a prompt of {} tokens: median error {} %",
                                                                answer_.prompt, percent_text(passes.prompt_error)));
     }
 

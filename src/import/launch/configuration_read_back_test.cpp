@@ -1,0 +1,183 @@
+// Configurations of torchtitan, MaxText and DeepSpeed that are written are read back as the plans that they came from.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <functional>
+
+#include "import/launch/trainer_launch_test.hpp"
+#include "text/json.hpp"
+
+using namespace roofline::core;
+
+namespace {
+
+// Thousands of plans of a small search.
+void each_plan(const std::function<void(TrainingLaunch, int)>& take) {
+    const std::int64_t degrees[] = {1, 2, 4};
+    for (const std::int64_t tensor : degrees) {
+        for (const std::int64_t pipeline : degrees) {
+            for (const std::int64_t context : degrees) {
+                for (const std::int64_t expert : degrees) {
+                    for (const std::int64_t data : {1, 3}) {
+                        for (const std::int64_t fsdp : {1, 2}) {
+                            for (int option = 0; option < 64; ++option) {
+                                TrainingLaunch launch;
+                                launch.plan.tensor = tensor;
+                                launch.plan.pipeline = pipeline;
+                                (option & 1 ? launch.plan.sequence : launch.plan.context) = context;
+                                launch.plan.expert = expert;
+                                launch.plan.data = data;
+                                launch.plan.fsdp = fsdp;
+                                launch.plan.tensor_tokens = tensor == 1 || (option & 2) != 0;
+                                launch.plan.experts_over_tensor = (option & 4) != 0 && tensor > 1 && expert > 1;
+                                const int stages[] = {0, 1, 2, 3};
+                                if (launch.plan.replicas() > 1) launch.plan.zero = stages[(option >> 3) & 3];
+                                if (!check_plan(launch.plan, launch.plan.chips())) continue;
+                                launch.sequence = 4096;
+                                launch.microbatches = option < 32 ? 4 : 1 + option % 5;
+                                launch.sequences = 2 * *launch.microbatches * data * fsdp * expert;
+                                launch.optimizer = TrainingOptions{};
+                                launch.optimizer->master = launch.optimizer->f32_gradients = true;
+                                take(std::move(launch), option);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+// What a plan is called where ZeRO-3 over `data` is what `fsdp` does.
+Plan with_one_name(Plan plan) {
+    if (plan.zero == 3) {
+        plan.fsdp *= plan.data;
+        plan.data = 1;
+        plan.zero = plan.replicas() > 1 ? 3 : 0;
+    }
+    return plan;
+}
+
+void check_same(const TrainingLaunch& back, const TrainingLaunch& launch) {
+    const Plan plan = with_one_name(launch.plan);
+    CHECK(plan_text(back.plan) == plan_text(plan));
+    CHECK(back.plan.same_axes(plan));
+    CHECK(back.sequences == launch.sequences);
+    CHECK(back.microbatches == launch.microbatches);
+    if (plan.pipeline > 1) {
+        CHECK(back.schedule.schedule == launch.schedule.schedule);
+        CHECK(back.schedule.chunks == launch.schedule.chunks);
+    }
+    REQUIRE(back.optimizer);
+    CHECK(back.optimizer->optimizer == launch.optimizer->optimizer);
+    CHECK(back.optimizer->master == launch.optimizer->master);
+    CHECK(back.optimizer->moments == launch.optimizer->moments);
+    CHECK(back.optimizer->f32_gradients == launch.optimizer->f32_gradients);
+    CHECK(back.products == launch.products);
+}
+
+}  // namespace
+
+TEST_CASE("launches of torchtitan read back are the plans that they were written from") {
+    const LaunchTable table = trainer_table("torchtitan");
+    std::int64_t same = 0;
+    std::int64_t remarked = 0;
+    each_plan([&](TrainingLaunch launch, int option) {
+        launch.schedule.schedule = option % 3 == 0   ? Schedule::interleaved
+                                   : option % 3 == 1 ? Schedule::one_f_one_b
+                                                     : Schedule::gpipe;
+        launch.schedule.chunks = option % 3 == 0 ? 3 : 1;
+        launch.remat = TrainingOptions{};
+        launch.remat->remat = option % 3 == 0 ? Remat::full : option % 3 == 1 ? Remat::none : Remat::alternate;
+        if (option % 7 == 0) launch.products = option % 2 == 0 ? Dtype::mxfp8 : Dtype::fp8;
+        if (option % 11 == 0) {
+            launch.optimizer->master = launch.optimizer->f32_gradients = false;
+            launch.optimizer->moments = Dtype::bf16;
+        }
+        const LaunchJob job{launch.plan.chips(), 48, true};
+        const EmittedLaunch text = emit_training(table, launch, job);
+        if (one_has(text.remarks, "not expressed")) {
+            ++remarked;
+            return;
+        }
+        const TrainingLaunch back = trainer_launch("torchtitan", text.text, job);
+        ++same;
+        CAPTURE(text.text);
+        CAPTURE(plan_text(launch.plan));
+        check_same(back, launch);
+        CHECK(back.sequence == launch.sequence);
+        CHECK(back.remat->remat == launch.remat->remat);
+    });
+    MESSAGE(same, " plans read back, ", remarked, " with remarks");
+    CHECK(same > 2000);
+}
+
+TEST_CASE("launches of MaxText read back are the plans that they were written from") {
+    const LaunchTable table = trainer_table("maxtext");
+    std::int64_t same = 0;
+    std::int64_t remarked = 0;
+    each_plan([&](TrainingLaunch launch, int option) {
+        launch.schedule.schedule = option % 3 == 0 ? Schedule::interleaved : Schedule::gpipe;
+        launch.schedule.chunks = option % 3 == 0 ? 3 : 1;
+        launch.remat = TrainingOptions{};
+        launch.remat->remat = option % 2 == 0 ? Remat::full : Remat::selective;
+        const std::optional<Dtype> products[] = {std::nullopt, Dtype::fp8, Dtype::mxfp8, Dtype::nvfp4};
+        launch.products = products[option % 4];
+        if (option % 5 == 0) launch.optimizer->f32_gradients = false;
+        for (const std::int64_t slices : {1, 2, 4}) {
+            if (launch.plan.chips() % slices != 0) continue;
+            const LaunchJob job{launch.plan.chips(), 48, true, slices};
+            const EmittedLaunch text = emit_training(table, launch, job);
+            if (one_has(text.remarks, "not expressed")) {
+                ++remarked;
+                continue;
+            }
+            const TrainingLaunch back = trainer_launch("maxtext", text.text, job);
+            ++same;
+            CAPTURE(text.text);
+            CAPTURE(plan_text(launch.plan));
+            check_same(back, launch);
+            CHECK(back.sequence == launch.sequence);
+            CHECK(back.remat->remat == launch.remat->remat);
+            // the degrees of a kind multiply to what there is of it
+            std::int64_t inside = 1;
+            std::int64_t between = 1;
+            for (const auto& [key, value] : keys_by_line(text.text)) {
+                if (key.starts_with("ici_")) inside *= std::stoll(value);
+                if (key.starts_with("dcn_")) between *= std::stoll(value);
+            }
+            CHECK(inside * slices == job.chips);
+            CHECK(slices % between == 0);  // the data axis has the rest
+        }
+    });
+    MESSAGE(same, " plans read back, ", remarked, " with remarks");
+    CHECK(same > 2000);
+}
+
+TEST_CASE("launches of DeepSpeed read back are the plans that they were written from") {
+    const LaunchTable table = trainer_table("deepspeed");
+    std::int64_t same = 0;
+    std::int64_t remarked = 0;
+    each_plan([&](TrainingLaunch launch, int option) {
+        launch.sequence.reset();  // its data have it
+        if (option % 5 == 0) launch.optimizer->f32_gradients = false;
+        if (option % 11 == 0) {
+            launch.optimizer->master = launch.optimizer->f32_gradients = false;
+            launch.optimizer->moments = Dtype::bf16;
+        }
+        const LaunchJob job{launch.plan.chips(), 48, true};
+        const EmittedLaunch text = emit_training(table, launch, job);
+        CHECK(parse_json(text.text, "ds_config.json"));
+        if (one_has(text.remarks, "not expressed")) {
+            ++remarked;
+            return;
+        }
+        const TrainingLaunch back = trainer_launch("deepspeed", text.text, job);
+        ++same;
+        CAPTURE(text.text);
+        CAPTURE(plan_text(launch.plan));
+        check_same(back, launch);
+    });
+    MESSAGE(same, " plans read back, ", remarked, " with remarks");
+    CHECK(same > 500);
+}
