@@ -32,6 +32,7 @@ constexpr std::pair<std::string_view, bool TrainerHabits::*> habit_flags[] = {
     {"stored_attention", &TrainerHabits::stored_attention},
     {"attention_dropout", &TrainerHabits::attention_dropout},
     {"pytorch_kernels", &TrainerHabits::pytorch_kernels},
+    {"compiled", &TrainerHabits::compiled},
     {"gradients_in_turn", &TrainerHabits::gradients_in_turn},
     {"whole_recompute", &TrainerHabits::whole_recompute},
     {"caching_allocator", &TrainerHabits::caching_allocator},
@@ -248,6 +249,7 @@ std::optional<Framework> Trainers::default_framework(std::string_view vendor) co
         framework.name = each.framework;
         framework.note = each.note;
         framework.by_default = true;
+        if (const auto whole = this->framework(each.framework)) framework.habits.compiled = whole->habits.compiled;
         return framework;
     }
     return std::nullopt;

@@ -44,6 +44,7 @@ struct TrainerHabits {
     bool stored_attention = false;          ///< attention scores are stored in memory
     bool attention_dropout = false;         ///< dropout of attention probabilities that are stored in memory
     bool pytorch_kernels = false;           ///< their kernels are those of PyTorch
+    bool compiled = false;                  ///< a step is one program of XLA: see CompiledStepModel
     bool gradients_in_turn = false;         ///< gradients are reduced after the backward pass has ended
     std::vector<std::string> overlapped{};  ///< axes whose collectives overlap with matmuls
     /// Full recomputation repeats also what nothing reads; otherwise it stops at the last tensor that is read, as

@@ -110,6 +110,9 @@ void read_notes(std::string_view notes, MeasuredTraining& row) {
     read_axes(notes, row);
     row.chunks = std::max(noted(notes, "vpp="), std::int64_t{1});
     row.microbatches = std::max(noted(notes, "micro_batches="), noted(notes, "micro_num="));
+    // two cores are a chip, which the cores of a tensor axis fill first
+    constexpr std::int64_t cores = 2;
+    if (holds(notes, "count NeuronCores") && row.tensor % cores == 0) row.tensor /= cores;
     row.local_batch = holds(notes, "lbs");
     row.exchanged_heads = holds(notes, "cp A2A");
     row.whole_tokens = holds(notes, "no SP");

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "calibrate/kernel/extrapolation.hpp"
+#include "machine/identity.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -137,6 +138,33 @@ std::vector<ExtrapolatedSize> extrapolated(const Prediction& answer) {
         }
     }
     return all;
+}
+
+std::string whole_passes_text(const Prediction& answer) {
+    for (std::size_t i = 0; i < answer.models.kernels.size(); ++i) {
+        const CalibratedKernel* model = answer.models.kernels[i];
+        if (model == nullptr || model->key.software != whole_passes) continue;
+        const std::string& from = answer.models.transferred_from[i];
+        return fmt::format(
+            "no kernel of {} was timed by itself: the constants come from whole passes, whose error is given; a single "
+            "kernel may be further off",
+            from.empty() ? answer.machine.id : from);
+    }
+    return "";
+}
+
+std::string wanted_measurements_text(const Prediction& answer) {
+    const Calibration* own = answer.calibrations->find(answer.machine.id);
+    const bool timed = own != nullptr && !own->kernels.empty();
+    const bool known = std::any_of(answer.models.kernels.begin(), answer.models.kernels.end(),
+                                   [](const CalibratedKernel* model) { return model != nullptr; });
+    const auto listed = find_identity(answer.machine.id);
+    if (timed || known || answer.models.missing.empty() || !listed || listed->id != answer.machine.id) return "";
+    return fmt::format(
+        "nothing was timed on {}: a few dozen matmuls of different sizes, some of attention and some copies, as a "
+        "table "
+        "for `roofline fit`, give it expected times; tokens per second of a served model give rough ones",
+        answer.machine.name);
 }
 
 std::string extrapolation_text(const ExtrapolatedSize& each) {

@@ -120,10 +120,11 @@ Result<MeasuredSystem> MeasuredSystems::even_slice(const std::string& name, std:
     const bool torus = !machine.network.empty() && has_axes(machine.network.front());
     if (torus && (!on_ || on_->shape.empty())) {
         const std::int64_t count = std::max<std::int64_t>(slices, 1);
-        for (const Slice& slice : slice_shapes(machine)) {
-            if (slice.chips() * count != chips) continue;
+        Result<Slice> slice = fail("no_shape", "");
+        if (chips % count == 0) slice = slice_of_chips(machine, chips / count);
+        if (slice && (count == 1 || slice->tiers.size() < 2)) {
             const std::string times = count > 1 ? fmt::format("*{}", count) : "";
-            ROOFLINE_TRY(auto system, one_group(machine, slice.shape_text() + times));
+            ROOFLINE_TRY(auto system, one_group(machine, slice->shape_text() + times));
             return MeasuredSystem{machine.id, std::move(system), {}};
         }
         return fail("no_shape", fmt::format("no usual slice of {} has {} chips", machine.name, chips / count));

@@ -174,10 +174,11 @@ MemoryComparison memory_of(const MeasuredTraining& row, const TrainerHabits& hab
 std::string key_of(const TrainSetup& setup) {
     const FrameworkHabits& habits = setup.habits;
     const std::array flags = {
-        setup.held.f32_gradients,  setup.held.f32_logits,   setup.held.stored_casts, setup.options.unfused,
-        setup.options.keep_unread, setup.late_layers,       habits.fsdp_units,       habits.pipeline_buffers,
-        habits.flat_optimizer,     habits.fused_gradients,  habits.copied_norm,      setup.stored_attention,
-        setup.pytorch_kernels,     setup.gradients_in_turn, setup.attention_dropout, setup.options.whole_layers};
+        setup.held.f32_gradients,  setup.held.f32_logits,  setup.held.stored_casts, setup.options.unfused,
+        setup.options.keep_unread, setup.late_layers,      habits.fsdp_units,       habits.pipeline_buffers,
+        habits.flat_optimizer,     habits.fused_gradients, habits.copied_norm,      setup.stored_attention,
+        setup.pytorch_kernels,     setup.compiled,         setup.gradients_in_turn, setup.attention_dropout,
+        setup.options.whole_layers};
     return fmt::format("{} zero{} {} {} {} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
                        setup.plan.tensor_tokens, setup.batch.tokens, setup.batch.microbatches,
                        static_cast<int>(setup.options.remat), fmt::join(setup.options.kept, ","),
