@@ -154,12 +154,11 @@ std::string whole_passes_text(const Prediction& answer) {
 }
 
 std::string wanted_measurements_text(const Prediction& answer) {
+    const auto listed = find_identity(answer.machine.id);
+    if (answer.models.missing.empty() || !listed || listed->id != answer.machine.id) return "";
     const Calibration* own = answer.calibrations->find(answer.machine.id);
     const bool timed = own != nullptr && !own->kernels.empty();
-    const bool known = std::any_of(answer.models.kernels.begin(), answer.models.kernels.end(),
-                                   [](const CalibratedKernel* model) { return model != nullptr; });
-    const auto listed = find_identity(answer.machine.id);
-    if (timed || known || answer.models.missing.empty() || !listed || listed->id != answer.machine.id) return "";
+    if (timed || !answer.calibrations->most_similar_machines(answer.machine).empty()) return "";
     return fmt::format(
         "nothing was timed on {}: a few dozen matmuls of different sizes, some of attention and some copies, as a "
         "table "
