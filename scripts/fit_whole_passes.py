@@ -43,13 +43,15 @@ def kernel_text(kind, dtype, law, about):
 
 
 def file_text(machine, law, about, dtypes, date):
-    parts = ["# Expected times of kernels, of which none was timed by itself: constants that all of them share, fitted to\n"
-             "# whole passes by scripts/fit_whole_passes.py; docs/method/fitting.md has the command that makes this file "
-             "again.\n"
+    parts = ["# Expected times of kernels, of which none was timed by itself: constants that all of them share, fitted "
+             "to\n# whole passes by scripts/fit_whole_passes.py; docs/method/fitting.md has the command that makes this "
+             "file again.\n"
              f'machine = "{machine}"\nfitted = "{date}"\ntool = "fit_whole_passes.py"\n']
-    parts += [kernel_text("attention", "bf16", law, about)]
+    if "bf16" in dtypes:  # otherwise all else is known
+        parts += [kernel_text("attention", "bf16", law, about)]
     parts += [kernel_text("contraction", dtype, law, about) for dtype in dtypes]
-    parts += [kernel_text("elementwise", "", law, about)]
+    if "bf16" in dtypes:
+        parts += [kernel_text("elementwise", "", law, about)]
     return "\n".join(parts)
 
 
@@ -68,8 +70,10 @@ class Rows:
             writer.writeheader()
             for row in reader:
                 key = tuple(value for name, value in row.items() if name not in ("notes", "source"))
-                if row["accelerator"].lower() == args.name.lower() and row["n_accel"] == "1" and key not in known \
-                        and not (args.without and args.without in row["model"].lower()):
+                wanted = row["accelerator"].lower() == args.name.lower() and (args.any_chips or row["n_accel"] == "1")
+                left_out = any(word in row["model"].lower() for word in args.without.split(",") if word) or (
+                    args.dtype and row["dtype"] != args.dtype)
+                if wanted and not left_out and key not in known:
                     known.add(key)
                     writer.writerow(row)
                     self.source = row["source"]
@@ -132,7 +136,9 @@ def main():
     parser.add_argument("machine", help="id in the catalogue")
     parser.add_argument("table")
     parser.add_argument("--name", help="of the machine in the table; default: its id")
-    parser.add_argument("--without", default="", help="leave out rows whose model's name contains this")
+    parser.add_argument("--without", default="", help="leave out rows whose model's name contains one of these")
+    parser.add_argument("--dtype", help="leave out rows of another dtype")
+    parser.add_argument("--any-chips", action="store_true", help="also rows on several chips: training steps")
     parser.add_argument("--dtypes", type=lambda text: text.split(","), default=["bf16"])
     parser.add_argument("--roofline", default="build/roofline")
     parser.add_argument("--date", default="2026-01-01")

@@ -60,11 +60,10 @@ std::int64_t noted_before(std::string_view notes, std::string_view word) {
 
 struct NotedAxis {
     std::string_view name;
-    std::int64_t MeasuredTraining::* field;  ///< null: FSDP, which is what the other axes leave
+    std::int64_t MeasuredTraining::* field;
 };
+// FSDP takes the chips that these leave
 constexpr NotedAxis noted_axes[] = {
-    {"fsdp", nullptr},
-    {"fsdp_transpose", nullptr},
     {"tensor", &MeasuredTraining::tensor},
     {"tp", &MeasuredTraining::tensor},
     {"expert", &MeasuredTraining::expert},
@@ -85,7 +84,7 @@ void read_axis(std::string_view word, MeasuredTraining& row) {
     const auto [end, error] = std::from_chars(word.data() + digits, word.data() + word.size(), ways);
     if (error != std::errc{} || end != word.data() + word.size() || ways <= 0 || ways > 1'000'000) return;
     for (const NotedAxis& axis : noted_axes) {
-        if (axis.field != nullptr && axis.name == name && row.*axis.field == 0) row.*axis.field = ways;
+        if (axis.name == name && row.*axis.field == 0) row.*axis.field = ways;
     }
 }
 

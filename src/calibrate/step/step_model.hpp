@@ -54,8 +54,8 @@ struct StepClass {
 };
 
 /// The parameters of a step that is one program, as XLA compiles it. No host launches its kernels one by one, and the
-/// compiler starts every collective before its result is needed, those of tensor axes piece by piece beside matmuls. The
-/// device takes compute * (kernels + narrow + promoted), the collectives take their measured times and 1 / wires of
+/// compiler starts every collective before its result is needed, those of tensor axes piece by piece beside matmuls.
+/// The device takes compute * (kernels + narrow + promoted), the collectives take their measured times and 1 / wires of
 /// their times at link rates, and the two are combined by their p-norm of order `overlap`.
 struct CompiledStepModel {
     double compute = 1;

@@ -313,7 +313,8 @@ Result<Comparison> MeasuredTrainingRuns::compare(const MeasuredTraining& table_r
     const TrainerHabits habits = trainers.habits(row.source, row.table, row.notes);
     const Result<Model>& model = this->model(row);
     if (!model) return fail(model.error());
-    if (row.expert == 0 && experts_of(*model) > 0 && !row.sharding.starts_with("fsdp")) {
+    const bool all_sharded = row.sharding.starts_with("fsdp") && row.data == 0;
+    if (row.expert == 0 && experts_of(*model) > 0 && !all_sharded) {
         return fail("no_plan", "the model has experts, but ep is empty");
     }
     double measured_s = row.step_s;
