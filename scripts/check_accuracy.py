@@ -32,6 +32,7 @@ KINDS = [
     "quantisation",
     "reduction",
 ]
+WHOLE_PASSES = "whole passes"  # no kernel was timed by itself there
 LAUNCHED_BY_HOST = ("eager", "wall clock")  # their times depend on the host as much as on the chip
 HEAD = "| kind, dtype | "
 EXCHANGE_HEAD = "| kernels, operation | chips | "
@@ -43,6 +44,8 @@ def laws_of(folder):
     for path in sorted(folder.glob("*.toml")):
         calibration = tomllib.loads(path.read_text(encoding="utf-8"))
         for model in calibration.get("kernel", []):
+            if model.get("software") == WHOLE_PASSES:
+                continue
             by_host = model.get("variant") in LAUNCHED_BY_HOST
             key = model["kind"], model.get("dtype", "") + (", launched by a host" if by_host else "")
             table.setdefault(key, {}).setdefault(calibration["machine"], []).append(model)

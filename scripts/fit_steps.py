@@ -9,7 +9,12 @@ of a publisher is the square root of its number of rows. The error is that of pu
 time. If too few steps of the other publishers wait for launches, the launch overhead and the overlap of device and host
 are kept from the fit to all publishers. If the other publishers have too few steps in narrower dtypes, kernels of these
 dtypes use the parameters of all other kernels. Runs of LoRA are left out, so that they are judged by a model that was
-not fitted to them. Needs only Python, and is deterministic.
+not fitted to them.
+
+Steps that are one program of XLA have a law of their own, because nothing launches their kernels: the p-norm of
+compute * kernels and of collectives, which reach a measured share of the links' rate, `wires`. They have one publisher, so the
+unit that is held out, and whose weight is the square root of its rows, is a model on a chip. Steps with experts are not
+in that fit: their errors are those of its factors. Needs only Python, and is deterministic.
 """
 import collections
 import csv
@@ -22,6 +27,9 @@ FACTORS = ("compute", "narrow", "promoted", "launch_us", "exposed", "wires", "ov
 HOST = (3, 6)  # indices of the factors that only steps that wait for launches determine
 OF_BITS = (1, 2)  # indices of the factors for kernels of fewer than 16 bits, and of their times in PARTS
 FEWEST = 10
+COMPILED = ("compute", "wires", "overlap")
+WIRES = 0.59  # measured: an all-reduce over 16x16 TPU v6e (allreduce_busbw_256 of its file), because steps do not tell it
+LEAST_COMPILED, MOST_COMPILED = (0.5, WIRES, 1.0), (3.0, WIRES, 20.0)
 LEAST, MOST = (0.8, 0.4, 0.4, 0.01, 0.05, 0.3, 1.0, 0.5), (3.0, 3.0, 3.0, 200.0, 1.0, 1.0, 20.0, 3.0)
 
 
@@ -30,6 +38,8 @@ def rows_of(paths):
     for path in paths:
         with open(path, newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
+                if row["compiled"] == "1":
+                    continue
                 if row["kernels_s"] and float(row["measured_s"]) > 0 and " LoRA " not in row["shape"]:
                     parts = [float(row[part]) for part in PARTS]
                     power = float(row["flops_per_joule"]) / 1e12
@@ -37,6 +47,72 @@ def rows_of(paths):
                                  power ** (1 / 3) if power > 0 else 1, row["pytorch"] == "1", row["in_turn"] == "1",
                                  row["experts"] == "1"))
     return rows
+
+
+def compiled_rows_of(paths):
+    """Returns the steps that are one program, each as kernels, measured collectives, wires, and what they belong to."""
+    rows = []
+    for path in paths:
+        with open(path, newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                if row["compiled"] != "1" or not row["kernels_s"] or not float(row["measured_s"]) > 0:
+                    continue
+                kernels, narrow, promoted, _, hideable, exchanged, wire, exchanged_wire = (
+                    float(row[part]) for part in PARTS)
+                # models by name and chips by machine
+                unit = (row["shape"].split()[0].lower(), row["slice"].split(":")[0])
+                rows.append((kernels + narrow + promoted, hideable + exchanged, wire + exchanged_wire,
+                             float(row["measured_s"]), float(row["lower_s"]), unit, row["experts"] == "1",
+                             narrow + promoted > 0))
+    return rows
+
+
+def compiled_predicted(law, row):
+    device, beside = law[0] * row[0], row[1] + row[2] / law[1]
+    longer, shorter = max(device, beside), min(device, beside)
+    return max(longer * (1 + (shorter / longer) ** law[2]) ** (1 / law[2]), row[4])
+
+
+def compiled_fit(rows):
+    counts = collections.Counter(row[5] for row in rows)
+
+    def cost(law):
+        return sum(abs(math.log(compiled_predicted(law, row) / row[3])) / math.sqrt(counts[row[5]]) for row in rows)
+
+    def clipped(law):
+        return [min(max(x, least), most) for x, least, most in zip(law, LEAST_COMPILED, MOST_COMPILED)]
+
+    return min(minimum(cost, clipped, (1.1, 0.7, order)) for order in (1.3, 2.0, 4.0))[1]
+
+
+def print_compiled(rows):
+    """Prints the law of steps that are one program with its error on models on a chip that were held out."""
+    dense = [row for row in rows if not row[6]]
+    law = compiled_fit(dense)
+    print("\n[[compiled]]")
+    for name, value in zip(COMPILED, law):
+        print(f"{name} = {value:.3g}")
+    machines = sorted({row[5][1] for row in dense})
+    print("machines = [" + ", ".join(f'"{machine}"' for machine in machines) + "]")
+    off = {}
+    for unit in sorted({row[5] for row in rows}):
+        others = compiled_fit([row for row in dense if row[5] != unit])
+        its = [row for row in rows if row[5] == unit]
+        errors = [abs(compiled_predicted(others, row) / row[3] - 1) for row in its]
+        for row, each in zip(its, errors):
+            off.setdefault(row[6:], []).append((unit, each))
+        print(f"# {' on '.join(unit)}: {len(its)} rows, held out {mean(errors):.3f}, predicted/measured "
+              f"{mean(compiled_predicted(others, row) / row[3] for row in its):.2f}", file=sys.stderr)
+    for machine in machines:
+        others = compiled_fit([row for row in dense if row[5][1] != machine])
+        print(f"# whole {machine}: held out "
+              f"{mean(abs(compiled_predicted(others, r) / r[3] - 1) for r in dense if r[5][1] == machine):.3f}",
+              file=sys.stderr)
+    for experts, narrow in sorted(off):
+        its = off[experts, narrow]
+        print(f"\n[[class]]\ncompiled = true\nexperts = \"{'yes' if experts else 'no'}\"\n"
+              f"narrow = \"{'yes' if narrow else 'no'}\"\nerror = {mean(each for _, each in its):.3g}\n"
+              f"rows = {len(its)}\npublishers = {len({unit for unit, _ in its})}")
 
 
 def times_of(law, row):
@@ -84,6 +160,11 @@ def simplex(rows, start, kept):
         law = [law[0] if i in untold else x for i, x in enumerate(law)]
         return law if kept is None else [kept[i] if i in HOST else x for i, x in enumerate(law)]
 
+    return minimum(cost, clipped, start)
+
+
+def minimum(cost, clipped, start):
+    """Minimizes a cost with the Nelder-Mead method. Returns the cost and where it is."""
     n = len(start)
     corners = [list(start)] + [clipped([x * (1.3 if i == j else 1) for j, x in enumerate(start)]) for i in range(n)]
     corners = [(cost(law), law) for law in corners]
@@ -155,6 +236,7 @@ def main():
         print(f"{name} = {value:.3g}")
     print(f"error = {mean(off for _, off in held_out):.3g}\nrows = {len(rows)}\npublishers = {len(publishers)}")
     print_classes(held_out)
+    print_compiled(compiled_rows_of(sys.argv[1:]))
 
 
 if __name__ == "__main__":

@@ -168,8 +168,7 @@ Status add_setup(core::TrainQuestion& question, const TrainingOptions& options) 
 
 Status add_framework(core::TrainQuestion& question, const TrainingOptions& options) {
     if (options.framework.empty()) {
-        ROOFLINE_TRY(question.framework, core::default_framework(question.slice.machine));
-        return {};
+        return core::use_default_framework(question);
     }
     const std::vector<std::string> overlapped = question.setup.overlapped;
     ROOFLINE_TRY(auto framework, core::framework_named(options.framework));

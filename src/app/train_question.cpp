@@ -105,8 +105,7 @@ Result<std::optional<TrainingBatch>> batch_of(const TrainRequest& request, std::
 // What the user says of the optimizer replaces what the framework does.
 Status add_framework(const TrainRequest& request, TrainQuestion& question) {
     if (request.framework.name.empty()) {
-        ROOFLINE_TRY(question.framework, default_framework(question.slice.machine));
-        return {};
+        return use_default_framework(question);
     }
     auto framework = framework_named(request.framework.name, request.framework.text);
     if (!framework) {

@@ -134,6 +134,13 @@ private:
     Status read_split(MeasuredServing& row) const {
         ROOFLINE_TRY(const auto all, count("n_accel", max_chips));
         ROOFLINE_TRY(row.worker, worker(""));
+        // of chips that are two cores
+        constexpr std::int64_t cores = 2;
+        const bool of_cores = holds(text({"notes", "note"}), "counts cores") && row.worker.chips() == cores * all;
+        if (of_cores && row.worker.tensor % cores == 0) {
+            row.worker.tensor /= cores;
+            if (row.worker.expert % cores == 0) row.worker.expert /= cores;
+        }
         row.disaggregated = lowered(text({"mode"})).starts_with("disagg");
         if (row.disaggregated) return read_pools(row, all);
         const std::int64_t each = row.worker.chips();

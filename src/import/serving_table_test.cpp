@@ -64,6 +64,15 @@ TEST_CASE("zero and empty degrees are unknown; expert parallelism may span more 
     CHECK(one("us,m,h100,12,8,1,1,1,,,agg,10,10,4,1,0.02,,").decode_chips == 12);
 }
 
+TEST_CASE("degrees that count the two cores of a chip are those of half as many chips") {
+    const char* note = "sglang-jax; v7x tp counts cores (2 a chip)";
+    CHECK(one(std::string("us,m,tpu-v7x,4,8,1,8,1,bf16,,agg,10,10,4,1,0.02,,") + note).worker ==
+          ServingWorker{4, 1, 1, 4});
+    // the same note beside chips of one core
+    CHECK(one(std::string("us,m,tpu-v6e,4,4,1,4,1,bf16,,agg,10,10,4,1,0.02,,") + note).worker ==
+          ServingWorker{4, 1, 1, 4});
+}
+
 TEST_CASE("for disaggregated serving the note names the prefill workers and the number of decode workers") {
     const MeasuredServing row =
         one("us,m,h100,48,8,1,8,1,fp8,,disagg,10,10,4,1,0.02,,sglang 0.5 P:2x(tp1 dp4 ep4) D:5x(tp8 dp1 ep8)");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 
 #include "base/ascii.hpp"
@@ -54,6 +55,14 @@ FileValue flag_value(bool flag) {
     value.boolean = flag;
     value.real = flag ? 1 : 0;
     return value;
+}
+
+/// The positive whole number that a text consists of.
+std::optional<std::int64_t> whole_of(std::string_view text) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size() || number <= 0) return std::nullopt;
+    return number;
 }
 
 bool is_preset(const std::string& name) {
@@ -116,8 +125,8 @@ Result<TrainedModels> TrainedModels::parse(const TomlInput& toml, std::string_vi
             table.fault("columns", "bad_value", fmt::format("`{}` is not a column of model sizes", column));
         }
         for (const auto& [key, value] : entry.sets) {
-            if (value == "true" || value == "false") continue;
-            table.fault("set", "bad_value", "`set` may contain only flags such as \"attention_bias=true\"");
+            if (value == "true" || value == "false" || whole_of(value)) continue;
+            table.fault("set", "bad_value", "`set` may contain only flags and whole numbers, \"attention_bias=true\"");
         }
         table.finish();
         models.entries_.push_back(std::move(entry));
@@ -180,7 +189,10 @@ Result<Config> TrainedModels::config(const MeasuredTraining& row) const {
         set_key(config.whole, context, whole_value(row.sequence));
     }
     if (found == nullptr) return config;
-    for (const auto& [key, value] : found->sets) set_key(config.whole, key, flag_value(value == "true"));
+    for (const auto& [key, value] : found->sets) {
+        const auto whole = whole_of(value);
+        set_key(config.whole, key, whole ? whole_value(*whole) : flag_value(value == "true"));
+    }
     return config;
 }
 

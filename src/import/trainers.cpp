@@ -10,6 +10,7 @@
 
 #include "base/ascii.hpp"
 #include "machine/toml_file.hpp"
+#include "program/adjoint.hpp"
 #include "program/program.hpp"
 
 namespace roofline::core {
@@ -31,11 +32,39 @@ constexpr std::pair<std::string_view, bool TrainerHabits::*> habit_flags[] = {
     {"stored_attention", &TrainerHabits::stored_attention},
     {"attention_dropout", &TrainerHabits::attention_dropout},
     {"pytorch_kernels", &TrainerHabits::pytorch_kernels},
+    {"compiled", &TrainerHabits::compiled},
     {"gradients_in_turn", &TrainerHabits::gradients_in_turn},
     {"whole_recompute", &TrainerHabits::whole_recompute},
     {"caching_allocator", &TrainerHabits::caching_allocator},
     {"gib", &TrainerHabits::gib},
+    {"chip_batch", &TrainerHabits::chip_batch},
 };
+
+/// Reads the value of --remat that the table's key has; a value that is none is an error of the file.
+void check_remat(Reader& table, std::string_view key, const std::string& words) {
+    if (const auto options = remat_options(words); !options) table.fault(key, "bad_value", options.error().message);
+}
+
+std::vector<std::pair<std::string, std::string>> read_policies(Reader& table) {
+    std::vector<std::pair<std::string, std::string>> policies;
+    for (const std::string& text : table.texts("policies")) {
+        const std::size_t equals = std::min(text.find('='), text.size());
+        if (equals == 0 || equals + 1 >= text.size()) {
+            table.fault("policies", "bad_value", "`policies` must contain texts like \"minimal=selective\"");
+            continue;
+        }
+        policies.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+        check_remat(table, "policies", policies.back().second);
+    }
+    return policies;
+}
+
+/// Whether one of the parts occurs in the text, or there are none.
+bool speaks_for(const std::vector<std::string>& parts, std::string_view text) {
+    return parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
+               return text.find(part) != std::string_view::npos;
+           });
+}
 
 TrainerHabits read_habits(Reader& table) {
     TrainerHabits habits;
@@ -57,6 +86,8 @@ TrainerHabits read_habits(Reader& table) {
         if (!habits.kept_products) table.fault("kept_products", "bad_value", "`kept_products` must be a dtype");
     }
     habits.selective = table.choice("selective", {"selective", "alternate"});
+    habits.policies = read_policies(table);
+    if (table.has("flops")) habits.flops = table.choice("flops", {"full", "causal"});
     if (table.has("memory")) habits.memory = table.choice("memory", {"allocated", "reserved", "used"});
     for (const auto& [key, flag] : habit_flags) habits.*flag = table.flag(key);
     habits.loss = table.choice("loss", {"stored", "eager", "compiled"});
@@ -122,8 +153,24 @@ Trainers::Trainer Trainers::read_trainer(Reader& table) {
     return trainer;
 }
 
+Trainers::Published Trainers::read_recipe(Reader& table) {
+    Published published;
+    published.names = table.texts("names");
+    published.tables = table.texts("tables");
+    published.models = table.texts("models");
+    published.dtypes = table.texts("dtypes");
+    published.recipe.remat = table.text("remat");
+    published.recipe.sharding = table.text("sharding");
+    static_cast<void>(table.text("note"));
+    check_remat(table, "remat", published.recipe.remat);
+    if (published.names.empty()) table.fault("names", "missing", "[[recipe]] needs `names`");
+    table.finish();
+    return published;
+}
+
 Trainers Trainers::read(Reader& file) {
     Trainers all;
+    for (Reader& table : file.each("recipe")) all.recipes_.push_back(read_recipe(table));
     for (Reader& table : file.each("trainer")) all.trainers_.push_back(read_trainer(table));
     const std::vector<std::string> known = all.frameworks();
     for (Reader& table : file.each("default_framework")) {
@@ -139,14 +186,22 @@ Trainers Trainers::read(Reader& file) {
 
 TrainerHabits Trainers::habits(std::string_view source, std::string_view table, std::string_view notes) const {
     const std::string wanted = lowered(source);
-    const auto speaks_for = [](const std::vector<std::string>& parts, std::string_view text) {
-        return parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
-                   return text.find(part) != std::string_view::npos;
-               });
-    };
     for (const Trainer& each : trainers_) {
         if (speaks_for(each.tables, table) && speaks_for(each.notes, notes) && has(each.names, wanted)) {
             return each.habits;
+        }
+    }
+    return {};
+}
+
+Recipe Trainers::recipe(const PublishedRun& run) const {
+    const std::string source = lowered(run.source);
+    const std::string model = lowered(run.model);
+    const std::string dtype = lowered(run.dtype);
+    for (const Published& each : recipes_) {
+        if (has(each.names, source) && speaks_for(each.tables, run.table) && speaks_for(each.models, model) &&
+            (each.dtypes.empty() || has(each.dtypes, dtype))) {
+            return each.recipe;
         }
     }
     return {};
@@ -194,6 +249,7 @@ std::optional<Framework> Trainers::default_framework(std::string_view vendor) co
         framework.name = each.framework;
         framework.note = each.note;
         framework.by_default = true;
+        if (const auto whole = this->framework(each.framework)) framework.habits.compiled = whole->habits.compiled;
         return framework;
     }
     return std::nullopt;

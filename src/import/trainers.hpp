@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -18,6 +19,11 @@ class Reader;
 /// How a framework runs a step, and the conventions of those who publish runs of it, for what their rows do not say.
 struct TrainerHabits {
     std::string selective{};  ///< value of --remat for their selective recomputation: "alternate"
+    /// Names of recomputation policies, each with its value of --remat: "qkv_proj_offloaded" is "Q,Kc,Vc".
+    std::vector<std::pair<std::string, std::string>> policies{};
+    /// How their rates in FLOP/s count attention: "full" or "causal"; "" if it is not known.
+    std::string flops{};
+    bool chip_batch = false;  ///< what their tables call a micro-batch is the batch of a chip in a step
     std::string memory{};     ///< what their memory figures count: "allocated", "reserved" or "used"
     bool unfused = false;     ///< their optimizer consists of separate tensor operations
     /// Storage of the loss: "stored" (logits and log-probabilities in f32), "eager", "compiled".
@@ -38,6 +44,7 @@ struct TrainerHabits {
     bool stored_attention = false;          ///< attention scores are stored in memory
     bool attention_dropout = false;         ///< dropout of attention probabilities that are stored in memory
     bool pytorch_kernels = false;           ///< their kernels are those of PyTorch
+    bool compiled = false;                  ///< a step is one program of XLA: see CompiledStepModel
     bool gradients_in_turn = false;         ///< gradients are reduced after the backward pass has ended
     std::vector<std::string> overlapped{};  ///< axes whose collectives overlap with matmuls
     /// Full recomputation repeats also what nothing reads; otherwise it stops at the last tensor that is read, as
@@ -61,7 +68,21 @@ struct Framework {
     bool by_default = false;
 };
 
-/// The entries `[[trainer]]` and `[[default_framework]]` of data/trained_models.toml.
+/// A row of a table of runs, as far as it tells which entries hold for it.
+struct PublishedRun {
+    std::string_view source{};
+    std::string_view table{};
+    std::string_view model{};
+    std::string_view dtype{};
+};
+
+/// What a publisher's recipe sets that the rows of its results do not say.
+struct Recipe {
+    std::string remat{};     ///< value of --remat; "": not known
+    std::string sharding{};  ///< as a table has it, "fsdp"; "": not known
+};
+
+/// The entries `[[trainer]]`, `[[recipe]]` and `[[default_framework]]` of data/trained_models.toml.
 class Trainers {
 public:
     /// Errors are left in the reader.
@@ -72,6 +93,9 @@ public:
     /// these.
     [[nodiscard]] TrainerHabits habits(std::string_view source, std::string_view table = {},
                                        std::string_view notes = {}) const;
+
+    /// The recipe of a run, the first entry that applies; defaults if none is known.
+    [[nodiscard]] Recipe recipe(const PublishedRun& run) const;
 
     /// The framework that `words` name, "nemo" or "nemo-25.09": of several entries the one that holds from the newest
     /// version up to the given one. Errors: an unknown name, with the known ones; a version before all that are known.
@@ -99,9 +123,18 @@ private:
         std::string framework;
         std::string note;
     };
+    struct Published {
+        std::vector<std::string> names;   ///< names of sources
+        std::vector<std::string> tables;  ///< texts of which one must occur, as those of a trainer; none: any
+        std::vector<std::string> models;  ///< likewise in the model's name
+        std::vector<std::string> dtypes;  ///< the dtype is one of these; none: any
+        Recipe recipe;
+    };
     static Trainer read_trainer(Reader& table);
+    static Published read_recipe(Reader& table);
 
     std::vector<Trainer> trainers_;  ///< the first entry that applies to a row counts
+    std::vector<Published> recipes_;
     std::vector<Default> defaults_;
 };
 

@@ -150,3 +150,38 @@ TEST_CASE("an invalid entry of a trainer or a default is rejected") {
     CHECK(refused("[[trainer]]\nframework = [\"A\"]\n"));
     CHECK(refused("[[default_framework]]\nvendors = [\"a\"]\nframework = \"b\"\n"));
 }
+
+TEST_CASE("policies of a framework have values of --remat, and recipes say what rows of results leave out") {
+    const Trainers own = parsed(R"(
+[[trainer]]
+names = ["ours"]
+policies = ["minimal=selective", "ours=Q,Kc"]
+flops = "full"
+chip_batch = true
+compiled = true
+
+[[recipe]]
+names = ["ours"]
+tables = ["a/b"]
+models = ["llama"]
+dtypes = ["bf16"]
+remat = "Q,Kc"
+sharding = "fsdp"
+)");
+    const TrainerHabits habits = own.habits("Ours");
+    REQUIRE(habits.policies.size() == 2);
+    CHECK(habits.policies[1].second == "Q,Kc");
+    CHECK(habits.flops == "full");
+    CHECK((habits.chip_batch && habits.compiled));
+    CHECK(own.recipe({"Ours", "x a/b y", "Llama3-8B", "BF16"}).remat == "Q,Kc");
+    CHECK(own.recipe({"Ours", "x a/b y", "Llama3-8B", "BF16"}).sharding == "fsdp");
+    CHECK(own.recipe({"Ours", "x a/b y", "Llama3-8B", "fp8"}).remat.empty());
+    CHECK(own.recipe({"Ours", "x a/b y", "mixtral", "bf16"}).remat.empty());
+    CHECK(own.recipe({"Ours", "c", "llama", "bf16"}).remat.empty());
+    CHECK(own.recipe({"Theirs", "a/b", "llama", "bf16"}).remat.empty());
+    for (const char* bad : {"[[recipe]]\nremat = \"full\"\n", "[[recipe]]\nnames = [\"a\"]\nremat = \"Q,,K\"\n",
+                            "[[trainer]]\nnames = [\"a\"]\npolicies = [\"minimal\"]\n",
+                            "[[trainer]]\nnames = [\"a\"]\nflops = \"half\"\n"}) {
+        CHECK(!TrainedModels::parse(bad, "t.toml"));
+    }
+}

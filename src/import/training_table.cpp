@@ -47,9 +47,71 @@ std::int64_t noted(std::string_view notes, std::string_view word) {
     return error == std::errc{} && value > 0 && value < 1'000'000 ? value : 0;
 }
 
+/// The integer in front of a word of the notes, such as "x v" in "2x v5e-256"; 0 if there is none.
+std::int64_t noted_before(std::string_view notes, std::string_view word) {
+    const std::size_t at = notes.find(word);
+    if (at == std::string_view::npos) return 0;
+    std::size_t begin = at;
+    while (begin > 0 && is_digit(notes[begin - 1])) --begin;
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(notes.data() + begin, notes.data() + at, value);
+    return error == std::errc{} && end == notes.data() + at && value > 0 && value < 1'000'000 ? value : 0;
+}
+
+struct NotedAxis {
+    std::string_view name;
+    std::int64_t MeasuredTraining::* field;
+};
+// FSDP takes the chips that these leave
+constexpr NotedAxis noted_axes[] = {
+    {"tensor", &MeasuredTraining::tensor},
+    {"tp", &MeasuredTraining::tensor},
+    {"expert", &MeasuredTraining::expert},
+    {"ep", &MeasuredTraining::expert},
+    {"context", &MeasuredTraining::context},
+    {"cp", &MeasuredTraining::context},
+};
+
+/// Reads a word that gives the degree of an axis inside a slice, such as "ici_fsdp_parallelism=32" or "tp4".
+void read_axis(std::string_view word, MeasuredTraining& row) {
+    if (word.starts_with("dcn_")) return;
+    if (word.starts_with("ici_")) word.remove_prefix(4);
+    const std::size_t digits = std::min(word.find_first_of("0123456789"), word.size());
+    std::string_view name = word.substr(0, digits);
+    constexpr std::string_view equals = "_parallelism=";
+    if (name.ends_with(equals)) name.remove_suffix(equals.size());
+    std::int64_t ways = 0;
+    const auto [end, error] = std::from_chars(word.data() + digits, word.data() + word.size(), ways);
+    if (error != std::errc{} || end != word.data() + word.size() || ways <= 0 || ways > 1'000'000) return;
+    for (const NotedAxis& axis : noted_axes) {
+        if (axis.name == name && row.*axis.field == 0) row.*axis.field = ways;
+    }
+}
+
+/// Reads what notes say of a run of MaxText, whose axes lie inside slices ("ici") or over them ("dcn").
+void read_axes(std::string_view notes, MeasuredTraining& row) {
+    constexpr std::string_view between = " ;,()";
+    row.slices = std::max(noted_before(notes, "x v"), noted_before(notes, " slice"));
+    row.data_over_slices = holds(notes, "across slices") || holds(row.sharding, "across slices");
+    constexpr std::string_view policy = "remat_policy=";
+    while (!notes.empty()) {
+        const std::size_t length = std::min(notes.find_first_of(between), notes.size());
+        const std::string_view word = notes.substr(0, length);
+        read_axis(word, row);
+        if (word.starts_with(policy)) row.policy = word.substr(policy.size());
+        if (word == "qkv_proj_offloaded") row.policy = word;
+        notes.remove_prefix(std::min(length + 1, notes.size()));
+    }
+    if (row.policy.empty()) row.policy = row.recompute;
+}
+
 void read_notes(std::string_view notes, MeasuredTraining& row) {
+    read_axes(notes, row);
     row.chunks = std::max(noted(notes, "vpp="), std::int64_t{1});
     row.microbatches = std::max(noted(notes, "micro_batches="), noted(notes, "micro_num="));
+    // two cores are a chip, which the cores of a tensor axis fill first
+    constexpr std::int64_t cores = 2;
+    if (holds(notes, "count NeuronCores") && row.tensor % cores == 0) row.tensor /= cores;
     row.local_batch = holds(notes, "lbs");
     row.exchanged_heads = holds(notes, "cp A2A");
     row.whole_tokens = holds(notes, "no SP");
@@ -114,6 +176,8 @@ private:
         ROOFLINE_TRY(const auto step_s, number({"step_time_s"}));
         ROOFLINE_TRY(const auto tokens, number({"tokens_per_s_per_accel"}));
         ROOFLINE_TRY(const auto memory, number({"memory_GB_per_accel", "memory_GB"}));
+        ROOFLINE_TRY(const auto tera, number({"tflops_per_accel"}));
+        row.model_flops = tera * 1e12;
         row.params = params * 1e9;
         row.memory_bytes = memory * 1e9;
         row.step_s = step_s;
@@ -131,7 +195,7 @@ private:
         // memory does not depend on the number of micro-batches, so any known number is enough
         const bool batch = row.sequences > 0 || (row.microbatches > 0 && row.micro_batch > 0 && row.data > 0);
         if (!batch) return "the global batch is empty";
-        if (!(row.step_s > 0) && !(row.memory_bytes > 0))
+        if (!(row.step_s > 0) && !(row.memory_bytes > 0) && !(row.model_flops > 0))
             return "it has no step time, no tokens per second and no memory";
         return "";
     }

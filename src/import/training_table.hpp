@@ -37,6 +37,11 @@ struct MeasuredTraining {
     std::string sharding;   ///< of parameters and optimizer states: "none", "zero1", "fsdp2(zero3)"
     std::string recompute;  ///< "none", "selective", "full", "unknown"
     double step_s = 0;
+    double model_flops = 0;         ///< FLOP/s of the model per chip, by the publisher's convention
+    std::string policy{};           ///< recomputation as the framework names it: "qkv_proj_offloaded"
+    std::string remat{};            ///< value of --remat that a recipe says; "": none
+    std::int64_t slices = 0;        ///< slices of a torus that are connected by a slower network
+    bool data_over_slices = false;  ///< parameters are sharded inside a slice, and slices are replicas
     double memory_bytes = 0;        ///< per device
     bool memory_in_gib = false;     ///< the table's unit is GiB, as its notes say
     std::string memory_what;        ///< "allocated", "reserved"; "" if the notes do not say
@@ -74,8 +79,11 @@ struct TrainingTable {
 /// `memory_GB_per_accel` or `memory_GB`, `notes`. Tables of plans have further columns (plan_columns.hpp) instead of
 /// words in their notes. Notes of other tables may contain `vpp=4`,
 /// `micro_batches=8`, `micro_num=4`, `GiB` (of the memory), `allocated`, `reserved`, `lbs=` (over all micro-batches),
-/// `cp A2A`, `no SP`, `Megatron`, `eager`, and `LoRA`. A row without a time and memory, or
-/// without a model, machine, batch or sequence length is skipped with the reason. Errors, with line and column: a
+/// `cp A2A`, `no SP`, `Megatron`, `eager`, `LoRA`, and what MaxText calls its settings: `remat_policy=minimal`,
+/// `ici_fsdp_parallelism=32`, `ici_fsdp32`, `tp4`, `dcn_fsdp2`, `2x v5e-256` (slices), `data parallel across slices`.
+/// Such axes replace empty columns. A rate in FLOP/s of the model (`tflops_per_accel`) is a time where the publisher's
+/// convention is known. A row without a time, such a rate and memory, or without a model, machine, batch or sequence
+/// length is skipped with the reason. Errors, with line and column: a
 /// missing column; a value that is not a positive number.
 [[nodiscard]] Result<TrainingTable> read_training_table(CsvReader& reader);
 

@@ -89,3 +89,30 @@ TEST_CASE("tables of kernels are not training tables") {
     CHECK(!is_training_table({"m", "n", "k", "dtype_in", "dtype_out", "accelerator", "time_s"}));
     CHECK(!is_training_table({"model", "accelerator", "n_accel", "seq_len", "global_batch_seqs", "dp", "tp", "pp"}));
 }
+
+TEST_CASE("the settings of MaxText in notes are axes, slices and a policy") {
+    const auto table = trainings_of(
+        "me,m,,,,1024,64,,v5p,128,,,,,,,fsdp,selective,400,,,\"v5p-256; ici fsdp32 x tp4; remat_policy=minimal\"\n"
+        "me,m,,,,1024,64,,v5p,128,,,16,,,,fsdp,full,400,,,\"4 slices of 32, data parallel across slices (DCN)\"\n"
+        "me,m,,,,1024,64,,v5p,128,,,,,,,\"fsdp within slice, DP across slices(DCN)\",full,400,,,2x v5p-128; "
+        "ici_tensor_parallelism=8\n"
+        "me,m,,,,1024,64,,v6e,128,,,,,,,fsdp,selective,400,,,2x v6e-64; ici_fsdp64 dcn_fsdp2; qkv_proj_offloaded\n"
+        "me,m,,,,1024,64,,trn1,128,,32,8,1,,,,full,400,,,dp/tp/pp count NeuronCores\n");
+    REQUIRE(table);
+    REQUIRE(table->rows.size() == 5);
+    CHECK(table->rows[0].tensor == 4);
+    CHECK(table->rows[0].policy == "minimal");
+    CHECK(table->rows[0].slices == 0);
+    CHECK(table->rows[1].tensor == 16);  // what the column says
+    CHECK(table->rows[1].slices == 4);
+    CHECK(table->rows[1].data_over_slices);
+    CHECK(table->rows[1].policy == "full");
+    CHECK(table->rows[2].slices == 2);
+    CHECK(table->rows[2].data_over_slices);
+    CHECK(table->rows[2].tensor == 8);
+    CHECK(table->rows[3].slices == 2);
+    CHECK(!table->rows[3].data_over_slices);
+    CHECK(table->rows[3].tensor == 0);
+    CHECK(table->rows[3].policy == "qkv_proj_offloaded");
+    CHECK(table->rows[4].tensor == 4);
+}

@@ -263,6 +263,9 @@ void add_notes(Prediction& answer, const std::string& software, const ExchangeKe
     note_prefill(answer, notes);
     note_quantised(answer, notes);
     note_extrapolation(answer, notes);
+    for (std::string note : {whole_passes_text(answer), wanted_measurements_text(answer)}) {
+        if (!note.empty()) notes.push_back(std::move(note));
+    }
     for (std::size_t i = 0; i < answer.models.messages.size(); ++i) {
         const auto& expected = answer.models.messages[i];
         if (!expected) continue;

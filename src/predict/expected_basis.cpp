@@ -9,6 +9,7 @@
 #include <set>
 
 #include "calibrate/kernel/extrapolation.hpp"
+#include "machine/identity.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -111,7 +112,9 @@ double additional_error(const Prediction& answer) {
         if (model == nullptr || !(answer.runs[i].count > 0)) continue;
         const double time = answer.runs[i].count * answer.models.seconds_at(i, point);
         seconds += time;
-        errors += time * (answer.models.error_of(i, point) - model->fit.error_held_out);
+        // models of servers and steps were fitted with kernels that were timed by themselves
+        const double known = model->key.software == whole_passes ? 0 : model->fit.error_held_out;
+        errors += time * (answer.models.error_of(i, point) - known);
     }
     return seconds > 0 ? errors / seconds : 0;
 }
@@ -137,6 +140,32 @@ std::vector<ExtrapolatedSize> extrapolated(const Prediction& answer) {
         }
     }
     return all;
+}
+
+std::string whole_passes_text(const Prediction& answer) {
+    for (std::size_t i = 0; i < answer.models.kernels.size(); ++i) {
+        const CalibratedKernel* model = answer.models.kernels[i];
+        if (model == nullptr || model->key.software != whole_passes) continue;
+        const std::string& from = answer.models.transferred_from[i];
+        return fmt::format(
+            "no kernel of {} was timed by itself: the constants come from whole passes, whose error is given; a single "
+            "kernel may be further off",
+            from.empty() ? answer.machine.id : from);
+    }
+    return "";
+}
+
+std::string wanted_measurements_text(const Prediction& answer) {
+    const auto listed = find_identity(answer.machine.id);
+    if (answer.models.missing.empty() || !listed || listed->id != answer.machine.id) return "";
+    const Calibration* own = answer.calibrations->find(answer.machine.id);
+    const bool timed = own != nullptr && !own->kernels.empty();
+    if (timed || !answer.calibrations->most_similar_machines(answer.machine).empty()) return "";
+    return fmt::format(
+        "nothing was timed on {}: a few dozen matmuls of different sizes, some of attention and some copies, as a "
+        "table "
+        "for `roofline fit`, give it expected times; tokens per second of a served model give rough ones",
+        answer.machine.name);
 }
 
 std::string extrapolation_text(const ExtrapolatedSize& each) {

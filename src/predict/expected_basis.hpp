@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "predict/prediction.hpp"
@@ -43,6 +44,15 @@ struct ExtrapolatedSize {
 /// Returns the note on an extrapolated size: "extrapolated: K = 10,000,000 is 153 times the largest that was measured
 /// (65,536): error of 62 % instead of 4 %".
 [[nodiscard]] std::string extrapolation_text(const ExtrapolatedSize& each);
+
+/// The software of kernel models whose constants were fitted to whole passes or steps.
+inline constexpr std::string_view whole_passes = "whole passes";
+/// Returns the note on kernels that were never timed by themselves, because their models come from whole passes. "" if
+/// there are none.
+[[nodiscard]] std::string whole_passes_text(const Prediction& answer);
+
+/// Returns the note on the measurements that would give a machine of the catalogue expected times. "" if it has some.
+[[nodiscard]] std::string wanted_measurements_text(const Prediction& answer);
 
 /// Returns the note on a time that was predicted with the model of another collective: "no all-gather was measured
 /// there: expected times are half those of all-reduces ...".

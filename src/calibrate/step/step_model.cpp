@@ -35,6 +35,7 @@ StepParts& StepParts::operator+=(const StepParts& other) {
     pytorch = pytorch || other.pytorch;
     experts = experts || other.experts;
     in_turn = in_turn || other.in_turn;
+    compiled = compiled || other.compiled;
     return *this;
 }
 
@@ -62,28 +63,43 @@ double kernel_slowdown(const StepModel& model, const StepParts& parts) {
 double exposed_share(const StepModel& model, const StepParts& parts) { return parts.in_turn ? 1 : model.exposed; }
 
 double device_seconds(const StepModel& model, const StepParts& parts) {
+    if (parts.compiled) return model.compiled.compute * (parts.kernels_s + parts.narrow_s + parts.promoted_s);
     const double kernels =
         model.compute * parts.kernels_s + model.narrow * parts.narrow_s + model.promoted * parts.promoted_s;
     return kernel_slowdown(model, parts) * kernels + parts.exchanged_s + parts.exchanged_wire_s / model.wires;
 }
 
-double host_seconds(const StepModel& model, const StepParts& parts) { return model.launch_s * parts.launches; }
+double host_seconds(const StepModel& model, const StepParts& parts) {
+    return parts.compiled ? 0 : model.launch_s * parts.launches;
+}
+
+double beside_seconds(const StepModel& model, const StepParts& parts) {
+    if (!parts.compiled) return parts.overlappable_s + parts.overlappable_wire_s / model.wires;
+    const double wires = parts.overlappable_wire_s + parts.exchanged_wire_s;
+    return parts.overlappable_s + parts.exchanged_s + wires / model.compiled.wires;
+}
 
 namespace {
 
-double device_and_host_seconds(const StepModel& model, const StepParts& parts) {
-    const double device = device_seconds(model, parts);
-    const double host = host_seconds(model, parts);
-    const double longer = std::max(device, host);
+/// Returns the p-norm of two times.
+double norm(double a, double b, double p) {
+    const double longer = std::max(a, b);
     if (!(longer > 0)) return 0;
-    const double shorter = std::min(device, host);
-    return longer * std::pow(1 + std::pow(shorter / longer, model.overlap), 1 / model.overlap);
+    return longer * std::pow(1 + std::pow(std::min(a, b) / longer, p), 1 / p);
+}
+
+double device_and_host_seconds(const StepModel& model, const StepParts& parts) {
+    return norm(device_seconds(model, parts), host_seconds(model, parts), model.overlap);
 }
 
 }  // namespace
 
 double exposed_seconds(const StepModel& model, const StepParts& parts) {
-    const double beside = parts.overlappable_s + parts.overlappable_wire_s / model.wires;
+    const double beside = beside_seconds(model, parts);
+    if (parts.compiled) {
+        const double device = device_seconds(model, parts);
+        return norm(device, beside, model.compiled.overlap) - device;
+    }
     // collectives can overlap with no more than the time of device and host
     return std::max(exposed_share(model, parts) * beside, beside - device_and_host_seconds(model, parts));
 }
@@ -95,10 +111,10 @@ double seconds_of(const StepModel& model, const StepParts& parts) {
 StepClass class_of(const StepModel& model, const StepParts& parts) {
     const bool narrow = parts.narrow_s + parts.promoted_s > 0;
     const auto found = std::find_if(model.classes.begin(), model.classes.end(), [&](const StepClass& each) {
-        return each.experts == parts.experts && each.narrow == narrow;
+        return each.compiled == parts.compiled && each.experts == parts.experts && each.narrow == narrow;
     });
     if (found != model.classes.end()) return *found;
-    return {parts.experts, narrow, model.error, model.rows, model.publishers};
+    return {parts.experts, parts.compiled, narrow, model.error, model.rows, model.publishers};
 }
 
 Result<StepModel> parse_step_model(const TomlInput& toml, std::string_view origin) {
@@ -125,11 +141,19 @@ Result<StepModel> parse_step_model(const TomlInput& toml, std::string_view origi
         StepClass each;
         each.experts = table.choice("experts", {"yes", "no"}) == "yes";
         each.narrow = table.choice("narrow", {"yes", "no"}) == "yes";
+        each.compiled = table.flag("compiled");
         each.error = factor(table, "error", 1e-4, 10);
         each.rows = table.whole("rows", 1, many, 1);
         each.publishers = table.whole("publishers", 1, many, 1);
         table.finish();
         model.classes.push_back(each);
+    }
+    for (Reader& table : file.each("compiled")) {
+        model.compiled.compute = factor(table, "compute", 0.5, 10);
+        model.compiled.wires = factor(table, "wires", 1e-2, 1);
+        model.compiled.overlap = factor(table, "overlap", 1, 1e3);
+        model.compiled.machines = table.texts("machines");
+        table.finish();
     }
     file.finish();
     ROOFLINE_CHECK(text.status());

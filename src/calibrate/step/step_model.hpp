@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,8 +28,9 @@ struct StepParts {
     double exchanged_wire_s = 0;
     double flops_per_joule = 0;  ///< peak rate of the chip in bf16 over its power limit; 0: unknown
     bool pytorch = false;        ///< PyTorch's own kernels are used
-    bool in_turn = false;  ///< collectives over replicas start after all kernels have ended, so none of them overlaps
-    bool experts = false;  ///< some kernels are expert matmuls
+    bool in_turn = false;   ///< collectives over replicas start after all kernels have ended, so none of them overlaps
+    bool experts = false;   ///< some kernels are expert matmuls
+    bool compiled = false;  ///< the step is one compiled program: see CompiledStepModel
 
     StepParts& operator+=(const StepParts& other);
     StepParts& operator*=(double times);
@@ -40,14 +42,28 @@ struct StepParts {
 /// bits.
 struct StepClass {
     bool experts = false;
+    bool compiled = false;
     bool narrow = false;  ///< some matmuls are in fewer than 16 bits
     /// Held-out mean, on publishers that were left out of the fit; a publisher's weight is the square root of its
-    /// number of measurements.
+    /// number of measurements. Of compiled steps, which have one publisher, a model on a chip is left out.
     double error = 0;
     std::int64_t rows = 0;
     std::int64_t publishers = 0;
 
     bool operator==(const StepClass&) const = default;
+};
+
+/// The parameters of a step that is one program, as XLA compiles it. No host launches its kernels one by one, and the
+/// compiler starts every collective before its result is needed, those of tensor axes piece by piece beside matmuls.
+/// The device takes compute * (kernels + narrow + promoted), the collectives take their measured times and 1 / wires of
+/// their times at link rates, and the two are combined by their p-norm of order `overlap`.
+struct CompiledStepModel {
+    double compute = 1;
+    double wires = 1;
+    double overlap = 1e3;
+    std::vector<std::string> machines{};  ///< on which such steps were measured
+
+    bool operator==(const CompiledStepModel&) const = default;
 };
 
 /// The parameters of a training step. The device takes slow * (compute * kernels + narrow * narrow kernels + promoted *
@@ -83,12 +99,15 @@ struct StepModel {
     double reserved = 1;        ///< memory that a caching allocator reserves over the peak memory of its tensors
     double reserved_error = 0;  ///< held-out mean, on set-ups that were left out of the fit
     std::int64_t reserved_rows = 0;
+    CompiledStepModel compiled{};  ///< of steps that are one program
 
     bool operator==(const StepModel&) const = default;
 };
 
 /// Returns the expected time of a step in seconds.
 [[nodiscard]] double seconds_of(const StepModel& model, const StepParts& parts);
+/// Returns the seconds of collectives that run beside kernels.
+[[nodiscard]] double beside_seconds(const StepModel& model, const StepParts& parts);
 /// Returns the class of a step with its error; the errors of all steps if its class was not measured.
 [[nodiscard]] StepClass class_of(const StepModel& model, const StepParts& parts);
 /// Returns the slowdown of kernels due to the power limit.

@@ -114,3 +114,31 @@ TEST_CASE("collectives overlap with the work of the device, and with nothing els
     parts.in_turn = true;
     CHECK(seconds_of(model, parts) == approx(7));
 }
+
+TEST_CASE("in a step that is one program all collectives run beside the kernels, and nothing is launched") {
+    const std::string text =
+        std::string(factors) +
+        "[[compiled]]\ncompute = 1.5\nwires = 0.5\noverlap = 2\nmachines = [\"tpu-v5e\"]\n"
+        "[[class]]\ncompiled = true\nexperts = \"no\"\nnarrow = \"no\"\nerror = 0.07\nrows = 9\npublishers = 3\n";
+    const auto model = parse_step_model(text, "steps.toml");
+    REQUIRE_MESSAGE(model, to_text(model.error()));
+    CHECK(model->compiled.machines == std::vector<std::string>{"tpu-v5e"});
+    // 1.5 x 2 s beside 1 s + 1.5 s / 0.5: a triangle of 3, 4 and 5
+    StepParts parts{1, 0.5, 0.5, 1e9, 0.5, 0.5, 1, 0.5, 8e12};
+    parts.compiled = true;
+    CHECK(device_seconds(*model, parts) == approx(3));
+    CHECK(host_seconds(*model, parts) == 0);
+    CHECK(beside_seconds(*model, parts) == approx(4));
+    CHECK(seconds_of(*model, parts) == approx(5));
+    CHECK(exposed_seconds(*model, parts) == approx(2));
+    parts.narrow_s = parts.promoted_s = 0;
+    CHECK(class_of(*model, parts).error == 0.07);
+    parts.compiled = false;
+    CHECK(class_of(*model, parts).error == 0.1);
+    StepParts sum;
+    StepParts one;
+    one.compiled = true;
+    sum += one;
+    CHECK(sum.compiled);
+    CHECK(!parse_step_model(std::string(factors) + "[[compiled]]\ncompute = 1\n", "steps.toml"));
+}

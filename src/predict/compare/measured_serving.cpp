@@ -29,7 +29,8 @@ Dtype narrowest(const Machine& machine) {
 /// valid.
 Result<Dtype> weights_of(const MeasuredServing& row, const Machine& machine) {
     if (row.dtype.empty() || row.dtype == "?") return narrowest(machine);
-    if (const auto dtype = find_dtype(row.dtype)) return *dtype;
+    // activations are in the same 16 bits, which cost what those of bf16 do
+    if (const auto dtype = find_dtype(row.dtype)) return *dtype == Dtype::f16 ? Dtype::bf16 : *dtype;
     return fail("unknown_dtype", fmt::format("the dtype {} is not known", in_ticks(row.dtype)));
 }
 

@@ -99,31 +99,35 @@ Result<System> MeasuredSystems::one_chip(const std::string& name) {
     return alone(*machine);
 }
 
-const Result<MeasuredSystem>& MeasuredSystems::slice_of(const std::string& name, std::int64_t chips) {
-    const std::pair key{name, chips};
+const Result<MeasuredSystem>& MeasuredSystems::slice_of(const std::string& name, std::int64_t chips,
+                                                        std::int64_t slices) {
+    const std::tuple key{name, chips, slices};
     auto found = slices_.find(key);
     if (found == slices_.end() && slices_.size() >= max_systems) {
         static const Result<MeasuredSystem> too_many =
             fail("too_many_systems", fmt::format("the table has more than {} systems", max_systems));
         return too_many;
     }
-    if (found == slices_.end()) found = slices_.emplace(key, even_slice(name, chips)).first;
+    if (found == slices_.end()) found = slices_.emplace(key, even_slice(name, chips, slices)).first;
     return found->second;
 }
 
-Result<MeasuredSystem> MeasuredSystems::even_slice(const std::string& name, std::int64_t chips) {
+Result<MeasuredSystem> MeasuredSystems::even_slice(const std::string& name, std::int64_t chips, std::int64_t slices) {
     const auto one = chip(name);
     if (!one)
         return fail("unknown_system", fmt::format("the system {} is not known", in_ticks(name)), one.error().hint);
     const Machine& machine = one->machine();
     const bool torus = !machine.network.empty() && has_axes(machine.network.front());
     if (torus && (!on_ || on_->shape.empty())) {
-        for (const Slice& slice : slice_shapes(machine)) {
-            if (slice.chips() != chips) continue;
-            ROOFLINE_TRY(auto system, one_group(machine, slice.shape_text()));
+        const std::int64_t count = std::max<std::int64_t>(slices, 1);
+        Result<Slice> slice = fail("no_shape", "");
+        if (chips % count == 0) slice = slice_of_chips(machine, chips / count);
+        if (slice && (count == 1 || slice->tiers.size() < 2)) {
+            const std::string times = count > 1 ? fmt::format("*{}", count) : "";
+            ROOFLINE_TRY(auto system, one_group(machine, slice->shape_text() + times));
             return MeasuredSystem{machine.id, std::move(system), {}};
         }
-        return fail("no_shape", fmt::format("no usual slice of {} has {} chips", machine.name, chips));
+        return fail("no_shape", fmt::format("no usual slice of {} has {} chips", machine.name, chips / count));
     }
     Result<MeasuredSystem> found = fail("bad_system", "");
     constexpr std::int64_t max_nodes = 100'000;

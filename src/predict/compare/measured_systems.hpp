@@ -51,9 +51,10 @@ public:
     /// reason why rows cannot be compared.
     [[nodiscard]] const Result<System>& chip(const std::string& name);
 
-    /// Returns `chips` chips of the system on as few nodes as possible, or in the most even shape of a torus. The slice
-    /// lives as long as this object. The message of the error is the reason why rows cannot be compared.
-    [[nodiscard]] const Result<MeasuredSystem>& slice_of(const std::string& name, std::int64_t chips);
+    /// Returns `chips` chips on as few nodes as possible, in the most even shape of a torus, or in `slices` such slices on
+    /// a slower network. It lives as long as this object. The error's message says why rows cannot be compared.
+    [[nodiscard]] const Result<MeasuredSystem>& slice_of(const std::string& name, std::int64_t chips,
+                                                         std::int64_t slices = 1);
 
     /// Returns where a row was measured and the load that its collective puts on the links. It lives as long as this
     /// object. The message of the error is the reason why the row cannot be compared.
@@ -80,7 +81,7 @@ private:
     [[nodiscard]] Result<MeasuredSystem> wire(const Place& place);
     [[nodiscard]] Result<MeasuredSystem> wire_named(const Place& place);
     [[nodiscard]] const Result<Machine>& machine(const std::string& name, const std::vector<std::string>& sets);
-    [[nodiscard]] Result<MeasuredSystem> even_slice(const std::string& name, std::int64_t chips);
+    [[nodiscard]] Result<MeasuredSystem> even_slice(const std::string& name, std::int64_t chips, std::int64_t slices);
     [[nodiscard]] Result<std::string> shape_on(const Machine& machine, const Place& place) const;
     [[nodiscard]] Result<MeasuredGroup> price(const MeasuredCollective& row, const Place& place);
 
@@ -89,7 +90,7 @@ private:
     std::map<std::pair<std::string, std::vector<std::string>>, Result<Machine>> machines_;  // each is read once
     std::map<std::string, Result<System>> chips_;
     std::map<Place, Result<MeasuredSystem>> systems_;
-    std::map<std::pair<std::string, std::int64_t>, Result<MeasuredSystem>> slices_;
+    std::map<std::tuple<std::string, std::int64_t, std::int64_t>, Result<MeasuredSystem>> slices_;
     std::map<std::pair<Place, CollectiveKind>, Result<MeasuredGroup>> groups_;
 };
 

@@ -24,8 +24,13 @@ Status read_sharding(const MeasuredTraining& row, std::int64_t replicas, Plan& p
         return fail("no_plan", "parameters are sharded over some of the replicas, but the table does not say which");
     }
     const bool whole = holds(row.sharding, "fsdp") || holds(row.sharding, "zero3");
-    if (holds(row.sharding, "across slices")) {
-        return fail("no_plan", "fsdp within slices, but the table does not give the number of slices");
+    if (row.data_over_slices) {
+        if (row.slices == 0 || replicas % row.slices != 0) {
+            return fail("no_plan", "fsdp within slices, but the table does not give the number of slices");
+        }
+        plan.data = row.slices;
+        plan.fsdp = replicas / row.slices;
+        return {};
     }
     // In a pipeline FSDP keeps the gathered weights for all micro-batches and reduce-scatters gradients at the end of
     // the step.
@@ -41,8 +46,9 @@ Result<Plan> plan_of(const MeasuredTraining& row) {
     const auto or_one = [](std::int64_t ways) { return std::max(ways, std::int64_t{1}); };
     Plan plan;
     std::int64_t replicas = row.data;
-    if (row.data == 0 && row.tensor == 0 && row.pipeline == 0 && row.sharding == "fsdp") {
-        replicas = row.chips;
+    // FSDP takes the chips that other axes leave
+    if (row.data == 0 && row.pipeline == 0 && row.sharding.starts_with("fsdp")) {
+        replicas = row.chips / (or_one(row.tensor) * or_one(row.context));
     } else if (row.data == 0 || row.tensor == 0 || row.pipeline == 0) {
         return fail("no_plan", "the plan is incomplete: dp, tp or pp is empty");
     }
@@ -72,18 +78,19 @@ Result<Plan> plan_of(const MeasuredTraining& row) {
 }
 
 /// Returns the micro-batches of a step. If their number is unknown, a replica processes all its sequences at once, or
-/// in a pipeline one at a time.
-Result<TrainingBatch> batch_of(const MeasuredTraining& row, const Plan& plan) {
+/// in a pipeline one at a time. With `chip_batch` what the row calls a micro-batch is the batch of a chip.
+Result<TrainingBatch> batch_of(const MeasuredTraining& row, const Plan& plan, bool chip_batch) {
     const std::int64_t replicas = plan.data * plan.fsdp * plan.expert;
     TrainingBatch batch;
     batch.sequence = row.sequence;
     batch.microbatches = row.microbatches;
+    const std::int64_t micro_batch = chip_batch ? 0 : row.micro_batch;
     std::int64_t sequences = row.sequences;
     if (sequences == 0) sequences = replicas * row.micro_batch * row.microbatches;
-    const bool split = row.micro_batch > 0 && !row.local_batch;
+    const bool split = micro_batch > 0 && !row.local_batch;
     if (batch.microbatches == 0 && split) {
-        batch.microbatches = sequences / (replicas * row.micro_batch);
-        if (batch.microbatches * replicas * row.micro_batch != sequences) {
+        batch.microbatches = sequences / (replicas * micro_batch);
+        if (batch.microbatches * replicas * micro_batch != sequences) {
             return fail("bad_batch", "the batch is not a multiple of dp and micro_batch");
         }
     }
@@ -100,9 +107,18 @@ Result<TrainingBatch> batch_of(const MeasuredTraining& row, const Plan& plan) {
 }
 
 /// Recomputation that is certain.
-TrainingOptions options_of(const MeasuredTraining& row, const TrainerHabits& habits) {
+Result<TrainingOptions> options_of(const MeasuredTraining& row, const TrainerHabits& habits) {
     TrainingOptions options;
+    const std::string& said = row.policy.empty() ? row.recompute : row.policy;
+    const auto policy = std::find_if(habits.policies.begin(), habits.policies.end(),
+                                     [&](const auto& each) { return each.first == said; });
     options.input_gradients = false;
+    if (policy != habits.policies.end() || !row.remat.empty()) {
+        ROOFLINE_TRY(const auto named, remat_options(row.remat.empty() ? policy->second : row.remat));
+        options.remat = named.remat;
+        options.kept = named.kept;
+        return options;
+    }
     if (row.recompute == "full") options.remat = Remat::full;
     if (row.recompute == "selective") options.remat = selective_remat(habits);
     options.keep_unread = row.eager && row.recompute == "selective";
@@ -158,15 +174,39 @@ MemoryComparison memory_of(const MeasuredTraining& row, const TrainerHabits& hab
 std::string key_of(const TrainSetup& setup) {
     const FrameworkHabits& habits = setup.habits;
     const std::array flags = {
-        setup.held.f32_gradients,  setup.held.f32_logits,   setup.held.stored_casts, setup.options.unfused,
-        setup.options.keep_unread, setup.late_layers,       habits.fsdp_units,       habits.pipeline_buffers,
-        habits.flat_optimizer,     habits.fused_gradients,  habits.copied_norm,      setup.stored_attention,
-        setup.pytorch_kernels,     setup.gradients_in_turn, setup.attention_dropout, setup.options.whole_layers};
-    return fmt::format("{} zero{} {} {} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
+        setup.held.f32_gradients,  setup.held.f32_logits,  setup.held.stored_casts, setup.options.unfused,
+        setup.options.keep_unread, setup.late_layers,      habits.fsdp_units,       habits.pipeline_buffers,
+        habits.flat_optimizer,     habits.fused_gradients, habits.copied_norm,      setup.stored_attention,
+        setup.pytorch_kernels,     setup.compiled,         setup.gradients_in_turn, setup.attention_dropout,
+        setup.options.whole_layers};
+    return fmt::format("{} zero{} {} {} {} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
                        setup.plan.tensor_tokens, setup.batch.tokens, setup.batch.microbatches,
-                       static_cast<int>(setup.options.remat), setup.products ? name(*setup.products) : "",
-                       habits.loss_parts, fmt::join(flags, ""), fmt::join(setup.overlapped, ","),
-                       schedule_text(setup.schedule), setup.held.kept_products ? name(*setup.held.kept_products) : "");
+                       static_cast<int>(setup.options.remat), fmt::join(setup.options.kept, ","),
+                       setup.products ? name(*setup.products) : "", habits.loss_parts, fmt::join(flags, ""),
+                       fmt::join(setup.overlapped, ","), schedule_text(setup.schedule),
+                       setup.held.kept_products ? name(*setup.held.kept_products) : "");
+}
+
+/// Returns the seconds of a step whose only figure is the rate of the model's FLOPs, by the publisher's convention.
+/// Error: the convention is not known.
+Result<double> seconds_by_rate(const MeasuredTraining& row, const TrainerHabits& habits, const Model& model) {
+    if (habits.flops.empty()) {
+        return fail("no_time", "its only figure is a rate in FLOP/s, and how its publisher counts them is not known");
+    }
+    ROOFLINE_TRY(const auto counts, count_model(model));
+    double flops = counts.total.training.to_double();
+    // counted once more, attention has no mask: forward, and twice as much backward
+    if (habits.flops == "full") flops += 3 * counts.total.attention.to_double();
+    const double tokens = static_cast<double>(row.sequences) * static_cast<double>(row.sequence);
+    return flops * tokens / (row.model_flops * static_cast<double>(row.chips));
+}
+
+/// Returns the row with what its publisher's recipe says where the row does not.
+MeasuredTraining with_recipe(MeasuredTraining row, const Recipe& recipe) {
+    const bool vague = row.policy.empty() || row.policy == "unknown" || row.policy == "selective";
+    if (vague) row.remat = recipe.remat;
+    if (row.sharding.empty() && row.data == 0) row.sharding = recipe.sharding;
+    return row;
 }
 
 std::string strategy_of(const Plan& plan) {
@@ -184,10 +224,10 @@ std::string strategy_of(const Plan& plan) {
 Result<TrainSetup> setup_of(const MeasuredTraining& row, const TrainerHabits& habits) {
     TrainSetup setup;
     ROOFLINE_TRY(auto plan, plan_of(row));
-    ROOFLINE_TRY(auto batch, batch_of(row, plan));
+    ROOFLINE_TRY(auto batch, batch_of(row, plan, habits.chip_batch));
     setup.plan = std::move(plan);
     setup.batch = batch;
-    setup.options = options_of(row, habits);
+    ROOFLINE_TRY(setup.options, options_of(row, habits));
     apply_habits(habits, setup);
     setup.gradients_in_turn = setup.gradients_in_turn || row.in_turn;
     for (const std::string& axis : row.overlapped) {
@@ -266,13 +306,21 @@ std::string MeasuredTrainingRuns::why_memory_skipped(const MeasuredTraining& row
                        row.recompute.substr(0, 40));
 }
 
-Result<Comparison> MeasuredTrainingRuns::compare(const MeasuredTraining& row) {
+Result<Comparison> MeasuredTrainingRuns::compare(const MeasuredTraining& table_row) {
+    const Trainers& trainers = models_.trainers();
+    const MeasuredTraining row =
+        with_recipe(table_row, trainers.recipe({table_row.source, table_row.table, table_row.model, table_row.dtype}));
+    const TrainerHabits habits = trainers.habits(row.source, row.table, row.notes);
     const Result<Model>& model = this->model(row);
     if (!model) return fail(model.error());
-    if (row.expert == 0 && experts_of(*model) > 0) {
+    const bool all_sharded = row.sharding.starts_with("fsdp") && row.data == 0;
+    if (row.expert == 0 && experts_of(*model) > 0 && !all_sharded) {
         return fail("no_plan", "the model has experts, but ep is empty");
     }
-    const TrainerHabits habits = models_.trainers().habits(row.source, row.table, row.notes);
+    double measured_s = row.step_s;
+    if (!(measured_s > 0) && row.model_flops > 0 && !(row.memory_bytes > 0)) {
+        ROOFLINE_TRY(measured_s, seconds_by_rate(row, habits, *model));
+    }
     ROOFLINE_TRY(auto setup, setup_of(row, habits));
     if (row.lora) {
         ROOFLINE_TRY(const auto adapters, models_.adapters(row, setup.products));
@@ -280,7 +328,8 @@ Result<Comparison> MeasuredTrainingRuns::compare(const MeasuredTraining& row) {
     }
     const bool memory_compared = row.memory_bytes > 0 && why_memory_skipped(row).empty();
     if (!memory_compared) setup.held = {};
-    const Result<MeasuredSystem>& system = systems_.slice_of(row.system, row.chips);
+    const Result<MeasuredSystem>& system =
+        systems_.slice_of(row.system, row.chips, std::max<std::int64_t>(row.slices, 1));
     if (!system) return fail(system.error());
     const auto priced = price(row, *model, setup, *system);
     if (!priced) return fail(priced.error());
@@ -296,7 +345,7 @@ Result<Comparison> MeasuredTrainingRuns::compare(const MeasuredTraining& row) {
     comparison.devices = row.chips;
     comparison.dtype = row.dtype;
     comparison.variant = row.recompute;
-    comparison.measured_s = row.step_s;
+    comparison.measured_s = measured_s;
     comparison.prediction.lower_s = priced->times.lower;
     comparison.prediction.expected_s = priced->times.expected;
     comparison.prediction.expected_error = priced->times.expected_error;

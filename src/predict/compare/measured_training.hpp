@@ -26,7 +26,7 @@ public:
     [[nodiscard]] static Result<MeasuredTrainingRuns> make(MeasuredSystems systems, Calibrations calibrations);
 
     /// Returns a row with its prediction. The message of the error is the reason why they cannot be compared.
-    [[nodiscard]] Result<Comparison> compare(const MeasuredTraining& row);
+    [[nodiscard]] Result<Comparison> compare(const MeasuredTraining& table_row);
 
     /// Returns the reason why the row's memory is not compared although its time may be; "" if it is compared.
     [[nodiscard]] std::string why_memory_skipped(const MeasuredTraining& row) const;

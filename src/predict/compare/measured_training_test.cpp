@@ -445,3 +445,48 @@ TEST_CASE("tensor collectives beside frozen weights are exposed, whatever the ro
     CHECK(expected(true, {"tensor"}) == approx(expected(true, {})));
     CHECK(expected(false, {"tensor"}) < 0.99 * expected(false, {}));
 }
+
+TEST_CASE("a rate in FLOP/s is a time where the convention is known, and policies and slices are what rows say") {
+    MeasuredTraining row = two_layers(8);
+    row.sharding = "fsdp";
+    row.data = row.tensor = row.pipeline = 0;
+    row.tensor = 2;
+    row.chips = 16;
+    row.micro_batch = 2;
+    TrainerHabits habits;
+    habits.chip_batch = true;
+    habits.compiled = true;
+    habits.policies = {{"minimal", "selective"}, {"some", "Q,Kc"}};
+    row.policy = "some";
+    auto setup = setup_of(row, habits);
+    REQUIRE(setup);
+    CHECK(setup->plan.fsdp == 8);
+    CHECK(setup->plan.tensor == 2);
+    CHECK(setup->batch.microbatches == 1);
+    CHECK(setup->compiled);
+    CHECK(setup->options.remat == Remat::named);
+    CHECK(setup->options.kept == std::vector<std::string>{"Q", "Kc"});
+    row.policy = "minimal";
+    CHECK(setup_of(row, habits)->options.remat == Remat::selective);
+    row.remat = "full";  // a recipe's
+    CHECK(setup_of(row, habits)->options.remat == Remat::full);
+    row.data_over_slices = true;
+    CHECK(!setup_of(row, habits));
+    row.slices = 4;
+    setup = setup_of(row, habits);
+    REQUIRE(setup);
+    CHECK(setup->plan.data == 4);
+    CHECK(setup->plan.fsdp == 2);
+
+    row = two_layers(1);
+    row.step_s = 0;
+    row.model_flops = 100e12;
+    CHECK(reason(row) == "its only figure is a rate in FLOP/s, and how its publisher counts them is not known");
+    row.source = "ai-hypercomputer/maxtext";
+    const auto compared = trainings().compare(row);
+    REQUIRE(compared);
+    // 6 FLOPs for each of 8192 tokens and 2 x 12 h^2 + V h parameters, and 12 h T of each of two layers for a token
+    const double multiplying = 2 * 12.0 * 1024 * 1024 + 50304.0 * 1024;
+    const double flops = 8192 * (6 * multiplying + 2 * 12.0 * 1024 * 1024);
+    CHECK(compared->measured_s == approx(flops / 100e12).epsilon(1e-3));
+}

@@ -82,6 +82,7 @@ Result<CompiledStage> CompiledStage::compile(const Program& forward, const Model
     compiled.compile_collectives(setup, local, collectives);
     compiled.fixed_.flops_per_joule = flops_per_joule(slice.machine);
     compiled.fixed_.pytorch = setup.pytorch_kernels;
+    compiled.fixed_.compiled = setup.compiled;
     compiled.fixed_.in_turn = setup.gradients_in_turn;
     return compiled;
 }

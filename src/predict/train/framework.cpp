@@ -36,6 +36,7 @@ void apply_habits(const TrainerHabits& habits, TrainSetup& setup) {
     setup.stored_attention = habits.stored_attention;
     setup.attention_dropout = habits.attention_dropout;
     setup.pytorch_kernels = habits.pytorch_kernels;
+    setup.compiled = habits.compiled;
     setup.gradients_in_turn = habits.gradients_in_turn;
     setup.overlapped = habits.overlapped;
     setup.held.f32_logits = habits.loss != "compiled";
@@ -48,6 +49,12 @@ void apply_habits(const TrainerHabits& habits, TrainSetup& setup) {
     setup.habits.flat_optimizer = habits.flat_optimizer;
     setup.habits.copied_norm = habits.copied_norm;
     setup.habits.fused_gradients = habits.fused_gradients;
+}
+
+Status use_default_framework(TrainQuestion& question) {
+    ROOFLINE_TRY(question.framework, default_framework(question.slice.machine));
+    question.setup.compiled = question.framework && question.framework->habits.compiled;
+    return {};
 }
 
 void use_framework(Framework framework, bool optimizer, TrainQuestion& question) {

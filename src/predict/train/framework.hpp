@@ -22,6 +22,8 @@ namespace roofline::core {
 
 /// Returns the framework whose times are predicted where none is named.
 [[nodiscard]] Result<std::optional<Framework>> default_framework(const Machine& machine);
+/// Sets that framework as the one whose times are predicted: how its steps run, and nothing else of it.
+[[nodiscard]] Status use_default_framework(TrainQuestion& question);
 
 /// Applies what a framework does to a set-up. What holds only under some plans is resolved by framework_memory().
 void apply_habits(const TrainerHabits& habits, TrainSetup& setup);

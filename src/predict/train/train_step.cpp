@@ -80,6 +80,7 @@ Result<PricedStage> stage_step(const Program& forward, const Model& model, const
     priced.parts = step_parts(priced.answer, setup.overlapped);
     if (priced.parts) {
         priced.parts->pytorch = setup.pytorch_kernels;
+        priced.parts->compiled = setup.compiled;
         priced.parts->in_turn = setup.gradients_in_turn;
     }
     return priced;
@@ -152,12 +153,14 @@ void expect_step(const PipelineTimes& pipeline, const StepModel& step_model, Ste
     times.parts = expected.parts;
     times.expected = std::max(expected.seconds, times.lower);
     double beyond = 0;
-    // only steps of GPUs were measured, so the costs of a framework on another kind of chip are a guess
+    // steps of GPUs and compiled ones were measured, so the costs of a framework on another kind of chip are a guess
     constexpr double untested_error = 0.4;
     for (const PricedStage& each : pipeline.stages) {
-        const std::string& kind = each.answer.machine.kind;
-        const double untested = kind == "gpu" || kind == "chip" ? 0 : untested_error;
-        beyond = std::max({beyond, additional_error(each.answer), untested});
+        const Machine& machine = each.answer.machine;
+        // the error of steps that were measured there has that of kernels transferred to the machine in it
+        if (times.parts->compiled && has(step_model.compiled.machines, machine.id)) continue;
+        const bool tested = times.parts->compiled || machine.kind == "gpu" || machine.kind == "chip";
+        beyond = std::max({beyond, additional_error(each.answer), tested ? 0 : untested_error});
     }
     times.expected_error = std::hypot(class_of(step_model, *times.parts).error, beyond);
     times.step_model = step_model;

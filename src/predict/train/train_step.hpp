@@ -32,6 +32,7 @@ struct TrainSetup {
     bool stored_attention = false;   ///< see store_attention()
     bool attention_dropout = false;  ///< likewise
     bool pytorch_kernels = false;    ///< see StepParts
+    bool compiled = false;           ///< likewise
     bool gradients_in_turn = false;  ///< likewise
     /// Axes whose collectives run beside matmuls, in addition to those of replicas.
     std::vector<std::string> overlapped{};

@@ -31,15 +31,48 @@ std::string class_text(const StepClass& of) {
                        of.narrow ? "fewer than 16 bits" : "16 bits");
 }
 
+/// Returns "1,188 runs of 6 publishers, each left out of the fit in turn".
+std::string held_out_text(const StepClass& of) {
+    const std::string_view unit = of.compiled ? "model" : "publisher";
+    return fmt::format("{} runs of {} {}{}{}, each left out of the fit in turn", grouped(of.rows), of.publishers, unit,
+                       of.publishers == 1 ? "" : "s", of.compiled ? " on a chip" : "");
+}
+
 std::string launches_text(const StepTimes& times) {
     return fmt::format("{} launches of {}", grouped(std::llround(times.parts->launches)),
                        to_text(Seconds{times.step_model.launch_s}));
+}
+
+/// Returns the derivation of a step that is one program.
+std::string compiled_derivation(const StepTimes& times) {
+    const StepParts& parts = *times.parts;
+    const StepModel& model = times.step_model;
+    std::string text = "Expected time of a step\n";
+    const auto say = [&](const std::string& sentence) { text += "  " + wrapped(sentence, 2, 6, page_width) + "\n"; };
+    const double kernels = parts.kernels_s + parts.narrow_s + parts.promoted_s;
+    say(fmt::format("the device: {} = {}", part(model.compiled.compute, kernels, "kernels by themselves"),
+                    to_text(Seconds{device_seconds(model, parts)})));
+    const std::vector<std::string> beside{
+        part(1, parts.overlappable_s + parts.exchanged_s, "measured collectives"),
+        part(1 / model.compiled.wires, parts.overlappable_wire_s + parts.exchanged_wire_s,
+             "collectives at the rates of links")};
+    if (const std::string sum = sum_of(beside); !sum.empty()) {
+        say(fmt::format("beside it: {} = {}; combined by the norm of order {}", sum,
+                        to_text(Seconds{beside_seconds(model, parts)}), number_text(model.compiled.overlap)));
+    }
+    const StepClass of = class_of(model, parts);
+    say(
+        fmt::format("together {}, and never below the lower bound; the step is one program of XLA, without launches; "
+                    "mean error {} %: {}, {}",
+                    to_text(Seconds{*times.expected}), percent_text(of.error), class_text(of), held_out_text(of)));
+    return text;
 }
 
 }  // namespace
 
 std::string step_derivation(const StepTimes& times) {
     if (!times.expected || !times.parts) return "";
+    if (times.parts->compiled) return compiled_derivation(times);
     const StepParts& parts = *times.parts;
     const StepModel& step_model = times.step_model;
     std::string text = "Expected time of a step\n";
@@ -61,7 +94,7 @@ std::string step_derivation(const StepTimes& times) {
     }
     say(fmt::format("the host: {} = {}; combined by the norm of order {}", launches_text(times),
                     to_text(Seconds{host_seconds(step_model, parts)}), number_text(step_model.overlap)));
-    const double beside = parts.overlappable_s + parts.overlappable_wire_s / step_model.wires;
+    const double beside = beside_seconds(step_model, parts);
     const bool outlasts = exposed_seconds(step_model, parts) > exposed_share(step_model, parts) * beside;
     const double share = outlasts ? 1 : exposed_share(step_model, parts);
     const std::vector<std::string> exposed{
@@ -88,9 +121,7 @@ std::string error_text(const StepTimes& times) {
     if (!times.expected || !times.parts) return "";
     const StepClass of = class_of(times.step_model, *times.parts);
     const double error = times.expected_error.value_or(of.error);
-    std::string text = fmt::format("mean error {} %: {}, {} runs of {} publisher{}, each left out of the fit in turn",
-                                   percent_text(error), class_text(of), grouped(of.rows), of.publishers,
-                                   of.publishers == 1 ? "" : "s");
+    std::string text = fmt::format("mean error {} %: {}, {}", percent_text(error), class_text(of), held_out_text(of));
     constexpr double shown = 0.005;
     if (error > of.error + shown)
         text += fmt::format(", mean error {} %; larger here because machines are uncalibrated or sizes extrapolated",

@@ -38,3 +38,19 @@ TEST_CASE("a step that waits for its launches says so") {
     CHECK(host_text(step_with(100000))
               .starts_with("The step is launch-bound: 100,000 launches of 50 us take 5 s, longer"));
 }
+
+TEST_CASE("a step that is one program is derived without launches") {
+    StepTimes times = step_with(2000);
+    times.parts->compiled = true;
+    times.step_model.compiled = {1.5, 0.5, 2, {}};
+    times.step_model.classes = {{false, true, false, 0.07, 51, 17}};
+    times.expected = seconds_of(times.step_model, *times.parts);
+    const std::string text = step_derivation(times);
+    CHECK(text.find("the device: 1.5 x 1 s of kernels by themselves = 1.5 s\n") != std::string::npos);
+    CHECK(text.find("beside it: 500 ms of measured collectives = 500 ms; combined by the norm of order 2\n") !=
+          std::string::npos);
+    CHECK(text.find("51 runs of 17 models on a chip, each left out") != std::string::npos);
+    CHECK(host_text(times).empty());
+    times.expected_error = 0.07;
+    CHECK(error_text(times).starts_with("mean error 7 %: dense models in 16 bits, 51 runs of 17 models on a chip"));
+}

@@ -80,6 +80,7 @@ constexpr AnswerFigure<Comparison> all[] = {
     {"#pytorch", "", none, step_part<&StepParts::pytorch>},
     {"#in_turn", "", none, step_part<&StepParts::in_turn>},
     {"#experts", "", none, step_part<&StepParts::experts>},
+    {"#compiled", "", none, step_part<&StepParts::compiled>},
 };
 
 constexpr FigureColumn columns[] = {{"line"},
@@ -117,6 +118,7 @@ constexpr FigureColumn columns[] = {{"line"},
                                     {"#pytorch"},
                                     {"#in_turn"},
                                     {"#experts"},
+                                    {"#compiled"},
                                     {"model"},
                                     {"mode"},
                                     {"not_expected"}};
