@@ -43,10 +43,10 @@ const Nics with_nics[] = {
 
 }  // namespace
 
-// A ring sends 2 (n-1)/n of the array through each network card. Whole nodes reached 68 % (OCI, A100: 18.3 ms for 2 GiB,
-// of which NVLink needs 12.5), 83 % (AWS p4de: 51.4 ms, of which the cards need 42.9) and 92 % (AWS p5: 9.07 ms, of which
-// NVLink needs 8.35) of their slowest link's rate for that size. Two A100 of a network that carries 22 GB/s of a node
-// reached 24 % (vidur); that is not the network of other machines.
+// A ring sends 2 (n-1)/n of the array through each network card. Whole nodes reached 68 % (OCI, A100: 18.3 ms for
+// 2 GiB, of which NVLink needs 12.5), 83 % (AWS p4de: 51.4 ms, of which the cards need 42.9) and 92 % (AWS p5: 9.07 ms,
+// of which NVLink needs 8.35) of their slowest link's rate for that size. Two A100 of a network that carries 22 GB/s of
+// a node reached 24 % (vidur); that is not the network of other machines.
 TEST_CASE("large all-reduces of one chip per node take what rates of whole nodes suggest") {
     Calibrations all = Calibrations::built_in();
     constexpr double bytes = 2147483648.0;

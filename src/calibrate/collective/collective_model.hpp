@@ -32,10 +32,10 @@ struct CollectivePoint {
 /// count, each with its published latency, which measurements of slices of one size cannot tell from the constant.
 enum class StepCount { linear, logarithmic, hops };
 
-/// One segment of a curve, in seconds for n members: base + step * steps(n) + wire_s / link + buffer_s / buffer + (n-1)
-/// * buffer_s / one_shot; with StepCount::hops the point's latency instead of steps. The last three parameters are fractions of the link's rate; 0 omits the term. The `buffer`
-/// term describes data that is read and written once regardless of n (copies, local sums), the `one_shot` term a kernel
-/// in which every member reads the whole buffers of all others.
+/// One segment of a curve, in seconds: base + step * steps(n) + wire_s / link + buffer_s / buffer + (n-1) * buffer_s /
+/// one_shot; StepCount::hops adds latency_s. The last three parameters are fractions of the link's rate; 0 omits one.
+/// The `buffer` term is for data read and written once whatever n is (copies, local sums), the `one_shot` term for a
+/// kernel in which every member reads the whole buffers of all others.
 struct CurveSegment {
     double base_s = 0;
     double step_s = 0;

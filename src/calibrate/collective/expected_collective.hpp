@@ -167,8 +167,8 @@ public:
     /// Chips of several nodes depend on a network that is not the machine's: unless this very system was measured, the
     /// candidates are, from the nearest to the farthest, the machine's own models over the same tiers, its own of whole
     /// nodes, and the same of machines with the same and then with other link rates. A farther one is used only if its
-    /// error is at most 0.7 of a nearer one's, or not greater while its library is better. Neither depends on the number
-    /// of nodes or on the size, so that times grow with both.
+    /// error is at most 0.7 of a nearer one's, or not greater while its library is better. Neither depends on the
+    /// number of nodes or on the size, so that times grow with both.
     [[nodiscard]] std::optional<ExpectedTime> expected(const CollectiveRequest& request);
 
     /// Returns the machine's own model of the step over the same tiers, or else that of the nearest machine that has

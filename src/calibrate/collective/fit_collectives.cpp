@@ -175,8 +175,8 @@ std::size_t min_rows_of(const Series& series) {
 /// Series of one collective on tori, by machine.
 using Pool = std::map<std::string, std::pair<CollectiveKey, std::vector<const CollectiveSample*>>>;
 
-/// Fits one model to the series of all machines of a pool, leaving out each in turn for the errors, and adds it to those
-/// that have none.
+/// Fits one model to the series of all machines of a pool, leaving out each in turn for the errors, and adds it to
+/// those that have none.
 void fit_pool(const Pool& pool, CollectiveFit& fit) {
     constexpr std::size_t min_pooled = 4;
     Series all;

@@ -31,12 +31,12 @@ struct CollectiveFit {
     std::int64_t too_few = 0;  ///< measurements of series that are too short for a model
 };
 
-/// Fits a model per machine and key. Series on tori that are too short for a model are pooled with those of the same
-/// collective on other machines, if these are at least two and the rows at least four: one model of fractions of the
-/// links' rates serves them all, whose held-out errors leave out a machine at a time. The held-out errors leave out one fifth of the sizes at a time, and each of the
+/// Fits a model per machine and key. The held-out errors leave out one fifth of the sizes at a time, and each of the
 /// first 16 numbers of members at a time. The order of the samples does not matter. Of a series of more than 4096
 /// measurements, 4096 are used, spread evenly. If there are more than a thousand models, errors of transferred models
-/// are not computed.
+/// are not computed. A series needs eight measurements, on a torus five. Machines with fewer on a torus share a model
+/// that is fitted to those of all machines, if these are at least two and have at least four measurements; its held-out
+/// errors leave out a machine at a time.
 [[nodiscard]] CollectiveFit fit_collectives(std::vector<CollectiveSample> samples);
 
 /// Fits one model to the points, without errors. `custom` kernels send whole buffers, libraries do not.
