@@ -46,6 +46,9 @@ struct FitErrors {
     /// On all measurements, predicted by models of other machines with the same link rate.
     std::optional<double> relative;
     std::optional<double> far;  ///< on all measurements, predicted by models of machines with other link rates
+    /// Of this model on measurements of others: of other systems if the group spans several nodes, of other machines on
+    /// a torus. Each of these systems or machines has the same weight. Other models do not have it.
+    std::optional<double> elsewhere;
 
     bool operator==(const FitErrors&) const = default;
 };

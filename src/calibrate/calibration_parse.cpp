@@ -50,8 +50,9 @@ TimeCurve read_curve(Reader& table) {
     constexpr std::int64_t most = std::int64_t{1} << 60;
     TimeCurve curve;
     if (table.has("steps")) {
-        const bool log = table.choice("steps", {"linear", "log"}) == "log";
-        curve.steps = log ? StepCount::logarithmic : StepCount::linear;
+        const std::string steps = table.choice("steps", {"linear", "log", "hops"});
+        if (steps == "log") curve.steps = StepCount::logarithmic;
+        if (steps == "hops") curve.steps = StepCount::hops;
     }
     curve.segments = read_segments(table, "segments");
     for (const bool of_piece : {false, true}) {
@@ -101,6 +102,7 @@ FitErrors read_errors(Reader& table) {
     errors.members = optional_number(table, "error_members");
     errors.relative = optional_number(table, "error_relative");
     errors.far = optional_number(table, "error_far");
+    errors.elsewhere = optional_number(table, "error_elsewhere");
     return errors;
 }
 

@@ -45,6 +45,7 @@ std::string segments_text(const std::vector<CurveSegment>& segments) {
 std::string curve_text(const TimeCurve& curve) {
     std::string text;
     if (curve.steps == StepCount::logarithmic) text += "steps = \"log\"\n";
+    if (curve.steps == StepCount::hops) text += "steps = \"hops\"\n";
     text += "segments = " + segments_text(curve.segments);
     if (curve.limit) {
         text += fmt::format("{} = {:.0f}\n", curve.limit->of_piece ? "limit_piece_bytes" : "limit_buffer_bytes",
@@ -94,6 +95,7 @@ std::string model_text(const CalibratedCollective& model, std::string_view prefi
     text += error_text("error_members", model.errors.members);
     text += error_text("error_relative", model.errors.relative);
     text += error_text("error_far", model.errors.far);
+    text += error_text("error_elsewhere", model.errors.elsewhere);
     text += curve_text(model.model.shared);
     for (const CountedCurve& counted : model.model.counted) {
         text += fmt::format("[[{}law.count]]\nmembers = {}\n", prefix, counted.members) + curve_text(counted.curve);

@@ -68,6 +68,7 @@ std::string folded(std::string_view text) {
 
 std::optional<CollectiveKind> collective_in(std::string_view text) {
     const std::string asked = folded(text);
+    if (asked == "ppermute") return CollectiveKind::permute;  // JAX's name
     for (const CollectiveInfo& each : all_collectives) {
         if (each.table.empty() || asked.empty()) continue;
         if (asked == folded(each.id) || asked == folded(each.table) || asked == folded(each.nccl)) return each.kind;
@@ -143,7 +144,9 @@ Result<MeasuredCollective> RowReader::read(std::string& skip) {
     const std::string_view note = text(roles_.note);
     apply_note(note, row);
     for (const std::string_view place : {text(roles_.library), std::string_view(row.source), note}) {
-        if (row.software.empty()) row.software = software_in(place);
+        const std::string named = software_in(place);
+        // a later place may say the version
+        if (row.software.empty() || named.starts_with(row.software + " ")) row.software = named;
     }
     return row;
 }

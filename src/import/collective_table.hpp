@@ -22,8 +22,8 @@ struct CollectiveTable {
 /// Reads the rows after the header. Columns:
 /// - `system` or `accelerator`; `link`;
 /// - `n_devices`, the devices of one group; `n_nodes`;
-/// - `op`: all_gather, reduce_scatter, all_reduce, all_to_all, collective_permute, send_recv or send, with or without
-/// '_' and '-';
+/// - `op`: all_gather, reduce_scatter, all_reduce, all_to_all, collective_permute, ppermute, send_recv or send, with or
+/// without '_' and '-';
 /// - `bytes`, the size as nccl-tests define it (of the buffer; all-gather: of the result; reduce-scatter and
 /// all-to-all: of one rank's input; send: of one message);
 /// - `time_s`, `time_ms` or `time_us`; if that is empty, `busbw_GBs` or `algbw_GBs`;

@@ -38,8 +38,8 @@ bool is_letter(char c) { return to_lower(c) >= 'a' && to_lower(c) <= 'z'; }
 bool in_version(char c) { return is_digit(c) || is_letter(c) || c == '.'; }
 
 /// Position of `word` in the lower-case `text`, without adjacent letters.
-std::size_t find_word(std::string_view text, std::string_view word) {
-    for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+std::size_t find_word(std::string_view text, std::string_view word, std::size_t from = 0) {
+    for (std::size_t at = text.find(word, from); at != std::string_view::npos; at = text.find(word, at + 1)) {
         const std::size_t end = at + word.size();
         if ((at == 0 || !is_letter(text[at - 1])) && (end == text.size() || !is_letter(text[end]))) return at;
     }
@@ -101,7 +101,12 @@ std::string software_in(std::string_view text) {
         const std::size_t at = find_word(folded, library.word);
         if (at >= first) continue;
         first = at;
-        const std::string version = version_at(std::string_view(folded).substr(at + library.word.size()));
+        // "rccl-tests with RCCL 2.22.3": the first mention that has a version
+        std::string version;
+        for (std::size_t next = at; next != std::string::npos && version.empty();
+             next = find_word(folded, library.word, next + 1)) {
+            version = version_at(std::string_view(folded).substr(next + library.word.size()));
+        }
         found = std::string(library.name) + (version.empty() ? "" : " " + version);
     }
     return found;
@@ -131,6 +136,10 @@ void apply_note(std::string_view note, MeasuredCollective& row) {
         // "custom one-shot" means the one-shot kernel
         if (known && (row.algorithm.empty() || row.algorithm == "custom")) row.algorithm = word;
         if (word == "eager" || word == "graph") row.launch = word;
+        // one process with a thread for each device, instead of a process for each
+        const std::string_view next = i + 1 < words.size() ? std::string_view(words[i + 1]) : "";
+        if (word == "single" && next == "process") row.launch = "one process";
+        if (word == "numa" && next == "balancing") row.launch = "numa balancing";
         if (word == "in-place") row.in_place = true;
         if (word == "concurrent" && i > 0 && whole(words[i - 1]) > 0) row.groups = whole(words[i - 1]);
         if (!row.dtype) row.dtype = find_dtype(word);

@@ -23,8 +23,8 @@ namespace roofline::core {
 /// Half a step of the clock that a note names: "timer 1us" gives half a microsecond. 0 if none is named.
 [[nodiscard]] double clock_rounding_s(std::string_view note);
 
-/// Sets algorithm, launch, in-place, the number of concurrent groups, the dtype and the rounding of the time as far as
-/// the note names them. The row must have its size and time.
+/// Sets algorithm, launch ("one process" for "single process"), in-place, the number of concurrent groups, dtype and
+/// the rounding of the time as far as the note names them. The row must have its size and time.
 void apply_note(std::string_view note, MeasuredCollective& row);
 
 }  // namespace roofline::core

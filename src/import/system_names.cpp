@@ -54,6 +54,10 @@ Result<SystemNames> SystemNames::parse(const TomlInput& toml, std::string_view o
         entry.names = table.texts("names");
         entry.words = table.texts("words");
         entry.link = table.text("link");
+        entry.members = table.whole("members", 1, 1'000'000'000, 0);
+        entry.system.groups_on_links = table.whole("groups_on_links", 1, 1000, 1);
+        entry.system.devices_of_chip = table.whole("devices_of_chip", 1, 1000, 1);
+        entry.system.library = table.text("library");
         entry.node = table.shape("node");
         entry.system.shape = table.text("shape");
         entry.system.sets = table.texts("set");
@@ -82,7 +86,7 @@ Result<SystemNames> SystemNames::parse(const TomlInput& toml, std::string_view o
 Result<SystemNames> SystemNames::built_in() { return parse(embedded_systems(), "systems.toml"); }
 
 // Searches by a system's names, then by the id of an unchanged machine, then by the words of a name.
-const SystemNames::Entry* SystemNames::entry(std::string_view name, std::string_view link) const {
+const SystemNames::Entry* SystemNames::entry(std::string_view name, std::string_view link, std::int64_t members) const {
     const Entry* any = nullptr;
     const Entry* plain = nullptr;
     for (const Entry& each : entries_) {
@@ -91,6 +95,7 @@ const SystemNames::Entry* SystemNames::entry(std::string_view name, std::string_
         if (std::none_of(each.names.begin(), each.names.end(), [&](const auto& known) { return same(known, name); })) {
             continue;
         }
+        if (each.members > 0 && each.members != members) continue;
         if (!each.link.empty() && same(each.link, link)) return &each;
         if (each.link.empty() && any == nullptr) any = &each;
     }
@@ -106,13 +111,13 @@ const SystemNames::Entry* SystemNames::entry(std::string_view name, std::string_
 }
 
 std::optional<NamedSystem> SystemNames::named(std::string_view name) const {
-    const Entry* const found = entry(name, "");
+    const Entry* const found = entry(name, "", 0);
     return found == nullptr ? std::nullopt : std::optional(found->system);
 }
 
 Result<NamedSystem> SystemNames::find(std::string_view name, std::string_view link, std::int64_t members,
                                       std::int64_t nodes) const {
-    const Entry* const found = entry(name, link);
+    const Entry* const found = entry(name, link, members);
     if (found == nullptr) {
         std::vector<std::string> known;
         for (const Entry& each : entries_) known.insert(known.end(), each.names.begin(), each.names.end());

@@ -22,6 +22,10 @@ struct NamedSystem {
     std::string left_out_reason;
     std::string note;
     std::int64_t chips_of_node = 0;  ///< chips of what tables count as a node: a server, a tray; 0 if `shape` is given
+    /// Groups that do the same at the same time over the same links: 2 if each core of a chip is in a group of its own.
+    std::int64_t groups_on_links = 1;
+    std::int64_t devices_of_chip = 1;  ///< of what tables count as devices of a group: 2 if both cores are in one group
+    std::string library{};             ///< that all collectives there go through, whatever framework calls it: "xla"
 
     [[nodiscard]] std::string slice() const { return machine + ":" + shape; }  ///< "h100-sxm5:8x2"
 };
@@ -52,10 +56,11 @@ private:
         std::vector<std::string> names;
         std::vector<std::string> words;  ///< a name that contains all of them matches too if no name matches exactly
         std::string link;                ///< "": any
+        std::int64_t members = 0;        ///< 0: any
         std::vector<std::int64_t> node;  ///< members of each tier inside a node, innermost first
         bool trays = false;              ///< all nodes are inside the innermost tier
     };
-    [[nodiscard]] const Entry* entry(std::string_view name, std::string_view link) const;
+    [[nodiscard]] const Entry* entry(std::string_view name, std::string_view link, std::int64_t members) const;
 
     std::vector<Entry> entries_;
 };

@@ -28,7 +28,7 @@ struct MeasuredCollective {
     double rounding_s = 0;  ///< rounding error of the time in the table: half a unit of its last digit
     std::string software;   ///< library and version in lower case, "nccl 2.27.3", "vllm 0.24.0"; "" if not given
     std::string algorithm;  ///< "custom", "one-shot", "two-shot", "nvls", "tree", "ring" ...; "" if the library chose
-    std::string launch;     ///< "eager", "graph"; "" if not given
+    std::string launch;     ///< "eager", "graph", "one process", "numa balancing"; "" if not given
     bool in_place = false;
     std::int64_t groups = 1;  ///< groups that ran the same collective at the same time
 

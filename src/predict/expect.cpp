@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 
 #include "base/ascii.hpp"
@@ -240,9 +241,27 @@ void note_quantised(const Prediction& answer, std::vector<std::string>& notes) {
     }
 }
 
+/// Adds notes on extrapolated sizes: on all of a few, otherwise on those with the greatest errors.
+void note_extrapolated_sizes(const Prediction& answer, std::vector<std::string>& notes) {
+    constexpr std::size_t few = 6;
+    constexpr std::size_t most_named = 3;
+    std::vector<ExtrapolatedSize> sizes = extrapolated(answer);
+    const bool many = sizes.size() > few;
+    if (many) {
+        std::sort(sizes.begin(), sizes.end(), [](const ExtrapolatedSize& a, const ExtrapolatedSize& b) {
+            return std::tie(b.error, a.size, a.value, a.limit) < std::tie(a.error, b.size, b.value, b.limit);
+        });
+    }
+    const std::size_t named = many ? most_named : sizes.size();
+    for (std::size_t i = 0; i < named; ++i) notes.push_back(extrapolation_text(sizes[i]));
+    if (!many) return;
+    notes.push_back(fmt::format("extrapolated: {} more sizes beyond what was measured, with mean errors of up to {} %",
+                                sizes.size() - named, percent_text(sizes[named].error)));
+}
+
 /// Adds notes on models that are used far outside their measured range.
 void note_extrapolation(const Prediction& answer, std::vector<std::string>& notes) {
-    for (const ExtrapolatedSize& each : extrapolated(answer)) notes.push_back(extrapolation_text(each));
+    note_extrapolated_sizes(answer, notes);
     for (std::size_t i = 0; i < answer.runs.size(); ++i) {
         const CalibratedKernel* fitted = answer.models.model_at(i, answer.runs[i].point);
         if (fitted == nullptr || !(answer.runs[i].count > 0) ||

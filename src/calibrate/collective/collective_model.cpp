@@ -11,7 +11,15 @@ namespace {
 
 double extra_steps(StepCount steps, std::int64_t members) {
     const auto n = static_cast<double>(members);
-    return steps == StepCount::linear ? n - 2 : std::log2(n) - 1;
+    switch (steps) {
+        case StepCount::linear:
+            return n - 2;
+        case StepCount::logarithmic:
+            return std::log2(n) - 1;
+        case StepCount::hops:
+            break;
+    }
+    return 0;
 }
 
 const std::vector<CurveSegment>& regime(const TimeCurve& curve, const CollectivePoint& point) {
@@ -29,8 +37,10 @@ std::optional<CollectivePoint> collective_point(const CollectiveLoad& load, cons
     point.members = load.members;
     point.buffer_bytes = info(load.kind).size_of_member() ? bytes / static_cast<double>(load.members) : bytes;
     for (const TierLoad& tier : load.tiers) {
-        const auto rate = rate_of(system.slice.network(system.slice.tiers[tier.tier]));
+        const NetworkTier& network = system.slice.network(system.slice.tiers[tier.tier]);
+        const auto rate = rate_of(network);
         if (!rate) return std::nullopt;
+        if (has_axes(network)) point.latency_s += tier.latency_s;
         if (&tier == &load.tiers.front()) point.buffer_s = point.buffer_bytes / rate->value;
         point.wire_s = std::max(point.wire_s, bytes * tier.two_phase_bytes.to_double() / rate->value);
     }
@@ -39,6 +49,7 @@ std::optional<CollectivePoint> collective_point(const CollectiveLoad& load, cons
 
 double seconds_of(const CurveSegment& segment, StepCount steps, const CollectivePoint& point) {
     double seconds = segment.base_s + segment.step_s * extra_steps(steps, point.members);
+    if (steps == StepCount::hops) seconds += point.latency_s;
     if (segment.link > 0) seconds += point.wire_s / segment.link;
     if (segment.buffer > 0) seconds += point.buffer_s / segment.buffer;
     if (segment.one_shot > 0) {

@@ -16,8 +16,9 @@ struct CollectivePoint {
     std::int64_t members = 1;
     /// Size as nccl-tests define it: the array; for an all-to-all or a permute one member's part of it.
     double buffer_bytes = 0;
-    double wire_s = 0;    ///< time of the bytes that cross the busiest link, without reduction in the network
-    double buffer_s = 0;  ///< buffer_bytes over the rate of the innermost tier's link
+    double wire_s = 0;     ///< time of the bytes that cross the busiest link, without reduction in the network
+    double buffer_s = 0;   ///< buffer_bytes over the rate of the innermost tier's link
+    double latency_s = 0;  ///< on a torus: the published latency of the hops to the farthest chip; otherwise 0
 };
 
 /// Returns the point of a load whose whole array (V of docs/method/networks.md) has `bytes` bytes. An all-reduce sends
@@ -27,13 +28,14 @@ struct CollectivePoint {
                                                               double bytes);
 
 /// How the number of sequential steps grows with the size n of the group: n - 2 steps more than for two members (rings,
-/// direct exchange), or log2(n) - 1 more (trees, reduction in the network).
-enum class StepCount { linear, logarithmic };
+/// direct exchange), or log2(n) - 1 more (trees, reduction in the network). On a torus the hops to the farthest chip
+/// count, each with its published latency, which measurements of slices of one size cannot tell from the constant.
+enum class StepCount { linear, logarithmic, hops };
 
-/// One segment of a curve, in seconds for n members: base + step * steps(n) + wire_s / link + buffer_s / buffer + (n-1)
-/// * buffer_s / one_shot. The last three parameters are fractions of the link's rate; 0 omits the term. The `buffer`
-/// term describes data that is read and written once regardless of n (copies, local sums), the `one_shot` term a kernel
-/// in which every member reads the whole buffers of all others.
+/// One segment of a curve, in seconds: base + step * steps(n) + wire_s / link + buffer_s / buffer + (n-1) * buffer_s /
+/// one_shot; StepCount::hops adds latency_s. The last three parameters are fractions of the link's rate; 0 omits one.
+/// The `buffer` term is for data read and written once whatever n is (copies, local sums), the `one_shot` term for a
+/// kernel in which every member reads the whole buffers of all others.
 struct CurveSegment {
     double base_s = 0;
     double step_s = 0;

@@ -55,6 +55,15 @@ TEST_CASE("a segment adds a base, steps and bytes at fractions of the rate") {
     CHECK(seconds_of(kernel, StepCount::linear, point) == approx(3e-6 + 0.5e-3 + 7 * 2e-3));
 }
 
+TEST_CASE("on a torus the published latency of the hops is added") {
+    // 4 x 4 chips in open lines: three hops along each axis, of a microsecond (data/machines/tpu-v5e.toml)
+    const CollectivePoint point = point_of(one_axis("tpu-v5e", "4x4"), CollectiveKind::all_gather, 1e6);
+    CHECK(point.latency_s == approx(6e-6));
+    CHECK(seconds_of(CurveSegment{10e-6, 0, 0, 0, 0}, StepCount::hops, point) == approx(16e-6));
+    CHECK(seconds_of(CurveSegment{10e-6, 0, 0, 0, 0}, StepCount::linear, point) == approx(10e-6));
+    CHECK(point_of(one_axis("h100-sxm5", "8"), CollectiveKind::all_gather, 1e6).latency_s == 0);
+}
+
 TEST_CASE("the cheapest segment counts, separately below and above a limit") {
     TimeCurve curve;
     curve.segments = {{5e-6, 0, 0.1, 0, 0}, {20e-6, 0, 1, 0, 0}};

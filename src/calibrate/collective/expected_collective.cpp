@@ -51,13 +51,15 @@ struct Fitness {
     int other_library = 0;
     int other_version = 0;  ///< 0 as requested, 1 older, 2 newer
     int other_variant = 0;
+    int other_network = 0;  ///< between nodes
     double beyond = 0;
     int library = 0;
     int other_system = 0;
     int other_dtypes = 0;
 
     [[nodiscard]] auto order() const {
-        return std::tie(other_library, other_variant, beyond, library, other_version, other_system, other_dtypes);
+        return std::tie(other_library, other_variant, other_network, beyond, library, other_version, other_system,
+                        other_dtypes);
     }
 };
 
@@ -71,7 +73,10 @@ Fitness fitness(const CalibratedCollective& model, const CollectiveRequest& requ
     // if a framework is requested, its own kernels are meant, however they are launched
     const bool any_variant = request.variant.empty() && !wanted.library.empty() && library_rank(wanted.library) == 4;
     fit.other_variant = !any_variant && model.key.variant != request.variant;
-    fit.beyond = beyond(model, request.point.members);
+    // The network between nodes decides, whatever the number of chips on them.
+    const bool several_nodes = leaves_node(request.tiers, request.link);
+    if (!several_nodes) fit.beyond = beyond(model, request.point.members);
+    fit.other_network = several_nodes && !request.system.empty() && model.key.system != request.system;
     fit.library = has.version.empty() && has.library != "xla" ? 5 : library_rank(has.library);
     fit.other_system = !request.system.empty() && model.key.system != request.system;
     fit.other_dtypes = model.key.dtypes != dtypes_of(request.kind, request.dtype);
@@ -130,24 +135,65 @@ bool spans_inside(std::string_view tiers, std::string_view asked) {
 constexpr int other_rate = 4;
 
 /// Returns 0 for links with the same rate, plus 1 if the domain differs, plus 2 if the number of members is outside the
-/// measured range; other_rate for links with other rates; -1 if the model cannot be transferred.
-int distance_to(const CalibratedCollective& model, const CollectiveRequest& request) {
-    if (model.link.topology != request.link.topology || innermost(model.key.tiers) != innermost(request.tiers))
-        return -1;
-    if (tier_count(model.key.tiers) != tier_count(request.tiers)) return -1;
-    if (!about(model.link.bytes_per_s, request.link.bytes_per_s)) return other_rate;
-    return (beyond(model, request.point.members) > 0 ? 2 : 0) + (model.link.domain == request.link.domain ? 0 : 1);
+/// measured range of a group in one node; other_rate for links with other rates; -1 if the model cannot be transferred.
+int distance_to(const CalibratedCollective& model, const CollectiveRequest& request, TransferredGroups groups) {
+    const bool wider = groups == TransferredGroups::whole_nodes;
+    if (wider && request.inner_tiers.empty()) return -1;
+    const std::string tiers = wider ? request.inner_tiers + "+" + request.tiers : request.tiers;
+    const CollectiveLink& link = wider ? request.inner_link : request.link;
+    if (!same_wiring(model.link.topology, link.topology) || innermost(model.key.tiers) != innermost(tiers)) return -1;
+    if (tier_count(model.key.tiers) != tier_count(tiers)) return -1;
+    if (!about(model.link.bytes_per_s, link.bytes_per_s)) return other_rate;
+    const bool out_of_range = !leaves_node(tiers, link) && beyond(model, request.point.members) > 0;
+    return (out_of_range ? 2 : 0) + (model.link.domain == link.domain ? 0 : 1);
 }
 
-/// Returns the error that leaving machines out showed; if there were too few machines for that, twice the error of the
-/// models.
-double transfer_error(const ExpectedTime& expected, std::int64_t members) {
+/// Returns the weight of a model in the mean: links of the same rate together have one vote.
+double vote_of(const CalibratedCollective& model, const ExpectedTime& expected) {
+    const auto as_fast = std::count_if(expected.models.begin(), expected.models.end(), [&](const auto* other) {
+        return about(other->link.bytes_per_s, model.link.bytes_per_s);
+    });
+    return 1 / static_cast<double>(as_fast);
+}
+
+/// Returns the error that other systems or leaving machines out showed; if there were too few for that, twice the error
+/// of the models, and on networks between nodes at least that of an unmeasured one.
+double transfer_error(const ExpectedTime& expected, const CollectiveRequest& request) {
+    const bool several_nodes = leaves_node(request.tiers, request.link);
     double error = 0;
+    double elsewhere = 0;
+    double votes = 0;
     for (const CalibratedCollective* model : expected.models) {
-        const auto& shown = expected.same_rate ? model->errors.relative : model->errors.far;
-        error = std::max({error, error_of(*model, members), shown.value_or(2 * error_of(*model, members))});
+        const double alone = error_of(*model, request.point.members);
+        const auto& left_out = expected.same_rate ? model->errors.relative : model->errors.far;
+        const double guess = several_nodes ? std::max(2 * alone, unvalidated_error) : 2 * alone;
+        if (model->errors.elsewhere) {  // the geometric mean of several is at most as far off as these in the mean
+            const double vote = vote_of(*model, expected);
+            elsewhere += vote * *model->errors.elsewhere;
+            votes += vote;
+            error = std::max(error, alone);
+        } else {
+            error = std::max({error, alone, left_out.value_or(guess)});
+        }
     }
-    return error;
+    return votes > 0 ? std::max(error, elsewhere / votes) : error;
+}
+
+/// Ranks the software of the models of an expected time as fitness() does; smaller is better.
+std::pair<int, int> library_of(const ExpectedTime& expected, const CollectiveRequest& request) {
+    std::pair<int, int> worst{0, 0};
+    const Software wanted = split_software_name(request.software.value_or(""));
+    for (const CalibratedCollective* model : expected.models) {
+        const Fitness fit = fitness(*model, request, wanted);
+        worst = std::max(worst, {fit.other_library, fit.library});
+    }
+    return worst;
+}
+
+/// Returns the error of a model of one network between nodes on another one.
+double error_elsewhere(const CalibratedCollective& model) {
+    const FitErrors& errors = model.errors;
+    return errors.elsewhere.value_or(errors.relative.value_or(errors.far.value_or(unvalidated_error)));
 }
 
 }  // namespace
@@ -158,10 +204,7 @@ double seconds_of_models(const ExpectedTime& expected, const CollectivePoint& po
     double votes = 0;
     double sum = 0;
     for (const CalibratedCollective* model : expected.models) {
-        const auto as_fast = std::count_if(expected.models.begin(), expected.models.end(), [&](const auto* other) {
-            return about(other->link.bytes_per_s, model->link.bytes_per_s);
-        });
-        const double vote = 1 / static_cast<double>(as_fast);
+        const double vote = vote_of(*model, expected);
         const double seconds = seconds_of(model->model, point_for(expected, *model, point));
         if (expected.models.size() == 1) return expected.part * seconds;
         sum += vote * std::log(seconds);
@@ -181,7 +224,7 @@ double seconds_inside(const ExpectedTime& expected, const CollectivePoint& point
 
 /// Each provider has its own network between nodes; links inside a node belong to the machine.
 std::string other_fabric(const CalibratedCollective& model, const CollectiveRequest& request) {
-    return tier_count(request.tiers) > 0 && model.key.system != request.system ? model.key.system : "";
+    return leaves_node(request.tiers, request.link) && model.key.system != request.system ? model.key.system : "";
 }
 
 }  // namespace
@@ -200,9 +243,20 @@ CollectivePoint point_for(const ExpectedTime& expected, const CalibratedCollecti
     return point;
 }
 
-ExpectedTime mean_of(const std::vector<TransferCandidate>& transfer_candidates, const CollectiveRequest& request) {
+bool leaves_node(std::string_view tiers, const CollectiveLink& link) {
+    return tier_count(tiers) > 0 || link.topology == "nic";
+}
+
+bool same_wiring(std::string_view topology, std::string_view other) {
+    constexpr std::string_view torus = "torus";  // "torus2d", "torus3d"
+    return topology == other || (topology.starts_with(torus) && other.starts_with(torus));
+}
+
+ExpectedTime mean_of(const std::vector<TransferCandidate>& transfer_candidates, const CollectiveRequest& request,
+                     TransferredGroups groups) {
     ExpectedTime expected;
     expected.transferred = true;
+    if (groups == TransferredGroups::whole_nodes) expected.buffer_rate = request.link.bytes_per_s;
     for (const TransferCandidate& relative : transfer_candidates) {
         expected.models.push_back(relative.model);
         expected.machines.push_back(relative.machine);
@@ -267,10 +321,18 @@ std::optional<CollectiveRequest> request_for(const CollectiveLoad& load, const S
         inner.tiers.pop_back();
         if (auto inside = request_for(inner, system, bytes)) request.inside = {std::move(*inside)};
     }
+    const auto add = [](const NetworkTier& network, std::string& tiers, CollectiveLink& link) {
+        const auto rate = rate_of(network);
+        if (tiers.empty()) link = {network.topology, network.domain, rate ? rate->value : 0};
+        tiers += (tiers.empty() ? "" : "+") + network.id;
+    };
     for (const TierLoad& tier : load.tiers) {
-        const NetworkTier& network = system.slice.network(system.slice.tiers[tier.tier]);
-        if (request.tiers.empty()) request.link = {network.topology, network.domain, rate_of(network)->value};
-        request.tiers += (request.tiers.empty() ? "" : "+") + network.id;
+        add(system.slice.network(system.slice.tiers[tier.tier]), request.tiers, request.link);
+    }
+    const std::size_t first = system.slice.tiers[load.tiers.front().tier].tier;
+    for (std::size_t tier = 0; tier < first; ++tier) {
+        const NetworkTier& network = system.machine().network[tier];
+        if (joins_chips(network)) add(network, request.inner_tiers, request.inner_link);
     }
     return request;
 }
@@ -297,15 +359,30 @@ std::optional<ExpectedTime> Calibrations::expected(const CollectiveRequest& requ
 }
 
 std::optional<ExpectedTime> Calibrations::over_all_tiers(const CollectiveRequest& request) {
-    if (auto found = own(request, false)) return found;
-    auto found = transferred(request);
-    if (!found) return stand_in(request);
-    if (found->same_rate) return found;
-    // Links of another rate belong to another network, which may be slower for reasons of its own.
-    auto whole_nodes = own(request, true);
-    if (!whole_nodes) return found;
-    whole_nodes->error = std::max(whole_nodes->error, unvalidated_error);
-    return whole_nodes->error < found->error ? whole_nodes : found;
+    const bool several_nodes = leaves_node(request.tiers, request.link);
+    auto found = several_nodes ? across_nodes(request) : own(request, false);
+    if (!found && !several_nodes) found = transferred(request);
+    return found ? found : stand_in(request);
+}
+
+std::optional<ExpectedTime> Calibrations::across_nodes(const CollectiveRequest& request) {
+    constexpr double clearly_better = 0.7;
+    std::optional<ExpectedTime> best = own(request, false);
+    if (best && best->fabric.empty()) return best;
+    const auto consider = [&](std::optional<ExpectedTime> farther) {
+        if (!farther) return;
+        const bool better_library = best && library_of(*farther, request) < library_of(*best, request);
+        if (!best || farther->error <= (better_library ? 1 : clearly_better) * best->error) best = std::move(farther);
+    };
+    consider(own(request, true));
+    for (const bool same_rate : {true, false}) {
+        for (const TransferredGroups groups : {TransferredGroups::same_tiers, TransferredGroups::whole_nodes}) {
+            // no network is known so well that others would be twice as good
+            if (best && best->error < unvalidated_error) return best;
+            consider(transferred(request, same_rate, groups));
+        }
+    }
+    return best;
 }
 
 std::optional<ExpectedTime> Calibrations::own(const CollectiveRequest& request, bool wider) {
@@ -322,23 +399,30 @@ std::optional<ExpectedTime> Calibrations::own(const CollectiveRequest& request, 
     expected.seconds = seconds_of(expected, request.point);
     expected.error = error_of(*model, request.point.members);
     expected.fabric = other_fabric(*model, request);
-    if (!expected.fabric.empty())
-        expected.error =
-            std::max(expected.error, model->errors.relative.value_or(model->errors.far.value_or(unvalidated_error)));
+    if (!expected.fabric.empty()) expected.error = std::max(expected.error, error_elsewhere(*model));
+    if (wider) expected.error = std::max(expected.error, unvalidated_error);
     expected.counted = std::binary_search(model->members.begin(), model->members.end(), request.point.members);
     expected.software_found = is_requested_library(*model, request);
     return expected;
 }
 
+std::optional<ExpectedTime> Calibrations::transferred(const CollectiveRequest& request, bool same_rate,
+                                                      TransferredGroups groups) {
+    const std::vector<TransferCandidate> found = transfer_candidates(request, same_rate, groups);
+    if (found.empty()) return std::nullopt;
+    ExpectedTime expected = mean_of(found, request, groups);
+    expected.error = transfer_error(expected, request);
+    if (groups == TransferredGroups::whole_nodes) expected.error = std::max(expected.error, unvalidated_error);
+    return expected;
+}
+
 std::optional<ExpectedTime> Calibrations::transferred(const CollectiveRequest& request) {
-    for (const bool same_rate : {true, false}) {
-        const std::vector<TransferCandidate> found = transfer_candidates(request, same_rate);
-        if (found.empty()) continue;
-        ExpectedTime expected = mean_of(found, request);
-        expected.error = transfer_error(expected, request.point.members);
-        return expected;
-    }
-    return std::nullopt;
+    auto found = transferred(request, true, TransferredGroups::same_tiers);
+    const bool torus = same_wiring(request.link.topology, "torus");
+    if (found && !torus) return found;
+    // generations of tori differ in more than their rates
+    auto others = transferred(request, false, TransferredGroups::same_tiers);
+    return found && (!others || found->error <= others->error) ? found : others;
 }
 
 std::optional<ExpectedTime> Calibrations::stand_in(const CollectiveRequest& request) {
@@ -354,12 +438,18 @@ std::optional<ExpectedTime> Calibrations::stand_in(const CollectiveRequest& requ
         if (!found) return found;
         found->part = kind.part;
         found->seconds *= kind.part;
-        if (found->buffer_rate) found->error = std::max(found->error, unvalidated_error);
         if (kind.kind == request.kind) return found;
         found->instead = kind.kind;
         if (request.error) found->error += stand_in_error(request.kind, kind.kind, kind.part);
         return found;
     };
+    const bool several_nodes = leaves_node(request.tiers, request.link);
+    if (several_nodes) {
+        for (const StandIn& kind : kinds) {
+            if (auto found = of(kind, across_nodes(like(kind)))) return found;
+        }
+        return std::nullopt;
+    }
     for (const bool wider : {false, true}) {
         for (const StandIn& kind : kinds) {
             if (auto found = of(kind, own(like(kind), wider))) return found;
@@ -386,17 +476,20 @@ double Calibrations::stand_in_error(CollectiveKind asked, CollectiveKind instead
     return error;
 }
 
-std::vector<TransferCandidate> Calibrations::transfer_candidates(const CollectiveRequest& request, bool same_rate) {
+std::vector<TransferCandidate> Calibrations::transfer_candidates(const CollectiveRequest& request, bool same_rate,
+                                                                 TransferredGroups groups) {
     std::vector<TransferCandidate> found;
     const ModelGroup group = models_of(request.kind);
+    const std::string& tiers = groups == TransferredGroups::whole_nodes ? request.inner_tiers : request.tiers;
+    if (tiers.empty()) return found;
     for (const std::string& machine : machines()) {
-        if (machine == request.machine || !may_have_fabric(machine, group, request.tiers)) continue;
+        if (machine == request.machine || !may_have_fabric(machine, group, tiers)) continue;
         const CalibratedCollective* model =
             choose(*find(machine, group), request, [&](const CalibratedCollective& each) {
-                const int distance = distance_to(each, request);
+                const int distance = distance_to(each, request, groups);
                 return distance >= 0 && (distance < other_rate) == same_rate;
             });
-        if (model != nullptr) found.push_back({model, machine, distance_to(*model, request)});
+        if (model != nullptr) found.push_back({model, machine, distance_to(*model, request, groups)});
     }
     int least = other_rate;
     for (const TransferCandidate& relative : found) least = std::min(least, relative.distance);

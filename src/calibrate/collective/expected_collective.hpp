@@ -22,6 +22,10 @@ struct CollectiveRequest {
     std::string system;   ///< name of data/systems.toml; "" if unknown
     std::string tiers;    ///< tiers that the group spans: "nvlink+ib"
     CollectiveLink link;  ///< innermost of these tiers
+    /// Tiers of the machine inside these, innermost first: "nvlink" for chips of several nodes, one per node; "" if
+    /// there are none.
+    std::string inner_tiers{};
+    CollectiveLink inner_link{};  ///< innermost of them
     CollectiveKind kind = CollectiveKind::all_gather;
     CollectivePoint point;
     /// "nccl 2.29", "nccl-2.29", "nccl"; "" for measurements of tables that do not specify the software. Empty for the
@@ -106,6 +110,16 @@ struct ExpectedTime {
 /// with the same link rate together have one vote, but at least the time of the inner group.
 [[nodiscard]] double seconds_of(const ExpectedTime& expected, const CollectivePoint& point);
 
+/// Returns whether a group over these tiers, of which `link` is the innermost, has chips on several nodes.
+[[nodiscard]] bool leaves_node(std::string_view tiers, const CollectiveLink& link);
+
+/// Returns whether models of links of one topology can be used for links of another: all tori are alike.
+[[nodiscard]] bool same_wiring(std::string_view topology, std::string_view other);
+
+/// The groups whose models are transferred to a request: those over the same tiers, or if the request has one chip per
+/// node those of whole nodes.
+enum class TransferredGroups { same_tiers, whole_nodes };
+
 /// A model of another machine that can be transferred.
 struct TransferCandidate {
     const CalibratedCollective* model = nullptr;
@@ -116,7 +130,8 @@ struct TransferCandidate {
 
 /// Returns the mean time of the transferred models, of which there is at least one.
 [[nodiscard]] ExpectedTime mean_of(const std::vector<TransferCandidate>& transfer_candidates,
-                                   const CollectiveRequest& request);
+                                   const CollectiveRequest& request,
+                                   TransferredGroups groups = TransferredGroups::same_tiers);
 
 /// The calibrations, built-in and given by the caller. Of the built-in ones only the requested models are read.
 class Calibrations {
@@ -145,9 +160,15 @@ public:
     /// of a similar number of members, then those with the same domain; only the nearest ones count. If no machine has
     /// the same link rate, all others count, with one vote per rate. Parameters that are fractions of a link's rate
     /// scale with the rate, while times of steps do not change. If nothing can be transferred, models are used of
-    /// collectives that move the same bytes in the same way (CollectiveInfo::stand_ins) or of groups that span
-    /// additional inner tiers; the machine's own first. The time is at least that of the part of the group inside its
-    /// outermost tier, which may come from other software and other measurements. Empty if there is no such model.
+    /// collectives that move the same bytes in the same way (CollectiveInfo::stand_ins); the machine's own first. The
+    /// time is at least that of the part of the group inside its outermost tier, which may come from other software and
+    /// other measurements. Empty if there is no such model.
+    ///
+    /// Chips of several nodes depend on a network that is not the machine's: unless this very system was measured, the
+    /// candidates are, from the nearest to the farthest, the machine's own models over the same tiers, its own of whole
+    /// nodes, and the same of machines with the same and then with other link rates. A farther one is used only if its
+    /// error is at most 0.7 of a nearer one's, or not greater while its library is better. Neither depends on the
+    /// number of nodes or on the size, so that times grow with both.
     [[nodiscard]] std::optional<ExpectedTime> expected(const CollectiveRequest& request);
 
     /// Returns the machine's own model of the step over the same tiers, or else that of the nearest machine that has
@@ -162,7 +183,8 @@ public:
 
     /// Returns the nearest machines with the same link rate, or with other rates, each with the model that fits the
     /// request best. May be empty.
-    [[nodiscard]] std::vector<TransferCandidate> transfer_candidates(const CollectiveRequest& request, bool same_rate);
+    [[nodiscard]] std::vector<TransferCandidate> transfer_candidates(
+        const CollectiveRequest& request, bool same_rate, TransferredGroups groups = TransferredGroups::same_tiers);
 
     /// Returns the libraries with collective or exchange models for the machine or, if it has no collective models, for
     /// any machine.
@@ -195,10 +217,14 @@ private:
     /// Returns the time by the machine's own models of the requested collective, over the same tiers or, if `wider`,
     /// over additional inner tiers.
     [[nodiscard]] std::optional<ExpectedTime> own(const CollectiveRequest& request, bool wider);
-    /// Returns the time by models that are transferred from other machines.
+    /// Returns the time by models of the requested collective, of a group on several nodes.
+    [[nodiscard]] std::optional<ExpectedTime> across_nodes(const CollectiveRequest& request);
+    /// Returns the time by models that are transferred from other machines, with the same link rate or with others.
+    [[nodiscard]] std::optional<ExpectedTime> transferred(const CollectiveRequest& request, bool same_rate,
+                                                          TransferredGroups groups);
     [[nodiscard]] std::optional<ExpectedTime> transferred(const CollectiveRequest& request);
-    /// Returns the time by models of another collective that moves the same bytes, or of groups that span additional
-    /// inner tiers.
+    /// Returns the time by models of another collective that moves the same bytes, or inside a node of groups that span
+    /// additional inner tiers.
     [[nodiscard]] std::optional<ExpectedTime> stand_in(const CollectiveRequest& request);
     /// Returns the error of using models of one collective for another: the mean over all pairs that were measured with
     /// the same software on the same system. It is computed once.

@@ -243,6 +243,79 @@ TEST_CASE("groups of one chip a node take the models of groups of whole nodes") 
     CHECK_FALSE(all.expected(across));
 }
 
+TEST_CASE("between nodes a farther model is used only if its error is smaller than a nearer one's") {
+    CalibratedCollective alone = model("nccl 2.20", 40);  // one chip on each of two nodes, of a slow network
+    alone.key.tiers = "ib";
+    alone.key.system = "slow-cloud";
+    alone.link = {"nic", 0, 25e9};
+    CalibratedCollective whole = model("nccl 2.20", 10);
+    whole.key.tiers = "nvlink+ib";
+    whole.key.system = "cloud";
+    const auto error_of = [](CalibratedCollective known, double elsewhere) {
+        known.errors.elsewhere = elsewhere;
+        return known;
+    };
+    CollectiveRequest across = request("m", 2);
+    across.tiers = "ib";
+    across.link = {"nic", 0, 25e9};
+    across.inner_tiers = "nvlink";
+    across.inner_link = {"switch", 8, 400e9};
+    // the machine's own model of such groups, unless it predicts other networks clearly worse than that of whole nodes
+    Calibrations alike({{"m", {}, {}, {error_of(alone, 0.6), error_of(whole, 0.45)}}});
+    CHECK(us(alike, across) == approx(40));
+    CHECK(alike.expected(across)->error == approx(0.6));
+    CHECK(alike.expected(across)->fabric == "slow-cloud");
+    Calibrations worse({{"m", {}, {}, {error_of(alone, 0.9), error_of(whole, 0.45)}}});
+    CHECK(us(worse, across) == approx(10));
+    CHECK(worse.expected(across)->error == approx(0.45));
+    // or if it is no communication library's
+    alone.key.software = "torch";
+    Calibrations timed_in_torch({{"m", {}, {}, {error_of(alone, 0.46), error_of(whole, 0.45)}}});
+    CHECK(us(timed_in_torch, across) == approx(10));
+    Calibrations better({{"m", {}, {}, {error_of(alone, 0.44), error_of(whole, 0.45)}}});
+    CHECK(us(better, across) == approx(40));
+    // on the network that was measured it is the model of this network
+    across.system = "slow-cloud";
+    CHECK(us(worse, across) == approx(40));
+    CHECK(worse.expected(across)->error == approx(0.05));
+    // neither depends on the number of nodes
+    across.system.clear();
+    for (const std::int64_t nodes : {3, 4, 8, 16}) {
+        across.point.members = nodes;
+        CHECK(us(worse, across) == approx(10));
+    }
+    // a machine without either, and with the links of `m` in a node, takes that of whole nodes
+    across.machine = "other";
+    across.point.members = 2;
+    const auto from_whole_nodes = worse.expected(across);
+    REQUIRE(from_whole_nodes);
+    CHECK(from_whole_nodes->transferred);
+    CHECK(from_whole_nodes->seconds == approx(10e-6));
+    // with a file of a calibration that has no such errors, that of other networks is assumed
+    alone.errors.relative.reset();
+    alone.errors.far.reset();
+    Calibrations unknown({{"m", {}, {}, {alone}}});
+    across.machine = "m";
+    CHECK(unknown.expected(across)->error == approx(0.4));
+}
+
+TEST_CASE("all tori are alike, and their hops have the published latency") {
+    CalibratedCollective cube = at(model("xla", 5), 100e9, 64);
+    cube.key.tiers = "ici";
+    cube.link.topology = "torus3d";
+    cube.model.shared.steps = StepCount::hops;
+    cube.errors.elsewhere = 0.6;
+    Calibrations all({{"cube", {}, {}, {cube}}});
+    CollectiveRequest square = request("square");
+    square.tiers = "ici";
+    square.link = {"torus2d", 256, 50e9};
+    square.point.latency_s = 4e-6;
+    const auto expected = all.expected(square);
+    REQUIRE(expected);
+    CHECK(expected->seconds == approx(9e-6));
+    CHECK(expected->error == approx(0.6));
+}
+
 TEST_CASE("a group over two tiers is not faster than the part of it inside one") {
     // 8 chips of a node take 10 us, but the model of two nodes predicts 6 us: 16 chips must do at least the work of 8
     CalibratedCollective inner = model("nccl 2.29", 10);

@@ -10,6 +10,7 @@
 
 #include "base/ascii.hpp"
 #include "calibrate/collective/expected_collective.hpp"
+#include "calibrate/collective/mean_error.hpp"
 #include "calibrate/constants.hpp"
 
 namespace roofline::core {
@@ -62,9 +63,6 @@ bool is_outlier(const std::vector<const CollectiveSample*>& rows, std::size_t at
     return std::abs(std::log(rows[at]->timed.time_s) - median(std::move(neighbours))) > std::log(30.0);
 }
 
-/// Half the bound may be a link that is faster than published; less is another unit or another quantity.
-bool is_impossible(const CollectiveSample& row) { return row.timed.time_s < row.lower_s / 2; }
-
 void remove_neighbour_outliers(Series& series) {
     std::vector<const CollectiveSample*> right;
     for (std::size_t i = 0; i < series.rows.size(); ++i) {
@@ -88,28 +86,6 @@ std::vector<TimedPoint> points_of(const std::vector<const CollectiveSample*>& ro
     points.reserve(rows.size());
     for (const CollectiveSample* row : rows) points.push_back(row->timed);
     return points;
-}
-
-class MeanError {
-public:
-    void add(const CollectiveModel& model, const std::vector<TimedPoint>& points) {
-        for (const TimedPoint& timed : points) add(seconds_of(model, timed.point), timed.time_s);
-    }
-    void add(double predicted, double measured) {
-        sum_ += std::abs(predicted - measured) / measured;
-        ++rows_;
-    }
-    [[nodiscard]] bool empty() const { return rows_ == 0; }
-    [[nodiscard]] double mean() const { return rows_ == 0 ? 0 : sum_ / static_cast<double>(rows_); }
-
-private:
-    double sum_ = 0;
-    std::int64_t rows_ = 0;
-};
-
-/// Kernels of frameworks that bypass the communication library.
-bool is_custom(const CollectiveKey& key) {
-    return key.variant.find("custom") != std::string::npos || key.variant.find("shot") != std::string::npos;
 }
 
 /// For every fold, fits to the points that `held_out` rejects and measures the error on those it accepts.
@@ -186,6 +162,70 @@ CalibratedCollective calibrate(const CollectiveKey& key, const Series& series) {
     return model;
 }
 
+bool on_torus(const Series& series) {
+    return !series.rows.empty() && series.rows.front()->link.topology.starts_with("torus");
+}
+
+/// The minimum number of measurements of a series: the model of a torus has two parameters.
+std::size_t min_rows_of(const Series& series) {
+    constexpr std::size_t min_on_torus = 5;
+    return on_torus(series) ? min_on_torus : min_rows;
+}
+
+/// Series of one collective on tori, by machine.
+using Pool = std::map<std::string, std::pair<CollectiveKey, std::vector<const CollectiveSample*>>>;
+
+/// Fits one model to the series of all machines of a pool, leaving out each in turn for the errors, and adds it to
+/// those that have none.
+void fit_pool(const Pool& pool, CollectiveFit& fit) {
+    constexpr std::size_t min_pooled = 4;
+    Series all;
+    for (const auto& [machine, series] : pool) {
+        all.rows.insert(all.rows.end(), series.second.begin(), series.second.end());
+    }
+    if (pool.size() < 2 || all.rows.size() < min_pooled) return;
+    CalibratedCollective model = calibrate(pool.begin()->second.first, all);
+    MeanError left_out;
+    for (const auto& [machine, series] : pool) {
+        std::vector<TimedPoint> kept;
+        for (const CollectiveSample* row : all.rows) {
+            if (row->machine != machine) kept.push_back(row->timed);
+        }
+        left_out.add(rounded(fit_model(kept, model.key.kind, false)), points_of(series.second));
+    }
+    model.errors.sizes = left_out.mean();
+    model.errors.members = left_out.mean();
+    model.errors.elsewhere = left_out.mean();
+    const auto same_kind = [&](const CalibratedCollective& each) { return each.key.kind == model.key.kind; };
+    for (const auto& [machine, series] : pool) {
+        auto place = std::find_if(fit.calibrations.begin(), fit.calibrations.end(),
+                                  [&](const Calibration& calibration) { return calibration.machine >= machine; });
+        if (place == fit.calibrations.end() || place->machine != machine) {
+            place = fit.calibrations.insert(place, {machine, {}, {}, {}});
+        }
+        if (std::any_of(place->models.begin(), place->models.end(), same_kind)) continue;
+        model.key = series.first;
+        model.link = series.second.front()->link;
+        place->models.push_back(model);
+        const auto rows = static_cast<std::int64_t>(series.second.size());
+        fit.rows += rows;
+        fit.too_few -= rows;
+    }
+}
+
+/// Fits the short series of collectives on tori together with those of other machines.
+void fit_short_series(const std::map<SeriesKey, Series>& all, CollectiveFit& fit) {
+    std::map<CollectiveKind, Pool> pools;
+    for (const auto& [key, series] : all) {
+        const auto& [machine, model] = key;
+        if (!on_torus(series) || !model.variant.empty()) continue;
+        auto& pooled = pools[model.kind][machine];
+        pooled.first = model;
+        pooled.second.insert(pooled.second.end(), series.rows.begin(), series.rows.end());
+    }
+    for (const auto& [kind, pool] : pools) fit_pool(pool, fit);
+}
+
 std::map<SeriesKey, Series> series_of(const std::vector<CollectiveSample>& samples, CollectiveFit& fit) {
     std::map<SeriesKey, Series> all;
     const CollectiveSample* previous = nullptr;
@@ -210,6 +250,23 @@ bool in_range(const CollectiveSample& sample) {
            point.buffer_s > 0 && sample.timed.time_s > 0 && sample.timed.time_s < 1e9;
 }
 
+/// Fits a constant and the fraction of the links' rate. The latency of the hops is the published one.
+CollectiveModel torus_model(std::vector<TimedPoint> points) {
+    std::erase_if(points, [](const TimedPoint& timed) { return timed.time_s <= timed.point.latency_s; });
+    CollectiveModel model;
+    model.shared.steps = StepCount::hops;
+    if (points.empty()) {
+        model.shared.segments = {{0, 0, 1, 0, 0}};
+        return model;
+    }
+    CurveTerms terms;
+    terms.step = false;
+    terms.buffer = false;
+    for (TimedPoint& timed : points) timed.time_s -= timed.point.latency_s;
+    model.shared.segments = fit_curve(points, 1, terms).curve.segments;
+    return model;
+}
+
 }  // namespace
 
 CollectiveModel fit_model(const std::vector<TimedPoint>& points, CollectiveKind kind, bool custom) {
@@ -224,6 +281,9 @@ CollectiveModel fit_model(const std::vector<TimedPoint>& points, CollectiveKind 
     terms.one_shot = custom;
     terms.buffer = info(kind).ends != Ends::pairs;
     if (by_count.size() == 1) terms = of_one;
+    if (std::any_of(points.begin(), points.end(), [](const TimedPoint& timed) { return timed.point.latency_s > 0; })) {
+        return torus_model(points);
+    }
     CurveFit best = fit_curve(points, segments_of_shared, terms);
     if (!custom && by_count.size() > 2) {  // with two numbers of members the two cannot be distinguished
         terms.steps = StepCount::logarithmic;
@@ -275,7 +335,7 @@ CollectiveFit fit_collectives(std::vector<CollectiveSample> samples) {
         const auto& [machine, model] = key;
         if (series.rows.size() >= min_rows) remove_far_outliers(series, model);
         fit.left_out += series.left_out;
-        if (series.rows.size() < min_rows) {
+        if (series.rows.size() < min_rows_of(series)) {
             fit.too_few += static_cast<std::int64_t>(series.rows.size());
             continue;
         }
@@ -285,69 +345,13 @@ CollectiveFit fit_collectives(std::vector<CollectiveSample> samples) {
         }
         fit.calibrations.back().models.push_back(calibrate(model, series));
     }
+    fit_short_series(all, fit);
     // with more models the cost of predicting each from all others is too high
     constexpr std::size_t max_models = 1000;
     std::size_t models = 0;
     for (const Calibration& calibration : fit.calibrations) models += calibration.models.size();
     if (models <= max_models) add_transfer_errors(fit.calibrations, samples);
     return fit;
-}
-
-namespace {
-
-CollectiveRequest request_of(const CollectiveSample& sample) {
-    CollectiveRequest request;
-    request.machine = sample.machine;
-    request.tiers = sample.key.tiers;
-    request.link = sample.link;
-    request.kind = sample.key.kind;
-    request.point = sample.timed.point;
-    request.software = sample.key.software;
-    request.variant = sample.key.variant;
-    if (sample.key.dtypes == "integer") request.dtype = Dtype::int8;
-    return request;
-}
-
-bool speak_for(const std::vector<TransferCandidate>& transfer_candidates, const CollectiveKey& key) {
-    return !transfer_candidates.empty() &&
-           std::all_of(transfer_candidates.begin(), transfer_candidates.end(),
-                       [&](const TransferCandidate& relative) { return relative.model->key.variant == key.variant; });
-}
-
-}  // namespace
-
-void add_transfer_errors(std::vector<Calibration>& calibrations, const std::vector<CollectiveSample>& samples) {
-    Calibrations all(calibrations);
-    struct TransferErrors {
-        std::map<std::int64_t, std::vector<TransferCandidate>> by_members;
-        MeanError error;
-    };
-    std::map<std::pair<SeriesKey, bool>, TransferErrors> errors;  // `true`: transferred from links with the same rate
-    for (const CollectiveSample& sample : samples) {
-        if (is_impossible(sample)) continue;
-        const CollectiveRequest request = request_of(sample);
-        for (const bool same_rate : {true, false}) {
-            TransferErrors& transferred = errors[{{sample.machine, sample.key}, same_rate}];
-            auto found = transferred.by_members.find(request.point.members);
-            if (found == transferred.by_members.end()) {
-                found =
-                    transferred.by_members.emplace(request.point.members, all.transfer_candidates(request, same_rate))
-                        .first;
-            }
-            if (!speak_for(found->second, sample.key)) continue;
-            const ExpectedTime expected = mean_of(found->second, request);
-            if (expected.software_found) transferred.error.add(expected.seconds, sample.timed.time_s);
-        }
-    }
-    for (Calibration& calibration : calibrations) {
-        for (CalibratedCollective& model : calibration.models) {
-            for (const bool same_rate : {true, false}) {
-                const auto found = errors.find({{calibration.machine, model.key}, same_rate});
-                if (found == errors.end() || found->second.error.empty()) continue;
-                (same_rate ? model.errors.relative : model.errors.far) = found->second.error.mean();
-            }
-        }
-    }
 }
 
 }  // namespace roofline::core

@@ -18,6 +18,7 @@ struct CollectiveSample {
     TimedPoint timed;
     double lower_s = 0;
     std::string source;
+    std::string inner_tiers{};  ///< of the machine inside those of the group, as in CollectiveRequest
 };
 
 /// The fitted collective models, and how the measurements were used.
@@ -33,13 +34,16 @@ struct CollectiveFit {
 /// Fits a model per machine and key. The held-out errors leave out one fifth of the sizes at a time, and each of the
 /// first 16 numbers of members at a time. The order of the samples does not matter. Of a series of more than 4096
 /// measurements, 4096 are used, spread evenly. If there are more than a thousand models, errors of transferred models
-/// are not computed.
+/// are not computed. A series needs eight measurements, on a torus five. Machines with fewer on a torus share a model
+/// that is fitted to those of all machines, if these are at least two and have at least four measurements; its held-out
+/// errors leave out a machine at a time.
 [[nodiscard]] CollectiveFit fit_collectives(std::vector<CollectiveSample> samples);
 
 /// Fits one model to the points, without errors. `custom` kernels send whole buffers, libraries do not.
 [[nodiscard]] CollectiveModel fit_model(const std::vector<TimedPoint>& points, CollectiveKind kind, bool custom);
 
-/// Predicts the measurements of each machine's newest models from other machines, and stores the errors in the models.
+/// Predicts the measurements of each machine's newest models from other machines, and those of other networks between
+/// nodes and of other tori from each model, and stores the errors in the models.
 void add_transfer_errors(std::vector<Calibration>& calibrations, const std::vector<CollectiveSample>& samples);
 
 }  // namespace roofline::core

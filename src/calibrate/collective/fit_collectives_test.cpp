@@ -140,6 +140,77 @@ TEST_CASE("machines left out show what carrying over costs") {
     CHECK(*off.calibrations[1].models.front().errors.relative == approx(0.5).epsilon(0.01));
 }
 
+namespace {
+
+/// A permute on a torus: 5 us, a microsecond of its hop, and 80 % of the link's rate.
+CollectiveSample on_torus(std::string machine, double bytes, double rate) {
+    CollectiveSample result = sample(std::move(machine), 4, bytes, rate);
+    result.key = {"s", "ici", CollectiveKind::permute, "xla", "", ""};
+    result.link.topology = "torus3d";
+    result.timed.point.wire_s = bytes / rate;
+    result.timed.point.latency_s = 1e-6;
+    result.timed.time_s = 6e-6 + bytes / rate / 0.8;
+    return result;
+}
+
+}  // namespace
+
+TEST_CASE("short series on tori share a model, whose error is that of machines left out") {
+    std::vector<CollectiveSample> samples{on_torus("a", 1e6, 100e9), on_torus("a", 64e6, 100e9),
+                                          on_torus("b", 1e6, 50e9), on_torus("b", 64e6, 50e9)};
+    const CollectiveFit fit = fit_collectives(samples);
+    REQUIRE(fit.calibrations.size() == 2);
+    CHECK(fit.rows == 4);
+    CHECK(fit.too_few == 0);
+    for (const Calibration& calibration : fit.calibrations) {
+        REQUIRE(calibration.models.size() == 1);
+        const CalibratedCollective& model = calibration.models.front();
+        CHECK(model.rows == 4);
+        CHECK(model.errors.sizes < 0.001);
+        REQUIRE(model.model.shared.segments.size() == 1);
+        CHECK(model.model.shared.segments.front().base_s == approx(5e-6).epsilon(0.001));
+        CHECK(model.model.shared.segments.front().link == approx(0.8).epsilon(0.001));
+        CHECK(model.model.shared.steps == StepCount::hops);
+    }
+    CHECK(fit.calibrations[1].models.front().link.bytes_per_s == 50e9);
+    // b takes twice as long as predicted from a: half, and seen from a it is 100 %
+    samples[2].timed.time_s *= 2;
+    samples[3].timed.time_s *= 2;
+    const CollectiveFit off = fit_collectives(samples);
+    CHECK(off.calibrations[0].models.front().errors.sizes == approx(0.75).epsilon(0.1));
+    // one machine alone tells nothing of others
+    samples.resize(2);
+    CHECK(fit_collectives(samples).calibrations.empty());
+}
+
+TEST_CASE("a model of a network between nodes is held against the measurements of others") {
+    std::vector<CollectiveSample> samples;
+    const auto add = [&](const std::string& machine, const std::string& system, double factor) {
+        for (CollectiveSample& each : table(machine)) {
+            each.key.system = system;
+            each.key.tiers = "nvlink+ib";
+            each.timed.time_s *= factor;
+            samples.push_back(each);
+        }
+    };
+    add("a", "fast", 1);
+    add("a", "slow", 4);
+    add("b", "fast too", 1);
+    const CollectiveFit fit = fit_collectives(samples);
+    const auto elsewhere = [&](const std::string& system) {
+        for (const Calibration& calibration : fit.calibrations) {
+            for (const CalibratedCollective& model : calibration.models) {
+                if (model.key.system == system) return model.errors.elsewhere.value_or(0);
+            }
+        }
+        return 0.0;
+    };
+    // against `slow` 75 % too fast and against `fast too` right; the other way round four times as long as both
+    CHECK(elsewhere("fast") == approx(0.375).epsilon(0.01));
+    CHECK(elsewhere("slow") == approx(3).epsilon(0.01));
+    CHECK_FALSE(fit_collectives(table("m")).calibrations.front().models.front().errors.elsewhere);
+}
+
 TEST_CASE("counts that share nothing get curves of their own") {
     std::vector<CollectiveSample> samples = table("m");
     for (CollectiveSample& each : samples) {  // four members communicate through a host bridge at a tenth of the rate

@@ -209,10 +209,10 @@ Result<MeasuredSystem> MeasuredSystems::wire_named(const Place& place) {
     const Result<Machine>& machine = this->machine(named->machine, named->sets);
     if (!machine) return fail(machine.error());
     ROOFLINE_TRY(auto system, one_group(*machine, named->shape));
-    if (system.slice.chips() != place.members) {
+    if (system.slice.chips() * named->devices_of_chip != place.members) {
         return not_the_slice(place.members, system);
     }
-    MeasuredSystem measured{named->id, std::move(system), {}};
+    MeasuredSystem measured{named->id, std::move(system), {}, named->groups_on_links, named->library};
     for (const std::string& operation : named->left_out)
         measured.left_out.emplace_back(operation, named->left_out_reason);
     return measured;

@@ -19,9 +19,11 @@ std::string us(double seconds) { return to_text(Seconds{seconds}); }
 /// Returns "14 us + 6 steps x 0.82 us + 373 us of wire / 0.74".
 std::string segment_text(const CurveSegment& segment, StepCount steps, const CollectivePoint& point) {
     const auto n = static_cast<double>(point.members);
-    const double more = steps == StepCount::linear ? n - 2 : std::log2(n) - 1;
+    const double more = steps == StepCount::linear ? n - 2 : steps == StepCount::logarithmic ? std::log2(n) - 1 : 0;
     std::vector<std::string> terms;
     if (segment.base_s > 0) terms.push_back(us(segment.base_s));
+    if (steps == StepCount::hops && point.latency_s > 0)
+        terms.push_back(fmt::format("{} of hops", us(point.latency_s)));
     if (segment.step_s > 0 && more > 0) terms.push_back(fmt::format("{} x {}", number_text(more), us(segment.step_s)));
     if (segment.link > 0)
         terms.push_back(fmt::format("{} of link time (everywhere in derivations: 'us of wire') / {}", us(point.wire_s),
