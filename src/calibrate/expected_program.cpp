@@ -343,28 +343,39 @@ double prefill_share(const KernelPoint& point) {
     return std::min(std::log(point.m / decode_rows) / std::log(prefill_rows / decode_rows), 1.0);
 }
 
-double seconds_of(const KernelFit& fit, const KernelFit* prefill, const KernelPoint& point) {
-    const double share = prefill == nullptr ? 0 : prefill_share(point);
+double decode_share(const KernelFit& prefill, const KernelPoint& point) {
+    constexpr double long_context = 4;  // over the longest that was measured
+    const double context = keys_per_query(point) / std::max(prefill.keys_per_query, 1.0);
+    if (!(context > 1)) return 0;
+    return (1 - prefill_share(point)) * std::min(std::log(context) / std::log(long_context), 1.0);
+}
+
+double share_of(const CalibratedKernel& other, const KernelFit& own, const KernelPoint& point) {
+    return other.key.kind == KernelKind::causal_attention ? prefill_share(point) : decode_share(own, point);
+}
+
+double seconds_of(const KernelFit& fit, const CalibratedKernel* other, const KernelPoint& point) {
+    const double share = other == nullptr ? 0 : share_of(*other, fit, point);
     if (!(share > 0)) return seconds_of(fit, point);
-    const double many = seconds_of(*prefill, point);
-    return share >= 1 ? many : many * std::pow(seconds_of(fit, point) / many, 1 - share);
+    const double seconds = seconds_of(other->fit, point);
+    return share >= 1 ? seconds : seconds * std::pow(seconds_of(fit, point) / seconds, 1 - share);
 }
 
 const CalibratedKernel* ProgramModels::model_at(std::size_t kernel, const KernelPoint& point) const {
-    const bool many = kernel < prefill.size() && prefill[kernel] != nullptr && prefill_share(point) > 0.5;
-    return many ? prefill[kernel] : kernels[kernel];
+    const CalibratedKernel* const other = kernel < others.size() ? others[kernel] : nullptr;
+    const bool mainly = other != nullptr && share_of(*other, kernels[kernel]->fit, point) > 0.5;
+    return mainly ? other : kernels[kernel];
 }
 
 double ProgramModels::seconds_at(std::size_t kernel, const KernelPoint& point) const {
-    const CalibratedKernel* many = kernel < prefill.size() ? prefill[kernel] : nullptr;
-    return seconds_of(kernels[kernel]->fit, many != nullptr ? &many->fit : nullptr, point);
+    return seconds_of(kernels[kernel]->fit, kernel < others.size() ? others[kernel] : nullptr, point);
 }
 
 namespace {
 
-/// Error of a model of prefill on attention without a mask, of which there are no measurements at such sizes.
-double prefill_error(const CalibratedKernel& prefill) {
-    return std::max(prefill.fit.error_held_out, broader_kind_error(KernelKind::causal_attention));
+/// Error of a model of the other kind of attention, of which there are no measurements at such sizes.
+double error_of_other(const CalibratedKernel& other) {
+    return std::max(other.fit.error_held_out, broader_kind_error(KernelKind::causal_attention));
 }
 
 }  // namespace
@@ -391,9 +402,10 @@ double quantisation_s(const KernelFit& quantisation, const KernelPoint& product)
 }
 
 double ProgramModels::error_inside(std::size_t kernel, const KernelPoint& point) const {
-    const double share = kernel < prefill.size() && prefill[kernel] != nullptr ? prefill_share(point) : 0;
-    const double few = error_of(kernel);
-    return share > 0 ? few + share * (std::max(few, prefill_error(*prefill[kernel])) - few) : few;
+    const CalibratedKernel* const other = kernel < others.size() ? others[kernel] : nullptr;
+    const double share = other != nullptr ? share_of(*other, kernels[kernel]->fit, point) : 0;
+    const double own = error_of(kernel);
+    return share > 0 ? own + share * (std::max(own, error_of_other(*other)) - own) : own;
 }
 
 namespace {
@@ -433,9 +445,9 @@ CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis
             {CompiledKernel(analysis, i, chip, swept, fixed), fit, models.error_of(i), nullptr, 0, &growths, nullptr});
         if (i < models.quantised.size() && models.quantised[i] != nullptr)
             kernels_.back().quantised = &models.quantised[i]->fit;
-        if (i < models.prefill.size() && models.prefill[i] != nullptr) {
-            kernels_.back().prefill = &models.prefill[i]->fit;
-            kernels_.back().prefill_error = std::max(kernels_.back().error, prefill_error(*models.prefill[i]));
+        if (i < models.others.size() && models.others[i] != nullptr) {
+            kernels_.back().other = models.others[i];
+            kernels_.back().other_error = std::max(kernels_.back().error, error_of_other(*models.others[i]));
         }
         places_ = std::max(places_, kernels_.back().compiled.places());
     }
@@ -499,11 +511,11 @@ ExpectedProgramTime CompiledExpected::evaluate(std::span<const double> sizes, st
     for (const Kernel& kernel : kernels_) {
         const auto runs = kernel.compiled.evaluate(sizes, traffic, scratch);
         if (!(runs.count > 0)) continue;
-        const double share = kernel.prefill != nullptr ? prefill_share(runs.point) : 0;
-        const double inside = kernel.error + share * (kernel.prefill_error - kernel.error);
-        const KernelFit& mainly = share > 0.5 ? *kernel.prefill : kernel.fit;
+        const double share = kernel.other != nullptr ? share_of(*kernel.other, kernel.fit, runs.point) : 0;
+        const double inside = kernel.error + share * (kernel.other_error - kernel.error);
+        const KernelFit& mainly = share > 0.5 ? kernel.other->fit : kernel.fit;
         const double error = inside + error_at(mainly, *kernel.growths, kernel.quantised, runs.point);
-        add(kernel.alike * runs.count * seconds_of(kernel.fit, kernel.prefill, runs.point), error);
+        add(kernel.alike * runs.count * seconds_of(kernel.fit, kernel.other, runs.point), error);
     }
     messages_.evaluate(sizes, scratch.first(messages_.size()));
     for (std::size_t i = 0; i < message_models_.size(); ++i) {

@@ -89,9 +89,16 @@ private:
 /// 128 query rows to the same keys, the most that measurements of decode steps have; 1 from 512, by when tiles of
 /// queries fill the cores without splits of the keys; in between it grows with the logarithm of the rows.
 [[nodiscard]] double prefill_share(const KernelPoint& point);
-/// Returns the seconds of a kernel by its model and, if it has one, that of prefill. Both take the work that is done:
-/// without a mask twice that of a causal one.
-[[nodiscard]] double seconds_of(const KernelFit& fit, const KernelFit* prefill, const KernelPoint& point);
+/// Returns the weight of the model of decode steps in the logarithm of the time of causal attention: 0 with as many
+/// keys per query as `prefill` was fitted to, and from 512 query rows on; 1 with four times as many keys and up to 128
+/// rows. Few queries to a long cache take kernels that split the keys over the cores, as decode steps do.
+[[nodiscard]] double decode_share(const KernelFit& prefill, const KernelPoint& point);
+/// Returns the weight of the model of another kind of attention in the logarithm of the time of one: prefill_share() of
+/// a causal one, decode_share() of one without a mask.
+[[nodiscard]] double share_of(const CalibratedKernel& other, const KernelFit& own, const KernelPoint& point);
+/// Returns the seconds of a kernel by its model and, if it has one, that of the other kind of attention. Both take the
+/// work that is done: without a mask twice that of a causal one.
+[[nodiscard]] double seconds_of(const KernelFit& fit, const CalibratedKernel* other, const KernelPoint& point);
 
 /// The models selected for a program.
 struct ProgramModels {
@@ -100,13 +107,16 @@ struct ProgramModels {
     std::string missing;  ///< the first part without a model: "contraction in fp8"; "" if none is missing
     /// Per kernel: the machine from which the model is transferred; "" for the machine's own.
     std::vector<std::string> transferred_from;
-    /// Per kernel: the model of causal prefill, which predicts attention without a mask if it has many query rows,
-    /// because tables have such attention in decode steps only. Null for other kernels.
-    std::vector<const CalibratedKernel*> prefill{};
+    /// Per kernel of attention: the model of the other kind, with which its own is blended, because tables have
+    /// attention without a mask in decode steps only, and causal attention with as many keys as queries. Null for other
+    /// kernels.
+    std::vector<const CalibratedKernel*> others{};
     /// Per kernel: the model of the quantization that is included in the kernel's measurements and was subtracted in
     /// the fit. Null if there was none or if the program itself quantizes.
     std::vector<const CalibratedKernel*> quantised;
     std::vector<std::optional<KernelKind>> instead;  ///< per kernel: its kind if the model is of another kind or dtype
+    /// Per kernel: its dtype if the model is of the other 16-bit floating-point dtype; otherwise "".
+    std::vector<std::string> twin_of{};
     /// Returns the model with the greater part in a kernel's time; null if there is none.
     [[nodiscard]] const CalibratedKernel* model_at(std::size_t kernel, const KernelPoint& point) const;
     /// Returns the seconds of one run of a kernel that has a model.
@@ -146,8 +156,8 @@ private:
         CompiledKernel compiled;
         KernelFit fit;
         double error = 0;  ///< at measured sizes
-        const KernelFit* prefill = nullptr;
-        double prefill_error = 0;  ///< at measured sizes
+        const CalibratedKernel* other = nullptr;  ///< of ProgramModels::others
+        double other_error = 0;                   ///< at measured sizes
         const Growths* growths = nullptr;
         const KernelFit* quantised = nullptr;
         double alike = 1;  ///< number of kernels that are equal but for names

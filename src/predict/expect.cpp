@@ -214,15 +214,42 @@ void note_transferred(const Prediction& answer, std::vector<std::string>& notes)
     }
 }
 
-/// Adds a note on attention without a mask that takes the time of causal prefill.
-void note_prefill(const Prediction& answer, std::vector<std::string>& notes) {
+/// Adds notes on attention that takes the time of another kind, and on decode steps where only prefill was measured.
+void note_attention(const Prediction& answer, std::vector<std::string>& notes) {
     for (std::size_t i = 0; i < answer.runs.size(); ++i) {
-        const CalibratedKernel* fitted = answer.models.model_at(i, answer.runs[i].point);
-        if (fitted == answer.models.kernels[i] || !(answer.runs[i].count > 0)) continue;
-        notes.push_back(
-            fmt::format("attention without a mask was measured in decode steps only: with many queries it "
-                        "takes the model of {}, on the FLOPs that it has without a mask",
-                        spoken(fitted->key)));
+        const KernelPoint& point = answer.runs[i].point;
+        const CalibratedKernel* own = answer.models.kernels[i];
+        const CalibratedKernel* other = answer.models.others[i];
+        if (own == nullptr || !(answer.runs[i].count > 0)) continue;
+        const double share = other != nullptr ? share_of(*other, own->fit, point) : 0;
+        if (share > 0 && other->key.kind == KernelKind::attention) {
+            notes.push_back(
+                fmt::format("causal attention was measured with {} keys per query: with a longer context and few "
+                            "queries its time goes over to that of {}, whose kernels split the keys",
+                            number_text(std::max(own->fit.keys_per_query, 1.0)), spoken(other->key)));
+        } else if (share > 0.5) {
+            notes.push_back(
+                fmt::format("attention without a mask was measured in decode steps only: with many queries it "
+                            "takes the model of {}, on the FLOPs that it has without a mask",
+                            spoken(other->key)));
+        }
+        const KernelPoint least{.m = own->fit.ranges.front().least};
+        if (own->key.kind == KernelKind::attention && prefill_share(least) > 0 && !(prefill_share(point) > 0)) {
+            notes.push_back(fmt::format("no decode step of {} was measured on that machine, only prefill of {} query "
+                                        "rows and more: the time is little more than the bound and a launch",
+                                        spoken(own->key), number_text(least.m)));
+        }
+    }
+}
+
+/// Adds notes on kernels in a 16-bit dtype whose model is that of the other one.
+void note_twins(const Prediction& answer, std::vector<std::string>& notes) {
+    for (std::size_t i = 0; i < answer.models.twin_of.size(); ++i) {
+        const CalibratedKernel* fitted = answer.models.kernels[i];
+        if (fitted == nullptr || answer.models.twin_of[i].empty()) continue;
+        notes.push_back(fmt::format("no {} in {} was measured there: that in {} stands in, at the rates of {}",
+                                    name(fitted->key.kind), answer.models.twin_of[i], fitted->key.dtype,
+                                    answer.models.twin_of[i]));
     }
 }
 
@@ -260,7 +287,8 @@ void note_extrapolation(const Prediction& answer, std::vector<std::string>& note
 void add_notes(Prediction& answer, const std::string& software, const ExchangeKernels* exchange) {
     std::vector<std::string> notes;
     note_transferred(answer, notes);
-    note_prefill(answer, notes);
+    note_attention(answer, notes);
+    note_twins(answer, notes);
     note_quantised(answer, notes);
     note_extrapolation(answer, notes);
     for (std::size_t i = 0; i < answer.models.messages.size(); ++i) {
@@ -337,6 +365,35 @@ const CalibratedKernel* prefill_model(Calibrations& calibrations, const std::str
     return model != nullptr && model->key.kind == KernelKind::causal_attention ? model : nullptr;
 }
 
+/// Returns the model of decode steps with which a model of causal attention is blended: of the same library, if it has
+/// one that was fitted to so few query rows. Null if there is none.
+const CalibratedKernel* decode_model(Calibrations& calibrations, const std::string& machine,
+                                     const CalibratedKernel& causal, const std::string& software) {
+    if (causal.key.kind != KernelKind::causal_attention) return nullptr;
+    KernelKey key = causal.key;
+    key.kind = KernelKind::attention;
+    const CalibratedKernel* model =
+        choose_kernel(calibrations, machine, key, software.empty() ? causal.key.software : software);
+    if (model == nullptr || model->key.kind != KernelKind::attention) return nullptr;
+    const KernelPoint least{.m = model->fit.ranges.front().least};
+    return least.m > 0 && !(prefill_share(least) > 0) ? model : nullptr;
+}
+
+/// Returns the dtypes of a kernel with f16 for bf16 and bf16 for f16; "" if it has neither. Units multiply both at the
+/// same rate, with the same bytes.
+std::string twin_dtype(const std::string& dtypes) {
+    std::string twin;
+    std::string_view rest = dtypes;
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find(' '), rest.size());
+        const std::string_view word = rest.substr(0, end);
+        twin += word == name(Dtype::f16) ? name(Dtype::bf16) : word == name(Dtype::bf16) ? name(Dtype::f16) : word;
+        if (end < rest.size()) twin += ' ';
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return twin == dtypes ? "" : twin;
+}
+
 /// Returns whether a matmul has operands of different dtypes of at most 32 bits, "bf16 x fp8".
 bool multiplies_two_dtypes(const KernelKey& key) {
     constexpr std::string_view between = " x ";
@@ -382,12 +439,14 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
             fitted_models.kernels.push_back(fitted_models.kernels[kernel.like]);
             fitted_models.transferred_from.push_back(fitted_models.transferred_from[kernel.like]);
             fitted_models.instead.push_back(fitted_models.instead[kernel.like]);
-            fitted_models.prefill.push_back(fitted_models.prefill[kernel.like]);
+            fitted_models.others.push_back(fitted_models.others[kernel.like]);
+            fitted_models.twin_of.push_back(fitted_models.twin_of[kernel.like]);
             fitted_models.quantised.push_back(fitted_models.quantised[kernel.like]);
             continue;
         }
         fitted_models.kernels.push_back(nullptr);
-        fitted_models.prefill.push_back(nullptr);
+        fitted_models.others.push_back(nullptr);
+        fitted_models.twin_of.emplace_back();
         if (kernel.work.compute.empty() && kernel.work.memory.empty()) {
             fitted_models.transferred_from.emplace_back();
             fitted_models.instead.emplace_back();
@@ -407,6 +466,15 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
             measured.dtype = name(Dtype::bf16);
             fitted_models.kernels.back() = choose_kernel(calibrations, machine.id, measured, software);
         }
+        if (const std::string twin = twin_dtype(key.dtype); fitted_models.kernels.back() == nullptr && !twin.empty()) {
+            KernelKey other = key;
+            other.dtype = twin;
+            const CalibratedKernel* model = choose_kernel(calibrations, machine.id, other, software);
+            if (model != nullptr && !launched_by_host(model->key)) {
+                fitted_models.kernels.back() = model;
+                fitted_models.twin_of.back() = key.dtype;
+            }
+        }
         if (fitted_models.kernels.back() == nullptr) {
             TransferredKernel transferred = transferred_kernel(calibrations, machine, measured, software);
             fitted_models.kernels.back() = transferred.model;
@@ -424,7 +492,9 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
             fitted_models.transferred_from.back().empty() ? machine.id : fitted_models.transferred_from.back();
         fitted_models.quantised.push_back(included_quantisation(calibrations, measured_on, fitted, key));
         if (key.kind == KernelKind::attention && fitted != nullptr)
-            fitted_models.prefill.back() = prefill_model(calibrations, measured_on, *fitted, software);
+            fitted_models.others.back() = prefill_model(calibrations, measured_on, *fitted, software);
+        if (key.kind == KernelKind::causal_attention && fitted != nullptr)
+            fitted_models.others.back() = decode_model(calibrations, measured_on, *fitted, software);
         if (fitted != nullptr && (unmeasured || widened || fitted->key.kind != key.kind)) {
             fitted_models.instead.back() = key.kind;
         }
