@@ -191,6 +191,9 @@ CompiledKernel::CompiledKernel(const ProgramAnalysis& analysis, std::size_t inde
 
 namespace {
 
+/// Returns the factor by which a size grows that is rounded up to whole sides of an array.
+double padding(double size, double side) { return size > 0 && side > 0 ? std::ceil(size / side) * side / size : 1; }
+
 /// Returns the dimensions that a matmul of attention contracts, without heads: gradients of keys are sums over all
 /// heads that share the keys.
 std::vector<std::string> keys_of(const KernelWork& kernel, const MatmulShape& scores, const MatmulShape& shape) {
@@ -239,13 +242,6 @@ void CompiledKernel::add_matmuls(const LocalDims& local, const KernelWork& kerne
         if (products.size() <= max_forward_matmuls) sums[shared_bytes_of] = shared_bytes(kernel, *products.front());
     }
 }
-
-namespace {
-
-/// Returns the factor by which a size grows that is rounded up to whole sides of an array.
-double padding(double size, double side) { return size > 0 && side > 0 ? std::ceil(size / side) * side / size : 1; }
-
-}  // namespace
 
 double KernelPoint::* CompiledKernel::part_of(const Resource& resource, const KernelWork& kernel) {
     if (resource.id == "math") return &KernelPoint::math_s;
@@ -333,33 +329,10 @@ double broader_kind_error(KernelKind kind) {
 /// Error of the model of 16-bit matmuls on matmuls of two dtypes that have none of their own: the mean over 866 public
 /// measurements of 16-bit activations and integer weights on an A100 and an H200.
 constexpr double other_dtypes_error = 0.41;
+/// Error of bf16's model on 703 public matmuls in f16 of another library on an A100 and an H100.
+constexpr double twin_dtype_error = 0.10;
 
 }  // namespace
-
-double prefill_share(const KernelPoint& point) {
-    constexpr double decode_rows = 128;
-    constexpr double prefill_rows = 512;
-    if (!(point.m > decode_rows)) return 0;
-    return std::min(std::log(point.m / decode_rows) / std::log(prefill_rows / decode_rows), 1.0);
-}
-
-double decode_share(const KernelFit& prefill, const KernelPoint& point) {
-    constexpr double long_context = 4;  // over the longest that was measured
-    const double context = keys_per_query(point) / std::max(prefill.keys_per_query, 1.0);
-    if (!(context > 1)) return 0;
-    return (1 - prefill_share(point)) * std::min(std::log(context) / std::log(long_context), 1.0);
-}
-
-double share_of(const CalibratedKernel& other, const KernelFit& own, const KernelPoint& point) {
-    return other.key.kind == KernelKind::causal_attention ? prefill_share(point) : decode_share(own, point);
-}
-
-double seconds_of(const KernelFit& fit, const CalibratedKernel* other, const KernelPoint& point) {
-    const double share = other == nullptr ? 0 : share_of(*other, fit, point);
-    if (!(share > 0)) return seconds_of(fit, point);
-    const double seconds = seconds_of(other->fit, point);
-    return share >= 1 ? seconds : seconds * std::pow(seconds_of(fit, point) / seconds, 1 - share);
-}
 
 const CalibratedKernel* ProgramModels::model_at(std::size_t kernel, const KernelPoint& point) const {
     const CalibratedKernel* const other = kernel < others.size() ? others[kernel] : nullptr;
@@ -371,15 +344,6 @@ double ProgramModels::seconds_at(std::size_t kernel, const KernelPoint& point) c
     return seconds_of(kernels[kernel]->fit, kernel < others.size() ? others[kernel] : nullptr, point);
 }
 
-namespace {
-
-/// Error of a model of the other kind of attention, of which there are no measurements at such sizes.
-double error_of_other(const CalibratedKernel& other) {
-    return std::max(other.fit.error_held_out, broader_kind_error(KernelKind::causal_attention));
-}
-
-}  // namespace
-
 double ProgramModels::error_of(std::size_t kernel) const {
     const KernelFit& fit = kernels[kernel]->fit;
     double error = fit.error_held_out;
@@ -387,6 +351,7 @@ double ProgramModels::error_of(std::size_t kernel) const {
     constexpr double untested_error = 0.4;
     if (kernel < transferred_from.size() && !transferred_from[kernel].empty())
         error = std::max(error, fit.error_transferred.value_or(untested_error));
+    if (kernel < twin_of.size() && !twin_of[kernel].empty()) error = std::max(error, twin_dtype_error);
     if (kernel < instead.size() && instead[kernel]) {
         const bool same_kind = *instead[kernel] == kernels[kernel]->key.kind;
         error = std::max(error, same_kind ? other_dtypes_error : broader_kind_error(*instead[kernel]));

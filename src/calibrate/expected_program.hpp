@@ -9,6 +9,7 @@
 
 #include "bound/analysis.hpp"
 #include "bound/times.hpp"
+#include "calibrate/attention_blend.hpp"
 #include "calibrate/calibration.hpp"
 #include "calibrate/collective/expected_collective.hpp"
 #include "calibrate/kernel/extrapolation.hpp"
@@ -85,21 +86,6 @@ private:
 /// Returns the time in seconds that quantizing the operand of a matmul takes: its launch and its rows.
 [[nodiscard]] double quantisation_s(const KernelFit& quantisation, const KernelPoint& product);
 
-/// Returns the weight of the model of causal prefill in the logarithm of the time of attention without a mask: 0 up to
-/// 128 query rows to the same keys, the most that measurements of decode steps have; 1 from 512, by when tiles of
-/// queries fill the cores without splits of the keys; in between it grows with the logarithm of the rows.
-[[nodiscard]] double prefill_share(const KernelPoint& point);
-/// Returns the weight of the model of decode steps in the logarithm of the time of causal attention: 0 with as many
-/// keys per query as `prefill` was fitted to, and from 512 query rows on; 1 with four times as many keys and up to 128
-/// rows. Few queries to a long cache take kernels that split the keys over the cores, as decode steps do.
-[[nodiscard]] double decode_share(const KernelFit& prefill, const KernelPoint& point);
-/// Returns the weight of the model of another kind of attention in the logarithm of the time of one: prefill_share() of
-/// a causal one, decode_share() of one without a mask.
-[[nodiscard]] double share_of(const CalibratedKernel& other, const KernelFit& own, const KernelPoint& point);
-/// Returns the seconds of a kernel by its model and, if it has one, that of the other kind of attention. Both take the
-/// work that is done: without a mask twice that of a causal one.
-[[nodiscard]] double seconds_of(const KernelFit& fit, const CalibratedKernel* other, const KernelPoint& point);
-
 /// The models selected for a program.
 struct ProgramModels {
     std::vector<const CalibratedKernel*> kernels;  ///< per kernel; null if there is none or the chip has nothing to do
@@ -155,7 +141,7 @@ private:
     struct Kernel {
         CompiledKernel compiled;
         KernelFit fit;
-        double error = 0;  ///< at measured sizes
+        double error = 0;                         ///< at measured sizes
         const CalibratedKernel* other = nullptr;  ///< of ProgramModels::others
         double other_error = 0;                   ///< at measured sizes
         const Growths* growths = nullptr;

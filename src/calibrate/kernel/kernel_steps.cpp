@@ -125,8 +125,10 @@ std::vector<TiledKernel> tile_all(const TimedKernels& kernels) {
 
 namespace {
 
-/// The time from which on a row says nothing about a start-up: one of a typical kernel is within its noise.
+/// The time from which on a row says nothing about a start-up, because one of a typical kernel is within its noise; but
+/// for rows with next to no work, which are all start-up, as where a slow host launches.
 constexpr double shows_start_s = 100e-6;
+constexpr double next_to_no_work_s = 20e-6;
 /// Start-ups of kernels without such short rows: the medians of all others. Least squares would let them make up for
 /// anything that these rows have in common, and expect the same of kernels that are a hundred times shorter.
 constexpr double typical_start_s = 3e-6;
@@ -134,10 +136,11 @@ constexpr double typical_ramp_s = 1e-9;
 
 /// Holds the parameters that are start-ups near typical ones, unless a row is short enough to show them.
 void hold_starts(KernelLeastSquares& sums, TiledKernels kernels) {
-    const bool shown = std::any_of(kernels.begin(), kernels.end(),
-                                   [](const TiledKernel& each) { return each.timed->time_s < shows_start_s; });
+    const bool shown = std::any_of(kernels.begin(), kernels.end(), [](const TiledKernel& each) {
+        return each.timed->time_s < shows_start_s || bound_of(each.timed->point) < next_to_no_work_s;
+    });
     if (shown) return;
-    constexpr double strength = 10;  // over that of all rows
+    constexpr double strength = 0.01;  // over that of all rows: twice to thrice as long ones remain possible
     const auto hold = [&](LeastSquaresIndex constant, double seconds) {
         KernelConstants typical{};
         typical[constant] = 1 / seconds;
