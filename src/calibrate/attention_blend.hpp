@@ -20,6 +20,10 @@ namespace roofline::core {
 /// work that is done: without a mask twice that of a causal one.
 [[nodiscard]] double seconds_of(const KernelFit& fit, const CalibratedKernel* other, const KernelPoint& point);
 
+/// Returns whether a model of attention was fitted to prefill of 512 query rows and more alone, as on TPUs. Fewer rows
+/// are then expected to take a launch and twice their bound, which is what servers show of their decode steps.
+[[nodiscard]] bool lacks_decode(const KernelFit& fit);
+
 /// Error of the model of the other kind of attention where it takes part, of which no table has measurements.
 [[nodiscard]] double error_of_other(const CalibratedKernel& other);
 

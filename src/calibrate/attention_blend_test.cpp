@@ -62,6 +62,27 @@ TEST_CASE("a model of prefill that was measured with cached tokens keeps to them
     CHECK(decode_share(prefill, unknown) == doctest::Approx(0));
 }
 
+TEST_CASE("a decode step where only prefill was measured takes a launch and twice its bound") {
+    CalibratedKernel prefill = taking_us(KernelKind::attention, 500);
+    prefill.fit.ranges.front() = {512, 16'384};
+    REQUIRE(lacks_decode(prefill.fit));
+    const auto us = [&](double tokens) {
+        KernelPoint point = queries_to(tokens, 4096);
+        point.memory_s = 100e-6;
+        return seconds_of(prefill.fit, nullptr, point) * 1e6;
+    };
+    CHECK(us(1) == doctest::Approx(203));  // 3 us + 100 us / 0.5
+    CHECK(us(32) == doctest::Approx(203));
+    CHECK(us(64) == doctest::Approx(std::sqrt(203.0 * 500)));
+    CHECK(us(128) == doctest::Approx(500));
+    // a model of few rows, too, keeps to itself
+    prefill.fit.ranges.front() = {4, 16'384};
+    CHECK_FALSE(lacks_decode(prefill.fit));
+    CHECK(us(1) == doctest::Approx(500));
+    prefill.fit.ranges.front() = {};
+    CHECK_FALSE(lacks_decode(prefill.fit));
+}
+
 TEST_CASE("the error where another kind of attention takes part is that of one kind by another") {
     CalibratedKernel other = taking_us(KernelKind::attention, 10);
     CHECK(error_of_other(other) == doctest::Approx(0.36));

@@ -45,12 +45,11 @@ void note_attention(const Prediction& answer, std::vector<std::string>& notes) {
                             "takes the model of {}, on the FLOPs that it has without a mask",
                             spoken(other->key)));
         }
-        const KernelPoint least{.m = own->fit.ranges.front().least};
-        if (own->key.kind == KernelKind::attention && prefill_share(least) > 0 && !(prefill_share(point) > 0)) {
-            notes.push_back(
-                fmt::format("no decode step of {} was measured on that machine, only prefill of {} query "
-                            "rows and more: the time is little more than the bound and a launch",
-                            spoken(own->key), number_text(least.m)));
+        if (point.whole_rows && lacks_decode(own->fit) && !(prefill_share(point) > 0)) {
+            notes.push_back(fmt::format(
+                "no decode step of {} was measured on that machine, only prefill of {} query rows and more: few rows "
+                "take a launch and twice their bound, as decode steps of servers do",
+                spoken(own->key), number_text(own->fit.ranges.front().least)));
         }
     }
 }
