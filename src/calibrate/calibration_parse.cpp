@@ -355,6 +355,7 @@ CalibratedKernel read_kernel(Reader& table) {
         table.fault("time_us", "wrong_type", fmt::format("{} is the least and the greatest", table.of("time_us")));
     }
     read_ranges(table, fit);
+    fit.keys_per_query = optional_number(table, "keys_per_query").value_or(0);
     fit.error_fitted = number(table, "error_fitted");
     fit.error_held_out = number(table, "error_held_out");
     fit.error_of_bound = number(table, "error_of_bound");

@@ -185,6 +185,7 @@ std::string kernel_text(const CalibratedKernel& kernel, std::string_view prefix)
         if (range.most > 0)
             text += fmt::format("range_{} = [{:.0f}, {:.0f}]\n", size_names[i], range.least, range.most);
     }
+    if (fit.keys_per_query > 0) text += fmt::format("keys_per_query = {:.4g}\n", fit.keys_per_query);
     text += error_text("error_fitted", fit.error_fitted);
     text += error_text("error_held_out", fit.error_held_out);
     text += error_text("error_of_bound", fit.error_of_bound);

@@ -191,6 +191,9 @@ CompiledKernel::CompiledKernel(const ProgramAnalysis& analysis, std::size_t inde
 
 namespace {
 
+/// Returns the factor by which a size grows that is rounded up to whole sides of an array.
+double padding(double size, double side) { return size > 0 && side > 0 ? std::ceil(size / side) * side / size : 1; }
+
 /// Returns the dimensions that a matmul of attention contracts, without heads: gradients of keys are sums over all
 /// heads that share the keys.
 std::vector<std::string> keys_of(const KernelWork& kernel, const MatmulShape& scores, const MatmulShape& shape) {
@@ -239,13 +242,6 @@ void CompiledKernel::add_matmuls(const LocalDims& local, const KernelWork& kerne
         if (products.size() <= max_forward_matmuls) sums[shared_bytes_of] = shared_bytes(kernel, *products.front());
     }
 }
-
-namespace {
-
-/// Returns the factor by which a size grows that is rounded up to whole sides of an array.
-double padding(double size, double side) { return size > 0 && side > 0 ? std::ceil(size / side) * side / size : 1; }
-
-}  // namespace
 
 double KernelPoint::* CompiledKernel::part_of(const Resource& resource, const KernelWork& kernel) {
     if (resource.id == "math") return &KernelPoint::math_s;
@@ -333,41 +329,20 @@ double broader_kind_error(KernelKind kind) {
 /// Error of the model of 16-bit matmuls on matmuls of two dtypes that have none of their own: the mean over 866 public
 /// measurements of 16-bit activations and integer weights on an A100 and an H200.
 constexpr double other_dtypes_error = 0.41;
+/// Error of bf16's model on 703 public matmuls in f16 of another library on an A100 and an H100.
+constexpr double twin_dtype_error = 0.10;
 
 }  // namespace
 
-double prefill_share(const KernelPoint& point) {
-    constexpr double decode_rows = 128;
-    constexpr double prefill_rows = 512;
-    if (!(point.m > decode_rows)) return 0;
-    return std::min(std::log(point.m / decode_rows) / std::log(prefill_rows / decode_rows), 1.0);
-}
-
-double seconds_of(const KernelFit& fit, const KernelFit* prefill, const KernelPoint& point) {
-    const double share = prefill == nullptr ? 0 : prefill_share(point);
-    if (!(share > 0)) return seconds_of(fit, point);
-    const double many = seconds_of(*prefill, point);
-    return share >= 1 ? many : many * std::pow(seconds_of(fit, point) / many, 1 - share);
-}
-
 const CalibratedKernel* ProgramModels::model_at(std::size_t kernel, const KernelPoint& point) const {
-    const bool many = kernel < prefill.size() && prefill[kernel] != nullptr && prefill_share(point) > 0.5;
-    return many ? prefill[kernel] : kernels[kernel];
+    const CalibratedKernel* const other = kernel < others.size() ? others[kernel] : nullptr;
+    const bool mainly = other != nullptr && share_of(*other, kernels[kernel]->fit, point) > 0.5;
+    return mainly ? other : kernels[kernel];
 }
 
 double ProgramModels::seconds_at(std::size_t kernel, const KernelPoint& point) const {
-    const CalibratedKernel* many = kernel < prefill.size() ? prefill[kernel] : nullptr;
-    return seconds_of(kernels[kernel]->fit, many != nullptr ? &many->fit : nullptr, point);
+    return seconds_of(kernels[kernel]->fit, kernel < others.size() ? others[kernel] : nullptr, point);
 }
-
-namespace {
-
-/// Error of a model of prefill on attention without a mask, of which there are no measurements at such sizes.
-double prefill_error(const CalibratedKernel& prefill) {
-    return std::max(prefill.fit.error_held_out, broader_kind_error(KernelKind::causal_attention));
-}
-
-}  // namespace
 
 double ProgramModels::error_of(std::size_t kernel) const {
     const KernelFit& fit = kernels[kernel]->fit;
@@ -376,6 +351,7 @@ double ProgramModels::error_of(std::size_t kernel) const {
     constexpr double untested_error = 0.4;
     if (kernel < transferred_from.size() && !transferred_from[kernel].empty())
         error = std::max(error, fit.error_transferred.value_or(untested_error));
+    if (kernel < twin_of.size() && !twin_of[kernel].empty()) error = std::max(error, twin_dtype_error);
     if (kernel < instead.size() && instead[kernel]) {
         const bool same_kind = *instead[kernel] == kernels[kernel]->key.kind;
         error = std::max(error, same_kind ? other_dtypes_error : broader_kind_error(*instead[kernel]));
@@ -391,9 +367,10 @@ double quantisation_s(const KernelFit& quantisation, const KernelPoint& product)
 }
 
 double ProgramModels::error_inside(std::size_t kernel, const KernelPoint& point) const {
-    const double share = kernel < prefill.size() && prefill[kernel] != nullptr ? prefill_share(point) : 0;
-    const double few = error_of(kernel);
-    return share > 0 ? few + share * (std::max(few, prefill_error(*prefill[kernel])) - few) : few;
+    const CalibratedKernel* const other = kernel < others.size() ? others[kernel] : nullptr;
+    const double share = other != nullptr ? share_of(*other, kernels[kernel]->fit, point) : 0;
+    const double own = error_of(kernel);
+    return share > 0 ? own + share * (std::max(own, error_of_other(*other)) - own) : own;
 }
 
 namespace {
@@ -433,9 +410,9 @@ CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis
             {CompiledKernel(analysis, i, chip, swept, fixed), fit, models.error_of(i), nullptr, 0, &growths, nullptr});
         if (i < models.quantised.size() && models.quantised[i] != nullptr)
             kernels_.back().quantised = &models.quantised[i]->fit;
-        if (i < models.prefill.size() && models.prefill[i] != nullptr) {
-            kernels_.back().prefill = &models.prefill[i]->fit;
-            kernels_.back().prefill_error = std::max(kernels_.back().error, prefill_error(*models.prefill[i]));
+        if (i < models.others.size() && models.others[i] != nullptr) {
+            kernels_.back().other = models.others[i];
+            kernels_.back().other_error = std::max(kernels_.back().error, error_of_other(*models.others[i]));
         }
         places_ = std::max(places_, kernels_.back().compiled.places());
     }
@@ -499,11 +476,11 @@ ExpectedProgramTime CompiledExpected::evaluate(std::span<const double> sizes, st
     for (const Kernel& kernel : kernels_) {
         const auto runs = kernel.compiled.evaluate(sizes, traffic, scratch);
         if (!(runs.count > 0)) continue;
-        const double share = kernel.prefill != nullptr ? prefill_share(runs.point) : 0;
-        const double inside = kernel.error + share * (kernel.prefill_error - kernel.error);
-        const KernelFit& mainly = share > 0.5 ? *kernel.prefill : kernel.fit;
+        const double share = kernel.other != nullptr ? share_of(*kernel.other, kernel.fit, runs.point) : 0;
+        const double inside = kernel.error + share * (kernel.other_error - kernel.error);
+        const KernelFit& mainly = share > 0.5 ? kernel.other->fit : kernel.fit;
         const double error = inside + error_at(mainly, *kernel.growths, kernel.quantised, runs.point);
-        add(kernel.alike * runs.count * seconds_of(kernel.fit, kernel.prefill, runs.point), error);
+        add(kernel.alike * runs.count * seconds_of(kernel.fit, kernel.other, runs.point), error);
     }
     messages_.evaluate(sizes, scratch.first(messages_.size()));
     for (std::size_t i = 0; i < message_models_.size(); ++i) {

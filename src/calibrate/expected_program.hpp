@@ -9,6 +9,7 @@
 
 #include "bound/analysis.hpp"
 #include "bound/times.hpp"
+#include "calibrate/attention_blend.hpp"
 #include "calibrate/calibration.hpp"
 #include "calibrate/collective/expected_collective.hpp"
 #include "calibrate/kernel/extrapolation.hpp"
@@ -85,14 +86,6 @@ private:
 /// Returns the time in seconds that quantizing the operand of a matmul takes: its launch and its rows.
 [[nodiscard]] double quantisation_s(const KernelFit& quantisation, const KernelPoint& product);
 
-/// Returns the weight of the model of causal prefill in the logarithm of the time of attention without a mask: 0 up to
-/// 128 query rows to the same keys, the most that measurements of decode steps have; 1 from 512, by when tiles of
-/// queries fill the cores without split-KV; in between it grows with the logarithm of the rows.
-[[nodiscard]] double prefill_share(const KernelPoint& point);
-/// Returns the seconds of a kernel by its model and, if it has one, that of prefill. Both take the work that is done:
-/// without a mask twice that of a causal one.
-[[nodiscard]] double seconds_of(const KernelFit& fit, const KernelFit* prefill, const KernelPoint& point);
-
 /// The models selected for a program.
 struct ProgramModels {
     std::vector<const CalibratedKernel*> kernels;  ///< per kernel; null if there is none or the chip has nothing to do
@@ -100,13 +93,16 @@ struct ProgramModels {
     std::string missing;  ///< the first part without a model: "contraction in fp8"; "" if none is missing
     /// Per kernel: the machine from which the model is transferred; "" for the machine's own.
     std::vector<std::string> transferred_from;
-    /// Per kernel: the model of causal prefill, which predicts attention without a mask if it has many query rows,
-    /// because tables have such attention in decode steps only. Null for other kernels.
-    std::vector<const CalibratedKernel*> prefill{};
+    /// Per kernel of attention: the model of the other kind, with which its own is blended, because tables have
+    /// attention without a mask in decode steps only, and causal attention with as many keys as queries. Null for other
+    /// kernels.
+    std::vector<const CalibratedKernel*> others{};
     /// Per kernel: the model of the quantization that is included in the kernel's measurements and was subtracted in
     /// the fit. Null if there was none or if the program itself quantizes.
     std::vector<const CalibratedKernel*> quantised;
     std::vector<std::optional<KernelKind>> instead;  ///< per kernel: its kind if the model is of another kind or dtype
+    /// Per kernel: its dtype if the model is of the other 16-bit floating-point dtype; otherwise "".
+    std::vector<std::string> twin_of{};
     /// Returns the model with the greater part in a kernel's time; null if there is none.
     [[nodiscard]] const CalibratedKernel* model_at(std::size_t kernel, const KernelPoint& point) const;
     /// Returns the seconds of one run of a kernel that has a model.
@@ -145,9 +141,9 @@ private:
     struct Kernel {
         CompiledKernel compiled;
         KernelFit fit;
-        double error = 0;  ///< at measured sizes
-        const KernelFit* prefill = nullptr;
-        double prefill_error = 0;  ///< at measured sizes
+        double error = 0;                         ///< at measured sizes
+        const CalibratedKernel* other = nullptr;  ///< of ProgramModels::others
+        double other_error = 0;                   ///< at measured sizes
         const Growths* growths = nullptr;
         const KernelFit* quantised = nullptr;
         double alike = 1;  ///< number of kernels that are equal but for names

@@ -511,7 +511,7 @@ TEST_CASE("attention without a mask goes from the model of decode to that of pre
                                  rows));
         ProgramModels models;
         models.kernels = {&decode};
-        models.prefill = {&prefill};
+        models.others = {&prefill};
         models.instead = {std::nullopt};
         const CompiledExpected compiled(one.program, one.analysis, one.system, models, {});
         std::vector<double> scratch(compiled.places());

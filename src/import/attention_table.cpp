@@ -37,7 +37,7 @@ public:
         ROOFLINE_CHECK(read_window(keys, phase->decode, seen, skip));
         if (!skip.empty()) return {};
         if (heads % kv_heads != 0) skip = "heads is not a multiple of kv_heads";
-        if (phase->causal && queries != keys) skip = "a prefill with cached tokens (kv_len is not q_len)";
+        if (phase->causal && queries > keys) skip = "more queries than keys (kv_len is less than q_len)";
         constexpr std::int64_t rope = 64;  // dimensions of a latent head that only keys have
         if (phase->latent && (head_dim <= rope || kv_heads != 1))
             skip = "mla has one latent head of more than 64 dimensions";

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/ascii.hpp"
+#include "import/array_operation.hpp"
 #include "import/kernel_notes.hpp"
 #include "import/kernel_reader.hpp"
 
@@ -59,6 +60,11 @@ public:
         }
         if (op.starts_with("model_op:")) {
             skip = "a part of a model whose program the table does not give";
+            return {};
+        }
+        if (const std::string_view shape = text("shape"); is_array_operation(op, shape)) {
+            const std::string of = dtype(row.dtype, skip);
+            read_array_operation(row, op, shape, of, skip);
             return {};
         }
         const auto known = std::find_if(std::begin(elementwise), std::end(elementwise),

@@ -29,6 +29,7 @@ std::string launch_in(std::string_view note) {
         if (word == "graph" || word == "eager") return word;
         if (word == "wallclock" || word == "wall") return "wall clock";
         if (word == "launch-inclusive") return "eager";
+        if (word == "milliseconds") return "wall clock";  // a host's clock: others tell microseconds
     }
     return "";
 }

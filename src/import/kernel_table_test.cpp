@@ -165,8 +165,8 @@ TEST_CASE("rows that are incomplete or inexpressible in the notation are skipped
         CHECK(reason(elementwise + "h100_sxm,gelu," + shape + ",bf16,1,\n") ==
               "the shape is invalid: write it like 4096x64");
     }
-    CHECK(reason(attention + "h100_sxm,prefill,bf16,bf16,2,128,256,32,8,64,0,1e-3\n") ==
-          "a prefill with cached tokens (kv_len is not q_len)");
+    CHECK(reason(attention + "h100_sxm,prefill,bf16,bf16,2,256,128,32,8,64,0,1e-3\n") ==
+          "more queries than keys (kv_len is less than q_len)");
     CHECK(reason(attention + "h100_sxm,prefill,bf16,bf16,2,128,128,32,8,64,64,1e-3\n") ==
           "a prefill longer than its window");
     CHECK(reason(attention + "h100_sxm,mla_prefill,bf16,bf16,2,128,128,128,1,576,0,1e-3\n")
@@ -263,7 +263,7 @@ TEST_CASE("attention without a mask, backwards, with a bias and with values of a
         "openxla/tokamax@7,TPU-v6e,backward_noncausal,bf16,2,128,128,8,8,64,1e-3,v_head_dim=32\n"
         "openxla/tokamax@7,TPU-v6e,prefill_noncausal,bf16,2,128,128,8,8,64,1e-3,\"bool_mask=bool[2,1,1,128]; "
         "bias=bf16[1,8,128,128]\"\n"
-        "openxla/tokamax@7,TPU-v6e,prefill,bf16,2,128,256,32,8,64,1e-3,\n");
+        "openxla/tokamax@7,TPU-v6e,prefill,bf16,2,256,128,32,8,64,1e-3,\n");
     REQUIRE(table.rows.size() == 4);
     CHECK(table.rows[0].operation == "attention_noncausal");
     CHECK(table.rows[0].program.find("causal") == std::string::npos);
@@ -279,7 +279,7 @@ TEST_CASE("attention without a mask, backwards, with a bias and with values of a
     CHECK(table.rows[3].variant == "biased");
     CHECK(table.rows[3].program.find("softmax[S](where(Mask, (Q *_H A) + Bias, Floor))") != std::string::npos);
     REQUIRE(table.skipped.size() == 1);
-    CHECK(table.skipped[0].reason == "a prefill with cached tokens (kv_len is not q_len)");
+    CHECK(table.skipped[0].reason == "more queries than keys (kv_len is less than q_len)");
 }
 
 TEST_CASE("a language model's head with its loss, and its derivative") {

@@ -15,7 +15,7 @@ struct Library {
     std::string_view word;
     std::string_view name;
 };
-constexpr std::array<Library, 15> libraries{{{"oneccl", "oneccl"},
+constexpr std::array<Library, 16> libraries{{{"oneccl", "oneccl"},
                                              {"rccl", "rccl"},
                                              {"nccl", "nccl"},
                                              {"sglang", "sglang"},
@@ -27,6 +27,7 @@ constexpr std::array<Library, 15> libraries{{{"oneccl", "oneccl"},
                                              {"torch", "torch"},
                                              {"jax", "jax"},
                                              {"xla", "xla"},
+                                             {"mlx", "mlx"},
                                              {"openmpi", "openmpi"},
                                              {"mpich", "mpich"},
                                              {"mpi", "mpi"}}};
@@ -91,7 +92,11 @@ double rounding_of(const std::string& note, const MeasuredCollective& row) {
 
 }  // namespace
 
-double clock_rounding_s(std::string_view note) { return number_after(lowered(note), "timer ", "us") * 1e-6 / 2; }
+double clock_rounding_s(std::string_view note) {
+    const std::string folded = lowered(note);
+    return std::max(number_after(folded, "timer ", "us") * 1e-6, number_after(folded, "milliseconds to ", "") * 1e-3) /
+           2;
+}
 
 std::string software_in(std::string_view text) {
     const std::string folded = lowered(text);

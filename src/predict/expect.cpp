@@ -12,6 +12,7 @@
 #include "calibrate/kernel/extrapolation.hpp"
 #include "calibrate/kernel/kernel_transfer.hpp"
 #include "predict/expected_basis.hpp"
+#include "predict/model_notes.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -144,10 +145,6 @@ Status check_software(const Prediction& answer, const std::string& software) {
                 did_you_mean(software, libraries, fmt::format("known are {}", fmt::join(libraries, ", "))));
 }
 
-std::string spoken(const KernelKey& key) {
-    return fmt::format("{}{}{}", name(key.kind), key.dtype.empty() ? "" : " in ", key.dtype);
-}
-
 /// Selects the models of kernels and collectives, and records the first part without a model.
 void choose_models(Prediction& answer, const ModelChoice& choice) {
     answer.models = kernel_models(*answer.calibrations, answer.machine, answer.local, answer.analysis, choice.software);
@@ -207,81 +204,10 @@ void add_total(Prediction& answer) {
     answer.expected_error = expected.error;
 }
 
-void note_transferred(const Prediction& answer, std::vector<std::string>& notes) {
-    for (std::size_t i = 0; i < answer.models.kernels.size(); ++i) {
-        if (answer.models.kernels[i] == nullptr || answer.models.transferred_from[i].empty()) continue;
-        notes.push_back(fmt::format("{} has no calibration for {}: that of {} is transferred", answer.machine.name,
-                                    spoken(answer.models.kernels[i]->key), answer.models.transferred_from[i]));
-    }
-}
-
-/// Adds a note on attention without a mask that takes the time of causal prefill.
-void note_prefill(const Prediction& answer, std::vector<std::string>& notes) {
-    for (std::size_t i = 0; i < answer.runs.size(); ++i) {
-        const CalibratedKernel* fitted = answer.models.model_at(i, answer.runs[i].point);
-        if (fitted == answer.models.kernels[i] || !(answer.runs[i].count > 0)) continue;
-        notes.push_back(
-            fmt::format("attention without a mask was measured in decode steps only: with many queries the model of "
-                        "{} is used, on the FLOPs that attention has without a mask",
-                        spoken(fitted->key)));
-    }
-}
-
-/// Adds notes on measured matmuls whose times include the quantization of activations, and on what the fit subtracts.
-void note_quantised(const Prediction& answer, std::vector<std::string>& notes) {
-    for (std::size_t i = 0; i < answer.runs.size(); ++i) {
-        const CalibratedKernel* fitted = answer.models.kernels[i];
-        const CalibratedKernel* with = answer.models.quantised[i];
-        if (fitted == nullptr || with == nullptr || !(answer.runs[i].count > 0)) continue;
-        notes.push_back(
-            fmt::format("measurements of {} include the quantisation of activations to {}; the fit subtracts its "
-                        "launch and rows, {} here; as much again may remain and is included in the error",
-                        fitted->key.software, fitted->key.dtype,
-                        to_text(Seconds{quantisation_s(with->fit, answer.runs[i].point)})));
-    }
-}
-
-/// Adds notes on extrapolated sizes: on all of a few, otherwise on those with the greatest errors.
-void note_extrapolated_sizes(const Prediction& answer, std::vector<std::string>& notes) {
-    constexpr std::size_t few = 6;
-    constexpr std::size_t most_named = 3;
-    std::vector<ExtrapolatedSize> sizes = extrapolated(answer);
-    const bool many = sizes.size() > few;
-    if (many) {
-        std::sort(sizes.begin(), sizes.end(), [](const ExtrapolatedSize& a, const ExtrapolatedSize& b) {
-            return std::tie(b.error, a.size, a.value, a.limit) < std::tie(a.error, b.size, b.value, b.limit);
-        });
-    }
-    const std::size_t named = many ? most_named : sizes.size();
-    for (std::size_t i = 0; i < named; ++i) notes.push_back(extrapolation_text(sizes[i]));
-    if (!many) return;
-    notes.push_back(fmt::format("extrapolated: {} more sizes beyond what was measured, with mean errors of up to {} %",
-                                sizes.size() - named, percent_text(sizes[named].error)));
-}
-
-/// Adds notes on models that are used far outside their measured range.
-void note_extrapolation(const Prediction& answer, std::vector<std::string>& notes) {
-    note_extrapolated_sizes(answer, notes);
-    for (std::size_t i = 0; i < answer.runs.size(); ++i) {
-        const CalibratedKernel* fitted = answer.models.model_at(i, answer.runs[i].point);
-        if (fitted == nullptr || !(answer.runs[i].count > 0) ||
-            !sizes_out_of_range(fitted->fit, answer.runs[i].point).empty())
-            continue;
-        const double seconds = answer.models.seconds_at(i, answer.runs[i].point);
-        if (seconds >= fitted->fit.least_s / 2 && seconds <= fitted->fit.most_s * 2) continue;
-        notes.push_back(fmt::format(
-            "expected times of {} were fitted to kernels of {} to {}: this one is outside of that range",
-            spoken(fitted->key), to_text(Seconds{fitted->fit.least_s}), to_text(Seconds{fitted->fit.most_s})));
-    }
-}
-
 // Notes on assumptions that readers would not expect.
 void add_notes(Prediction& answer, const std::string& software, const ExchangeKernels* exchange) {
     std::vector<std::string> notes;
-    note_transferred(answer, notes);
-    note_prefill(answer, notes);
-    note_quantised(answer, notes);
-    note_extrapolation(answer, notes);
+    add_kernel_notes(answer, notes);
     for (std::string note : {whole_passes_text(answer), wanted_measurements_text(answer)}) {
         if (!note.empty()) notes.push_back(std::move(note));
     }
@@ -359,6 +285,35 @@ const CalibratedKernel* prefill_model(Calibrations& calibrations, const std::str
     return model != nullptr && model->key.kind == KernelKind::causal_attention ? model : nullptr;
 }
 
+/// Returns the model of decode steps with which a model of causal attention is blended: of the same library, if it has
+/// one that was fitted to so few query rows. Null if there is none.
+const CalibratedKernel* decode_model(Calibrations& calibrations, const std::string& machine,
+                                     const CalibratedKernel& causal, const std::string& software) {
+    if (causal.key.kind != KernelKind::causal_attention) return nullptr;
+    KernelKey key = causal.key;
+    key.kind = KernelKind::attention;
+    const CalibratedKernel* model =
+        choose_kernel(calibrations, machine, key, software.empty() ? causal.key.software : software);
+    if (model == nullptr || model->key.kind != KernelKind::attention) return nullptr;
+    const KernelPoint least{.m = model->fit.ranges.front().least};
+    return least.m > 0 && !(prefill_share(least) > 0) ? model : nullptr;
+}
+
+/// Returns the dtypes of a kernel with f16 for bf16 and bf16 for f16; "" if it has neither. Units multiply both at the
+/// same rate, with the same bytes.
+std::string twin_dtype(const std::string& dtypes) {
+    std::string twin;
+    std::string_view rest = dtypes;
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find(' '), rest.size());
+        const std::string_view word = rest.substr(0, end);
+        twin += word == name(Dtype::f16) ? name(Dtype::bf16) : word == name(Dtype::bf16) ? name(Dtype::f16) : word;
+        if (end < rest.size()) twin += ' ';
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return twin == dtypes ? "" : twin;
+}
+
 /// Returns whether a matmul has operands of different dtypes of at most 32 bits, "bf16 x fp8".
 bool multiplies_two_dtypes(const KernelKey& key) {
     constexpr std::string_view between = " x ";
@@ -404,12 +359,14 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
             fitted_models.kernels.push_back(fitted_models.kernels[kernel.like]);
             fitted_models.transferred_from.push_back(fitted_models.transferred_from[kernel.like]);
             fitted_models.instead.push_back(fitted_models.instead[kernel.like]);
-            fitted_models.prefill.push_back(fitted_models.prefill[kernel.like]);
+            fitted_models.others.push_back(fitted_models.others[kernel.like]);
+            fitted_models.twin_of.push_back(fitted_models.twin_of[kernel.like]);
             fitted_models.quantised.push_back(fitted_models.quantised[kernel.like]);
             continue;
         }
         fitted_models.kernels.push_back(nullptr);
-        fitted_models.prefill.push_back(nullptr);
+        fitted_models.others.push_back(nullptr);
+        fitted_models.twin_of.emplace_back();
         if (kernel.work.compute.empty() && kernel.work.memory.empty()) {
             fitted_models.transferred_from.emplace_back();
             fitted_models.instead.emplace_back();
@@ -429,6 +386,15 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
             measured.dtype = name(Dtype::bf16);
             fitted_models.kernels.back() = choose_kernel(calibrations, machine.id, measured, software);
         }
+        if (const std::string twin = twin_dtype(key.dtype); fitted_models.kernels.back() == nullptr && !twin.empty()) {
+            KernelKey other = key;
+            other.dtype = twin;
+            const CalibratedKernel* model = choose_kernel(calibrations, machine.id, other, software);
+            if (model != nullptr && !launched_by_host(model->key)) {
+                fitted_models.kernels.back() = model;
+                fitted_models.twin_of.back() = key.dtype;
+            }
+        }
         if (fitted_models.kernels.back() == nullptr) {
             TransferredKernel transferred = transferred_kernel(calibrations, machine, measured, software);
             fitted_models.kernels.back() = transferred.model;
@@ -446,7 +412,9 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
             fitted_models.transferred_from.back().empty() ? machine.id : fitted_models.transferred_from.back();
         fitted_models.quantised.push_back(included_quantisation(calibrations, measured_on, fitted, key));
         if (key.kind == KernelKind::attention && fitted != nullptr)
-            fitted_models.prefill.back() = prefill_model(calibrations, measured_on, *fitted, software);
+            fitted_models.others.back() = prefill_model(calibrations, measured_on, *fitted, software);
+        if (key.kind == KernelKind::causal_attention && fitted != nullptr)
+            fitted_models.others.back() = decode_model(calibrations, measured_on, *fitted, software);
         if (fitted != nullptr && (unmeasured || widened || fitted->key.kind != key.kind)) {
             fitted_models.instead.back() = key.kind;
         }

@@ -157,7 +157,8 @@ std::string percent_text(double fraction) {
     if (percent > 0 && percent < 1) return number_text(percent, 2);
     // 1 - 2^-40 counts as 100 %, because it is rounding; 99.97 % does not.
     if (percent >= 99.5 && fraction < 1 - 1e-12) return fmt::format("{:.1f}", std::floor(percent * 10) / 10);
-    return fmt::format("{:.0f}", percent);
+    constexpr double long_number = 1e7;  // further digits would say nothing, and a ratio may have 300 of them
+    return std::abs(percent) < long_number ? fmt::format("{:.0f}", percent) : number_text(percent);
 }
 
 }  // namespace roofline::core

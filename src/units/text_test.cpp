@@ -257,6 +257,8 @@ TEST_CASE("percentages never say none or all when it is some or most") {
     CHECK(percent_text(0.99997) == "99.9");
     CHECK(percent_text(1) == "100");
     CHECK(percent_text(1.5) == "150");
+    CHECK(percent_text(12345.678) == "1234568");
+    CHECK(percent_text(1e300) == "1e+302");
 }
 
 }  // namespace roofline::core

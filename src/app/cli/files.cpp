@@ -235,6 +235,19 @@ Result<std::string> read_file(const std::string& path, Reading reading) {
     return content;
 }
 
+Status check_folder(const std::string& path) {
+    const std::string folder = path.empty() ? "." : path;
+    struct stat existing{};
+    if (::stat(folder.c_str(), &existing) != 0) {
+        const int error = errno;
+        if (error != ENOENT) return failed("write to", folder, error);
+        return fail("file", fmt::format("there is no folder {}", folder), fmt::format("mkdir -p {}", folder));
+    }
+    if (!S_ISDIR(existing.st_mode)) return failed("write to", folder, ENOTDIR);
+    if (::access(folder.c_str(), W_OK | X_OK) != 0) return failed("write to", folder, errno);
+    return {};
+}
+
 Status write_file(const std::string& path, std::string_view content) {
     if (path == "-") return print(content);
     ROOFLINE_TRY(const auto target, resolve_links(path));

@@ -63,6 +63,10 @@ private:
 /// errors of the system; the command has read this file and must keep it, or has already written it.
 [[nodiscard]] Status write_file(const std::string& path, std::string_view content);
 
+/// Errors: a file could not be written to this folder, because it is missing, not a folder, or protected; "" is the
+/// current one. Commands that compute for long before they write ask first.
+[[nodiscard]] Status check_folder(const std::string& path);
+
 /// Writes to standard error; failures are ignored.
 void print_to_stderr(std::string_view text);
 

@@ -135,3 +135,11 @@ TEST_CASE("words below a command of a command are its own") {
     CHECK(error_of({"measure", "import", "--bse", "x", "f"}).hint == "did you mean `--base`?");
     CHECK(parsed({"measure", "import", "--help"}).print.find("Usage: roofline measure import") != std::string::npos);
 }
+
+TEST_CASE("a fit is refused before it begins where its models could not be written") {
+    const Error missing = error_of({"fit", "no-such-table.csv", "-o", "no-such-folder"});
+    CHECK(missing.message == "there is no folder no-such-folder");
+    CHECK(missing.hint == "mkdir -p no-such-folder");
+    CHECK(error_of({"fit", "no-such-table.csv", "-o", "no-such-folder/h100.toml"}).message == missing.message);
+    CHECK(error_of({"fit", "no-such-table.csv", "-o", "/dev/null"}).message.starts_with("cannot write to /dev/null"));
+}

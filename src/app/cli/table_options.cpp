@@ -1,4 +1,6 @@
 // The options of `roofline validate` and `roofline fit`, which read tables of measurements.
+#include <algorithm>
+
 #include "app/cli/commands.hpp"
 #include "app/cli/files.hpp"
 
@@ -112,6 +114,11 @@ Result<What> fit_request(Line& line) {
     ROOFLINE_TRY(fit.machines, load_machines(words.on));
     if (fit.output == "-")
         return fail("usage", "models are written to files; standard output has the answer", "-o DIR");
+    if (!fit.output.empty()) {
+        const std::size_t end = fit.output.ends_with(".toml") ? fit.output.rfind('/') : fit.output.size();
+        const std::string folder = end == std::string::npos ? "" : fit.output.substr(0, std::max<std::size_t>(end, 1));
+        ROOFLINE_CHECK(check_folder(folder));
+    }
     if (fit.date.empty()) fit.date = today();
     return std::move(fit);
 }

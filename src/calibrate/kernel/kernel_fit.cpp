@@ -40,6 +40,10 @@ ProductSizes sizes_for_ranges(const KernelFit& fit, KernelPoint point) {
     return sizes;
 }
 
+double keys_per_query(const KernelPoint& point) {
+    return point.heads > 0 && point.m > 0 && point.whole_rows ? point.depth * point.heads / point.m : 0;
+}
+
 void widen_range(SizeRange& range, const SizeRange& other) {
     if (!(other.most > 0)) return;
     range.least = range.most > 0 ? std::min(range.least, other.least) : other.least;
@@ -132,12 +136,44 @@ double seconds_of(const AppliedModel& used, const KernelPoint& point) {
 
 namespace {
 
+/// Returns the point of the same matmul with more rows, as if they were padded.
+KernelPoint with_rows(KernelPoint point, double rows) {
+    const double more = rows / point.m;
+    point.math_s *= more;
+    point.vector_s *= more;
+    point.padding_s *= more;
+    point.partial_sums_s *= more;
+    point.memory_s += (more - 1) * point.write_s;
+    point.write_s *= more;
+    point.m = rows;
+    return point;
+}
+
+/// Returns the time of the next band's kernels for as many rows as those have at least; infinite without such a band.
+/// A library may pad the rows and take these, so two to eight rows of a plain matmul are no slower, whatever other
+/// columns and depths imply. Not so one row, for which libraries have kernels of their own that may be four times as
+/// slow, and not experts, of which more rows are more experts.
+double seconds_of_padded_rows(const KernelFit& fit, const KernelPoint& point) {
+    constexpr double few_rows = 8;  // beyond, libraries keep to kernels for a range of rows that are slower
+    const bool plain = point.heads == 0 && point.group == 0 && point.batch == 1;
+    if (fit.by != BandsBy::m || !plain || !(point.m > 1)) return AppliedModel::unlimited;
+    for (std::size_t i = 0; i < fit.bands.size() && fit.bands[i].most <= few_rows; ++i) {
+        const bool last = i + 1 == fit.bands.size();
+        const double end = blend_end(fit.by, fit.bands[i].most, last ? AppliedModel::unlimited : fit.bands[i + 1].most);
+        if (point.m >= end || !(fit.bands[i].most > 1)) continue;
+        const KernelPoint padded = with_rows(point, end);
+        return seconds_of(model_for(fit, padded), padded);
+    }
+    return AppliedModel::unlimited;
+}
+
 double seconds_within(const KernelFit& fit, const KernelPoint& point) {
     const KernelPoint taken = point_for(fit, point);
     const double seconds = seconds_of(model_for(fit, taken), taken);
+    const double padded_s = seconds_of_padded_rows(fit, taken);
     const auto fading = blended_model(fit, taken);
-    if (!fading || !(seconds > 0)) return seconds;
-    return seconds * std::pow(seconds_of(fading->used, taken) / seconds, fading->share);
+    if (!fading || !(seconds > 0)) return std::min(seconds, padded_s);
+    return std::min(seconds * std::pow(seconds_of(fading->used, taken) / seconds, fading->share), padded_s);
 }
 
 }  // namespace
@@ -197,12 +233,14 @@ void describe(KernelFit& fit, const TimedKernels& kernels) {
     fit.least_s = std::numeric_limits<double>::infinity();
     fit.most_s = 0;
     fit.ranges = {};
+    fit.keys_per_query = 0;
     double of_bound = 0;
     for (const TimedKernel* kernel : kernels) {
         fit.least_s = std::min(fit.least_s, kernel->time_s);
         fit.most_s = std::max(fit.most_s, kernel->time_s);
         of_bound += std::abs(bound_of(*kernel) - kernel->time_s) / kernel->time_s;
         include_sizes(fit, kernel->point);
+        fit.keys_per_query = std::max(fit.keys_per_query, four_digits(keys_per_query(kernel->point)));
         for (const KernelPoint& point : kernel->more) include_sizes(fit, point);
     }
     fit.error_fitted = sum_of_errors(fit, kernels) / rows;

@@ -68,6 +68,7 @@ struct KernelFit {
     double least_s = 0;  ///< range of the measured times
     double most_s = 0;
     std::array<SizeRange, size_count> ranges{};  ///< of the sizes of sizes_of()
+    double keys_per_query = 0;                   ///< the most in measurements of attention; 0: unknown
     // means of |predicted - measured| / measured
     double error_fitted = 0;                  ///< on the measurements of the fit
     double error_held_out = 0;                ///< held-out by shape: each fifth is predicted by the model of the others
@@ -80,6 +81,8 @@ struct KernelFit {
 /// Returns the sizes that are compared with a fit's ranges: those of the kernel itself, before its depth is split by
 /// point_for(); 0 for a size that the kernel does not have.
 [[nodiscard]] ProductSizes sizes_for_ranges(const KernelFit& fit, KernelPoint point);
+/// Returns the number of keys over that of queries in attention; 0 if it is unknown.
+[[nodiscard]] double keys_per_query(const KernelPoint& point);
 /// Extends a range so that it contains the other.
 void widen_range(SizeRange& range, const SizeRange& other);
 

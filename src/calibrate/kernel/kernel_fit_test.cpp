@@ -29,7 +29,7 @@ double us_of(const KernelFit& fit, double size) {
     KernelPoint point;
     point.m = fit.by == BandsBy::m ? size : 1;
     point.n = fit.by == BandsBy::n ? size : 128;
-    point.heads = fit.by == BandsBy::heads ? size : 1;
+    point.heads = fit.by == BandsBy::heads ? size : fit.by == BandsBy::m ? 0 : 1;
     point.batch = 1;
     return seconds_of(fit, point) * 1e6;
 }
@@ -63,6 +63,27 @@ TEST_CASE("models by rows meet: one fades out while the rows double") {
         CHECK(us_of(fit, rows + 1) < us_of(fit, rows) * 1.27);
         CHECK(us_of(fit, rows + 1) >= us_of(fit, rows) * (1 - 1e-12));
     }
+}
+
+TEST_CASE("few rows take no longer than as many rows as the next model was fitted to") {
+    KernelFit fit = fit_by(BandsBy::m);
+    fit.bands[0].sized = taking(70);  // of 1 to 8 rows; those from 16 on take 40 us
+    const auto us = [&](double rows) { return doctest::Approx(us_of(fit, rows)).epsilon(1e-9); };
+    CHECK(70 == us(1));
+    CHECK(40 == us(2));
+    CHECK(40 == us(8));
+    CHECK(40 == us(8 * std::sqrt(2)));
+    CHECK(40 == us(16));
+    // 16 rows of a model with a matmul time of 1 us a row at its machine's rate
+    fit.bands[1].sized.model.fixed_s = 0;
+    KernelPoint point{.math_s = 4e-6, .m = 4, .n = 128, .batch = 1};
+    CHECK(seconds_of(fit, point) == doctest::Approx(16e-6).epsilon(1e-9));
+    point.batch = 2;  // experts
+    CHECK(seconds_of(fit, point) == doctest::Approx(74e-6).epsilon(1e-9));
+    // libraries keep to kernels for more rows than 8
+    fit = fit_by(BandsBy::m);
+    fit.bands[1].sized = taking(200);
+    CHECK(us_of(fit, 32) == doctest::Approx(200));
 }
 
 TEST_CASE("models by heads fade out over a quarter more") {

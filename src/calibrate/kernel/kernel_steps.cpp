@@ -123,6 +123,36 @@ std::vector<TiledKernel> tile_all(const TimedKernels& kernels) {
     return all;
 }
 
+namespace {
+
+/// The time from which on a row says nothing about a start-up, because one of a typical kernel is within its noise; but
+/// for rows with next to no work, which are all start-up, as where a slow host launches.
+constexpr double shows_start_s = 100e-6;
+constexpr double next_to_no_work_s = 20e-6;
+/// Start-ups of kernels without such short rows: the medians of all others. Least squares would let them make up for
+/// anything that these rows have in common, and expect the same of kernels that are a hundred times shorter.
+constexpr double typical_start_s = 3e-6;
+constexpr double typical_ramp_s = 1e-9;
+
+/// Holds the parameters that are start-ups near typical ones, unless a row is short enough to show them.
+void hold_starts(KernelLeastSquares& sums, TiledKernels kernels) {
+    const bool shown = std::any_of(kernels.begin(), kernels.end(), [](const TiledKernel& each) {
+        return each.timed->time_s < shows_start_s || bound_of(each.timed->point) < next_to_no_work_s;
+    });
+    if (shown) return;
+    constexpr double strength = 0.01;  // over that of all rows: twice to thrice as long ones remain possible
+    const auto hold = [&](LeastSquaresIndex constant, double seconds) {
+        KernelConstants typical{};
+        typical[constant] = 1 / seconds;
+        sums.add(typical, strength * static_cast<double>(kernels.size()));
+    };
+    hold(fixed_slope, typical_start_s);
+    hold(split_slope, typical_start_s);
+    hold(ramp_slope, typical_ramp_s);
+}
+
+}  // namespace
+
 SearchStep step_from(const KernelModel& model, TiledKernels kernels) {
     constexpr double floor = 0.02;  // smaller deviations are noise and are weighted equally
     SearchStep step;
@@ -153,6 +183,7 @@ SearchStep step_from(const KernelModel& model, TiledKernels kernels) {
         published[i] = 1;
         sums.add(published, hint);
     }
+    hold_starts(sums, kernels);
     step.next = model_of(sums.solve(), model);
     return step;
 }

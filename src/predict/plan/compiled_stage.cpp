@@ -122,15 +122,14 @@ Status CompiledStage::compile_kernels(const Program& local, const System& system
     std::size_t places = 0;
     for (std::size_t i = 0; i < models.kernels.size(); ++i) {
         const CalibratedKernel* model = models.kernels[i];
-        const CalibratedKernel* prefill = models.prefill[i];
         const Work& work = analysis.work.kernels[i].work;
         if (model == nullptr) {
             expected_ = expected_ && work.compute.empty() && work.memory.empty();
             continue;
         }
         fixed_.experts = fixed_.experts || of_experts(models, i);
-        kernels_.push_back({CompiledKernel(analysis, i, chip, names_, {}), &model->fit,
-                            prefill != nullptr ? &prefill->fit : nullptr, step_part_of(model->key, system.machine())});
+        kernels_.push_back({CompiledKernel(analysis, i, chip, names_, {}), &model->fit, models.others[i],
+                            step_part_of(model->key, system.machine())});
         places = std::max(places, kernels_.back().compiled.places());
     }
     expected_ = expected_ && !kernels_.empty();
@@ -198,7 +197,7 @@ StepParts CompiledStage::kernels() {
         const CompiledKernel::Runs runs = kernel.compiled.evaluate(sizes_, traffic, scratch_);
         if (!(runs.count > 0)) continue;
         parts.launches += runs.count;
-        parts.*kernel.part += runs.count * seconds_of(*kernel.fit, kernel.prefill, runs.point);
+        parts.*kernel.part += runs.count * seconds_of(*kernel.fit, kernel.other, runs.point);
     }
     return parts;
 }

@@ -72,7 +72,7 @@ private:
     struct Kernel {
         CompiledKernel compiled;
         const KernelFit* fit = nullptr;
-        const KernelFit* prefill = nullptr;  ///< of attention without a mask and with many query rows
+        const CalibratedKernel* other = nullptr;  ///< of ProgramModels::others
         double StepParts::* part = nullptr;
     };
     struct Collective {

@@ -1,0 +1,48 @@
+#include "calibrate/kernel/kernel_steps.hpp"
+
+#include <doctest/doctest.h>
+
+#include "calibrate/kernel/fit_kernels.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+/// Kernels of `least_us` of matmul time and more at half of the rate, each of which takes 200 us more.
+std::vector<TimedKernel> slow_starters(double least_us) {
+    std::vector<TimedKernel> kernels;
+    for (double us = least_us; kernels.size() < 16; us *= 1.3) {
+        TimedKernel kernel;
+        kernel.point.math_s = us * 1e-6;
+        kernel.point.depth = 128;
+        kernel.time_s = (2 * us + 200) * 1e-6;
+        kernels.push_back(kernel);
+    }
+    return kernels;
+}
+
+}  // namespace
+
+TEST_CASE("rows of hundreds of microseconds do not make a start-up of hundreds of microseconds") {
+    const auto fit = fit_kernels(slow_starters(100));
+    REQUIRE(fit);
+    // a typical launch is 3 us and a typical ramp 1 ns; rows alone would make it 200 us
+    CHECK(fit->model.fixed_s > 1e-6);
+    CHECK(fit->model.fixed_s < 15e-6);
+    CHECK(fit->model.ramp_s * 128 < 10e-6);
+}
+
+TEST_CASE("a start-up that a short row shows is fitted") {
+    std::vector<TimedKernel> kernels = slow_starters(100);
+    for (TimedKernel& kernel : kernels) kernel.time_s -= 180e-6;  // 20 us remain
+    TimedKernel small;
+    small.point.math_s = 1e-6;
+    small.point.depth = 128;
+    small.time_s = 22e-6;
+    kernels.insert(kernels.end(), 4, small);
+    const auto fit = fit_kernels(kernels);
+    REQUIRE(fit);
+    CHECK(fit->model.fixed_s + fit->model.ramp_s * 128 == doctest::Approx(20e-6).epsilon(0.05));
+}
+
+}  // namespace roofline::core
