@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 
 #include "base/ascii.hpp"
