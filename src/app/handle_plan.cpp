@@ -24,6 +24,9 @@ namespace {
 
 Status check_plan_request(const PlanRequest& request, Format format) {
     ROOFLINE_CHECK(check_emit(request.train.emit, true, 1, format, request.plot || !request.part.empty()));
+    if (request.page && !request.part.empty()) {
+        return fail("usage", "a part of a search has no report", "give --html to `roofline plan --merge`");
+    }
     if (!request.output.empty() && request.part.empty()) {
         return fail("usage", "-o names the file of a part, and --part is not given",
                     "for example --part 1/8 -o 1.json");
@@ -36,8 +39,9 @@ Status check_plan_request(const PlanRequest& request, Format format) {
     return fail("usage", "a part of a search is written as JSON", "give the format to `roofline plan --merge`");
 }
 
-Response plan_response(const PlanJobsAnswer& answer, std::optional<double> took, bool plot, Format format) {
+Response plan_response(const PlanJobsAnswer& answer, std::optional<double> took, bool plot, bool page, Format format) {
     Response response;
+    if (page) response.page = plan_page(answer);
     response.exit_code = answer.stopped ? interrupted_exit : answer.within() ? 0 : 1;
     response.out = format == Format::json       ? plan_json(answer, took)
                    : answer.plan.best.emitted   ? answer.plan.best.emitted->text
@@ -99,8 +103,8 @@ Result<SearchedPart> search_part(const PlanRequest& request) {
     return SearchedPart{request, question.search.part, std::move(found), watch.seconds()};
 }
 
-Result<Response> answer_parts(const SearchedPart& whole, const std::function<double()>& clock, Format format) {
-    const Stopwatch watch(clock);
+Result<Response> answer_parts(const SearchedPart& whole, const PlanMergeRequest& request, Format format) {
+    const Stopwatch watch(request.clock);
     PlanJobsQuestion question;
     ROOFLINE_TRY(question.jobs.emplace_back(), part_question(whole.request));
     question.found = whole.found;
@@ -108,7 +112,7 @@ Result<Response> answer_parts(const SearchedPart& whole, const std::function<dou
     ROOFLINE_TRY(auto answer, predict_plan_jobs(std::move(question), calibrations));
     ROOFLINE_CHECK(add_command(whole.request, answer));
     const auto took = whole.search_s ? std::optional(*whole.search_s + watch.seconds().value_or(0)) : std::nullopt;
-    return plan_response(answer, took, false, format);
+    return plan_response(answer, took, false, request.page, format);
 }
 
 Result<Response> handle(const PlanRequest& request, Format format) {
@@ -124,12 +128,12 @@ Result<Response> handle(const PlanRequest& request, Format format) {
     if (!request.train.emit.empty()) {
         ROOFLINE_TRY(answer.plan.best.emitted, emitted_training(request.train.emit, answer.plan.best));
     }
-    return plan_response(answer, watch.seconds(), request.plot, format);
+    return plan_response(answer, watch.seconds(), request.plot, request.page, format);
 }
 
 Result<Response> handle(const PlanMergeRequest& request, Format format) {
     ROOFLINE_TRY(const auto whole, merge_files(request.parts));
-    return answer_parts(whole, request.clock, format);
+    return answer_parts(whole, request, format);
 }
 
 }  // namespace roofline::core

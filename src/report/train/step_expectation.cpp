@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "report/table.hpp"
@@ -38,12 +39,12 @@ std::string launches_text(const StepTimes& times) {
 
 }  // namespace
 
-std::string step_derivation(const StepTimes& times) {
-    if (!times.expected || !times.parts) return "";
+std::vector<std::string> step_sentences(const StepTimes& times) {
+    if (!times.expected || !times.parts) return {};
     const StepParts& parts = *times.parts;
     const StepModel& step_model = times.step_model;
-    std::string text = "Expected time of a step\n";
-    const auto say = [&](const std::string& sentence) { text += "  " + wrapped(sentence, 2, 6, page_width) + "\n"; };
+    std::vector<std::string> sentences;
+    const auto say = [&](std::string sentence) { sentences.push_back(std::move(sentence)); };
     constexpr double tera = 1e12;
     const double slow = kernel_slowdown(step_model, parts);
     const std::vector<std::string> device{
@@ -81,7 +82,15 @@ std::string step_derivation(const StepTimes& times) {
                     to_text(Seconds{*times.expected}), grouped(step_model.rows), step_model.publishers,
                     percent_text(step_model.error), class_text(class_of(step_model, parts)),
                     percent_text(class_of(step_model, parts).error)));
-    return text;
+    return sentences;
+}
+
+std::string step_derivation(const StepTimes& times) {
+    std::string text;
+    for (const std::string& sentence : step_sentences(times)) {
+        text += "  " + wrapped(sentence, 2, 6, page_width) + "\n";
+    }
+    return text.empty() ? text : "Expected time of a step\n" + text;
 }
 
 std::string error_text(const StepTimes& times) {

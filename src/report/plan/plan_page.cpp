@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "report/figure.hpp"
+#include "report/model/model_words.hpp"
+#include "report/page/page_writer.hpp"
+#include "report/plan/plan_report.hpp"
+#include "report/plan/plan_words.hpp"
+#include "report/plot/plot.hpp"
+#include "report/train/train_page.hpp"
+#include "report/train/train_words.hpp"
+#include "units/text.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+// "llama-3.1-8b, 1.05 M tokens per step in sequences of 8192"
+std::string job_text(const PlanJobsAnswer& answer) {
+    const PlanJobAnswer& job = answer.jobs[answer.chosen];
+    return fmt::format("{}, {} tokens per step in sequences of {}", answer.plan.best.model.name,
+                       short_count(Rational(job.batch_tokens)), job.sequence);
+}
+
+std::string slices_text(const PlanJobsAnswer& answer) {
+    std::set<std::string> slices;
+    for (const PlanJobAnswer& job : answer.jobs) slices.insert(job.slice);
+    return slices.size() == 1 ? *slices.begin() : fmt::format("one of {} slices", slices.size());
+}
+
+// The answer in two or three sentences.
+std::string verdict(const PlanJobsAnswer& answer) {
+    const TrainAnswer& best = answer.plan.best;
+    std::string text = answer.within()    ? "The best plan is "
+                       : answer.plan.fits ? "The nearest plan is "
+                                          : "Nothing fits; the plan that needs the least memory is ";
+    text += fmt::format("{} on {}", whole_text(best), slice_id(best.slice));
+    if (!answer.plan.fits) return text + ".";
+    text += fmt::format(": {}{} a step", at_least(best), to_text(Seconds{step_seconds(best)}));
+    if (best.step->times.expected_error) {
+        text += fmt::format(" (expected; mean error {} %)", percent_text(*best.step->times.expected_error));
+    }
+    const PlanValues values = values_of(best, answer.basis);
+    if (answer.basis != PlanBasis::step) {
+        text += fmt::format(", {}{} {}", at_least(best), value_text(PlanObjective::time, answer.basis, values.seconds),
+                            basis_text(answer.basis));
+    }
+    if (values.usd) {
+        text += fmt::format(", {}{} {}", at_least(best), value_text(PlanObjective::cost, answer.basis, *values.usd),
+                            basis_text(answer.basis));
+    }
+    text += fmt::format(". It is the first of {} plans by {}.", grouped(answer.counts.looked_at),
+                        objective_text(answer.objective, answer.basis));
+    if (answer.plan.plans.size() > 1) {
+        const PlanBeside& second = answer.plan.plans[1];
+        text += fmt::format(" The next one with other degrees, {}, takes {} ({}", plan_text(second.answer.plan),
+                            to_text(Seconds{step_seconds(second.answer)}),
+                            beside_text(step_seconds(second.answer) / step_seconds(best)));
+        text += second.sure ? fmt::format("; the order is right in {} of measured pairs).", share_text(*second.sure))
+                            : ").";
+    }
+    return text;
+}
+
+// The plans that are shown, by memory and time.
+std::string plans_picture(const PlanJobsAnswer& answer) {
+    constexpr double giga = 1e9;
+    SweepPlot plot;
+    plot.title = fmt::format("{}: the best plans with different degrees", answer.plan.best.model.name);
+    plot.subtitle = slice_id(answer.plan.best.slice);
+    plot.x_label = "memory of a chip (GB)";
+    plot.y_label = "time of a step (s)";
+    plot.y_unit = "s";
+    for (const PlanBeside& each : answer.plan.plans) {
+        PlotCurve curve;
+        curve.label = plan_text(each.answer.plan);
+        curve.family = curve.label;
+        curve.line = PlotLine::none;
+        curve.points.emplace_back(each.answer.step->memory.total() / giga, step_seconds(each.answer));
+        plot.curves.push_back(std::move(curve));
+    }
+    return to_svg(plot);
+}
+
+}  // namespace
+
+ReportPage plan_page(const PlanJobsAnswer& answer) {
+    PageWriter page;
+    page.section(PagePlace::answer, "The best plan");
+    page.say(verdict(answer));
+    page.add(plan_sections(answer));
+    if (answer.plan.fits && answer.plan.plans.size() > 1) {
+        page.section(PagePlace::choice, "Memory and time of these plans");
+        page.picture(plans_picture(answer));
+    }
+    add_training(page, answer.plan.best);
+    page.title(fmt::format("The best plan to train {} on {}", answer.plan.best.model.name, slices_text(answer)));
+    page.question(
+        fmt::format("Which plan trains {} on {} with the least {}, what does it cost, and what would beat it?",
+                    job_text(answer), slices_text(answer), objective_text(answer.objective, answer.basis)));
+    return page.take();
+}
+
+}  // namespace roofline::core
