@@ -16,8 +16,8 @@ struct Table {
     std::vector<std::string> head;
     std::vector<std::vector<std::string>> rows;  ///< as long as `head`; shorter rows are padded with empty cells
     std::vector<bool> right;                     ///< right-aligned columns; columns beyond its end are left-aligned
-    /// The exact values of cells, "3.8820298e-05 s", for forms that show them beside the text; "", or missing, of a cell
-    /// that has none.
+    /// The exact values of cells, "3.8820298e-05 s", for forms that show them beside the text; "", or missing, of a
+    /// cell that has none.
     std::vector<std::vector<std::string>> exact{};
 };
 

@@ -115,7 +115,8 @@ def check_attacks(checks, server, folder):
     for method in ("POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", "BREW"):
         refused(f"method {method}", server.get("files/a%20b.hlo", method=method), (400, 405, 0))
     before = sorted(path.name for path in folder.iterdir())
-    refused("an upload", server.get("files/new", method="PUT", more="Content-Length: 3\r\n", body="abc"), (400, 405, 413))
+    refused("an upload", server.get("files/new", method="PUT", more="Content-Length: 3\r\n", body="abc"),
+            (400, 405, 413))
     checks.check("nothing is written", sorted(path.name for path in folder.iterdir()) == before)
     status, _, body = server.ask("/" + "a" * 20000)
     checks.check("an endless target", status in (0, 400, 404, 414), (status, body[:80]))

@@ -32,7 +32,8 @@ ENTRY e {
 }
 """
 KERNELS = "name,flops,bytes,measured_s\n\"%s\",1e9,1e6,1e-5\ngemm,2e12,3e9,4e-3\n" % SCRIPT
-MEASURED = "op,system,n_devices,bytes,time_us\nall_reduce,h100-sxm:8,8,67108864,400\nall_gather,h100-sxm:8,8,67108864,300\n"
+MEASURED = ("op,system,n_devices,bytes,time_us\nall_reduce,h100-sxm:8,8,67108864,400\n"
+            "all_gather,h100-sxm:8,8,67108864,300\n")
 CONFIG = """{"model_type": "llama", "hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 2,
 "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 1000, "max_position_embeddings": 2048,
 "torch_dtype": "bfloat16"}"""
@@ -145,7 +146,8 @@ def check_page(checks, name, reader):
     loading = [(tag, key) for tag, attributes in reader.tags for key in attributes
                if key in LOADING or key.startswith("on")]
     checks.check(f"{name}: loads and runs nothing", not loading, loading[:3])
-    kinds = {tag for tag, _ in reader.tags} & {"link", "img", "iframe", "object", "embed", "base", "form", "image", "use"}
+    kinds = {tag for tag, _ in reader.tags} & {"link", "img", "iframe", "object", "embed", "base", "form", "image",
+                                               "use"}
     checks.check(f"{name}: has only tags that show text and pictures", not kinds, kinds)
     scripts = sum(tag == "script" for tag, _ in reader.tags)
     checks.check(f"{name}: one script and one style sheet",

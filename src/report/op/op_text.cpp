@@ -106,7 +106,13 @@ private:
         page_.question(
             fmt::format("How long does this take on {}, what limits it, and what would change that?", where));
         for (const std::string_view key : {"lower_s", "expected_s", "bound_by", "peak_fraction"}) {
-            page_.headline(fact_of(op_figures(), key, OpPart{answer_, total_}));
+            PageFact tile = fact_of(op_figures(), key, OpPart{answer_, total_});
+            if (key == "lower_s") tile.remark = "if everything overlaps";
+            if (key == "expected_s" && answer_.expected_s) {
+                tile.remark = fmt::format("mean error {} %", percent_text(*fastest(answer_).expected_error));
+            }
+            if (key == "peak_fraction") tile.remark = "FLOP/s at the lower bound";
+            page_.headline(std::move(tile));
         }
         page_.section(PagePlace::answer, "Answer");
         page_.say(verdict_);

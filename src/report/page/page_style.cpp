@@ -48,7 +48,7 @@ td,.facts th{font-variant-numeric:tabular-nums}
 .scroll{overflow-x:auto;margin:.6rem 0}
 .scroll:focus-visible,button:focus-visible,summary:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 .data{min-width:100%}
-.data th{border-bottom:2px solid var(--line);color:var(--weak);font-weight:600;vertical-align:bottom}
+.data th{border-bottom:2px solid var(--line);color:var(--weak);font-weight:600;vertical-align:bottom;white-space:nowrap}
 .data td{border-bottom:1px solid var(--line);white-space:nowrap}
 .data td.words{min-width:11rem;max-width:26rem;white-space:normal;overflow-wrap:anywhere}
 .data th:last-child,.data td:last-child{padding-right:0}

@@ -1,15 +1,14 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <set>
-#include <utility>
+#include <string_view>
+#include <vector>
 
-#include "report/figure.hpp"
 #include "report/model/model_words.hpp"
 #include "report/page/page_writer.hpp"
 #include "report/plan/plan_report.hpp"
 #include "report/plan/plan_words.hpp"
-#include "report/plot/plot.hpp"
 #include "report/train/train_page.hpp"
 #include "report/train/train_words.hpp"
 #include "units/text.hpp"
@@ -44,14 +43,13 @@ std::string verdict(const PlanJobsAnswer& answer) {
         text += fmt::format(" (expected; mean error {} %)", percent_text(*best.step->times.expected_error));
     }
     const PlanValues values = values_of(best, answer.basis);
+    std::vector<std::string> costs;
     if (answer.basis != PlanBasis::step) {
-        text += fmt::format(", {}{} {}", at_least(best), value_text(PlanObjective::time, answer.basis, values.seconds),
-                            basis_text(answer.basis));
+        costs.push_back(value_text(PlanObjective::time, answer.basis, values.seconds));
     }
-    if (values.usd) {
-        text += fmt::format(", {}{} {}", at_least(best), value_text(PlanObjective::cost, answer.basis, *values.usd),
-                            basis_text(answer.basis));
-    }
+    if (values.usd) costs.push_back(value_text(PlanObjective::cost, answer.basis, *values.usd));
+    const std::string_view basis = answer.basis == PlanBasis::run ? "for the run" : basis_text(answer.basis);
+    if (!costs.empty()) text += fmt::format(", {}{} {}", at_least(best), fmt::join(costs, " and "), basis);
     text += fmt::format(". It is the first of {} plans by {}.", grouped(answer.counts.looked_at),
                         objective_text(answer.objective, answer.basis));
     if (answer.plan.plans.size() > 1) {
@@ -65,26 +63,6 @@ std::string verdict(const PlanJobsAnswer& answer) {
     return text;
 }
 
-// The plans that are shown, by memory and time.
-std::string plans_picture(const PlanJobsAnswer& answer) {
-    constexpr double giga = 1e9;
-    SweepPlot plot;
-    plot.title = fmt::format("{}: the best plans with different degrees", answer.plan.best.model.name);
-    plot.subtitle = slice_id(answer.plan.best.slice);
-    plot.x_label = "memory of a chip (GB)";
-    plot.y_label = "time of a step (s)";
-    plot.y_unit = "s";
-    for (const PlanBeside& each : answer.plan.plans) {
-        PlotCurve curve;
-        curve.label = plan_text(each.answer.plan);
-        curve.family = curve.label;
-        curve.line = PlotLine::none;
-        curve.points.emplace_back(each.answer.step->memory.total() / giga, step_seconds(each.answer));
-        plot.curves.push_back(std::move(curve));
-    }
-    return to_svg(plot);
-}
-
 }  // namespace
 
 ReportPage plan_page(const PlanJobsAnswer& answer) {
@@ -92,10 +70,6 @@ ReportPage plan_page(const PlanJobsAnswer& answer) {
     page.section(PagePlace::answer, "The best plan");
     page.say(verdict(answer));
     page.add(plan_sections(answer));
-    if (answer.plan.fits && answer.plan.plans.size() > 1) {
-        page.section(PagePlace::choice, "Memory and time of these plans");
-        page.picture(plans_picture(answer));
-    }
     add_training(page, answer.plan.best);
     page.title(fmt::format("The best plan to train {} on {}", answer.plan.best.model.name, slices_text(answer)));
     page.question(

@@ -80,7 +80,7 @@ private:
             fmt::format("How fast does this slice answer {} sequence{} at a time, with {} prompt and {} "
                         "output tokens, what limits it, and what does a token cost?",
                         answer_.batch, answer_.batch == 1 ? "" : "s", answer_.prompt, answer_.output));
-        for (const std::string_view key : {"tpot_s", "ttft_s", "tokens_per_s", "fits"}) {
+        for (const std::string_view key : {"tpot_s", "ttft_s", "tokens_per_s"}) {
             page_.headline(fact_of(serve_figures(), key, answer_));
         }
         if (answer_.under_load) {

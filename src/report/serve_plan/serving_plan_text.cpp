@@ -408,7 +408,9 @@ ReportPage serving_plan_page(const std::vector<ServingPlanReport>& reports) {
         }
         PageWriter served;
         add_serving(served, report.answer.served);
-        page.add(served.take(), "One server");
+        ReportPage server = served.take();
+        for (PageSection& each : server.sections) each.place = std::max(each.place, PagePlace::detail);
+        page.add(std::move(server), "One server");
         page.title(title);
         page.question(question);
         return page.take();

@@ -120,7 +120,18 @@ private:
         for (const std::string_view key : {"train_s", "usd", "goodput.train_s", "goodput.usd", "step.expected_s",
                                            "step.lower_s", "mfu", "memory_bytes.total"}) {
             PageFact fact = fact_of(train_figures(), key, answer_);
-            if (key.starts_with("step.")) fact.label += " time of a step";
+            if (key == "step.expected_s") fact.label = "a step, expected";
+            if (key == "step.lower_s") fact.label = "a step, lower bound";
+            if (key == "memory_bytes.total") fact.label = "memory of a chip";
+            if (key == "train_s") fact.label = "time of the run";
+            if (key == "goodput.train_s") fact.label = "with interruptions";
+            if (key.ends_with("usd")) {
+                const FigureValue usd = value_of(train_figures(), key, answer_);
+                constexpr double grouped_from = 1000;
+                if (usd.is_number() && usd.get<double>() >= grouped_from) fact.value = in_groups(usd.get<double>());
+                if (usd.is_number()) fact.value += " USD";
+                fact.label = key == "usd" ? "cost of the run" : "cost with interruptions";
+            }
             if (key == "memory_bytes.total" && answer_.step && answer_.step->memory.capacity) {
                 fact.remark = fmt::format("of {}: {}", to_text(Bytes{*answer_.step->memory.capacity}),
                                           answer_.step->memory.fits() ? "fits" : "does not fit");
