@@ -53,6 +53,17 @@ void PageSources::add(const Prediction& answer) {
     }
 }
 
+void PageSources::add_roofs(const Machine& machine) {
+    for (const Peak& peak : machine.peaks) {
+        if (!peak.rate.value) continue;
+        const std::string_view unit = peak.unit == Unit::matmul ? "matmul" : "vector";
+        add(rate_from(peak.rate, "", fmt::format("{} {} peak", name(peak.dtype), unit)));
+    }
+    for (const MemoryLevel& level : machine.memory) {
+        if (level.bandwidth.value) add(rate_from(level.bandwidth, "", level.label + " bandwidth"));
+    }
+}
+
 void PageSources::add_memory(const Machine& machine) {
     if (machine.memory.empty() || !machine.memory.front().capacity.value) return;
     const MemoryLevel& level = machine.memory.front();

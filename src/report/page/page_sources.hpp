@@ -16,6 +16,8 @@ public:
     void add(const Rate& rate);
     /// Adds the rates of all resources of a prediction.
     void add(const Prediction& answer);
+    /// Adds the peaks of a machine and the bandwidths of its memory.
+    void add_roofs(const Machine& machine);
     /// Adds the capacity of the main memory.
     void add_memory(const Machine& machine);
     /// Adds the price that costs rest on.

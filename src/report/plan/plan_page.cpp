@@ -17,11 +17,12 @@ namespace roofline::core {
 
 namespace {
 
-// "llama-3.1-8b, 1.05 M tokens per step in sequences of 8192"
+// "llama-3.1-8b with 8.03 G parameters, 1.05 M tokens per step in sequences of 8192,"
 std::string job_text(const PlanJobsAnswer& answer) {
     const PlanJobAnswer& job = answer.jobs[answer.chosen];
-    return fmt::format("{}, {} tokens per step in sequences of {}", answer.plan.best.model.name,
-                       short_count(Rational(job.batch_tokens)), job.sequence);
+    const TrainAnswer& best = answer.plan.best;
+    return fmt::format("{} with {} parameters, {} tokens per step in sequences of {},", best.model.name,
+                       short_count(best.counts.total.params), short_count(Rational(job.batch_tokens)), job.sequence);
 }
 
 std::string slices_text(const PlanJobsAnswer& answer) {

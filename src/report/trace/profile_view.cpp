@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "report/machine/machine_roofs.hpp"
-#include "report/page/page_writer.hpp"
+#include "report/page/page_sources.hpp"
 #include "report/plot/plot.hpp"
 #include "report/table.hpp"
 #include "report/trace/kernel_label.hpp"
@@ -299,6 +299,9 @@ ReportPage profile_page(const ProfileAnswer& answer) {
     page.picture(profile_plot(answer));
     page.section(PagePlace::detail, "Time line");
     page.picture(profile_timeline(answer));
+    PageSources sources;
+    sources.add_roofs(answer.machine);
+    sources.write(page);
     return page.take();
 }
 

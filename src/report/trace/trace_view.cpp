@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/machine/machine_roofs.hpp"
-#include "report/page/page_writer.hpp"
+#include "report/page/page_sources.hpp"
 #include "report/plot/plot.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
@@ -199,6 +199,9 @@ ReportPage trace_page(const ProfileComparison& view) {
     page.section(PagePlace::answer, "Kernels");
     page.table(table_of(view, most));
     for (const std::string& remark : remarks(view)) page.note(remark);
+    PageSources sources;
+    sources.add_roofs(view.machine);
+    sources.write(page);
     return page.take();
 }
 
