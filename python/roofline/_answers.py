@@ -162,7 +162,7 @@ def _ask(question: Question, *form: str) -> tuple[int, str, str, list[str], str]
 
 def answered(kind: type[Answer], question: Question) -> Any:
     """Asks and returns the answer."""
-    status, text, _, written = _ask(question, "--json")
+    status, text, _, written, _ = _ask(question, "--json")
     return kind(question, status, text, written)
 
 
