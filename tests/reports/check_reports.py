@@ -56,6 +56,8 @@ COMMANDS = [
       "--remat", "full", "--tokens", "1G"], "Training llama-3.1-8b"),
     (["train", "llama-3.1-8b", "--on", "h100-sxm:8", "--on", "h200:8", "--mesh", "fsdp=8", "--batch-tokens", "65536",
       "--seq", "8192", "--remat", "full"], "2 slices"),
+    (["train", "config.json", "--on", "h100-sxm:4", "--batch-tokens", "65536", "--seq", "2048", "--explain"],
+     "Training config"),
     (["serve", "llama-3.1-8b", "--on", "h100-sxm", "--prompt", "1000", "--output", "100", "--batch", "8"],
      "Serving llama-3.1-8b"),
     (["plan", "train", "config.json", "--on", "h100-sxm:4", "--batch-tokens", "65536", "--seq", "2048", "--tokens",
