@@ -129,8 +129,8 @@ nb::tuple ask(const Words& words, bool interruptible, const std::shared_ptr<std:
     if (answer->error) raise(*answer->error);
     nb::list written;
     for (const core::NamedText& file : answer->files) written.append(text(file.name));
-    return nb::make_tuple(answer->exit_code, text(core::with_directions_shown(answer->out)), text(answer->svg),
-                          written, text(report));
+    return nb::make_tuple(answer->exit_code, text(core::with_directions_shown(answer->out)), text(answer->svg), written,
+                          text(report));
 }
 
 /// A quantity as people read it: "84.5 us". Numbers of unknown units are returned with four digits.

@@ -19,7 +19,7 @@ void add_page_server(CLI::App& app, Line& line) {
         ->check(CLI::Range(1, 65535));
     app.add_option("--file", page.file, "the page; default: the one beside the program, or of its installation")
         ->type_name("FILE.html");
-    app.add_flag("--no-open{false}", page.open, "do not open a browser");
+    app.add_flag_callback("--no-open", [&page] { page.open = false; }, "do not open a browser");
 }
 
 Result<What> page_request(Line& line) {
