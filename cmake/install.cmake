@@ -41,6 +41,9 @@ if(NOT CMAKE_CROSSCOMPILING)
   install(FILES ${roofline_shell_files}/roofline.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
           COMPONENT program)
 endif()
+# What `./dev page` has built, if it has; `roofline page` finds it there.
+install(FILES ${PROJECT_BINARY_DIR}/page/index.html DESTINATION ${CMAKE_INSTALL_DATADIR}/roofline/page
+        COMPONENT program OPTIONAL)
 install(TARGETS roofline RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 
 install(TARGETS roofline_core EXPORT roofline-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)

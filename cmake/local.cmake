@@ -2,7 +2,7 @@
 # absent are modules: src/measure/NAME/*.cpp or src/app/local/NAME/*.cpp becomes modules/roofline-NAME.so, which is
 # loaded at run time (measure/module.hpp).
 
-set(roofline_modules dnnl hwloc mpi cbc)
+set(roofline_modules dnnl hwloc mpi cbc http)
 
 file(GLOB_RECURSE roofline_local_sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/measure/*.cpp ${PROJECT_SOURCE_DIR}/src/app/local/*.cpp)
@@ -67,4 +67,7 @@ if(MPI_CXX_FOUND)
 endif()
 if(ROOFLINE_CBC_FOUND)
   roofline_module(cbc PkgConfig::ROOFLINE_CBC)
+endif()
+if(ROOFLINE_HTTPLIB_FOUND)
+  roofline_module(http PkgConfig::ROOFLINE_HTTPLIB Threads::Threads)
 endif()

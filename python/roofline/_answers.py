@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core, _html
 from ._lines import SourceLine, code_of, lines_of
 from ._records import Picture, Record, matplotlib_axes, wrapped
-from ._words import Question, refuse_picture
+from ._words import Question, refuse_picture, refuse_report
 
 if TYPE_CHECKING:
     import pandas
@@ -93,6 +93,15 @@ class Answer(Record):
         form = ["--svg=picture.svg"] + ([] if kind is None else [f"--plot={kind}"])
         return _ask(self._question, *form)[2]
 
+    def to_html(self) -> str:
+        """Asks again for the report: an HTML document of one file with the answer, pictures, the derivation and the
+        sources of its figures. A search is repeated for it.
+
+        Raises Error: this kind of answer has no report.
+        """
+        refuse_report(self._question.command)
+        return _ask(self._question, "--html=report.html")[4]
+
     def plot(self, ax: Any = None, kind: str | None = None) -> Any:
         """Draws the answer: a Picture (SVG) without ``ax``; with axes of matplotlib, or True for new ones, the times of
         the resources as bars on these axes, which are returned."""
@@ -147,13 +156,13 @@ def _unpickled(kind: type[Answer], question: tuple[Any, ...], *more: Any) -> Ans
     return kind(Question(*question), *more)
 
 
-def _ask(question: Question, *form: str) -> tuple[int, str, str, list[str]]:
+def _ask(question: Question, *form: str) -> tuple[int, str, str, list[str], str]:
     return _core.ask(question.words(*form), dict(question.texts), question.command not in _FAST)
 
 
 def answered(kind: type[Answer], question: Question) -> Any:
     """Asks and returns the answer."""
-    status, text, _, written = _ask(question, "--json")
+    status, text, _, written, _ = _ask(question, "--json")
     return kind(question, status, text, written)
 
 

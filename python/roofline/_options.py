@@ -10,7 +10,7 @@ from . import _core
 # Names of options that are keywords of Python, by command.
 _NAMES = {("plan train", "for"): "objective", ("plan serve", "for"): "objective", ("plan design", "for"): "workloads"}
 # Options about the form of an answer, by command or of all; answers have methods for these forms.
-_FORMS = {"json", "csv", "md", "color", "svg", "png", "plot", "all-roofs", "explain"}
+_FORMS = {"json", "csv", "md", "color", "svg", "png", "html", "plot", "all-roofs", "explain"}
 _FORMS_OF = {"train": {"program"}, "hlo": {"program"}, "model": {"program", "training", "remat", "layers", "list"}}
 
 

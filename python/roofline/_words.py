@@ -115,6 +115,13 @@ def refuse_picture(command: str, kind: str | None) -> None:
         raise Error("no_picture", message, "leave `kind` out")
 
 
+def refuse_report(command: str) -> None:
+    """Raises Error: the command has no report."""
+    if "html" not in _options.forms().get(command, set()):
+        function = command.replace(" ", ".")
+        raise Error("no_report", f"the answer of {function}() has no report", "text() has what the command line prints")
+
+
 def _words_of(
     option: _options.Option, value: Any, texts: dict[str, str | bytes], options: list[str], depth: int = 0
 ) -> list[str]:

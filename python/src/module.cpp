@@ -100,10 +100,11 @@ private:
     std::shared_ptr<std::atomic<bool>> stop_ = std::make_shared<std::atomic<bool>>(false);
 };
 
-/// Answers a question. Returns its exit status, the text of the answer, its picture, and the names of the files that
-/// were written.
+/// Answers a question. Returns its exit status, the text of the answer, its picture, the names of the files that were
+/// written, and the report.
 nb::tuple ask(const Words& words, bool interruptible, const std::shared_ptr<std::atomic<bool>>& stopped) {
     core::Result<core::Response> answer;
+    std::string report;
     std::atomic<bool>& stop = *stopped;
     const auto work = [&] {
         const core::cli::QuestionFiles files(words.texts);
@@ -115,6 +116,7 @@ nb::tuple ask(const Words& words, bool interruptible, const std::shared_ptr<std:
         stop_when(*parsed->request, stop);
         answer = core::handle(*parsed->request);
         if (answer->error) return;
+        report = core::cli::report_html(*answer, *parsed, words.arguments);
         if (auto written = write_files(*answer); !written) answer = core::fail(written.error());
     };
     if (interruptible) {
@@ -127,8 +129,8 @@ nb::tuple ask(const Words& words, bool interruptible, const std::shared_ptr<std:
     if (answer->error) raise(*answer->error);
     nb::list written;
     for (const core::NamedText& file : answer->files) written.append(text(file.name));
-    return nb::make_tuple(answer->exit_code, text(core::with_directions_shown(answer->out)), text(answer->svg),
-                          written);
+    return nb::make_tuple(answer->exit_code, text(core::with_directions_shown(answer->out)), text(answer->svg), written,
+                          text(report));
 }
 
 /// A quantity as people read it: "84.5 us". Numbers of unknown units are returned with four digits.

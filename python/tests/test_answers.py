@@ -316,6 +316,17 @@ def test_kinds_of_pictures() -> None:
         rl.machine("h100-sxm").plot()
 
 
+def test_reports() -> None:
+    one = rl.op(MATMUL, on="h100-sxm", dims={"B": 256, "D": 8192, "F": 8192})
+    page = one.to_html()
+    assert page.startswith("<!DOCTYPE html>") and page.rstrip().endswith("</html>")
+    assert "H100 SXM5 80GB" in page and "42.6 us" in page and "roofline op" in page
+    with pytest.raises(rl.Error, match=r"machine\(\) has no report"):
+        rl.machine("h100-sxm").to_html()
+    with pytest.raises(rl.Error, match="no argument `html`"):
+        rl.op(MATMUL, on="h100-sxm", html="a.html")  # type: ignore[call-overload]
+
+
 def test_empty_values() -> None:
     """An empty list says nothing; an empty text is refused, and takes no other argument as its value."""
     sizes = {"B": 1, "D": 8, "F": 8}

@@ -47,6 +47,7 @@ Result<Response> handle_checkpoint(const ModelRequest& request, Format format) {
     ROOFLINE_CHECK(refuse_options(request));
     ROOFLINE_TRY(auto answer, answer_of(request));
     Response response;
+    if (request.page) response.page = checkpoint_page(answer);
     const Table table = checkpoint_table(answer, request.layers);
     response.out = format == Format::json       ? checkpoint_json(answer)
                    : format == Format::csv      ? table_csv(table)

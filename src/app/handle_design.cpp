@@ -180,6 +180,7 @@ Result<Response> handle(const DesignRequest& request, Format format) {
     Response response;
     response.out = design_text(question, answer, watch.seconds(), format);
     if (!answer.met) response.exit_code = 1;
+    if (request.page) response.page = design_page(question, answer);
     if (request.plot) response.svg = design_picture(question, answer);
     return response;
 }

@@ -163,6 +163,7 @@ Result<Response> handle(const FleetRequest& request, Format format) {
     ROOFLINE_CHECK(add_commands(request, answer));
     Response response;
     response.exit_code = answer.usd ? 0 : 1;
+    if (request.page) response.page = fleet_page(answer);
     response.out = format == Format::json       ? fleet_json(answer)
                    : format == Format::csv      ? table_csv(fleet_table(answer))
                    : format == Format::markdown ? table_markdown(fleet_table(answer))

@@ -82,6 +82,7 @@ Result<Response> program_response(const HloRequest& request, const ModuleQuestio
                                                             {!request.mesh.empty(), "--mesh"},
                                                             {!request.calibration.files.empty(), "--calibration"},
                                                             {request.plot, "a plot"},
+                                                            {request.page, "--html"},
                                                             {format != Format::text, "a format"}};
     for (const auto& [given, option] : of_answers) {
         if (!given) continue;
@@ -153,6 +154,7 @@ Result<Response> handle(const HloRequest& request, Format format, bool color) {
     }
     Response response;
     if (request.plot) response.svg = hlo_plot(answers.front());
+    if (request.page) response.page = hlo_page(answers);
     response.out = hlo_view(answers, format, color);
     return response;
 }

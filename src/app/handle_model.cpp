@@ -49,6 +49,12 @@ std::string list_text() {
 
 Result<Response> handle(const ModelRequest& request, Format format) {
     Response response;
+    if (request.page && (request.list || request.program)) {
+        return fail(
+            "usage",
+            fmt::format("{} prints only that, and --html a whole answer", request.list ? "--list" : "--program"),
+            "leave one of the two out");
+    }
     if (request.list) {
         response.out = list_text();
         return response;
@@ -57,6 +63,7 @@ Result<Response> handle(const ModelRequest& request, Format format) {
     ROOFLINE_TRY(const auto question, model_question(request));
     ROOFLINE_TRY(const auto answer, account_of(question));
     if (request.plot) response.svg = to_svg(model_picture(answer));
+    if (request.page) response.page = model_page(answer);
     if (request.program) {
         ROOFLINE_TRY(auto program, program_of(request, answer.model.program));
         response.out = print(program);

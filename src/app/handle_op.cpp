@@ -3,6 +3,7 @@
 #include "app/swept_figures.hpp"
 #include "report/op/explain.hpp"
 #include "report/op/op_json.hpp"
+#include "report/op/op_page.hpp"
 #include "report/op/op_plot.hpp"
 #include "report/op/op_table.hpp"
 #include "report/op/op_text.hpp"
@@ -42,6 +43,7 @@ Result<Response> handle(const OpRequest& request, Format format, bool color) {
     if (request.plot != PlotKind::none) {
         ROOFLINE_TRY(response.svg, op_plot(answers, axes, request.plot, request.all_roofs));
     }
+    if (request.page) response.page = op_page(answers, axes);
     response.out = answer_text(answers, axes, format, request.explain, color);
     return response;
 }

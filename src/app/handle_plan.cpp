@@ -13,6 +13,7 @@
 #include "app/stopwatch.hpp"
 #include "app/swept_figures.hpp"
 #include "app/train_launch.hpp"
+#include "app/training_answer.hpp"
 #include "report/figure.hpp"
 #include "report/plan/plan_picture.hpp"
 #include "report/plan/plan_report.hpp"
@@ -24,6 +25,9 @@ namespace {
 
 Status check_plan_request(const PlanRequest& request, Format format) {
     ROOFLINE_CHECK(check_emit(request.train.emit, true, 1, format, request.plot || !request.part.empty()));
+    if (request.page && !request.part.empty()) {
+        return fail("usage", "a part of a search has no report", "give --html to `roofline plan --merge`");
+    }
     if (!request.output.empty() && request.part.empty()) {
         return fail("usage", "-o names the file of a part, and --part is not given",
                     "for example --part 1/8 -o 1.json");
@@ -36,8 +40,9 @@ Status check_plan_request(const PlanRequest& request, Format format) {
     return fail("usage", "a part of a search is written as JSON", "give the format to `roofline plan --merge`");
 }
 
-Response plan_response(const PlanJobsAnswer& answer, std::optional<double> took, bool plot, Format format) {
+Response plan_response(const PlanJobsAnswer& answer, std::optional<double> took, bool plot, bool page, Format format) {
     Response response;
+    if (page) response.page = plan_page(answer);
     response.exit_code = answer.stopped ? interrupted_exit : answer.within() ? 0 : 1;
     response.out = format == Format::json       ? plan_json(answer, took)
                    : answer.plan.best.emitted   ? answer.plan.best.emitted->text
@@ -77,10 +82,18 @@ Result<Response> part_response(const SearchedPart& searched, const std::string& 
     return response;
 }
 
-// Adds the command of the first plan.
-Status add_command(const PlanRequest& request, PlanJobsAnswer& answer) {
+// Adds the command of the first plan. A report derives that plan, and the plans of a search are copies whose kernels
+// point to statements of an answer that is gone: it gets what the command answers.
+Status add_command(const PlanRequest& request, bool page, PlanJobsAnswer& answer) {
     ROOFLINE_TRY(const auto jobs, plan_jobs_of(request));
-    answer.command = plan_command(jobs[answer.chosen].train, answer.plan.best);
+    TrainAnswer& best = answer.plan.best;
+    answer.command = plan_command(jobs[answer.chosen].train, best);
+    if (!page) return {};
+    TrainRequest alone = with_plan(jobs[answer.chosen].train, best);
+    alone.emit.clear();
+    ROOFLINE_TRY(auto derived, train_answer_of(alone));
+    derived.notes = std::move(best.notes);
+    best = std::move(derived);
     return {};
 }
 
@@ -99,16 +112,16 @@ Result<SearchedPart> search_part(const PlanRequest& request) {
     return SearchedPart{request, question.search.part, std::move(found), watch.seconds()};
 }
 
-Result<Response> answer_parts(const SearchedPart& whole, const std::function<double()>& clock, Format format) {
-    const Stopwatch watch(clock);
+Result<Response> answer_parts(const SearchedPart& whole, const PlanMergeRequest& request, Format format) {
+    const Stopwatch watch(request.clock);
     PlanJobsQuestion question;
     ROOFLINE_TRY(question.jobs.emplace_back(), part_question(whole.request));
     question.found = whole.found;
     ROOFLINE_TRY(const auto calibrations, plan_calibrations(whole.request));
     ROOFLINE_TRY(auto answer, predict_plan_jobs(std::move(question), calibrations));
-    ROOFLINE_CHECK(add_command(whole.request, answer));
+    ROOFLINE_CHECK(add_command(whole.request, request.page, answer));
     const auto took = whole.search_s ? std::optional(*whole.search_s + watch.seconds().value_or(0)) : std::nullopt;
-    return plan_response(answer, took, false, format);
+    return plan_response(answer, took, false, request.page, format);
 }
 
 Result<Response> handle(const PlanRequest& request, Format format) {
@@ -120,16 +133,16 @@ Result<Response> handle(const PlanRequest& request, Format format) {
     }
     const Stopwatch watch(request.train.search.clock);
     ROOFLINE_TRY(auto answer, plan_answer_of(request));
-    ROOFLINE_CHECK(add_command(request, answer));
+    ROOFLINE_CHECK(add_command(request, request.page, answer));
     if (!request.train.emit.empty()) {
         ROOFLINE_TRY(answer.plan.best.emitted, emitted_training(request.train.emit, answer.plan.best));
     }
-    return plan_response(answer, watch.seconds(), request.plot, format);
+    return plan_response(answer, watch.seconds(), request.plot, request.page, format);
 }
 
 Result<Response> handle(const PlanMergeRequest& request, Format format) {
     ROOFLINE_TRY(const auto whole, merge_files(request.parts));
-    return answer_parts(whole, request.clock, format);
+    return answer_parts(whole, request, format);
 }
 
 }  // namespace roofline::core

@@ -37,6 +37,7 @@ Result<Response> handle(const ServePlanRequest& request, Format format) {
     const auto& emitted = reports.front().emitted;
     response.out =
         emitted && format == Format::text ? emitted->text : serving_plan_text(reports, response.beside, format);
+    if (request.serve.page) response.page = serving_plan_page(reports);
     if (request.serve.plot) response.svg = serving_plan_picture(reports);
     return response;
 }

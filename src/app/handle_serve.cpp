@@ -7,6 +7,7 @@
 #include "report/op/explain.hpp"
 #include "report/serve/frontier_figures.hpp"
 #include "report/serve/serve_figures.hpp"
+#include "report/serve/serve_page.hpp"
 #include "report/serve/serve_picture.hpp"
 #include "report/serve/serve_text.hpp"
 
@@ -34,6 +35,7 @@ Result<Response> compared(const ServeRequest& request, Format format) {
     Response response;
     response.exit_code = holds ? 0 : 1;
     if (request.plot) response.svg = serve_picture(answers);
+    if (request.page) response.page = serve_page(answers);
     response.out = format == Format::json       ? serve_json(answers)
                    : format == Format::csv      ? table_csv(serve_compare_table(answers))
                    : format == Format::markdown ? table_markdown(serve_compare_table(answers))
@@ -59,6 +61,7 @@ Result<Response> handle(const ServeRequest& request, Format format) {
     Response response;
     response.exit_code = holds_model(answer) ? 0 : 1;
     if (request.plot) response.svg = serve_picture({answer});
+    if (request.page) response.page = serve_page({answer});
     response.out = format == Format::json       ? serve_json(answer)
                    : answer.emitted             ? answer.emitted->text
                    : format == Format::csv      ? table_csv(frontier_table(answer))

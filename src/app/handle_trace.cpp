@@ -49,6 +49,7 @@ Result<Response> compare_table(const std::string& name, ByteSource& file, const 
     ROOFLINE_TRY(const auto view, compare_profile(text, name, std::move(machine)));
     Response response;
     response.out = trace_view(view, format);
+    if (request.page) response.page = trace_page(view);
     if (request.plot == PlotKind::roofline) response.svg = trace_plot(view);
     return response;
 }
@@ -68,6 +69,7 @@ Result<Response> answer_timelines(std::vector<RecordedProfile> profiles, const T
     }
     Response response;
     response.out = profile_view(answer, format, color);
+    if (request.page) response.page = profile_page(answer);
     if (request.plot == PlotKind::roofline) response.svg = profile_plot(answer);
     if (request.plot == PlotKind::timeline) response.svg = profile_timeline(answer);
     if (!request.perfetto.empty()) response.files.push_back({request.perfetto, profile_trace(answer)});

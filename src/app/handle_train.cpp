@@ -11,6 +11,7 @@
 #include "report/op/op_timeline.hpp"
 #include "report/train/step_expectation.hpp"
 #include "report/train/train_figures.hpp"
+#include "report/train/train_page.hpp"
 #include "report/train/train_text.hpp"
 
 namespace roofline::core {
@@ -44,6 +45,10 @@ Status check_views(const TrainRequest& request, Format format) {
                               request.explain || request.program || request.plot));
     if (request.explain && format != Format::text) {
         return fail("bad_request", "--explain needs text output", "remove --json, --csv and --md");
+    }
+    if (request.program && request.page) {
+        return fail("bad_request", "--program prints only the program, and --html a whole answer",
+                    "leave one of the two out");
     }
     if (request.machines.size() > 1 && (request.explain || request.program || request.plot)) {
         const char* view = request.explain ? "--explain derives" : request.program ? "--program is" : "the picture is";
@@ -79,6 +84,7 @@ Result<Response> compared(const TrainRequest& request, Format format) {
     }
     Response response;
     response.exit_code = interrupted ? interrupted_exit : any ? 0 : 1;
+    if (request.page) response.page = train_page(answers);
     response.out = format == Format::json       ? train_json(answers)
                    : format == Format::csv      ? table_csv(train_table(answers))
                    : format == Format::markdown ? table_markdown(train_table(answers))
@@ -103,6 +109,7 @@ Result<Response> handle(const TrainRequest& request, Format format) {
         const StepTimes& times = answer.step->times;
         response.svg = op_timeline(answer.step->program, PipelineTotals{times.sequential, times.lower});
     }
+    if (request.page) response.page = train_page({answer});
     response.exit_code = stopped(answer) ? interrupted_exit : fits(answer) ? 0 : 1;
     return response;
 }

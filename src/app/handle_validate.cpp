@@ -64,6 +64,7 @@ Result<Response> handle(const ValidateRequest& request, Format format) {
     Response response;
     response.exit_code = validation.failed() ? 1 : 0;
     response.out = printed(validation, format);
+    if (request.page) response.page = validation_page(validation);
     if (request.plot == ValidationPlot::scatter) response.svg = validation_plot(validation);
     if (request.plot == ValidationPlot::frontier) {
         ROOFLINE_TRY(response.svg, frontier_plot(validation));

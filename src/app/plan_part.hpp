@@ -42,7 +42,6 @@ struct SearchedPart {
 [[nodiscard]] Result<SearchedPart> merge_files(const std::vector<NamedText>& files);
 
 /// Returns the answer of a search of which all parts are known. Errors: those of predict_plan_jobs().
-[[nodiscard]] Result<Response> answer_parts(const SearchedPart& whole, const std::function<double()>& clock,
-                                            Format format);
+[[nodiscard]] Result<Response> answer_parts(const SearchedPart& whole, const PlanMergeRequest& request, Format format);
 
 }  // namespace roofline::core

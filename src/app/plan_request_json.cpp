@@ -13,12 +13,12 @@ namespace {
 // here until it is said whether it is one. A part has no sweeps, and others no output.
 template <class Request, class Field>
 void each_field(Request& request, const Field& field) {
-    auto& [train, chips, objective, front, days, usd, power, draws, without, shown, part, leading, limit, output] =
-        request;
+    auto& [train, chips, objective, front, days, usd, power, draws, reports, without, shown, part, leading, limit,
+           output] = request;
     auto& [config, machines, sets, sweeps, batch_tokens, sequence, mesh, zero, microbatches, schedule, remat, optimizer,
            lora, lora_on, frozen_dtype, products, dispatch, overlap, framework, tokens, mfu, failures, storage, restart,
-           async_checkpoints, price, software, calibration, textbook, explain, program, plot, plan_from, tensor_tokens,
-           emit, search] = train;
+           async_checkpoints, price, software, calibration, textbook, explain, program, plot, page, plan_from,
+           tensor_tokens, emit, search] = train;
     auto& [no_calibration, calibration_files, beside] = calibration;
     field("model", config);
     field("on", machines);

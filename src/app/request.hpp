@@ -14,6 +14,7 @@
 #include "import/weight_files.hpp"
 #include "plan/milp.hpp"
 #include "report/format.hpp"
+#include "report/page/page.hpp"
 #include "text/byte_source.hpp"
 
 namespace roofline::core {
@@ -65,6 +66,7 @@ struct OpRequest {
     bool explain = false;
     bool exact_flops = false;
     PlotKind plot = PlotKind::none;
+    bool page = false;       ///< a report, too
     bool all_roofs = false;  ///< a roofline plot also has the roofs that the program does not use
 };
 
@@ -98,6 +100,7 @@ struct ValidateRequest {
     bool strict = false;     ///< a cell that is not a number is an error; otherwise its row is skipped
     std::optional<double> max_error;  ///< the answer is negative if the mean error exceeds this fraction
     ValidationPlot plot = ValidationPlot::none;
+    bool page = false;  ///< a report, too
 };
 
 /// A request of `roofline fit`.
@@ -130,6 +133,7 @@ struct ModelRequest {
     std::string remat{};
     bool layers = false;  ///< a table has one row per kind of layer instead of one per part
     bool plot = false;
+    bool page = false;  ///< a report, too
 };
 
 /// How a search for plans runs. What it finds does not depend on it, unless `watch` ends it.
@@ -186,6 +190,7 @@ struct TrainRequest {
     bool explain = false;                   ///< derive a step in full, as `roofline op --explain` does
     bool program = false;                   ///< only print the program of a step in the notation
     bool plot = false;                      ///< the timeline of a step
+    bool page = false;                      ///< a report, too
     std::optional<LaunchFile> plan_from{};  ///< that says the plan
     /// Whether tokens lie over the tensor axis; empty: as the framework does.
     std::optional<bool> tensor_tokens{};
@@ -206,6 +211,7 @@ struct PlanRequest {
     std::string usd{};                 ///< "5M": limit of the run
     std::string power{};               ///< "10MW": limit of all chips
     bool plot = false;                 ///< the picture of the front
+    bool page = false;                 ///< a report, too
     std::vector<std::string> without;  ///< "pipeline,context": axes that are not used
     std::string shown{};               ///< "8": number of plans beside the best one; "": 8
     std::string part{};    ///< "3/64": only the third of 64 equal parts is searched; "leading"; "": all plans
@@ -218,6 +224,7 @@ struct PlanRequest {
 struct PlanMergeRequest {
     std::vector<NamedText> parts;
     std::function<double()> clock{};  ///< seconds since some time; empty: the answer is not timed
+    bool page = false;                ///< a report, too
 };
 
 /// A request of `roofline serve`.
@@ -267,6 +274,7 @@ struct ServeRequest {
     std::string emit{};                       ///< "vllm": framework as whose launch the plan is printed; "": none
     bool explain = false;                     ///< derive a decode step in full, as `roofline op --explain` does
     bool plot = false;                        ///< plot tokens/s over TPOT by batch size
+    bool page = false;                        ///< a report, too
 };
 
 /// A request of `roofline plan serve`.
@@ -311,6 +319,7 @@ struct FleetRequest {
     double period_s = 0;  ///< for which served models are paid
     CalibrationRef calibration{};
     SearchControl search{};
+    bool page = false;                              ///< a report, too
     std::function<Result<MilpSolver*>()> solver{};  ///< loads the solver, which may be absent
 };
 
@@ -326,6 +335,7 @@ struct DesignRequest {
     std::string software{};         ///< software whose calibration is used; "": the newest
     CalibrationRef calibration{};
     bool plot = false;  ///< the picture of the front
+    bool page = false;  ///< a report, too
     SearchControl search{};
 };
 
@@ -346,6 +356,7 @@ struct TraceRequest {
     std::string software{};  ///< software whose calibration is used; "": the newest
     CalibrationRef calibration{};
     PlotKind plot = PlotKind::none;    ///< roofline or timeline
+    bool page = false;                 ///< a report, too
     std::string perfetto{};            ///< file to write the trace of a step to; "": none
     std::optional<NamedText> model{};  ///< whose planned step is compared with the recorded one
     std::vector<std::string> mesh{};   ///< its plan: "fsdp=8"
@@ -371,6 +382,7 @@ struct HloRequest {
     std::string software;           ///< software whose calibration is used; "": the newest
     CalibrationRef calibration{};
     bool plot = false;
+    bool page = false;  ///< a report, too
 };
 
 /// A request of any command.
@@ -388,9 +400,10 @@ struct Response {
     int exit_code = 0;
     std::string out;  ///< the answer; in JSON an error, too
     std::optional<Error> error;
-    std::string svg;                 ///< the requested plot
-    std::vector<NamedText> files{};  ///< files to be written
-    std::vector<Error> beside{};     ///< errors of machines missing from the answer; in JSON they are in `out`
+    std::string svg;                   ///< the requested plot
+    std::optional<ReportPage> page{};  ///< the requested report
+    std::vector<NamedText> files{};    ///< files to be written
+    std::vector<Error> beside{};       ///< errors of machines missing from the answer; in JSON they are in `out`
 };
 
 /// Exit code of an interrupted search: 128 and the number of SIGINT, as shells count.

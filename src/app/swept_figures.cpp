@@ -250,7 +250,7 @@ Result<FigureSweep> sweep_of_machine(const Asked& request, const std::vector<std
 }
 
 template <class Asked>
-Result<Response> swept_by_machine(Asked request, bool plot, Format format) {
+Result<Response> swept_by_machine(Asked request, bool plot, bool page, Format format) {
     const std::vector<std::string> sweeps = std::exchange(shared(request).sweeps, {});
     std::vector<FigureSweep> all;
     const std::vector<MachineRef> machines = shared(request).machines;
@@ -274,6 +274,7 @@ Result<Response> swept_by_machine(Asked request, bool plot, Format format) {
     }
     Response response;
     response.out = figure_sweep_text(all, format);
+    if (page) response.page = figure_sweep_page(all);
     if (plot) {
         ROOFLINE_TRY(response.svg, figure_sweep_plot(all));
     }
@@ -366,27 +367,27 @@ Result<Response> swept_response(const OpRequest& request, Format format) {
     }
     ROOFLINE_TRY(auto read, read_program(request, sizes));
     ROOFLINE_CHECK(apply_sweep(read.program, sizes));
-    return swept_by_machine(request, request.plot != PlotKind::none, format);
+    return swept_by_machine(request, request.plot != PlotKind::none, request.page, format);
 }
 
 Result<Response> swept_response(const TrainRequest& request, Format format) {
     ROOFLINE_CHECK(check_view(request.explain, "--explain"));
     ROOFLINE_CHECK(check_view(request.program, "--program"));
     ROOFLINE_CHECK(check_view(!request.emit.empty(), "--emit"));
-    return swept_by_machine(request, request.plot, format);
+    return swept_by_machine(request, request.plot, request.page, format);
 }
 
 Result<Response> swept_response(const ServeRequest& request, Format format) {
     ROOFLINE_CHECK(check_view(request.explain, "--explain"));
     ROOFLINE_CHECK(check_view(!request.emit.empty(), "--emit"));
-    return swept_by_machine(request, request.plot, format);
+    return swept_by_machine(request, request.plot, request.page, format);
 }
 
 Result<Response> swept_response(const PlanRequest& request, Format format) {
     ROOFLINE_CHECK(check_view(!request.part.empty(), "--part"));
     ROOFLINE_CHECK(check_view(!request.train.emit.empty(), "--emit"));
     ROOFLINE_CHECK(check_view(!request.front.empty(), "--front"));
-    return swept_by_machine(request, request.plot, format);
+    return swept_by_machine(request, request.plot, request.page, format);
 }
 
 Result<Response> swept_response(const ServePlanRequest& request, Format format) {
@@ -395,7 +396,7 @@ Result<Response> swept_response(const ServePlanRequest& request, Format format) 
     on_slices.chips.clear();
     on_slices.serve.machines.clear();
     for (const ServePlanRequest& job : jobs) on_slices.serve.machines.push_back(job.serve.machines.front());
-    return swept_by_machine(on_slices, request.serve.plot, format);
+    return swept_by_machine(on_slices, request.serve.plot, request.serve.page, format);
 }
 
 }  // namespace roofline::core

@@ -20,6 +20,24 @@ std::string in_whole(double value) { return fmt::format("{:.0f}", value); }
 std::string in_groups(double value) { return grouped(static_cast<std::int64_t>(value)); }
 std::string in_three_digits(double value) { return fmt::format("{:.3g}", value); }
 
+namespace {
+
+// The unit that a key names.
+std::string_view unit_of(std::string_view key) {
+    const std::string_view last = key.substr(key.find_last_of(".#") + 1);
+    if (last.find("usd_per") != std::string_view::npos) return "USD";
+    if (last.find("per_s") != std::string_view::npos) return "/s";
+    if (last == "flops" || last == "train_flops") return "FLOP";
+    if (key.find("bytes") != std::string_view::npos) return "B";
+    if (last.starts_with("usd")) return "USD";
+    if (last.ends_with("_j")) return "J";
+    if (last.ends_with("_w")) return "W";
+    const bool seconds = last.ends_with("_s") || key.find("time_s.") != std::string_view::npos;
+    return seconds || key.find("seconds") != std::string_view::npos ? "s" : "";
+}
+
+}  // namespace
+
 namespace figures {
 
 void put(FigureValue& json, std::string_view path, FigureValue value) {
@@ -44,6 +62,10 @@ std::string value_text(const FigureValue& value, NumberText unit) {
     return unit != nullptr && value.is_number() ? unit(value.get<double>()) : cell_text(value, {});
 }
 
+std::string exact_text(const FigureValue& value, std::string_view key) {
+    return value.is_number() ? exact_number(value.get<double>(), unit_of(key)) : "";
+}
+
 std::string cell_text(const FigureValue& value, const CellStyle& style) {
     if (value.is_null()) return "";
     if (value.is_boolean()) return std::string(value.get<bool>() ? style.yes : style.no);
@@ -63,8 +85,10 @@ std::string head_of(const FigureColumn& column, std::string_view member) {
 
 void drop_empty_line(Table& table) {
     const std::vector<std::string>& row = table.rows.back();
-    if (std::all_of(row.begin() + 1, row.end(), [](const std::string& cell) { return cell == "-"; }))
+    if (std::all_of(row.begin() + 1, row.end(), [](const std::string& cell) { return cell == "-"; })) {
         table.rows.pop_back();
+        table.exact.resize(table.rows.size());
+    }
 }
 
 }  // namespace figures

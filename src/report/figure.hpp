@@ -89,6 +89,8 @@ void put(FigureValue& json, std::string_view path, FigureValue value);
 /// Returns the member of a structure, null if it has none of this name.
 [[nodiscard]] FigureValue member(const FigureValue& structure, const std::string& name);
 [[nodiscard]] std::string value_text(const FigureValue& value, NumberText unit);
+/// Returns a number with all digits and the unit that its key names: "step.lower_s" is in seconds. "" if it is none.
+[[nodiscard]] std::string exact_text(const FigureValue& value, std::string_view key);
 [[nodiscard]] std::string cell_text(const FigureValue& value, const CellStyle& style);
 [[nodiscard]] std::string head_of(const FigureColumn& column, std::string_view member);
 void drop_empty_line(Table& table);
@@ -136,12 +138,13 @@ template <class Figures, class Answer>
     return json;
 }
 
-/// Returns a table with one row per answer, for CSV and Markdown.
+/// Returns a table with one row per answer, for CSV and Markdown; columns for people have exact values.
 template <class Figures, class Columns, class Answers>
 [[nodiscard]] Table figure_table(const Figures& all, const Columns& columns, const Answers& answers,
                                  const CellStyle& style = {}) {
     Table table;
     table.rows.resize(answers.size());
+    table.exact.resize(answers.size());
     for (const FigureColumn& column : columns) {
         const auto& figure = find_figure(all, column.key);
         std::vector<FigureValue> values;
@@ -157,8 +160,12 @@ template <class Figures, class Columns, class Answers>
         const auto add = [&](std::string head, const auto& pick) {
             table.head.push_back(std::move(head));
             table.right.push_back(figure.unit != nullptr);
-            for (std::size_t i = 0; i < values.size(); ++i)
+            for (std::size_t i = 0; i < values.size(); ++i) {
                 table.rows[i].push_back(figures::cell_text(pick(values[i]), style));
+                if (!column.words) continue;
+                table.exact[i].resize(table.rows[i].size());
+                table.exact[i].back() = figures::exact_text(value_of(all, column.key, answers[i]), column.key);
+            }
         };
         for (const std::string& name : members) {
             add(figures::head_of(column, name), [&](const FigureValue& value) { return figures::member(value, name); });
@@ -183,7 +190,11 @@ template <class Figures, class Lines, class Answers, class Heading>
     }
     for (const FigureLine& line : lines) {
         table.rows.push_back({std::string(find_figure(all, line.key).label)});
-        for (const auto& answer : answers) table.rows.back().push_back(text_of(all, line.key, answer));
+        table.exact.push_back({""});
+        for (const auto& answer : answers) {
+            table.rows.back().push_back(text_of(all, line.key, answer));
+            table.exact.back().push_back(figures::exact_text(value_of(all, line.key, answer), line.key));
+        }
         if (line.optional) figures::drop_empty_line(table);
     }
     return table;

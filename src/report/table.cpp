@@ -1,8 +1,11 @@
 #include "report/table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <system_error>
+#include <utility>
 
 #include "base/utf8.hpp"
 
@@ -45,6 +48,32 @@ std::string markdown_cell(std::string_view text) {
 }
 
 }  // namespace
+
+std::string exact_number(double value, std::string_view unit) {
+    return fmt::format("{}{}{}", value, unit.empty() ? "" : " ", unit);
+}
+
+TableRow& TableRow::text(std::string cell, std::string_view whole) {
+    if (!whole.empty() && whole != cell) {
+        table_.exact.back().resize(table_.rows.back().size());
+        table_.exact.back().emplace_back(whole);
+    }
+    table_.rows.back().push_back(std::move(cell));
+    return *this;
+}
+
+TableRow& TableRow::number(std::string cell, double exact, std::string_view unit) {
+    std::vector<std::string>& row = table_.exact.back();
+    row.resize(table_.rows.back().size());
+    row.push_back(exact_number(exact, unit));
+    return text(std::move(cell));
+}
+
+Table first_rows(Table table, std::size_t most) {
+    if (table.rows.size() > most) table.rows.resize(most);
+    if (table.exact.size() > most) table.exact.resize(most);
+    return table;
+}
 
 std::size_t display_width(std::string_view text) {
     const auto width = [](std::string_view shown) {

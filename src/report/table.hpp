@@ -16,7 +16,33 @@ struct Table {
     std::vector<std::string> head;
     std::vector<std::vector<std::string>> rows;  ///< as long as `head`; shorter rows are padded with empty cells
     std::vector<bool> right;                     ///< right-aligned columns; columns beyond its end are left-aligned
+    /// The exact values of cells, "3.8820298e-05 s", for forms that show them beside the text; "", or missing, of a
+    /// cell that has none.
+    std::vector<std::vector<std::string>> exact{};
 };
+
+/// Returns a number with all digits and a unit: "3.8820298e-05 s".
+[[nodiscard]] std::string exact_number(double value, std::string_view unit = {});
+
+/// Adds a row to a table cell by cell, with the exact values of numbers.
+class TableRow {
+public:
+    explicit TableRow(Table& table) : table_(table) {
+        table.rows.emplace_back();
+        table.exact.resize(table.rows.size());
+    }
+
+    /// `whole` is the text of a cell that was cut.
+    TableRow& text(std::string cell, std::string_view whole = {});
+    /// `unit` is that of the exact value: "s".
+    TableRow& number(std::string cell, double exact, std::string_view unit = {});
+
+private:
+    Table& table_;
+};
+
+/// Returns the first rows of a table.
+[[nodiscard]] Table first_rows(Table table, std::size_t most);
 
 /// Returns the table as text: columns are two spaces apart, and each line is indented by `indent` spaces. No cell is
 /// cut.

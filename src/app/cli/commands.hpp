@@ -65,6 +65,7 @@ extern const Command fit_command;
 extern const Command measure_command;
 extern const Command import_command;
 extern const Command run_command;
+extern const Command page_command;
 extern const Command completion_command;
 
 /// All commands in the order of the help. A subcommand follows its parent.
@@ -72,6 +73,6 @@ inline constexpr const Command* commands[] = {
     &op_command,         &machine_command,    &model_command,      &train_command,       &plan_command,
     &plan_train_command, &plan_serve_command, &plan_fleet_command, &plan_design_command, &serve_command,
     &hlo_command,        &trace_command,      &validate_command,   &fit_command,         &measure_command,
-    &import_command,     &run_command,        &completion_command};
+    &import_command,     &run_command,        &page_command,       &completion_command};
 
 }  // namespace roofline::core::cli

@@ -50,7 +50,8 @@ void add_design(CLI::App& app, Line& line) {
 Result<What> design_request(Line& line) {
     DesignRequest& design = line.request<DesignRequest>();
     ROOFLINE_CHECK(check_plots(line.words, line.plots));
-    design.plot = !line.plots.svg.empty() || !line.plots.png.empty();
+    design.plot = line.plots.plot();
+    design.page = line.plots.page();
     ROOFLINE_TRY(auto machines, load_machines({line.words.base}));
     design.base = std::move(machines.front());
     ROOFLINE_TRY(design.cost.text, read_file(design.cost.name));

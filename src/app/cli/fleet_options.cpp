@@ -51,10 +51,12 @@ void add_fleet(CLI::App& app, Line& line) {
     add_calibration(app, line.words);
     app.add_option("--threads", line.words.threads, "threads of the searches; default: as many as cores")
         ->type_name("N");
+    add_page(app, line.plots);
     add_formats(app, line.words);
 }
 
 Result<What> fleet_request(Line& line) {
+    ROOFLINE_CHECK(check_plots(line.words, line.plots));
     ROOFLINE_TRY(auto text, read_file(line.words.table));
     const FleetLoaders loaders{[](const std::string& name) { return load_model(name); },
                                [](const std::string& name) -> Result<MachineRef> {
@@ -69,6 +71,7 @@ Result<What> fleet_request(Line& line) {
     ROOFLINE_TRY(fleet.calibration, load_calibrations(line.words.calibrations));
     ROOFLINE_TRY(fleet.search, search_control(line.words.threads));
     fleet.solver = [] { return load_module_as<MilpSolver>("cbc", "solver of integer programs", "coinor-libcbc-dev"); };
+    fleet.page = line.plots.page();
     return What(std::move(fleet));
 }
 

@@ -73,7 +73,8 @@ Result<What> hlo_request(Line& line) {
     }
     ROOFLINE_TRY(hlo.machines, load_machines(words.on));
     ROOFLINE_TRY(hlo.calibration, load_calibrations(words.calibrations));
-    hlo.plot = !line.plots.svg.empty() || !line.plots.png.empty();
+    hlo.plot = line.plots.plot();
+    hlo.page = line.plots.page();
     return std::move(hlo);
 }
 

@@ -109,7 +109,8 @@ Result<What> run_request(Line& line) {
     const Words& words = line.words;
     ROOFLINE_TRY(run.effort, effort_of(words));
     ROOFLINE_CHECK(check_plots(words, line.plots));
-    if (!line.plots.svg.empty() || !line.plots.png.empty()) {
+    run.page = line.plots.page();
+    if (line.plots.plot()) {
         ROOFLINE_TRY(auto kind, plot_kind(words.plot));
         if (kind != PlotKind::roofline && kind != PlotKind::sweep) {
             return fail("usage", "a run can be plotted on a roofline or along a sweep",

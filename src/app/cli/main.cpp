@@ -48,6 +48,11 @@ Status write_plots(const std::string& svg, const cli::PlotFiles& files) {
     return cli::write_file(files.png, png);
 }
 
+Status write_report(const Response& response, const cli::Parsed& parsed, const std::vector<std::string>& arguments) {
+    const std::string html = cli::report_html(response, parsed, arguments);
+    return html.empty() ? Status{} : cli::write_file(parsed.plots.html, html);
+}
+
 /// Reports the error without allocating memory.
 int out_of_memory(bool json) {
     constexpr std::string_view text =
@@ -127,6 +132,7 @@ int run(const std::vector<std::string>& arguments, bool& json) {
         if (auto status = cli::write_file(file.name, file.text); !status) return report(status.error(), json, 1);
     }
     if (auto status = write_plots(response.svg, parsed->plots); !status) return report(status.error(), json, 1);
+    if (auto status = write_report(response, *parsed, arguments); !status) return report(status.error(), json, 1);
     for (const Error& error : response.beside) report(error, false, 2);
     std::string out = with_directions_shown(response.out);
     const Format format = parsed->local ? parsed->local->format : parsed->request->format;

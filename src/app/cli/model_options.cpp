@@ -95,7 +95,8 @@ Result<What> model_request(Line& line) {
     ModelRequest& model = line.request<ModelRequest>();
     const std::string& word = line.words.model;
     ROOFLINE_CHECK(check_plots(line.words, line.plots));
-    model.plot = !line.plots.svg.empty() || !line.plots.png.empty();
+    model.plot = line.plots.plot();
+    model.page = line.plots.page();
     if (model.list) return What(std::move(model));
     if (model.training && !model.program) {
         return fail("usage", "--training requires --program", "add --program");

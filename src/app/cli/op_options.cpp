@@ -70,7 +70,8 @@ Result<What> op_request(Line& line) {
     ROOFLINE_TRY(op.machines, load_machines(words.on));
     ROOFLINE_TRY(op.calibration, load_calibrations(words.calibrations));
     ROOFLINE_CHECK(check_plots(words, line.plots));
-    if (!line.plots.svg.empty() || !line.plots.png.empty()) {
+    op.page = line.plots.page();
+    if (line.plots.plot()) {
         ROOFLINE_TRY(op.plot, plot_kind(words.plot));
     }
     return std::move(op);

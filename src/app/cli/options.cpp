@@ -141,6 +141,7 @@ Status ask(CLI::App& app, Line& line, Parsed& parsed) {
             },
             what);
         parsed.plots = line.plots;
+        parsed.command = command->name;
     }
     return {};
 }
@@ -166,6 +167,13 @@ Status refuse_empty_values(const std::vector<std::string>& arguments) {
 }
 
 }  // namespace
+
+std::string report_html(const Response& response, const Parsed& parsed, const std::vector<std::string>& arguments) {
+    if (!response.page) return "";
+    PageOrigin origin{ROOFLINE_VERSION, "roofline " + parsed.command, today(), {"roofline"}, response.beside};
+    origin.command.insert(origin.command.end(), arguments.begin(), arguments.end());
+    return page_html(*response.page, origin);
+}
 
 std::vector<OptionFacts> option_facts() {
     std::vector<OptionFacts> all;

@@ -25,10 +25,12 @@ constexpr const char* plan_examples = R"(examples:
 void add_merge(CLI::App& app, Line& line) {
     app.add_option("--merge", line.words.tables, "files that `roofline plan train --part` wrote: all parts of a search")
         ->type_name("FILE.json");
+    add_page(app, line.plots);
     add_formats(app, line.words);
 }
 
 Result<What> merge_request(Line& line) {
+    ROOFLINE_CHECK(check_plots(line.words, line.plots));
     if (line.words.tables.empty()) {
         return fail("usage", "what is to be planned is not given", "roofline plan train MODEL --on SLICE ...");
     }
@@ -39,6 +41,7 @@ Result<What> merge_request(Line& line) {
     }
     ROOFLINE_TRY(const auto control, search_control({}));
     merge.clock = control.clock;
+    merge.page = line.plots.page();
     return What(std::move(merge));
 }
 
@@ -120,7 +123,8 @@ void add_plan(CLI::App& app, Line& line) {
 Result<What> plan_request(Line& line) {
     PlanRequest& plan = line.request<PlanRequest>();
     ROOFLINE_CHECK(check_plots(line.words, line.plots));
-    plan.plot = !line.plots.svg.empty() || !line.plots.png.empty();
+    plan.plot = line.plots.plot();
+    plan.page = line.plots.page();
     ROOFLINE_TRY(plan.train.config, load_model(line.words.model));
     ROOFLINE_TRY(plan.train.machines, load_machines(line.words.on));
     ROOFLINE_TRY(plan.train.calibration, load_calibrations(line.words.calibrations));

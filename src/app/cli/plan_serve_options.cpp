@@ -95,7 +95,8 @@ void add_plan_serve(CLI::App& app, Line& line) {
 Result<What> plan_serve_request(Line& line) {
     ServePlanRequest& plan = line.request<ServePlanRequest>();
     ROOFLINE_CHECK(check_plots(line.words, line.plots));
-    plan.serve.plot = !line.plots.svg.empty() || !line.plots.png.empty();
+    plan.serve.plot = line.plots.plot();
+    plan.serve.page = line.plots.page();
     ROOFLINE_TRY(plan.serve.config, load_model(line.words.model));
     ROOFLINE_TRY(plan.serve.machines, load_machines(line.words.on));
     if (!line.words.prefill.empty()) {

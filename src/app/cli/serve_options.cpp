@@ -163,7 +163,8 @@ void add_serve(CLI::App& app, Line& line) {
 Result<What> serve_request(Line& line) {
     ServeRequest& serve = line.request<ServeRequest>();
     ROOFLINE_CHECK(check_plots(line.words, line.plots));
-    serve.plot = !line.plots.svg.empty() || !line.plots.png.empty();
+    serve.plot = line.plots.plot();
+    serve.page = line.plots.page();
     ROOFLINE_TRY(serve.config, load_model(line.words.model));
     ROOFLINE_TRY(serve.machines, load_machines(line.words.on));
     if (!line.words.prefill.empty()) {

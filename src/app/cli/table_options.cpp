@@ -94,7 +94,8 @@ Result<What> validate_request(Line& line) {
     const Words& words = line.words;
     const PlotFiles& plots = line.plots;
     ROOFLINE_CHECK(check_plots(words, plots));
-    if (!plots.svg.empty() || !plots.png.empty()) {
+    validate.page = plots.page();
+    if (plots.plot()) {
         ROOFLINE_TRY(validate.plot, validation_plot_kind(words.plot));
     }
     if (!words.max_error.empty()) {

@@ -130,8 +130,8 @@ Result<What> trace_request(Line& line) {
     if (!words.model.empty()) {
         ROOFLINE_TRY(trace.model, load_model(words.model));
     }
-    const bool drawn = !plots.svg.empty() || !plots.png.empty();
-    if (drawn) trace.plot = PlotKind::roofline;
+    trace.page = plots.page();
+    if (plots.plot()) trace.plot = PlotKind::roofline;
     if (!words.plot.empty()) {
         ROOFLINE_TRY(trace.plot, plot_kind(words.plot));
         if (trace.plot != PlotKind::roofline && trace.plot != PlotKind::timeline) {

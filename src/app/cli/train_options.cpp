@@ -77,7 +77,8 @@ Result<What> train_request(Line& line) {
     if (!line.words.mfu.empty()) {
         ROOFLINE_TRY(train.mfu, parse_fraction(line.words.mfu, "share of the peak", "write --mfu 0.4 or 40%"));
     }
-    train.plot = !line.plots.svg.empty() || !line.plots.png.empty();
+    train.plot = line.plots.plot();
+    train.page = line.plots.page();
     return What(std::move(train));
 }
 

@@ -64,6 +64,14 @@ void add_plan_from(CLI::App& app, Words& words) {
 void add_plots(CLI::App& app, PlotFiles& plots, const std::string& what) {
     app.add_option("--svg", plots.svg, "write " + what + " as SVG")->type_name("FILE");
     app.add_option("--png", plots.png, "write " + what + " as PNG")->type_name("FILE");
+    add_page(app, plots);
+}
+
+void add_page(CLI::App& app, PlotFiles& plots) {
+    app.add_option("--html", plots.html,
+                   "write a report: the answer, pictures, derivation and sources in one file that a browser or a\n"
+                   "mail program shows")
+        ->type_name("FILE");
 }
 
 Result<std::optional<LaunchFile>> load_launch(const std::string& word) {
@@ -274,6 +282,10 @@ Result<Kind> kind_of(const std::string& word, const std::vector<std::pair<std::s
 Status check_plots(const Words& words, const PlotFiles& files) {
     if (!words.plot.empty() && files.svg.empty() && files.png.empty()) {
         return fail("usage", "--plot selects a plot, but no file for it is given", "add --svg FILE or --png FILE");
+    }
+    if (files.html == "-") {
+        return fail("usage", "a report is written to a file; standard output has the answer",
+                    "name one: --html report.html");
     }
     if (files.svg == "-" || files.png == "-") {
         return fail("usage", "a plot is written to a file; standard output has the answer", "name one: --svg plot.svg");

@@ -59,7 +59,9 @@ void add_emit(CLI::App& app, std::string& framework, const std::string& framewor
 void add_plan_from(CLI::App& app, Words& words);
 /// Loads the file of --plan-from, before which a framework's name may stand: "megatron:run.sh". Empty without it.
 [[nodiscard]] Result<std::optional<LaunchFile>> load_launch(const std::string& word);
+/// Adds --svg, --png and --html.
 void add_plots(CLI::App& app, PlotFiles& plots, const std::string& what);
+void add_page(CLI::App& app, PlotFiles& plots);
 
 [[nodiscard]] Result<CalibrationRef> load_calibrations(const std::vector<std::string>& names);
 [[nodiscard]] Result<std::vector<MachineRef>> load_machines(const std::vector<std::string>& names);

@@ -36,6 +36,9 @@ Result<std::unique_ptr<Device>> device_of(const RunRequest& request) {
 
 Result<Response> handle(const RunRequest& request, Format format, bool color, Progress& progress) {
     if (for_ranks(request)) {
+        if (request.page) {
+            return fail("unsupported", "a run on several ranks has no report", "leave --html out");
+        }
         if (request.on_gpu) {
             return fail("unsupported", "a program that is split over ranks runs only on processors, not on GPUs",
                         "remove --on gpu or the mesh");
@@ -57,6 +60,13 @@ Result<Response> handle(const RunRequest& request, Format format, bool color, Pr
     Response response;
     if (request.plot != PlotKind::none) {
         ROOFLINE_TRY(response.svg, run_plot(answer, drawn, request.plot));
+    }
+    if (request.page) {
+        if (request.plot == PlotKind::none && !request.op.machines.empty()) {
+            ROOFLINE_TRY(const auto axes, sweep_axes(request.op));
+            ROOFLINE_TRY(drawn, op_answers(request.op, axes));
+        }
+        response.page = run_page(answer, drawn);
     }
     response.out = run_report(answer, format, color);
     for (const RunPoint& point : answer.points) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -37,6 +38,7 @@ struct RunRequest {
     int threads = 0;                       ///< 0: one per core
     double rank_timeout_s = rank_timeout;  ///< limit for an exchange between ranks; a longer one ends the job
     PlotKind plot = PlotKind::none;
+    bool page = false;            ///< a report, too
     bool on_gpu = false;          ///< run on the GPU instead of the processor
     std::string gpu_libraries{};  ///< folder of NVIDIA's libraries; "" for the system's paths
 };
@@ -46,7 +48,16 @@ struct PlanRanksRequest {
     PlanRequest plan;
 };
 
-using AnyLocalRequest = std::variant<MeasureRequest, RunRequest, PlanRanksRequest>;
+/// Serves the page to this machine's browser until it is interrupted.
+struct PageServerRequest {
+    int port = 0;        ///< 0: any free one
+    std::string file{};  ///< the page; "" for that beside the program, or of its installation
+    bool open = true;    ///< in the user's browser
+    std::function<Result<std::string>(const std::string&)> read{};  ///< reads a file
+    std::function<Status(const std::string&)> say{};                ///< prints at once
+};
+
+using AnyLocalRequest = std::variant<MeasureRequest, RunRequest, PlanRanksRequest, PageServerRequest>;
 
 struct LocalRequest {
     AnyLocalRequest what;
@@ -61,5 +72,7 @@ struct LocalRequest {
 [[nodiscard]] Result<Response> handle(const MeasureRequest& request, Format format, bool color, Progress& progress);
 [[nodiscard]] Result<Response> handle(const RunRequest& request, Format format, bool color, Progress& progress);
 [[nodiscard]] Result<Response> handle(const PlanRanksRequest& request, Format format, bool color, Progress& progress);
+/// Errors: code `absent` if the page or the module that serves it is missing; a port that is in use.
+[[nodiscard]] Result<Response> handle(const PageServerRequest& request, Format format, bool color, Progress& progress);
 
 }  // namespace roofline::core

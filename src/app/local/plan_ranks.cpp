@@ -44,6 +44,7 @@ Result<Response> plan_on_ranks(const PlanRequest& request, Format format, Progre
         all.parts.push_back({fmt::format("rank {}", rank), texts[rank]});
     }
     all.clock = request.train.search.clock;
+    all.page = request.page;
     return handle(all, format);
 }
 

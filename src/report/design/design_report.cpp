@@ -9,6 +9,7 @@
 
 #include "report/figure.hpp"
 #include "report/op/op_cells.hpp"
+#include "report/page/page_writer.hpp"
 #include "report/plot/plot.hpp"
 #include "units/text.hpp"
 
@@ -49,6 +50,37 @@ public:
         if (markdown) return out;
         std::vector<std::string> notes = all_notes();
         return out + "\n" + notes_once({notes});
+    }
+
+    [[nodiscard]] ReportPage page() const {
+        PageWriter page;
+        page.title(fmt::format("The cheapest machine like {}", question_.base.name));
+        page.question(fmt::format("Which of {:.0f} machines meets the targets of {} workloads at the least cost?",
+                                  answer_.machines, question_.workloads.size()));
+        page.headline({answer_.met ? "meets all targets" : "nearest to all targets",
+                       usd_cell(answer_.best.usd) + " USD", "per chip, by " + question_.cost.name,
+                       exact_number(answer_.best.usd, "USD")});
+        if (std::isfinite(answer_.best.weighted_s)) {
+            page.headline(
+                {"weighted time", in_seconds(answer_.best.weighted_s), "", exact_number(answer_.best.weighted_s, "s")});
+        }
+        const auto add = [&](PagePlace place, std::string title, Table table) {
+            page.section(place, std::move(title));
+            page.table(std::move(table));
+        };
+        add(PagePlace::answer, answer_.met ? "The cheapest machine" : "The nearest machine", machines_table());
+        add(PagePlace::answer, "Workloads on it", workloads_table());
+        if (!answer_.met) {
+            add(PagePlace::changes, "What would meet a target, all other figures the best of the space",
+                remedies_table());
+        }
+        add(PagePlace::changes, "What one per cent more of a figure costs, and saves of each time", figures_table());
+        if (!answer_.front.empty()) {
+            add(PagePlace::choice, "The cheapest machine at each weighted time", front_table());
+            page.picture(design_picture(question_, answer_));
+        }
+        for (const std::string& note : all_notes()) page.note(note);
+        return page.take();
     }
 
     [[nodiscard]] std::string csv() const {
@@ -309,6 +341,10 @@ std::string design_text(const DesignQuestion& question, const DesignAnswer& answ
     if (format == Format::json) return dumped({{"schema", 1}, {"design", report.json()}}) + "\n";
     if (format == Format::csv) return report.csv();
     return report.text(format == Format::markdown);
+}
+
+ReportPage design_page(const DesignQuestion& question, const DesignAnswer& answer) {
+    return DesignReport(question, answer, std::nullopt).page();
 }
 
 std::string design_picture(const DesignQuestion& question, const DesignAnswer& answer) {

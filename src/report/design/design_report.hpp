@@ -6,6 +6,7 @@
 
 #include "predict/design/design.hpp"
 #include "report/format.hpp"
+#include "report/page/page.hpp"
 
 namespace roofline::core {
 
@@ -15,5 +16,8 @@ namespace roofline::core {
 
 /// Returns the front of cost against weighted time.
 [[nodiscard]] std::string design_picture(const DesignQuestion& question, const DesignAnswer& answer);
+
+/// Returns the report.
+[[nodiscard]] ReportPage design_page(const DesignQuestion& question, const DesignAnswer& answer);
 
 }  // namespace roofline::core

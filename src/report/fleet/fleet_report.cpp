@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "report/figure.hpp"
+#include "report/page/page_writer.hpp"
 #include "report/plan/plan_words.hpp"
 #include "report/serve_plan/serving_plan_words.hpp"
 #include "report/train/train_words.hpp"
@@ -46,20 +47,36 @@ public:
     explicit FleetText(const FleetAnswer& answer) : answer_(answer) {}
 
     std::string run() {
+        page_.title(
+            fmt::format("The cheapest assignment of {} jobs to {} pools", answer_.jobs.size(), answer_.pools.size()));
+        page_.question("Which job runs on which chips, for the least cost of all together?");
         if (answer_.usd) {
+            page_.headline({"cost of the fleet", usd_text(*answer_.usd),
+                            fmt::format("training as a whole, served models for {}", days_text(answer_.period_s)),
+                            exact_number(*answer_.usd, "USD")});
             out_ += fmt::format("The fleet costs {}: training runs as a whole, served models for {}.\n\n",
                                 usd_text(*answer_.usd), days_text(answer_.period_s));
+            page_.section(PagePlace::answer, "Who runs where");
             jobs();
+            page_.section(PagePlace::answer, "Chips of the pools");
             pools();
+            page_.section(PagePlace::basis, "Proof");
             proof();
+            page_.section(PagePlace::changes, "What would change the answer");
             elsewhere();
             gains();
             commands();
+            page_.section(PagePlace::choice, "All options of the jobs");
+            page_.table(options_table());
         } else if (!answer_.lacking.empty()) {
+            page_.section(PagePlace::answer, "Answer");
+            page_.say("Each job runs on some pool, but not all of them at the same time.");
             out_ += "Each job runs on some pool, but not all of them at the same time.\n\n";
             options();
             lacking();
         } else {
+            page_.section(PagePlace::answer, "Answer");
+            page_.say("Not every job runs on one of the pools.");
             out_ += "Not every job runs on one of the pools.\n\n";
             options();
         }
@@ -67,27 +84,44 @@ public:
         return std::move(out_);
     }
 
+    // What run() said, as the sections of a page.
+    ReportPage page() { return page_.take(); }
+
 private:
-    void say(const std::string& text) { out_ += "  " + wrapped(text, 2, 4, page_width) + "\n"; }
+    void say(const std::string& text) {
+        out_ += "  " + wrapped(text, 2, 4, page_width) + "\n";
+        page_.say(text);
+    }
+
+    void print(Table table) {
+        out_ += table_text(table, 2) + "\n";
+        page_.table(std::move(table));
+    }
+
     [[nodiscard]] const std::string& pool(const FleetOffer& offer) const { return answer_.pools[offer.pool].name; }
 
     void jobs() {
         Table table = job_table();
-        for (const FleetJobAnswer& job : answer_.jobs) table.rows.push_back(row(job, job.taken()));
-        out_ += table_text(table, 2) + "\n";
+        for (const FleetJobAnswer& job : answer_.jobs) row(table, job, job.taken());
+        print(std::move(table));
     }
 
-    std::vector<std::string> row(const FleetJobAnswer& job, const FleetOffer& offer) {
-        return {job.name,      pool(offer), grouped(offer.chips), offer.slice, usd_text(offer.usd), reaches(job, offer),
-                plan_of(offer)};
+    void row(Table& table, const FleetJobAnswer& job, const FleetOffer& offer) const {
+        TableRow cells(table);
+        cells.text(job.name).text(pool(offer)).text(grouped(offer.chips)).text(offer.slice);
+        cells.number(usd_text(offer.usd), offer.usd, "USD").text(reaches(job, offer)).text(plan_of(offer));
+    }
+
+    [[nodiscard]] Table options_table() const {
+        Table table = job_table();
+        for (const FleetJobAnswer& job : answer_.jobs) {
+            for (const FleetOffer& offer : job.offers) row(table, job, offer);
+        }
+        return table;
     }
 
     void options() {
-        Table table = job_table();
-        for (const FleetJobAnswer& job : answer_.jobs) {
-            for (const FleetOffer& offer : job.offers) table.rows.push_back(row(job, offer));
-        }
-        if (!table.rows.empty()) out_ += table_text(table, 2) + "\n";
+        if (Table table = options_table(); !table.rows.empty()) print(std::move(table));
     }
 
     void pools() {
@@ -97,7 +131,7 @@ private:
             table.rows.push_back({each.name, each.machine, grouped(each.chips), grouped(answer_.used[i]),
                                   grouped(each.chips - answer_.used[i])});
         }
-        out_ += table_text(table, 2) + "\n";
+        print(std::move(table));
     }
 
     void proof() {
@@ -129,7 +163,11 @@ private:
 
     void commands() {
         out_ += "\n  Each job alone, or one of its replicas:\n";
-        for (const FleetJobAnswer& job : answer_.jobs) out_ += shell_lines(job.command, 4, page_width);
+        page_.section(PagePlace::basis, "Each job alone, or one of its replicas");
+        for (const FleetJobAnswer& job : answer_.jobs) {
+            out_ += shell_lines(job.command, 4, page_width);
+            page_.code(shell_lines(job.command, 0, page_width));
+        }
     }
 
     void lacking() {
@@ -145,6 +183,7 @@ private:
 
     void refusals() {
         bool first = true;
+        page_.section(PagePlace::choice, "Where jobs do not run");
         for (const FleetJobAnswer& job : answer_.jobs) {
             for (std::size_t i = 0; i < job.refused.size(); ++i) {
                 if (job.refused[i].empty()) continue;
@@ -156,6 +195,7 @@ private:
 
     const FleetAnswer& answer_;
     std::string out_;
+    PageWriter page_;
 };
 
 Json offer_json(const FleetAnswer& answer, const FleetOffer& offer) {
@@ -178,6 +218,12 @@ Json offer_json(const FleetAnswer& answer, const FleetOffer& offer) {
 }  // namespace
 
 std::string fleet_text(const FleetAnswer& answer) { return FleetText(answer).run(); }
+
+ReportPage fleet_page(const FleetAnswer& answer) {
+    FleetText text(answer);
+    (void)text.run();
+    return text.page();
+}
 
 std::string fleet_json(const FleetAnswer& answer) {
     Json json = Json::object();

@@ -8,6 +8,7 @@
 #include "report/figure.hpp"
 #include "report/hlo/hlo_json.hpp"
 #include "report/machine/machine_roofs.hpp"
+#include "report/page/page_sources.hpp"
 #include "report/plot/plot.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
@@ -17,6 +18,7 @@ namespace roofline::core {
 namespace {
 
 constexpr std::size_t most_ops = 12;
+constexpr std::size_t most_page_ops = 500;
 constexpr std::size_t most_lines = 8;
 constexpr std::size_t deepest_scope = 6;
 
@@ -43,6 +45,9 @@ public:
         return std::move(out_);
     }
 
+    // What run() said, as the sections of a page.
+    ReportPage page() { return page_.take(); }
+
 private:
     [[nodiscard]] std::string bold(std::string_view text) const {
         return color_ ? fmt::format("\x1b[1m{}\x1b[0m", text) : std::string(text);
@@ -59,16 +64,33 @@ private:
             if (shape.find('x') != std::string::npos) on += fmt::format(" ({})", shape);
         }
         out_ += fmt::format("{}{}\n", bold(answer_.name), on);
-        out_ += fmt::format("  {} instructions, {} kernels", answer_.instructions, answer_.ops.size());
-        if (answer_.devices > 1) out_ += fmt::format(", the work of one of {} devices", answer_.devices);
+        std::string of = fmt::format("{} instructions, {} kernels", answer_.instructions, answer_.ops.size());
+        if (answer_.devices > 1) of += fmt::format(", the work of one of {} devices", answer_.devices);
         if (answer_.counting != ModuleCounting::ours) {
-            out_ += fmt::format("; counted as XLA's {} counts",
-                                answer_.counting == ModuleCounting::xla ? "HloCostAnalysis" : "GpuHloCostAnalysis");
+            of += fmt::format("; counted as XLA's {} counts",
+                              answer_.counting == ModuleCounting::xla ? "HloCostAnalysis" : "GpuHloCostAnalysis");
         }
-        out_ += "\n\n";
+        out_ += fmt::format("  {}\n\n", of);
+        page_.title(answer_.name + on);
+        page_.question(answer_.prediction ? "How long does this module take, and which of its kernels take longest?"
+                                          : "What does this module compute and move?");
+        const auto tile = [&](const char* label, std::optional<double> seconds, std::string remark) {
+            if (seconds)
+                page_.headline({label, to_text(Seconds{*seconds}), std::move(remark), exact_number(*seconds, "s")});
+        };
+        if (answer_.measured) tile("measured", answer_.measured->step_s, "");
+        tile("expected", answer_.expected_s,
+             answer_.expected_error ? fmt::format("mean error {:.0f} %", 100 * *answer_.expected_error) : "");
+        if (!answer_.expected_s)
+            tile("at least", answer_.at_least_s, "bounds and launches where there is no calibration");
+        if (answer_.prediction) tile("lower bound", answer_.prediction->analysis.total.bounds.lower, "");
+        page_.headline({"FLOPs", flops_text(answer_.flops), "", exact_number(answer_.flops, "FLOP")});
+        page_.section(PagePlace::answer, "Answer");
+        page_.say(of + ".");
     }
 
     void line(std::string_view label, std::string_view value, std::string_view what) {
+        page_.fact(label, value, what);
         out_ += fmt::format("  {:<16}{:>14}  {}\n", label, value, what);
     }
 
@@ -170,28 +192,42 @@ private:
         const bool places =
             std::any_of(answer_.ops.begin(), answer_.ops.end(), [](const ModuleOp& op) { return !op.source.empty(); });
         if (places) table.head.emplace_back("from");
-        for (std::size_t i = 0; i < std::min(answer_.ops.size(), most_ops); ++i) {
+        for (std::size_t i = 0; i < std::min(answer_.ops.size(), most_page_ops); ++i) {
             const ModuleOp& op = answer_.ops[i];
-            std::vector<std::string> row{fitted(op.name, 28), fitted(op.opcode, 14), fmt::format("{:.6g}", op.count),
-                                         flops_text(op.flops), bytes_text(op.bytes)};
+            TableRow row(table);
+            row.text(fitted(op.name, 28), op.name).text(fitted(op.opcode, 14), op.opcode);
+            row.number(fmt::format("{:.6g}", op.count), op.count);
+            row.number(flops_text(op.flops), op.flops, "FLOP").number(bytes_text(op.bytes), op.bytes, "B");
             if (timed) {
-                row.insert(row.end(), {time_text(op.lower_s), time_text(op.expected_s)});
-                if (answer_.hidden_s > 0) row.push_back(op.hidden_s > 0 ? to_text(Seconds{op.hidden_s}) : "-");
+                time_cell(row, op.lower_s);
+                time_cell(row, op.expected_s);
+                if (answer_.hidden_s > 0) time_cell(row, op.hidden_s > 0 ? std::optional(op.hidden_s) : std::nullopt);
                 const double all = answer_.measured ? answer_.measured->step_s : all_seconds(answer_);
                 const double own = answer_.measured ? op.measured_s.value_or(0) : op.seconds;
-                if (answer_.measured) row.push_back(time_text(op.measured_s));
-                row.insert(row.end(), {share_text(own, all), op.bound_by});
+                if (answer_.measured) time_cell(row, op.measured_s);
+                row.number(share_text(own, all), all > 0 ? own / all : 0).text(op.bound_by);
             }
-            if (places) row.push_back(op.source);
-            table.rows.push_back(std::move(row));
+            if (places) row.text(op.source);
         }
-        out_ += fmt::format("\n{}\n{}",
-                            bold(!timed             ? "Instructions"
-                                 : answer_.measured ? "Kernels by measured time"
-                                                    : fmt::format("Kernels by {}", time_name())),
-                            table_text(table, 2));
+        const std::string title = !timed             ? "Instructions"
+                                  : answer_.measured ? "Kernels by measured time"
+                                                     : fmt::format("Kernels by {}", time_name());
+        out_ += fmt::format("\n{}\n{}", bold(title), table_text(first_rows(table, most_ops), 2));
+        page_.section(PagePlace::detail, title);
+        page_.table(std::move(table));
+        if (answer_.ops.size() > most_page_ops) {
+            page_.say(fmt::format("{} more: all of them with --csv or --json", answer_.ops.size() - most_page_ops));
+        }
         if (answer_.ops.size() > most_ops) {
             out_ += fmt::format("  {} more: all of them with --csv or --json\n", answer_.ops.size() - most_ops);
+        }
+    }
+
+    static void time_cell(TableRow& row, const std::optional<double>& seconds) {
+        if (seconds) {
+            row.number(time_text(seconds), *seconds, "s");
+        } else {
+            row.text(time_text(seconds));
         }
     }
 
@@ -202,35 +238,50 @@ private:
                            (!answer_.by_source.empty() && answer_.by_source.front().name != "(no source line)");
         if (lines) {
             out_ += fmt::format("\n{}\n", bold("Source lines"));
+            page_.section(PagePlace::detail, "Source lines");
+            Table table{{"share", "time", "line"}, {}, {true, true, false}};
             for (std::size_t i = 0; i < std::min(answer_.by_source.size(), most_lines); ++i) {
                 const ModuleGroup& line = answer_.by_source[i];
                 out_ += fmt::format("  {:>7}  {:>9}  {}\n", share_text(line.seconds, all),
                                     to_text(Seconds{line.seconds}), line.name);
             }
+            for (std::size_t i = 0; i < std::min(answer_.by_source.size(), most_page_ops); ++i) {
+                const ModuleGroup& line = answer_.by_source[i];
+                TableRow row(table);
+                row.number(share_text(line.seconds, all), line.seconds / all);
+                row.number(to_text(Seconds{line.seconds}), line.seconds, "s").text(line.name);
+            }
+            page_.table(std::move(table));
         }
         if (answer_.by_scope.parts.size() == 1 && answer_.by_scope.parts.front().name == "(no scope)") return;
         out_ += fmt::format("\n{}\n", bold("Scopes of at least 3 %"));
-        for (const ModuleGroup& part : answer_.by_scope.parts) scope(part, 0, {});
+        page_.section(PagePlace::detail, "Scopes of at least 3 %");
+        std::vector<PageLine> scopes;
+        for (const ModuleGroup& part : answer_.by_scope.parts) scope(part, 0, {}, scopes);
+        page_.lines(std::move(scopes));
     }
 
     // Scopes that only contain another one are written in one line.
-    void scope(const ModuleGroup& group, std::size_t depth, std::string before) {
+    void scope(const ModuleGroup& group, std::size_t depth, std::string before, std::vector<PageLine>& lines) {
         const double all = all_seconds(answer_);
         constexpr double least = 0.03;
         if (group.seconds < least * all || depth > deepest_scope) return;
         const std::string name = before.empty() ? group.name : before + "/" + group.name;
         if (group.parts.size() == 1 && group.parts.front().seconds >= 0.999 * group.seconds) {
-            scope(group.parts.front(), depth, name);
+            scope(group.parts.front(), depth, name, lines);
             return;
         }
         out_ += fmt::format("  {:>7}  {:>9}  {:{}}{}\n", share_text(group.seconds, all),
                             to_text(Seconds{group.seconds}), "", 2 * depth, fitted(name, page_width - 23 - 2 * depth));
-        for (const ModuleGroup& part : group.parts) scope(part, depth + 1, {});
+        lines.push_back({depth + 1, fmt::format("{:>7}  {:>9}  {}", share_text(group.seconds, all),
+                                                to_text(Seconds{group.seconds}), name)});
+        for (const ModuleGroup& part : group.parts) scope(part, depth + 1, {}, lines);
     }
 
     void memory() {
         if (answer_.counting != ModuleCounting::ours) return;
         out_ += '\n';
+        page_.section(PagePlace::detail, "Memory");
         std::string of;
         if (answer_.memory.capacity) {
             of = fmt::format("of {}{}", to_text(Bytes{*answer_.memory.capacity}),
@@ -244,6 +295,7 @@ private:
             largest += fmt::format("{}{} {}", i == 0 ? "" : ", ", fitted(name, 30), to_text(Bytes{bytes}));
         }
         if (!largest.empty()) out_ += fmt::format("  {:<32}largest: {}\n", "", largest);
+        if (!largest.empty()) page_.fact("largest", "", largest);
     }
 
     void remarks() {
@@ -252,6 +304,7 @@ private:
         for (std::size_t i = 0; i < std::min(answer_.gaps.size(), most); ++i) {
             out_ += "  unknown: " + wrapped(answer_.gaps[i], 11, 4, page_width) + "\n";
         }
+        for (const std::string& gap : answer_.gaps) page_.note("unknown: " + gap);
         if (answer_.gaps.size() > most) out_ += fmt::format("  {} more are unknown\n", answer_.gaps.size() - most);
         std::set<std::string> said;
         std::size_t extrapolated = 0;
@@ -261,6 +314,7 @@ private:
             } else if (said.size() < most && said.insert(note).second) {
                 out_ += "  note: " + wrapped(note, 8, 4, page_width) + "\n";
             }
+            page_.note(note);
         };
         for (const std::string& note : answer_.notes) say(note);
         if (!answer_.prediction) return;
@@ -275,6 +329,7 @@ private:
     const ModuleAnswer& answer_;
     bool color_;
     std::string out_;
+    PageWriter page_;
 };
 
 Table op_table(const std::vector<ModuleAnswer>& answers, bool exact) {
@@ -297,7 +352,7 @@ Table op_table(const std::vector<ModuleAnswer>& answers, bool exact) {
 }
 
 // Machines side by side.
-std::string machines_text(const std::vector<ModuleAnswer>& answers) {
+Table machines_table(const std::vector<ModuleAnswer>& answers) {
     Table table;
     table.head = {"machine", "lower bound", "sequential", "expected", "bound by", "peak memory", "capacity"};
     table.right = {false, true, true, true, false, true, true};
@@ -306,12 +361,42 @@ std::string machines_text(const std::vector<ModuleAnswer>& answers) {
         const Prediction& prediction = *answer.prediction;
         const Analysis& total = prediction.analysis.total;
         const Resource* bound = total.bound_resource();
-        table.rows.push_back({prediction.machine.id, to_text(Seconds{total.bounds.lower}),
-                              to_text(Seconds{total.sequential}), time_text(answer.expected_s),
-                              bound != nullptr ? bound->label : "-", to_text(Bytes{answer.memory.peak}),
-                              answer.memory.capacity ? to_text(Bytes{*answer.memory.capacity}) : "-"});
+        TableRow row(table);
+        row.text(prediction.machine.id).number(to_text(Seconds{total.bounds.lower}), total.bounds.lower, "s");
+        row.number(to_text(Seconds{total.sequential}), total.sequential, "s");
+        if (answer.expected_s) {
+            row.number(time_text(answer.expected_s), *answer.expected_s, "s");
+        } else {
+            row.text("-");
+        }
+        row.text(bound != nullptr ? bound->label : "-");
+        row.number(to_text(Bytes{answer.memory.peak}), answer.memory.peak, "B");
+        row.text(answer.memory.capacity ? to_text(Bytes{*answer.memory.capacity}) : "-");
     }
-    return fmt::format("{}\n\n{}", answers.front().name, table_text(table, 2));
+    return table;
+}
+
+std::string machines_text(const std::vector<ModuleAnswer>& answers) {
+    return fmt::format("{}\n\n{}", answers.front().name, table_text(machines_table(answers), 2));
+}
+
+ReportPage page_of_module(const ModuleAnswer& answer) {
+    HloText text(answer, false);
+    (void)text.run();
+    PageWriter page;
+    ReportPage sections = text.page();
+    page.title(sections.title);
+    page.question(sections.question);
+    page.add(std::move(sections));
+    if (!answer.prediction) return page.take();
+    page.section(PagePlace::answer, "Kernels on the roofline");
+    page.picture(hlo_plot(answer));
+    add_measurements(page, *answer.prediction);
+    PageSources sources;
+    sources.add(*answer.prediction);
+    sources.add_memory(answer.prediction->machine);
+    sources.write(page);
+    return page.take();
 }
 
 }  // namespace
@@ -332,6 +417,19 @@ std::string hlo_view(const std::vector<ModuleAnswer>& answers, Format format, bo
             break;
     }
     return answers.size() == 1 ? HloText(answers.front(), color).run() : machines_text(answers);
+}
+
+ReportPage hlo_page(const std::vector<ModuleAnswer>& answers) {
+    if (answers.size() == 1) return page_of_module(answers.front());
+    PageWriter page;
+    page.title(answers.front().name);
+    page.question("How long does this module take on each machine?");
+    page.section(PagePlace::answer, "Side by side");
+    page.table(machines_table(answers));
+    for (const ModuleAnswer& answer : answers) {
+        page.add(page_of_module(answer), answer.prediction ? answer.prediction->machine.name : "");
+    }
+    return page.take();
 }
 
 std::string hlo_plot(const ModuleAnswer& answer) {

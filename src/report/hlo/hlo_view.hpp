@@ -6,6 +6,7 @@
 
 #include "predict/imported/module_answer.hpp"
 #include "report/format.hpp"
+#include "report/page/page.hpp"
 
 namespace roofline::core {
 
@@ -15,5 +16,8 @@ namespace roofline::core {
 /// Returns the roofline plot with a point for each kernel that takes more than a thousandth of the time; those that
 /// take longest are labelled.
 [[nodiscard]] std::string hlo_plot(const ModuleAnswer& answer);
+
+/// Returns the report; of several machines a comparison and then each of them.
+[[nodiscard]] ReportPage hlo_page(const std::vector<ModuleAnswer>& answers);
 
 }  // namespace roofline::core

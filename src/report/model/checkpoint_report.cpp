@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/model/model_words.hpp"
+#include "report/page/page_writer.hpp"
 #include "report/table.hpp"
 #include "units/quantity.hpp"
 #include "units/text.hpp"
@@ -24,14 +25,17 @@ std::vector<std::string> row_of(const std::string& name, const StoredShare& shar
 }
 
 std::string shares_text(std::string_view head, const std::map<std::string, StoredShare>& shares,
-                        const StoredShare& total) {
+                        const StoredShare& total, PageWriter& page) {
     Table table;
     table.head = {std::string(head), "tensors", "parameters", "bytes", ""};
     table.right = {false, true, true, true, true};
     const auto all = static_cast<double>(total.bytes);
     for (const auto& [name, share] : shares) table.rows.push_back(row_of(name, share, all));
     if (shares.size() > 1) table.rows.push_back(row_of("total", total, all));
-    return table_text(table, 2) + "\n";
+    std::string text = table_text(table, 2) + "\n";
+    page.section(PagePlace::answer, fmt::format("By {}", head));
+    page.table(std::move(table));
+    return text;
 }
 
 std::string named(const std::vector<std::string>& tensors) {
@@ -60,25 +64,30 @@ std::string whole_bytes(const Rational& bytes) {
     return whole ? grouped(*whole) : fmt::format("{:.0f}", bytes.to_double());
 }
 
-std::string configured_text(const ConfiguredCheckpoint& configured, const CheckpointSums& sums) {
+std::string configured_text(const ConfiguredCheckpoint& configured, const CheckpointSums& sums, PageWriter& page) {
     std::string out = fmt::format("  {}\n", configured.config);
+    page.section(PagePlace::detail, "Beside " + configured.config);
+    const auto line = [&](std::string_view label, const std::string& value, const std::string& remark) {
+        out += fmt::format("    {:<15} {:>19}   {}\n", label, value, remark);
+        page.fact(label, value, remark);
+    };
     if (configured.check) {
         const CheckpointCheck& check = *configured.check;
-        out += fmt::format("    {:<15} {:>19}   {}\n", "parameters", grouped(check.in_configuration),
-                           check.in_file == check.in_configuration
-                               ? "as in the files"
-                               : fmt::format("and {} in the files", grouped(check.in_file)));
-        if (check.further > 0)
-            out += fmt::format("    {:<15} {:>19}   in the files, in layers that the configuration does not have\n", "",
-                               grouped(check.further));
-        if (check.vision > 0)
-            out += fmt::format("    {:<15} {:>19}   in the files, for images or audio\n", "", grouped(check.vision));
+        line("parameters", grouped(check.in_configuration),
+             check.in_file == check.in_configuration ? "as in the files"
+                                                     : fmt::format("and {} in the files", grouped(check.in_file)));
+        if (check.further > 0) {
+            line("", grouped(check.further), "in the files, in layers that the configuration does not have");
+        }
+        if (check.vision > 0) line("", grouped(check.vision), "in the files, for images or audio");
     }
-    out += fmt::format("    {:<15} {:>19}   {}; {} in the files\n", "bytes", whole_bytes(configured.weight_bytes),
-                       configured.scheme, grouped(sums.total.bytes));
+    line("bytes", whole_bytes(configured.weight_bytes),
+         fmt::format("{}; {} in the files", configured.scheme, grouped(sums.total.bytes)));
     if (configured.check) {
         for (const TensorDifference& difference : configured.check->differences) {
-            out += "    differs: " + wrapped(difference_text(difference), 13, 13, page_width) + "\n";
+            const std::string text = difference_text(difference);
+            out += "    differs: " + wrapped(text, 13, 13, page_width) + "\n";
+            page.say("Differs: " + text);
         }
     }
     return out + "\n";
@@ -121,23 +130,46 @@ Json check_json(const ConfiguredCheckpoint& configured) {
     return json;
 }
 
-}  // namespace
-
-std::string checkpoint_text(const CheckpointAnswer& answer) {
+// The text of an answer, and the same as the sections of a page.
+std::string written(const CheckpointAnswer& answer, PageWriter& page) {
     const Checkpoint& checkpoint = answer.checkpoint;
     const CheckpointSums& sums = answer.sums;
     std::string out =
         fmt::format("{}   {}, {} tensors{}\n\n", checkpoint.name, checkpoint.format, grouped(sums.total.tensors),
                     checkpoint.files > 1 ? fmt::format(" in {} files", checkpoint.files) : "");
+    page.title("Weights of " + checkpoint.name);
+    page.question("What do these files of weights hold?");
     const std::string packed =
-        sums.packed > 0 ? fmt::format("   plus the contents of {} packed tensors", grouped(sums.packed)) : "";
-    out += fmt::format("  {:<15} {:>21}{}\n", "parameters", grouped(sums.total.params), packed);
+        sums.packed > 0 ? fmt::format("plus the contents of {} packed tensors", grouped(sums.packed)) : "";
+    out += fmt::format("  {:<15} {:>21}{}{}\n", "parameters", grouped(sums.total.params), packed.empty() ? "" : "   ",
+                       packed);
     out += fmt::format("  {:<15} {:>21}   {}\n\n", "bytes", grouped(sums.total.bytes), bytes_text(sums.total.bytes));
-    out += shares_text("dtype", sums.by_dtype, sums.total);
-    out += shares_text("part", sums.by_part, sums.total);
-    if (answer.configured) out += configured_text(*answer.configured, sums);
-    for (const std::string& note : answer.notes) out += "  note: " + wrapped(note, 8, 8, page_width) + "\n";
+    page.headline({"parameters", grouped(sums.total.params), packed});
+    page.headline({"bytes", bytes_text(sums.total.bytes), "", fmt::format("{} B", sums.total.bytes)});
+    page.headline({"tensors", grouped(sums.total.tensors),
+                   fmt::format("{}{}", checkpoint.format,
+                               checkpoint.files > 1 ? fmt::format(" in {} files", checkpoint.files) : "")});
+    out += shares_text("dtype", sums.by_dtype, sums.total, page);
+    out += shares_text("part", sums.by_part, sums.total, page);
+    if (answer.configured) out += configured_text(*answer.configured, sums, page);
+    for (const std::string& note : answer.notes) {
+        out += "  note: " + wrapped(note, 8, 8, page_width) + "\n";
+        page.note(note);
+    }
     return out;
+}
+
+}  // namespace
+
+std::string checkpoint_text(const CheckpointAnswer& answer) {
+    PageWriter page;
+    return written(answer, page);
+}
+
+ReportPage checkpoint_page(const CheckpointAnswer& answer) {
+    PageWriter page;
+    (void)written(answer, page);
+    return page.take();
 }
 
 std::string checkpoint_json(const CheckpointAnswer& answer) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/page/page_writer.hpp"
 #include "report/table.hpp"
 #include "units/quantity.hpp"
 #include "units/text.hpp"
@@ -37,6 +38,7 @@ public:
     std::string run() {
         out_ = fmt::format("{}   {}, architecture {}, {} layers, context {}\n\n", model_.name, model_.model_type,
                            model_.architecture, model_.layer_count, model_.context);
+        title();
         parameters();
         flops();
         memory();
@@ -45,9 +47,33 @@ public:
         return std::move(out_);
     }
 
+    // What run() said, as the sections of a page.
+    ReportPage page() { return page_.take(); }
+
 private:
-    void line(std::string_view label, std::string_view value, std::string_view remark) {
+    void line(std::string_view label, std::string_view value, std::string_view remark, std::string exact = {}) {
+        page_.fact({std::string(label), std::string(value), std::string(remark), std::move(exact)});
         out_ += fmt::format("  {:<13} {:>12}   {}\n", label, value, remark);
+    }
+
+    void title() {
+        page_.title(fmt::format("{}: parameters, FLOPs and memory", model_.name));
+        page_.question("Where do parameters, FLOPs, weights and the KV cache of this model go?");
+        const auto tile = [&](const char* label, const Rational& count, const char* remark) {
+            page_.headline({label, short_count(count), remark, exact_number(count.to_double())});
+        };
+        tile("parameters", counts_.total.params, "");
+        tile("FLOP per token", counts_.total.products, "forward, without attention");
+        page_.headline({"weights", bytes_text(answer_.weights.total), answer_.weights.scheme,
+                        exact_number(answer_.weights.total.to_double(), "B")});
+        const Rational cache = kv_bytes(answer_, counts_.cache.per_token);
+        page_.headline({"KV cache per token", bytes_text(cache), std::string(name(answer_.kv_dtype)),
+                        exact_number(cache.to_double(), "B")});
+        page_.section(PagePlace::answer, "The model");
+        page_.say(fmt::format("{}: model type {}, architecture {}, {} layers, context {}.", model_.name,
+                              model_.model_type, model_.architecture, model_.layer_count, model_.context));
+        page_.section(PagePlace::answer, "Parameters by part");
+        page_.picture(to_svg(model_picture(answer_)));
     }
 
     void parameters() {
@@ -62,6 +88,9 @@ private:
         const double work = (counts_.total.products + counts_.total.attention).to_double();
         out_ += fmt::format("  {:<13} {:>12} {:>6}  {:<20} {:>14} {:>6}\n", "part", "parameters", "", "",
                             "FLOP per token", "");
+        Table table;
+        table.head = {"part", "parameters", "of all", "FLOP per token", "of all"};
+        table.right = {false, true, true, true, true};
         for (const std::string& part : shown_parts(answer_)) {
             const PartCount count = part_of(counts_.parts, part);
             if (count.params.is_zero() && count.products.is_zero()) continue;
@@ -70,11 +99,19 @@ private:
             out_ += fmt::format("  {:<13} {:>12} {:>4.0f} %  {:<20} {:>14} {:>4.0f} %\n", part,
                                 short_count(count.params), 100 * share, bar(share, 20), short_count(flop),
                                 work > 0 ? 100 * flop.to_double() / work : 0);
+            const double of_work = work > 0 ? flop.to_double() / work : 0;
+            TableRow row(table);
+            row.text(part).number(short_count(count.params), count.params.to_double());
+            row.number(fmt::format("{:.0f} %", 100 * share), share);
+            row.number(short_count(flop), flop.to_double(), "FLOP");
+            row.number(fmt::format("{:.0f} %", 100 * of_work), of_work);
         }
+        page_.table(std::move(table));
         out_ += "\n";
     }
 
     void flops() {
+        page_.section(PagePlace::detail, "FLOPs per token");
         const PartCount& total = counts_.total;
         line("forward", short_count(total.products), "FLOPs per token: 2 for each parameter that is multiplied");
         line("training", short_count(total.products * Rational(3)), "FLOPs per token: 6 for each of them");
@@ -91,6 +128,7 @@ private:
     }
 
     void memory() {
+        page_.section(PagePlace::detail, "Memory");
         line("weights", bytes_text(answer_.weights.total), answer_.weights.scheme);
         if (answer_.weights.by_format.size() > 1) {
             for (const auto& [format, share] : answer_.weights.by_format) {
@@ -123,27 +161,43 @@ private:
             for (const auto& entry : counts_.groups[i].parts) {
                 if (entry.first != "mtp") sum += entry.second;
             }
-            table.rows.push_back({fitted(layer_ranges(model_.groups[i].layers), 34), model_.groups[i].label,
-                                  short_count(sum.params), short_count(sum.active),
-                                  short_count(sum.products + sum.attention),
-                                  bytes_text(kv_bytes(answer_, counts_.groups[i].cache.per_token))});
+            const std::string ranges = layer_ranges(model_.groups[i].layers);
+            const Rational flop = sum.products + sum.attention;
+            const Rational cache = kv_bytes(answer_, counts_.groups[i].cache.per_token);
+            TableRow row(table);
+            row.text(fitted(ranges, 34), ranges).text(model_.groups[i].label);
+            row.number(short_count(sum.params), sum.params.to_double());
+            row.number(short_count(sum.active), sum.active.to_double());
+            row.number(short_count(flop), flop.to_double(), "FLOP");
+            row.number(bytes_text(cache), cache.to_double(), "B");
         }
         out_ += table_text(table, 2) + "\n";
+        page_.section(PagePlace::detail, "Kinds of layers");
+        page_.table(std::move(table));
     }
 
     void notes() {
-        for (const std::string& note : model_notes(answer_))
+        for (const std::string& note : model_notes(answer_)) {
             out_ += "  note: " + wrapped(note, 8, 8, page_width) + "\n";
+            page_.note(note);
+        }
     }
 
     const ModelAnswer& answer_;
     const ModelCounts& counts_;
     const Model& model_;
     std::string out_;
+    PageWriter page_;
 };
 
 }  // namespace
 
 std::string model_text(const ModelAnswer& answer) { return ModelText(answer).run(); }
+
+ReportPage model_page(const ModelAnswer& answer) {
+    ModelText text(answer);
+    (void)text.run();
+    return text.page();
+}
 
 }  // namespace roofline::core

@@ -9,4 +9,7 @@ namespace roofline::core {
 
 [[nodiscard]] std::string model_text(const ModelAnswer& answer);
 
+/// Returns the report.
+[[nodiscard]] ReportPage model_page(const ModelAnswer& answer);
+
 }  // namespace roofline::core

@@ -45,9 +45,16 @@ public:
         return std::move(out_);
     }
 
+    // What run() said, line by line.
+    std::vector<PageLine> lines() { return std::move(lines_); }
+
 private:
-    void heading(std::string_view text) { out_ += fmt::format("{}{}\n", out_.empty() ? "" : "\n", text); }
+    void heading(std::string_view text) {
+        out_ += fmt::format("{}{}\n", out_.empty() ? "" : "\n", text);
+        lines_.push_back({0, std::string(text)});
+    }
     void say(std::string_view text, std::size_t indent = 2) {
+        lines_.push_back({indent > 4 ? 3 : indent / 2, std::string(text)});
         out_ += std::string(indent, ' ') + wrapped(text, indent, indent + 4, page_width) + "\n";
     }
 
@@ -212,6 +219,7 @@ private:
                                 unit, to_text(Seconds{value->to_double() / term.rate.value}));
             }
             out_ += "  " + text + "\n";
+            lines_.push_back({1, text});
             say(provenance(term.rate, symbol), 4);
         }
         if (total_.seconds) together(resource, (*total_.seconds)[index]);
@@ -362,10 +370,17 @@ private:
     const Program& program_;
     const Analysis& total_;
     std::string out_;
+    std::vector<PageLine> lines_;
 };
 
 }  // namespace
 
 std::string explain_text(const Prediction& answer) { return Explanation(answer).run(); }
+
+std::vector<PageLine> explain_lines(const Prediction& answer) {
+    Explanation explanation(answer);
+    (void)explanation.run();
+    return explanation.lines();
+}
 
 }  // namespace roofline::core

@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bound/compute_bound_size.hpp"
 #include "bound/network_pricing.hpp"
 #include "notation/notation.hpp"
 #include "predict/expected_basis.hpp"
 #include "report/op/expected_text.hpp"
 #include "report/op/op_figures.hpp"
+#include "report/op/op_verdict.hpp"
+#include "report/page/page_writer.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
 
@@ -25,7 +26,11 @@ constexpr std::size_t max_tensors = 8;
 class OpText {
 public:
     OpText(const Prediction& answer, bool color)
-        : answer_(answer), program_(answer.program), total_(answer.analysis.total), color_(color) {}
+        : answer_(answer),
+          program_(answer.program),
+          total_(answer.analysis.total),
+          verdict_(op_verdict(answer)),
+          color_(color) {}
 
     std::string run() {
         title();
@@ -36,11 +41,14 @@ public:
         intensity();
         out_ += '\n';
         times();
-        verdict();
+        if (!verdict_.empty()) out_ += "\n  " + wrapped(verdict_, 2, 2, page_width) + "\n";
         alternatives();
         notes();
         return std::move(out_);
     }
+
+    // What run() said, as the sections of a page.
+    ReportPage page() { return page_.take(); }
 
 private:
     [[nodiscard]] std::string paint(std::string_view code, std::string_view text) const {
@@ -56,7 +64,11 @@ private:
         return fmt::format("  {:<{}}  {:>{}}", label, column, value, value_column - over);
     }
 
-    void line(std::string_view label, std::string_view value, std::string_view what, std::string_view formula) {
+    void line(std::string_view label, std::string_view value, std::string_view what, std::string_view formula,
+              std::string exact = {}) {
+        const bool both = !what.empty() && !formula.empty();
+        page_.fact({std::string(label), std::string(value), fmt::format("{}{}{}", what, both ? "; " : "", formula),
+                    std::move(exact)});
         std::string text = entry(label, value) + "  ";
         text += fmt::format("{:<36}{}{}", what, display_width(what) < 36 ? " " : "  ", formula);
         while (!text.empty() && text.back() == ' ') text.pop_back();
@@ -90,12 +102,29 @@ private:
                       ' ')
                 : "\n  ";
         out_ += bold(what) + gap + where + "\n\n";
+        page_.title(fmt::format("{} on {}", what, where));
+        page_.question(
+            fmt::format("How long does this take on {}, what limits it, and what would change that?", where));
+        for (const std::string_view key : {"lower_s", "expected_s", "bound_by", "peak_fraction"}) {
+            PageFact tile = fact_of(op_figures(), key, OpPart{answer_, total_});
+            if (key == "lower_s") tile.remark = "if everything overlaps";
+            if (key == "expected_s" && answer_.expected_s) {
+                tile.remark = fmt::format("mean error {} %", percent_text(*fastest(answer_).expected_error));
+            }
+            if (key == "peak_fraction") tile.remark = "FLOP/s at the lower bound";
+            page_.headline(std::move(tile));
+        }
+        page_.section(PagePlace::answer, "Answer");
+        page_.say(verdict_);
     }
 
     void mesh() {
         if (answer_.system.mesh.empty()) return;
+        page_.section(PagePlace::detail, "What a chip holds");
         for (const PlacedAxis& axis : answer_.system.mesh) {
-            out_ += fmt::format("  mesh {}={}  {}\n", axis.name, axis.size, place_text(answer_.system.slice, axis));
+            const std::string place = place_text(answer_.system.slice, axis);
+            out_ += fmt::format("  mesh {}={}  {}\n", axis.name, axis.size, place);
+            page_.fact("mesh " + axis.name, std::to_string(axis.size), place);
         }
         if (!answer_.types.empty()) held();
         out_ += "  work and times of one chip:\n\n";
@@ -106,32 +135,32 @@ private:
         Table table;
         table.head = {"a chip holds", "", ""};
         table.right = {false, true, true};
-        std::size_t left_out = 0;
         for (ValueId id = 0; id < program_.values.size(); ++id) {
             const Value& value = answer_.local.values[id];
             if (value.intermediate) continue;
-            if (table.rows.size() == max_tensors) {
-                ++left_out;
-                continue;
-            }
             std::vector<std::string> shape;
             for (const Axis& axis : value.type.axes) {
                 const auto size = answer_.local.sizes.find(axis.dim);
                 shape.push_back(size != answer_.local.sizes.end() ? std::to_string(size->second) : axis.dim);
             }
             const auto bytes = count(program_, bytes_of(answer_.local.local_dims, value));
-            table.rows.push_back({fmt::format("  {}: {}{}", value_name(program_, id),
-                                              type_text(program_, answer_.types[id]), where_text(program_.values[id])),
-                                  fmt::format("{}", fmt::join(shape, " x ")),
-                                  bytes ? to_text(Bytes{bytes->to_double()}) : ""});
+            TableRow row(table);
+            row.text(fmt::format("  {}: {}{}", value_name(program_, id), type_text(program_, answer_.types[id]),
+                                 where_text(program_.values[id])));
+            row.text(fmt::format("{}", fmt::join(shape, " x ")));
+            if (bytes) row.number(to_text(Bytes{bytes->to_double()}), bytes->to_double(), "B");
         }
-        out_ += table_text(table, 2);
-        if (left_out > 0) out_ += fmt::format("    and {} more arrays (--json has them)\n", left_out);
+        out_ += table_text(first_rows(table, max_tensors), 2);
+        if (table.rows.size() > max_tensors) {
+            out_ += fmt::format("    and {} more arrays (--json has them)\n", table.rows.size() - max_tensors);
+        }
         out_ += '\n';
+        page_.table(std::move(table));
     }
 
     // Lists the collectives and the alternative layouts.
     void network() {
+        page_.section(PagePlace::detail, "Network");
         std::string_view label = "network";
         if (total_.work.messages.empty() && !answer_.layouts.empty() && !total_.pricing.resources.empty())
             line(label, "-", "no collective: each chip has the operands of its share", "");
@@ -143,7 +172,8 @@ private:
                 fmt::format("{} of {}{}", collective_name(message.kind, true), message.tensor, route_text(message));
             if (time)
                 what += fmt::format(", {}{}", to_text(Seconds{time->lower_s}), time->latency_bound ? " (latency)" : "");
-            line(label, bytes ? to_text(Bytes{bytes->to_double()}) : "", what, hand(message.bytes));
+            line(label, bytes ? to_text(Bytes{bytes->to_double()}) : "", what, hand(message.bytes),
+                 bytes ? exact_number(bytes->to_double(), "B") : "");
             label = "";
             expected_collective(i, bytes);
         }
@@ -161,13 +191,14 @@ private:
         line("", to_text(Seconds{expected.seconds}),
              fmt::format("expected: algbw {}, busbw {}", to_text(Bandwidth{bandwidth.algorithm}),
                          to_text(Bandwidth{bandwidth.bus})),
-             calibration_name(expected));
+             calibration_name(expected), exact_number(expected.seconds, "s"));
     }
 
     void alternatives() {
         // For a program, text lists only the statements that communicate; JSON has all of them.
         const bool several = answer_.layouts.size() > 1;
         const std::size_t most = several ? 2 : 3;
+        std::vector<std::string> others;
         for (const LaidStatement& statement : answer_.layouts) {
             if (several && !statement.communicates) continue;
             for (std::size_t i = 1; i < std::min(statement.plans.size(), most + 1); ++i) {
@@ -179,8 +210,11 @@ private:
                                         statement.repeated ? " a pass" : "");
                 }
                 out_ += "\n  " + wrapped(text, 2, 8, page_width);
+                others.push_back(std::move(text));
             }
         }
+        page_.section(PagePlace::choice, "Other layouts");
+        page_.list(std::move(others));
         if (out_.back() != '\n') out_ += '\n';
     }
 
@@ -196,34 +230,47 @@ private:
         table.right.push_back(true);
         table.head.emplace_back("bound by");
         const auto& all = answer_.analysis.kernels;
-        for (std::size_t i = 0; i < std::min(all.size(), max_kernels); ++i) {
-            const Analysis& kernel = all[i];
+        for (const Analysis& kernel : all) {
             const auto flops = count(program_, kernel.work.flops());
             const auto traffic = kernel.work.memory.find(total_.main_level);
             const auto bytes =
                 traffic == kernel.work.memory.end() ? std::nullopt : count(program_, traffic->second.total());
-            std::vector<std::string> row{
-                fitted(kernel.title, 44), flops ? to_text(Flops{flops->to_double()}) : "-",
-                bytes ? to_text(Bytes{bytes->to_double()}) : "-",
-                flops && bytes && !bytes->is_zero() ? number_text(flops->to_double() / bytes->to_double()) : "-"};
-            for (const Resource& resource : total_.pricing.resources) row.push_back(time_in(kernel, resource.id));
-            row.push_back(kernel.seconds ? to_text(Seconds{kernel.bounds.lower}) : "-");
+            TableRow row(table);
+            row.text(fitted(kernel.title, 44), kernel.title);
+            cell<Flops>(row, flops ? std::optional(flops->to_double()) : std::nullopt, "FLOP");
+            cell<Bytes>(row, bytes ? std::optional(bytes->to_double()) : std::nullopt, "B");
+            if (flops && bytes && !bytes->is_zero()) {
+                const double intensity = flops->to_double() / bytes->to_double();
+                row.number(number_text(intensity), intensity, "FLOP/B");
+            } else {
+                row.text("-");
+            }
+            for (const Resource& resource : total_.pricing.resources) {
+                cell<Seconds>(row, kernel.seconds_of(resource.id), "s");
+            }
+            cell<Seconds>(row, kernel.seconds ? std::optional(kernel.bounds.lower) : std::nullopt, "s");
             const Resource* bound = kernel.bound_resource();
-            row.push_back(bound == nullptr ? "-" : bound->label);
-            table.rows.push_back(std::move(row));
+            row.text(bound == nullptr ? "-" : bound->label);
         }
-        out_ += table_text(table, 2);
+        out_ += table_text(first_rows(table, max_kernels), 2);
         if (all.size() > max_kernels)
             out_ += fmt::format("  ... and {} more (all of them with --json)\n", all.size() - max_kernels);
         out_ += '\n';
+        page_.section(PagePlace::detail, "Kernels");
+        page_.table(std::move(table));
     }
 
-    static std::string time_in(const Analysis& kernel, const std::string& id) {
-        const std::optional<double> seconds = kernel.seconds_of(id);
-        return seconds ? to_text(Seconds{*seconds}) : "-";
+    template <class Q>
+    static void cell(TableRow& row, std::optional<double> value, std::string_view unit) {
+        if (value) {
+            row.number(to_text(Q{*value}), *value, unit);
+        } else {
+            row.text("-");
+        }
     }
 
     void work() {
+        page_.section(PagePlace::detail, "Work");
         std::string_view label = "work";
         for (const KeyedFlops& entry : total_.pricing.flops_by()) {
             const auto flops = count(program_, entry.flops);
@@ -231,7 +278,7 @@ private:
             line(label, flops ? to_text(Flops{flops->to_double()}) : "",
                  fmt::format("{}, {} units", entry.key.substr(slash + 1),
                              entry.key.starts_with("matmul") ? "matrix" : "vector"),
-                 hand(entry.flops));
+                 hand(entry.flops), flops ? exact_number(flops->to_double(), "FLOP") : "");
             label = "";
         }
         if (!total_.work.transcendentals.is_zero()) {
@@ -249,7 +296,7 @@ private:
                                     to_text(Bytes{write->to_double()}));
             }
             line(label, read && write ? to_text(Bytes{read->to_double() + write->to_double()}) : "", what,
-                 hand(traffic.total()));
+                 hand(traffic.total()), read && write ? exact_number(read->to_double() + write->to_double(), "B") : "");
             label = "";
         }
         if (total_.pricing.resources.empty()) out_ += "  nothing is computed or moved: the result equals the operand\n";
@@ -266,6 +313,7 @@ private:
     }
 
     void intensity() {
+        page_.section(PagePlace::detail, "Arithmetic intensity");
         std::string_view label = "intensity";
         for (const auto& [level, ratio] : total_.intensity) {
             const auto flops = count(program_, total_.work.flops());
@@ -304,15 +352,18 @@ private:
         out_ +=
             fmt::format("  {:<10}  {:>13}  {}\n", find_figure(op_figures(), key).label,
                         text_of(op_figures(), key, OpPart{answer_, total_}), wrapped(remark, 29, 29, max_line_width));
+        page_.fact(fact_of(op_figures(), key, OpPart{answer_, total_}, remark));
     }
 
     void times() {
+        page_.section(PagePlace::answer, "Time");
         const bool sized = total_.seconds.has_value();
         const Resource* bound = total_.bound_resource();
         for (std::size_t i = 0; i < total_.pricing.resources.size(); ++i) {
             const Resource& resource = total_.pricing.resources[i];
             if (!sized) {
                 out_ += fmt::format("  {:<10}  {}\n", resource.label, time_formula(resource));
+                page_.fact(resource.label, "", time_formula(resource));
                 continue;
             }
             const double seconds = (*total_.seconds)[i];
@@ -327,19 +378,26 @@ private:
                             percent_text(share), is_bound ? "   <- the bound" : "",
                             least < seconds ? fmt::format("   {} of it in lower", to_text(Seconds{least})) : "");
             out_ += text + "\n";
+            page_.fact({resource.label, to_text(Seconds{seconds}),
+                        fmt::format("{} %{}{}", percent_text(share), is_bound ? ", the bound" : "",
+                                    least < seconds ? fmt::format("; {} of it in lower", to_text(Seconds{least})) : ""),
+                        exact_number(seconds, "s"), share});
         }
         if (!sized) {
             std::vector<std::string> missing;
             for (const std::string& dim : program_.dims) {
                 if (!program_.sizes.contains(dim)) missing.push_back(dim);
             }
-            out_ += fmt::format("\n  No numbers yet: {} {} no size. Give {}: --dims {}=4096\n",
-                                fmt::join(missing, ", "), missing.size() == 1 ? "has" : "have",
-                                missing.size() == 1 ? "it" : "them", fmt::join(missing, "=4096,"));
+            const std::string none = fmt::format("No numbers yet: {} {} no size. Give {}: --dims {}=4096",
+                                                 fmt::join(missing, ", "), missing.size() == 1 ? "has" : "have",
+                                                 missing.size() == 1 ? "it" : "them", fmt::join(missing, "=4096,"));
+            out_ += fmt::format("\n  {}\n", none);
+            page_.say(none);
             return;
         }
         out_ += fmt::format("  {:<10}  {}  if everything overlaps\n", "lower",
                             bold(fmt::format("{:>13}", to_text(Seconds{total_.bounds.lower}))));
+        page_.fact(fact_of(op_figures(), "lower_s", OpPart{answer_, total_}, "if everything overlaps"));
         if (answer_.uniform) {
             figure("uniform_lower_s", "if everything overlaps and tokens choose their experts uniformly");
         }
@@ -354,9 +412,11 @@ private:
         figure("upper_s", "without any overlap, at published rates");
         if (total_.padding) {
             const double lost = 1 - total_.padding->useful_flops / total_.padding->padded_flops;
-            out_ += fmt::format("  {:<10}  {:>13}  {:.1f} % of the matrix units' FLOPs are padding: {}\n", "padded",
-                                to_text(Seconds{total_.padding->padded_seconds}), lost * 100,
-                                fmt::join(total_.padding->sides, ", "));
+            const std::string padded = to_text(Seconds{total_.padding->padded_seconds});
+            const std::string what = fmt::format("{:.1f} % of the matrix units' FLOPs are padding: {}", lost * 100,
+                                                 fmt::join(total_.padding->sides, ", "));
+            out_ += fmt::format("  {:<10}  {:>13}  {}\n", "padded", padded, what);
+            page_.fact({"padded", padded, what, exact_number(total_.padding->padded_seconds, "s")});
         }
         if (total_.energy_j && total_.bounds.lower > 0) {
             figure("energy_j", fmt::format("{} at its rated {} for the lower time", answer_.machine.name,
@@ -390,86 +450,10 @@ private:
         return fmt::format("{}", fmt::join(terms, " + "));
     }
 
-    void verdict() {
-        const Resource* bound = total_.bound_resource();
-        std::string text;
-        if (bound != nullptr) {
-            if (bound->id == "math") {
-                text = "Compute-bound: the matrix units can be kept busy.";
-            } else if (bound->id == "vector") {
-                text = "Bound by the vector units.";
-            } else if (total_.peak_fraction) {
-                text = fmt::format("{}-bound: at most {} % of peak FLOP/s.", bound->label,
-                                   percent_text(*total_.peak_fraction));
-            } else {
-                text = fmt::format("{}-bound: nothing is computed.", bound->label);
-            }
-        }
-        const auto& resources = total_.pricing.resources;
-        const bool routed =
-            std::any_of(resources.begin(), resources.end(), [](const Resource& each) { return each.unsure(); });
-        if (routed && !text.empty()) {
-            text.insert(text.size() - 1, ", by the lower bound, which sends one copy of each token to its experts");
-        }
-        const std::string critical = critical_text();
-        if (!critical.empty()) text += (text.empty() ? "" : " ") + critical;
-        if (!text.empty()) out_ += "\n  " + wrapped(text, 2, 2, page_width) + "\n";
-    }
-
-    // Returns "Compute-bound from B = 128 (120 for large D and F)." for the first dimension, compared with all levels
-    // together.
-    [[nodiscard]] std::string critical_text() const {
-        const Resource* compute = total_.pricing.compute();
-        // A kernel that the vector units limit is not called compute-bound, and nothing is repeated from the line
-        // above.
-        const bool vector = compute != nullptr && compute->id == "vector";
-        const std::string_view state = !vector                              ? "Compute-bound"
-                                       : compute == total_.bound_resource() ? "So it is"
-                                                                            : "Bound by the vector units";
-        const std::vector<CriticalSize> sizes = compute_bound_sizes(total_.critical);
-        for (const CriticalSize& size : sizes) {
-            const std::string limit = critical_limit(size);
-            if (!size.crossing && limit.empty()) continue;
-            if (!size.crossing) return fmt::format("{} from {} = {}.", state, size.dim, limit);
-            switch (size.crossing->state) {
-                case Crossing::State::always:
-                    return fmt::format("{} at every {}.", state, size.dim);
-                case Crossing::State::never:
-                    return fmt::format(
-                        "No {} makes it {}{}{}.", size.dim, vector ? "bound by the vector units" : "compute-bound",
-                        limit.empty() ? "" : fmt::format(" at these sizes (from {})", limit), another_dimension(sizes));
-                case Crossing::State::crossing:
-                    return fmt::format("{} {} {} = {}{}.", state, size.crossing->above ? "from" : "up to", size.dim,
-                                       whole_text(*size.crossing), limit.empty() ? "" : fmt::format(" ({})", limit));
-            }
-        }
-        return "";
-    }
-
-    // Returns "120 for large D and F".
-    [[nodiscard]] std::string critical_limit(const CriticalSize& size) const {
-        std::vector<std::string> others;
-        for (const std::string& other : program_.dims) {
-            if (other != size.dim && total_.work.flops().dims().contains(other)) others.push_back(other);
-        }
-        if (!size.limit || others.empty()) return "";
-        return fmt::format("{} for large {}", number_text(*size.limit), fmt::join(others, " and "));
-    }
-
-    // Returns "; D from 8756 would" if the first dimension has no critical size but another one does.
-    [[nodiscard]] static std::string another_dimension(const std::vector<CriticalSize>& sizes) {
-        for (const CriticalSize& size : sizes) {
-            if (size.crossing && size.crossing->state == Crossing::State::crossing) {
-                return fmt::format("; {} {} {} would", size.dim, size.crossing->above ? "from" : "up to",
-                                   whole_text(*size.crossing));
-            }
-        }
-        return "";
-    }
-
     void notes() {
         for (const std::string& note : notes_of(answer_)) {
             out_ += "\n  " + paint("2", wrapped("note: " + note, 2, 8, page_width));
+            page_.note(note);
         }
         if (out_.back() != '\n') out_ += '\n';
     }
@@ -477,12 +461,20 @@ private:
     const Prediction& answer_;
     const Program& program_;
     const Analysis& total_;
+    std::string verdict_;
     bool color_;
     std::string out_;
+    PageWriter page_;
 };
 
 }  // namespace
 
 std::string op_text(const Prediction& answer, bool color) { return OpText(answer, color).run(); }
+
+ReportPage op_sections(const Prediction& answer) {
+    OpText text(answer, false);
+    (void)text.run();
+    return text.page();
+}
 
 }  // namespace roofline::core

@@ -11,12 +11,15 @@ namespace roofline::core {
 
 namespace {
 
-// Approximate number of points to which text output thins out a longer sweep.
+// Approximate numbers of points to which text output and a report thin out a longer sweep.
 constexpr std::size_t max_rows = 40;
+constexpr std::size_t max_page_rows = 1000;
 
 class SweepTable {
 public:
-    SweepTable(const std::vector<Prediction>& answers, const std::vector<SweepAxis>& axes, Format format)
+    /// Shows about `most` points, all if it is 0.
+    SweepTable(const std::vector<Prediction>& answers, const std::vector<SweepAxis>& axes, Format format,
+               std::size_t most)
         : axes_(axes), raw_(format == Format::csv), named_(answers.size() > 1 || raw_) {
         resources_ = resources_of(answers);
         for (const Prediction& answer : answers) {
@@ -27,7 +30,7 @@ public:
             }
         }
         points_ = point_count(axes);
-        if (format == Format::text && points_ > max_rows) stride_ = (points_ + max_rows - 1) / max_rows;
+        if (most > 0 && points_ > most) stride_ = (points_ + most - 1) / most;
         head(answers);
         for (const Prediction& answer : answers) rows(answer);
     }
@@ -88,8 +91,12 @@ private:
     }
 
     template <class Q>
-    [[nodiscard]] std::string cell(double value) const {
-        return raw_ ? raw(value) : to_text(Q{value});
+    void cell(TableRow& row, double value, std::string_view unit) const {
+        if (raw_) {
+            row.text(raw(value));
+        } else {
+            row.number(to_text(Q{value}), value, unit);
+        }
     }
 
     void row(const Prediction& answer, std::span<const std::int64_t> sizes, const CompiledProgram::Point& point,
@@ -99,42 +106,49 @@ private:
         const auto main = static_cast<std::size_t>(
             std::find(levels.begin(), levels.end(), answer.analysis.total.main_level) - levels.begin());
         const Pricing& pricing = answer.analysis.total.pricing;
-        std::vector<std::string> cells;
-        if (named_) cells.push_back(raw_ ? answer.machine.id : answer.machine.name);
+        TableRow cells(table_);
+        if (named_) cells.text(raw_ ? answer.machine.id : answer.machine.name);
         for (std::size_t i = 0; i < axes_.size(); ++i) {
-            cells.insert(cells.end(), axes_[i].dims.size(), std::to_string(sizes[i]));
+            for (std::size_t j = 0; j < axes_[i].dims.size(); ++j) cells.text(std::to_string(sizes[i]));
         }
         const double flops = point.flops();
         const double bytes = main < point.read.size() ? point.read[main] + point.write[main] : 0;
-        cells.push_back(cell<Flops>(flops));
-        cells.push_back(bytes <= 0 ? "" : raw_ ? raw(flops / bytes) : number_text(flops / bytes));
+        cell<Flops>(cells, flops, "FLOP");
+        cells.text(bytes <= 0 ? "" : raw_ ? raw(flops / bytes) : number_text(flops / bytes));
         for (const std::string& id : resources_) {
             const auto place = std::find(ids.begin(), ids.end(), id) - ids.begin();
             const auto at = static_cast<std::size_t>(place);
-            cells.push_back(at == ids.size() ? "" : cell<Seconds>(point.least_seconds(at)));
+            if (at == ids.size()) {
+                cells.text("");
+            } else {
+                cell<Seconds>(cells, point.least_seconds(at), "s");
+            }
         }
         const Bounds& bounds = point.bounds;
-        cells.push_back(cell<Seconds>(bounds.lower));
-        if (expected_) cells.push_back(expected_s ? cell<Seconds>(*expected_s) : std::string());
-        cells.push_back(cell<Seconds>(bounds.upper));
+        cell<Seconds>(cells, bounds.lower, "s");
+        if (expected_s) {
+            cell<Seconds>(cells, *expected_s, "s");
+        } else if (expected_) {
+            cells.text("");
+        }
+        cell<Seconds>(cells, bounds.upper, "s");
         const Resource* bound = bounds.bound_by ? &pricing.resources[*bounds.bound_by] : nullptr;
-        cells.push_back(bound == nullptr ? "" : raw_ ? bound->id : bound->label);
+        cells.text(bound == nullptr ? "" : raw_ ? bound->id : bound->label);
         const Resource* compute = pricing.compute();
         const double busy =
             compute == nullptr ? 0 : point.seconds[static_cast<std::size_t>(compute - pricing.resources.data())];
         const auto rate = [&](double seconds) {
-            cells.push_back(cell<FlopRate>(seconds > 0 ? flops / seconds : 0));
+            cell<FlopRate>(cells, seconds > 0 ? flops / seconds : 0, "FLOP/s");
             const bool known = compute != nullptr && seconds > 0;
-            cells.push_back(!known ? "" : raw_ ? raw(busy / seconds) : percent_text(busy / seconds) + " %");
+            cells.text(!known ? "" : raw_ ? raw(busy / seconds) : percent_text(busy / seconds) + " %");
         };
         rate(bounds.lower);
         if (expected_s) {
             rate(*expected_s);
         } else if (expected_) {
-            cells.insert(cells.end(), 2, "");
+            cells.text("").text("");
         }
-        if (split_) cells.push_back(communication_text(answer));
-        table_.rows.push_back(std::move(cells));
+        if (split_) cells.text(communication_text(answer));
     }
 
     const std::vector<SweepAxis>& axes_;
@@ -150,8 +164,12 @@ private:
 
 }  // namespace
 
+Table sweep_points(const std::vector<Prediction>& answers, const std::vector<SweepAxis>& axes) {
+    return SweepTable(answers, axes, Format::text, max_page_rows).table();
+}
+
 std::string sweep_table(const std::vector<Prediction>& answers, const std::vector<SweepAxis>& axes, Format format) {
-    const SweepTable sweep(answers, axes, format);
+    const SweepTable sweep(answers, axes, format, format == Format::text ? max_rows : 0);
     std::string text = render(sweep.table(), format);
     if (format != Format::csv) text += sweep.left_out() + notes_text(answers);
     return text;

@@ -55,6 +55,20 @@ std::string objective_value(const TrainAnswer& plan, PlanObjective objective, Pl
     return timed ? bounded_text(plan, text) : text;
 }
 
+// Adds a value of a plan to a row.
+void objective_cell(TableRow& row, const TrainAnswer& plan, PlanObjective objective, PlanBasis basis, double value) {
+    const std::string_view unit = objective == PlanObjective::time     ? "s"
+                                  : objective == PlanObjective::cost   ? "USD"
+                                  : objective == PlanObjective::energy ? "J"
+                                  : objective == PlanObjective::memory ? "B"
+                                                                       : "";
+    row.number(objective_value(plan, objective, basis, value), value, unit);
+}
+
+void step_cell(TableRow& row, const TrainAnswer& plan) {
+    row.number(bounded_text(plan, to_text(Seconds{step_seconds(plan)})), step_seconds(plan), "s");
+}
+
 // The columns of a job or a plan of it.
 class JobColumns {
 public:
@@ -75,14 +89,14 @@ public:
         if (optimizers_) add(table, "optimizer", false);
     }
 
-    [[nodiscard]] std::vector<std::string> cells(const PlanJobAnswer& job) const {
-        std::vector<std::string> row;
-        if (answer_.jobs.size() > 1) row.push_back(job.slice);
-        if (batches_) row.push_back(short_count(Rational(job.batch_tokens)));
-        if (sequences_) row.push_back(grouped(job.sequence));
-        if (products_) row.push_back(job.products ? std::string(name(*job.products)) : "as stored");
-        if (optimizers_) row.push_back(optimizer_text(job.options));
-        return row;
+    void cells(TableRow& row, const PlanJobAnswer& job) const {
+        if (answer_.jobs.size() > 1) row.text(job.slice);
+        if (batches_) {
+            row.number(short_count(Rational(job.batch_tokens)), static_cast<double>(job.batch_tokens));
+        }
+        if (sequences_) row.text(grouped(job.sequence));
+        if (products_) row.text(job.products ? std::string(name(*job.products)) : "as stored");
+        if (optimizers_) row.text(optimizer_text(job.options));
     }
 
     static void add(Table& table, std::string head, bool right) {
@@ -114,13 +128,15 @@ public:
         for (const PlanObjective each : objectives()) add(table, std::string(name(each)), true);
     }
 
-    void plan_cells(std::vector<std::string>& row, const TrainAnswer& plan, const PlanValues& values) const {
-        row.push_back(plan_text(plan.plan));
-        row.push_back(choice_text(plan));
-        if (answer_.basis != PlanBasis::run) row.push_back(bounded_text(plan, to_text(Seconds{step_seconds(plan)})));
+    void plan_cells(TableRow& row, const TrainAnswer& plan, const PlanValues& values) const {
+        row.text(plan_text(plan.plan)).text(choice_text(plan));
+        if (answer_.basis != PlanBasis::run) step_cell(row, plan);
         for (const PlanObjective each : objectives()) {
-            const auto value = values.of(each);
-            row.push_back(value ? objective_value(plan, each, answer_.basis, *value) : "-");
+            if (const auto value = values.of(each)) {
+                objective_cell(row, plan, each, answer_.basis, *value);
+            } else {
+                row.text("-");
+            }
         }
     }
 
@@ -153,6 +169,10 @@ std::string choice_text(const TrainAnswer& answer) {
         answer.batch->microbatches == 1 ? "1 microbatch" : fmt::format("{} microbatches", answer.batch->microbatches);
     if (!answer.schedule.empty()) text += ", " + answer.schedule;
     return text + ", remat " + remat_text(answer.options);
+}
+
+std::string whole_text(const TrainAnswer& answer) {
+    return fmt::format("{}, {}", core::plan_text(answer.plan), choice_text(answer));
 }
 
 std::string share_text(double share) { return fmt::format("{:.0f} %", 100 * share); }
@@ -247,12 +267,12 @@ Table jobs_table(const PlanJobsAnswer& answer) {
     columns.plan_head(table);
     JobColumns::add(table, fmt::format("by {}", name(answer.objective)), false);
     for (const PlanJobAnswer& job : answer.jobs) {
-        std::vector<std::string> row = columns.cells(job);
-        row.push_back(job.counts.looked_at > 0 ? grouped(job.counts.looked_at) : "");
+        TableRow row(table);
+        columns.cells(row, job);
+        row.text(job.counts.looked_at > 0 ? grouped(job.counts.looked_at) : "");
         if (job.best) columns.plan_cells(row, *job.best, *job.values);
-        row.resize(table.head.size() - 1);
-        row.push_back(verdict_of(answer, job));
-        table.rows.push_back(std::move(row));
+        table.rows.back().resize(table.head.size() - 1);
+        row.text(verdict_of(answer, job));
     }
     return table;
 }
@@ -273,16 +293,14 @@ Table front_table(const PlanJobsAnswer& answer) {
     if (step) JobColumns::add(table, "step", true);
     if (!shown(PlanObjective::memory)) JobColumns::add(table, "memory", true);
     for (const FrontPlan& each : answer.front) {
-        std::vector<std::string> row;
+        TableRow row(table);
         for (const PlanObjective objective : {answer.front_of->first, answer.front_of->second}) {
-            row.push_back(objective_value(each.answer, objective, answer.basis, *each.values.of(objective)));
+            objective_cell(row, each.answer, objective, answer.basis, *each.values.of(objective));
         }
-        for (std::string& cell : columns.cells(answer.jobs[each.job])) row.push_back(std::move(cell));
-        row.push_back(plan_text(each.answer.plan));
-        row.push_back(choice_text(each.answer));
-        if (step) row.push_back(bounded_text(each.answer, to_text(Seconds{step_seconds(each.answer)})));
-        if (!shown(PlanObjective::memory)) row.push_back(to_text(Bytes{each.values.bytes}));
-        table.rows.push_back(std::move(row));
+        columns.cells(row, answer.jobs[each.job]);
+        row.text(plan_text(each.answer.plan)).text(choice_text(each.answer));
+        if (step) step_cell(row, each.answer);
+        if (!shown(PlanObjective::memory)) row.number(to_text(Bytes{each.values.bytes}), each.values.bytes, "B");
     }
     return table;
 }

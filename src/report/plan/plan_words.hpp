@@ -14,6 +14,9 @@ namespace roofline::core {
 /// Returns "8 microbatches, interleaved:2, remat full".
 [[nodiscard]] std::string choice_text(const TrainAnswer& answer);
 
+/// Returns "fsdp=8, 2 microbatches, remat full".
+[[nodiscard]] std::string whole_text(const TrainAnswer& answer);
+
 /// Below it a plan and the best one are a near-tie.
 inline constexpr double near_tie_certainty = 0.75;
 

@@ -94,7 +94,7 @@ private:
             text += fmt::format("{}: {}\n", bar.label, bar.total);
             for (const SharesSegment& piece : bar.pieces) {
                 if (!drawable(piece.amount)) continue;
-                text += fmt::format("{}\t{}\t{:.2f} %\n", piece.label, piece.text, 100 * piece.amount / sum);
+                text += fmt::format("{} | {} | {:.2f} %\n", piece.label, piece.text, 100 * piece.amount / sum);
             }
         }
         return text;

@@ -24,7 +24,7 @@ TEST_CASE("a piece for every amount, its colour the same in every bar, and a tab
     CHECK(count_of(svg, "class=\"piece f0\"") == 2);  // a in the first bar and in the legend
     CHECK(count_of(svg, "class=\"piece f1\"") == 3);  // b in both bars and in the legend
     CHECK(svg.find("a 75 %") != std::string::npos);
-    CHECK(svg.find("a 3 75.00 %") != std::string::npos);
+    CHECK(svg.find("a | 3 | 75.00 %") != std::string::npos);
 }
 
 TEST_CASE("amounts that cannot be drawn are left out, and markup is only text") {

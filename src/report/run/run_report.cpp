@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "report/op/op_cells.hpp"
+#include "report/op/op_page.hpp"
 #include "report/op/op_plot.hpp"
 #include "report/run/run_figures.hpp"
 #include "report/run/run_report.hpp"
@@ -54,17 +55,22 @@ public:
         kernels();
         for (const std::string& note : notes_of(answer_)) {
             out_ += "\n  " + paint("2", wrapped("note: " + note, 2, 8, page_width));
+            page_.note(note);
         }
         if (out_.back() != '\n') out_ += '\n';
         return std::move(out_);
     }
+
+    // What run() said, as the sections of a page.
+    ReportPage page() { return page_.take(); }
 
 private:
     [[nodiscard]] std::string paint(std::string_view code, const std::string& text) const {
         return color_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
     }
 
-    void line(std::string_view label, const std::string& value, const std::string& what) {
+    void line(std::string_view label, const std::string& value, const std::string& what, double exact = 0) {
+        page_.fact({std::string(label), value, what, exact > 0 ? exact_number(exact, "s") : ""});
         out_ += fmt::format("  {:<9}  {:>13}  {}\n", label, value, what);
     }
 
@@ -72,15 +78,24 @@ private:
         out_ += paint("1", answer_.title) + "\n";
         if (!answer_.sizes.empty()) out_ += answer_.sizes + "\n";
         out_ += fmt::format("on {}\n\n", answer_.device);
+        const auto tile = [&](const char* label, std::optional<double> seconds) {
+            if (seconds) page_.headline({label, to_text(Seconds{*seconds}), "", exact_number(*seconds, "s")});
+        };
+        tile("measured", point_.cold.median);
+        if (point_.answer) tile("expected", point_.answer->expected_s);
+        if (point_.answer) tile("lower bound", point_.answer->analysis.total.bounds.lower);
+        page_.headline({"check", point_.checked == 0 ? "-" : point_.right() ? "right" : "wrong"});
+        page_.section(PagePlace::answer, "Answer");
     }
 
     void measured() {
         line("measured", paint("1", fmt::format("{:>13}", to_text(Seconds{point_.cold.median}))),
-             samples_text(point_.cold));
+             samples_text(point_.cold), point_.cold.median);
         line("", "",
              fmt::format("from memory: {} set{} of {} in turn", point_.sets, point_.sets == 1 ? "" : "s",
                          to_text(Bytes{point_.set_bytes})));
-        line("hot", to_text(Seconds{point_.hot.median}), "same memory in every run, in caches if it fits");
+        line("hot", to_text(Seconds{point_.hot.median}), "same memory in every run, in caches if it fits",
+             point_.hot.median);
     }
 
     void predicted() {
@@ -91,23 +106,25 @@ private:
         const Resource* bound = total.bound_resource();
         line("lower", to_text(Seconds{lower}),
              fmt::format("the run reaches {} % of this bound{}", percent_text(lower / point_.cold.median),
-                         bound == nullptr ? "" : fmt::format("; bound by {}", bound->label)));
+                         bound == nullptr ? "" : fmt::format("; bound by {}", bound->label)),
+             lower);
         if (!point_.answer->analysis.kernels.empty()) {
             line("sequential", to_text(Seconds{total.sequential}),
                  fmt::format("{} %: if only the work inside each kernel overlaps",
-                             percent_text(total.sequential / point_.cold.median)));
+                             percent_text(total.sequential / point_.cold.median)),
+                 total.sequential);
         }
         if (point_.answer->expected_s) {
             const double expected = *point_.answer->expected_s;
             line("expected", to_text(Seconds{expected}),
-                 fmt::format("error {} %", percent_text(std::abs(expected / point_.cold.median - 1))));
+                 fmt::format("error {} %", percent_text(std::abs(expected / point_.cold.median - 1))), expected);
         } else {
             line("expected", "-",
                  point_.answer->why_not_expected.empty()
                      ? fmt::format("no calibration for {}", point_.answer->machine.name)
                      : point_.answer->why_not_expected);
         }
-        line("no overlap", to_text(Seconds{total.bounds.upper}), "without any overlap");
+        line("no overlap", to_text(Seconds{total.bounds.upper}), "without any overlap", total.bounds.upper);
         if (point_.cold.median < lower && !point_.cold.disturbed) {
             line("", "",
                  "the measured time is below the lower bound: inputs may still be in a cache, or a rate of the");
@@ -134,26 +151,31 @@ private:
         const bool priced = point_.answer && point_.answer->analysis.kernels.size() == point_.kernels.size();
         if (priced) table.head.insert(table.head.end(), {"lower", "of roofline", "bound by"});
         for (std::size_t i = 0; i < point_.kernels.size(); ++i) {
-            std::vector<std::string> row{fmt::format("{}", i + 1), to_text(Seconds{point_.kernels[i]})};
-            if (priced) {
-                const Analysis& kernel = point_.answer->analysis.kernels[i];
-                row.front() = fitted(kernel.title, 56);
-                const Resource* bound = kernel.bound_resource();
-                row.push_back(to_text(Seconds{kernel.bounds.lower}));
-                // All iterations of a repeat are measured together and priced together.
-                row.push_back(point_.kernels[i] > 0 ? percent_text(kernel.bounds.lower / point_.kernels[i]) + " %"
-                                                    : "");
-                row.push_back(bound == nullptr ? "" : bound->label);
+            const Analysis* const kernel = priced ? &point_.answer->analysis.kernels[i] : nullptr;
+            TableRow row(table);
+            if (kernel != nullptr) {
+                row.text(fitted(kernel->title, 56), kernel->title);
+            } else {
+                row.text(fmt::format("{}", i + 1));
             }
-            table.rows.push_back(std::move(row));
+            row.number(to_text(Seconds{point_.kernels[i]}), point_.kernels[i], "s");
+            if (kernel == nullptr) continue;
+            const Resource* bound = kernel->bound_resource();
+            row.number(to_text(Seconds{kernel->bounds.lower}), kernel->bounds.lower, "s");
+            // All iterations of a repeat are measured together and priced together.
+            row.text(point_.kernels[i] > 0 ? percent_text(kernel->bounds.lower / point_.kernels[i]) + " %" : "");
+            row.text(bound == nullptr ? "" : bound->label);
         }
         out_ += "\n" + table_text(table, 2);
+        page_.section(PagePlace::detail, "Kernels");
+        page_.table(std::move(table));
     }
 
     const RunAnswer& answer_;
     const RunPoint& point_;
     bool color_;
     std::string out_;
+    PageWriter page_;
 };
 
 std::string sweep_text(const RunAnswer& answer, Format format) {
@@ -181,6 +203,35 @@ std::string run_report(const RunAnswer& answer, Format format, bool color) {
     if (format == Format::csv) return render(run_table(answer, true), format);
     if (answer.axes.empty() && format == Format::text) return RunText(answer, color).run();
     return sweep_text(answer, format);
+}
+
+ReportPage run_page(const RunAnswer& answer, const std::vector<Prediction>& predicted) {
+    PageWriter page;
+    page.question(fmt::format("How long does this take on {}, is the result right, and how near is the prediction?",
+                              answer.device));
+    if (answer.axes.empty()) {
+        RunText text(answer, false);
+        (void)text.run();
+        page.add(text.page());
+        if (!answer.sizes.empty()) page.fact("sizes", "", answer.sizes);
+    } else {
+        page.section(PagePlace::answer, "Points");
+        page.table(run_table(answer, false));
+        for (const RunPoint& point : answer.points) {
+            if (!point.right()) page.say(check_text(point));
+        }
+        for (const std::string& note : notes_of(answer)) page.note(note);
+    }
+    page.title(answer.title);
+    for (const PlotKind kind : {PlotKind::roofline, PlotKind::sweep}) {
+        if (predicted.empty() || (kind == PlotKind::sweep) == answer.axes.empty()) continue;
+        page.section(PagePlace::answer, "Measured and predicted");
+        if (auto svg = run_plot(answer, predicted, kind)) page.picture(std::move(*svg));
+    }
+    if (answer.axes.empty() && answer.points.front().answer) {
+        add_derivation(page, *answer.points.front().answer, "Derivation of the prediction");
+    }
+    return page.take();
 }
 
 Result<std::string> run_plot(const RunAnswer& answer, const std::vector<Prediction>& predicted, PlotKind kind) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "report/page/page_writer.hpp"
 #include "report/serve/serve_figures.hpp"
 #include "report/serve/serve_words.hpp"
 #include "report/table.hpp"
@@ -16,6 +17,7 @@ public:
     explicit LoadText(const ServeAnswer& answer) : answer_(answer), load_(*answer.load) {}
 
     std::string run() {
+        page_.section(PagePlace::answer, "Under load");
         line("load.requests_per_s", throughput());
         if (load_.load.rate > 0) line("load.saturation_requests_per_s", saturation());
         if (load_.load.targets.any()) {
@@ -27,8 +29,12 @@ public:
         return std::move(out_);
     }
 
+    // What run() said, as a section of a page.
+    ReportPage page() { return page_.take(); }
+
 private:
     void line(std::string_view key, const std::string& remark) {
+        page_.fact(fact_of(serve_figures(), key, answer_, remark));
         out_ += fmt::format("  {:<15} {:>11}   {}\n", find_figure(serve_figures(), key).label,
                             text_of(serve_figures(), key, answer_), wrapped(remark, 31, 31, page_width));
     }
@@ -70,24 +76,33 @@ private:
 
     void spreads() {
         out_ += fmt::format("\n  {:<15} {:>11} {:>10} {:>10} {:>10}\n", "under load", "mean", "p50", "p90", "p99");
+        Table table;
+        table.head = {"", "mean", "p50", "p90", "p99", ""};
+        table.right = {false, true, true, true, true, false};
         const auto row = [&](std::string_view key, std::string_view remark) {
+            TableRow cells(table);
+            cells.text(std::string(find_figure(serve_figures(), key).label));
             out_ += fmt::format("  {:<15}", find_figure(serve_figures(), key).label);
             for (const std::string_view part : {"mean", "p50", "p90", "p99"}) {
                 const double seconds =
                     value_of(serve_figures(), key, answer_).at(std::string(part)).template get<double>();
                 out_ += fmt::format(" {:>{}}", to_text(Seconds{seconds}), part == "mean" ? 11 : 10);
+                cells.number(to_text(Seconds{seconds}), seconds, "s");
             }
             out_ += remark.empty() ? "\n" : fmt::format("   {}\n", remark);
+            cells.text(std::string(remark));
         };
         row("load.ttft_s", "");
         row("load.tpot_s", "");
         row("load.itl_s", "from token to token");
         row("load.latency_s", "to the last token");
+        page_.table(std::move(table));
     }
 
     const ServeAnswer& answer_;
     const SimulatedLoad& load_;
     std::string out_;
+    PageWriter page_;
 };
 
 }  // namespace
@@ -103,5 +118,11 @@ std::string load_words(const ServeAnswer& answer) {
 }
 
 std::string load_text(const ServeAnswer& answer) { return LoadText(answer).run(); }
+
+ReportPage load_sections(const ServeAnswer& answer) {
+    LoadText text(answer);
+    (void)text.run();
+    return text.page();
+}
 
 }  // namespace roofline::core

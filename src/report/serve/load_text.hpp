@@ -4,6 +4,7 @@
 #include <string>
 
 #include "predict/serve/serve_answer.hpp"
+#include "report/page/page.hpp"
 
 namespace roofline::core {
 
@@ -12,5 +13,8 @@ namespace roofline::core {
 
 /// Returns the lines of the answer about its simulated load, which it must have.
 [[nodiscard]] std::string load_text(const ServeAnswer& answer);
+
+/// Returns the same as a section of a page.
+[[nodiscard]] ReportPage load_sections(const ServeAnswer& answer);
 
 }  // namespace roofline::core

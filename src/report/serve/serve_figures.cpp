@@ -418,13 +418,17 @@ Table serve_compare_table(const std::vector<ServeAnswer>& answers) {
     return table;
 }
 
+Table serve_comparison(const std::vector<ServeAnswer>& answers) {
+    return comparison_table(all, lines, answers, slice_name);
+}
+
 std::string serve_compare_text(const std::vector<ServeAnswer>& answers) {
     const ServeAnswer& front = answers.front();
     std::vector<std::vector<std::string>> notes;
     for (const ServeAnswer& answer : answers) notes.push_back(serve_notes(answer));
     return fmt::format("{}: {} sequence{}, {} prompt and {} output tokens\n\n{}\n{}", front.model.name, front.batch,
                        front.batch == 1 ? "" : "s", front.prompt, front.output,
-                       table_text(comparison_table(all, lines, answers, slice_name), 2), notes_once(notes));
+                       table_text(serve_comparison(answers), 2), notes_once(notes));
 }
 
 }  // namespace roofline::core

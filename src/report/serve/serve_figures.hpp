@@ -22,6 +22,8 @@ namespace roofline::core {
 [[nodiscard]] Table serve_compare_table(const std::vector<ServeAnswer>& answers);
 
 /// Returns a table with one column per slice, and the notes of all answers.
+/// Returns the table of that text.
+[[nodiscard]] Table serve_comparison(const std::vector<ServeAnswer>& answers);
 [[nodiscard]] std::string serve_compare_text(const std::vector<ServeAnswer>& answers);
 
 }  // namespace roofline::core

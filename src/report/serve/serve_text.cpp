@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "report/page/page_writer.hpp"
 #include "report/serve/frontier_figures.hpp"
 #include "report/serve/load_text.hpp"
 #include "report/serve/serve_figures.hpp"
@@ -45,19 +47,26 @@ public:
         passes();
         frontier();
         bounds();
-        for (const std::string& note : serve_notes(answer_))
+        for (const std::string& note : serve_notes(answer_)) {
             out_ += "  note: " + wrapped(note, 8, 8, page_width) + "\n";
+            page_.note(note);
+        }
         return std::move(out_);
     }
 
+    // What run() said, as the sections of a page.
+    ReportPage page() { return page_.take(); }
+
 private:
-    void line(std::string_view label, std::string_view value, const std::string& remark) {
+    void line(std::string_view label, std::string_view value, const std::string& remark, std::string exact = {}) {
+        page_.fact({std::string(label), std::string(value), remark, std::move(exact)});
         out_ += fmt::format("  {:<15} {:>11}   {}\n", label, value, wrapped(remark, 31, 31, page_width));
     }
 
     // Prints a quantity with its label.
     void figure(std::string_view key, const std::string& remark) {
-        line(find_figure(serve_figures(), key).label, text_of(serve_figures(), key, answer_), remark);
+        line(find_figure(serve_figures(), key).label, text_of(serve_figures(), key, answer_), remark,
+             fact_of(serve_figures(), key, answer_).exact);
     }
 
     void head() {
@@ -65,6 +74,26 @@ private:
                            answer_.slice.machine.name, chips_text(answer_), answer_.batch,
                            answer_.batch == 1 ? "" : "s", answer_.prompt, answer_.output);
         out_ += "  " + wrapped(split_text(answer_), 2, 2, page_width) + "\n\n";
+        page_.title(
+            fmt::format("Serving {} on {}, {}", answer_.model.name, answer_.slice.machine.name, chips_text(answer_)));
+        page_.question(
+            fmt::format("How fast does this slice answer {} sequence{} at a time, with {} prompt and {} "
+                        "output tokens, what limits it, and what does a token cost?",
+                        answer_.batch, answer_.batch == 1 ? "" : "s", answer_.prompt, answer_.output));
+        for (const std::string_view key : {"tpot_s", "ttft_s", "tokens_per_s"}) {
+            page_.headline(fact_of(serve_figures(), key, answer_));
+        }
+        if (answer_.under_load) {
+            page_.headline(
+                fact_of(serve_figures(), "under_load.tpot_s", answer_, "TPOT; " + error_words(*answer_.under_load)));
+        }
+        if (const auto dollars = usd_per_million(answer_, 1, 0, decode_tokens_per_s(answer_))) {
+            page_.headline(
+                {"USD per million tokens", usd(*dollars), "while it decodes", exact_number(*dollars, "USD")});
+        }
+        page_.section(PagePlace::answer, "Answer");
+        page_.say(bounds_text());
+        page_.fact("split", "", split_text(answer_));
     }
 
     void verdict() {
@@ -98,7 +127,10 @@ private:
         served();
         if (answer_.speculation) speculation(*answer_.speculation);
         if (answer_.under_load) under_load(*answer_.under_load);
-        if (answer_.load) out_ += load_text(answer_);
+        if (answer_.load) {
+            out_ += load_text(answer_);
+            page_.add(load_sections(answer_));
+        }
         out_ += "\n";
     }
 
@@ -205,6 +237,7 @@ private:
     }
 
     void memory() {
+        page_.section(PagePlace::detail, "Memory of a chip");
         out_ += fmt::format("  {:<15} {:>11} {:>11}\n", "memory", "the slice", "per chip");
         const auto row = [&](std::string_view label, std::string_view part, const std::string& remark) {
             const auto held = [&](std::string_view by) {
@@ -212,6 +245,11 @@ private:
             };
             out_ += fmt::format("  {:<15} {:>11} {:>11}{}{}\n", label, held("memory_bytes"),
                                 held("memory_bytes_per_chip"), remark.empty() ? "" : "   ", remark);
+            const std::string whole = fmt::format("{} on the whole slice", held("memory_bytes"));
+            const std::string key = fmt::format("memory_bytes_per_chip.{}", part);
+            page_.fact({std::string(label), held("memory_bytes_per_chip"),
+                        remark.empty() ? whole : fmt::format("{}; {}", remark, whole),
+                        fact_of(serve_figures(), key, answer_).exact});
         };
         row("weights", "weights", weights_dtype(answer_));
         row("KV cache", "kv",
@@ -229,6 +267,13 @@ private:
     }
 
     void passes() {
+        page_.section(PagePlace::detail, "Passes");
+        Table table;
+        table.head = {"pass", "lower", "uniform", "sequential", "expected", "no overlap", "bound by"};
+        if (!answer_.experts()) std::erase(table.head, "uniform");
+        table.right.assign(table.head.size(), true);
+        table.right.front() = table.right.back() = false;
+        passes_ = std::move(table);
         out_ += fmt::format("  {:<15} {:>11}{} {:>11} {:>11} {:>11}   {}\n", "pass", "lower",
                             answer_.experts() ? fmt::format(" {:>11}", "uniform") : "", "sequential", "expected",
                             "no overlap", "bound by");
@@ -238,6 +283,8 @@ private:
             pass("draft", *answer_.speculation->draft, answer_.speculation->least_draft);
         }
         out_ += "\n";
+        page_.table(std::exchange(passes_, Table{}));
+        page_.section(PagePlace::detail, "A decode step");
         for (const Resource& resource : answer_.decode.analysis.total.pricing.resources) {
             const auto index =
                 static_cast<std::size_t>(&resource - answer_.decode.analysis.total.pricing.resources.data());
@@ -251,14 +298,18 @@ private:
                 least < (*all)[index]
                     ? fmt::format("   {} of it in {}", to_text(Seconds{least}), answer_.experts() ? "uniform" : "lower")
                     : "");
+            page_.fact({resource.label, to_text(Seconds{(*all)[index]}), fmt::format("{:.0f} %", 100 * share),
+                        exact_number((*all)[index], "s"), share});
         }
         for (const MessageWork& each : answer_.decode.analysis.total.work.messages) {
             const auto size = each.message.bytes.evaluate(answer_.decode.program.sizes);
             const auto times = each.count.evaluate(answer_.decode.program.sizes);
             if (!size || !times || size->is_zero()) continue;
-            out_ += fmt::format("  {:<15} {:>11}   {} of {}{}, {} times per step\n", "", bytes(size->to_double()),
-                                collective_name(each.message.kind, true), each.message.tensor, route_text(each.message),
-                                times->to_text());
+            const std::string what =
+                fmt::format("{} of {}{}, {} times per step", collective_name(each.message.kind, true),
+                            each.message.tensor, route_text(each.message), times->to_text());
+            out_ += fmt::format("  {:<15} {:>11}   {}\n", "", bytes(size->to_double()), what);
+            page_.fact({"", bytes(size->to_double()), what, exact_number(size->to_double(), "B")});
         }
         out_ += "\n";
     }
@@ -273,6 +324,21 @@ private:
                             uniform, to_text(Seconds{total.sequential}),
                             pass.expected_s ? to_text(Seconds{*fastest(pass).expected_s}) : "-",
                             to_text(Seconds{total.bounds.upper}), bound);
+        TableRow row(passes_);
+        const auto time = [&](std::optional<double> seconds) {
+            if (seconds) {
+                row.number(to_text(Seconds{*seconds}), *seconds, "s");
+            } else {
+                row.text("-");
+            }
+        };
+        row.text(std::string(label));
+        time(least.lower_s);
+        if (answer_.experts()) time(total.bounds.lower);
+        time(total.sequential);
+        time(pass.expected_s ? fastest(pass).expected_s : std::nullopt);
+        time(total.bounds.upper);
+        row.text(std::move(bound));
     }
 
     void frontier() {
@@ -296,9 +362,11 @@ private:
         }
         table.head.emplace_back("");
         out_ += table_text(table, 2) + "\n";
+        page_.section(PagePlace::choice, "Other numbers of sequences");
+        page_.table(std::move(table));
     }
 
-    void bounds() {
+    [[nodiscard]] std::string bounds_text() const {
         const ComputeBoundBatch& from = answer_.compute_bound;
         std::string text =
             fmt::format("{}-bound{}: ", bound_label(answer_.decode), answer_.experts() ? " with uniform routing" : "");
@@ -314,15 +382,25 @@ private:
             text += fmt::format("by the rule of thumb, its expert matmuls are compute-bound from batch {:.0f}",
                                 *from.textbook);
         }
-        out_ += "  " + wrapped(text + ".", 2, 2, page_width) + "\n\n";
+        return text + ".";
     }
+
+    void bounds() { out_ += "  " + wrapped(bounds_text(), 2, 2, page_width) + "\n\n"; }
 
     const ServeAnswer& answer_;
     std::string out_;
+    PageWriter page_;
+    Table passes_;  ///< the passes of a page, while they are written
 };
 
 }  // namespace
 
 std::string serve_text(const ServeAnswer& answer) { return ServeText(answer).run(); }
+
+ReportPage serve_sections(const ServeAnswer& answer) {
+    ServeText text(answer);
+    (void)text.run();
+    return text.page();
+}
 
 }  // namespace roofline::core

@@ -9,6 +9,7 @@
 #include "plan/emitted_launch.hpp"
 #include "predict/serve_plan/serving_search.hpp"
 #include "report/format.hpp"
+#include "report/page/page.hpp"
 
 namespace roofline::core {
 
@@ -26,6 +27,9 @@ struct ServingPlanReport {
 /// frontiers.
 [[nodiscard]] std::string serving_plan_text(const std::vector<ServingPlanReport>& reports,
                                             const std::vector<Error>& errors, Format format);
+
+/// Returns the report; of several machines a comparison and then each of them.
+[[nodiscard]] ReportPage serving_plan_page(const std::vector<ServingPlanReport>& reports);
 
 /// Returns the frontiers as SVG: tokens/s per chip against tokens/s per user, and the best set-ups.
 [[nodiscard]] std::string serving_plan_picture(const std::vector<ServingPlanReport>& reports);

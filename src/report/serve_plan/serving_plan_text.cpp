@@ -5,8 +5,10 @@
 #include <cmath>
 #include <ranges>
 
+#include "report/page/page_writer.hpp"
 #include "report/plan/plan_words.hpp"
 #include "report/plot/plot.hpp"
+#include "report/serve/serve_page.hpp"
 #include "report/serve/serve_words.hpp"
 #include "report/serve_plan/serving_plan_json.hpp"
 #include "report/serve_plan/serving_plan_report.hpp"
@@ -39,16 +41,28 @@ public:
         changes();
         counts();
         for (const auto* notes : {&search_.job.notes, &answer_.notes}) {
-            for (const std::string& note : *notes) out_ += "  note: " + wrapped(note, 8, 8, page_width) + "\n";
+            for (const std::string& note : *notes) {
+                out_ += "  note: " + wrapped(note, 8, 8, page_width) + "\n";
+                page_.note(note);
+            }
         }
+        page_.section(PagePlace::basis, "The best set-up in full");
+        page_.code(shell_lines(report_.command, 0, page_width));
         out_ += "\n  The set-up above in full:\n" + shell_lines(report_.command, 4, page_width);
         return std::move(out_);
     }
 
-private:
-    void say(const std::string& text) { out_ += "  " + wrapped(text, 2, 4, page_width) + "\n"; }
+    // What run() said, as the sections of a page.
+    ReportPage page() { return page_.take(); }
 
-    void line(const std::string& label, const std::string& value, const std::string& remark) {
+private:
+    void say(const std::string& text) {
+        out_ += "  " + wrapped(text, 2, 4, page_width) + "\n";
+        page_.say(text);
+    }
+
+    void line(const std::string& label, const std::string& value, const std::string& remark, std::string exact = {}) {
+        page_.fact({label, value, remark, std::move(exact)});
         out_ += fmt::format("  {:<17} {:>10}   {}\n", label, value, wrapped(remark, 33, 33, page_width));
     }
 
@@ -59,15 +73,39 @@ private:
         if (search_.objective == ServingObjective::chips) {
             aim = fmt::format("the fewest chips that answer {} requests/s", number_text(search_.rate));
         }
-        out_ += wrapped(fmt::format(
-                            "{} on {} of {}{}, {} prompt and {} output tokens: {}{}", answer_.served.model.name,
-                            up_to_chips(search_.job.slice.chips()), search_.job.slice.machine.name,
-                            search_.prefill ? fmt::format(" and {} of {} for prefill", search_.prefill->slice.chips(),
-                                                          search_.prefill->slice.machine.name)
-                                            : "",
-                            search_.job.prompt, search_.job.output, aim, targets.empty() ? "" : ", with " + targets),
+        const std::string where =
+            fmt::format("{} of {}{}", up_to_chips(search_.job.slice.chips()), search_.job.slice.machine.name,
+                        search_.prefill ? fmt::format(" and {} of {} for prefill", search_.prefill->slice.chips(),
+                                                      search_.prefill->slice.machine.name)
+                                        : "");
+        const std::string sought = fmt::format("{}{}", aim, targets.empty() ? "" : ", with " + targets);
+        out_ += wrapped(fmt::format("{} on {}, {} prompt and {} output tokens: {}", answer_.served.model.name, where,
+                                    search_.job.prompt, search_.job.output, sought),
                         0, 2, page_width) +
                 "\n\n";
+        page_.title(fmt::format("The best servers of {} on {}", answer_.served.model.name, where));
+        page_.question(fmt::format("Which set-up has {}, for {} prompt and {} output tokens, and what would beat it?",
+                                   sought, search_.job.prompt, search_.job.output));
+        tiles();
+        page_.section(PagePlace::answer, "The best set-up");
+    }
+
+    void tiles() {
+        const ServingPlan& best = answer_.best;
+        page_.headline({"set-up", set_up_text(best.set_up)});
+        page_.headline({"tokens/s per chip", rate_text(best.tokens_per_s_per_chip()), "",
+                        exact_number(best.tokens_per_s_per_chip(), "/s")});
+        if (best.usd_per_million) {
+            page_.headline({"USD per million tokens", usd_text(best.usd_per_million), "of output",
+                            exact_number(*best.usd_per_million, "USD")});
+        }
+        const auto time = [&](const char* label, const TimeSpread& times) {
+            const double seconds = figure_of(times, shown());
+            page_.headline({label, seconds_text(seconds), shown() == TimeStatistic::mean ? "mean" : "99th percentile",
+                            exact_number(seconds, "s")});
+        };
+        time("TTFT", best.rates.ttft);
+        time("TPOT", best.rates.tpot);
     }
 
     void best() {
@@ -99,18 +137,17 @@ private:
              fmt::format("{} tokens/s and {} requests/s of one", rate_text(rates.tokens_per_s),
                          rate_text(rates.requests_per_s)));
         line("tokens/s per user", rate_text(rates.user_tokens_per_s()), "after the first token: 1 / TPOT");
-        line("TTFT", seconds_text(rates.ttft.mean), percentiles(rates.ttft));
-        line("TPOT", seconds_text(rates.tpot.mean), percentiles(rates.tpot));
-        line("memory", to_text(Bytes{best.memory_bytes}), "of each chip that decodes");
-        if (best.usd_per_million) line("USD/M tokens", usd_text(best.usd_per_million), "of output");
+        line("TTFT", seconds_text(rates.ttft.mean), percentiles(rates.ttft), exact_number(rates.ttft.mean, "s"));
+        line("TPOT", seconds_text(rates.tpot.mean), percentiles(rates.tpot), exact_number(rates.tpot.mean, "s"));
+        line("memory", to_text(Bytes{best.memory_bytes}), "of each chip that decodes",
+             exact_number(best.memory_bytes, "B"));
+        if (best.usd_per_million) {
+            line("USD/M tokens", usd_text(best.usd_per_million), "of output",
+                 exact_number(*best.usd_per_million, "USD"));
+        }
         if (answer_.served.under_load) {
-            out_ += "  " +
-                    wrapped(fmt::format("times as {} serves; mean error {} % of TPOT on models that it was not fitted "
-                                        "to",
-                                        answer_.served.under_load->software,
-                                        percent_text(answer_.served.under_load->error)),
-                            2, 4, page_width) +
-                    "\n";
+            say(fmt::format("times as {} serves; mean error {} % of TPOT on models that it was not fitted to",
+                            answer_.served.under_load->software, percent_text(answer_.served.under_load->error)));
         }
         out_ += "\n";
     }
@@ -139,23 +176,28 @@ private:
         table.right = std::vector<bool>(table.head.size(), true);
         table.right.back() = false;
         for (const ServingPlan& each : plans) {
-            std::vector<std::string> row{rate_text(each.tokens_per_s_per_chip()),
-                                         rate_text(each.rates.user_tokens_per_s()),
-                                         seconds_text(figure_of(each.rates.ttft, shown())),
-                                         seconds_text(figure_of(each.rates.tpot, shown())),
-                                         usd_text(each.usd_per_million),
-                                         fmt::format("{}", each.set_up.chips()),
-                                         fmt::format("{}", each.set_up.concurrency()),
-                                         set_up_text(each.set_up)};
-            if (sure) {
-                const auto share = table.rows.empty() ? std::nullopt : certainty(search_, answer_, each);
-                row.insert(row.begin(), share ? share_text(*share) : "");
-            }
+            const bool first = table.rows.empty();
+            TableRow row(table);
             if (beside) {
                 const double behind = value_of(search_, each) / value_of(search_, plans.front());
-                row.insert(row.begin(), table.rows.empty() ? "best" : fmt::format("x{:.2f}", behind));
+                row.text(first ? "best" : fmt::format("x{:.2f}", behind));
             }
-            table.rows.push_back(std::move(row));
+            if (sure) {
+                const auto share = first ? std::nullopt : certainty(search_, answer_, each);
+                row.text(share ? share_text(*share) : "");
+            }
+            row.number(rate_text(each.tokens_per_s_per_chip()), each.tokens_per_s_per_chip(), "/s");
+            row.number(rate_text(each.rates.user_tokens_per_s()), each.rates.user_tokens_per_s(), "/s");
+            for (const TimeSpread& times : {each.rates.ttft, each.rates.tpot}) {
+                row.number(seconds_text(figure_of(times, shown())), figure_of(times, shown()), "s");
+            }
+            if (each.usd_per_million) {
+                row.number(usd_text(each.usd_per_million), *each.usd_per_million, "USD");
+            } else {
+                row.text(usd_text(each.usd_per_million));
+            }
+            row.text(fmt::format("{}", each.set_up.chips())).text(fmt::format("{}", each.set_up.concurrency()));
+            row.text(set_up_text(each.set_up));
         }
         return table;
     }
@@ -167,8 +209,9 @@ private:
 
     void plans() {
         if (answer_.plans.size() < 2) return;
+        page_.section(PagePlace::choice, "Runners-up");
         say("The best set-ups with different servers (tokens/s; x: how much more they cost or need):");
-        out_ += "\n" + table_text(table_of(answer_.plans, true), 2) + "\n";
+        table(table_of(answer_.plans, true));
         if (!answer_.expected) return;
         const auto ties = std::count_if(answer_.plans.begin() + 1, answer_.plans.end(), [&](const ServingPlan& each) {
             return certainty(search_, answer_, each).value_or(1) < near_tie_certainty;
@@ -184,11 +227,19 @@ private:
 
     void frontier() {
         if (answer_.frontier.size() < 2) return;
+        page_.section(PagePlace::choice, "The frontier");
+        page_.picture(serving_plan_picture({report_}));
         say("The frontier, with and without targets: no simulated set-up has more tokens/s per chip and per user:");
-        out_ += "\n" + table_text(table_of(answer_.frontier, false), 2) + "\n";
+        table(table_of(answer_.frontier, false));
+    }
+
+    void table(Table table) {
+        out_ += "\n" + table_text(table, 2) + "\n";
+        page_.table(std::move(table));
     }
 
     void changes() {
+        page_.section(PagePlace::changes, "What would change the answer");
         const std::vector<Elasticity>& all = answer_.changes.elasticities;
         std::vector<std::string> parts;
         for (const Elasticity& each : all) parts.push_back(fmt::format("{} {:+.2f}", each.path, each.value));
@@ -222,6 +273,7 @@ private:
     }
 
     void counts() {
+        page_.section(PagePlace::basis, "What was searched");
         const ServingCounts& counts = answer_.counts;
         std::string text =
             fmt::format("{} set-ups were searched and {} simulated", grouped(counts.searched), grouped(counts.priced));
@@ -242,6 +294,7 @@ private:
     const ServingSearchAnswer& answer_;
     const ServingPlanReport& report_;
     std::string out_;
+    PageWriter page_;
 };
 
 std::string aim_of(const ServingPlanReport& report, ServingObjective objective) {
@@ -258,7 +311,7 @@ std::string aim_of(const ServingPlanReport& report, ServingObjective objective) 
 }
 
 // One row per machine, and which is the best in what.
-std::string compared_plans(const std::vector<ServingPlanReport>& reports) {
+std::string compared_plans(const std::vector<ServingPlanReport>& reports, PageWriter& page) {
     Table table;
     table.head = {"on", "tokens/s per chip", "USD/M tokens", "chips of one", "per user", "meets", "set-up"};
     table.right = {false, true, true, true, true, false, false};
@@ -285,11 +338,13 @@ std::string compared_plans(const std::vector<ServingPlanReport>& reports) {
         offer(ends[2], static_cast<double>(best.set_up.chips()));
     }
     std::string text = table_text(table, 2) + "\n";
+    page.table(std::move(table));
     const char* const labels[] = {"most tokens/s per chip", "fewest USD per token", "smallest set-up"};
     for (std::size_t i = 0; i < std::size(ends); ++i) {
         if (ends[i].names.empty()) continue;
         const bool tie = ends[i].names.find(", ") != std::string::npos;
         text += fmt::format("  {:<23} {}{}\n", labels[i], ends[i].names, tie ? " (equal)" : "");
+        page.fact(labels[i], "", ends[i].names + (tie ? " (equal)" : ""));
     }
     return text;
 }
@@ -333,8 +388,43 @@ std::string serving_plan_text(const std::vector<ServingPlanReport>& reports, con
         if (!text.empty()) text += "\n";
         text += ServingPlanText(each).run();
     }
-    if (reports.size() > 1) text += "\n" + compared_plans(reports);
+    PageWriter page;
+    if (reports.size() > 1) text += "\n" + compared_plans(reports, page);
     return text;
+}
+
+ReportPage serving_plan_page(const std::vector<ServingPlanReport>& reports) {
+    const auto page_of = [](const ServingPlanReport& report) {
+        ServingPlanText text(report);
+        (void)text.run();
+        ReportPage sections = text.page();
+        PageWriter page;
+        const std::string title = sections.title;
+        const std::string question = sections.question;
+        page.add(std::move(sections));
+        if (report.emitted) {
+            page.section(PagePlace::answer, "Launch");
+            page.code(report.emitted->text);
+        }
+        PageWriter served;
+        add_serving(served, report.answer.served);
+        ReportPage server = served.take();
+        for (PageSection& each : server.sections) each.place = std::max(each.place, PagePlace::detail);
+        page.add(std::move(server), "One server");
+        page.title(title);
+        page.question(question);
+        return page.take();
+    };
+    if (reports.size() == 1) return page_of(reports.front());
+    PageWriter page;
+    page.title(
+        fmt::format("The best servers of {} on {} machines", reports.front().answer.served.model.name, reports.size()));
+    page.question("Which machine serves this model best, and with which set-up?");
+    page.section(PagePlace::answer, "Side by side");
+    (void)compared_plans(reports, page);
+    page.picture(serving_plan_picture(reports));
+    for (const ServingPlanReport& report : reports) page.add(page_of(report), report.name);
+    return page.take();
 }
 
 std::string serving_plan_picture(const std::vector<ServingPlanReport>& reports) {

@@ -9,6 +9,7 @@
 
 #include "report/figure.hpp"
 #include "report/op/op_cells.hpp"
+#include "report/page/page_writer.hpp"
 #include "report/plot/plot.hpp"
 #include "units/text.hpp"
 
@@ -217,6 +218,32 @@ Result<std::string> figure_sweep_plot(std::span<const FigureSweep> sweeps) {
         break;
     }
     return to_svg(plot);
+}
+
+ReportPage figure_sweep_page(std::span<const FigureSweep> sweeps) {
+    const FigureSweep& first = sweeps.front();
+    PageWriter page;
+    page.title(fmt::format("{}{}", first.title, sweeps.size() == 1 ? " on " + first.machine : ""));
+    std::vector<std::string> names;
+    for (const SweptAxis& axis : first.axes) names.push_back(axis.name);
+    page.question(fmt::format("What changes with {}, and where do the best plan and the bottleneck change?",
+                              fmt::join(names, " and ")));
+    page.section(PagePlace::answer, "Curves");
+    if (auto svg = figure_sweep_plot(sweeps)) page.picture(std::move(*svg));
+    std::vector<std::string> flips;
+    for (const FigureSweep& sweep : sweeps) {
+        for (const SweptFlip& flip : sweep.flips) {
+            flips.push_back(
+                fmt::format("{}{}", sweeps.size() > 1 ? sweep.machine + ": " : "", flip_sentence(sweep, flip)));
+        }
+        for (const std::string& note : sweep.notes) page.note(note);
+    }
+    page.section(PagePlace::answer, "Where something changes");
+    page.list(std::move(flips));
+    page.section(PagePlace::detail, "Points");
+    page.say(fmt::format("Times are those of {}; the machine's figures are set as by --set.", first.time));
+    page.table(sweep_table_of(sweeps, false));
+    return page.take();
 }
 
 }  // namespace roofline::core

@@ -6,6 +6,7 @@
 
 #include "predict/figure_sweep.hpp"
 #include "report/format.hpp"
+#include "report/page/page.hpp"
 
 namespace roofline::core {
 
@@ -15,5 +16,8 @@ namespace roofline::core {
 /// Returns the plot of the rate over the last axis, with a curve for each value of the other axis and each machine.
 /// Errors: more curves than can be told apart.
 [[nodiscard]] Result<std::string> figure_sweep_plot(std::span<const FigureSweep> sweeps);
+
+/// Returns the report.
+[[nodiscard]] ReportPage figure_sweep_page(std::span<const FigureSweep> sweeps);
 
 }  // namespace roofline::core

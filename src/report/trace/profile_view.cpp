@@ -6,10 +6,12 @@
 #include <cmath>
 
 #include "report/machine/machine_roofs.hpp"
+#include "report/page/page_sources.hpp"
 #include "report/plot/plot.hpp"
 #include "report/table.hpp"
 #include "report/trace/kernel_label.hpp"
 #include "report/trace/profile_json.hpp"
+#include "report/trace/profile_timeline.hpp"
 #include "report/trace/step_comparison_view.hpp"
 #include "units/text.hpp"
 
@@ -47,12 +49,17 @@ public:
         if (answer_.beside) {
             out_ += fmt::format("\n{}\n{}", bold("Compared with the planned " + answer_.beside->job),
                                 step_comparison_text(*answer_.beside));
+            page_.section(PagePlace::choice, "Beside the " + answer_.beside->job);
+            add_comparison(page_, *answer_.beside);
         }
         wins();
         unknowns();
         for (const std::string& note : answer_.notes) remark("note", note);
         return std::move(out_);
     }
+
+    // What run() said, as the sections of a page.
+    ReportPage page() { return page_.take(); }
 
 private:
     [[nodiscard]] std::string bold(std::string_view text) const {
@@ -61,12 +68,19 @@ private:
 
     void remark(std::string_view kind, const std::string& text) {
         out_ += fmt::format("  {}: {}\n", kind, wrapped(text, kind.size() + 4, 4, page_width));
+        page_.note(kind == "note" ? text : fmt::format("{}: {}", kind, text));
     }
 
     void heading() {
         out_ += fmt::format("{} on {}: {}", bold(answer_.name), answer_.machine.name, answer_.tool);
         if (answer_.ranks > 1) out_ += fmt::format(", rank {} of {}", answer_.rank, answer_.ranks);
         out_ += fmt::format(", {} on device {}\n\n", counted(answer_.events, "event"), answer_.device);
+        page_.title(fmt::format("{} on {}", answer_.name, answer_.machine.name));
+        page_.question("Where does the time of this profile go, and what is there to win?");
+        page_.section(PagePlace::answer, "Answer");
+        page_.say(fmt::format("{}{}, {} on device {}.", answer_.tool,
+                              answer_.ranks > 1 ? fmt::format(", rank {} of {}", answer_.rank, answer_.ranks) : "",
+                              counted(answer_.events, "event"), answer_.device));
         std::size_t warm_up = 0;
         for (const TimedStep& step : answer_.steps) warm_up += step.warm_up ? 1U : 0U;
         const std::size_t steps = answer_.steps.size() - warm_up;
@@ -78,8 +92,11 @@ private:
         }
         if (warm_up > 0) of += fmt::format("; {} left out as warm-up", warm_up);
         line(answer_.has_steps ? "step" : "time", answer_.step.total, of);
+        tile(answer_.has_steps ? "a step" : "time", answer_.step.total);
         const double should = answer_.should_s;
+        tile("only collectives ran", answer_.step.exposed);
         if (should > 0) {
+            tile(answer_.expected ? "its kernels, expected" : "its kernels, bound", should);
             line(answer_.expected ? "expected" : "bound", should,
                  fmt::format(
                      "of {} % of the time of its kernels, one after another",
@@ -95,17 +112,31 @@ private:
         return sum;
     }
 
+    void tile(std::string_view label, double seconds) {
+        if (seconds > 0) {
+            page_.headline({std::string(label), to_text(Seconds{seconds}), "", exact_number(seconds, "s")});
+        }
+    }
+
+    void fact(std::string_view label, double seconds, std::string_view what, std::optional<double> part = {}) {
+        page_.fact(
+            {std::string(label), to_text(Seconds{seconds}), std::string(what), exact_number(seconds, "s"), part});
+    }
+
     void line(std::string_view label, double seconds, std::string_view what) {
+        fact(label, seconds, what);
         out_ += fmt::format("  {:<10}{:>10}  {}\n", label, to_text(Seconds{seconds}), what);
     }
 
     void division() {
         const AverageStep& step = answer_.step;
         out_ += fmt::format("\n{}\n", bold(answer_.has_steps ? "Where a step goes" : "Where the time goes"));
+        page_.section(PagePlace::answer, answer_.has_steps ? "Where a step goes" : "Where the time goes");
         const auto part = [&](double seconds, std::string_view what) {
             if (seconds > 0) {
                 out_ +=
                     fmt::format("  {:>7}  {:>9}  {}\n", share(seconds, step.total), to_text(Seconds{seconds}), what);
+                fact(share(seconds, step.total), seconds, what, seconds / step.total);
             }
         };
         part(step.kernels, step.hidden > 0 ? fmt::format("kernels, with {} of collectives hidden behind them",
@@ -129,18 +160,29 @@ private:
             if (of.known_s > 0 && of.known_s < 0.995 * of.measured_s) {
                 achieved += fmt::format(" of {}", to_text(Seconds{of.known_s}));
             }
-            table.rows.push_back({std::string(of.kind), fmt::format("{:.6g}", of.count),
-                                  to_text(Seconds{of.measured_s}), share(of.measured_s, all),
-                                  of.known_s > 0 ? to_text(Seconds{of.should_s}) : "-", std::move(achieved)});
+            TableRow row(table);
+            row.text(std::string(of.kind)).number(fmt::format("{:.6g}", of.count), of.count);
+            row.number(to_text(Seconds{of.measured_s}), of.measured_s, "s");
+            row.number(share(of.measured_s, all), all > 0 ? of.measured_s / all : 0);
+            if (of.known_s > 0) {
+                row.number(to_text(Seconds{of.should_s}), of.should_s, "s");
+            } else {
+                row.text("-");
+            }
+            row.text(std::move(achieved));
         }
         out_ += fmt::format("\n{}\n{}", bold("By kind"), table_text(table, 2));
+        page_.section(PagePlace::detail, "By kind");
+        page_.table(std::move(table));
     }
 
     // The causes add up to the step.
     void causes() {
         out_ += fmt::format("\n{}\n", bold("Why it takes this long"));
+        page_.section(PagePlace::answer, "Why it takes this long");
         const auto entry = [&](std::string_view sign, double seconds, std::string_view what) {
             out_ += fmt::format("  {:>1} {:>9}  {}\n", sign, to_text(Seconds{std::abs(seconds)}), what);
+            fact(sign, std::abs(seconds), what);
         };
         if (answer_.should_s > 0) {
             entry("", answer_.should_s,
@@ -167,13 +209,20 @@ private:
                       "win",       "bound by"};
         table.right = {false, false, true, true, true, true, false};
         const std::size_t shown = std::min(rows.size(), most_rows);
-        for (std::size_t i = 0; i < shown; ++i) {
+        constexpr std::size_t most_page_rows = 500;
+        for (std::size_t i = 0; i < std::min(rows.size(), most_page_rows); ++i) {
             const ProfileRow& row = *rows[i];
-            table.rows.push_back({row_label(row, 34), fitted(row.shapes, 30), fmt::format("{:.6g}", row.count),
-                                  to_text(Seconds{row.measured_s}), time_or_dash(row.should_s()),
-                                  to_text(Seconds{row.win_s()}), row.bound_by});
+            const auto should = row.should_s();
+            TableRow cells(table);
+            cells.text(row_label(row, 34), row.operation.empty() ? row.name : row.operation);
+            cells.text(fitted(row.shapes, 30), row.shapes).number(fmt::format("{:.6g}", row.count), row.count);
+            cells.number(to_text(Seconds{row.measured_s}), row.measured_s, "s");
+            cells.number(time_or_dash(should), should.value_or(0), "s");
+            cells.number(to_text(Seconds{row.win_s()}), row.win_s(), "s").text(row.bound_by);
         }
-        out_ += fmt::format("\n{}\n{}", bold("Most to win"), table_text(table, 2));
+        out_ += fmt::format("\n{}\n{}", bold("Most to win"), table_text(first_rows(table, shown), 2));
+        page_.section(PagePlace::choice, "Most to win");
+        page_.table(std::move(table));
         if (rows.size() > shown) {
             out_ += fmt::format("  {} more: all of them with --csv or --json\n", rows.size() - shown);
         }
@@ -204,6 +253,7 @@ private:
     const ProfileAnswer& answer_;
     bool color_;
     std::string out_;
+    PageWriter page_;
 };
 
 Table row_table(const ProfileAnswer& answer, bool exact) {
@@ -235,6 +285,24 @@ std::string profile_view(const ProfileAnswer& answer, Format format, bool color)
             break;
     }
     return ProfileText(answer, color).run();
+}
+
+ReportPage profile_page(const ProfileAnswer& answer) {
+    ProfileText text(answer, false);
+    (void)text.run();
+    PageWriter page;
+    ReportPage sections = text.page();
+    page.title(sections.title);
+    page.question(sections.question);
+    page.add(std::move(sections));
+    page.section(PagePlace::choice, "Operations on the roofline");
+    page.picture(profile_plot(answer));
+    page.section(PagePlace::detail, "Time line");
+    page.picture(profile_timeline(answer));
+    PageSources sources;
+    sources.add_roofs(answer.machine);
+    sources.write(page);
+    return page.take();
 }
 
 std::string profile_plot(const ProfileAnswer& answer) {

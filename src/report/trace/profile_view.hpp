@@ -5,6 +5,7 @@
 
 #include "predict/profile/profile_answer.hpp"
 #include "report/format.hpp"
+#include "report/page/page.hpp"
 
 namespace roofline::core {
 
@@ -12,5 +13,8 @@ namespace roofline::core {
 
 /// The operations on the roofline, by their measured times.
 [[nodiscard]] std::string profile_plot(const ProfileAnswer& answer);
+
+/// Returns the report.
+[[nodiscard]] ReportPage profile_page(const ProfileAnswer& answer);
 
 }  // namespace roofline::core

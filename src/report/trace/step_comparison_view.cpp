@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "report/table.hpp"
 #include "units/text.hpp"
@@ -54,9 +55,7 @@ nlohmann::ordered_json unmatched_json(const std::vector<UnmatchedKernels>& list)
     return all;
 }
 
-}  // namespace
-
-std::string step_comparison_text(const StepComparison& comparison) {
+Table comparison_classes(const StepComparison& comparison) {
     Table table;
     table.head = {"class", "runs", "time", "in the plan", "expected", "not in the plan", "missing", "slower"};
     table.right.assign(table.head.size(), true);
@@ -79,6 +78,12 @@ std::string step_comparison_text(const StepComparison& comparison) {
         sum.missing_s += of.missing_s;
     }
     line(sum);
+    return table;
+}
+
+}  // namespace
+
+std::string step_comparison_text(const StepComparison& comparison) {
     std::string out;
     for (const auto& [name, times] : comparison.passes) {
         if (comparison.passes.size() == 1) break;
@@ -87,13 +92,31 @@ std::string step_comparison_text(const StepComparison& comparison) {
             times > 0 ? fmt::format("{:.4g} run{}", times, times == 1 ? "" : "s") : std::string("no run"), name);
     }
     if (!out.empty()) out += '\n';
-    out += table_text(table, 2);
+    out += table_text(comparison_classes(comparison), 2);
     out += unmatched_text("Not in the plan", comparison.extra);
     out += unmatched_text("In the plan but not recorded (expected times)", comparison.missing);
     out += unmatched_text("Recorded, but of unknown cost", comparison.unknown);
     if (!comparison.notes.empty()) out += '\n';
     for (const std::string& note : comparison.notes) out += "  note: " + wrapped(note, 8, 4, page_width) + "\n";
     return out;
+}
+
+void add_comparison(PageWriter& page, const StepComparison& comparison) {
+    page.table(comparison_classes(comparison));
+    const std::pair<const char*, const std::vector<UnmatchedKernels>*> lists[] = {
+        {"Not in the plan", &comparison.extra},
+        {"In the plan, and not recorded (expected times)", &comparison.missing},
+        {"Recorded, and not known what it is", &comparison.unknown}};
+    for (const auto& [title, list] : lists) {
+        Table table{{"time", "runs", "what", "cause"}, {}, {true, true, false, false}};
+        for (const UnmatchedKernels& each : *list) {
+            TableRow row(table);
+            row.number(seconds_or_dash(each.seconds), each.seconds, "s").number(runs_text(each.runs), each.runs);
+            row.text(each.what).text(each.cause);
+        }
+        page.table(std::move(table), title);
+    }
+    for (const std::string& note : comparison.notes) page.note(note);
 }
 
 nlohmann::ordered_json step_comparison_json(const StepComparison& comparison) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "predict/profile/step_comparison.hpp"
+#include "report/page/page_writer.hpp"
 
 namespace roofline::core {
 
@@ -13,5 +14,8 @@ namespace roofline::core {
 
 /// Returns the comparison as a value of an answer in JSON.
 [[nodiscard]] nlohmann::ordered_json step_comparison_json(const StepComparison& comparison);
+
+/// Adds the same, with all kernels, to a page.
+void add_comparison(PageWriter& page, const StepComparison& comparison);
 
 }  // namespace roofline::core

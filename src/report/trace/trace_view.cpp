@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/machine/machine_roofs.hpp"
+#include "report/page/page_sources.hpp"
 #include "report/plot/plot.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
@@ -36,8 +37,12 @@ double lower_total(const ProfileComparison& view) {
 }
 
 template <class Q>
-std::string cell(const std::optional<double>& value) {
-    return value ? to_text(Q{*value}) : "-";
+void cell(TableRow& row, const std::optional<double>& value, std::string_view unit) {
+    if (value) {
+        row.number(to_text(Q{*value}), *value, unit);
+    } else {
+        row.text("-");
+    }
 }
 
 // Removes arguments and template arguments, which would fill a line, from a C++ name.
@@ -57,11 +62,16 @@ Table table_of(const ProfileComparison& view, std::size_t most) {
     for (std::size_t i = 0; i < std::min(most, view.kernels.size()); ++i) {
         const TracedKernel& kernel = view.kernels[i];
         const auto fraction = kernel.roof_fraction();
-        table.rows.push_back(
-            {short_name(kernel.name), std::to_string(kernel.launches), to_text(Seconds{kernel.measured_s}),
-             percent_text(kernel.measured_s / all) + " %", cell<Flops>(kernel.flops), cell<Bytes>(kernel.bytes),
-             kernel.intensity() ? number_text(*kernel.intensity()) : "-", cell<FlopRate>(kernel.flop_per_s()),
-             kernel.bound_by.empty() ? "-" : kernel.bound_by, fraction ? percent_text(*fraction) + " %" : "-"});
+        TableRow row(table);
+        row.text(short_name(kernel.name), kernel.name).text(std::to_string(kernel.launches));
+        row.number(to_text(Seconds{kernel.measured_s}), kernel.measured_s, "s");
+        row.number(percent_text(kernel.measured_s / all) + " %", kernel.measured_s / all);
+        cell<Flops>(row, kernel.flops, "FLOP");
+        cell<Bytes>(row, kernel.bytes, "B");
+        row.text(kernel.intensity() ? number_text(*kernel.intensity()) : "-");
+        cell<FlopRate>(row, kernel.flop_per_s(), "FLOP/s");
+        row.text(kernel.bound_by.empty() ? "-" : kernel.bound_by);
+        row.text(fraction ? percent_text(*fraction) + " %" : "-");
     }
     return table;
 }
@@ -172,6 +182,27 @@ std::string trace_view(const ProfileComparison& view, Format format) {
             break;
     }
     return trace_text(view);
+}
+
+ReportPage trace_page(const ProfileComparison& view) {
+    constexpr std::size_t most = 500;
+    PageWriter page;
+    page.title(fmt::format("Kernels of {} on {}", view.profile, view.machine.name));
+    page.question("How near to their roofs are the kernels of this profile?");
+    page.headline({"measured", to_text(Seconds{measured_total(view)}), "", exact_number(measured_total(view), "s")});
+    if (const double lower = lower_total(view); lower > 0) {
+        page.headline({"on the roofline", to_text(Seconds{lower}), "", exact_number(lower, "s")});
+    }
+    page.headline({"kernels", std::to_string(view.kernels.size())});
+    page.section(PagePlace::answer, "Kernels on the roofline");
+    page.picture(trace_plot(view));
+    page.section(PagePlace::answer, "Kernels");
+    page.table(table_of(view, most));
+    for (const std::string& remark : remarks(view)) page.note(remark);
+    PageSources sources;
+    sources.add_roofs(view.machine);
+    sources.write(page);
+    return page.take();
 }
 
 std::string trace_plot(const ProfileComparison& view) {

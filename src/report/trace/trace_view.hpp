@@ -5,6 +5,7 @@
 
 #include "predict/compare/trace.hpp"
 #include "report/format.hpp"
+#include "report/page/page.hpp"
 
 namespace roofline::core {
 
@@ -13,5 +14,8 @@ namespace roofline::core {
 
 /// Returns the roofline plot of the machine with the kernels of the trace; those that took longest are labelled first.
 [[nodiscard]] std::string trace_plot(const ProfileComparison& view);
+
+/// Returns the report.
+[[nodiscard]] ReportPage trace_page(const ProfileComparison& view);
 
 }  // namespace roofline::core

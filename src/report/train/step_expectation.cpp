@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "report/table.hpp"
@@ -43,12 +44,12 @@ std::string launches_text(const StepTimes& times) {
                        to_text(Seconds{times.step_model.launch_s}));
 }
 
-/// Returns the derivation of a step that is one program.
-std::string compiled_derivation(const StepTimes& times) {
+/// Returns the sentences on a step that is one program.
+std::vector<std::string> compiled_sentences(const StepTimes& times) {
     const StepParts& parts = *times.parts;
     const StepModel& model = times.step_model;
-    std::string text = "Expected time of a step\n";
-    const auto say = [&](const std::string& sentence) { text += "  " + wrapped(sentence, 2, 6, page_width) + "\n"; };
+    std::vector<std::string> sentences;
+    const auto say = [&](std::string sentence) { sentences.push_back(std::move(sentence)); };
     const double kernels = parts.kernels_s + parts.narrow_s + parts.promoted_s;
     say(fmt::format("the device: {} = {}", part(model.compiled.compute, kernels, "kernels by themselves"),
                     to_text(Seconds{device_seconds(model, parts)})));
@@ -65,18 +66,18 @@ std::string compiled_derivation(const StepTimes& times) {
         fmt::format("together {}, and never below the lower bound; the step is one program of XLA, without launches; "
                     "mean error {} %: {}, {}",
                     to_text(Seconds{*times.expected}), percent_text(of.error), class_text(of), held_out_text(of)));
-    return text;
+    return sentences;
 }
 
 }  // namespace
 
-std::string step_derivation(const StepTimes& times) {
-    if (!times.expected || !times.parts) return "";
-    if (times.parts->compiled) return compiled_derivation(times);
+std::vector<std::string> step_sentences(const StepTimes& times) {
+    if (!times.expected || !times.parts) return {};
+    if (times.parts->compiled) return compiled_sentences(times);
     const StepParts& parts = *times.parts;
     const StepModel& step_model = times.step_model;
-    std::string text = "Expected time of a step\n";
-    const auto say = [&](const std::string& sentence) { text += "  " + wrapped(sentence, 2, 6, page_width) + "\n"; };
+    std::vector<std::string> sentences;
+    const auto say = [&](std::string sentence) { sentences.push_back(std::move(sentence)); };
     constexpr double tera = 1e12;
     const double slow = kernel_slowdown(step_model, parts);
     const std::vector<std::string> device{
@@ -114,7 +115,15 @@ std::string step_derivation(const StepTimes& times) {
                     to_text(Seconds{*times.expected}), grouped(step_model.rows), step_model.publishers,
                     percent_text(step_model.error), class_text(class_of(step_model, parts)),
                     percent_text(class_of(step_model, parts).error)));
-    return text;
+    return sentences;
+}
+
+std::string step_derivation(const StepTimes& times) {
+    std::string text;
+    for (const std::string& sentence : step_sentences(times)) {
+        text += "  " + wrapped(sentence, 2, 6, page_width) + "\n";
+    }
+    return text.empty() ? text : "Expected time of a step\n" + text;
 }
 
 std::string error_text(const StepTimes& times) {

@@ -299,17 +299,6 @@ constexpr FigureLine lines[] = {{"chips", true},
                                 {"goodput.usd", true}};
 static_assert(named(all, lines));
 
-std::string heading(Answer front) {
-    std::string text = fmt::format("{}: {} parameters", front.model.name, short_count(front.counts.total.params));
-    if (front.batch) {
-        text += fmt::format(", {} tokens per step, sequences of {}", short_count(Rational(front.batch->tokens)),
-                            grouped(front.batch->sequence));
-        if (front.model.lora) text += "\n" + trained_text(front);
-        text += "\n" + recipe_text(front);
-    }
-    return text + "\n\n";
-}
-
 }  // namespace
 
 std::span<const AnswerFigure<TrainAnswer>> train_figures() { return all; }
@@ -336,11 +325,26 @@ std::string train_json(const std::vector<TrainAnswer>& answers) {
 
 Table train_table(std::span<const TrainAnswer> answers) { return figure_table(all, columns, answers); }
 
+std::string train_heading(const TrainAnswer& front) {
+    std::string text = fmt::format("{}: {} parameters", front.model.name, short_count(front.counts.total.params));
+    if (front.batch) {
+        text += fmt::format(", {} tokens per step, sequences of {}", short_count(Rational(front.batch->tokens)),
+                            grouped(front.batch->sequence));
+        if (front.model.lora) text += "\n" + trained_text(front);
+        text += "\n" + recipe_text(front);
+    }
+    return text;
+}
+
+Table train_comparison(const std::vector<TrainAnswer>& answers) {
+    return comparison_table(all, lines, answers, [](Answer answer) { return slice_id(answer.slice); });
+}
+
 std::string train_compare_text(const std::vector<TrainAnswer>& answers) {
-    const Table table = comparison_table(all, lines, answers, [](Answer answer) { return slice_id(answer.slice); });
     std::vector<std::vector<std::string>> notes;
     for (const TrainAnswer& answer : answers) notes.push_back(answer.notes);
-    return heading(answers.front()) + table_text(table, 2) + "\n" + notes_once(notes);
+    return train_heading(answers.front()) + "\n\n" + table_text(train_comparison(answers), 2) + "\n" +
+           notes_once(notes);
 }
 
 }  // namespace roofline::core

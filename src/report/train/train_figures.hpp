@@ -24,7 +24,11 @@ namespace roofline::core {
 /// Returns a table in SI base units with one row per answer, for CSV and Markdown.
 [[nodiscard]] Table train_table(std::span<const TrainAnswer> answers);
 
-/// Returns a table with one column per slice, and the notes of all answers.
+/// Returns what all slices have in common: the model, the batch and the recipe.
+[[nodiscard]] std::string train_heading(const TrainAnswer& front);
+/// Returns a table with one column per slice.
+[[nodiscard]] Table train_comparison(const std::vector<TrainAnswer>& answers);
+/// Returns the same as text, and the notes of all answers.
 [[nodiscard]] std::string train_compare_text(const std::vector<TrainAnswer>& answers);
 
 }  // namespace roofline::core

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "report/model/model_words.hpp"
+#include "report/page/page_writer.hpp"
 #include "report/table.hpp"
 #include "report/train/step_expectation.hpp"
 #include "report/train/train_figures.hpp"
@@ -43,15 +44,23 @@ public:
         rates();
         cost();
         verdict();
-        if (notes) {
-            for (const std::string& note : answer_.notes) out_ += "\n  " + wrapped("note: " + note, 2, 8, page_width);
+        for (const std::string& note : answer_.notes) {
+            page_.note(note);
+            if (notes) out_ += "\n  " + wrapped("note: " + note, 2, 8, page_width);
         }
         out_ += "\n";
         return std::move(out_);
     }
 
+    // What run() said, as the sections of a page.
+    ReportPage page() { return page_.take(); }
+
 private:
-    void line(std::string_view label, std::string_view value, std::string_view remark) {
+    void line(std::string_view label, std::string_view value, std::string_view remark, PageFact more = {}) {
+        more.label = label;
+        more.value = value;
+        if (more.remark.empty()) more.remark = remark;
+        page_.fact(std::move(more));
         std::string text = fmt::format("  {:<13} {:>12}   {}", label, value, remark);
         while (text.back() == ' ') text.pop_back();
         out_ += text + "\n";
@@ -60,8 +69,14 @@ private:
     [[nodiscard]] std::string text(std::string_view key) const { return text_of(train_figures(), key, answer_); }
 
     // Prints a quantity with its label.
-    void figure(std::string_view key, std::string_view remark) {
-        line(find_figure(train_figures(), key).label, text(key), remark);
+    void figure(std::string_view key, std::string_view remark, PageFact more = {}) {
+        more.exact = fact_of(train_figures(), key, answer_).exact;
+        line(find_figure(train_figures(), key).label, text(key), remark, std::move(more));
+    }
+
+    // A quantity without a label, which continues the line above.
+    void further(std::string_view key, std::string_view remark) {
+        line("", text(key), remark, {{}, {}, {}, fact_of(train_figures(), key, answer_).exact});
     }
 
     void heading() {
@@ -69,6 +84,10 @@ private:
         out_ = fmt::format("{}   {} parameters                {}, {}\n\n", answer_.model.name,
                            short_count(answer_.counts.total.params), answer_.slice.machine.name,
                            chips == 1 ? "1 chip" : fmt::format("{} = {} chips", answer_.slice.shape_text(), chips));
+        question();
+        page_.section(PagePlace::answer, "What limits it");
+        page_.say(binding_limit(answer_));
+        page_.section(PagePlace::answer, "Job and plan");
         if (answer_.batch) {
             const TrainingBatch& batch = *answer_.batch;
             std::string text = batch.tokens % batch.sequence == 0
@@ -89,6 +108,41 @@ private:
         out_ += "\n";
     }
 
+    void question() {
+        const std::int64_t chips = answer_.slice.chips();
+        const std::string where =
+            fmt::format("{} chip{} of {}", grouped(chips), chips == 1 ? "" : "s", answer_.slice.machine.name);
+        page_.title(fmt::format("Training {} on {}", answer_.model.name, slice_id(answer_.slice)));
+        page_.question(
+            fmt::format("How long does {}, with {} parameters, train on {}, what limits it, and what does "
+                        "it cost?",
+                        answer_.model.name, short_count(answer_.counts.total.params), where));
+        for (const std::string_view key : {"train_s", "usd", "goodput.train_s", "goodput.usd", "step.expected_s",
+                                           "step.lower_s", "mfu", "memory_bytes.total"}) {
+            PageFact fact = fact_of(train_figures(), key, answer_);
+            if (key == "step.expected_s") fact.label = "a step, expected";
+            if (key == "step.lower_s") fact.label = "a step, lower bound";
+            if (key == "memory_bytes.total") fact.label = "memory of a chip";
+            if (key == "train_s") fact.label = "time of the run";
+            if (key == "goodput.train_s") fact.label = "with interruptions";
+            if (key.ends_with("usd")) {
+                const FigureValue usd = value_of(train_figures(), key, answer_);
+                constexpr double grouped_from = 1000;
+                if (usd.is_number() && usd.get<double>() >= grouped_from) fact.value = in_groups(usd.get<double>());
+                if (usd.is_number()) fact.value += " USD";
+                fact.label = key == "usd" ? "cost of the run" : "cost with interruptions";
+            }
+            if (key == "memory_bytes.total" && answer_.step && answer_.step->memory.capacity) {
+                fact.remark = fmt::format("of {}: {}", to_text(Bytes{*answer_.step->memory.capacity}),
+                                          answer_.step->memory.fits() ? "fits" : "does not fit");
+            }
+            if (key == "step.expected_s" && answer_.step && answer_.step->times.expected_error) {
+                fact.remark = fmt::format("mean error {} %", percent_text(*answer_.step->times.expected_error));
+            }
+            page_.headline(std::move(fact));
+        }
+    }
+
     void framework() {
         if (!answer_.framework) return;
         const Framework& framework = *answer_.framework;
@@ -99,13 +153,15 @@ private:
     }
 
     void memory() {
+        page_.section(PagePlace::detail, "Memory of a chip");
         const TrainingMemory& memory = answer_.step->memory;
         const double total = memory.total();
         for (const char* part : {"params", "gradients", "optimizer", "activations", "working", "overhead"}) {
             if (part == std::string_view("overhead") && memory.overhead() == 0) continue;
             const std::string key = fmt::format("memory_bytes.{}", part);
             const double share = value_of(train_figures(), key, answer_).get<double>() / total;
-            figure(key, fmt::format("{:<30} {:>4.0f} %", bar_of(share), 100 * share));
+            figure(key, fmt::format("{:<30} {:>4.0f} %", bar_of(share), 100 * share),
+                   {{}, {}, fmt::format("{:.0f} %", 100 * share), {}, share});
         }
         const std::string& fullest = answer_.step->fullest;
         figure("memory_bytes.total", (fullest.empty() ? "" : "in " + fullest + ", the fullest, ") +
@@ -120,6 +176,7 @@ private:
     }
 
     void step() {
+        page_.section(PagePlace::detail, "Time of a step");
         const StepTimes& times = answer_.step->times;
         const Analysis& total = answer_.step->program.analysis.total;
         for (std::size_t i = 0; total.seconds && i < total.pricing.resources.size(); ++i) {
@@ -130,7 +187,13 @@ private:
             line(resource.label, to_text(Seconds{seconds}),
                  fmt::format("{:<30} {:>4} %{}{}", bar_of(share), percent_text(share),
                              &resource == total.bound_resource() ? "   <- the bound" : "",
-                             least < seconds ? fmt::format("   {} of it in lower", to_text(Seconds{least})) : ""));
+                             least < seconds ? fmt::format("   {} of it in lower", to_text(Seconds{least})) : ""),
+                 {{},
+                  {},
+                  fmt::format("{} %{}{}", percent_text(share), &resource == total.bound_resource() ? ", the bound" : "",
+                              least < seconds ? fmt::format("; {} of it in lower", to_text(Seconds{least})) : ""),
+                  exact_number(seconds, "s"),
+                  share});
         }
         if (times.bubble > 0) {
             figure("step.bubble",
@@ -154,12 +217,16 @@ private:
         Table table;
         table.head = {"collective", "over", "a step", "bytes", "time"};
         table.right = {false, false, true, true, true};
-        for (std::size_t i = 0; i < std::min(all.size(), max_collectives); ++i) {
-            table.rows.push_back({std::string(collective_name(all[i].kind, true)),
-                                  fmt::format("{}", fmt::join(all[i].axes, ", ")), number_text(all[i].count),
-                                  to_text(Bytes{all[i].bytes}), to_text(Seconds{all[i].seconds})});
+        for (const StepCollective& each : all) {
+            TableRow row(table);
+            row.text(std::string(collective_name(each.kind, true))).text(fmt::format("{}", fmt::join(each.axes, ", ")));
+            row.number(number_text(each.count), each.count);
+            row.number(to_text(Bytes{each.bytes}), each.bytes, "B");
+            row.number(to_text(Seconds{each.seconds}), each.seconds, "s");
         }
-        out_ += table_text(table, 2);
+        out_ += table_text(first_rows(table, max_collectives), 2);
+        page_.section(PagePlace::detail, "Collectives of a step");
+        page_.table(std::move(table));
         if (all.size() > max_collectives) {
             out_ += fmt::format("  ... and {} more (all of them with --json)\n", all.size() - max_collectives);
         }
@@ -167,6 +234,7 @@ private:
     }
 
     void rates() {
+        page_.section(PagePlace::answer, "Speed and cost");
         const TrainingDemand& demand = answer_.demand;
         const char* basis = answer_.assumed_mfu                            ? "as --mfu says"
                             : answer_.step && answer_.step->times.expected ? "by the expected step"
@@ -179,7 +247,8 @@ private:
                                   to_text(FlopRate{demand.peak})));
         if (answer_.step_s && answer_.assumed_mfu) figure("step_s", "at that utilization");
         line("tokens", fmt::format("{}/s", many(*answer_.tokens_per_s)),
-             fmt::format("{}/s per chip", number_text(*tokens_per_s_per_chip(answer_))));
+             fmt::format("{}/s per chip", number_text(*tokens_per_s_per_chip(answer_))),
+             {{}, {}, {}, exact_number(*answer_.tokens_per_s, "/s")});
     }
 
     void cost() {
@@ -188,10 +257,9 @@ private:
         out_ += "\n";
         figure("train_s",
                fmt::format("for {} tokens, {:.3g} FLOP of the model", short_count(Rational(cost.tokens)), cost.flops));
-        line("", text("chip_hours"), "chip-hours");
-        line("", text("usd"),
-             cost.usd ? fmt::format("USD at {} per chip", to_text(*answer_.slice.machine.price))
-                      : fmt::format("USD: {} has no list price (--price 2.5)", answer_.slice.machine.name));
+        further("chip_hours", "chip-hours");
+        further("usd", cost.usd ? fmt::format("USD at {} per chip", to_text(*answer_.slice.machine.price))
+                                : fmt::format("USD: {} has no list price (--price 2.5)", answer_.slice.machine.name));
         if (answer_.goodput) goodput();
     }
 
@@ -202,8 +270,8 @@ private:
                            text("goodput.rework"), text("goodput.restarts")));
         figure("goodput.train_s", fmt::format("with {} interruptions, one every {}", text("goodput.interruptions"),
                                               text("goodput.between_s")));
-        line("", text("goodput.chip_hours"), "chip-hours");
-        if (answer_.cost->usd) line("", text("goodput.usd"), "USD");
+        further("goodput.chip_hours", "chip-hours");
+        if (answer_.cost->usd) further("goodput.usd", "USD");
         figure("goodput.checkpoint_bytes", fmt::format("written in {} after every {} of training",
                                                        text("goodput.checkpoint_s"), text("goodput.interval_s")));
     }
@@ -215,20 +283,29 @@ private:
         for (const std::string& text : {binding_limit(answer_), host}) {
             if (!text.empty()) out_ += "  " + wrapped(text, 2, 2, page_width) + "\n";
         }
+        page_.section(PagePlace::changes, "Where the limits lie");
+        page_.say(host);
         for (const PlanThreshold& each : answer_.thresholds) {
-            out_ += "  " +
-                    wrapped(fmt::format("{}: {}; here {}.", each.what, number_text(each.value), number_text(each.now)),
-                            2, 4, page_width) +
-                    "\n";
+            const std::string text =
+                fmt::format("{}: {}; here {}.", each.what, number_text(each.value), number_text(each.now));
+            out_ += "  " + wrapped(text, 2, 4, page_width) + "\n";
+            page_.say(text);
         }
     }
 
     const TrainAnswer& answer_;
     std::string out_;
+    PageWriter page_;
 };
 
 }  // namespace
 
 std::string train_text(const TrainAnswer& answer, bool notes) { return TrainText(answer).run(notes); }
+
+ReportPage train_sections(const TrainAnswer& answer) {
+    TrainText text(answer);
+    (void)text.run(true);
+    return text.page();
+}
 
 }  // namespace roofline::core

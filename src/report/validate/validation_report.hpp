@@ -4,6 +4,7 @@
 #include <string>
 
 #include "predict/compare/validation.hpp"
+#include "report/page/page.hpp"
 
 namespace roofline::core {
 
@@ -13,6 +14,9 @@ namespace roofline::core {
 [[nodiscard]] std::string validation_markdown(const Validation& validation);
 [[nodiscard]] std::string validation_csv(const Validation& validation);
 [[nodiscard]] std::string validation_json(const Validation& validation);
+
+/// Returns the report: the tables of the text and both plots.
+[[nodiscard]] ReportPage validation_page(const Validation& validation);
 
 /// Returns a plot of predicted over measured times as SVG.
 [[nodiscard]] std::string validation_plot(const Validation& validation);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
+#include "report/page/page_writer.hpp"
 #include "report/table.hpp"
 #include "report/validate/comparison_figures.hpp"
 #include "report/validate/validation_report.hpp"
@@ -237,6 +239,40 @@ std::string validation_markdown(const Validation& validation) {
     }
     for (const std::string& note : validation.notes) text += "\nnote: " + note + "\n";
     return text;
+}
+
+ReportPage validation_page(const Validation& validation) {
+    PageWriter page;
+    page.title(heading(validation));
+    page.question("How near are the predictions to these measurements?");
+    const ErrorSummary& summary = validation.summary;
+    if (summary.error.rows > 0) {
+        page.headline({"mean error", percent_text(summary.error.mean) + " %", "of the " + predicted_name(summary),
+                       exact_number(summary.error.mean)});
+        page.headline(
+            {"median error", percent_text(summary.error.median) + " %", "", exact_number(summary.error.median)});
+    }
+    page.headline({"rows", grouped(static_cast<std::int64_t>(validation.rows.size())), validation.kind});
+    page.section(PagePlace::answer, "Errors of the whole table");
+    for (const auto& [name, value] : answers(validation)) page.fact(name, "", value);
+    if (!validation.rows.empty()) {
+        page.section(PagePlace::answer, "Predicted against measured");
+        page.picture(validation_plot(validation));
+        if (auto frontier = frontier_plot(validation)) {
+            page.section(PagePlace::detail, "Frontier");
+            page.picture(std::move(*frontier));
+        }
+        for (Section& section : sections(validation)) {
+            page.section(PagePlace::detail, section.title);
+            page.table(std::move(section.table));
+        }
+    }
+    for (List& list : lists(validation)) {
+        page.section(PagePlace::basis, list.title);
+        page.list(std::move(list.lines));
+    }
+    for (const std::string& note : validation.notes) page.note(note);
+    return page.take();
 }
 
 }  // namespace roofline::core
