@@ -434,7 +434,7 @@ TEST_CASE("what the memory holds does not depend on the server, what it chose do
 }
 
 TEST_CASE("without a server the room is that of a fraction that was given, or none is said") {
-    ServeRequest request = llama({"tpu-v5p:2x2x1"});
+    ServeRequest request = llama({"gaudi3:4"});
     CHECK(json_of(request)["server_memory"].is_null());
     request.memory_fraction = "0.8";
     const auto json = json_of(request);
@@ -518,7 +518,7 @@ TEST_CASE("kernels of expert exchanges that change nothing are refused") {
     request.mesh = {"tensor=8", "expert=8"};
     CHECK(handle(request, Format::text).error().message.starts_with("no tokens are exchanged with experts: "));
     request.mesh = {"expert=16"};
-    request.machines = {{"tpu-v5e:4x4", {}}};
+    request.machines = {{"gaudi3:8x2", {}}};
     CHECK(handle(request, Format::text).error().code == "not_calibrated");
     request.machines = {{"h200-sxm:8", {}}};
     request.mesh = {"tensor=8"};
