@@ -11,8 +11,8 @@ are kept from the fit to all publishers. If the other publishers have too few st
 dtypes use the parameters of all other kernels. Runs of LoRA are left out, so that they are judged by a model that was
 not fitted to them.
 
-Steps that are one program of XLA have a law of their own, because nothing launches their kernels: the p-norm of
-compute * kernels and of collectives, which reach a measured share of the links' rate, `wires`. They have one publisher, so the
+Steps that are one program of XLA have a law of their own, because nothing launches their kernels: the p-norm of compute
+* kernels and of collectives, which reach a measured share of the links' rate, `wires`. They have one publisher, so the
 unit that is held out, and whose weight is the square root of its rows, is a model on a chip. Steps with experts are not
 in that fit: their errors are those of its factors. Needs only Python, and is deterministic.
 """
@@ -28,7 +28,8 @@ HOST = (3, 6)  # indices of the factors that only steps that wait for launches d
 OF_BITS = (1, 2)  # indices of the factors for kernels of fewer than 16 bits, and of their times in PARTS
 FEWEST = 10
 COMPILED = ("compute", "wires", "overlap")
-WIRES = 0.59  # measured: an all-reduce over 16x16 TPU v6e (allreduce_busbw_256 of its file), because steps do not tell it
+# Measured, because steps do not tell it: an all-reduce over 16x16 TPU v6e (allreduce_busbw_256 of its file).
+WIRES = 0.59
 LEAST_COMPILED, MOST_COMPILED = (0.5, WIRES, 1.0), (3.0, WIRES, 20.0)
 LEAST, MOST = (0.8, 0.4, 0.4, 0.01, 0.05, 0.3, 1.0, 0.5), (3.0, 3.0, 3.0, 200.0, 1.0, 1.0, 20.0, 3.0)
 

@@ -5,9 +5,9 @@
 
 No kernel was timed by itself there, so all kernels share two constants: the achieved fraction of the matrix units
 (math) and that of the main memory (memory). They minimise the sum of |log(expected / measured)| over the rows of the
-table that the machine ran on one chip, as `roofline validate` predicts them. Rows that are equal in everything but their
-notes count once. The error is that of set-ups (a model and its lengths) that are held out, one after the other. Needs
-only Python and the program; deterministic.
+table that the machine ran on one chip, as `roofline validate` predicts them. Rows that are equal in everything but
+their notes count once. The error is that of set-ups (a model and its lengths) that are held out, one after the other.
+Needs only Python and the program; deterministic.
 """
 import argparse
 import csv
@@ -44,8 +44,8 @@ def kernel_text(kind, dtype, law, about):
 
 def file_text(machine, law, about, dtypes, date):
     parts = ["# Expected times of kernels, of which none was timed by itself: constants that all of them share, fitted "
-             "to\n# whole passes by scripts/fit_whole_passes.py; docs/method/fitting.md has the command that makes this "
-             "file again.\n"
+             "to\n# whole passes by scripts/fit_whole_passes.py; docs/method/fitting.md has the command that makes "
+             "this file again.\n"
              f'machine = "{machine}"\nfitted = "{date}"\ntool = "fit_whole_passes.py"\n']
     if "bf16" in dtypes:  # otherwise all else is known
         parts += [kernel_text("attention", "bf16", law, about)]

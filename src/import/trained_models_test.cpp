@@ -86,7 +86,7 @@ TEST_CASE("an invalid file of names is rejected") {
     CHECK(refused("[[model]]\nnames = [\"a\"]\n"));
     CHECK(refused("[[model]]\npreset = \"gpt2\"\n"));
     CHECK(refused("[[model]]\nnames = [\"a\"]\npreset = \"gpt2\"\ncolumns = [\"deep=n_layer\"]\n"));
-    CHECK(refused("[[model]]\nnames = [\"a\"]\npreset = \"gpt2\"\nset = [\"n_layer=4\"]\n"));
+    CHECK(refused("[[model]]\nnames = [\"a\"]\npreset = \"gpt2\"\nset = [\"n_layer=four\"]\n"));
     CHECK(refused("[[model]]\nnames = [\"a\"]\npreset = \"gpt2\"\ntypo = 1\n"));
     const std::string adapters = "[[lora]]\nnames = [\"a\"]\npresets = [\"gpt2\"]\nrank = 8\n";
     CHECK(!refused(adapters + "on = [\"attention\"]\n"));
@@ -114,4 +114,20 @@ TEST_CASE("the width of an expert is not that of a dense MLP, where a row has bo
     REQUIRE(config);
     CHECK(config->find("moe_intermediate_size") == nullptr);
     CHECK(config->find("intermediate_size")->whole == 14336);
+}
+
+TEST_CASE("an entry sets whole numbers, such as the size of heads that a row has no column for") {
+    const auto models = TrainedModels::built_in();
+    REQUIRE(models);
+    MeasuredTraining row;
+    row.model = "maxtext-64B";
+    const auto config = models->config(row);
+    REQUIRE(config);
+    // get_individual_scales(64): twice doubled are 2048 columns, 7168 of an MLP, 16 heads and 16 layers
+    REQUIRE(config->find("head_dim"));
+    CHECK(config->find("head_dim")->whole == 128);
+    CHECK(config->find("hidden_size")->whole == 8192);
+    CHECK(config->find("intermediate_size")->whole == 28672);
+    CHECK(config->find("num_attention_heads")->whole == 64);
+    CHECK(config->find("num_hidden_layers")->whole == 64);
 }

@@ -157,7 +157,8 @@ std::string whole_passes_text(const Prediction& answer) {
 
 std::string wanted_measurements_text(const Prediction& answer) {
     const auto listed = find_identity(answer.machine.id);
-    if (answer.models.missing.empty() || !listed || listed->id != answer.machine.id) return "";
+    const bool none = answer.calibrations->machines().empty();  // as --calibration none says
+    if (none || answer.models.missing.empty() || !listed || listed->id != answer.machine.id) return "";
     const Calibration* own = answer.calibrations->find(answer.machine.id);
     const bool timed = own != nullptr && !own->kernels.empty();
     if (timed || !answer.calibrations->most_similar_machines(answer.machine).empty()) return "";

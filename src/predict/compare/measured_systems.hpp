@@ -53,8 +53,8 @@ public:
     /// reason why rows cannot be compared.
     [[nodiscard]] const Result<System>& chip(const std::string& name);
 
-    /// Returns `chips` chips on as few nodes as possible, in the most even shape of a torus, or in `slices` such slices on
-    /// a slower network. It lives as long as this object. The error's message says why rows cannot be compared.
+    /// Returns `chips` chips on as few nodes as possible, in the most even shape of a torus, or in `slices` such slices
+    /// on a slower network. It lives as long as this. The error's message says why rows cannot be compared.
     [[nodiscard]] const Result<MeasuredSystem>& slice_of(const std::string& name, std::int64_t chips,
                                                          std::int64_t slices = 1);
 

@@ -161,7 +161,9 @@ TEST_CASE("what a row does not say is what its publisher means") {
     REQUIRE(step_model);
     CHECK(reserved->memory->predicted == approx(plain->memory->predicted * step_model->reserved));
     row.source = "pytorch/torchtitan";
-    CHECK(setup_of(row, {"alternate", "reserved"})->options.remat == Remat::alternate);
+    TrainerHabits every_second;
+    every_second.selective = "alternate";
+    CHECK(setup_of(row, every_second)->options.remat == Remat::alternate);
     row.memory_what.clear();
     const auto titan = trainings().compare(row);
     REQUIRE(titan);
