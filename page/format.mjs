@@ -62,5 +62,7 @@ export function resource(key) {
   return String(key).split('+').map((part) => known[part] ?? part).join('+');
 }
 
-/// `all_gather` as people write it.
-export const words = (text) => String(text).replaceAll('_', '-');
+/// What bounds an answer, in words.
+export function boundWords(key) {
+  return ['math', 'vector'].includes(key) ? `Compute-bound (${key})` : `${resource(key)}-bound`;
+}

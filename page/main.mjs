@@ -1,6 +1,6 @@
 // The page: its views over one state, which is the URL, and the program in workers.
 import {Core} from './client.mjs';
-import {add, announce, button, copyText, el} from './dom.mjs';
+import {announce, button, copyText, el} from './dom.mjs';
 import {dropTarget} from './files.mjs';
 import {modelView} from './model.mjs';
 import {opView} from './op.mjs';
@@ -84,13 +84,14 @@ class App {
   answered(last) { this.last = last; }
 
   tabs() {
-    this.links = Object.entries(views).map(([view, {label}]) => el('a',
-      {href: `#${view}`, text: label, on: {click: (event) => {
-      event.preventDefault();
-      this.state.set({}, {view});
-      announce(`${label}`, 0);
-    }}}));
-    at('tabs').replaceChildren(...this.links.map((link) => el('li', {}, link)));
+    this.links = [...at('tabs').querySelectorAll('a')];
+    for (const link of this.links) {
+      link.addEventListener('click', (event) => {
+        event.preventDefault();
+        this.state.set({}, {view: link.dataset.view});
+        announce(link.textContent, 0);
+      });
+    }
     const themes = ['', 'light', 'dark'];
     const theme = at('theme');
     const apply = (name) => {
@@ -110,8 +111,8 @@ class App {
   }
 
   copies() {
-    const said = () => words(this.state.view, this.state.fields, {command: this.command?.()});
-    const name = () => this.pythonName?.() ?? views[this.state.view].python;
+    const said = () => this.made[this.state.view].said?.() ?? words(this.state.view, this.state.fields);
+    const name = () => this.made[this.state.view].python?.() ?? views[this.state.view].python;
     const make = (label, text) => {
       const press = button(label, () => copyText(text(), press));
       return press;
@@ -124,7 +125,7 @@ class App {
       if (event.key === 'Escape') { menu.open = false; menu.querySelector('summary').focus(); }
     });
     document.addEventListener('click', (event) => { if (!menu.contains(event.target)) menu.open = false; });
-    add(at('copy'), [menu]);
+    at('copy').replaceChildren(menu);
   }
 
   refresh() {
@@ -132,10 +133,10 @@ class App {
     const banner = at('link-trouble');
     banner.hidden = trouble.length === 0;
     banner.textContent = trouble.join(' ');
-    this.links.forEach((link, index) => {
-      if (Object.keys(views)[index] === view) link.setAttribute('aria-current', 'page');
+    for (const link of this.links) {
+      if (link.dataset.view === view) link.setAttribute('aria-current', 'page');
       else link.removeAttribute('aria-current');
-    });
+    }
     this.made[view] ??= makers[view](this);
     const made = this.made[view];
     if (this.shown !== view) {
@@ -145,9 +146,11 @@ class App {
       at('answer').replaceChildren(made.answer);
       document.title = `${views[view].label} · roofline`;
     }
-    this.command = made.command ?? null;
-    this.pythonName = made.pythonName ?? null;
-    made.refresh();
+    Promise.resolve(made.refresh()).catch((error) => {
+      banner.hidden = false;
+      banner.textContent = `The page itself failed: ${error.message}. Please report it with the link.`;
+      throw error;
+    });
   }
 
   async names() {

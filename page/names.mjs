@@ -5,11 +5,12 @@ export const dtypes = `f64 f32 tf32 bf16 f16 fp8 fp8_e4m3 fp8_e5m2 mxfp8 fp6 fp4
   bool q4_0 q4_1 q5_0 q5_1 q8_0 q2_k q3_k q4_k q5_k q6_k iq1_s iq1_m iq2_xxs iq2_xs iq2_s iq3_xxs iq3_s iq4_nl iq4_xs
   tq1_0 tq2_0`.split(/\s+/);
 
-export const functions = `add sub mul div neg abs square maximum minimum where relu relu2 exp log sqrt rsqrt sin cos tanh erf sigmoid
-  softplus silu gelu rope convert step tan atan2 cbrt pow expm1 log1p round mod sign clamp compare bits bits2
-  dsigmoid dsilu dgelu unrope sum max min prod mean logsumexp softmax norm layernorm scan dsoftmax dnorm
-  dlayernorm dscan prior causal gather scatter dispatch combine conv dconv windows view slice copy transpose
-  reverse pad concat iota received opaque custom unknown update expand scatteradd spread collect match taps
+export const functions = `add sub mul div neg abs square maximum minimum where relu relu2 exp log sqrt rsqrt sin cos
+  tanh erf sigmoid softplus silu gelu rope convert step tan atan2 cbrt pow expm1 log1p round
+  mod sign clamp compare bits bits2 dsigmoid dsilu dgelu unrope sum max min prod mean
+  logsumexp softmax norm layernorm scan dsoftmax dnorm dlayernorm dscan prior causal gather
+  scatter dispatch combine conv dconv windows view slice copy transpose reverse pad concat
+  iota received opaque custom unknown update expand scatteradd spread collect match taps
   all_gather reduce_scatter all_reduce all_to_all permute broadcast`.split(/\s+/);
 
 export const keywords = 'param frozen cache mesh fuse repeat part option role when else using in at'.split(' ');

@@ -2,7 +2,7 @@
 import {announce, button, el, fold} from './dom.mjs';
 import {editor} from './editor.mjs';
 import {pairsOf, pairsText, sizeField} from './fields.mjs';
-import {resource, shown} from './format.mjs';
+import {boundWords, resource, shown} from './format.mjs';
 import {numbers, sourceList} from './number.mjs';
 import {collectives, expectedRemark, facts, headline, times} from './parts.mjs';
 import {frame} from './plot.mjs';
@@ -52,7 +52,7 @@ export function opView(app) {
     {value: at, text: name})));
   const [main, more] = form('op', fields, ['on', 'mesh']);
   const question = el('form', {on: {submit: (event) => event.preventDefault()}}, program.node, pick, sizes.node, main,
-    fields.get('set').node, more);
+    more, fields.get('set').node);
 
   const head = el('div', {class: 'slot head'});
   const picture = frame('roofline');
@@ -69,6 +69,7 @@ export function opView(app) {
   const body = el('div', {class: 'slot'});
   const answer = el('div', {}, head, tools, picture.node, body);
   let turn = 0;
+  let last = state.fields;
 
   async function refresh() {
     const now = ++turn;
@@ -91,8 +92,18 @@ export function opView(app) {
     const plain = ['roofline', 'mesh', 'timeline'].includes(at['op.plot']);
     const drawn = plain ? ['--svg', 'plot.svg', '--plot', at['op.plot'],
       ...(at['op.all-roofs'] && at['op.plot'] === 'roofline' ? ['--all-roofs'] : [])] : [];
-    const got = await askDrawn(app, said, drawn, {group: 'op'}, () => now === turn);
+    const current = () => now === turn;
+    let got = await askDrawn(app, said, drawn, {group: 'op'}, current);
     if (!got) return;
+    // Sizes of dimensions that the program no longer has are kept, and left out of the question.
+    const spare = sizes.spare(got.json.error);
+    if (spare.length) {
+      asked['op.dims'] = pairsText(pairsOf(asked['op.dims']).filter(([name]) => !spare.includes(name)));
+      got = await askDrawn(app, words('op', asked, {extra: ['--json']}), drawn, {group: 'op'}, current);
+      if (!got) return;
+    }
+    sizes.left(spare);
+    last = asked;
     show(got, asked);
     if (at['op.plot'] === 'sweep' && !got.json.error) await drawSweep(asked, now);
   }
@@ -141,9 +152,7 @@ export function opView(app) {
 
   function single(json, context) {
     const num = numbers(context);
-    const bound = json.bound_by ? resource(json.bound_by) : null;
-    const verdict = bound ? (['math', 'vector'].includes(json.bound_by)
-      ? `Compute-bound (${bound})` : `${bound}-bound`)
+    const verdict = json.bound_by ? boundWords(json.bound_by)
       : `No numbers yet: ${unsized(json.dims).join(', ')} without a size`;
     refill(head, headline(json.bound_by ?? 'open', verdict, [
       ['lower', num(json.lower_s, 's', {label: 'lower bound', key: 'lower_s', path: 'lower_s',
@@ -192,11 +201,11 @@ export function opView(app) {
     refill(body, table('Machines side by side', [{label: '', cell: (row) => row.label},
       ...list.map((each) => ({label: each.machine, number: true, cell: (row) => num(row.get(each), row.unit,
         {label: `${row.label} on ${each.machine}`, key: row.key})}))], lines),
-    list.map((each) => (each.notes?.length ? el('section', {class: 'notes'}, el('h3', {text: each.machine}),
+    list.map((each) => (each.notes?.length ? el('section', {class: 'notes'}, el('h2', {text: each.machine}),
       el('ul', {}, each.notes.map((note) => el('li', {text: note})))) : null)));
   }
 
-  return {question, answer, refresh, focus: () => program.area.focus(), select: (start, end) => program.select(start,
+  return {question, answer, refresh, said: () => words('op', last), select: (start, end) => program.select(start,
     end)};
 }
 
@@ -204,7 +213,8 @@ export function opView(app) {
 function sizesField(app) {
   const rows = el('div', {class: 'sizes'});
   const problem = el('p', {class: 'problem', hidden: true});
-  const node = el('fieldset', {class: 'field', id: 'sizes'}, el('legend', {text: 'Sizes'}), rows, problem);
+  const spare = el('p', {class: 'hint', hidden: true});
+  const node = el('fieldset', {class: 'field', id: 'sizes'}, el('legend', {text: 'Sizes'}), rows, problem, spare);
   const made = new Map();
   const put = (name, value, gesture) => {
     const pairs = pairsOf(app.state.fields['op.dims']);
@@ -232,7 +242,10 @@ function sizesField(app) {
             gesture),
             settled: () => app.state.settle()}));
         }
-        rows.append(made.get(name).node);
+      }
+      // Rows are moved only where their order changed, because a row that is moved loses the focus.
+      if ([...rows.children].some((node, at) => node !== made.get(list[at])?.node) || rows.children.length !== list.length) {
+        rows.append(...list.map((name) => made.get(name).node));
       }
       this.show(app.state.fields);
       return list;
@@ -240,7 +253,7 @@ function sizesField(app) {
     show(state) {
       const given = new Map(pairsOf(state['op.dims']).flatMap(([names, value]) => names.split('=').map((name) =>
         [name, value])));
-      for (const name of given.keys()) if (made.size === 0) this.names([...given.keys()]);
+      if (made.size === 0 && given.size) this.names([...given.keys()]);
       for (const [name, row] of made) {
         const own = given.get(name) ?? '';
         if (own === '' && resolved[name] !== null && resolved[name] !== undefined
@@ -260,14 +273,21 @@ function sizesField(app) {
         made.get(named).problem(error);
       } else {
         problem.hidden = false;
-        problem.replaceChildren(el('strong', {text: error.message}), error.hint ? ` ${error.hint}` : '', ' ',
-          button('Remove sizes that the program does not have', () => {
-            const has = error.code === 'unknown_dimension'
-              ? error.hint.match(/[A-Za-z][A-Za-z0-9]*/g) ?? [] : [...made.keys()];
-            app.state.set({'op.dims': pairsText(pairsOf(app.state.fields['op.dims']).filter(([name]) =>
-              has.includes(name)))});
-          }, {class: 'quiet'}));
+        problem.replaceChildren(el('strong', {text: error.message}), error.hint ? ` ${error.hint}` : '');
       }
+    },
+    /// Names in the sizes that the program does not have, by an error that says which it has.
+    spare(error) {
+      if (error?.code !== 'unknown_dimension' || error.line) return [];
+      const has = error.hint.match(/[A-Za-z][A-Za-z0-9]*/g) ?? [];
+      return pairsOf(app.state.fields['op.dims']).map(([name]) => name).filter((name) => !has.includes(name));
+    },
+    left(names) {
+      spare.hidden = names.length === 0;
+      spare.replaceChildren(`Kept, and not in the program: ${names.join(', ')} `, button('Forget them', () => {
+        const pairs = pairsOf(app.state.fields['op.dims']).filter(([name]) => !names.includes(name));
+        app.state.set({'op.dims': pairsText(pairs)});
+      }, {class: 'quiet'}));
     },
   };
 }

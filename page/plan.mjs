@@ -78,10 +78,10 @@ export function search(app, view, fields, found) {
     const got = await ask(app, said, {core: app.search, files: app.filesOf(view)});
     if (!got || got.cancelled) return 'stopped';
     if (got.json.error) {
-      refill(results, el('h3', {text: 'Search'}), trouble(got.json.error, false));
+      refill(results, el('h2', {text: 'Search'}), trouble(got.json.error, false));
       return 'no answer';
     }
-    refill(results, el('h3', {text: 'What the search found'}), found(got.json, got.answer));
+    refill(results, el('h2', {text: 'What the search found'}), found(got.json, got.answer));
     results.scrollIntoView({block: 'nearest'});
     return `${got.json.searched ?? ''} plans searched, ${got.json.priced ?? ''} priced`;
   });

@@ -86,7 +86,7 @@ function rowsTable({title, heads, rows}) {
   const columns = Array.from({length: wide}, (_, at) => ({label: heads?.[at] ?? (at ? '' : title || 'Point'),
     cell: (row) => row[at] ?? ''}));
   if (!heads) {
-    return el('div', {}, title ? el('h4', {text: title}) : null,
+    return el('div', {}, title ? el('p', {class: 'twin-title', text: title}) : null,
       el('ul', {class: 'plain'}, rows.map((row) => el('li', {text: row.join(': ')}))));
   }
   return table(title || heads[0], columns, rows, {seen: Boolean(title)});

@@ -1,7 +1,7 @@
 // Profile: a compiled module or a recorded trace, kernel by kernel, against the roofline.
 import {announce, button, el, fold} from './dom.mjs';
 import {fileField} from './files.mjs';
-import {resource, shown} from './format.mjs';
+import {boundWords, shown} from './format.mjs';
 import {numbers, sourceList} from './number.mjs';
 import {facts, headline} from './parts.mjs';
 import {frame} from './plot.mjs';
@@ -24,7 +24,7 @@ export function profileView(app) {
     fileField(app, 'A module or a profile', ''), el('p', {}, 'File: ', name),
     el('div', {class: 'field'}, el('label', {for: 'profile-kind', text: 'It is'}), kind), main,
     el('div', {class: 'field'}, el('label', {for: 'profile-plot', text: 'Picture of a profile'}), plot),
-      fields.get('set').node, more);
+      more, fields.get('set').node);
   const head = el('div', {class: 'slot head'});
   const picture = frame('kernels');
   const body = el('div', {class: 'slot'});
@@ -97,7 +97,7 @@ export function profileView(app) {
 
   function module(json, num) {
     const {total} = json;
-    refill(head, headline(total.bound_by ?? '', total.bound_by ? `${resource(total.bound_by)}-bound` : json.module, [
+    refill(head, headline(total.bound_by ?? '', total.bound_by ? boundWords(total.bound_by) : json.module, [
       ['expected', num(total.expected_s, 's', {label: 'expected time', key: 'expected_s', path: 'total.expected_s'}),
         total.expected_s === null ? null : `± ${shown(total.expected_error, 'fraction')}`],
       total.at_least_s !== null && total.at_least_s !== undefined && ['at least',
@@ -202,16 +202,17 @@ export function profileView(app) {
         el('ul', {class: 'tree'}, part.parts.slice(0, 200).map((each) => node(each, depth + 1)))) : el('div', {},
           line));
     };
-    return el('section', {}, el('h3', {text: 'Scopes'}), el('ul', {class: 'tree'},
+    return el('section', {}, el('h2', {text: 'Scopes'}), el('ul', {class: 'tree'},
       root.parts.map((part) => node(part, 0))));
   }
 
   function unknown(list) {
     if (!list?.length) return null;
-    return el('section', {class: 'notes'}, el('h3', {text: 'Not counted, or only in part'}),
+    return el('section', {class: 'notes'}, el('h2', {text: 'Not counted, or only in part'}),
       el('ul', {}, list.map((each) => el('li', {text: typeof each === 'string'
         ? each : Object.values(each).join(', ')}))));
   }
 
-  return {question, answer, refresh, command, pythonName: () => command()[0]};
+  const said = () => words('profile', state.fields, {command: command(), leave: command()[0] === 'trace' ? ['mesh', 'loops'] : []});
+  return {question, answer, refresh, said, python: () => command()[0]};
 }

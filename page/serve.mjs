@@ -1,6 +1,6 @@
 // Serve: memory, latency and throughput of serving a model, by a plan of one's own or by the best set-up.
 import {announce, el, fold} from './dom.mjs';
-import {resource, shown} from './format.mjs';
+import {boundWords, shown} from './format.mjs';
 import {numbers, sourceList} from './number.mjs';
 import {collectives, facts, headline, memory, sensitivity, times} from './parts.mjs';
 import {fieldsOfCommand, modelField, search, use} from './plan.mjs';
@@ -29,7 +29,7 @@ export function serveView(app) {
   const searched = search(app, 'serve', fields, found);
   const question = el('form', {on: {submit: (event) => event.preventDefault()}}, model.node, main, sized, plan,
     searched.node,
-    fields.get('set').node, more);
+    more, fields.get('set').node);
   const head = el('div', {class: 'slot head'});
   const picture = frame('frontier');
   const body = el('div', {class: 'slot'});
@@ -65,7 +65,7 @@ export function serveView(app) {
     const num = numbers(context);
     fields.get('set').figures(json.sources);
     const fits = json.fits !== false;
-    const verdict = fits ? `Decoding is ${resource(json.decode.bound_by)}-bound` : 'Does not fit';
+    const verdict = fits ? `Decoding: ${boundWords(json.decode.bound_by)}` : 'Does not fit';
     const remark = json.times === 'expected' ? `± ${shown(json.decode.expected_error, 'fraction')}` : 'in turn';
     refill(head, headline(fits ? json.decode.bound_by : 'bad', verdict, [
       ['TPOT', num(json.tpot_s, 's', {label: 'TPOT', key: 'tpot_s', path: 'tpot_s', find: [/^\s*lower = /,

@@ -13,6 +13,7 @@ export function table(caption, columns, rows, {most = 60, seen = true, foot = nu
   const heads = columns.map((column) => head(column));
 
   function head(column) {
+    if (!column.label) return el('td');
     const cell = el('th', {scope: 'col', class: column.number ? 'right' : null});
     if (!column.sort || rows.length < 2) {
       cell.textContent = column.label;

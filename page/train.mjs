@@ -1,6 +1,6 @@
 // Train: memory, step time and cost of a training step, by a plan of one's own or by one that is searched.
 import {announce, el, fold} from './dom.mjs';
-import {resource, shown} from './format.mjs';
+import {boundWords, shown} from './format.mjs';
 import {numbers, sourceList} from './number.mjs';
 import {collectives, facts, headline, memory, sensitivity, times} from './parts.mjs';
 import {fieldsOfCommand, fieldsOfPlan, modelField, search, use} from './plan.mjs';
@@ -26,11 +26,11 @@ export function trainView(app) {
   const searched = search(app, 'train', fields, found);
   const question = el('form', {on: {submit: (event) => event.preventDefault()}}, model.node, main, sized, plan,
     searched.node,
-    fields.get('set').node, more);
+    more, fields.get('set').node);
   const head = el('div', {class: 'slot head'});
   const body = el('div', {class: 'slot'});
   const line = frame('time-line', {ratio: 'free'});
-  const lineFold = el('section', {}, el('h3', {text: 'Time line of a step'}), line.node);
+  const lineFold = el('section', {}, el('h2', {text: 'Time line of a step'}), line.node);
   const answer = el('div', {}, head, body, searched.results, lineFold);
   const tail = el('div', {class: 'slot'});
   answer.append(tail);
@@ -65,7 +65,7 @@ export function trainView(app) {
     const step = json.step;
     const fits = json.fits !== false;
     const verdict = !fits ? 'Does not fit' : json.bound_by
-      ? `${resource(json.bound_by)}-bound` : 'A run at an assumed MFU';
+      ? boundWords(json.bound_by) : 'A run at an assumed MFU';
     refill(head, headline(fits ? json.bound_by ?? '' : 'bad', verdict, [
       step && ['step', num(step.expected_s ?? step.lower_s, 's', {label: 'step time',
         key: step.expected_s === null ? 'lower_s'

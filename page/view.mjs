@@ -61,8 +61,8 @@ export async function ask(app, list, options = {}) {
     if (error instanceof Cancelled) return {cancelled: true};
     return {answer: null, json: {error: {code: 'stopped', message: `The program stopped: ${error.message}`,
       line: null,
-      column: null, source: null, hint: 'Change the question; the program starts anew. A question that ends it is a fault '
-        + 'of the program: please report it with the command line.'}}};
+      column: null, source: null, hint: 'Change the question; the program starts anew. A question that ends it is a '
+        + 'fault of the program: please report it with the command line.'}}};
   }
 }
 
@@ -115,7 +115,7 @@ export function derivationFold(context) {
 
 export function notes(list) {
   if (!list?.length) return null;
-  return el('section', {class: 'notes'}, el('h3', {text: 'Notes'}), el('ul', {},
+  return el('section', {class: 'notes'}, el('h2', {text: 'Notes'}), el('ul', {},
     list.map((note) => el('li', {text: note}))));
 }
 
