@@ -23,7 +23,8 @@ export function modelView(app) {
   const head = el('div', {class: 'slot head'});
   const picture = frame('model', {ratio: 'short'});
   const body = el('div', {class: 'slot'});
-  const answer = el('div', {}, head, picture.node, body);
+  const second = el('div', {class: 'slot'});
+  const answer = el('div', {}, head, picture.node, body, second);
   let turn = 0;
 
   async function refresh() {
@@ -31,8 +32,12 @@ export function modelView(app) {
     const at = state.fields;
     for (const each of fields.values()) each.show(at);
     const said = words('model', at, {extra: ['--json']});
-    const got = await askDrawn(app, said, ['--svg', 'plot.svg'], {group: 'model', files: app.filesOf('model')}, () =>
-      now === turn);
+    const options = {group: 'model', files: app.filesOf('model')};
+    const current = () => now === turn;
+    // A file of weights has no picture; with one a GGUF file is read as the configuration that it holds.
+    const drawn = /\.(safetensors|gguf)$|\.safetensors\.index\.json$/.test(at['model.model']) ? []
+      : ['--svg', 'plot.svg'];
+    const got = await askDrawn(app, said, drawn, options, current);
     if (!got) return;
     const {json} = got;
     const placed = placeError(json.error ?? null, fields);
@@ -46,13 +51,26 @@ export function modelView(app) {
     picture.node.hidden = !got.answer.written['plot.svg'];
     draw(picture, got);
     const num = numbers({words: words('model', at), dims: json.dims, sources: []});
-    if (json.checkpoint) files(json, num);
-    else counted(json, num);
+    refill(second);
+    if (!json.checkpoint) {
+      counted(json, num, head, body);
+      return;
+    }
+    files(json, num);
+    if (json.format !== 'gguf') return;
+    const inside = await askDrawn(app, said, ['--svg', 'plot.svg'], options, current);
+    if (!inside || inside.json.error || inside.json.checkpoint) return;
+    picture.node.hidden = false;
+    draw(picture, inside);
+    const top = el('div', {});
+    const rest = el('div', {class: 'slot'});
+    counted(inside.json, numbers({words: words('model', at), dims: inside.json.dims, sources: []}), top, rest);
+    refill(second, el('h2', {text: 'The model that it describes'}), top, rest);
   }
 
-  function counted(json, num) {
+  function counted(json, num, top, rest) {
     const about = (label, key, path) => ({label, key, path});
-    refill(head, headline('', json.model, [
+    refill(top, headline('', json.model, [
       ['parameters', num(json.params, 'count', about('parameters', 'params', 'params'))],
       json.params_active !== json.params && ['active', num(json.params_active, 'count', about('active parameters',
         'params_active', 'params_active'))],
@@ -67,7 +85,7 @@ export function modelView(app) {
     const row = (label, value, unit, key, path, remark = '') => (value === null || value === undefined ? null
       : [label, num(value, unit, about(label, key, path)), remark]);
     const parts = Object.keys(json.params_by).filter((part) => json.params_by[part] || json.flops_by[part]);
-    refill(body, el('div', {class: 'two'}, table('Parts', [{label: 'Part', cell: (part) => part, sort: (part) =>
+    refill(rest, el('div', {class: 'two'}, table('Parts', [{label: 'Part', cell: (part) => part, sort: (part) =>
       part},
       {label: 'parameters', number: true, sort: (part) => json.params_by[part], cell: (part) =>
         num(json.params_by[part] ?? null, 'count',

@@ -2,17 +2,42 @@
 import {createRequire} from 'node:module';
 import fs from 'node:fs';
 import path from 'node:path';
-import {after, before} from 'node:test';
+import {after, before, test} from 'node:test';
 import {fileURLToPath, pathToFileURL} from 'node:url';
 
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const build = process.env.ROOFLINE_BUILD ?? path.join(root, 'build');
 
-/// Packages of npm for the tests are installed into the build folder.
-export const modules = createRequire(path.join(build, 'page_tests', 'index.js'));
+/// ROOFLINE_PAGE is another address of the page, CHROMIUM another browser.
 export const pageUrl = process.env.ROOFLINE_PAGE ?? pathToFileURL(path.join(build, 'page', 'index.html')).href;
 const chromiumPath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+
+/// Packages of npm for the tests are installed into the build folder.
+export const modules = createRequire(path.join(build, 'page_tests', 'index.js'));
 const samples = path.join(root, '..', 'shared', 'samples');
+
+/// What is missing for a test in a browser, and how to get it; false if nothing is.
+export const missing = (() => {
+  const has = (name) => {
+    try {
+      return Boolean(modules.resolve(name));
+    } catch {
+      return false;
+    }
+  };
+  if (!fs.existsSync(chromiumPath)) return 'needs Chromium: apt-get install chromium, or CHROMIUM=its path';
+  if (!has('playwright-core') || !has('axe-core/axe.min.js')) {
+    return 'needs packages of npm: npm install --prefix build/page_tests playwright-core axe-core';
+  }
+  if (pageUrl.startsWith('file:') && !fs.existsSync(fileURLToPath(pageUrl))) return 'needs the page: ./dev page';
+  return false;
+})();
+
+/// A test in a browser, which is skipped, saying why, where something is missing.
+export function browserTest(name, ...rest) {
+  const [options, run] = rest.length > 1 ? rest : [{}, rest[0]];
+  test(name, {...options, skip: missing || options.skip || false}, run);
+}
 
 /// A file of the shared samples, or null where they are not there.
 export function sample(...names) {
@@ -25,6 +50,7 @@ let browser = null;
 /// Call it once in a file of tests: starts a browser before them and ends it after them.
 export function withBrowser() {
   before(async () => {
+    if (missing) return;
     const {chromium} = modules('playwright-core');
     browser = await chromium.launch({executablePath: chromiumPath, args: ['--no-sandbox']});
   });
@@ -32,7 +58,8 @@ export function withBrowser() {
 }
 
 /// The page in a window of its own: {page, errors, requests, close}. `fragment` is what the link says after #.
-export async function open(fragment = '', {width = 1280, height = 900, scheme = 'light', offline = true, init = null} = {}) {
+export async function open(fragment = '', {width = 1280, height = 900, scheme = 'light', offline = true,
+  init = null} = {}) {
   const context = await browser.newContext({viewport: {width, height}, colorScheme: scheme});
   await context.addInitScript(() => {
     globalThis.copied = [];

@@ -1,12 +1,12 @@
 // A person's habits: screen reader, keyboard, phone, print, no network; and how fast the page is (printed, not asserted).
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import {test} from 'node:test';
-import {modules, open, pageUrl, verdict, withBrowser} from './browser.mjs';
+import {browserTest as test, modules, open, pageUrl, verdict, withBrowser} from './browser.mjs';
 
 withBrowser();
 
-const views = [['op', 'bound'], ['model', 'llama'], ['train', 'bound'], ['serve', 'Decoding'], ['profile', 'Drop a module']];
+const views = [['op', 'bound'], ['model', 'llama'], ['train', 'bound'], ['serve', 'Decoding'], ['profile',
+  'Drop a module']];
 
 for (const scheme of ['light', 'dark']) {
   for (const [view, said] of views) {
@@ -18,7 +18,8 @@ for (const scheme of ['light', 'dark']) {
       await page.waitForTimeout(300);
       await page.evaluate(fs.readFileSync(modules.resolve('axe-core/axe.min.js'), 'utf8'));
       const found = await page.evaluate(() => globalThis.axe.run(document, {resultTypes: ['violations']}));
-      const told = found.violations.map((each) => `${each.id}: ${each.help}: ${each.nodes.slice(0, 3).map((node) => node.html.slice(0, 160))
+      const told = found.violations.map((each) =>
+        `${each.id}: ${each.help}: ${each.nodes.slice(0, 3).map((node) => node.html.slice(0, 160))
         .join(' | ')}`);
       assert.deepEqual(told, []);
       await close();
@@ -27,7 +28,7 @@ for (const scheme of ['light', 'dark']) {
 }
 
 for (const [view, said] of views) {
-  test(`${view} fits a phone of 360 pixels and does not move`, async () => {
+  test(`${view} fits a phone of 360 pixels and does not move`, async (t) => {
     const {page, close} = await open(`#1/${view}`, {width: 360, height: 740, init: () => {
       globalThis.moved = 0;
       new PerformanceObserver((list) => {
@@ -38,7 +39,7 @@ for (const [view, said] of views) {
     await page.waitForTimeout(500);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
     const moved = await page.evaluate(() => globalThis.moved);
-    console.log(`layout shift of ${view} on a phone: ${moved.toFixed(3)}`);
+    t.diagnostic(`note layout shift of ${view} on a phone: ${moved.toFixed(3)}`);
     assert.ok(moved < 0.1, `layout shift ${moved}`);
     await close();
   });
@@ -100,7 +101,8 @@ test('it prints the answer without the form, in dark ink', async () => {
   assert.equal(await page.locator('#question').isVisible(), false);
   assert.equal(await page.locator('#answer').isVisible(), true);
   assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
-  assert.equal(await page.locator('.plot svg .paper').evaluate((node) => getComputedStyle(node).fill), 'rgb(255, 255, 255)');
+  assert.equal(await page.locator('.plot svg .paper').evaluate((node) => getComputedStyle(node).fill),
+    'rgb(255, 255, 255)');
   await close();
 });
 
@@ -114,7 +116,8 @@ test('the theme of the page is that of its pictures', async () => {
   await close();
 });
 
-test('nothing leaves the browser', {skip: pageUrl.startsWith('file:') ? false : 'only of the page in one file'}, async () => {
+test('nothing leaves the browser', {skip: pageUrl.startsWith('file:') ? false : 'only of the page in one file'},
+  async () => {
   const {page, requests, close} = await open();
   await verdict(page, 'HBM-bound');
   for (const [view, said] of views) {
@@ -131,7 +134,8 @@ test('nothing leaves the browser', {skip: pageUrl.startsWith('file:') ? false : 
   await close();
 });
 
-for (const [name, init] of [['WebAssembly', () => { delete globalThis.WebAssembly; }], ['Web Workers', () => { delete globalThis.Worker; }]]) {
+for (const [name, init] of [['WebAssembly', () => { delete globalThis.WebAssembly; }], ['Web Workers',
+  () => { delete globalThis.Worker; }]]) {
   test(`without ${name} the page says so`, async () => {
     const {page, close} = await open('', {init});
     await page.getByText(`This browser has no ${name}`).waitFor();
@@ -139,7 +143,7 @@ for (const [name, init] of [['WebAssembly', () => { delete globalThis.WebAssembl
   });
 }
 
-test('how fast it is', async () => {
+test('how fast it is', async (t) => {
   const start = performance.now();
   const {page, close} = await open();
   await verdict(page, 'HBM-bound');
@@ -170,7 +174,7 @@ test('how fast it is', async () => {
   await verdict(page, 'bound');
   await page.locator('.plot svg', {hasText: '70b'}).waitFor();
   const step = await redraw('Tokens per step', ['50', '56', '64', '72']);
-  console.log(`first paint ${paint?.toFixed(0)} ms, first answer ${answer.toFixed(0)} ms after the page began (${first.toFixed(0)} ms with the window), `
+  t.diagnostic(`time first paint ${paint?.toFixed(0)} ms, first answer ${answer.toFixed(0)} ms after the page began (${first.toFixed(0)} ms with the window), `
     + `slider to redraw ${operation.toFixed(1)} ms for an operation, ${step.toFixed(0)} ms for a 70B training step`);
   await close();
 });

@@ -1,7 +1,6 @@
 // The URL is the question: sharing, going back, and links that this page did not make.
 import assert from 'node:assert/strict';
-import {test} from 'node:test';
-import {open, pageUrl, verdict, withBrowser} from './browser.mjs';
+import {browserTest as test, open, pageUrl, verdict, withBrowser} from './browser.mjs';
 
 withBrowser();
 

@@ -18,14 +18,16 @@ import {decode, encode} from '../../page/state.mjs';
 
 test('the editor knows the functions and dtypes of the reference, and no others', () => {
   const text = fs.readFileSync(path.join(root, 'docs/reference/notation.md'), 'utf8');
-  const names = (section, next) => [...text.slice(text.indexOf(section), text.indexOf(next)).matchAll(/^\| `([a-z_0-9]+)` \|/gm)]
+  const names = (section, next) => [...text.slice(text.indexOf(section),
+    text.indexOf(next)).matchAll(/^\| `([a-z_0-9]+)` \|/gm)]
     .map((match) => match[1]);
   assert.deepEqual([...functions].sort(), names('## Functions', '- *map*').sort());
   assert.deepEqual([...dtypes].sort(), names('## Dtypes', '**The dtype of the arithmetic**').sort());
 });
 
 test('a link gives back what it was made of', () => {
-  const fields = {...defaults(), 'op.program': 'bf16[B, D]\n# <&?=+%> \u00e9', 'op.on': ['h100-sxm', 'tpu-v5e:4x4'], 'op.set': [],
+  const fields = {...defaults(), 'op.program': 'bf16[B, D]\n# <&?=+%> \u00e9', 'op.on': ['h100-sxm', 'tpu-v5e:4x4'],
+    'op.set': [],
     'op.all-roofs': true, 'train.mesh': ''};
   const read = decode(encode({view: 'train', fields, texts: {'config.json': '{"a":1}'}}));
   assert.deepEqual(read, {view: 'train', fields, texts: {'config.json': '{"a":1}'}, trouble: []});
@@ -61,7 +63,8 @@ test('names are completed where one types them', () => {
 });
 
 test('sizes are pairs, whose values may be expressions', () => {
-  assert.deepEqual(pairsOf('B=64, C=round_up(B*2, 128),D=F=8k'), [['B', '64'], ['C', 'round_up(B*2, 128)'], ['D=F', '8k']]);
+  assert.deepEqual(pairsOf('B=64, C=round_up(B*2, 128),D=F=8k'), [['B', '64'], ['C', 'round_up(B*2, 128)'],
+    ['D=F', '8k']]);
   assert.equal(pairsText([['B', '64'], ['C', '']]), 'B=64');
   const list = stops(0, 10);
   assert.equal(list[nearestStop(list, '1k')], 1024);
@@ -83,10 +86,12 @@ test('numbers have units, and their exact value beside', () => {
 test('a question becomes words, a command line and Python', () => {
   const state = {...defaults(), 'op.set': ['hbm.bandwidth=*2'], 'op.textbook': true};
   const said = words('op', state);
-  assert.deepEqual(said, ['op', 'bf16[B, D] * int8[D, F] -> bf16[B, F]', '--dims', 'B=64,D=8192,F=8192', '--on', 'tpu-v5e', '--set',
+  assert.deepEqual(said, ['op', 'bf16[B, D] * int8[D, F] -> bf16[B, F]', '--dims', 'B=64,D=8192,F=8192', '--on',
+    'tpu-v5e', '--set',
     'hbm.bandwidth=*2', '--textbook']);
   assert.equal(commandLine(['op', 'it\'s', '--on', 'tpu-v5e:4x4']), 'roofline op \'it\'\\\'\'s\' --on tpu-v5e:4x4');
-  assert.match(python(said, 'op'), /^answer = rl\.op\("bf16\[B.*", dims="B=64,D=8192,F=8192", on="tpu-v5e", .*, textbook=True\)$/m);
+  assert.match(python(said, 'op'),
+    /^answer = rl\.op\("bf16\[B.*", dims="B=64,D=8192,F=8192", on="tpu-v5e", .*, textbook=True\)$/m);
   assert.match(python(words('train', state, {search: true}), 'plan.train'), /rl\.plan\.train\("llama-3\.1-8b", on=/);
 });
 

@@ -1,7 +1,6 @@
 // The view of an operation, in a browser.
 import assert from 'node:assert/strict';
-import {test} from 'node:test';
-import {copied, open, verdict, withBrowser} from './browser.mjs';
+import {browserTest as test, copied, open, verdict, withBrowser} from './browser.mjs';
 
 withBrowser();
 
@@ -17,7 +16,8 @@ test('the first answer, its numbers and where they come from', async () => {
   const why = page.locator('dialog[open]');
   await why.getByText('T_HBM = (2BD + DF + 2BF) / W').waitFor();
   const said = await why.innerText();
-  for (const part of [/69,206,016 B/, /2\*B\*D \+ D\*F \+ 2\*B\*F/, /B = 64/, /Google Cloud TPU documentation/, /time_s\.hbm/]) {
+  for (const part of [/69,206,016 B/, /2\*B\*D \+ D\*F \+ 2\*B\*F/, /B = 64/, /Google Cloud TPU documentation/,
+    /time_s\.hbm/]) {
     assert.match(said, part);
   }
   assert.doesNotMatch(said, /matmul\.bf16/);

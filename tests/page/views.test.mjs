@@ -1,8 +1,7 @@
 // The views of a model, of training and serving, and of a profile, in a browser.
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import {test} from 'node:test';
-import {copied, drop, open, root, sample, verdict, withBrowser} from './browser.mjs';
+import {browserTest as test, copied, drop, open, root, sample, verdict, withBrowser} from './browser.mjs';
 
 withBrowser();
 
@@ -10,11 +9,13 @@ test('a model by its name, and a layer as an operation', async () => {
   const {page, errors, close} = await open('#1/model?model.model=llama-3.1-70b&model.seq=4096');
   await verdict(page, 'llama-3.1-70b');
   // 70,553,706,496 parameters, as the publisher counts them.
-  assert.match(await page.getByRole('button', {name: 'parameters: 70.6 G'}).first().getAttribute('title'), /70553706496/);
+  assert.match(await page.getByRole('button', {name: 'parameters: 70.6 G'}).first().getAttribute('title'),
+    /70553706496/);
   await page.locator('.plot svg').waitFor();
   await page.getByRole('button', {name: 'Operations of layer 3'}).click();
   await verdict(page, 'bound');
-  const chosen = await page.getByLabel('Program').evaluate((area) => area.value.slice(area.selectionStart, area.selectionEnd));
+  const chosen = await page.getByLabel('Program').evaluate((area) => area.value.slice(area.selectionStart,
+    area.selectionEnd));
   assert.match(chosen, /^repeat L \{/);
   assert.deepEqual(errors, []);
   await close();
@@ -30,7 +31,8 @@ test('a model that does not exist is refused at its field', async () => {
 });
 
 const config = sample('hf_configs', 'meta-llama__Meta-Llama-3.1-70B.json');
-test('a configuration is dropped, and travels in the link', {skip: config ? false : 'no ../shared/samples'}, async () => {
+test('a configuration is dropped, and travels in the link', {skip: config ? false : 'no ../shared/samples'},
+  async () => {
   const first = await open();
   await verdict(first.page, 'HBM-bound');
   await drop(first.page, config);
@@ -154,7 +156,8 @@ test('a trace is dropped', async () => {
   await drop(page, path.join(root, 'docs/examples/step.json'));
   await verdict(page, 'PyTorch: step.json');
   // Steps of 2.2735 and 2.207 ms, without the one that is warm-up.
-  assert.match(await page.getByRole('button', {name: 'measured step: 2.24 ms'}).getAttribute('title'), /0\.00224025 s/);
+  assert.match(await page.getByRole('button', {name: 'measured step: 2.24 ms'}).getAttribute('title'),
+    /0\.00224025 s/);
   await page.getByLabel('Picture of a profile').selectOption('timeline');
   await page.locator('.plot svg', {hasText: 'kernels'}).waitFor();
   assert.match(await copied(page, 'Python'), /rl\.trace\("step\.json"/);
@@ -162,7 +165,8 @@ test('a trace is dropped', async () => {
   await close();
 });
 
-for (const [kind, name, on] of [['hlo', 'hlo_llama31_8b_bf16_1x8.hlo.gz', 'h100-sxm:8'], ['traces', 'hta_alexnet_a100.json.gz', 'a100-sxm4-80']]) {
+for (const [kind, name, on] of [['hlo', 'hlo_llama31_8b_bf16_1x8.hlo.gz', 'h100-sxm:8'], ['traces',
+  'hta_alexnet_a100.json.gz', 'a100-sxm4-80']]) {
   const file = sample(kind, name);
   test(`a real file: ${name}`, {skip: file ? false : 'no ../shared/samples'}, async () => {
     const {page, errors, close} = await open(`#1/profile?profile.on=${encodeURIComponent(on)}`);
