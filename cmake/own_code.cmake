@@ -32,9 +32,10 @@ function(roofline_own_code target)
 endfunction()
 
 # Released binaries are hardened: calls that know the size of a buffer check it, and stack overwrites are detected.
-# Sanitizers have stricter checks of their own, and without optimization these checks do not exist.
+# Sanitizers have stricter checks of their own, and without optimization these checks do not exist. WebAssembly cannot
+# overwrite its stack.
 function(roofline_harden target)
-  if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR CMAKE_SYSTEM_PROCESSOR STREQUAL "wasm32")
     return()
   endif()
   target_compile_options(${target} PRIVATE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong

@@ -16,7 +16,7 @@ import re
 import sys
 
 LIMIT = 120
-FOLDERS = "src include tests bench fuzz tools scripts cmake python".split()
+FOLDERS = "src include tests bench fuzz tools scripts cmake python page".split()
 CPP = {".hpp", ".cpp", ".h", ".cc", ".cu"}
 SOURCES = CPP | {".py", ".pyi", ".cmake", ".in"}
 SINGLE_SOURCES = ["CMakeLists.txt", "dev"]

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/ascii.hpp"
 
@@ -16,7 +17,7 @@ struct NamedImplementation {
     std::string_view variant{};
 };
 // a longer name precedes one that it begins with
-constexpr auto implementations = std::to_array<NamedImplementation>({
+constexpr NamedImplementation implementations[] = {
     {"pallas_mosaic_tpu_v2", "tokamax", "v2"},
     {"pallas", "tokamax"},
     {"chunked_xla", "xla", "chunked"},
@@ -35,7 +36,7 @@ constexpr auto implementations = std::to_array<NamedImplementation>({
     {"mlx", "mlx"},
     {"tk", "hipkittens"},
     {"ck", "ck"},
-});
+};
 
 /// Libraries whose products were timed alone.
 constexpr auto of_narrow_operands =
@@ -53,9 +54,9 @@ std::string_view note_value(std::string_view note, std::string_view key) {
 std::optional<KernelImplementation> implementation_in(std::string_view source, std::string_view note) {
     const std::string name = lowered(note_value(note, "impl="));
     if (name.empty()) return std::nullopt;
-    const auto* const found = std::find_if(implementations.begin(), implementations.end(),
+    const auto* const found = std::find_if(std::begin(implementations), std::end(implementations),
                                            [&](const auto& each) { return name.starts_with(each.prefix); });
-    if (found != implementations.end())
+    if (found != std::end(implementations))
         return KernelImplementation{std::string(found->software), std::string(found->variant)};
     if (source.find("tokamax") != std::string_view::npos) return KernelImplementation{"xla", ""};
     return std::nullopt;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,10 +14,10 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Schedule>, 4> names{{{"gpipe", Schedule::gpipe},
-                                                                      {"1f1b", Schedule::one_f_one_b},
-                                                                      {"interleaved", Schedule::interleaved},
-                                                                      {"zero-bubble", Schedule::zero_bubble}}};
+constexpr std::pair<std::string_view, Schedule> names[] = {{"gpipe", Schedule::gpipe},
+                                                           {"1f1b", Schedule::one_f_one_b},
+                                                           {"interleaved", Schedule::interleaved},
+                                                           {"zero-bubble", Schedule::zero_bubble}};
 
 constexpr std::int64_t most = std::int64_t{1} << 40;  // products up to this are exact in a double
 
@@ -83,7 +83,7 @@ Result<Pipeline> parse_schedule(std::string_view word) {
 
 std::string_view schedule_name(Schedule schedule) {
     const auto* const found =
-        std::find_if(names.begin(), names.end(), [&](const auto& each) { return each.second == schedule; });
+        std::find_if(std::begin(names), std::end(names), [&](const auto& each) { return each.second == schedule; });
     return found->first;
 }
 

@@ -9,4 +9,7 @@
 #ifdef __cpp_lib_to_chars  // toml++ assumes that GCC lacks it and would create a stream for every number
 #define TOML_FLOAT_CHARCONV 1
 #endif
+#ifdef __wasi__
+#include "base/no_fstream.hpp"
+#endif
 #include <toml++/toml.h>

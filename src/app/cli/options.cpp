@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "app/cli/commands.hpp"
+#include "app/cli/parse_words.hpp"
 #include "app/cli/words.hpp"
 #include "report/narrow.hpp"
 
@@ -77,10 +78,10 @@ bool is_relevant(const Command& command, const std::vector<std::string>& argumen
 constexpr auto repeats = CLI::MultiOptionPolicy::TakeAll;
 
 // Rephrases an error of CLI11 and suggests the nearest option or command if one was mistyped.
-Error usage_error(const CLI::App& app, const CLI::ParseError& problem, const std::vector<std::string>& arguments) {
+Error usage_error(const CLI::App& app, std::string_view problem, const std::vector<std::string>& arguments) {
     const CLI::App* command = &app;
     while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
-    Error error{"usage", problem.what(), "", {}};
+    Error error{"usage", std::string(problem), "", {}};
     while (!error.message.empty() && (error.message.back() == '\n' || error.message.back() == '.'))
         error.message.pop_back();
     error.hint = fmt::format("see {} --help", path_of(*command));
@@ -210,12 +211,8 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         return parsed;
     }
     ROOFLINE_CHECK(refuse_empty_values(arguments));
-    try {
-        std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-        app.parse(reversed);
-    } catch (const CLI::ParseError& problem) {
-        return fail(usage_error(app, problem, arguments));
-    }
+    ROOFLINE_CHECK(parse_words(app, arguments,
+                               [&](std::string_view problem) { return usage_error(app, problem, arguments); }));
     if (version) {
         parsed.print = fmt::format("roofline {}\n", ROOFLINE_VERSION);
         return parsed;

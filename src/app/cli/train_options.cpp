@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 
 #include "app/cli/commands.hpp"
 #include "app/cli/files.hpp"
 #include "app/model_option.hpp"
+#include "base/threads.hpp"
 
 namespace roofline::core::cli {
 
@@ -102,7 +102,7 @@ Result<SearchControl> search_control(const std::string& threads) {
     ROOFLINE_TRY(const auto number,
                  size_option(threads, "--threads", "for example 4; without the option as many as cores"));
     constexpr std::int64_t most = 1024;
-    const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+    const auto cores = static_cast<std::int64_t>(most_threads());
     SearchControl control;
     control.threads = static_cast<std::size_t>(std::clamp<std::int64_t>(number.value_or(cores), 1, most));
     control.clock = [] {

@@ -53,9 +53,9 @@ Result<Extrapolation> parse_extrapolation(const TomlInput& toml, std::string_vie
         const std::string size = table.choice("size", {"m", "n", "depth", "batch", "rows", "columns"});
         const std::string side = table.choice("side", {"above", "below"});
         const std::size_t rows_or_columns = size == "rows" ? 0 : 1;
-        const auto* const name = std::find(size_names.begin(), size_names.end(), size);
-        const std::size_t place =
-            name == size_names.end() ? rows_or_columns : static_cast<std::size_t>(name - size_names.begin());
+        std::size_t place = 0;
+        while (place < size_names.size() && size_names[place] != size) ++place;
+        if (place == size_names.size()) place = rows_or_columns;
         Growths& growths = kind == "products"  ? all.products
                            : kind == "experts" ? all.experts
                            : kind == "others"  ? all.others

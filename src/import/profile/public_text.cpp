@@ -14,8 +14,7 @@ bool is_slash(char c) { return c == '/' || c == '\\'; }
 std::vector<std::string_view> parts_of(std::string_view path) {
     std::vector<std::string_view> parts;
     while (!path.empty()) {
-        const auto* const end = std::find_if(path.begin(), path.end(), is_slash);
-        const auto size = static_cast<std::size_t>(end - path.begin());
+        const std::size_t size = std::min(path.find_first_of("/\\"), path.size());
         if (size > 0) parts.push_back(path.substr(0, size));
         path.remove_prefix(std::min(size + 1, path.size()));
     }

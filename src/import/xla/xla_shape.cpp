@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 namespace roofline::core {
 
@@ -13,37 +13,37 @@ using Kind = XlaElement::Kind;
 
 // The primitive types of xla_data.proto with their names in HLO and MLIR. Variants of an 8-bit format share our dtype,
 // because no machine has different rates for them.
-constexpr std::array element_types{
-    XlaElement{"pred", "i1", 8, Kind::logical, Dtype::boolean},
-    XlaElement{"s2", "i2", 2, Kind::whole, Dtype::int4},
-    XlaElement{"s4", "i4", 4, Kind::whole, Dtype::int4},
-    XlaElement{"s8", "i8", 8, Kind::whole, Dtype::int8},
-    XlaElement{"s16", "i16", 16, Kind::whole, Dtype::int16},
-    XlaElement{"s32", "i32", 32, Kind::whole, Dtype::int32},
-    XlaElement{"s64", "i64", 64, Kind::whole, Dtype::int64},
-    XlaElement{"u2", "ui2", 2, Kind::whole, Dtype::int4},
-    XlaElement{"u4", "ui4", 4, Kind::whole, Dtype::int4},
-    XlaElement{"u8", "ui8", 8, Kind::whole, Dtype::int8},
-    XlaElement{"u16", "ui16", 16, Kind::whole, Dtype::int16},
-    XlaElement{"u32", "ui32", 32, Kind::whole, Dtype::int32},
-    XlaElement{"u64", "ui64", 64, Kind::whole, Dtype::int64},
-    XlaElement{"f16", "", 16, Kind::floating, Dtype::f16},
-    XlaElement{"bf16", "", 16, Kind::floating, Dtype::bf16},
-    XlaElement{"f32", "", 32, Kind::floating, Dtype::f32},
-    XlaElement{"f64", "", 64, Kind::floating, Dtype::f64},
-    XlaElement{"f8e3m4", "f8E3M4", 8, Kind::floating, Dtype::fp8},
-    XlaElement{"f8e4m3", "f8E4M3", 8, Kind::floating, Dtype::fp8_e4m3},
-    XlaElement{"f8e4m3fn", "f8E4M3FN", 8, Kind::floating, Dtype::fp8_e4m3},
-    XlaElement{"f8e4m3b11fnuz", "f8E4M3B11FNUZ", 8, Kind::floating, Dtype::fp8_e4m3},
-    XlaElement{"f8e4m3fnuz", "f8E4M3FNUZ", 8, Kind::floating, Dtype::fp8_e4m3},
-    XlaElement{"f8e5m2", "f8E5M2", 8, Kind::floating, Dtype::fp8_e5m2},
-    XlaElement{"f8e5m2fnuz", "f8E5M2FNUZ", 8, Kind::floating, Dtype::fp8_e5m2},
-    XlaElement{"f8e8m0fnu", "f8E8M0FNU", 8, Kind::floating, Dtype::fp8},
-    XlaElement{"f4e2m1fn", "f4E2M1FN", 4, Kind::floating, Dtype::fp4},
-    XlaElement{"c64", "complex<f32>", 64, Kind::complex, Dtype::f32},
-    XlaElement{"c128", "complex<f64>", 128, Kind::complex, Dtype::f64},
-    XlaElement{"token", "!stablehlo.token", 0, Kind::none, Dtype::f32},
-    XlaElement{"opaque", "", 0, Kind::none, Dtype::f32},
+constexpr XlaElement element_types[] = {
+    {"pred", "i1", 8, Kind::logical, Dtype::boolean},
+    {"s2", "i2", 2, Kind::whole, Dtype::int4},
+    {"s4", "i4", 4, Kind::whole, Dtype::int4},
+    {"s8", "i8", 8, Kind::whole, Dtype::int8},
+    {"s16", "i16", 16, Kind::whole, Dtype::int16},
+    {"s32", "i32", 32, Kind::whole, Dtype::int32},
+    {"s64", "i64", 64, Kind::whole, Dtype::int64},
+    {"u2", "ui2", 2, Kind::whole, Dtype::int4},
+    {"u4", "ui4", 4, Kind::whole, Dtype::int4},
+    {"u8", "ui8", 8, Kind::whole, Dtype::int8},
+    {"u16", "ui16", 16, Kind::whole, Dtype::int16},
+    {"u32", "ui32", 32, Kind::whole, Dtype::int32},
+    {"u64", "ui64", 64, Kind::whole, Dtype::int64},
+    {"f16", "", 16, Kind::floating, Dtype::f16},
+    {"bf16", "", 16, Kind::floating, Dtype::bf16},
+    {"f32", "", 32, Kind::floating, Dtype::f32},
+    {"f64", "", 64, Kind::floating, Dtype::f64},
+    {"f8e3m4", "f8E3M4", 8, Kind::floating, Dtype::fp8},
+    {"f8e4m3", "f8E4M3", 8, Kind::floating, Dtype::fp8_e4m3},
+    {"f8e4m3fn", "f8E4M3FN", 8, Kind::floating, Dtype::fp8_e4m3},
+    {"f8e4m3b11fnuz", "f8E4M3B11FNUZ", 8, Kind::floating, Dtype::fp8_e4m3},
+    {"f8e4m3fnuz", "f8E4M3FNUZ", 8, Kind::floating, Dtype::fp8_e4m3},
+    {"f8e5m2", "f8E5M2", 8, Kind::floating, Dtype::fp8_e5m2},
+    {"f8e5m2fnuz", "f8E5M2FNUZ", 8, Kind::floating, Dtype::fp8_e5m2},
+    {"f8e8m0fnu", "f8E8M0FNU", 8, Kind::floating, Dtype::fp8},
+    {"f4e2m1fn", "f4E2M1FN", 4, Kind::floating, Dtype::fp4},
+    {"c64", "complex<f32>", 64, Kind::complex, Dtype::f32},
+    {"c128", "complex<f64>", 128, Kind::complex, Dtype::f64},
+    {"token", "!stablehlo.token", 0, Kind::none, Dtype::f32},
+    {"opaque", "", 0, Kind::none, Dtype::f32},
 };
 
 // Counts of bits stay below this, so that their sums fit into 63 bits.
@@ -72,10 +72,11 @@ std::optional<std::int64_t> bits_of(const XlaShape& shape) {
 }  // namespace
 
 const XlaElement* find_xla_element(std::string_view name) {
-    const auto* const found = std::find_if(element_types.begin(), element_types.end(), [&](const XlaElement& element) {
-        return element.name == name || (!element.mlir.empty() && element.mlir == name);
-    });
-    return found == element_types.end() ? nullptr : found;
+    const auto* const found =
+        std::find_if(std::begin(element_types), std::end(element_types), [&](const XlaElement& element) {
+            return element.name == name || (!element.mlir.empty() && element.mlir == name);
+        });
+    return found == std::end(element_types) ? nullptr : found;
 }
 
 void XlaShape::put_layout(std::span<const int> order) {

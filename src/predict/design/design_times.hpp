@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/threads.hpp"
 #include "predict/design/design.hpp"
 
 namespace roofline::core {
@@ -69,7 +69,7 @@ private:
     std::map<DesignPoint, double> known_;  ///< by what matters
     std::map<DesignPoint, double> exact_;  ///< all that was predicted and asked for
     std::vector<double> table_;            ///< of all machines, the last axis changes fastest
-    mutable std::mutex mutex_;
+    mutable Mutex mutex_;
     std::map<DesignPoint, Result<double>> ahead_;  ///< guarded by the mutex
     std::int64_t predicted_ = 0;
     std::string contradiction_;

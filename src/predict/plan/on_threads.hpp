@@ -5,9 +5,8 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
-#include <thread>
-#include <vector>
 
+#include "base/threads.hpp"
 #include "calibrate/collective/expected_collective.hpp"
 
 namespace roofline::core {
@@ -21,12 +20,12 @@ void on_threads(std::size_t count, std::size_t threads, const std::shared_ptr<Ca
     const auto work = [&](const std::shared_ptr<Calibrations>& own) {
         for (std::size_t i = next++; i < count; i = next++) one(i, own);
     };
-    std::vector<std::thread> running;
+    Threads running;
     for (std::size_t i = 1; i < std::min(threads, count); ++i) {
-        running.emplace_back(work, std::make_shared<Calibrations>(*calibrations));
+        running.start(work, std::make_shared<Calibrations>(*calibrations));
     }
     work(calibrations);
-    for (std::thread& thread : running) thread.join();
+    running.join();
 }
 
 }  // namespace roofline::core

@@ -7,13 +7,12 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <numeric>
 #include <set>
-#include <thread>
 #include <tuple>
 #include <utility>
 
+#include "base/threads.hpp"
 #include "model/account.hpp"
 #include "plan/training_cost.hpp"
 #include "predict/plan/unit_results.hpp"
@@ -128,7 +127,7 @@ public:
     bool looked_at(std::int64_t plans) {
         const std::int64_t all = looked_at_ += plans;
         if (search_.watch && !stopped_) {
-            const std::unique_lock one(one_at_a_time_, std::try_to_lock);
+            const Lock one(one_at_a_time_, std::try_to_lock);
             if (one && !search_.watch(all, plans_)) stopped_ = true;
         }
         return !stopped_;
@@ -140,7 +139,7 @@ private:
     std::int64_t plans_;
     std::atomic<std::int64_t> looked_at_ = 0;
     std::atomic<bool> stopped_ = false;
-    std::mutex one_at_a_time_;
+    Mutex one_at_a_time_;
 };
 
 // What a search knows before it prices a plan.
@@ -348,14 +347,14 @@ std::vector<FoundPlans> search_units(const PlanJob& job, const Limits& limits, c
             results.add(i, std::move(result));
         }
     };
-    std::vector<std::thread> running;
+    Threads running;
     for (std::size_t i = 1; i < std::min(search.threads, units.size()); ++i) {
         StepPricing own = job.pricing;  // calibrations are read when they are asked for, each thread its own
         own.calibrations = std::make_shared<Calibrations>(*job.pricing.calibrations);
-        running.emplace_back(work, std::move(own));
+        running.start(work, std::move(own));
     }
     work(job.pricing);
-    for (std::thread& thread : running) thread.join();
+    running.join();
     return std::move(results.all());
 }
 

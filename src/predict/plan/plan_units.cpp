@@ -160,7 +160,7 @@ std::vector<PlanUnit> units_of_part(std::vector<PlanUnit> units, PlanPart part) 
         return std::tuple(-a.cost, a.number) < std::tuple(-b.cost, b.number);
     });
     std::set<std::pair<double, std::int64_t>> loads;  // the part with the least work comes first
-    const std::int64_t used = std::min(part.of, std::ssize(units));
+    const std::int64_t used = std::min<std::int64_t>(part.of, std::ssize(units));
     for (std::int64_t number = 1; number <= used; ++number) loads.emplace(0, number);
     std::vector<PlanUnit> mine;
     for (const PlanUnit& unit : units) {

@@ -44,13 +44,13 @@ UnitResults::UnitResults(std::size_t units, std::size_t kept, const std::vector<
 
 FastestTimes UnitResults::before(std::int64_t number) {
     const auto known = static_cast<std::size_t>(std::min(number / 2, leading_units));
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     ended_.wait(lock, [&] { return fastest_.size() >= known; });
     return known == 0 ? none_ : fastest_[known - 1];
 }
 
 void UnitResults::add(std::size_t place, FoundPlans found) {
-    const std::scoped_lock lock(mutex_);
+    const std::lock_guard lock(mutex_);
     results_[place] = std::move(found);
     done_[place] = true;
     for (std::size_t i = fastest_.size(); !known_ && i < done_.size() && done_[i]; ++i)

@@ -1,13 +1,12 @@
 // How fast the plans of some units are, which rejects plans of others.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/threads.hpp"
 #include "predict/plan/plan_search.hpp"
 
 namespace roofline::core {
@@ -52,8 +51,8 @@ private:
     void add_times(const UnitTimes& times);
 
     FastestTimes none_;
-    std::mutex mutex_;
-    std::condition_variable ended_;
+    Mutex mutex_;
+    Condition ended_;
     std::vector<FoundPlans> results_;
     std::vector<bool> done_;
     bool known_;                         ///< the times of the leading units

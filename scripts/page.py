@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Writes the page as one HTML file that opens from disk: index.html of a folder with its style sheets, its modules and
+the core as WebAssembly inside.
+
+Modules become functions in one script, in the order in which they need each other. So they may only import names from
+modules of their folder (`import {a, b as c} from './x.mjs'` at the beginning of a line), and only export named
+declarations that are not assigned anew. The worker (worker.mjs) is a text in that script, started from a blob; it gets
+the compiled core in its first message, and finds it as `self.rooflineWasm`.
+
+The content security policy of index.html is made stricter: scripts and styles by their hashes, and no connections.
+
+usage: page.py --core FILE.wasm --output FILE.html [--folder page]"""
+
+import argparse
+import base64
+import gzip
+import hashlib
+import json
+import pathlib
+import re
+import sys
+
+IMPORT = re.compile(r"""^import\s+(?:\{([^}]*)\}\s*from\s*|\*\s*as\s+(\w+)\s+from\s*|)(['"])\./([\w.-]+\.mjs)\3;?""",
+                    re.M)
+EXPORT = re.compile(r"^export\s+(?=(?:async\s+)?(?:function\*?|class|const)\s+(\w+))", re.M)
+EXPORT_LIST = re.compile(r"^export\s*\{([^}]*)\}\s*;?", re.M)
+LEFT = re.compile(r"^(?:import|export)\b.*", re.M)  # anything else
+STYLE = re.compile(r'<link rel="stylesheet" href="([\w.-]+\.css)">')
+SCRIPT = re.compile(r'<script type="module" src="([\w.-]+\.mjs)"></script>\n?')
+AWAIT = re.compile(r"^(?:(?:const|let)\s+[^=]+=\s*)?await\b", re.M)
+
+# What the page's script begins with: the core is unpacked and compiled once, for all workers.
+FRONT = """
+const core = (async () => {
+  const packed = Uint8Array.from(atob(document.getElementById('core').textContent), (c) => c.charCodeAt(0));
+  const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return WebAssembly.compileStreaming(new Response(unpacked, {headers: {'Content-Type': 'application/wasm'}}));
+})();
+core.catch(() => {});
+const workerUrl = URL.createObjectURL(new Blob([WORKER], {type: 'text/javascript'}));
+globalThis.rooflineWorker = () => {
+  const worker = new Worker(workerUrl);
+  core.then((module) => worker.postMessage(module), (problem) => worker.postMessage({noCore: String(problem)}));
+  return worker;
+};
+"""
+
+# The worker keeps messages until the core has come.
+WORKER = """'use strict';
+const early = [];
+self.onmessage = ({data}) => {
+  if (data.noCore) throw new Error(`the core cannot be started: ${data.noCore}`);
+  if (!(data instanceof WebAssembly.Module)) {
+    early.push(data);
+    return;
+  }
+  self.rooflineWasm = data;
+  self.onmessage = null;
+  (() => {
+BODY
+  })();
+  for (const message of early.splice(0)) self.onmessage({data: message});
+};
+"""
+
+
+class Trouble(Exception):
+    """What cannot be put into one file, and where it stands."""
+
+
+def identifier(name):
+    return "module_" + re.sub(r"\W", "_", name.removesuffix(".mjs"))
+
+
+def names_of(listed, separator):
+    """Returns the names of `a, b as c` with another word between a name and its other name."""
+    names = [part.strip() for part in listed.split(",") if part.strip()]
+    return ", ".join(re.sub(r"\s+as\s+", separator, name) for name in names)
+
+
+def exported(listed):
+    """Returns the members of an object with the names of `export {a, b as c}`."""
+    pairs = [part.split() for part in listed.split(",") if part.strip()]
+    return [pair[0] if len(pair) == 1 else f"{pair[2]}: {pair[0]}" for pair in pairs]
+
+
+class Bundle:
+    """Modules as functions, each behind those that it imports."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.done = {}
+        self.open = []
+
+    def add(self, name):
+        if name in self.done:
+            return
+        if name in self.open:
+            raise Trouble(f"{name}: modules import each other in a circle: {' -> '.join([*self.open, name])}")
+        self.open.append(name)
+        text = (self.folder / name).read_text(encoding="utf-8")
+        members = []
+
+        def imported(match):
+            listed, whole, _, other = match.groups()
+            self.add(other)
+            if whole:
+                return f"const {whole} = {identifier(other)};"
+            return f"const {{{names_of(listed, ': ')}}} = {identifier(other)};" if listed is not None else ""
+
+        def declared(match):
+            members.append(match.group(1))
+            return ""
+
+        def given(match):
+            members.extend(exported(match.group(1)))
+            return ""
+
+        text = IMPORT.sub(imported, text)
+        text = EXPORT.sub(declared, text)
+        text = EXPORT_LIST.sub(given, text)
+        if left := LEFT.search(text):
+            line = text.count("\n", 0, left.start()) + 1
+            raise Trouble(f"{name}:{line}: this cannot be put into one file: {left.group()}")
+        before, after = ("await (async () => {", "})()") if AWAIT.search(text) else ("(() => {", "})()")
+        self.done[name] = (f"// {name}\nconst {identifier(name)} = {before}\n{text.rstrip()}\n"
+                           f"return {{{', '.join(members)}}};\n{after};\n")
+        self.open.pop()
+
+    def text(self):
+        return "\n".join(self.done.values())
+
+
+def bundle(folder, name):
+    made = Bundle(folder)
+    made.add(name)
+    return made.text()
+
+
+def in_html(script):
+    """A script as it may stand in HTML. Both are the same in strings, templates and regular expressions."""
+    return re.sub(r"<(?=/script|!--)", r"\\x3C", script, flags=re.I)
+
+
+def hash_of(text):
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def with_policy(html, script, styles):
+    """Returns the page with a policy that allows this script and these styles, and nothing from outside."""
+    directives = {
+        "script-src": f"{hash_of(script)} 'wasm-unsafe-eval'",
+        "style-src": " ".join(hash_of(style) for style in styles) or "'none'",
+        "worker-src": "blob:",
+        "connect-src": "'none'",
+    }
+    policy = re.compile(r"(<meta\s+http-equiv=\"Content-Security-Policy\"\s+content=\")([^\"]*)(\">)")
+    found = policy.search(html)
+    if not found:
+        raise Trouble("index.html: no content security policy in a meta element")
+    kept = [each.split() for each in found.group(2).split(";") if each.strip()]
+    kept = [" ".join(each) for each in kept if each[0] not in directives]
+    text = "; ".join(kept + [f"{name} {value}" for name, value in directives.items()])
+    return html[: found.start()] + found.group(1) + text + found.group(3) + html[found.end():]
+
+
+def page(folder, core):
+    """Returns the page of a folder with the core inside."""
+    html = (folder / "index.html").read_text(encoding="utf-8")
+    styles = []
+
+    def inlined(match):
+        styles.append((folder / match.group(1)).read_text(encoding="utf-8"))
+        return f"<style>{styles[-1]}</style>"
+
+    html = STYLE.sub(inlined, html)
+    scripts = SCRIPT.findall(html)
+    if len(scripts) != 1:
+        raise Trouble(f"index.html: it has {len(scripts)} scripts of modules, not one")
+    html = SCRIPT.sub("", html)
+    worker = WORKER.replace("BODY", bundle(folder, "worker.mjs"))
+    script = in_html(FRONT.replace("WORKER", json.dumps(worker)) + bundle(folder, scripts[0]))
+    html = with_policy(html, script, styles)
+    packed = base64.b64encode(gzip.compress(core, 9, mtime=0)).decode()
+    end = (f"<script type=\"application/octet-stream\" id=\"core\">{packed}</script>\n"
+           f"<script type=\"module\">{script}</script>\n</body>")
+    before, found, after = html.rpartition("</body>")
+    if not found:
+        raise Trouble("index.html: it has no </body>")
+    return before + end + after
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Writes the page as one HTML file.")
+    parser.add_argument("--core", required=True, type=pathlib.Path, metavar="FILE.wasm")
+    parser.add_argument("--output", required=True, type=pathlib.Path, metavar="FILE.html")
+    parser.add_argument("--folder", default="page", type=pathlib.Path)
+    options = parser.parse_args()
+    try:
+        html = page(options.folder, options.core.read_bytes())
+    except (Trouble, OSError) as problem:
+        sys.exit(f"page.py: {problem}")
+    options.output.write_text(html, encoding="utf-8")
+    packed = len(gzip.compress(html.encode(), 9, mtime=0))
+    print(f"{options.output}: {len(html.encode()) / 1e6:.2f} MB, {packed / 1e6:.2f} MB with gzip")
+
+
+if __name__ == "__main__":
+    main()
