@@ -76,6 +76,7 @@ export function opView(app) {
     const at = state.fields;
     for (const each of fields.values()) each.show(at);
     kinds.show(at['op.plot']);
+    picture.free(['mesh', 'timeline'].includes(at['op.plot']));
     sweep.hidden = at['op.plot'] !== 'sweep';
     if (sweep.value !== at['op.sweep']) sweep.value = at['op.sweep'];
     roofs.checked = at['op.all-roofs'];
@@ -244,7 +245,8 @@ function sizesField(app) {
         }
       }
       // Rows are moved only where their order changed, because a row that is moved loses the focus.
-      if ([...rows.children].some((node, at) => node !== made.get(list[at])?.node) || rows.children.length !== list.length) {
+      if ([...rows.children].some((node, at) => node !== made.get(list[at])?.node)
+        || rows.children.length !== list.length) {
         rows.append(...list.map((name) => made.get(name).node));
       }
       this.show(app.state.fields);
@@ -310,10 +312,16 @@ function radio(legend, choices, chosen) {
 }
 
 function work(num, json) {
-  const rows = Object.entries(json.flops_by).map(([key, value]) => [`FLOPs, ${key.replace('/', ' ')}`,
-    num(value, 'FLOP', {label: `FLOPs of ${key}`, key: 'flops_by', path: `flops_by["${key}"]`,
-      formula: json.formulas.flops,
-      find: [/FLOPs = /]}), el('code', {text: json.formulas.flops ?? ''})]);
+  const units = Object.entries(json.flops_by);
+  const formula = json.formulas.flops ?? '';
+  const rows = units.map(([key, value]) => [`FLOPs, ${key.replace('/', ' ')}`, num(value, 'FLOP', {
+    label: `FLOPs of ${key}`, key: 'flops_by', path: `flops_by["${key}"]`, formula: units.length === 1
+      ? formula : null,
+    find: [/FLOPs = /]}), units.length === 1 ? el('code', {text: formula}) : '']);
+  if (units.length > 1) {
+    rows.push(['FLOPs, all', num(json.flops, 'FLOP', {label: 'FLOPs', key: 'flops', path: 'flops', formula,
+      find: [/FLOPs = /]}), el('code', {text: formula})]);
+  }
   for (const [level, moved] of Object.entries(json.bytes)) {
     for (const way of ['read', 'write']) {
       rows.push([`${resource(level)} ${way === 'read' ? 'read' : 'written'}`, num(moved[way], 'B', {

@@ -38,7 +38,8 @@ export function times(num, answer, bounds, {path = '', formulas = {}, most = ans
   rove(body);
   return el('div', {class: 'scroll', role: 'region', 'aria-label': caption, tabindex: '0'}, el('table',
     {class: 'times'},
-    el('caption', {text: caption}), el('thead', {class: 'unseen'}, el('tr', {}, ['What', 'Time', 'Bar', 'Remark']
+    el('caption', {}, el('span', {text: caption})), el('thead', {class: 'unseen'}, el('tr', {},
+      ['What', 'Time', 'Bar', 'Remark']
       .map((text) => el('th', {scope: 'col', text})))), body));
 }
 
@@ -64,7 +65,8 @@ export function memory(num, rows, {total, capacity, fits, path, key = 'memory_by
       : `of ${shown(capacity, 'B')}: ${fits ? 'fits' : 'does not fit'}`)));
   rove(body);
   return el('div', {class: 'scroll', role: 'region', 'aria-label': 'Memory of one chip', tabindex: '0'},
-    el('table', {class: 'times'}, el('caption', {text: 'Memory of one chip'}), el('thead', {class: 'unseen'},
+    el('table', {class: 'times'}, el('caption', {}, el('span', {text: 'Memory of one chip'})), el('thead',
+      {class: 'unseen'},
       el('tr', {},
       ['Kind', 'Bytes', 'Bar'].map((text) => el('th', {scope: 'col', text})))), body));
 }
@@ -76,7 +78,7 @@ export function facts(caption, rows) {
       node)))));
   rove(body);
   return el('div', {class: 'scroll', role: 'region', 'aria-label': caption, tabindex: '0'},
-    el('table', {class: 'facts-table'}, el('caption', {text: caption}), body));
+    el('table', {class: 'facts-table'}, el('caption', {}, el('span', {text: caption})), body));
 }
 
 /// What an answer is, in one line, with the number that matters most in large digits.

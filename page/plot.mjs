@@ -109,6 +109,8 @@ export function frame(name, {ratio = 'wide'} = {}) {
   return {
     node,
     svg: () => text,
+    /// Whether the picture takes the height that it has.
+    free: (is) => canvas.classList.toggle('free', is),
     show(svg) {
       if (svg === text && !canvas.hidden) return;
       text = svg;

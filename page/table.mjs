@@ -41,7 +41,7 @@ export function table(caption, columns, rows, {most = 60, seen = true, foot = nu
   }
 
   fill();
-  const node = el('table', {}, el('caption', {class: seen ? null : 'unseen', text: caption}),
+  const node = el('table', {}, el('caption', {class: seen ? null : 'unseen'}, el('span', {text: caption})),
     el('thead', {}, el('tr', {}, heads)), body, foot);
   return el('div', {class: 'scroll', role: 'region', 'aria-label': caption, tabindex: '0'}, node, more);
 }
