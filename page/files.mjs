@@ -67,26 +67,39 @@ export function dropTarget(app) {
   });
 }
 
-/// Reads files and shows the view for which the first of them is.
+/// Reads files and shows the view for which the first of them is; the others stand beside it, as in a folder.
 export async function take(app, files) {
   const banner = document.getElementById('link-trouble');
-  for (const file of files.slice(0, 8)) {
+  const status = document.getElementById('reading');
+  const names = [];
+  for (const file of files.slice(0, 64)) {
+    const told = (part) => {
+      status.hidden = false;
+      status.textContent = `${file.name}: ${Math.round(part * 100)} % read`;
+    };
     try {
-      const {bytes, note} = await read(file, (part) => announce(`${file.name}: ${Math.round(part * 100)} % read`, 0));
+      const {bytes, note} = await read(file, told);
       app.state.files.set(file.name, bytes);
-      const kind = kindOf(file.name, bytes);
-      if (file !== files[0] && kind !== 'program') continue;
-      if (kind === 'model') app.state.set({'model.model': file.name}, {view: ['train',
-        'serve'].includes(app.state.view) ? app.state.view : 'model'});
-      else if (kind === 'program') app.state.set({'op.program': new TextDecoder().decode(bytes)}, {view: 'op'});
-      else app.state.set({'profile.file': file.name, 'profile.kind': kind, 'profile.plot': 'roofline'},
-        {view: 'profile'});
-      announce(`${file.name} was read${note ? `: ${note}` : ''}`, 0);
+      names.push({name: file.name, bytes, note});
     } catch (error) {
       banner.textContent = `${error.message}.`;
       banner.hidden = false;
     }
+    status.hidden = true;
   }
+  if (!names.length) return;
+  const first = names.find(({name}) => name.endsWith('.index.json')) ?? names[0];
+  app.state.beside.set(first.name, names.map(({name}) => name));
+  const kind = kindOf(first.name, first.bytes);
+  if (kind === 'model') {
+    const view = ['train', 'serve'].includes(app.state.view) ? app.state.view : 'model';
+    app.state.set({'model.model': first.name}, {view});
+  } else if (kind === 'program') {
+    app.state.set({'op.program': new TextDecoder().decode(first.bytes)}, {view: 'op'});
+  } else {
+    app.state.set({'profile.file': first.name, 'profile.kind': kind, 'profile.plot': 'roofline'}, {view: 'profile'});
+  }
+  announce(`${first.name} was read${first.note ? `: ${first.note}` : ''}`, 0);
 }
 
 /// A button that opens the browser's choice of files.

@@ -72,12 +72,12 @@ class App {
     else this.waiting = setTimeout(() => at('answer').classList.add('busy'), 150);
   }
 
-  /// Files that the question of a view names.
+  /// Files that the question of a view names, and those that were dropped together with them.
   filesOf(view) {
     const named = new Set(views[view].fields.filter((field) => field.positional)
       .map((field) => this.state.fields[place(view, field)]));
-    return Object.fromEntries([...this.state.files].filter(([name]) => named.has(name) || this.state.beside?.(name,
-      named)));
+    for (const name of [...named]) for (const other of this.state.beside.get(name) ?? []) named.add(other);
+    return Object.fromEntries([...this.state.files].filter(([name]) => named.has(name)));
   }
 
   /// The last answer, to be copied.

@@ -213,6 +213,7 @@ export function profileView(app) {
         ? each : Object.values(each).join(', ')}))));
   }
 
-  const said = () => words('profile', state.fields, {command: command(), leave: command()[0] === 'trace' ? ['mesh', 'loops'] : []});
+  const said = () => words('profile', state.fields, {command: command(),
+    leave: command()[0] === 'trace' ? ['mesh', 'loops'] : []});
   return {question, answer, refresh, said, python: () => command()[0]};
 }

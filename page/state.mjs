@@ -83,6 +83,7 @@ export class State {
   constructor(changed) {
     this.changed = changed;
     this.files = new Map();
+    this.beside = new Map();
     this.gesture = null;
     this.read();
     window.addEventListener('popstate', () => this.read(true));

@@ -1,4 +1,5 @@
-// A person's habits: screen reader, keyboard, phone, print, no network; and how fast the page is (printed, not asserted).
+// A person's habits: screen reader, keyboard, phone, print, no network; and how fast the page is, which is printed and
+// not asserted.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import {browserTest as test, modules, open, pageUrl, verdict, withBrowser} from './browser.mjs';
@@ -168,13 +169,16 @@ test('how fast it is', async (t) => {
     return times.sort((a, b) => a - b)[Math.floor(times.length / 2)];
   }, [label, values]);
   const operation = await redraw('B', ['20', '30', '40', '50', '60', '70', '80']);
-  await page.evaluate(() => { location.hash = '#1/train?model.model=llama-3.1-70b&train.on=h100-sxm%3A8x8&train.mesh=fsdp%3D64'
-    + '&train.batch-tokens=1Mi'; });
+  await page.evaluate(() => {
+    location.hash = '#1/train?model.model=llama-3.1-70b&train.on=h100-sxm%3A8x8&train.mesh=fsdp%3D64'
+      + '&train.batch-tokens=1Mi';
+  });
   await page.locator('#question input[list="model-names"]').waitFor();
   await verdict(page, 'bound');
   await page.locator('.plot svg', {hasText: '70b'}).waitFor();
   const step = await redraw('Tokens per step', ['50', '56', '64', '72']);
-  t.diagnostic(`time first paint ${paint?.toFixed(0)} ms, first answer ${answer.toFixed(0)} ms after the page began (${first.toFixed(0)} ms with the window), `
+  t.diagnostic(`time first paint ${paint?.toFixed(0)} ms, first answer ${answer.toFixed(0)} ms after the page began `
+    + `(${first.toFixed(0)} ms with the window), `
     + `slider to redraw ${operation.toFixed(1)} ms for an operation, ${step.toFixed(0)} ms for a 70B training step`);
   await close();
 });

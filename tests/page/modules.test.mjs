@@ -7,7 +7,7 @@ import {root} from './browser.mjs';
 import {Cancelled, Core, Superseded} from '../../page/client.mjs';
 import {completions, offsetOf} from '../../page/editor.mjs';
 import {nearestStop, pairsOf, pairsText, stops} from '../../page/fields.mjs';
-import {kindOf} from '../../page/files.mjs';
+import {kindOf, largest, read} from '../../page/files.mjs';
 import {exact, shown} from '../../page/format.mjs';
 import {blockOf} from '../../page/model.mjs';
 import {dtypes, functions} from '../../page/names.mjs';
@@ -124,6 +124,17 @@ test('files are told apart by their name and how they begin', () => {
   assert.equal(kind('t.json', '{"schemaVersion":1,"traceEvents":[]}'), 'trace');
   assert.equal(kind('step.hlo.gz', '\x1f'), 'hlo');
   assert.equal(kind('x.roof', 'B=1'), 'program');
+});
+
+test('a file that is too large is refused, and of weights the header is read', async () => {
+  const huge = {name: 'step.hlo', size: largest + 1, slice: () => assert.fail('it was read')};
+  await assert.rejects(read(huge), /step\.hlo has 256 MiB; the page reads files of up to 256 MiB/);
+  const header = new TextEncoder().encode('{"a":1}');
+  const file = new Blob([new BigUint64Array([BigInt(header.length)]), header, new Uint8Array(1000)]);
+  const weights = (blob) => ({name: 'm.safetensors', size: blob.size, slice: (...range) => blob.slice(...range)});
+  assert.equal((await read(weights(file))).bytes.length, 8 + header.length);
+  await assert.rejects(read(weights(new Blob([new BigUint64Array([2n ** 60n])]))), /its header would have/);
+  await assert.rejects(read(weights(new Blob(['x']))), /too short/);
 });
 
 /// Workers that answer when they are told to.

@@ -124,7 +124,8 @@ test('serving a model', async () => {
 });
 
 test('the best set-up is searched and used', async () => {
-  const {page, errors, close} = await open('#1/serve?model.model=llama-3.2-1b&serve.on=h100-sxm%3A1&serve.mesh=data%3D1&serve.output=32');
+  const {page, errors, close} = await open('#1/serve?model.model=llama-3.2-1b&serve.on=h100-sxm%3A1'
+    + '&serve.mesh=data%3D1&serve.output=32');
   await verdict(page, 'Decoding');
   await page.getByRole('button', {name: 'Search the best set-up'}).click();
   await page.getByRole('region', {name: 'The best set-ups with different servers'}).waitFor({timeout: 120000});
