@@ -13,6 +13,7 @@
 
 #include "api/words.hpp"
 #include "app/request.hpp"
+#include "base/approx_test.hpp"
 #include "roofline/roofline.hpp"
 
 namespace {
@@ -84,16 +85,16 @@ TEST_CASE("a product of matrices has the times that its FLOPs and bytes make") {
     const double hbm_s = bytes / 1.2e12;
     CHECK(prediction.flops->value == flops);
     CHECK(prediction.bytes->value == bytes);
-    CHECK(prediction.intensity->value == doctest::Approx(flops / bytes));
-    CHECK(prediction.lower->value == doctest::Approx(hbm_s));
-    CHECK(prediction.sequential->value == doctest::Approx(hbm_s));
-    CHECK(prediction.no_overlap->value == doctest::Approx(math_s + hbm_s));
+    CHECK(prediction.intensity->value == core::approx(flops / bytes));
+    CHECK(prediction.lower->value == core::approx(hbm_s));
+    CHECK(prediction.sequential->value == core::approx(hbm_s));
+    CHECK(prediction.no_overlap->value == core::approx(math_s + hbm_s));
     CHECK(prediction.bound_by == "hbm");
     REQUIRE(prediction.resources.size() == 2);
     CHECK(prediction.resources[0].id == "math");
-    CHECK(prediction.resources[0].time.value == doctest::Approx(math_s));
+    CHECK(prediction.resources[0].time.value == core::approx(math_s));
     REQUIRE(prediction.statements.size() == 1);
-    CHECK(prediction.statements[0].lower->value == doctest::Approx(hbm_s));
+    CHECK(prediction.statements[0].lower->value == core::approx(hbm_s));
     REQUIRE(prediction.traffic.size() == 1);
     CHECK(prediction.traffic[0].written.value == 2.0 * 64 * 4096);
     CHECK(prediction.collectives.empty());
@@ -114,7 +115,7 @@ TEST_CASE("two statements: each has its own times, and they follow each other") 
     const Prediction prediction = predict(program, chip()).value();
     REQUIRE(prediction.statements.size() == 2);
     const Seconds both = *prediction.statements[0].lower + *prediction.statements[1].lower;
-    CHECK(prediction.sequential->value == doctest::Approx(both.value));
+    CHECK(prediction.sequential->value == core::approx(both.value));
     CHECK(prediction.statements[0].flops->value == 2.0 * 64 * 4096 * 4096);
 }
 
@@ -124,7 +125,7 @@ TEST_CASE("a changed figure changes a machine's copy, with its unit") {
     CHECK(machine.with("hbm.bandwidth", "*2")->bandwidth()->value == 2.4e12);
     CHECK(machine.with("matmul.bf16", FlopRate{1e15})->matmul_rate(Dtype::bf16)->value == 1e15);
     CHECK(machine.with("hbm.capacity", Bytes{1e9})->capacity()->value == 1e9);
-    CHECK(machine.with("price", Price{2.0 / 3600})->price()->value == doctest::Approx(2.0 / 3600));
+    CHECK(machine.with("price", Price{2.0 / 3600})->price()->value == core::approx(2.0 / 3600));
     CHECK(machine.bandwidth()->value == 1.2e12);
     CHECK_FALSE(machine.bandwidth("vmem"));
     CHECK_FALSE(machine.matmul_rate(Dtype::fp8));
@@ -354,8 +355,8 @@ TEST_CASE("JSON of a prediction is what the program prints") {
         const SpeculationGain& gain = *drafted->speculation;
         CHECK(gain.tokens_per_step == 1.75);
         CHECK(gain.time_per_token_without == served->time_per_token);
-        CHECK((gain.verification.value + gain.drafts.value) / 1.75 == doctest::Approx(drafted->time_per_token.value));
-        CHECK(gain.gain * drafted->time_per_token.value == doctest::Approx(served->time_per_token.value));
+        CHECK((gain.verification.value + gain.drafts.value) / 1.75 == core::approx(drafted->time_per_token.value));
+        CHECK(gain.gain * drafted->time_per_token.value == core::approx(served->time_per_token.value));
     }
     SUBCASE("a load on pools of prefill and decode") {
         core::ServeRequest request;

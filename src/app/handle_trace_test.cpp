@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/request.hpp"
+#include "base/approx_test.hpp"
 
 using namespace roofline::core;
 using nlohmann::json;
@@ -140,7 +141,7 @@ TEST_CASE("trace beside a plan: all matmuls of a training step of a Llama are fo
     CHECK(matmuls["planned_count"] == 45);
     CHECK(matmuls["extra_s"] == 0);
     CHECK(matmuls["missing_s"] == 0);
-    CHECK(matmuls["measured_s"].get<double>() == doctest::Approx(45 * 20e-6));
+    CHECK(matmuls["measured_s"].get<double>() == approx(45 * 20e-6));
     // 6 FLOPs for each of 4096 tokens and each parameter of the weights, at 989.4 TFLOP/s, or more for small ones
     const double parameters = 2 * (2 * 512 * 512 + 2 * 512 * 128 + 3 * 512 * 1536) + 512 * 1000;
     CHECK(matmuls["planned_s"].get<double>() >= 6 * 4096 * parameters / 989.4e12 * 0.999);
@@ -152,7 +153,7 @@ TEST_CASE("trace beside a plan: all matmuls of a training step of a Llama are fo
     for (const json& each : answer["by_kind"]) {
         difference += each["extra_s"].get<double>() - each["missing_s"].get<double>() + each["slower_s"].get<double>();
     }
-    CHECK(difference == doctest::Approx(answer["measured_s"].get<double>() - answer["planned_s"].get<double>()));
+    CHECK(difference == approx(answer["measured_s"].get<double>() - answer["planned_s"].get<double>()));
 }
 
 TEST_CASE("trace beside a plan: queries, keys and values in one matmul, and gates in another") {
@@ -179,9 +180,9 @@ TEST_CASE("trace beside a plan: the forward pass that runs twice, and a gradient
     const json answer = beside_of(beside_training(trace));
     const json squares = unmatched(answer["extra"], "matmul 512 x 512 x 4096");
     CHECK(squares["runs"] == 4);
-    CHECK(squares["seconds"].get<double>() == doctest::Approx(80e-6));
+    CHECK(squares["seconds"].get<double>() == approx(80e-6));
     CHECK(squares["cause"].get<std::string>().find("recomputation") != std::string::npos);
-    CHECK(kind_of(answer, "matmul")["extra_s"].get<double>() == doctest::Approx(160e-6));
+    CHECK(kind_of(answer, "matmul")["extra_s"].get<double>() == approx(160e-6));
 
     TraceWriter frozen;
     add_llama_weights(frozen);
@@ -204,8 +205,8 @@ TEST_CASE("trace beside a plan: attention as batched matmuls, casts and kernels 
     const json answer = beside_of(beside_training(trace));
     const json attention = unmatched(answer["extra"], "attention as 12 batched matmuls");
     CHECK(attention["runs"] == 12);
-    CHECK(kind_of(answer, "attention")["measured_s"].get<double>() == doctest::Approx(1200e-6));
-    CHECK(unmatched(answer["extra"], "aten::copy_")["seconds"].get<double>() == doctest::Approx(70e-6));
+    CHECK(kind_of(answer, "attention")["measured_s"].get<double>() == approx(1200e-6));
+    CHECK(unmatched(answer["extra"], "aten::copy_")["seconds"].get<double>() == approx(70e-6));
     CHECK(unmatched(answer["unknown"], "my::thing").is_null());  // an elementwise kernel by its name
 }
 
@@ -224,11 +225,11 @@ TEST_CASE("trace beside a plan: gradients in buckets, and a collective that is n
     const json answer = beside_of(request);
     CHECK(kind_of(answer, "collective")["extra_s"] == 0);
     CHECK(kind_of(answer, "collective")["missing_s"] == 0);
-    CHECK(kind_of(answer, "collective")["measured_s"].get<double>() == doctest::Approx(100e-6));
+    CHECK(kind_of(answer, "collective")["measured_s"].get<double>() == approx(100e-6));
     trace.collective("AllGather", 4096);
     request.profiles = {file_of(trace.text())};
     const json more = beside_of(request);
-    CHECK(unmatched(more["extra"], "all_gather")["seconds"].get<double>() == doctest::Approx(50e-6));
+    CHECK(unmatched(more["extra"], "all_gather")["seconds"].get<double>() == approx(50e-6));
     request.mesh = {};
     const Response without = handle({request, Format::text, false});
     REQUIRE(without.error);

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "import/xprof_table.hpp"
 #include "text/shared_text_test.hpp"
 
@@ -31,7 +32,7 @@ TEST_CASE("op_profile: instructions have their sums, and what was pruned stands 
     const ProfiledKernel& fusion = profile->kernels[0];
     CHECK(fusion.name == "fusion.3");
     CHECK(fusion.launches == 4);
-    CHECK(fusion.time_s == doctest::Approx(2e-3));
+    CHECK(fusion.time_s == approx(2e-3));
     REQUIRE(fusion.flops.size() == 1);
     CHECK(fusion.flops[0].flops == 2e11);  // those of the dot inside of it are among them
     CHECK(fusion.flops[0].unit == Unit::matmul);
@@ -39,10 +40,10 @@ TEST_CASE("op_profile: instructions have their sums, and what was pruned stands 
     CHECK(fusion.bytes.at("hbm") == 4e8);
     const ProfiledKernel& rest = profile->kernels[1];
     CHECK(rest.name == "convolution fusion: others");
-    CHECK(rest.time_s == doctest::Approx(1e-3));
-    CHECK(rest.flops[0].flops == doctest::Approx(9e10));
+    CHECK(rest.time_s == approx(1e-3));
+    CHECK(rest.flops[0].flops == approx(9e10));
     CHECK(rest.flops[0].unit == Unit::matmul);
-    CHECK(rest.bytes.at("hbm") == doctest::Approx(2e8));
+    CHECK(rest.bytes.at("hbm") == approx(2e8));
     REQUIRE(profile->notes.size() == 3);
     CHECK(profile->notes[1].find("idle for 1 ms") != std::string::npos);
     CHECK(profile->notes[2].find("2 instructions") != std::string::npos);
@@ -65,7 +66,7 @@ TEST_CASE("op_profile: by program, instructions of several programs have the pro
     CHECK(profile->kernels[0].flops[0].unit == Unit::vector);
     CHECK(profile->kernels[1].name == "jit_step(1): add.2");
     CHECK(profile->kernels[2].name == "jit_eval(2): add.1");
-    CHECK(profile->kernels[2].time_s == doctest::Approx(5e-6));
+    CHECK(profile->kernels[2].time_s == approx(5e-6));
     CHECK(profile->kernels[2].flops.empty());
 }
 

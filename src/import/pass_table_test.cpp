@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
+
 using namespace roofline::core;
 
 TEST_CASE("a table of llama.cpp's benchmark") {
@@ -19,9 +21,9 @@ TEST_CASE("a table of llama.cpp's benchmark") {
     CHECK(table->rows[0].source == "A/B");
     CHECK(table->rows[0].generates);
     CHECK(table->rows[0].chips == 2);
-    CHECK(table->rows[0].seconds() == doctest::Approx(0.01));
+    CHECK(table->rows[0].seconds() == approx(0.01));
     CHECK(table->rows[1].threads == 8);
-    CHECK(table->rows[1].seconds() == doctest::Approx(4));
+    CHECK(table->rows[1].seconds() == approx(4));
     REQUIRE(table->skipped.size() == 1);
     CHECK(table->skipped[0].reason.find("pp512+tg128") != std::string::npos);
     CHECK_FALSE(is_pass_table({"model", "accelerator", "tokens_per_s"}));

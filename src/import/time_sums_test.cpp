@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
+
 using namespace roofline::core;
 
 namespace {
@@ -26,8 +28,8 @@ TEST_CASE("sums of times: of Nsight Systems, below the lines that nsys prints, i
     REQUIRE(profile->kernels.size() == 2);
     CHECK(profile->kernels[0].name == "void f<float, int>(float*, int)");
     CHECK(profile->kernels[0].launches == 3);
-    CHECK(profile->kernels[0].time_s == doctest::Approx(3e-3));
-    CHECK(profile->kernels[1].time_s == doctest::Approx(2.0005e-3));
+    CHECK(profile->kernels[0].time_s == approx(3e-3));
+    CHECK(profile->kernels[1].time_s == approx(2.0005e-3));
     CHECK(profile->kernels[0].flops.empty());
     CHECK(profile->kernels[0].bytes.empty());
     CHECK(profile->notes.size() == 1);
@@ -48,7 +50,7 @@ TEST_CASE("sums of times: rows of copies and of calls of the host are left out")
     REQUIRE(rocprof);
     REQUIRE(rocprof->kernels.size() == 1);
     CHECK(rocprof->kernels[0].name == "hipblas_gemm<float, 2>");
-    CHECK(rocprof->kernels[0].time_s == doctest::Approx(9e-7));
+    CHECK(rocprof->kernels[0].time_s == approx(9e-7));
 }
 
 TEST_CASE("sums of times: tables without kernels and bad numbers are refused") {

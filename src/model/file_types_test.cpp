@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "model/presets.hpp"
 #include "model/weights.hpp"
 
@@ -27,20 +28,20 @@ double gigabytes(const char* preset, const char* type) {
 
 TEST_CASE("sizes of published files: all but the tokenizer") {
     // the files on Hugging Face: Meta-Llama-3-8B-Instruct-Q4_K_M.gguf and others
-    CHECK(gigabytes("llama-3.1-8b", "Q4_K_M") == doctest::Approx(4.920734272 - 0.0078).epsilon(2e-4));
-    CHECK(gigabytes("llama-3.1-70b", "Q4_K_M") == doctest::Approx(42.520393152 - 0.0078).epsilon(2e-4));
-    CHECK(gigabytes("llama-2-7b", "Q4_K_M") == doctest::Approx(4.081004224 - 0.0007).epsilon(2e-4));
+    CHECK(gigabytes("llama-3.1-8b", "Q4_K_M") == approx(4.920734272 - 0.0078).epsilon(2e-4));
+    CHECK(gigabytes("llama-3.1-70b", "Q4_K_M") == approx(42.520393152 - 0.0078).epsilon(2e-4));
+    CHECK(gigabytes("llama-2-7b", "Q4_K_M") == approx(4.081004224 - 0.0007).epsilon(2e-4));
     // sizes in GiB as llama.cpp's benchmark prints them, of two digits after the point
     constexpr double gib = 1.073741824;
-    CHECK(gigabytes("llama-3.1-8b", "IQ2_XS") == doctest::Approx(2.42 * gib).epsilon(4e-3));
-    CHECK(gigabytes("llama-3.1-8b", "IQ2_M") == doctest::Approx(2.74 * gib).epsilon(4e-3));
-    CHECK(gigabytes("llama-3.1-8b", "Q2_K_S") == doctest::Approx(2.78 * gib).epsilon(4e-3));
-    CHECK(gigabytes("llama-3.1-8b", "IQ3_XXS") == doctest::Approx(3.04 * gib).epsilon(4e-3));
-    CHECK(gigabytes("llama-3.1-8b", "Q4_0") == doctest::Approx(4.35 * gib).epsilon(4e-3));
-    CHECK(gigabytes("llama-3.1-8b", "Q4_K_S") == doctest::Approx(4.36 * gib).epsilon(4e-3));
-    CHECK(gigabytes("llama-3.1-8b", "Q8_0") == doctest::Approx(7.95 * gib).epsilon(4e-3));
-    CHECK(gigabytes("llama-2-7b", "Q6_K") == doctest::Approx(5.15 * gib).epsilon(4e-3));
-    CHECK(gigabytes("llama-2-7b", "IQ4_XS") == doctest::Approx(3.37 * gib).epsilon(4e-3));
+    CHECK(gigabytes("llama-3.1-8b", "IQ2_XS") == approx(2.42 * gib).epsilon(4e-3));
+    CHECK(gigabytes("llama-3.1-8b", "IQ2_M") == approx(2.74 * gib).epsilon(4e-3));
+    CHECK(gigabytes("llama-3.1-8b", "Q2_K_S") == approx(2.78 * gib).epsilon(4e-3));
+    CHECK(gigabytes("llama-3.1-8b", "IQ3_XXS") == approx(3.04 * gib).epsilon(4e-3));
+    CHECK(gigabytes("llama-3.1-8b", "Q4_0") == approx(4.35 * gib).epsilon(4e-3));
+    CHECK(gigabytes("llama-3.1-8b", "Q4_K_S") == approx(4.36 * gib).epsilon(4e-3));
+    CHECK(gigabytes("llama-3.1-8b", "Q8_0") == approx(7.95 * gib).epsilon(4e-3));
+    CHECK(gigabytes("llama-2-7b", "Q6_K") == approx(5.15 * gib).epsilon(4e-3));
+    CHECK(gigabytes("llama-2-7b", "IQ4_XS") == approx(3.37 * gib).epsilon(4e-3));
 }
 
 TEST_CASE("Q4_K_M: which layers keep more bits") {

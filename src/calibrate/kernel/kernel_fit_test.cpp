@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "base/approx_test.hpp"
+
 namespace roofline::core {
 
 namespace {
@@ -38,16 +40,16 @@ TEST_CASE("no model of kernels of microseconds and more expects less than a micr
     KernelFit fit;
     fit.model = taking(0).model;
     fit.least_s = 45e-6;
-    CHECK(us_of(fit, 1) == doctest::Approx(1).epsilon(1e-9));
+    CHECK(us_of(fit, 1) == approx(1).epsilon(1e-9));
     fit.least_s = 0.4e-6;  // of a processor, which launches nothing
-    CHECK(us_of(fit, 1) == doctest::Approx(0.4).epsilon(1e-9));
+    CHECK(us_of(fit, 1) == approx(0.4).epsilon(1e-9));
     fit.model = taking(3).model;
-    CHECK(us_of(fit, 1) == doctest::Approx(3).epsilon(1e-9));
+    CHECK(us_of(fit, 1) == approx(3).epsilon(1e-9));
 }
 
 TEST_CASE("models by rows meet: one fades out while the rows double") {
     const KernelFit fit = fit_by(BandsBy::m);
-    const auto us = [&](double rows) { return doctest::Approx(us_of(fit, rows)).epsilon(1e-9); };
+    const auto us = [&](double rows) { return approx(us_of(fit, rows)).epsilon(1e-9); };
     CHECK(10 == us(1));
     CHECK(10 == us(8));
     CHECK(20 == us(8 * std::sqrt(2)));  // halfway in logarithms: the square root of 10 x 40
@@ -66,7 +68,7 @@ TEST_CASE("models by rows meet: one fades out while the rows double") {
 TEST_CASE("models by heads fade out over a quarter more") {
     for (const BandsBy by : {BandsBy::heads, BandsBy::n}) {
         const KernelFit fit = fit_by(by);
-        const auto us = [&](double size) { return doctest::Approx(us_of(fit, size)).epsilon(1e-9); };
+        const auto us = [&](double size) { return approx(us_of(fit, size)).epsilon(1e-9); };
         CHECK(10 == us(8));
         CHECK(20 == us(8 * std::sqrt(1.25)));
         CHECK(40 == us(10));
@@ -78,9 +80,9 @@ TEST_CASE("models by heads fade out over a quarter more") {
 TEST_CASE("a model fades out at the latest where the next one ends") {
     KernelFit fit = fit_by(BandsBy::m);
     fit.bands[1].most = 12;
-    CHECK(us_of(fit, 12) == doctest::Approx(40));
-    CHECK(us_of(fit, 8 * std::sqrt(1.5)) == doctest::Approx(20));
-    CHECK(us_of(fit, 24) == doctest::Approx(90));
+    CHECK(us_of(fit, 12) == approx(40));
+    CHECK(us_of(fit, 8 * std::sqrt(1.5)) == approx(20));
+    CHECK(us_of(fit, 24) == approx(90));
 }
 
 }  // namespace roofline::core

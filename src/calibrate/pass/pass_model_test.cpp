@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/approx_test.hpp"
 #include "calibrate/pass/fit_passes.hpp"
 #include "machine/catalogue.hpp"
 
@@ -37,9 +38,9 @@ TEST_CASE("a token: weights at a part of the memory's rate, keys and values, a t
     parts.cache_s = 1e-4;
     parts.kernels = 300;
     // 11.45 ms / 0.8 + 0.1 ms / 0.1 + 3 ms
-    CHECK(pass_seconds(apple(), parts) == doctest::Approx(0.0143125 + 0.001 + 0.003));
+    CHECK(pass_seconds(apple(), parts) == approx(0.0143125 + 0.001 + 0.003));
     parts.chips = 3;  // one after another: two hops
-    CHECK(pass_seconds(apple(), parts) == doctest::Approx(0.0143125 + 0.001 + 0.003 + 0.002));
+    CHECK(pass_seconds(apple(), parts) == approx(0.0143125 + 0.001 + 0.003 + 0.002));
 }
 
 TEST_CASE("a token whose weights take as long to unpack as to read") {
@@ -52,7 +53,7 @@ TEST_CASE("a token whose weights take as long to unpack as to read") {
     parts.weights_s = 1;
     parts.products_s[Dtype::int8] = 0.25;
     parts.cores = 0.5;  // 0.25 / (0.5 * 0.5) = 1
-    CHECK(pass_seconds(family, parts) == doctest::Approx(std::pow(2, 0.25)));
+    CHECK(pass_seconds(family, parts) == approx(std::pow(2, 0.25)));
 }
 
 TEST_CASE("a prompt: products by the type of their weights, and chunks over chips like a pipeline") {
@@ -65,9 +66,9 @@ TEST_CASE("a prompt: products by the type of their weights, and chunks over chip
     parts.kernels = 100;
     // 0.07 / 0.7 + 0.05 / 0.5 + 0.01 / 0.25 + two chunks of 100 kernels
     const double one = 0.1 + 0.1 + 0.04 + 0.002;
-    CHECK(pass_seconds(apple(), parts) == doctest::Approx(one));
+    CHECK(pass_seconds(apple(), parts) == approx(one));
     parts.chips = 2;  // three slots of a quarter each
-    CHECK(pass_seconds(apple(), parts) == doctest::Approx(3 * (one / 4 + 0.001)));
+    CHECK(pass_seconds(apple(), parts) == approx(3 * (one / 4 + 0.001)));
 }
 
 TEST_CASE("the chip's own factor, and the nearest relative without it") {
@@ -78,12 +79,12 @@ TEST_CASE("the chip's own factor, and the nearest relative without it") {
     parts.weights_s = 0.8;
     const auto own = models.expected(*find_machine("m1-max"), "llama.cpp", parts);
     REQUIRE(own);
-    CHECK(own->seconds == doctest::Approx(1.1));
+    CHECK(own->seconds == approx(1.1));
     CHECK(own->error == 0.06);
     CHECK_FALSE(own->transferred);
     const auto near = models.expected(*find_machine("m4-max"), "llama.cpp", parts);
     REQUIRE(near);
-    CHECK(near->seconds == doctest::Approx(std::sqrt(1.1)));  // the mean of 1 and 1.1
+    CHECK(near->seconds == approx(std::sqrt(1.1)));  // the mean of 1 and 1.1
     CHECK(near->transferred);
     CHECK(near->chip->machine == "m3-max");
     CHECK(near->error == 0.1);
@@ -92,7 +93,7 @@ TEST_CASE("the chip's own factor, and the nearest relative without it") {
 }
 
 TEST_CASE("f16 sums: twice as fast on GeForce cards") {
-    CHECK(gain_of_f16_sums(*find_machine("rtx-4090")) == doctest::Approx(2).epsilon(0.01));
+    CHECK(gain_of_f16_sums(*find_machine("rtx-4090")) == approx(2).epsilon(0.01));
     CHECK(gain_of_f16_sums(*find_machine("l40s")) == 1);
     CHECK(gain_of_f16_sums(*find_machine("m3-max")) == 1);
 }
@@ -138,6 +139,6 @@ TEST_CASE("the fit finds the constants of rows that follow the model") {
     CHECK(family.rows == 24);
     CHECK(family.generation.fitted < 0.03);
     CHECK(family.prompts.fitted < 0.03);
-    CHECK(family.memory == doctest::Approx(0.8).epsilon(0.1));
+    CHECK(family.memory == approx(0.8).epsilon(0.1));
     CHECK(family.generation.chips < 0.05);
 }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/approx_test.hpp"
 #include "import/profile/chrome_trace.hpp"
 #include "machine/catalogue.hpp"
 #include "predict/profile/profile_answer.hpp"
@@ -177,6 +178,6 @@ TEST_CASE("price of a collective: a message between two is a permute") {
         CHECK(row.bytes == 8192);
         REQUIRE(row.lower_s);
         // 450 GB/s in each direction
-        CHECK(*row.lower_s == doctest::Approx(8192 / 450e9).epsilon(0.01));
+        CHECK(*row.lower_s == approx(8192 / 450e9).epsilon(0.01));
     }
 }

@@ -63,7 +63,7 @@ TEST_CASE("profile answer: calls of PyTorch are priced as the operations that th
     CHECK(product.kind == "matmul");
     CHECK(*product.flops == approx(2.0 * 8192 * 4096 * 1792));
     CHECK(*product.lower_s == approx(121.5e-6).epsilon(0.002));
-    CHECK(product.win_s() == approx(78.5e-6).epsilon(0.005));
+    CHECK(product.win_s() == approx(77.5e-6).epsilon(0.005));  // a launch takes a microsecond
     const ProfileRow& sum = answer->rows[1];
     CHECK(*sum.bytes == approx(3.0 * 8192 * 4096 * 2));
     CHECK(*sum.lower_s == approx(60.1e-6).epsilon(0.002));
@@ -126,12 +126,12 @@ TEST_CASE("profile answer: another device than the machine is noted") {
     profile.devices = {"NVIDIA H100 80GB HBM3"};
     const auto same = answer_on({profile});
     REQUIRE(same);
-    CHECK(same->notes.empty());
+    REQUIRE(same->notes.size() == 1);  // that nothing of its kind was measured
     profile.devices = {"NVIDIA A100-SXM4-80GB"};
     const auto other = answer_on({profile});
     REQUIRE(other);
-    REQUIRE(other->notes.size() == 1);
-    CHECK(other->notes[0].find("NVIDIA A100-SXM4-80GB") != std::string::npos);
+    REQUIRE(other->notes.size() == 2);
+    CHECK(other->notes[1].find("NVIDIA A100-SXM4-80GB") != std::string::npos);
 }
 
 // 120.26 GFLOP take 1847 us at the 65.1 TFLOP/s of a T4 in 16 bits. The sum of two arrays
@@ -142,13 +142,13 @@ TEST_CASE("profile answer: kernels of a faster machine, and kernels whose data a
     const auto slow =
         answer_profiles({profile}, {{find_machine("t4").value(), ""}, ""}, Calibrations(std::vector<Calibration>{}));
     REQUIRE(slow);
-    REQUIRE(slow->notes.size() == 1);
-    CHECK(slow->notes[0].find("faster than Tesla T4 can be, aten::mm by the factor 9.2") != std::string::npos);
+    REQUIRE(slow->notes.size() == 2);
+    CHECK(slow->notes[1].find("faster than Tesla T4 can be, aten::mm by the factor 9.2") != std::string::npos);
     add_call(profile, "aten::add", "[[1024,1024],[1024,1024]]", R"(["c10::Half","c10::Half"])", 200'000, 1'500);
     const auto fast = answer_on({profile});
     REQUIRE(fast);
-    REQUIRE(fast->notes.size() == 1);
-    CHECK(fast->notes[0].find("faster than the main memory, aten::add by the factor 1.3") != std::string::npos);
+    REQUIRE(fast->notes.size() == 2);
+    CHECK(fast->notes[1].find("faster than the main memory, aten::add by the factor 1.3") != std::string::npos);
 }
 
 // No matmul in f32 was measured on an H100, and elementwise kernels were.

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "machine/catalogue.hpp"
 
 using namespace roofline::core;
@@ -62,14 +63,14 @@ TEST_CASE("recorded operations: one row each, with the median of its executions"
     const Comparison& exchange = validation->rows[0];  // which takes longest in total
     CHECK(exchange.operation == "all_reduce");
     CHECK(exchange.devices == 8);
-    CHECK(exchange.measured_s == doctest::Approx(400e-6));  // the one that did not wait
+    CHECK(exchange.measured_s == approx(400e-6));  // the one that did not wait
     const Comparison& product = validation->rows[1];
     CHECK(product.operation == "matmul");
     CHECK(product.shape == "aten::mm [8192,4096] [4096,1792]");
     CHECK(product.dtype == "bf16");
-    CHECK(product.measured_s == doctest::Approx(215e-6));  // between 210 and 220
-    CHECK(product.prediction.lower_s == doctest::Approx(121.5e-6).epsilon(0.002));
-    CHECK(validation->rows[2].measured_s == doctest::Approx(100e-6));
+    CHECK(product.measured_s == approx(215e-6));  // between 210 and 220
+    CHECK(product.prediction.lower_s == approx(121.5e-6).epsilon(0.002));
+    CHECK(validation->rows[2].measured_s == approx(100e-6));
     REQUIRE(validation->skipped.size() == 1);
     CHECK(validation->skipped[0].reason == "my::own is not known");
     CHECK(validation->skipped[0].rows == 1);
@@ -86,7 +87,7 @@ TEST_CASE("recorded operations: what a cache serves is not below its bound") {
     REQUIRE(validation);
     complete(*validation);
     REQUIRE(validation->rows.size() == 1);
-    CHECK(validation->rows[0].prediction.lower_s == doctest::Approx(6.0 * 1024 * 1024 / 3.35e12));
+    CHECK(validation->rows[0].prediction.lower_s == approx(6.0 * 1024 * 1024 / 3.35e12));
     CHECK(validation->rows[0].cached());
     CHECK_FALSE(validation->rows[0].below_lower());
     add_runs(profile, "aten::mm", "[[8192,4096],[4096,1792]]", {100'000});  // 1.2 PFLOP/s, which no H100 has
@@ -111,10 +112,10 @@ TEST_CASE("recorded operations: samples for a fit have the median and the shape"
     CHECK(samples.kernels[0].machine == "h100-sxm5");
     CHECK(samples.kernels[0].key.kind == KernelKind::contraction);
     CHECK(samples.kernels[0].key.dtype == "bf16");
-    CHECK(samples.kernels[0].timed.time_s == doctest::Approx(215e-6));
+    CHECK(samples.kernels[0].timed.time_s == approx(215e-6));
     CHECK(samples.kernels[0].source == "step.json");
     REQUIRE(samples.collectives.size() == 1);
-    CHECK(samples.collectives[0].timed.time_s == doctest::Approx(400e-6));
+    CHECK(samples.collectives[0].timed.time_s == approx(400e-6));
     CHECK(samples.collectives[0].key.kind == CollectiveKind::all_reduce);
     CHECK(skipped.at("my::own is not known") == 1);
 }
