@@ -211,8 +211,8 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         return parsed;
     }
     ROOFLINE_CHECK(refuse_empty_values(arguments));
-    ROOFLINE_CHECK(parse_words(app, arguments,
-                               [&](std::string_view problem) { return usage_error(app, problem, arguments); }));
+    ROOFLINE_CHECK(
+        parse_words(app, arguments, [&](std::string_view problem) { return usage_error(app, problem, arguments); }));
     if (version) {
         parsed.print = fmt::format("roofline {}\n", ROOFLINE_VERSION);
         return parsed;

@@ -41,8 +41,11 @@ void describe(const XlaInstruction& instruction, ModuleOp& op) {
 
 void sort_by_time(std::vector<ModuleOp>& ops) {
     std::sort(ops.begin(), ops.end(), [](const ModuleOp& a, const ModuleOp& b) {
-        return std::tuple(-a.seconds, -a.flops - a.bytes, std::string_view(a.name), std::string_view(a.scope)) <
-               std::tuple(-b.seconds, -b.flops - b.bytes, std::string_view(b.name), std::string_view(b.scope));
+        const auto key = [](const ModuleOp& op) {
+            return std::tuple(-op.seconds, -op.flops - op.bytes, std::string_view(op.name), std::string_view(op.scope),
+                              std::string_view(op.opcode));
+        };
+        return key(a) < key(b);
     });
 }
 
