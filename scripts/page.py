@@ -32,7 +32,9 @@ AWAIT = re.compile(r"^(?:(?:const|let)\s+[^=]+=\s*)?await\b", re.M)
 # What the page's script begins with: the core is unpacked and compiled once, for all workers.
 FRONT = """
 const core = (async () => {
-  const packed = Uint8Array.from(atob(document.getElementById('core').textContent), (c) => c.charCodeAt(0));
+  const text = atob(document.getElementById('core').textContent);
+  const packed = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; ++at) packed[at] = text.charCodeAt(at); // ten times as fast as Uint8Array.from()
   const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
   return WebAssembly.compileStreaming(new Response(unpacked, {headers: {'Content-Type': 'application/wasm'}}));
 })();

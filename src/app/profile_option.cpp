@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "import/nccl_tests.hpp"
@@ -13,7 +16,9 @@ namespace roofline::core {
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 Result<OpenedProfile> open_profile(const NamedFile& file) {
-    constexpr std::size_t most = std::size_t{16} << 30;
+    // 16 GiB, or 2 GiB where addresses have 32 bits: events are read one by one.
+    constexpr auto most = static_cast<std::size_t>(
+        std::min<std::uint64_t>(std::uint64_t{16} << 30, std::numeric_limits<std::size_t>::max() / 2));
     constexpr std::size_t beginning = 4096;
     OpenedProfile opened;
     ROOFLINE_TRY(opened.packed, file.open());
