@@ -41,6 +41,9 @@ Answer answer_to(const std::vector<std::string>& words, bool& json) {
             answer.written.push_back({parsed->plots.png, std::move(*png)});
         }
     }
+    if (std::string html = core::cli::report_html(response, *parsed, words); !html.empty()) {
+        answer.written.push_back({parsed->plots.html, std::move(html)});
+    }
     for (const core::Error& error : response.beside) answer.err += failed_answer(error, false, 2).err;
     answer.out = core::with_directions_shown(response.out);
     return answer;

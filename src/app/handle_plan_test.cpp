@@ -337,13 +337,33 @@ TEST_CASE("the text has the alternatives, then notes, then the command of the be
     CHECK_FALSE(contains(shown_text(request), "certainty"));
 }
 
+// Nobody has timed anything on it.
+constexpr const char* untimed = R"(
+id = "untimed"
+name = "Untimed"
+[[matmul]]
+dtype = "bf16"
+value = "600 TFLOP/s"
+source = "s"
+[[memory]]
+level = "hbm"
+capacity = { value = "96 GB", source = "s" }
+bandwidth = { value = "3 TB/s", source = "s" }
+[[network]]
+tier = "ici"
+label = "ICI"
+topology = "torus2d"
+pod_shape = [8, 8]
+link_bandwidth = { value = "100 GB/s", source = "s" }
+)";
+
 TEST_CASE("lower bounds are marked beside expected times") {
     PlanRequest request = small();
     request.train.mesh.clear();
     request.train.batch_tokens = "128Ki";
-    request.train.machines = {{"h100-sxm:8", {}}, {"trainium2:4x4", {}}};
+    request.train.machines = {{"h100-sxm:8", {}}, {"untimed.toml", untimed, "4x4"}};
     const std::string text = shown_text(request);
-    const std::size_t row = text.find("trainium2:4x4 ");
+    const std::size_t row = text.find("untimed:4x4 ");
     REQUIRE(row != std::string::npos);
     CHECK(contains(text.substr(row, text.find('\n', row) - row), " >= "));
     CHECK(contains(text, ">=: a lower bound"));

@@ -186,7 +186,7 @@ TEST_CASE("the picture of a pipeline's step has the times of its text") {
 TEST_CASE("a sweep of several machines has a colour for each, a dash for each kind, and a legend") {
     OpRequest op;
     op.program = "bf16[B, D] * bf16[D, F] -> bf16[B, F]";
-    op.machines = {{"h100-sxm", {}, {}}, {"b200", {}, {}}, {"trainium2", {}, {}}};
+    op.machines = {{"h100-sxm", {}, {}}, {"b200", {}, {}}, {"toy.toml", toy, {}}};
     op.dims = {"D=8192,F=8192"};
     op.sweeps = {"B=16..4096*2"};
     op.plot = PlotKind::sweep;
@@ -199,7 +199,7 @@ TEST_CASE("a sweep of several machines has a colour for each, a dash for each ki
     CHECK(dashes["dash1"] == 3 + 1);  // plus the line in the legend
     CHECK(dashes["dash0"] == 2 + 1);
     const std::vector<std::string> legend = texts(elements_of(svg, "legend"));
-    CHECK(legend == std::vector<std::string>{"bound", "expected", "H100 SXM5 80GB", "B200 SXM 180GB", "Trainium2"});
+    CHECK(legend == std::vector<std::string>{"bound", "expected", "H100 SXM5 80GB", "B200 SXM 180GB", "Toy"});
     CHECK(elements_of(svg, "label").size() == 3);  // the peaks; no name covers a curve
     op.sweeps = {"D=1,2,3", "B=16..4096*2"};
     op.dims = {"F=8192"};
@@ -209,13 +209,13 @@ TEST_CASE("a sweep of several machines has a colour for each, a dash for each ki
 TEST_CASE("of two machines a peak has the name of its own, once, whatever kinds of curves that one has") {
     OpRequest op;
     op.program = "bf16[B, D] * bf16[D, F] -> bf16[B, F]";
-    op.machines = {{"h100-sxm", {}, {}}, {"trainium2", {}, {}}};
+    op.machines = {{"h100-sxm", {}, {}}, {"toy.toml", toy, {}}};
     op.dims = {"D=8192,F=8192"};
     op.sweeps = {"B=1..4096*2"};
     op.plot = PlotKind::sweep;
     const std::vector<std::string> labels = texts(elements_of(svg_of(op), "label"));
     CHECK(contains(labels, "H100 SXM5 80GB peak 989 TFLOP/s"));
-    CHECK(contains(labels, "Trainium2 peak 667 TFLOP/s"));
+    CHECK(contains(labels, "Toy peak 1 TFLOP/s"));
 }
 
 TEST_CASE("a roofline of a grid shows no more curves than a reader can distinguish, and expected ones only for a few") {

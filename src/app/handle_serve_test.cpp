@@ -138,8 +138,9 @@ TEST_CASE("a load that is asked for has its percentiles, goodput and the largest
     CHECK(open["goodput_requests_per_s"].get<double>() ==
           approx(open["requests_per_s"].get<double>() * open["goodput_fraction"].get<double>()));
     CHECK(open["largest"].get<double>() < open["saturation_requests_per_s"].get<double>());
-    // the largest rate meets the targets, and one that is 2 % larger does not
-    for (const auto& [factor, met] : {std::pair(1.0, true), std::pair(1.02, false)}) {
+    // the largest rate meets the targets, and one that is 5 % larger does not; arrivals are random, so percentiles of
+    // nearly equal rates are in no order
+    for (const auto& [factor, met] : {std::pair(1.0, true), std::pair(1.05, false)}) {
         request.rate = fmt::format("{}", open["largest"].get<double>() * factor);
         const auto at = json_of(request)["load"];
         CHECK((at["ttft_s"]["p99"].get<double>() <= 0.1 && at["tpot_s"]["p99"].get<double>() <= 0.02) == met);

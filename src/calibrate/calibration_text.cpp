@@ -227,6 +227,15 @@ ExchangeModel rounded(ExchangeModel model) {
 std::string calibration_text(const Calibration& calibration) {
     const bool kernels = !calibration.kernels.empty();
     const bool exchanges = !calibration.models.empty() || !calibration.exchanges.empty();
+    // constants of whole passes, which a script fits
+    if (!calibration.tool.starts_with("roofline")) {
+        return fmt::format(
+                   "# Expected times of kernels, of which none was timed by itself: constants that all of them share, "
+                   "fitted to\n# whole passes by scripts/{}; docs/method/fitting.md has the command that makes this "
+                   "file again.\nmachine = {}\n",
+                   calibration.tool, toml_string(calibration.machine)) +
+               models_text(calibration, "");
+    }
     const std::string_view of = !kernels ? "collectives" : exchanges ? "collectives and kernels" : "kernels";
     return fmt::format(
                "# Expected times of {}, fitted to measurements. Written by `roofline fit`; docs/method/accuracy.md has "

@@ -163,7 +163,9 @@ TEST_CASE("plans in several orders of their axes" * doctest::test_suite("exhaust
                 const double seconds = alone->times.expected.value_or(alone->times.lower);
                 const double difference = std::abs(priced->seconds() / seconds - 1);
                 CHECK(difference < 0.15);
-                equal += difference < 0.001 ? 1 : 0;
+                // Device and collectives of a TPU's step are combined by a norm, so that each difference of layouts
+                // shows.
+                equal += difference < 0.02 ? 1 : 0;
                 ++compared;
             }
         }

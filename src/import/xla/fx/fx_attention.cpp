@@ -100,9 +100,10 @@ std::optional<FxValue> attention_rule(FxCall& call) {
     const std::int64_t window = call.whole(AttentionForm::no_place, "window").value_or(0);
     const std::string config = fmt::format(
         R"({{"input_batch":{:.0f},"attn_heads":{},"num_gqa_groups":{},"q_max_seqlen":{},"kv_max_seqlen":{},)"
-        R"("qk_head_dim":{},"v_head_dim":{},"mask_type":{},"window":{},"bias_dims":"{}"}})",
+        R"("qk_head_dim":{},"v_head_dim":{},"mask_type":{},{}"bias_dims":"{}"}})",
         batch, heads, groups, q[rank - 2], k[rank - 2], q[rank - 1], v[rank - 1],
-        call.flag(form->causal, "is_causal", false) || window > 0 ? 2 : 0, window, bias ? bias->letters : "");
+        call.flag(form->causal, "is_causal", false) || window > 0 ? 2 : 0,
+        window > 0 ? fmt::format(R"("window":{},)", window) : "", bias ? bias->letters : "");
     XlaShape shape;
     if (call.several()) {
         for (std::size_t i = 0; i < call.type.items.size(); ++i) {
