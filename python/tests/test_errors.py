@@ -39,7 +39,7 @@ def test_points_into_the_text() -> None:
 
 
 def test_nearest_names() -> None:
-    assert error_of(rl.op, MATMUL, on="h100-sxn").hint == "did you mean `h100-sxm5`?"
+    assert error_of(rl.op, MATMUL, on="h100-sxn").hint == "did you mean `h100-sxm`?"
     assert error_of(rl.op, MATMUL, onn="h100-sxm").hint == "did you mean `on`?"
     assert error_of(rl.train, "llama-3.1-8b", on="h100-sxm:8", batch_token=1).hint == "did you mean `batch_tokens`?"
     assert error_of(rl.plan.train, "llama-3.1-8b", on="h200:8", objectiv="time").hint == "did you mean `objective`?"

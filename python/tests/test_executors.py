@@ -194,7 +194,7 @@ def test_questions_that_have_no_parts(threads: Executor) -> None:
     for more in ({"objective": "cost"}, {"batch_tokens": "64Ki..128Ki*2"}, {"on": ["h100-sxm:8", "h200:8"]}):
         error = refused(threads, **more)
         assert error.code == "bad_request" and "a search in parts" in error.message, error
-    assert refused(threads, on="h100-sxn:8").hint == "did you mean `h100-sxm5`?"
+    assert refused(threads, on="h100-sxn:8").hint == "did you mean `h100-sxm`?"
 
 
 def test_questions_that_take_no_executor(threads: Executor) -> None:

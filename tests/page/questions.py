@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import check_transcripts  # noqa: E402
 
 SHELL = re.compile(r"\||>>?|<|&&|;|\d>.*|&")
-LOCAL = {"run", "measure"}  # but for `measure import`
+LOCAL = {"run", "measure", "page"}  # but for `measure import`
 
 
 def words_of(command):
