@@ -34,7 +34,7 @@ struct AttentionSizes {
             from_scores(*scores, operands);
             const auto mask = value_of_key(config, "mask_type");
             causal = mask && mask->find("CAUSAL") != std::string_view::npos;
-            if (const auto keys = config_number(config, "sliding_window_length"); keys && *keys >= 1) window = *keys;
+            if (const auto band = config_number(config, "sliding_window_length"); band && *band >= 1) window = *band;
             return;
         }
         const auto whole = [&](std::string_view key) {
