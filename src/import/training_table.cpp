@@ -64,12 +64,9 @@ struct NotedAxis {
 };
 // FSDP takes the chips that these leave
 constexpr NotedAxis noted_axes[] = {
-    {"tensor", &MeasuredTraining::tensor},
-    {"tp", &MeasuredTraining::tensor},
-    {"expert", &MeasuredTraining::expert},
-    {"ep", &MeasuredTraining::expert},
-    {"context", &MeasuredTraining::context},
-    {"cp", &MeasuredTraining::context},
+    {"tensor", &MeasuredTraining::tensor},   {"tp", &MeasuredTraining::tensor},
+    {"expert", &MeasuredTraining::expert},   {"ep", &MeasuredTraining::expert},
+    {"context", &MeasuredTraining::context}, {"cp", &MeasuredTraining::context},
 };
 
 /// Reads a word that gives the degree of an axis inside a slice, such as "ici_fsdp_parallelism=32" or "tp4".
