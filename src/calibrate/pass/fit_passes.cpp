@@ -89,7 +89,15 @@ std::vector<double*> constants_of(PassFamily& family, const PassRows& rows) {
     if (any([](const PassSample& row) { return row.parts.generates && row.parts.tokens > 0; })) {
         constants.push_back(&family.cache);
     }
-    if (any([](const PassSample& row) { return !row.parts.generates; })) constants.push_back(&family.attention);
+    // Prompts of one length do not tell attention from matmuls, and what they leave over would grow with the square of
+    // longer ones.
+    const auto prompt =
+        std::find_if(rows.begin(), rows.end(), [](const PassSample* row) { return !row->parts.generates; });
+    if (any([&](const PassSample& row) {
+            return !row.parts.generates && row.parts.tokens != (*prompt)->parts.tokens;
+        })) {
+        constants.push_back(&family.attention);
+    }
     if (any([](const PassSample& row) { return row.parts.chips > 1; })) constants.push_back(&family.hop_s);
     return constants;
 }
