@@ -203,6 +203,18 @@ double gain_of_f16_sums(const Machine& machine) {
     return wide > 0 && narrow > wide ? narrow / wide : 1;
 }
 
+double gain_of_matrix_extension(const Machine& machine) {
+    if (machine.kind != "cpu") return 1;
+    double whole = 0;
+    double half = 0;
+    for (const Peak& peak : machine.peaks) {
+        if (!peak.rate.value) continue;
+        if (peak.dtype == Dtype::f32) whole = std::max(whole, peak.rate.value->value);
+        if (peak.unit == Unit::matmul && peak.dtype == Dtype::bf16) half = std::max(half, peak.rate.value->value);
+    }
+    return whole > 0 && half > 2 * whole ? half / (2 * whole) : 1;
+}
+
 std::optional<double> pass_distance(const Machine& a, const Machine& b) {
     if (a.kind != b.kind || (a.kind != "cpu" && a.vendor != b.vendor)) return {};
     double distance = 0;

@@ -99,6 +99,10 @@ struct PassFamily {
 /// is not known.
 [[nodiscard]] double gain_of_f16_sums(const Machine& machine);
 
+/// Returns the factor by which a processor's matrix extension (AMX) is faster in bf16 than its vector units, which have
+/// at most twice their rate in f32; 1 if it has none. llama.cpp was measured on vector units only.
+[[nodiscard]] double gain_of_matrix_extension(const Machine& machine);
+
 /// The expected time of a forward pass.
 struct ExpectedPass {
     double seconds = 0;

@@ -143,6 +143,10 @@ TEST_CASE("f16 sums: twice as fast on GeForce cards") {
     CHECK(gain_of_f16_sums(*find_machine("rtx-4090")) == approx(2).epsilon(0.01));
     CHECK(gain_of_f16_sums(*find_machine("l40s")) == 1);
     CHECK(gain_of_f16_sums(*find_machine("m3-max")) == 1);
+    // AMX has 262.144 TFLOP/s in bf16; the vector units have 16.384 TFLOP/s in f32
+    CHECK(gain_of_matrix_extension(*find_machine("xeon-6980p")) == approx(262.144 / (2 * 16.384)));
+    CHECK(gain_of_matrix_extension(*find_machine("ryzen-7950x")) == 1);
+    CHECK(gain_of_matrix_extension(*find_machine("rtx-4090")) == 1);
 }
 
 TEST_CASE("a file of whole passes is read as it was written") {
