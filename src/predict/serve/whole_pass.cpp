@@ -32,8 +32,7 @@ PassParts pass_parts(const Prediction& priced, const ServingPass& pass, const Pl
     parts.generates = pass.phase == ServingPhase::decode;
     parts.tokens = static_cast<double>(parts.generates ? pass.context : pass.queries);
     parts.chips = plan.pipeline;
-    const double gain =
-        (sums_in_f16 ? gain_of_f16_sums(priced.machine) : 1) / gain_of_matrix_extension(priced.machine);
+    const double gain = (sums_in_f16 ? gain_of_f16_sums(priced.machine) : 1) / gain_of_matrix_extension(priced.machine);
     const std::vector<KernelWork>& kernels = priced.analysis.work.kernels;
     std::vector<CompiledKernel::Runs> runs = priced.runs;
     if (runs.size() != kernels.size()) {
