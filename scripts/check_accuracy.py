@@ -32,7 +32,7 @@ KINDS = [
     "quantisation",
     "reduction",
 ]
-WHOLE_PASSES = "whole passes"  # no kernel was timed by itself there
+WHOLE_PASSES = "whole passes"  # no single kernel was measured there
 LAUNCHED_BY_HOST = ("eager", "wall clock")  # their times depend on the host as much as on the chip
 HEAD = "| kind, dtype | "
 EXCHANGE_HEAD = "| kernels, operation | chips | "

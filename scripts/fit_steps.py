@@ -11,9 +11,9 @@ are kept from the fit to all publishers. If the other publishers have too few st
 dtypes use the parameters of all other kernels. Runs of LoRA are left out, so that they are judged by a model that was
 not fitted to them.
 
-Steps that are one program of XLA have a law of their own, because nothing launches their kernels: the p-norm of compute
+Steps that XLA compiles into one program have a model of their own, because nothing launches their kernels: the p-norm of compute
 * kernels and of collectives, which reach a measured share of the links' rate, `wires`. They have one publisher, so the
-unit that is held out, and whose weight is the square root of its rows, is a model on a chip. Steps with experts are not
+unit that is held out, and whose weight is the square root of its rows, is a pair of model and chip. Steps with experts are not
 in that fit: their errors are those of its factors. Needs only Python, and is deterministic.
 """
 import collections
@@ -87,7 +87,7 @@ def compiled_fit(rows):
 
 
 def print_compiled(rows):
-    """Prints the law of steps that are one program with its error on models on a chip that were held out."""
+    """Prints the model of compiled steps, and its error on held-out pairs of model and chip."""
     dense = [row for row in rows if not row[6]]
     law = compiled_fit(dense)
     print("\n[[compiled]]")

@@ -3,7 +3,7 @@
 
     scripts/fit_whole_passes.py gaudi2 TABLE.csv --dtypes bf16,fp8 -o data/calibration/gaudi2.toml --date 2026-11-28
 
-No kernel was timed by itself there, so all kernels share two constants: the achieved fraction of the matrix units
+No single kernel was measured there, so all kernels share two constants: the achieved fraction of the matrix units
 (math) and that of the main memory (memory). They minimise the sum of |log(expected / measured)| over the rows of the
 table that the machine ran on one chip, as `roofline validate` predicts them. Rows that are equal in everything but
 their notes count once. The error is that of set-ups (a model and its lengths) that are held out, one after the other.
@@ -22,7 +22,7 @@ NAMES = ("math", "memory")
 LEAST, MOST = (0.05, 0.05), (1.0, 1.0)
 START = (0.6, 0.7)
 FIXED_US = 2  # a convention: graphs are launched as a whole, and the rows do not tell it from the fractions
-# Of kernels themselves no sizes and no times are known, so no size is outside of a range.
+# The sizes and times of single kernels are unknown, so no size is outside of the range.
 WIDEST = {"range_m": 1 << 20, "range_n": 1 << 20, "range_depth": 1 << 20, "range_batch": 1 << 20}
 
 
@@ -43,11 +43,11 @@ def kernel_text(kind, dtype, law, about):
 
 
 def file_text(machine, law, about, dtypes, date):
-    parts = ["# Expected times of kernels, of which none was timed by itself: constants that all of them share, fitted "
-             "to\n# whole passes by scripts/fit_whole_passes.py; docs/method/fitting.md has the command that makes "
-             "this file again.\n"
+    parts = ["# Expected times of kernels, none of which was measured singly: parameters that all of them share, "
+             "fitted to\n# whole forward passes or training steps by scripts/fit_whole_passes.py; "
+             "docs/method/fitting.md has the command.\n"
              f'machine = "{machine}"\nfitted = "{date}"\ntool = "fit_whole_passes.py"\n']
-    if "bf16" in dtypes:  # otherwise all else is known
+    if "bf16" in dtypes:  # otherwise other measurements determine everything else
         parts += [kernel_text("attention", "bf16", law, about)]
     parts += [kernel_text("contraction", dtype, law, about) for dtype in dtypes]
     if "bf16" in dtypes:
@@ -56,7 +56,7 @@ def file_text(machine, law, about, dtypes, date):
 
 
 class Rows:
-    """The rows of a table that a machine ran, and their predictions by a law."""
+    """The rows of a table that a machine ran, and their predictions with given parameters."""
 
     def __init__(self, args):
         self.args = args

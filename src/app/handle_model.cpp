@@ -50,10 +50,10 @@ std::string list_text() {
 Result<Response> handle(const ModelRequest& request, Format format) {
     Response response;
     if (request.page && (request.list || request.program)) {
-        return fail(
-            "usage",
-            fmt::format("{} prints only that, and --html a whole answer", request.list ? "--list" : "--program"),
-            "leave one of the two out");
+        return fail("usage",
+                    fmt::format("{} prints only a part of the answer, and --html needs all of it",
+                                request.list ? "--list" : "--program"),
+                    "use only one of them");
     }
     if (request.list) {
         response.out = list_text();

@@ -47,8 +47,8 @@ Status check_views(const TrainRequest& request, Format format) {
         return fail("bad_request", "--explain needs text output", "remove --json, --csv and --md");
     }
     if (request.program && request.page) {
-        return fail("bad_request", "--program prints only the program, and --html a whole answer",
-                    "leave one of the two out");
+        return fail("bad_request", "--program prints only a part of the answer, and --html needs all of it",
+                    "use only one of them");
     }
     if (request.machines.size() > 1 && (request.explain || request.program || request.plot)) {
         const char* view = request.explain ? "--explain derives" : request.program ? "--program is" : "the picture is";

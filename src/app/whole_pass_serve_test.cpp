@@ -1,4 +1,4 @@
-// Serving by llama.cpp: quantised models on chips of which only whole passes were timed.
+// Serving by llama.cpp: quantised models on chips for which only whole forward passes were measured.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -133,7 +133,7 @@ TEST_CASE("no file type is twice as slow as both of its neighbours") {
         {"Q2_K_S", "Q2_K", "Q3_K_S", "Q3_K_M", "Q3_K_L", "Q4_K_S", "Q4_K_M", "Q5_K_S", "Q5_K_M", "Q6_K"},
         {"IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ2_M", "IQ3_XXS", "IQ3_XS", "IQ3_S", "IQ3_M", "IQ4_XS", "IQ4_NL"}};
     std::size_t asked = 0;
-    // chips of all families, and relatives
+    // chips of all families, and chips with transferred parameters
     const std::vector<const char*> machines{"ryzen-7950x", "m2-max-cpu", "epyc-9654",    "rtx-3090", "rtx-4090",
                                             "rtx-5090",    "m3-max",     "a100-pcie-80", "h100-pcie"};
     for (const char* const machine : machines) {

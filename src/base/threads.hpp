@@ -23,7 +23,7 @@ struct Mutex {
     void unlock() {}
 };
 
-/// Stands for a lock for its lifetime.
+/// Replaces a lock: there is nothing to guard.
 struct Lock {
     explicit Lock(Mutex& mutex) { static_cast<void>(mutex); }
     Lock(Mutex& mutex, std::try_to_lock_t) { static_cast<void>(mutex); }
@@ -31,7 +31,7 @@ struct Lock {
 };
 
 struct Condition {
-    /// What is waited for holds already.
+    /// Returns at once, because the condition holds already.
     template <class Holds>
     void wait(Lock& lock, const Holds& holds) {
         static_cast<void>(lock);

@@ -227,12 +227,12 @@ ExchangeModel rounded(ExchangeModel model) {
 std::string calibration_text(const Calibration& calibration) {
     const bool kernels = !calibration.kernels.empty();
     const bool exchanges = !calibration.models.empty() || !calibration.exchanges.empty();
-    // constants of whole passes, which a script fits
+    // parameters fitted to whole passes, which a script writes
     if (!calibration.tool.starts_with("roofline")) {
         return fmt::format(
-                   "# Expected times of kernels, of which none was timed by itself: constants that all of them share, "
-                   "fitted to\n# whole passes by scripts/{}; docs/method/fitting.md has the command that makes this "
-                   "file again.\nmachine = {}\n",
+                   "# Expected times of kernels, none of which was measured singly: parameters that all of them share, "
+                   "fitted to\n# whole forward passes or training steps by scripts/{}; docs/method/fitting.md has "
+                   "the command.\nmachine = {}\n",
                    calibration.tool, toml_string(calibration.machine)) +
                models_text(calibration, "");
     }

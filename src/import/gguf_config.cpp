@@ -253,7 +253,7 @@ private:
         // a size is at most 2^40, and heads of such sizes have no product
         constexpr std::int64_t most = std::int64_t{1} << 20;
         if (std::max({heads, shared_by, head, value}) > most) {
-            return fail("bad_value", "the sizes of the file's attention heads are no model's", "the file is damaged");
+            return fail("bad_value", "the sizes of the file's attention heads are impossible", "the file is damaged");
         }
         sizes.queries = heads * head;
         sizes.keys = shared_by * head;
@@ -285,7 +285,7 @@ private:
             for (const auto part : {known->rows, known->columns}) said.push_back(part == nullptr ? 0 : keys.*part);
             if (!same_sizes(tensor.shape, said)) {
                 return fail("bad_value",
-                            fmt::format("{} is {}, but the file's keys make it {}", in_ticks(tensor.name),
+                            fmt::format("{} is {}, but by the file's keys it is {}", in_ticks(tensor.name),
                                         shape_text(tensor.shape), shape_text(said)),
                             "the file is damaged, or its keys were changed; llama.cpp does not load such a file");
             }

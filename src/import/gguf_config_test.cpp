@@ -128,7 +128,7 @@ TEST_CASE("GGUF files that describe no supported model are refused by name") {
 TEST_CASE("keys of a GGUF file that contradict its tensors are refused, with the tensor and both shapes") {
     const auto narrow = gguf_config(small_llama({whole("llama.attention.key_length", 32)}));
     CHECK(narrow.error().message ==
-          "m.gguf: `blk.0.attn_q.weight` is 256 x 256, but the file's keys make it 128 x 256");
+          "m.gguf: `blk.0.attn_q.weight` is 256 x 256, but by the file's keys it is 128 x 256");
     CHECK(code_of(small_llama({whole("llama.attention.key_length", 64)})).empty());
     CHECK(code_of(small_llama({whole("llama.attention.value_length", 32)})) == "bad_value");
     WeightFile deeper = small_llama();

@@ -148,8 +148,8 @@ std::string whole_passes_text(const Prediction& answer) {
         if (model == nullptr || model->key.software != whole_passes) continue;
         const std::string& from = answer.models.transferred_from[i];
         return fmt::format(
-            "no kernel of {} was timed by itself: the constants come from whole passes, whose error is given; a single "
-            "kernel may be further off",
+            "no single kernel was measured on {}: the parameters are fitted to whole forward passes or training steps, "
+            "and so is the stated error; that of a single kernel may be larger",
             from.empty() ? answer.machine.id : from);
     }
     return "";
@@ -163,9 +163,10 @@ std::string wanted_measurements_text(const Prediction& answer) {
     const bool timed = own != nullptr && !own->kernels.empty();
     if (timed || !answer.calibrations->most_similar_machines(answer.machine).empty()) return "";
     return fmt::format(
-        "nothing was timed on {}: a few dozen matmuls of different sizes, some of attention and some copies, as a "
-        "table "
-        "for `roofline fit`, give it expected times; tokens per second of a served model give rough ones",
+        "nothing was measured on {}: a table of times for `roofline fit`, of a few dozen matmuls of different sizes "
+        "and "
+        "some attention kernels and copies, gives it expected times; tokens per second of a served model give rough "
+        "ones",
         answer.machine.name);
 }
 

@@ -45,9 +45,9 @@ struct ExtrapolatedSize {
 /// (65,536): error of 62 % instead of 4 %".
 [[nodiscard]] std::string extrapolation_text(const ExtrapolatedSize& each);
 
-/// The software of kernel models whose constants were fitted to whole passes or steps.
+/// The software of kernel models whose parameters are fitted to whole forward passes or training steps.
 inline constexpr std::string_view whole_passes = "whole passes";
-/// Returns the note on kernels that were never timed by themselves, because their models come from whole passes. "" if
+/// Returns the note on kernels that were never measured singly, because their models are fitted to whole passes. "" if
 /// there are none.
 [[nodiscard]] std::string whole_passes_text(const Prediction& answer);
 

@@ -48,8 +48,8 @@ void note_attention(const Prediction& answer, std::vector<std::string>& notes) {
         }
         if (point.whole_rows && lacks_decode(own->fit) && !(prefill_share(point) > 0)) {
             notes.push_back(fmt::format(
-                "no decode step of {} was measured on that machine, only prefill of {} query rows and more: few rows "
-                "take a launch and twice their bound, as decode steps of servers do",
+                "no decode step of {} was measured on that machine, only prefill of {} query rows and more: for few "
+                "rows the time is a launch and twice the bound, as in decode steps of servers",
                 spoken(own->key), number_text(own->fit.ranges.front().least)));
         }
     }
@@ -60,7 +60,7 @@ void note_twins(const Prediction& answer, std::vector<std::string>& notes) {
     for (std::size_t i = 0; i < answer.models.twin_of.size(); ++i) {
         const CalibratedKernel* fitted = answer.models.kernels[i];
         if (fitted == nullptr || answer.models.twin_of[i].empty()) continue;
-        notes.push_back(fmt::format("no {} in {} was measured there: that in {} stands in, at the rates of {}",
+        notes.push_back(fmt::format("no {} in {} was measured there: the model for {} is used, at the rates of {}",
                                     name(fitted->key.kind), answer.models.twin_of[i], fitted->key.dtype,
                                     answer.models.twin_of[i]));
     }

@@ -30,7 +30,7 @@ namespace {
 Result<std::string> random_word() {
     std::array<unsigned char, 16> bytes{};
     if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-        return fail("file", "the system gives no random numbers", "try again");
+        return fail("file", "the system provides no random numbers", "try again");
     }
     std::string word;
     for (const unsigned char byte : bytes) word += fmt::format("{:02x}", byte);
@@ -55,7 +55,7 @@ Result<std::string> page_text(const PageServerRequest& request) {
         if (std::filesystem::is_regular_file(place, problem)) return request.read(place);
         looked += fmt::format("{}{}", looked.empty() ? "" : " and ", place);
     }
-    return fail("absent", fmt::format("the page is not there: looked for {}", looked.empty() ? "it" : looked),
+    return fail("absent", fmt::format("the page was not found: looked for {}", looked.empty() ? "it" : looked),
                 "`./dev page` in the source folder builds it; or name it: --file index.html");
 }
 
@@ -90,7 +90,7 @@ Result<Response> handle(const PageServerRequest& request, Format /*format*/, boo
     // To end it is no error, and a client that is still being waited for may keep it for some seconds.
     handle_interrupts_of_search();
     ROOFLINE_CHECK(request.say(fmt::format(
-        "{}\nfiles of this directory can be read there, by whoever has this address; Ctrl-C ends it\n", site.url())));
+        "{}\nwhoever has this address can read the files of this directory; Ctrl-C stops the server\n", site.url())));
     if (request.open) open_in_browser(site.url());
     ROOFLINE_CHECK(server->run([&](const HttpRequest& asked) { return site.answer(asked); }, stop_requested));
     return Response{};

@@ -176,7 +176,7 @@ HttpReply PageSite::answer(const HttpRequest& request) const {
 
 HttpReply PageSite::file(std::string_view name) const {
     const auto plain = decoded(name);
-    if (!plain) return refused(400, "the name is not encoded as it has to be");
+    if (!plain) return refused(400, "the name is not valid percent-encoding");
     auto content = files_.read(*plain);
     if (!content && content.error().code == "too_large") return refused(413, "the file is too large");
     if (!content) return refused(404, "there is no such file");

@@ -191,7 +191,7 @@ std::string key_of(const TrainSetup& setup) {
 /// Error: the convention is not known.
 Result<double> seconds_by_rate(const MeasuredTraining& row, const TrainerHabits& habits, const Model& model) {
     if (habits.flops.empty()) {
-        return fail("no_time", "its only figure is a rate in FLOP/s, and how its publisher counts them is not known");
+        return fail("no_time", "its only figure is a rate in FLOP/s, and how its publisher counts FLOPs is unknown");
     }
     ROOFLINE_TRY(const auto counts, count_model(model));
     double flops = counts.total.training.to_double();

@@ -288,7 +288,7 @@ void add_program_ops(const XlaModule& module, const ImportedProgram& imported, c
     }
     if (std::any_of(answer.ops.begin(), answer.ops.end(), [](const ModuleOp& op) { return op.floor_s.has_value(); }))
         answer.notes.push_back(
-            fmt::format("kernels without a calibration count with their bounds plus {}", floor_text(*answer.floor)));
+            fmt::format("for kernels without a calibration the time is the bound plus {}", floor_text(*answer.floor)));
 }
 
 // A module for several devices on a single chip: its collectives have no links.

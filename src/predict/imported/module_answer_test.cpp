@@ -150,7 +150,7 @@ TEST_CASE("a kernel without a calibration takes at least its bound and its launc
     CHECK_FALSE(negate.floor_s);
     REQUIRE(answer.notes.size() == 1);
     CHECK(answer.notes[0] ==
-          "kernels without a calibration count with their bounds plus 1.39 us per launch, the "
+          "for kernels without a calibration the time is the bound plus 1.39 us per launch, the "
           "launch overhead of elementwise kernels with trtllm 1.3.0rc20 on H100 SXM5 80GB");
     REQUIRE(answer.at_least_s);
     CHECK(*answer.at_least_s == approx(dot.seconds + *negate.expected_s));

@@ -75,10 +75,12 @@ const CalibratedServer* server_of(const ServedSlices& slices) {
 
 Result<ExpectedServing> served_passes(const ServeAnswer& answer, const ServedSlices& slices) {
     if (!slices.decode.setup.whole.empty()) {
-        return fail("not_calibrated",
-                    fmt::format("a load needs the times of kernels, but of {} only whole forward passes were timed",
-                                slices.decode.setup.whole),
-                    "ask without a load");
+        return fail(
+            "not_calibrated",
+            fmt::format(
+                "a simulated load needs the times of kernels, but for {} only whole forward passes were measured",
+                slices.decode.setup.whole),
+            "ask without a load");
     }
     if (server_of(slices) == nullptr || !calibrated(answer)) {
         return fail("not_calibrated",

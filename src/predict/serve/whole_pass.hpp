@@ -1,4 +1,4 @@
-// Expected times of forward passes by models that are fitted to whole passes, as llama.cpp's benchmark times them.
+// Expected times of forward passes by models that are fitted to whole passes, as llama.cpp's benchmark measures them.
 #pragma once
 
 #include <optional>

@@ -45,7 +45,7 @@ public:
         return std::move(out_);
     }
 
-    // What run() said, as the sections of a page.
+    // What run() wrote, as the sections of a page.
     ReportPage page() { return page_.take(); }
 
 private:
@@ -137,8 +137,7 @@ private:
             std::size_t floored = 0;
             for (const ModuleOp& op : answer_.ops) floored += op.floor_s ? 1U : 0U;
             line("at least", to_text(Seconds{*answer_.at_least_s}),
-                 fmt::format("{} kernel{} without a calibration count{} with {} bound{} and launch overhead", floored,
-                             floored == 1 ? "" : "s", floored == 1 ? "s" : "", floored == 1 ? "its" : "their",
+                 fmt::format("with the bound plus launch overhead for {} kernel{} without a calibration", floored,
                              floored == 1 ? "" : "s"));
         }
         exposure();

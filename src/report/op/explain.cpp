@@ -45,7 +45,7 @@ public:
         return std::move(out_);
     }
 
-    // What run() said, line by line.
+    // What run() wrote, line by line.
     std::vector<PageLine> lines() { return std::move(lines_); }
 
 private:

@@ -41,7 +41,7 @@ std::string shell_line(const std::vector<std::string>& words) {
     return line;
 }
 
-/// A picture as it stands in a page: without its style sheet, which goes to that of the page.
+/// A picture inside a page: without its style sheet, which is added to that of the page.
 struct SplitPicture {
     std::string style;
     std::string description;  ///< still escaped
@@ -335,11 +335,11 @@ private:
 
     void origin() {
         if (!origin_.command.empty()) {
-            put("<section>\n<h2>How to make it again</h2>\n<pre>{}</pre>\n</section>\n",
+            put("<section>\n<h2>How to reproduce this report</h2>\n<pre>{}</pre>\n</section>\n",
                 escaped(shell_line(origin_.command)));
         }
-        put("</main>\n<footer>roofline {}{}{}. This file holds all that it shows and loads nothing. Exact values are "
-            "the titles of the numbers: point at one, or touch it.</footer>\n",
+        put("</main>\n<footer>roofline {}{}{}. This file holds all that it shows and loads nothing. Point at a "
+            "number, or touch it, to see its exact value.</footer>\n",
             escape_xml(origin_.version), origin_.date.empty() ? "" : ", ", escape_xml(origin_.date));
     }
 

@@ -51,7 +51,7 @@ public:
         return std::move(out_);
     }
 
-    // What run() said of the search, without the plan itself, as the sections of a page.
+    // What run() wrote of the search, without the plan itself, as the sections of a page.
     ReportPage page() { return page_.take(); }
 
 private:

@@ -61,7 +61,7 @@ public:
         return std::move(out_);
     }
 
-    // What run() said, as the sections of a page.
+    // What run() wrote, as the sections of a page.
     ReportPage page() { return page_.take(); }
 
 private:
@@ -207,7 +207,7 @@ std::string run_report(const RunAnswer& answer, Format format, bool color) {
 
 ReportPage run_page(const RunAnswer& answer, const std::vector<Prediction>& predicted) {
     PageWriter page;
-    page.question(fmt::format("How long does this take on {}, is the result right, and how near is the prediction?",
+    page.question(fmt::format("How long does this take on {}, is the result right, and how close is the prediction?",
                               answer.device));
     if (answer.axes.empty()) {
         RunText text(answer, false);

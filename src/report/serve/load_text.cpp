@@ -29,7 +29,7 @@ public:
         return std::move(out_);
     }
 
-    // What run() said, as a section of a page.
+    // What run() wrote, as a section of a page.
     ReportPage page() { return page_.take(); }
 
 private:

@@ -49,7 +49,7 @@ public:
         if (answer_.beside) {
             out_ += fmt::format("\n{}\n{}", bold("Compared with the planned " + answer_.beside->job),
                                 step_comparison_text(*answer_.beside));
-            page_.section(PagePlace::choice, "Beside the " + answer_.beside->job);
+            page_.section(PagePlace::choice, "Compared with the planned " + answer_.beside->job);
             add_comparison(page_, *answer_.beside);
         }
         wins();
@@ -58,7 +58,7 @@ public:
         return std::move(out_);
     }
 
-    // What run() said, as the sections of a page.
+    // What run() wrote, as the sections of a page.
     ReportPage page() { return page_.take(); }
 
 private:

@@ -105,8 +105,8 @@ void add_comparison(PageWriter& page, const StepComparison& comparison) {
     page.table(comparison_classes(comparison));
     const std::pair<const char*, const std::vector<UnmatchedKernels>*> lists[] = {
         {"Not in the plan", &comparison.extra},
-        {"In the plan, and not recorded (expected times)", &comparison.missing},
-        {"Recorded, and not known what it is", &comparison.unknown}};
+        {"In the plan but not recorded (expected times)", &comparison.missing},
+        {"Recorded, but of unknown cost", &comparison.unknown}};
     for (const auto& [title, list] : lists) {
         Table table{{"time", "runs", "what", "cause"}, {}, {true, true, false, false}};
         for (const UnmatchedKernels& each : *list) {

@@ -188,7 +188,7 @@ ReportPage trace_page(const ProfileComparison& view) {
     constexpr std::size_t most = 500;
     PageWriter page;
     page.title(fmt::format("Kernels of {} on {}", view.profile, view.machine.name));
-    page.question("How near to their roofs are the kernels of this profile?");
+    page.question("How close to their roofs are the kernels of this profile?");
     page.headline({"measured", to_text(Seconds{measured_total(view)}), "", exact_number(measured_total(view), "s")});
     if (const double lower = lower_total(view); lower > 0) {
         page.headline({"on the roofline", to_text(Seconds{lower}), "", exact_number(lower, "s")});

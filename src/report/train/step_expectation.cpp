@@ -34,9 +34,9 @@ std::string class_text(const StepClass& of) {
 
 /// Returns "1,188 runs of 6 publishers, each left out of the fit in turn".
 std::string held_out_text(const StepClass& of) {
-    const std::string_view unit = of.compiled ? "model" : "publisher";
+    const std::string_view unit = of.compiled ? "pair" : "publisher";
     return fmt::format("{} runs of {} {}{}{}, each left out of the fit in turn", grouped(of.rows), of.publishers, unit,
-                       of.publishers == 1 ? "" : "s", of.compiled ? " on a chip" : "");
+                       of.publishers == 1 ? "" : "s", of.compiled ? " of model and chip" : "");
 }
 
 std::string launches_text(const StepTimes& times) {
@@ -58,7 +58,7 @@ std::vector<std::string> compiled_sentences(const StepTimes& times) {
         part(1 / model.compiled.wires, parts.overlappable_wire_s + parts.exchanged_wire_s,
              "collectives at the rates of links")};
     if (const std::string sum = sum_of(beside); !sum.empty()) {
-        say(fmt::format("beside it: {} = {}; combined by the norm of order {}", sum,
+        say(fmt::format("collectives: {} = {}; combined by the norm of order {}", sum,
                         to_text(Seconds{beside_seconds(model, parts)}), number_text(model.compiled.overlap)));
     }
     const StepClass of = class_of(model, parts);

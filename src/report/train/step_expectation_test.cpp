@@ -47,10 +47,11 @@ TEST_CASE("a step that is one program is derived without launches") {
     times.expected = seconds_of(times.step_model, *times.parts);
     const std::string text = step_derivation(times);
     CHECK(text.find("the device: 1.5 x 1 s of kernels by themselves = 1.5 s\n") != std::string::npos);
-    CHECK(text.find("beside it: 500 ms of measured collectives = 500 ms; combined by the norm of order 2\n") !=
+    CHECK(text.find("collectives: 500 ms of measured collectives = 500 ms; combined by the norm of order 2\n") !=
           std::string::npos);
     CHECK(text.find("together 1.58 s") != std::string::npos);
     CHECK(host_text(times).empty());
     times.expected_error = 0.07;
-    CHECK(error_text(times).starts_with("mean error 7 %: dense models in 16 bits, 51 runs of 17 models on a chip"));
+    CHECK(error_text(times).starts_with(
+        "mean error 7 %: dense models in 16 bits, 51 runs of 17 pairs of model and chip"));
 }

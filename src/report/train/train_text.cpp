@@ -52,7 +52,7 @@ public:
         return std::move(out_);
     }
 
-    // What run() said, as the sections of a page.
+    // What run() wrote, as the sections of a page.
     ReportPage page() { return page_.take(); }
 
 private:

@@ -244,7 +244,7 @@ std::string validation_markdown(const Validation& validation) {
 ReportPage validation_page(const Validation& validation) {
     PageWriter page;
     page.title(heading(validation));
-    page.question("How near are the predictions to these measurements?");
+    page.question("How close are the predictions to these measurements?");
     const ErrorSummary& summary = validation.summary;
     if (summary.error.rows > 0) {
         page.headline({"mean error", percent_text(summary.error.mean) + " %", "of the " + predicted_name(summary),

@@ -56,7 +56,7 @@ public:
                                                                  : -1;
         if (bound > 0) return bound;
         return fail("port", fmt::format("cannot listen on {}:{}: the port is in use, or not allowed", address, port),
-                    "leave --port out, and a free one is taken");
+                    "leave --port out to use a free port");
     }
 
     Status run(const Answer& answer, const std::function<bool()>& stopped) override {
