@@ -11,10 +11,11 @@ are kept from the fit to all publishers. If the other publishers have too few st
 dtypes use the parameters of all other kernels. Runs of LoRA are left out, so that they are judged by a model that was
 not fitted to them.
 
-Steps that XLA compiles into one program have a model of their own, because nothing launches their kernels: the p-norm of compute
-* kernels and of collectives, which reach a measured share of the links' rate, `wires`. They have one publisher, so the
-unit that is held out, and whose weight is the square root of its rows, is a pair of model and chip. Steps with experts are not
-in that fit: their errors are those of its factors. Needs only Python, and is deterministic.
+Steps that XLA compiles into one program have a model of their own, because nothing launches their kernels: the p-norm
+of compute * kernels and of collectives, which reach a measured share of the links' rate, `wires`. They have one
+publisher, so the unit that is held out, and whose weight is the square root of its number of rows, is a pair of model
+and chip. Steps with experts are not in that fit: their errors are those of its factors. Needs only Python, and is
+deterministic.
 """
 import collections
 import csv

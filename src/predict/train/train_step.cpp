@@ -153,8 +153,8 @@ void expect_step(const PipelineTimes& pipeline, const StepModel& step_model, Ste
     times.parts = expected.parts;
     times.expected = std::max(expected.seconds, times.lower);
     double beyond = 0;
-    // steps of GPUs were measured, and compiled ones on TPUs, so no measurement supports the costs of a framework on another
-    // kind of chip
+    // Steps of GPUs were measured, and compiled ones on TPUs. No measurement supports the costs of a framework on
+    // another kind of chip.
     constexpr double untested_error = 0.4;
     for (const PricedStage& each : pipeline.stages) {
         const Machine& machine = each.answer.machine;
