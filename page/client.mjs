@@ -1,4 +1,4 @@
-// Asks the program in a Web Worker: one question at a time, the newest of a group, and an end to those that take long.
+// Asks the program in a Web Worker: one question at a time, the newest of a group; those that take long are ended.
 
 export class Superseded extends Error {}
 export class Cancelled extends Error {}
@@ -83,7 +83,7 @@ export class Core {
       if (data.failed === undefined) {
         question.resolve(data.answer);
       } else {
-        // What ended in the middle may have left the program's memory in any state, so that it starts anew.
+        // A question that ended in the middle may have left the program's memory in any state, so the program is restarted.
         this.restart();
         question.reject(new Error(data.failed));
       }

@@ -59,7 +59,7 @@ function answerOf(view) {
 /** Returns what is answered when WebAssembly itself gives up: without memory, or when calls are nested too deeply. */
 function failure(problem, words) {
   const deep = problem instanceof RangeError;
-  const message = deep ? "the question nests too deeply for this browser" : `the core gave up: ${problem.message}`;
+  const message = deep ? "the question nests too deeply for this browser" : `the core failed: ${problem.message}`;
   const hint = deep ? "use the program" : "use the program, and report this if it answers";
   if (words.includes("--json")) {
     const error = {code: "page", message, line: null, column: null, source: null, hint};

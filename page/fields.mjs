@@ -198,7 +198,7 @@ export function machinesField(app, view, spec) {
 
 const factors = ['0.125', '0.25', '0.5', '0.75', '0.9', '1', '1.1', '1.25', '1.5', '2', '3', '4', '8', '16'];
 
-/// What-ifs: a slider for each figure of the machine that the answer rests on, and others by name.
+/// What-ifs: a slider for each figure of the machine that the answer depends on, and others by name.
 export function whatIfs(app, view, spec) {
   const where = place(view, spec);
   const rows = el('div', {class: 'what-ifs'});

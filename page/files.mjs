@@ -67,7 +67,7 @@ export function dropTarget(app) {
   });
 }
 
-/// Reads files and shows the view for which the first of them is; the others stand beside it, as in a folder.
+/// Reads files and shows the view for which the first of them is; the others count as files of the same folder.
 export async function take(app, files) {
   const banner = document.getElementById('link-trouble');
   const status = document.getElementById('reading');

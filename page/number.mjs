@@ -1,4 +1,4 @@
-// Numbers that can be asked: a press shows the exact value, its definition, formula, sizes put in, and the constants
+// Numbers as buttons: a press shows the exact value, its definition, formula, sizes put in, and the constants
 // with their sources. All of these are texts of the program.
 import {button, el} from './dom.mjs';
 import {exact, shown} from './format.mjs';
@@ -87,7 +87,7 @@ async function derive(context, about, place) {
   const lines = passages(text, about.find);
   place.replaceChildren(lines.length
     ? el('pre', {tabindex: '0', 'aria-label': 'Derivation', text: lines.join('\n')})
-    : el('p', {text: 'It stands in the derivation at the end of the answer.'}));
+    : el('p', {text: 'It is in the derivation at the end of the answer.'}));
 }
 
 /// Constants with what they rest on; what others say follows each.

@@ -286,7 +286,7 @@ function sizesField(app) {
     },
     left(names) {
       spare.hidden = names.length === 0;
-      spare.replaceChildren(`Kept, and not in the program: ${names.join(', ')} `, button('Forget them', () => {
+      spare.replaceChildren(`Sizes kept that the program does not have: ${names.join(', ')} `, button('Forget them', () => {
         const pairs = pairsOf(app.state.fields['op.dims']).filter(([name]) => !names.includes(name));
         app.state.set({'op.dims': pairsText(pairs)});
       }, {class: 'quiet'}));
@@ -358,7 +358,7 @@ function critical(num, json) {
   if (!rows.length) return null;
   const said = {crossing: (each) => `compute-bound ${each.compute_bound}`, always: () =>
     'compute-bound at every size',
-    never: () => 'at no size compute-bound'};
+    never: () => 'compute-bound at no size'};
   return table('Critical sizes: where compute time equals the time of a level', [
     {label: 'Dimension', cell: (row) => row.dim}, {label: 'Level', cell: (row) => resource(row.level)},
     {label: 'Size', number: true, cell: (row) => num(row.exact, 'number', {label: `critical ${row.dim}`,

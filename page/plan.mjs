@@ -88,7 +88,7 @@ export function search(app, view, fields, found) {
   const keys = views[view].fields.filter((spec) => spec.only === 'search').map((spec) => spec.key);
   const node = el('fieldset', {class: 'field searching'}, el('legend', {text: 'Search'}),
     el('div', {class: 'columns'}, keys.map((key) => fields.get(key).node)), made.node,
-    el('p', {class: 'hint', text: 'It runs beside the page, which stays usable, and can be stopped. '
+    el('p', {class: 'hint', text: 'It runs in the background: the page stays usable, and the search can be stopped. '
       + 'On one thread it may take minutes.'}));
   return {node, results, command: () => views[view].search.command};
 }

@@ -135,7 +135,7 @@ export function profileView(app) {
     const {total} = json;
     refill(head, headline('', `${json.tool}: ${json.profile}`, [
       ['step', num(total.measured_s, 's', {label: 'measured step', key: 'measured_s', path: 'total.measured_s'})],
-      ['expected', num(total.expected_s ?? total.lower_s ?? null, 's', {label: 'expected of what is known',
+      ['expected', num(total.expected_s ?? total.lower_s ?? null, 's', {label: 'expected, of known kernels',
         key: 'expected_s', path: 'total.expected_s'})],
       total.unknown_s ? ['unknown', num(total.unknown_s, 's', {label: 'kernels of unknown cost', key: 'measured_s',
         path: 'total.unknown_s'})] : null]));
@@ -150,7 +150,7 @@ export function profileView(app) {
         path: `total.${each[1]}`})},
       {label: 'share', cell: (each) => bar(total[each[1]], total.measured_s, {label: `share of ${each[0]}`})}],
         spent) : null,
-    json.causes?.length ? table('Why it takes this long: beside what is expected',
+    json.causes?.length ? table('Why it takes this long, compared with what is expected',
       [{label: 'Cause', cell: (each) => each.name},
       {label: 'time', number: true, sort: (each) => each.seconds, cell: (each) => num(each.seconds, 's',
         {label: each.name, key: 'measured_s', path: 'causes[].seconds'})}],
@@ -189,7 +189,7 @@ export function profileView(app) {
       {label: 'time', number: true, sort: (each) => each.time_s, cell: (each) => num(each.time_s, 's',
         {label: `time of ${each.name}`, key: 'expected_s', path: 'by_source[].time_s'})},
       {label: 'share', cell: (each) => bar(each.time_s, list[0].time_s,
-        {label: `beside the longest, ${each.name}`})}], list, {most: 12});
+        {label: `compared with the longest, ${each.name}`})}], list, {most: 12});
   }
 
   function scopes(root, num) {

@@ -128,7 +128,7 @@ export function serveView(app) {
       under && row('under load, TPOT', under.tpot_s, 's', 'under_load', 'under_load.tpot_s'),
       under && row('under load, tokens/s', under.tokens_per_s, 'count', 'under_load', 'under_load.tokens_per_s'),
       under && row('mean error under load', under.error, 'fraction', 'expected_error', 'under_load.error'),
-      row('a server holds, sequences', json.server_memory?.max_batch, 'count', 'max_batch',
+      row('sequences that a server holds', json.server_memory?.max_batch, 'count', 'max_batch',
         'server_memory.max_batch'),
       row('weight matmuls compute-bound from batch', json.compute_bound_batch?.weights, 'number',
         'compute_bound_batch',

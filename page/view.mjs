@@ -1,4 +1,4 @@
-// What all views do alike: build their form once, ask when the state changes, show an error at its place.
+// What all views have in common: they build their form once, ask when the state changes, show an error at its place.
 import {Cancelled, Superseded, parsed} from './client.mjs';
 import {add, announce, button, el, fold} from './dom.mjs';
 import {field, machinesField, whatIfs} from './fields.mjs';
@@ -61,7 +61,7 @@ export async function ask(app, list, options = {}) {
     if (error instanceof Cancelled) return {cancelled: true};
     return {answer: null, json: {error: {code: 'stopped', message: `The program stopped: ${error.message}`,
       line: null,
-      column: null, source: null, hint: 'Change the question; the program starts anew. A question that ends it is a '
+      column: null, source: null, hint: 'Change the question, and the program restarts. A question that ends it is a '
         + 'fault of the program: please report it with the command line.'}}};
   }
 }
