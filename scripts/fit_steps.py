@@ -29,7 +29,7 @@ HOST = (3, 6)  # indices of the factors that only steps that wait for launches d
 OF_BITS = (1, 2)  # indices of the factors for kernels of fewer than 16 bits, and of their times in PARTS
 FEWEST = 10
 COMPILED = ("compute", "wires", "overlap")
-# Measured, because steps do not tell it: an all-reduce over 16x16 TPU v6e (allreduce_busbw_256 of its file).
+# Measured, because steps do not determine it: an all-reduce over 16x16 TPU v6e (allreduce_busbw_256 of its file).
 WIRES = 0.59
 LEAST_COMPILED, MOST_COMPILED = (0.5, WIRES, 1.0), (3.0, WIRES, 20.0)
 LEAST, MOST = (0.8, 0.4, 0.4, 0.01, 0.05, 0.3, 1.0, 0.5), (3.0, 3.0, 3.0, 200.0, 1.0, 1.0, 20.0, 3.0)

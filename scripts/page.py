@@ -67,7 +67,7 @@ BODY
 
 
 class Trouble(Exception):
-    """What cannot be put into one file, and where it stands."""
+    """Something that cannot be put into one file, with its place."""
 
 
 def identifier(name):

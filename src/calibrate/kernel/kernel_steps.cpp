@@ -125,22 +125,22 @@ std::vector<TiledKernel> tile_all(const TimedKernels& kernels) {
 
 namespace {
 
-/// The time from which on a row says nothing about a start-up, because one of a typical kernel is within its noise; but
-/// for rows with next to no work, which are all start-up, as where a slow host launches.
+/// Longer measurements do not show the start-up of a kernel, because a typical one is within their noise; except those
+/// of kernels with almost no work, whose time is all start-up, for example where a slow host launches them.
 constexpr double shows_start_s = 100e-6;
 constexpr double next_to_no_work_s = 20e-6;
-/// Start-ups of kernels without such short rows: the medians of all others. Least squares would let them make up for
-/// anything that these rows have in common, and expect the same of kernels that are a hundred times shorter.
+/// Start-ups of kernels without such short measurements: the medians of all others. Least squares would let them absorb
+/// anything that these measurements have in common, and predict as much for kernels that are a hundred times shorter.
 constexpr double typical_start_s = 3e-6;
 constexpr double typical_ramp_s = 1e-9;
 
-/// Holds the parameters that are start-ups near typical ones, unless a row is short enough to show them.
+/// Holds start-up parameters near typical ones, unless a measurement is short enough to show them.
 void hold_starts(KernelLeastSquares& sums, TiledKernels kernels) {
     const bool shown = std::any_of(kernels.begin(), kernels.end(), [](const TiledKernel& each) {
         return each.timed->time_s < shows_start_s || bound_of(each.timed->point) < next_to_no_work_s;
     });
     if (shown) return;
-    constexpr double strength = 0.01;  // over that of all rows: twice to thrice as long ones remain possible
+    constexpr double strength = 0.01;  // relative to all measurements: two to three times as long remains possible
     const auto hold = [&](LeastSquaresIndex constant, double seconds) {
         KernelConstants typical{};
         typical[constant] = 1 / seconds;

@@ -46,7 +46,7 @@ double total_of(const PassFamily& family, const PassRows& rows) {
     return sum;
 }
 
-/// The part of a row's products whose weights are of these types.
+/// The fraction of a measurement's products whose weights have these types.
 double part_of_products(const PassFamily& family, const PassProducts& products, const PassSample& row) {
     double part = 0;
     double whole = 0;
@@ -65,8 +65,8 @@ struct TypeConstant {
 
 constexpr TypeConstant type_constants[] = {{&PassProducts::rate, false}, {&PassProducts::unpack, true}};
 
-/// The products whose constant rows determine: those that are half of some row's or more. Few matrices of a type beside
-/// many of others say nothing about that type, because its constant would take up every deviation of the others.
+/// The products whose parameter is determined by measurements: those that are half of some measurement's or more. A few
+/// matrices of a type among many of others do not determine it, because its parameter would absorb their deviations.
 std::vector<PassProducts*> determined(PassFamily& family, const PassRows& rows, const TypeConstant& constant) {
     constexpr double main_part = 0.5;
     std::vector<PassProducts*> found;
@@ -80,7 +80,7 @@ std::vector<PassProducts*> determined(PassFamily& family, const PassRows& rows, 
     return found;
 }
 
-/// The constants of a family that rows determine, apart from those of types of weights.
+/// The parameters of a family that measurements determine, except those of types of weights.
 std::vector<double*> constants_of(PassFamily& family, const PassRows& rows) {
     const auto any = [&](const auto& holds) {
         return std::any_of(rows.begin(), rows.end(), [&](const PassSample* row) { return holds(*row); });
@@ -102,7 +102,7 @@ std::vector<double*> constants_of(PassFamily& family, const PassRows& rows) {
     return constants;
 }
 
-/// One constant of types of weights: which of them rows determine, and which follow their neighbours.
+/// One parameter per type of weights: which of them measurements determine, and which follow similar types.
 struct TypeNeighbours {
     TypeConstant constant;
     std::vector<PassProducts*> fitted;
@@ -164,8 +164,8 @@ std::vector<TypeNeighbours> neighbours_of(PassFamily& family, const PassRows& ro
 }
 
 /// Fits the constants by coordinate descent on their logarithms, with decreasing steps. Types of weights stay near
-/// those that are unpacked alike, and keys and values that are few beside the weights near the usual part of the
-/// memory's rate.
+/// those with similar dequantisation, and keys and values that are small compared with the weights near the usual
+/// fraction of the memory bandwidth.
 void fit_constants(PassFamily& family, const PassRows& rows, double step) {
     std::vector<double*> constants = constants_of(family, rows);
     const std::vector<TypeNeighbours> types = neighbours_of(family, rows);

@@ -84,7 +84,7 @@ struct ReportPage {
     std::vector<std::string> notes{};
 };
 
-/// How the report came about.
+/// How the report was made.
 struct PageOrigin {
     std::string version;
     std::string kind{};                ///< the program and its command: "roofline plan train"

@@ -51,7 +51,7 @@ std::string verdict(const PlanJobsAnswer& answer) {
     if (values.usd) costs.push_back(value_text(PlanObjective::cost, answer.basis, *values.usd));
     const std::string_view basis = answer.basis == PlanBasis::run ? "for the run" : basis_text(answer.basis);
     if (!costs.empty()) text += fmt::format(", {}{} {}", at_least(best), fmt::join(costs, " and "), basis);
-    text += fmt::format(". It ranks first of {} plans by {}.", grouped(answer.counts.looked_at),
+    text += fmt::format(". It ranks first among {} plans by {}.", grouped(answer.counts.looked_at),
                         objective_text(answer.objective, answer.basis));
     if (answer.plan.plans.size() > 1) {
         const PlanBeside& second = answer.plan.plans[1];
