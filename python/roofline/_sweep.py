@@ -55,7 +55,7 @@ def sizes_of(arrays: Mapping[str, Any], most: int = MOST_POINTS) -> tuple[dict[s
 
 
 def _count(value: Any, depth: int = 0) -> float:
-    """The number of sizes that are given; of a list of arrays, those of an array of it as long as its first one."""
+    """The number of given sizes. All items of a list of arrays are assumed to be as long as its first one."""
     try:
         size = getattr(value, "size", None)
         if isinstance(size, int) or not hasattr(value, "__len__"):
