@@ -1,4 +1,4 @@
-// std::from_chars for double, which libc++ has from version 20 on. It stands before the first line of every source of
+// std::from_chars for double, which libc++ has from version 20 on. It is included before every source of
 // the page's core (cmake/page.cmake).
 #pragma once
 

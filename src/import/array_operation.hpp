@@ -1,4 +1,4 @@
-// Rows of array libraries' benchmarks: one operation on whole arrays, whose shapes stand one after another.
+// Rows of array libraries' benchmarks: one operation on whole arrays, whose shapes are listed in order.
 #pragma once
 
 #include <string>

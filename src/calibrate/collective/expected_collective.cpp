@@ -377,7 +377,7 @@ std::optional<ExpectedTime> Calibrations::across_nodes(const CollectiveRequest& 
     consider(own(request, true));
     for (const bool same_rate : {true, false}) {
         for (const TransferredGroups groups : {TransferredGroups::same_tiers, TransferredGroups::whole_nodes}) {
-            // no network is known so well that others would be twice as good
+            // no farther candidate has an error so small that it would be clearly better than this one
             if (best && best->error < unvalidated_error) return best;
             consider(transferred(request, same_rate, groups));
         }

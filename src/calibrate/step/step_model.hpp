@@ -45,7 +45,7 @@ struct StepClass {
     bool compiled = false;
     bool narrow = false;  ///< some matmuls are in fewer than 16 bits
     /// Held-out mean, on publishers that were left out of the fit; a publisher's weight is the square root of its
-    /// number of measurements. Of compiled steps, which have one publisher, a model on a chip is left out.
+    /// number of measurements. Of compiled steps, which have one publisher, pairs of model and chip are.
     double error = 0;
     std::int64_t rows = 0;
     std::int64_t publishers = 0;
@@ -54,7 +54,7 @@ struct StepClass {
 };
 
 /// The parameters of a step that is one program, as XLA compiles it. No host launches its kernels one by one, and the
-/// compiler starts every collective before its result is needed, those of tensor axes piece by piece beside matmuls.
+/// compiler starts every collective before its result is needed, those of tensor axes piece by piece during matmuls.
 /// The device takes compute * (kernels + narrow + promoted), the collectives take their measured times and 1 / wires of
 /// their times at link rates, and the two are combined by their p-norm of order `overlap`.
 struct CompiledStepModel {
@@ -106,7 +106,7 @@ struct StepModel {
 
 /// Returns the expected time of a step in seconds.
 [[nodiscard]] double seconds_of(const StepModel& model, const StepParts& parts);
-/// Returns the seconds of collectives that run beside kernels.
+/// Returns the seconds of collectives that overlap with kernels.
 [[nodiscard]] double beside_seconds(const StepModel& model, const StepParts& parts);
 /// Returns the class of a step with its error; the errors of all steps if its class was not measured.
 [[nodiscard]] StepClass class_of(const StepModel& model, const StepParts& parts);
