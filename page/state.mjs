@@ -44,7 +44,7 @@ export function decode(fragment) {
     state.trouble.push(Number(match[1]) > version
       ? `The link was made by a newer version of this page (its form is ${match[1]}, this page reads ${version}); it `
         + 'was not read. Open it with a newer page.'
-      : `The form ${match[1]} of this link is unknown; it was not read.`);
+      : `The form ${match[1]} of this link is not known; it was not read.`);
     return state;
   }
   if (Object.hasOwn(views, match[2])) state.view = match[2];
