@@ -157,7 +157,7 @@ TEST_CASE("trace beside a plan: all matmuls of a training step of a Llama are fo
 }
 
 // Two layers with nine parameters each, and three others: an update for each, in the plan.
-TEST_CASE("trace beside a plan: updates of parameters are of the optimizer") {
+TEST_CASE("trace compared with a plan: updates of parameters belong to the optimizer") {
     TraceWriter trace;
     add_llama_weights(trace);
     trace.attention();

@@ -61,7 +61,7 @@ TEST_CASE("operations on arrays that are no program, and shapes that do not fit,
     }
 }
 
-TEST_CASE("shapes of calls are told from those of single arrays") {
+TEST_CASE("shapes of calls are distinguished from those of single arrays") {
     CHECK(is_array_operation("softmax", "64x128 ; axi=-1"));
     CHECK(is_array_operation("sort", "64x128"));
     CHECK_FALSE(is_array_operation("softmax", "64x128"));

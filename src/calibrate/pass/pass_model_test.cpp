@@ -99,7 +99,7 @@ TEST_CASE("a prompt on several chips whose last chunk is shorter") {
     }
 }
 
-TEST_CASE("a higher bandwidth never makes a machine slower, and does not choose another relative") {
+TEST_CASE("a higher bandwidth never makes a machine slower, and does not change which machine is the nearest") {
     const PassModels& models = built_in_passes();
     for (const char* const name : {"rtx-5090", "m4-max", "h200-sxm", "epyc-9654", "l4", "m1-ultra"}) {
         CAPTURE(name);
