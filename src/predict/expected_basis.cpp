@@ -148,8 +148,9 @@ std::string whole_passes_text(const Prediction& answer) {
         if (model == nullptr || model->key.software != whole_passes) continue;
         const std::string& from = answer.models.transferred_from[i];
         return fmt::format(
-            "no single kernel was measured on {}: the parameters are fitted to whole forward passes or training steps, "
-            "and so is the stated error; that of a single kernel may be larger",
+            "no single kernel was measured on {}: the parameters are fitted to whole forward passes or training steps; "
+            "the "
+            "stated error is that of these, and that of a single kernel may be larger",
             from.empty() ? answer.machine.id : from);
     }
     return "";
