@@ -149,8 +149,7 @@ std::string whole_passes_text(const Prediction& answer) {
         const std::string& from = answer.models.transferred_from[i];
         return fmt::format(
             "no single kernel was measured on {}: the parameters are fitted to whole forward passes or training steps; "
-            "the "
-            "stated error is that of these, and that of a single kernel may be larger",
+            "the stated error is that of these, and that of a single kernel may be larger",
             from.empty() ? answer.machine.id : from);
     }
     return "";
