@@ -80,10 +80,9 @@ Status LaunchPlanReader::read_numbers() {
     }
     launch_.numbers = has("fp8") || has("converters");
     std::string dtype = values_.text("fp8");
-    for (const std::string& word : {values_.text("converters")}) {
-        if (word.find("float8") != std::string::npos) dtype = "fp8";
-        if (word.find("mx") != std::string::npos) dtype = "mxfp8";
-    }
+    const std::string converters = values_.text("converters");
+    if (converters.find("float8") != std::string::npos) dtype = "fp8";
+    if (converters.find("mx") != std::string::npos) dtype = "mxfp8";
     if (dtype == "fp8" && has("fp8_recipe")) dtype = values_.text("fp8_recipe");
     if (!values_.text("fp4").empty()) {
         if (!dtype.empty() && dtype != "none") {
