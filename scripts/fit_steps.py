@@ -22,6 +22,8 @@ import csv
 import math
 import sys
 
+from nelder_mead import minimum
+
 PARTS = ("kernels_s", "narrow_s", "promoted_s", "launches", "hideable_s", "exchanged_s", "hideable_wire_s",
          "exchanged_wire_s")
 FACTORS = ("compute", "narrow", "promoted", "launch_us", "exposed", "wires", "overlap", "pytorch")
@@ -163,33 +165,6 @@ def simplex(rows, start, kept):
         return law if kept is None else [kept[i] if i in HOST else x for i, x in enumerate(law)]
 
     return minimum(cost, clipped, start)
-
-
-def minimum(cost, clipped, start):
-    """Minimizes a cost with the Nelder-Mead method. Returns the cost and where it is."""
-    n = len(start)
-    corners = [list(start)] + [clipped([x * (1.3 if i == j else 1) for j, x in enumerate(start)]) for i in range(n)]
-    corners = [(cost(law), law) for law in corners]
-    for _ in range(1000):
-        corners.sort(key=lambda corner: corner[0])
-        centre = [sum(law[j] for _, law in corners[:n]) / n for j in range(n)]
-
-        def along(far):
-            law = clipped([c + far * (c - w) for c, w in zip(centre, corners[n][1])])
-            return (cost(law), law)
-
-        best = along(1)
-        if best[0] < corners[0][0]:
-            best = min(best, along(2), key=lambda corner: corner[0])
-        elif best[0] >= corners[n - 1][0]:
-            best = min(best, along(-0.5), key=lambda corner: corner[0])
-        if best[0] < corners[n][0]:
-            corners[n] = best
-        else:
-            nearest = corners[0][1]
-            corners = [corners[0]] + [(cost(law), law) for law in
-                                      ([(x + y) / 2 for x, y in zip(law, nearest)] for _, law in corners[1:])]
-    return min(corners, key=lambda corner: corner[0])
 
 
 def error(law, row):

@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+from nelder_mead import minimum
+
 NAMES = ("math", "memory")
 LEAST, MOST = (0.05, 0.05), (1.0, 1.0)
 START = (0.6, 0.7)
@@ -100,31 +102,7 @@ def fit(rows, models, start):
     def clipped(law):
         return tuple(min(max(x, least), most) for x, least, most in zip(law, LEAST, MOST))
 
-    n = len(start)
-    corners = [start] + [clipped([x * (0.7 if i == j else 1) for j, x in enumerate(start)]) for i in range(n)]
-    corners = [(cost(law), law) for law in corners]
-    for _ in range(70):
-        corners.sort()
-        if corners[-1][0] - corners[0][0] < 1e-4:
-            break
-        centre = [sum(law[j] for _, law in corners[:n]) / n for j in range(n)]
-
-        def along(far):
-            law = clipped([c + far * (c - w) for c, w in zip(centre, corners[n][1])])
-            return (cost(law), law)
-
-        best = along(1)
-        if best[0] < corners[0][0]:
-            best = min(best, along(2))
-        elif best[0] >= corners[n - 1][0]:
-            best = min(best, along(-0.5))
-        if best[0] < corners[n][0]:
-            corners[n] = best
-        else:
-            nearest = corners[0][1]
-            corners = [corners[0]] + [(cost(law), law) for law in
-                                      (clipped([(x + y) / 2 for x, y in zip(law, nearest)]) for _, law in corners[1:])]
-    return min(corners)[1]
+    return minimum(cost, clipped, start, step=0.7, rounds=70, near=1e-4)[1]
 
 
 def mean_error(rows):

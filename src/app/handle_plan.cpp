@@ -82,18 +82,10 @@ Result<Response> part_response(const SearchedPart& searched, const std::string& 
     return response;
 }
 
-// Adds the command of the first plan. A report derives that plan, and the plans of a search are copies whose kernels
-// point to statements of an answer that is gone: it gets what the command answers.
-Status add_command(const PlanRequest& request, bool page, PlanJobsAnswer& answer) {
+// Adds the command of the first plan.
+Status add_command(const PlanRequest& request, PlanJobsAnswer& answer) {
     ROOFLINE_TRY(const auto jobs, plan_jobs_of(request));
-    TrainAnswer& best = answer.plan.best;
-    answer.command = plan_command(jobs[answer.chosen].train, best);
-    if (!page) return {};
-    TrainRequest alone = with_plan(jobs[answer.chosen].train, best);
-    alone.emit.clear();
-    ROOFLINE_TRY(auto derived, train_answer_of(alone));
-    derived.notes = std::move(best.notes);
-    best = std::move(derived);
+    answer.command = plan_command(jobs[answer.chosen].train, answer.plan.best);
     return {};
 }
 
@@ -119,7 +111,7 @@ Result<Response> answer_parts(const SearchedPart& whole, const PlanMergeRequest&
     question.found = whole.found;
     ROOFLINE_TRY(const auto calibrations, plan_calibrations(whole.request));
     ROOFLINE_TRY(auto answer, predict_plan_jobs(std::move(question), calibrations));
-    ROOFLINE_CHECK(add_command(whole.request, request.page, answer));
+    ROOFLINE_CHECK(add_command(whole.request, answer));
     const auto took = whole.search_s ? std::optional(*whole.search_s + watch.seconds().value_or(0)) : std::nullopt;
     return plan_response(answer, took, false, request.page, format);
 }
@@ -133,7 +125,7 @@ Result<Response> handle(const PlanRequest& request, Format format) {
     }
     const Stopwatch watch(request.train.search.clock);
     ROOFLINE_TRY(auto answer, plan_answer_of(request));
-    ROOFLINE_CHECK(add_command(request, request.page, answer));
+    ROOFLINE_CHECK(add_command(request, answer));
     if (!request.train.emit.empty()) {
         ROOFLINE_TRY(answer.plan.best.emitted, emitted_training(request.train.emit, answer.plan.best));
     }

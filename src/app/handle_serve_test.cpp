@@ -129,7 +129,7 @@ TEST_CASE("a load that is asked for has its percentiles, goodput and the largest
 
     request.concurrency.clear();
     request.rate = "5";
-    request.ttft = "100ms";
+    request.ttft = "200ms";  // there the percentile rises by 0.5 % per 1 % of the rate, and fluctuates by 0.1 %
     request.tpot = "20ms";
     const auto open = json_of(request)["load"];
     CHECK(open["loop"] == "open");
@@ -138,12 +138,11 @@ TEST_CASE("a load that is asked for has its percentiles, goodput and the largest
     CHECK(open["goodput_requests_per_s"].get<double>() ==
           approx(open["requests_per_s"].get<double>() * open["goodput_fraction"].get<double>()));
     CHECK(open["largest"].get<double>() < open["saturation_requests_per_s"].get<double>());
-    // the largest rate meets the targets, and one that is 5 % larger does not; arrivals are random, so percentiles of
-    // nearly equal rates are in no order
-    for (const auto& [factor, met] : {std::pair(1.0, true), std::pair(1.05, false)}) {
+    // the largest rate meets the targets, and one that is 2 % larger does not
+    for (const auto& [factor, met] : {std::pair(1.0, true), std::pair(1.02, false)}) {
         request.rate = fmt::format("{}", open["largest"].get<double>() * factor);
         const auto at = json_of(request)["load"];
-        CHECK((at["ttft_s"]["p99"].get<double>() <= 0.1 && at["tpot_s"]["p99"].get<double>() <= 0.02) == met);
+        CHECK((at["ttft_s"]["p99"].get<double>() <= 0.2 && at["tpot_s"]["p99"].get<double>() <= 0.02) == met);
     }
     CHECK(answered(request, Format::text).out.find("largest load") != std::string::npos);
     request.machines.push_back({"h200-sxm:1", {}});

@@ -55,8 +55,7 @@ Result<PlannedStep> training_step(const TraceRequest& request) {
     planned.recomputes = answer.options.remat != Remat::none;
     planned.job = fmt::format("training step of {}, {} tokens{}", file_name(request.model->name),
                               grouped(answer.batch->tokens), of_plan(request));
-    ROOFLINE_TRY(auto pass, planned_pass("training step", answer.step->program));
-    planned.passes.push_back(std::move(pass));
+    planned.passes.push_back(planned_pass("training step", answer.step->program));
     return planned;
 }
 
@@ -67,10 +66,8 @@ Result<PlannedStep> serving_step(const TraceRequest& request) {
     PlannedStep planned;
     planned.counted = false;
     planned.job = fmt::format("prefill and decode of {}{}", file_name(request.model->name), of_plan(request));
-    ROOFLINE_TRY(auto prefill, planned_pass("prefill of one prompt", answer.prefill));
-    ROOFLINE_TRY(auto decode, planned_pass("decode step", answer.decode));
-    planned.passes.push_back(std::move(prefill));
-    planned.passes.push_back(std::move(decode));
+    planned.passes.push_back(planned_pass("prefill of one prompt", answer.prefill));
+    planned.passes.push_back(planned_pass("decode step", answer.decode));
     return planned;
 }
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "app/calibration_option.hpp"
-#include "app/plan_command.hpp"
 #include "app/plan_question.hpp"
 #include "app/stopwatch.hpp"
 #include "app/train_launch.hpp"
@@ -71,13 +70,6 @@ Result<TrainAnswer> with_best_plan(const TrainRequest& request, const SharedCali
     }
     search.seconds = watch.seconds();
     TrainAnswer answer = search.plans.front();
-    // Plans of a search are copies, whose kernels point to statements of an answer that is gone: what names the
-    // statements needs an answer of its own.
-    if (request.explain || request.plot || request.page) {
-        ROOFLINE_TRY(auto alone, with_given_plan(with_plan(request, answer), calibrations));
-        alone.notes = std::move(answer.notes);
-        answer = std::move(alone);
-    }
     answer.notes.push_back(found_text(search, counts));
     answer.search = std::make_shared<const TrainSearch>(std::move(search));
     return answer;

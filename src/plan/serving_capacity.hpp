@@ -38,8 +38,10 @@ struct PoolRates {
 [[nodiscard]] ServingRun simulate_concurrency(const RequestLengths& lengths, std::int64_t concurrency,
                                               std::int64_t count, const ServingPools& pools);
 
-/// Returns the largest rate that meets the targets, to half a per cent, by bisection; empty if not even a thousandth of
-/// the saturation rate does.
+/// Returns a rate that meets the targets where one half a per cent larger does not, by bisection; empty if not even a
+/// thousandth of the saturation rate does. It is the largest such rate as far as percentiles rise with the rate.
+/// Arrivals are random: with 10,000 requests the 99th percentile of the time to first token fluctuates by 0.2 %, which,
+/// at rates so low that few requests wait, is what it rises by over some per cent of the rate.
 [[nodiscard]] std::optional<double> largest_rate(const RequestLengths& lengths, std::int64_t count,
                                                  const ServingTargets& targets, const ServingPools& pools);
 

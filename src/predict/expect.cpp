@@ -48,7 +48,7 @@ bool is_asked(const CalibratedExchange& model, const ModelChoice& choice) {
 std::optional<ExpectedTime> expected_exchange(const Prediction& answer, const System& system, const Message& message,
                                               const CollectiveRequest& collective, double bytes,
                                               const ModelChoice& choice) {
-    const auto rows = expert_rows(answer.local, message);
+    const auto rows = expert_rows(*answer.local, message);
     if (!rows || (choice.software.empty() && choice.exchange == nullptr)) return {};
     const auto load = load_of(message, system);
     const auto experts = rows->experts.evaluate(answer.program.sizes);
@@ -98,7 +98,7 @@ std::optional<ExpectedTime> expected_of(const Prediction& answer, const System& 
     auto expected = expected_exchange(answer, system, message, *request, bytes, choice);
     double sent = expected ? sure : 1;
     if (!expected) {
-        if (choice.exchange != nullptr && choice.exchange->once && expert_rows(answer.local, message)) sent = sure;
+        if (choice.exchange != nullptr && choice.exchange->once && expert_rows(*answer.local, message)) sent = sure;
         if (const auto less = request_for(*load, system, bytes * sent)) request->point = less->point;
         expected = answer.calibrations->expected(*request);
         if (expected) expected->sent = sent;
@@ -146,11 +146,13 @@ Status check_software(const Prediction& answer, const std::string& software) {
 
 /// Selects the models of kernels and collectives, and records the first part without a model.
 void choose_models(Prediction& answer, const ModelChoice& choice) {
-    answer.models = kernel_models(*answer.calibrations, answer.machine, answer.local, answer.analysis, choice.software);
+    answer.models =
+        kernel_models(*answer.calibrations, answer.machine, *answer.local, answer.analysis, choice.software);
     ProgramModels& fitted_models = answer.models;
     const std::vector<MessageWork>& messages = answer.analysis.total.work.messages;
     ModelChoice named = choice;
-    if (!messages.empty()) named.dtypes = dtypes_by_name(answer.program.values.empty() ? answer.local : answer.program);
+    if (!messages.empty())
+        named.dtypes = dtypes_by_name(answer.program.values.empty() ? *answer.local : answer.program);
     // Calibrated parameters refer to the actual traffic of the links, so a textbook approximation that was requested
     // for the bounds does not apply.
     System system = answer.system;

@@ -29,8 +29,13 @@ void note_low_confidence(Prediction& answer) {
     }
 }
 
+void take_uniform_routing(Prediction& answer) {
+    auto routed = routed_uniformly(*answer.local, answer.program.sizes, answer.system);
+    if (routed) answer.local = std::make_shared<const Program>(std::move(*routed));
+}
+
 void take_layout(Prediction& answer, LaidOut laid) {
-    answer.local = std::move(laid.local);
+    answer.local = std::make_shared<const Program>(std::move(laid.local));
     answer.layouts = std::move(laid.statements);
     answer.types = std::move(laid.types);
 }
@@ -103,7 +108,7 @@ Status lay_out_points(Prediction& answer, const std::vector<SweepAxis>& axes, La
             Prediction& at = next();
             at.program = program;
             at.region = region;
-            at.local = program;
+            at.local = std::make_shared<const Program>(std::move(program));
         }
         if (regions.which.empty()) {
             which = std::move(layout_of);
@@ -122,15 +127,15 @@ Status lay_out_points(Prediction& answer, const std::vector<SweepAxis>& axes, La
 Status lay_out_answer(Prediction& answer, const PredictOptions& options) {
     if (!answer.program.sharded()) {
         if (options.titles || !options.axes.empty()) {
-            answer.local = answer.program;
+            answer.local = std::make_shared<const Program>(answer.program);
         } else {  // two copies of a program of 40,000 statements would be half of all memory
-            answer.local = std::move(answer.program);
+            answer.local = std::make_shared<const Program>(std::move(answer.program));
             answer.program = {};
-            answer.program.dims = answer.local.dims;
-            answer.program.sizes = answer.local.sizes;
-            answer.program.local_dims = answer.local.local_dims;
-            answer.program.mesh = answer.local.mesh;
-            answer.program.expert_groups = answer.local.expert_groups;
+            answer.program.dims = answer.local->dims;
+            answer.program.sizes = answer.local->sizes;
+            answer.program.local_dims = answer.local->local_dims;
+            answer.program.mesh = answer.local->mesh;
+            answer.program.expert_groups = answer.local->expert_groups;
         }
         return options.axes.empty() ? Status{} : lay_out_points(answer, options.axes, options.freedom);
     }
@@ -198,7 +203,7 @@ void choose_at_points(Prediction& answer, const std::vector<SweepAxis>& axes) {
 }
 
 Status analyse_answer(Prediction& answer, const PredictOptions& options) {
-    ROOFLINE_TRY(answer.analysis, analyse(answer.program, answer.local, answer.system,
+    ROOFLINE_TRY(answer.analysis, analyse(answer.program, *answer.local, answer.system,
                                           {answer.options, true, options.growth, options.titles, options.footprint}));
     for (Prediction& other : answer.alternative_predictions) {
         ROOFLINE_CHECK(analyse_answer(other, options));
@@ -237,7 +242,7 @@ Status add_sequential(Prediction& answer, const PredictOptions& options) {
     other.options = answer.options;
     other.region = answer.region;
     take_layout(other, std::move(laid));
-    if (options.routing == TokenRouting::uniform) route_uniformly(other.local, other.program.sizes, other.system);
+    if (options.routing == TokenRouting::uniform) take_uniform_routing(other);
     other.exchange = options.exchange;
     answer.may_run = options.exchange == nullptr;
     answer.alternative_predictions.push_back(std::move(other));
@@ -321,10 +326,10 @@ Result<Prediction> predict(Program program, System system, PredictOptions option
     if (answer.system.collectives.textbook) options.freedom = LayoutFreedom::as_written;
     ROOFLINE_CHECK(lay_out_answer(answer, options));
     ROOFLINE_TRY(answer.options.tiles,
-                 choose_tiles(answer.local, answer.machine, options.exact_flops, options.tiles, answer.notes));
+                 choose_tiles(*answer.local, answer.machine, options.exact_flops, options.tiles, answer.notes));
     for (Prediction& other : answer.alternative_predictions) other.options = answer.options;
     if (options.routing == TokenRouting::uniform) {
-        route_uniformly(answer.local, answer.program.sizes, answer.system);
+        take_uniform_routing(answer);
     }
     ROOFLINE_CHECK(analyse_answer(answer, options));
     if (options.routing == TokenRouting::both) {

@@ -20,7 +20,7 @@ namespace roofline::core {
 /// Assumption about the experts that tokens choose.
 enum class TokenRouting {
     least,    ///< the choice with the least communication
-    uniform,  ///< all experts are equally likely (route_uniformly())
+    uniform,  ///< all experts are equally likely (routed_uniformly())
     both,     ///< as `least`, and additionally the bound for `uniform` (Prediction::uniform)
 };
 

@@ -35,7 +35,9 @@ struct RoutingBound {
 struct Prediction {
     std::string name;  ///< of the program: its file, or ""
     Program program;
-    Program local;  ///< the part of one chip; on a single chip the program itself
+    /// The part of one chip; on a single chip the program itself. The kernels of `analysis` point to its statements:
+    /// copies of a prediction share it.
+    std::shared_ptr<const Program> local;
     System system;
     std::vector<LaidStatement> layouts;  ///< of a sharded program
     std::vector<TensorType> types;       ///< layout of each value of a sharded program; otherwise empty

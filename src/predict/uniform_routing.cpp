@@ -50,18 +50,19 @@ bool route(std::vector<Node>& nodes, const Program& local, const Sizes& sizes, c
 
 }  // namespace
 
-bool route_uniformly(Program& local, const Sizes& sizes, const System& system) {
+std::optional<Program> routed_uniformly(const Program& local, const Sizes& sizes, const System& system) {
     std::vector<Node> nodes = local.body.nodes;
-    const bool routed = route(nodes, local, sizes, system);
-    if (routed) local.body.nodes = std::move(nodes);
+    if (!route(nodes, local, sizes, system)) return std::nullopt;
+    Program routed = local;
+    routed.body.nodes = std::move(nodes);
     return routed;
 }
 
 Result<std::optional<RoutingBound>> uniform_bound(const Prediction& answer) {
     if (!answer.analysis.total.seconds) return std::nullopt;
-    Program local = answer.local;
-    if (!route_uniformly(local, answer.program.sizes, answer.system)) return std::nullopt;
-    ROOFLINE_TRY(auto analysis, analyse(answer.program, local, answer.system, {answer.options, false, false}));
+    const auto local = routed_uniformly(*answer.local, answer.program.sizes, answer.system);
+    if (!local) return std::nullopt;
+    ROOFLINE_TRY(auto analysis, analyse(answer.program, *local, answer.system, {answer.options, false, false}));
     return bound_of(analysis.total.pricing, analysis.total.least_seconds);
 }
 

@@ -37,7 +37,7 @@ Status time_subject(const FitSubject& subject, const std::string& toml, Device& 
     ROOFLINE_TRY(auto answer, run_points(request, device, progress));
     for (const RunPoint& point : answer.points) {
         const Prediction& op = *point.answer;
-        const std::vector<CompiledKernel::Runs> runs = kernel_runs(op.local, op.analysis, chip_traits(op.machine));
+        const std::vector<CompiledKernel::Runs> runs = kernel_runs(*op.local, op.analysis, chip_traits(op.machine));
         if (runs.size() != 1) continue;
         if (point.cold.disturbed) {
             ++disturbed;
@@ -45,7 +45,7 @@ Status time_subject(const FitSubject& subject, const std::string& toml, Device& 
         }
         TimedSample fitted;
         fitted.sample.machine = op.machine.id;
-        fitted.sample.key = kernel_key(op.local, op.analysis.work.kernels.front());
+        fitted.sample.key = kernel_key(*op.local, op.analysis.work.kernels.front());
         fitted.sample.timed = {runs.front().point, point.cold.median};
         fitted.sample.source = "roofline measure cpu";
         fitted.program = {fmt::format("{}, {}", answer.title, subject.dims), point.at.front(), point.cold.median,

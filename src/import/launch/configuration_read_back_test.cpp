@@ -1,8 +1,9 @@
-// Configurations of torchtitan, MaxText and DeepSpeed that are written are read back as the plans that they came from.
+// Launches of trainers that are written are read back as the plans that they came from.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <functional>
+#include <string>
+#include <utility>
 
 #include "import/launch/trainer_launch_test.hpp"
 #include "text/json.hpp"
@@ -64,6 +65,8 @@ void check_same(const TrainingLaunch& back, const TrainingLaunch& launch) {
     CHECK(back.plan.same_axes(plan));
     CHECK(back.sequences == launch.sequences);
     CHECK(back.microbatches == launch.microbatches);
+    CHECK(back.sequence == launch.sequence);
+    if (launch.remat) CHECK(back.remat->remat == launch.remat->remat);
     if (plan.pipeline > 1) {
         CHECK(back.schedule.schedule == launch.schedule.schedule);
         CHECK(back.schedule.chunks == launch.schedule.chunks);
@@ -76,12 +79,47 @@ void check_same(const TrainingLaunch& back, const TrainingLaunch& launch) {
     CHECK(back.products == launch.products);
 }
 
+// Writes launches of one framework and reads them back. What it cannot express is counted.
+class ReadBack {
+public:
+    explicit ReadBack(std::string framework) : framework_(std::move(framework)), table_(trainer_table(framework_)) {}
+
+    /// Checks one launch. Returns the text of the framework; "" if it cannot express the launch.
+    std::string check(const TrainingLaunch& launch, std::int64_t slices = 1) {
+        const LaunchJob job{launch.plan.chips(), 48, true, slices};
+        EmittedLaunch emitted = emit_training(table_, launch, job);
+        if (one_has(emitted.remarks, "not expressed")) {
+            ++remarked_;
+            return "";
+        }
+        ++same_;
+        CAPTURE(emitted.text);
+        CAPTURE(plan_text(launch.plan));
+        check_same(trainer_launch(framework_, emitted.text, job), launch);
+        return std::move(emitted.text);
+    }
+
+    void check_number(std::int64_t least) const {
+        MESSAGE(same_, " plans read back, ", remarked_, " with remarks");
+        CHECK(same_ > least);
+    }
+
+private:
+    std::string framework_;
+    LaunchTable table_;
+    std::int64_t same_ = 0;
+    std::int64_t remarked_ = 0;
+};
+
+void hold_in_bf16(TrainingOptions& optimizer) {
+    optimizer.master = optimizer.f32_gradients = false;
+    optimizer.moments = Dtype::bf16;
+}
+
 }  // namespace
 
 TEST_CASE("launches of torchtitan read back are the plans that they were written from") {
-    const LaunchTable table = trainer_table("torchtitan");
-    std::int64_t same = 0;
-    std::int64_t remarked = 0;
+    ReadBack torchtitan("torchtitan");
     each_plan([&](TrainingLaunch launch, int option) {
         launch.schedule.schedule = option % 3 == 0   ? Schedule::interleaved
                                    : option % 3 == 1 ? Schedule::one_f_one_b
@@ -90,32 +128,14 @@ TEST_CASE("launches of torchtitan read back are the plans that they were written
         launch.remat = TrainingOptions{};
         launch.remat->remat = option % 3 == 0 ? Remat::full : option % 3 == 1 ? Remat::none : Remat::alternate;
         if (option % 7 == 0) launch.products = option % 2 == 0 ? Dtype::mxfp8 : Dtype::fp8;
-        if (option % 11 == 0) {
-            launch.optimizer->master = launch.optimizer->f32_gradients = false;
-            launch.optimizer->moments = Dtype::bf16;
-        }
-        const LaunchJob job{launch.plan.chips(), 48, true};
-        const EmittedLaunch text = emit_training(table, launch, job);
-        if (one_has(text.remarks, "not expressed")) {
-            ++remarked;
-            return;
-        }
-        const TrainingLaunch back = trainer_launch("torchtitan", text.text, job);
-        ++same;
-        CAPTURE(text.text);
-        CAPTURE(plan_text(launch.plan));
-        check_same(back, launch);
-        CHECK(back.sequence == launch.sequence);
-        CHECK(back.remat->remat == launch.remat->remat);
+        if (option % 11 == 0) hold_in_bf16(*launch.optimizer);
+        torchtitan.check(launch);
     });
-    MESSAGE(same, " plans read back, ", remarked, " with remarks");
-    CHECK(same > 2000);
+    torchtitan.check_number(2000);
 }
 
 TEST_CASE("launches of MaxText read back are the plans that they were written from") {
-    const LaunchTable table = trainer_table("maxtext");
-    std::int64_t same = 0;
-    std::int64_t remarked = 0;
+    ReadBack maxtext("maxtext");
     each_plan([&](TrainingLaunch launch, int option) {
         launch.schedule.schedule = option % 3 == 0 ? Schedule::interleaved : Schedule::gpipe;
         launch.schedule.chunks = option % 3 == 0 ? 3 : 1;
@@ -126,58 +146,44 @@ TEST_CASE("launches of MaxText read back are the plans that they were written fr
         if (option % 5 == 0) launch.optimizer->f32_gradients = false;
         for (const std::int64_t slices : {1, 2, 4}) {
             if (launch.plan.chips() % slices != 0) continue;
-            const LaunchJob job{launch.plan.chips(), 48, true, slices};
-            const EmittedLaunch text = emit_training(table, launch, job);
-            if (one_has(text.remarks, "not expressed")) {
-                ++remarked;
-                continue;
-            }
-            const TrainingLaunch back = trainer_launch("maxtext", text.text, job);
-            ++same;
-            CAPTURE(text.text);
-            CAPTURE(plan_text(launch.plan));
-            check_same(back, launch);
-            CHECK(back.sequence == launch.sequence);
-            CHECK(back.remat->remat == launch.remat->remat);
+            const std::string text = maxtext.check(launch, slices);
+            if (text.empty()) continue;
+            CAPTURE(text);
             // the degrees of a kind multiply to what there is of it
             std::int64_t inside = 1;
             std::int64_t between = 1;
-            for (const auto& [key, value] : keys_by_line(text.text)) {
+            for (const auto& [key, value] : keys_by_line(text)) {
                 if (key.starts_with("ici_")) inside *= std::stoll(value);
                 if (key.starts_with("dcn_")) between *= std::stoll(value);
             }
-            CHECK(inside * slices == job.chips);
+            CHECK(inside * slices == launch.plan.chips());
             CHECK(slices % between == 0);  // the data axis has the rest
         }
     });
-    MESSAGE(same, " plans read back, ", remarked, " with remarks");
-    CHECK(same > 2000);
+    maxtext.check_number(2000);
 }
 
 TEST_CASE("launches of DeepSpeed read back are the plans that they were written from") {
-    const LaunchTable table = trainer_table("deepspeed");
-    std::int64_t same = 0;
-    std::int64_t remarked = 0;
+    ReadBack deepspeed("deepspeed");
     each_plan([&](TrainingLaunch launch, int option) {
         launch.sequence.reset();  // its data have it
         if (option % 5 == 0) launch.optimizer->f32_gradients = false;
-        if (option % 11 == 0) {
-            launch.optimizer->master = launch.optimizer->f32_gradients = false;
-            launch.optimizer->moments = Dtype::bf16;
-        }
-        const LaunchJob job{launch.plan.chips(), 48, true};
-        const EmittedLaunch text = emit_training(table, launch, job);
-        CHECK(parse_json(text.text, "ds_config.json"));
-        if (one_has(text.remarks, "not expressed")) {
-            ++remarked;
-            return;
-        }
-        const TrainingLaunch back = trainer_launch("deepspeed", text.text, job);
-        ++same;
-        CAPTURE(text.text);
-        CAPTURE(plan_text(launch.plan));
-        check_same(back, launch);
+        if (option % 11 == 0) hold_in_bf16(*launch.optimizer);
+        const std::string text = deepspeed.check(launch);
+        if (!text.empty()) CHECK(parse_json(text, "ds_config.json"));
     });
-    MESSAGE(same, " plans read back, ", remarked, " with remarks");
-    CHECK(same > 500);
+    deepspeed.check_number(500);
+}
+
+TEST_CASE("launches of Megatron-LM read back are the plans that they were written from") {
+    ReadBack megatron("megatron");
+    each_plan([&](TrainingLaunch launch, int option) {
+        launch.schedule.schedule = option % 3 == 0 ? Schedule::interleaved : Schedule::one_f_one_b;
+        launch.schedule.chunks = option % 3 == 0 ? 3 : 1;
+        launch.remat = TrainingOptions{};
+        launch.remat->remat = option % 2 == 0 ? Remat::full : Remat::none;
+        if (option % 7 == 0) launch.products = Dtype::mxfp8;
+        megatron.check(launch);
+    });
+    megatron.check_number(2000);
 }

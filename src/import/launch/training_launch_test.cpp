@@ -2,10 +2,10 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <map>
 #include <sstream>
 
+#include "import/launch/trainer_launch_test.hpp"
 #include "import/training_table.hpp"
 #include "text/csv.hpp"
 #include "text/shared_text_test.hpp"
@@ -14,32 +14,14 @@ using namespace roofline::core;
 
 namespace {
 
-LaunchTable megatron_table() {
-    auto table = launch_table("megatron", true);
-    REQUIRE_MESSAGE(table, table.error().message);
-    return std::move(*table);
-}
-
-Result<TrainingLaunch> megatron_read(const std::string& text, const LaunchJob& job) {
-    ROOFLINE_TRY(const auto values, LaunchValues::read(text, "run.sh", megatron_table()));
-    return training_launch(values, job);
-}
-
 TrainingLaunch megatron_launch(const std::string& text, const LaunchJob& job) {
-    auto launch = megatron_read(text, job);
-    REQUIRE_MESSAGE(launch, launch.error().message);
-    return std::move(*launch);
+    return trainer_launch("megatron", text, job);
 }
 
 Error megatron_error(const std::string& text, const LaunchJob& job = {64, 80, false}) {
-    const auto launch = megatron_read(text, job);
+    const auto launch = trainer_read("megatron", text, job);
     REQUIRE_FALSE(launch);
     return launch.error();
-}
-
-bool any_holds(const std::vector<std::string>& texts, const std::string& part) {
-    return std::any_of(texts.begin(), texts.end(),
-                       [&](const std::string& each) { return each.find(part) != std::string::npos; });
 }
 
 // The flags of a text with one flag a line, without the code that reads them.
@@ -99,8 +81,8 @@ torchrun --nproc_per_node 8 --nnodes=8 --node_rank $RANK \
     REQUIRE(launch.optimizer);
     CHECK(launch.optimizer->master);
     CHECK(launch.optimizer->f32_gradients);
-    CHECK(any_holds(launch.notes, "ignored, because it does not change the plan: --max-position-embeddings"));
-    CHECK_FALSE(any_holds(launch.notes, "nproc_per_node"));
+    CHECK(one_has(launch.notes, "ignored, because it does not change the plan: --max-position-embeddings"));
+    CHECK_FALSE(one_has(launch.notes, "nproc_per_node"));
 }
 
 TEST_CASE("experts lie on the chips of replicas, with their columns over tensor unless the launch says otherwise") {
@@ -184,80 +166,6 @@ TEST_CASE("a framework is recognised by its flags, and otherwise the known ones 
     CHECK(unknown.error().hint.find("megatron") != std::string::npos);
 }
 
-TEST_CASE("launches of Megatron-LM read back are the plans that they were written from") {
-    const LaunchTable table = megatron_table();
-    std::int64_t same = 0;
-    std::int64_t remarked = 0;
-    const std::int64_t degrees[] = {1, 2, 4};
-    for (const std::int64_t tensor : degrees) {
-        for (const std::int64_t pipeline : degrees) {
-            for (const std::int64_t context : degrees) {
-                for (const std::int64_t expert : degrees) {
-                    for (const std::int64_t data : {1, 3}) {
-                        for (const std::int64_t fsdp : {1, 2}) {
-                            for (int option = 0; option < 32; ++option) {
-                                TrainingLaunch launch;
-                                launch.plan.tensor = tensor;
-                                launch.plan.pipeline = pipeline;
-                                (option & 1 ? launch.plan.sequence : launch.plan.context) = context;
-                                launch.plan.expert = expert;
-                                launch.plan.data = data;
-                                launch.plan.fsdp = fsdp;
-                                launch.plan.tensor_tokens = tensor == 1 || (option & 2) != 0;
-                                launch.plan.experts_over_tensor = (option & 4) != 0 && tensor > 1 && expert > 1;
-                                launch.plan.zero = launch.plan.replicas() > 1 && (option & 8) != 0 ? 1 : 0;
-                                if ((option & 16) != 0 && launch.plan.replicas() > 1) launch.plan.zero = 3;
-                                if (!check_plan(launch.plan, launch.plan.chips())) continue;
-                                launch.schedule.schedule =
-                                    option % 3 == 0 ? Schedule::interleaved : Schedule::one_f_one_b;
-                                launch.schedule.chunks = option % 3 == 0 ? 3 : 1;
-                                launch.sequence = 4096;
-                                launch.microbatches = 1 + option % 5;
-                                launch.sequences = 2 * *launch.microbatches * data * fsdp * expert;
-                                launch.remat = TrainingOptions{};
-                                launch.remat->remat = option % 2 == 0 ? Remat::full : Remat::none;
-                                launch.optimizer = TrainingOptions{};
-                                launch.optimizer->master = launch.optimizer->f32_gradients = true;
-                                if (option % 7 == 0) launch.products = Dtype::mxfp8;
-                                const LaunchJob job{launch.plan.chips(), 48, true};
-                                const EmittedLaunch text = emit_training(table, launch, job);
-                                const TrainingLaunch back = megatron_launch(text.text, job);
-                                if (any_holds(text.remarks, "not expressed")) {
-                                    ++remarked;
-                                    continue;
-                                }
-                                ++same;
-                                CAPTURE(text.text);
-                                Plan plan = launch.plan;  // ZeRO-3 over `data` is what `fsdp` does
-                                if (plan.zero == 3) {
-                                    plan.fsdp *= plan.data;
-                                    plan.data = 1;
-                                    plan.zero = plan.replicas() > 1 ? 3 : 0;
-                                }
-                                CHECK(plan_text(back.plan) == plan_text(plan));
-                                CHECK(back.plan.same_axes(plan));
-                                CHECK(back.sequences == launch.sequences);
-                                CHECK(back.sequence == launch.sequence);
-                                CHECK(back.microbatches == launch.microbatches);
-                                CHECK(back.remat->remat == launch.remat->remat);
-                                CHECK(back.products == launch.products);
-                                CHECK(back.optimizer->master);
-                                CHECK(back.optimizer->f32_gradients);
-                                if (pipeline > 1) {
-                                    CHECK(back.schedule.schedule == launch.schedule.schedule);
-                                    CHECK(back.schedule.chunks == launch.schedule.chunks);
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-    MESSAGE(same, " plans read back, ", remarked, " with remarks");
-    CHECK(same > 2000);
-}
-
 TEST_CASE("emitted flags have the degrees and batches of published plans") {
     const auto content = shared_text("measured/plans_training.csv");
     if (!content) return;
@@ -266,7 +174,7 @@ TEST_CASE("emitted flags have the degrees and batches of published plans") {
     reader->leave_out_bad_rows();
     const auto rows = read_training_table(*reader);
     REQUIRE(rows);
-    const LaunchTable table = megatron_table();
+    const LaunchTable table = trainer_table("megatron");
     std::int64_t compared = 0;
     std::int64_t not_expressed = 0;
     for (const MeasuredTraining& row : rows->rows) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -53,12 +54,14 @@ std::size_t place_of(char place) {
 /// Keys that a query sees in a sliding window, itself among them; 0 without a window; nothing for a window that ends
 /// after the query, which is no causal one.
 std::optional<std::int64_t> window_of(const ResultQuestion& question, std::string_view places) {
+    constexpr double longest = 1e15;  // beyond, a window leaves nothing out
     std::vector<std::int64_t> sizes;
     for (const char place : places) {
         const std::size_t index = place_of(place);
         const bool given =
             index < question.node.args.size() && question.node.args[index].kind == FxArgument::Kind::number;
-        sizes.push_back(given ? static_cast<std::int64_t>(question.node.args[index].number) : -1);
+        const double number = given ? question.node.args[index].number : -1;
+        sizes.push_back(number >= 0 && number < longest ? static_cast<std::int64_t>(number) : -1);
     }
     if (sizes.empty()) return 0;
     if (sizes.size() == 1) return std::max<std::int64_t>(0, sizes.front());
@@ -93,15 +96,14 @@ bool put_indices(ResultQuestion& question) {
     }
     if (values.empty() || (same == 0 && target.size() > 1)) return false;
     // One row of values may be for all rows of the target that many indices name.
-    std::int64_t rows = 1;
-    for (std::size_t i = 0; i + same < values.size(); ++i) rows *= values[i];
-    if (rows == 1) return false;
+    const auto before = values.end() - static_cast<std::ptrdiff_t>(same);
+    if (std::all_of(values.begin(), before, [](std::int64_t size) { return size == 1; })) return false;
     FxNode indices;
     indices.name = fmt::format("input{}", question.graph.nodes.size());
     indices.op = "placeholder";
     indices.type.kind = FxType::Kind::tensor;
     indices.type.shape.element = find_xla_element("s64");
-    indices.type.shape.dims.assign(values.begin(), values.end() - static_cast<std::ptrdiff_t>(same));
+    indices.type.shape.dims.assign(values.begin(), before);
     FxArgument list;
     list.kind = FxArgument::Kind::list;
     FxArgument item;

@@ -2,198 +2,16 @@
 
 #include <doctest/doctest.h>
 
-#include <cmath>
-#include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 
-#include "layout/lay_out.hpp"
 #include "machine/machine.hpp"
+#include "measure/network/run_case_test.hpp"
 #include "measure/network/thread_group.hpp"
 #include "measure/run/cpu_device.hpp"
-#include "measure/run/execution.hpp"
-#include "measure/stop.hpp"
 #include "notation/notation.hpp"
 
 using namespace roofline::core;
-
-namespace {
-
-// A fictitious machine that four ranks divide.
-constexpr const char* machine_text = R"(
-id = "four"
-name = "Four cores"
-kind = "cpu"
-[[matmul]]
-dtype = "f32"
-value = "200 GFLOP/s"
-source = "invented"
-[[vector]]
-dtype = "f32"
-value = "100 GFLOP/s"
-source = "invented"
-[[memory]]
-level = "hbm"
-capacity = { value = "16 GiB", source = "invented" }
-bandwidth = { value = "40 GB/s", source = "invented" }
-[[network]]
-tier = "shm"
-topology = "switch"
-domain = 4
-parts = 4
-chip_bandwidth = { value = "8 GB/s", source = "invented" }
-hop_latency = { value = "1 us", source = "invented" }
-)";
-
-// Counts the bytes that a rank exchanges, by the group's array: V of Message.
-class CountedGroup : public Communicator {
-public:
-    CountedGroup(Communicator& under, double& bytes) : under_(&under), bytes_(bytes) {}
-    CountedGroup(std::unique_ptr<Communicator> own, double& bytes)
-        : own_(std::move(own)), under_(own_.get()), bytes_(bytes) {}
-
-    int rank() const override { return under_->rank(); }
-    int size() const override { return under_->size(); }
-    Status barrier() override { return under_->barrier(); }
-    std::size_t max_bytes() const override { return under_->max_bytes(); }
-    Status run(const Exchange& exchange) override {
-        count(exchange);
-        return under_->run(exchange);
-    }
-    Result<std::unique_ptr<PendingExchange>> start(const Exchange& exchange) override {
-        count(exchange);
-        return under_->start(exchange);
-    }
-    Result<std::unique_ptr<Communicator>> split(int color, int key) override {
-        auto part = under_->split(color, key);
-        if (!part) return part;
-        return std::make_unique<CountedGroup>(std::move(*part), bytes_);
-    }
-
-private:
-    void count(const Exchange& exchange) {
-        const double part = static_cast<double>(exchange.part);
-        const bool once = exchange.kind == CollectiveKind::all_reduce || exchange.kind == CollectiveKind::send ||
-                          exchange.kind == CollectiveKind::broadcast;
-        const bool twice = exchange.kind == CollectiveKind::all_to_all;
-        bytes_ += part * (once ? 1 : size()) * (twice ? size() : 1);
-    }
-
-    std::unique_ptr<Communicator> own_;
-    Communicator* under_;
-    double& bytes_;
-};
-
-double predicted_bytes(const Block& block, const Program& program) {
-    double bytes = 0;
-    for (const Node& node : block.nodes) {
-        if (const auto* inner = std::get_if<Block>(&node)) {
-            bytes += predicted_bytes(*inner, program);
-            continue;
-        }
-        for (const Message& message : std::get<Statement>(node).messages) {
-            bytes += message.bytes.evaluate(program.sizes).value().to_double();
-        }
-    }
-    const auto passes = block.kind == Block::Kind::repeat ? size_of(program, block.count) : std::nullopt;
-    return bytes * static_cast<double>(passes.value_or(1));
-}
-
-struct RunCase {
-    std::string problem;  ///< on any rank; "" if there is none
-    std::string stages;   ///< the collectives, in order
-    double of_bound = 0;
-    double overlapped_of_bound = 0;
-    std::int64_t checked = 0;
-    int pieces = 0;
-    double bytes = 0;  ///< exchanged by the first rank in one sequential run
-    double overlapped_bytes = 0;
-    double predicted_bytes = 0;
-    bool right = false;
-};
-
-RunCase ran(const std::string& text, const std::vector<MeshAxis>& mesh, const std::string& sizes) {
-    reset_stop();
-    auto program = parse_program(text);
-    REQUIRE_MESSAGE(program, to_text(program.error()));
-    REQUIRE(bind_sizes(*program, parse_sizes(sizes, "sizes").value()));
-    std::int64_t chips = 1;
-    for (const MeshAxis& axis : mesh) chips *= axis.size;
-    System system;
-    system.slice = make_slice(parse_machine(machine_text, "four.toml").value(), std::to_string(chips)).value();
-    system.mesh = place_mesh(system.slice, mesh).value();
-    RunCase all;
-    const auto laid = lay_out(*program, system, {}, LayoutFreedom::as_written);
-    const double predicted = laid ? predicted_bytes(laid->local.body, *program) : 0;
-    std::mutex mutex;
-    run_in_threads(static_cast<int>(chips), [&](Communicator& group) {
-        double bytes = 0;
-        CountedGroup world(group, bytes);
-        RunCase mine;
-        mine.predicted_bytes = predicted;
-        const CheckOptions some{200};  // every rank computes a row of the reference for each element
-        const auto attempt = [&]() -> Status {
-            auto device = make_cpu_device({1, false});
-            if (!device) return fail(device.error());
-            auto run = ShardedRun::make(*program, system, world, **device);
-            if (!run) return fail(run.error());
-            for (const ShardedStage& stage : (*run)->stages()) {
-                if (stage.exchange) mine.stages += (mine.stages.empty() ? "" : "; ") + stage.text;
-            }
-            bytes = 0;
-            if (auto status = (*run)->run(); !status) return status;
-            mine.bytes = bytes;
-            auto check = (*run)->check(some);
-            if (!check) return fail(check.error());
-            mine.of_bound = check->of_bound;
-            mine.right = check->of_bound <= 1 || check->max_rel_error <= (*run)->allowed_error();
-            if (!mine.right) MESSAGE(check->worst);
-            mine.checked = check->checked;
-            mine.pieces = (*run)->pieces();
-            (*run)->invalidate_results();
-            bytes = 0;
-            if (auto status = (*run)->run(true); !status) return status;
-            mine.overlapped_bytes = bytes;
-            auto again = (*run)->check(some);
-            if (!again) return fail(again.error());
-            mine.overlapped_of_bound = again->of_bound;
-            mine.right = mine.right && (again->of_bound <= 1 || again->max_rel_error <= (*run)->allowed_error());
-            if (!mine.right) MESSAGE(again->worst);
-            return {};
-        };
-        if (auto status = attempt(); !status) mine.problem = status.error().message;
-        const std::lock_guard lock(mutex);
-        if (world.rank() == 0) all = mine;
-        if (all.problem.empty()) all.problem = mine.problem;
-    });
-    return all;
-}
-
-void check_right(const RunCase& run) {
-    CHECK(run.problem == "");
-    CHECK(run.checked > 0);
-    // sums of f32 parts round slightly differently than one sum, within what the reference allows
-    CHECK(run.of_bound <= 1);
-    CHECK(run.overlapped_of_bound <= 1);
-}
-
-// Also checks that the exchanged bytes are those that the layout counted.
-RunCase check_exchanged(const std::string& text, const std::vector<MeshAxis>& mesh, const std::string& sizes) {
-    CAPTURE(text);
-    CAPTURE(sizes);
-    const RunCase run = ran(text, mesh, sizes);
-    CAPTURE(run.stages);
-    CHECK(run.problem == "");
-    CHECK(run.checked > 0);
-    CHECK(run.right);
-    CHECK(run.predicted_bytes > 0);
-    CHECK(run.bytes == run.predicted_bytes);
-    CHECK(run.overlapped_bytes == run.predicted_bytes);
-    return run;
-}
-
-}  // namespace
 
 TEST_CASE("partial sums over two ranks are exchanged and added") {
     const auto run = ran("f32[B, D_X] * f32[D_X, F] -> f32[B, F]", {{"X", 2}}, "B=16,D=4096,F=24");
@@ -382,7 +200,7 @@ TEST_CASE("runs are timed in changing memory and in the same memory") {
     REQUIRE(program);
     REQUIRE(bind_sizes(*program, parse_sizes("B=16,D=64,F=24", "sizes").value()));
     System system;
-    system.slice = make_slice(parse_machine(machine_text, "four.toml").value(), "2").value();
+    system.slice = make_slice(parse_machine(four_ranks_text, "four.toml").value(), "2").value();
     system.mesh = place_mesh(system.slice, {{"X", 2}}).value();
     SamplingOptions options;
     options.samples = 3;
@@ -412,80 +230,6 @@ TEST_CASE("runs are timed in changing memory and in the same memory") {
         CHECK(hot->spread.median > 0);
         CHECK(stages->size() == 2);
     });
-}
-
-// Compares Z over two ranks with the program without a mesh on one chip, from the same numbers.
-void check_same_as_alone(const std::string& text, const std::string& sizes) {
-    CAPTURE(text);
-    auto program = parse_program(text);
-    REQUIRE(program);
-    REQUIRE(bind_sizes(*program, parse_sizes(sizes, "sizes").value()));
-    System system;
-    system.slice = make_slice(parse_machine(machine_text, "four.toml").value(), "2").value();
-    system.mesh = place_mesh(system.slice, {{"X", 2}}).value();
-    ValueId z = 0;
-    while (program->values[z].name != "Z") ++z;
-    auto device = make_cpu_device({1, false});
-    REQUIRE(device);
-    const Program whole = unsplit(*program);
-    auto alone = Execution::make(whole, **device, {1.0});
-    REQUIRE(alone);
-    REQUIRE((*alone)->run(0));
-    const auto* right = static_cast<const float*>((*alone)->memory_of(z, 0));
-    std::mutex mutex;
-    run_in_threads(2, [&](Communicator& world) {
-        auto own = make_cpu_device({1, false});
-        auto run = ShardedRun::make(*program, system, world, **own);
-        const bool ran = run && (*run)->run();
-        const auto made = ran ? (*run)->whole_of(z) : Result<std::vector<char>>(std::vector<char>{});
-        const std::lock_guard lock(mutex);
-        CHECK(ran);
-        if (world.rank() != 0 || !made) return;
-        const auto* numbers = reinterpret_cast<const float*>(made->data());
-        REQUIRE(made->size() >= 16 * sizeof(float));
-        for (std::size_t i = 0; i < 16; ++i) CHECK(std::abs(numbers[i] - right[i]) <= 1e-4 * (1 + std::abs(right[i])));
-    });
-}
-
-TEST_CASE("a repeat over ranks gives the same result as on one chip") {
-    check_same_as_alone(
-        "X : f32[B, D]\nrepeat L {\nparam W : f32[D, F_X]\nparam U : f32[F_X, D]\n"
-        "X = X + relu(X * W) * U / 4\n}\nZ : f32[B, D] = X / 1",
-        "B=4,D=8,F=64,L=3");
-    check_same_as_alone(
-        "X : f32[B, D]\nrepeat L {\nparam W : f32[D, F_X]\nparam U : f32[F_X, D]\nXi : f32[B, D] = X\n"
-        "H : f32[B, F_X] = relu(Xi * W)\nX = Xi + H * U / 8\n}\nG : f32[B, D] = X / 4\nrepeat L {\n"
-        "dH : f32[B, F_X] = (G *_D U) * H\nG = G + dH *_F W / 8 + Xi\n}\nZ : f32[B, D] = G / 1",
-        "B=4,D=8,F=64,L=3");
-}
-
-TEST_CASE("a repeat over ranks uses the weights of each iteration and carries values to the next") {
-    // each iteration all-reduces X once: 4 x 8 numbers of 4 bytes
-    const std::string layers =
-        "X : f32[B, D]\nrepeat L {\nparam W : f32[D, F_X]\nparam U : f32[F_X, D]\nH : f32[B, F_X] = relu(X * W)\n"
-        "Y : f32[B, D] = H * U\nX = X + Y / 4\n}\nZ : f32[B, D] = X / 2";
-    for (const int passes : {1, 2, 3, 4}) {
-        const auto run = check_exchanged(layers, {{"X", 2}}, "B=4,D=8,F=4096,L=" + std::to_string(passes));
-        CHECK(run.bytes == passes * 4.0 * 8 * 4);
-    }
-    // a name that was computed before, passed on by one statement and changed by another; a nested repeat
-    check_exchanged(
-        "A : f32[B, K_X]\nparam V : f32[K_X, D]\nX : f32[B, D] = A * V\nY : f32[B, D] = X\n"
-        "repeat L {\nparam W : f32[D, F_X]\nY = X\nrepeat 3 {\nparam U : f32[F_X, D]\nX = X + relu(X * W) * U / 8\n}\n"
-        "X = X + Y / 2\n}\nZ : f32[B, D] = X + Y",
-        {{"X", 2}}, "B=8,D=16,K=12,F=4096,L=3");
-    // a backward pass reads values of each iteration
-    check_exchanged(
-        "X : f32[B, D]\nrepeat L {\nparam W : f32[D, F_X]\nparam U : f32[F_X, D]\nXi : f32[B, D] = X\n"
-        "H : f32[B, F_X] = relu(Xi * W)\nX = Xi + H * U / 8\n}\nG : f32[B, D] = X / 4\nrepeat L {\n"
-        "dU : f32[F_X, D] = H *_B G\ndH : f32[B, F_X] = G *_D U\ndW : f32[D, F_X] = Xi *_B dH\n"
-        "G = G + dH *_F W / 8\n}\nrepeat L {\nW2 : f32[D, F_X] = W - dW / 8\n}",
-        {{"X", 2}}, "B=8,D=16,F=4096,L=3");
-    // a KV cache that each iteration writes in place
-    check_right(
-        ran("At : int32[B]\nNew : f32[B, H_X]\nrepeat 3 {\ncache C : f32[S, H_X]\n"
-            "C = scatter[S](C, At, New)\nM : f32[H_X] = max[S](C)\nNew = New + M / 4\n}",
-            {{"X", 2}}, "S=16,B=4,H=8"));
 }
 
 TEST_CASE("expert dispatch and combine over ranks") {

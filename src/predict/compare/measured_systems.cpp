@@ -127,7 +127,10 @@ Result<MeasuredSystem> MeasuredSystems::even_slice(const std::string& name, std:
             ROOFLINE_TRY(auto system, one_group(machine, slice->shape_text() + times));
             return MeasuredSystem{machine.id, std::move(system), {}};
         }
-        return fail("no_shape", fmt::format("no usual slice of {} has {} chips", machine.name, chips / count));
+        return fail("no_shape",
+                    chips % count == 0
+                        ? fmt::format("no usual slice of {} has {} chips", machine.name, chips / count)
+                        : fmt::format("{} chips of {} do not divide into {} slices", chips, machine.name, count));
     }
     Result<MeasuredSystem> found = fail("bad_system", "");
     constexpr std::int64_t max_nodes = 100'000;

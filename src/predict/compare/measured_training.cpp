@@ -189,7 +189,8 @@ std::string key_of(const TrainSetup& setup) {
 
 /// Returns the seconds of a step whose only figure is the rate of the model's FLOPs, by the publisher's convention.
 /// Error: the convention is not known.
-Result<double> seconds_by_rate(const MeasuredTraining& row, const TrainerHabits& habits, const Model& model) {
+Result<double> seconds_by_rate(const MeasuredTraining& row, const TrainerHabits& habits, const Model& model,
+                               std::int64_t tokens) {
     if (habits.flops.empty()) {
         return fail("no_time", "its only figure is a rate in FLOP/s, and how its publisher counts FLOPs is unknown");
     }
@@ -197,8 +198,7 @@ Result<double> seconds_by_rate(const MeasuredTraining& row, const TrainerHabits&
     double flops = counts.total.training.to_double();
     // counted once more, attention has no mask: forward, and twice as much backward
     if (habits.flops == "full") flops += 3 * counts.total.attention.to_double();
-    const double tokens = static_cast<double>(row.sequences) * static_cast<double>(row.sequence);
-    return flops * tokens / (row.model_flops * static_cast<double>(row.chips));
+    return flops * static_cast<double>(tokens) / (row.model_flops * static_cast<double>(row.chips));
 }
 
 /// Returns the row with what its publisher's recipe says where the row does not.
@@ -317,11 +317,11 @@ Result<Comparison> MeasuredTrainingRuns::compare(const MeasuredTraining& table_r
     if (row.expert == 0 && experts_of(*model) > 0 && !all_sharded) {
         return fail("no_plan", "the model has experts, but ep is empty");
     }
+    ROOFLINE_TRY(auto setup, setup_of(row, habits));
     double measured_s = row.step_s;
     if (!(measured_s > 0) && row.model_flops > 0 && !(row.memory_bytes > 0)) {
-        ROOFLINE_TRY(measured_s, seconds_by_rate(row, habits, *model));
+        ROOFLINE_TRY(measured_s, seconds_by_rate(row, habits, *model, setup.batch.tokens));
     }
-    ROOFLINE_TRY(auto setup, setup_of(row, habits));
     if (row.lora) {
         ROOFLINE_TRY(const auto adapters, models_.adapters(row, setup.products));
         std::erase_if(setup.overlapped, [&](const std::string& axis) { return has(adapters.exposed, axis); });

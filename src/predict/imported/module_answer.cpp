@@ -247,7 +247,7 @@ void add_program_ops(const XlaModule& module, const ImportedProgram& imported, c
         seconds.push_back(known ? expected[k].value_or(times.bounds.lower + floors.back().value_or(0))
                                 : times.bounds.lower);
     }
-    const std::vector<double> hidden = hidden_seconds(prediction.local, imported.started, analysis.work, seconds);
+    const std::vector<double> hidden = hidden_seconds(*prediction.local, imported.started, analysis.work, seconds);
     std::vector<ModuleOp> counted;  // by kernel: one with the counts of all that are alike
     for (std::size_t k = 0; k < analysis.work.kernels.size(); ++k) {
         const KernelWork& kernel = analysis.work.kernels[k];

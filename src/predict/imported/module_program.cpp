@@ -118,7 +118,7 @@ void take_laid_out(const ImportedProgram& imported, const XlaModule& module, Mod
         counted.output_bytes += times->to_double() * bytes->to_double() / static_cast<double>(part ? members : 1);
     }
     ImportedProgram local = imported;
-    local.program = prediction.local;
+    local.program = *prediction.local;
     answer.memory = module_memory(module, local);
 }
 

@@ -154,7 +154,7 @@ OperationPrice OperationPricer::price_of(const Prediction& prediction) const {
     if (const Resource* memory = total.pricing.find("hbm")) {
         double bytes = 0;
         for (const Transfer& transfer : kernels.front().transfers) {
-            if (const auto each = count(prediction.local, transfer.bytes)) bytes += each->to_double();
+            if (const auto each = count(*prediction.local, transfer.bytes)) bytes += each->to_double();
         }
         price.resident_s = resident_bound(
             caches_, {total.least_seconds, static_cast<std::size_t>(memory - total.pricing.resources.data()),
@@ -162,20 +162,20 @@ OperationPrice OperationPricer::price_of(const Prediction& prediction) const {
     }
     for (const Transfer& transfer : kernels.front().transfers) {
         if (price.dtype.empty() && !transfer.write)
-            price.dtype = name(prediction.local.values[transfer.value].type.dtype);
+            price.dtype = name(prediction.local->values[transfer.value].type.dtype);
     }
     for (const KernelWork& kernel : kernels) {
-        const auto sizes = matmul_sizes(prediction.local, kernel);
+        const auto sizes = matmul_sizes(*prediction.local, kernel);
         price.matmuls.insert(price.matmuls.end(), sizes.begin(), sizes.end());
     }
-    const auto runs = kernel_runs(prediction.local, prediction.analysis, chip_traits(prediction.machine));
+    const auto runs = kernel_runs(*prediction.local, prediction.analysis, chip_traits(prediction.machine));
     if (kernels.size() != 1 || runs.size() != 1) {
         price.not_fitted = "the time covers several kernels that cannot be separated";
         return price;
     }
     price.kernel.emplace();
     price.kernel->machine = prediction.machine.id;
-    price.kernel->key = kernel_key(prediction.local, kernels.front());
+    price.kernel->key = kernel_key(*prediction.local, kernels.front());
     price.kernel->timed.point = runs.front().point;
     return price;
 }

@@ -53,20 +53,18 @@ std::string_view class_of(const Program& local, const KernelWork& kernel,
 
 }  // namespace
 
-Result<PlannedPass> planned_pass(std::string name, const Prediction& pass) {
+PlannedPass planned_pass(std::string name, const Prediction& pass) {
     PlannedPass planned;
     planned.name = std::move(name);
-    // The kernels of the analysis refer to the statements of the program that it was made of, which may be gone.
-    ROOFLINE_TRY(const auto work, derive_work(pass.local, pass.options));
-    const std::vector<KernelWork>& kernels = work.kernels;
-    const std::set<std::string_view> parameters = parameters_of(pass.local);
+    const std::vector<KernelWork>& kernels = pass.analysis.work.kernels;
+    const std::set<std::string_view> parameters = parameters_of(*pass.local);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-        const auto runs = count(pass.local, kernels[i].count);
+        const auto runs = count(*pass.local, kernels[i].count);
         if (!runs || runs->to_double() <= 0) continue;
         PlannedKernel kernel;
-        kernel.kind = class_of(pass.local, kernels[i], parameters);
-        if (const Value* const result = result_of(pass.local, kernels[i])) kernel.result = result->name;
-        kernel.matmuls = matmul_sizes(pass.local, kernels[i]);
+        kernel.kind = class_of(*pass.local, kernels[i], parameters);
+        if (const Value* const result = result_of(*pass.local, kernels[i])) kernel.result = result->name;
+        kernel.matmuls = matmul_sizes(*pass.local, kernels[i]);
         kernel.count = runs->to_double();
         const double bound =
             i < pass.analysis.kernels.size() ? pass.analysis.kernels[i].bounds.lower : pass.analysis.total.bounds.lower;

@@ -26,7 +26,7 @@ struct PlannedPass {
     std::vector<StepCollective> collectives;
 };
 
-/// Returns the kernels and collectives of a predicted pass on one chip. Errors: those of derive_work().
-[[nodiscard]] Result<PlannedPass> planned_pass(std::string name, const Prediction& pass);
+/// Returns the kernels and collectives of a predicted pass on one chip.
+[[nodiscard]] PlannedPass planned_pass(std::string name, const Prediction& pass);
 
 }  // namespace roofline::core

@@ -17,7 +17,7 @@ bool multiplies_weights(const Prediction& pass, const KernelWork& kernel) {
         return std::any_of(statement->ops.begin(), statement->ops.end(), [&](const Op& op) {
             return op.kind == OpKind::contract &&
                    std::any_of(op.inputs.begin(), op.inputs.end(),
-                               [&](const Operand& input) { return pass.local.values[input.value].param; });
+                               [&](const Operand& input) { return pass.local->values[input.value].param; });
         });
     });
 }

@@ -54,7 +54,7 @@ PassExchange exchange_of(const Prediction& pass) {
     const std::vector<MessageWork>& messages = laid.analysis.total.work.messages;
     for (std::size_t i = 0; i < std::min(messages.size(), laid.models.messages.size()); ++i) {
         const auto& expected = laid.models.messages[i];
-        if (!expected || !expert_rows(laid.local, messages[i].message)) continue;
+        if (!expected || !expert_rows(*laid.local, messages[i].message)) continue;
         if (!expected->exchange) {
             if (!expected->models.empty()) exchange.collectives = expected->models.front()->key.software;
             continue;

@@ -77,9 +77,9 @@ std::vector<double> with_replicas(const Program& pass, const ServedModel& served
 
 /// Peak activation memory at another batch with the layout of a pass.
 double activations_at(const Prediction& pass, std::int64_t batch) {
-    Sizes sizes = pass.local.sizes;
+    Sizes sizes = pass.local->sizes;
     sizes["B"] = batch;
-    return activation_bytes(pass.local, pass.analysis.work, sizes);
+    return activation_bytes(*pass.local, pass.analysis.work, sizes);
 }
 
 }  // namespace
@@ -151,7 +151,7 @@ Result<RoutingBound> least_pass(const Prediction& pass, double chips) {
     const std::vector<RoutedExperts> routed = routed_experts(pass.program);
     if (routed.empty() || !even) return bound_of(pass.analysis.total.pricing, pass.analysis.total.least_seconds);
     // the average number of tokens per expert need not be an integer
-    Sizes sizes = pass.local.sizes;
+    Sizes sizes = pass.local->sizes;
     std::vector<std::string> dims;
     std::vector<double> rows;
     for (const RoutedExperts& each : routed) {
@@ -181,9 +181,9 @@ Result<RoutingBound> least_pass(const Prediction& pass, double chips) {
 
 // The tensors that pass from layer to layer have a row per token.
 Result<StageSends> sends_of(const Prediction& pass, std::int64_t stages) {
-    for (const Value& value : pass.local.values) {
+    for (const Value& value : pass.local->values) {
         if (!value.carried || value.intermediate) continue;
-        const auto bytes = bytes_of(pass.local.local_dims, value).evaluate(pass.local.sizes);
+        const auto bytes = bytes_of(pass.local->local_dims, value).evaluate(pass.local->sizes);
         if (!bytes) break;
         ROOFLINE_TRY(const auto latency_s, stage_transfer_s(pass.system, 0));
         ROOFLINE_TRY(const auto all_s, stage_transfer_s(pass.system, bytes->to_double()));
@@ -288,7 +288,7 @@ Result<RoutingBound> least_of(const ServingSetup& setup, const Plan& plan, Cache
 Result<double> prefill_activations(const ServingSetup& setup, const Plan& plan, std::int64_t prompt, std::int64_t chunk,
                                    const Prediction& prefill) {
     const auto of = [](const Prediction& pass) {
-        return activation_bytes(pass.local, pass.analysis.work, pass.local.sizes);
+        return activation_bytes(*pass.local, pass.analysis.work, pass.local->sizes);
     };
     if (prompt <= chunk) return of(prefill);
     ROOFLINE_TRY(auto last, priced_pass(setup, plan, CacheSplit::heads, chunk_pass(plan, prompt, chunk)));

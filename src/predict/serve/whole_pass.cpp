@@ -14,7 +14,7 @@ std::optional<Dtype> stored_weights(const Prediction& priced, const KernelWork& 
     std::optional<Dtype> dtype;
     double most = -1;
     for (const Transfer& transfer : kernel.transfers) {
-        const Value& value = priced.local.values[transfer.value];
+        const Value& value = priced.local->values[transfer.value];
         if (!value.param || value.type.axes.size() < 2 || transfer.write) continue;
         const auto bytes = count(priced.program, transfer.bytes);
         const double size = bytes ? bytes->to_double() : 0;

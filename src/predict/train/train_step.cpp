@@ -51,11 +51,11 @@ Result<TrainingMemory> stage_memory(const LaidStage& laid, const TrainSetup& set
                                     const InFlight& in_flight) {
     const FrameworkHabits habits = framework_memory(setup);
     const Prediction& answer = laid.answer;
-    ROOFLINE_TRY(auto memory, training_memory(laid.planned.step, answer.local, answer.types, answer.system, in_flight,
+    ROOFLINE_TRY(auto memory, training_memory(laid.planned.step, *answer.local, answer.types, answer.system, in_flight,
                                               habits, laid.planned.stay));
     if (habits.pipeline_buffers) {
         ROOFLINE_TRY(const auto buffers,
-                     pipeline_buffer_bytes(answer.local, stage.place == StagePlace::first,
+                     pipeline_buffer_bytes(*answer.local, stage.place == StagePlace::first,
                                            static_cast<double>(setup.batch.microbatches), in_flight.layers));
         memory.working += buffers;
     }
@@ -89,9 +89,9 @@ Result<PricedStage> stage_step(const Program& forward, const Model& model, const
 // Seconds of one transfer between stages. The tensors that pass from layer to layer are transferred forward, and their
 // gradients backward.
 Result<double> send_seconds(const Prediction& first) {
-    for (const Value& value : first.local.values) {
+    for (const Value& value : first.local->values) {
         if (!value.carried || value.intermediate) continue;
-        const auto bytes = bytes_of(first.local.local_dims, value).evaluate(first.local.sizes);
+        const auto bytes = bytes_of(first.local->local_dims, value).evaluate(first.local->sizes);
         if (!bytes) break;
         return stage_transfer_s(first.system, bytes->to_double());
     }

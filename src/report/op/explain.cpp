@@ -107,7 +107,7 @@ private:
 
     void kernel(const KernelWork& kernel) {
         for (const Statement* statement : kernel.statements) {
-            say(statement_text(program_, *statement, Types::none, answer_.local.local_dims));
+            say(statement_text(program_, *statement, Types::none, answer_.local->local_dims));
             for (const Op& op : statement->ops) operation(op);
         }
         if (kernel.statements.size() > 1) say("the statements are fused: intermediate results are not stored", 4);
@@ -167,7 +167,7 @@ private:
             say(fmt::format("sum over {}: {} {} is {} arithmetic", fmt::join(summed, ", "), fmt::join(dtypes, " x "),
                             op.inputs.size() == 2 ? "" : "together", name(op.arithmetic)),
                 4);
-            for (const MatmulShape& shape : plan_contraction(answer_.local, op, answer_.options.exact_flops).matmuls) {
+            for (const MatmulShape& shape : plan_contraction(*answer_.local, op, answer_.options.exact_flops).matmuls) {
                 const std::string_view how = shape.k.empty()               ? "a multiply each"
                                              : sums_one_operand(op, shape) ? "one add each, before any multiplication"
                                              : answer_.options.exact_flops
@@ -182,7 +182,7 @@ private:
         if (op.kind != OpKind::apply) return;
         const FunctionInfo& function = *find_function(op.function);
         if (function.flops == 0 && function.transcendentals == 0) return;
-        const FunctionWork made = function_work(answer_.local, op, answer_.options.exact_flops);
+        const FunctionWork made = function_work(*answer_.local, op, answer_.options.exact_flops);
         std::string per = fmt::format("{} FLOP", function.flops);
         if (function.transcendentals > 0)
             per += fmt::format(" and {} transcendental{}", function.transcendentals,

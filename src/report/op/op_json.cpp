@@ -165,7 +165,7 @@ private:
     [[nodiscard]] Json tensors() const {
         Json list = Json::array();
         for (ValueId id = 0; id < program_.values.size(); ++id) {
-            const Value& value = answer_.local.values[id];
+            const Value& value = answer_.local->values[id];
             if (value.intermediate) continue;
             Json tensor;
             tensor["name"] = value_name(program_, id);
@@ -173,11 +173,11 @@ private:
             tensor["level"] = value.level;
             Json shape = Json::array();
             for (const Axis& axis : value.type.axes) {
-                const auto size = answer_.local.sizes.find(axis.dim);
-                shape.push_back(size == answer_.local.sizes.end() ? Json(nullptr) : Json(size->second));
+                const auto size = answer_.local->sizes.find(axis.dim);
+                shape.push_back(size == answer_.local->sizes.end() ? Json(nullptr) : Json(size->second));
             }
             tensor["local_shape"] = std::move(shape);
-            const Polynomial bytes = bytes_of(answer_.local.local_dims, value);
+            const Polynomial bytes = bytes_of(answer_.local->local_dims, value);
             tensor["local_bytes"] = rational_value(count(program_, bytes));
             const bool at_chip = id < answer_.types.size() && !answer_.types[id].at.empty();
             const std::int64_t holders = at_chip ? 1 : answer_.system.slice.chips();

@@ -34,8 +34,8 @@ Prediction answer(std::string_view text, const std::vector<SweepAxis>& axes = {}
     made.program = std::move(*program);
     if (!axes.empty()) REQUIRE(apply_sweep(made.program, axes).has_value());
     made.machine = toy();
-    made.local = made.program;
-    auto analysis = analyse(made.program, made.machine, {});
+    made.local = std::make_shared<const Program>(made.program);
+    auto analysis = analyse(*made.local, made.machine, {});
     REQUIRE_MESSAGE(analysis.has_value(), to_text(analysis.error()));
     made.analysis = std::move(*analysis);
     return made;

@@ -83,7 +83,7 @@ private:
         std::string what;
         if (answer_.analysis.kernels.empty() && answer_.analysis.work.kernels.front().statements.size() == 1) {
             what = statement_text(program_, *answer_.analysis.work.kernels.front().statements.front(), Types::sized,
-                                  answer_.local.local_dims);
+                                  answer_.local->local_dims);
         } else {
             std::vector<std::string> sizes;
             for (const std::string& dim : program_.dims) {
@@ -136,14 +136,14 @@ private:
         table.head = {"a chip holds", "", ""};
         table.right = {false, true, true};
         for (ValueId id = 0; id < program_.values.size(); ++id) {
-            const Value& value = answer_.local.values[id];
+            const Value& value = answer_.local->values[id];
             if (value.intermediate) continue;
             std::vector<std::string> shape;
             for (const Axis& axis : value.type.axes) {
-                const auto size = answer_.local.sizes.find(axis.dim);
-                shape.push_back(size != answer_.local.sizes.end() ? std::to_string(size->second) : axis.dim);
+                const auto size = answer_.local->sizes.find(axis.dim);
+                shape.push_back(size != answer_.local->sizes.end() ? std::to_string(size->second) : axis.dim);
             }
-            const auto bytes = count(program_, bytes_of(answer_.local.local_dims, value));
+            const auto bytes = count(program_, bytes_of(answer_.local->local_dims, value));
             TableRow row(table);
             row.text(fmt::format("  {}: {}{}", value_name(program_, id), type_text(program_, answer_.types[id]),
                                  where_text(program_.values[id])));

@@ -25,7 +25,7 @@ public:
             step(kernels.empty() ? total_ : kernels[i], answer_.analysis.work.kernels[i]);
             for (const Statement* statement : answer_.analysis.work.kernels[i].statements) step_of_[statement] = i;
         }
-        block(answer_.local.body, 0);
+        block(answer_.local->body, 0);
         return std::move(line_);
     }
 
