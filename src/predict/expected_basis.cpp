@@ -181,9 +181,11 @@ std::string extrapolation_text(const ExtrapolatedSize& each) {
 }
 
 std::string stand_in_text(const ExpectedTime& expected, CollectiveKind kind) {
-    const std::string_view part = expected.part < 1 ? "half " : expected.part > 1 ? "twice " : "";
-    return fmt::format("no {} was measured there: {}the time of {}s over the same bytes is used",
-                       collective_name(kind, true), part, collective_name(*expected.instead, true));
+    const std::string_view array = expected.part < 1   ? "half the array"
+                                   : expected.part > 1 ? "twice the array"
+                                                       : "the same array";
+    return fmt::format("no {} was measured there: the time of {}s of {} is used, which send the same bytes",
+                       collective_name(kind, true), collective_name(*expected.instead, true), array);
 }
 
 }  // namespace roofline::core

@@ -35,7 +35,7 @@ Deviation deviation_of(const CalibratedCollective& asked, const CalibratedCollec
         for (double bytes = least; bytes <= most; bytes *= step) {
             const double fitted = seconds_of(asked.model, point_on_switch(asked.key.kind, asked, members, bytes));
             const double predicted =
-                part * seconds_of(other.model, point_on_switch(other.key.kind, other, members, bytes));
+                seconds_of(other.model, point_on_switch(other.key.kind, other, members, part * bytes));
             if (!(fitted > 0)) continue;
             deviation.add({std::abs(predicted - fitted) / fitted, 1});
         }
