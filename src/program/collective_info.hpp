@@ -17,7 +17,7 @@ using roofline::CollectiveKind;
 enum class Ends { all, pairs, one_to_one, all_to_one, one_to_all };
 
 /// A collective whose measurements can stand in for those of another: over an array `part` as large it sends the same
-/// bytes.
+/// bytes, and `part` of it over the same array does.
 struct StandIn {
     CollectiveKind kind;
     double part;

@@ -125,8 +125,8 @@ bool is_requested_library(const CalibratedCollective& model, const CollectiveReq
     return !request.software || same_library(model.key.software, *request.software);
 }
 
-/// Returns the error at a size near a limit. The library switches somewhere between two measured sizes, which are two or
-/// four times apart, so that within a factor of two of the limit either side may apply.
+/// Returns the error at a size near a limit. The library switches somewhere between two measured sizes, which are two
+/// or four times apart, so that within a factor of two of the limit either side may apply.
 double error_at_limit(const TimeCurve& curve, const CollectivePoint& point) {
     if (!curve.limit) return 0;
     const double ratio = size_for_limit(*curve.limit, point) / curve.limit->bytes;
@@ -244,24 +244,34 @@ double error_elsewhere(const CalibratedCollective& model) {
 
 namespace {
 
-double seconds_of_models(const ExpectedTime& expected, const CollectivePoint& point) {
-    double votes = 0;
-    double sum = 0;
-    for (const CalibratedCollective* model : expected.models) {
-        const double vote = vote_of(*model, expected);
-        const double seconds = seconds_of(model->model, point_for(expected, *model, point));
-        if (expected.models.size() == 1) return seconds;
-        sum += vote * std::log(seconds);
-        votes += vote;
-    }
-    return votes > 0 ? std::exp(sum / votes) : 0;
-}
-
 /// The same bytes on the links, sent of an array `size` times as large.
 CollectivePoint scaled(CollectivePoint point, double size) {
     point.buffer_bytes *= size;
     point.buffer_s *= size;
     return point;
+}
+
+/// The time by one of the models. A stand-in sends the same bytes over `part` of the array in as many rounds, or `part`
+/// of its own bytes in `part` of its rounds; measured times lie between these two.
+double seconds_of_model(const ExpectedTime& expected, const CalibratedCollective& model, const CollectivePoint& point) {
+    const double alike = seconds_of(model.model, point_for(expected, model, point));
+    if (expected.part == 1) return alike;
+    CollectivePoint whole = scaled(point_for(expected, model, point), 1 / expected.part);
+    whole.wire_s /= expected.part;
+    return std::sqrt(alike * expected.part * seconds_of(model.model, whole));
+}
+
+double seconds_of_models(const ExpectedTime& expected, const CollectivePoint& point) {
+    double votes = 0;
+    double sum = 0;
+    for (const CalibratedCollective* model : expected.models) {
+        const double vote = vote_of(*model, expected);
+        const double seconds = seconds_of_model(expected, *model, point);
+        if (expected.models.size() == 1) return seconds;
+        sum += vote * std::log(seconds);
+        votes += vote;
+    }
+    return votes > 0 ? std::exp(sum / votes) : 0;
 }
 
 double seconds_inside(const ExpectedTime& expected, const CollectivePoint& point) {
@@ -431,6 +441,7 @@ std::optional<ExpectedTime> Calibrations::stand_in(const CollectiveRequest& requ
             if (kind.kind == request.kind) return found;
             found->part = kind.part;
             found->instead = kind.kind;
+            found->seconds = seconds_of(*found, request.point);
             if (request.error) found->error += stand_in_error(request.kind, kind.kind, kind.part);
             return found;
         };

@@ -79,8 +79,8 @@ struct ExpectedTime {
     bool same_rate = true;              ///< links of these machines have the same rate
     bool counted = true;                ///< this number of members was measured
     bool software_found = true;         ///< the requested library has such models
-    /// If the collective itself was not measured: the collective whose models are used, over an array `part` as large,
-    /// which sends the same bytes. An all-gather takes the time of an all-reduce of half its array.
+    /// If the collective itself was not measured: the collective whose models are used. `part` of its time over the
+    /// same array and its time over an array `part` as large are averaged geometrically; both send the same bytes.
     std::optional<CollectiveKind> instead;
     double part = 1;
     /// If the groups of the models span additional inner tiers: the rate that the request's buffer times refer to.

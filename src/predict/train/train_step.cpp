@@ -144,8 +144,8 @@ StepTimes times_of(const PipelineTimes& pipeline, std::size_t& stage) {
 }
 
 // The error of a compiled step with collectives that have no measurements, such as those over the network between
-// slices. In 27 of the 28 measured steps on several slices they take about a tenth of the time at most, and the error of the
-// law has theirs in it. What they take beyond that is a guess.
+// slices. In 27 of the 28 measured steps on several slices they take about a tenth of the time at most, and the law's
+// error has theirs in it. What they take beyond that is a guess.
 double unmeasured_error(const StepParts& parts, const StepModel& model, double step_s) {
     constexpr double measured_share = 0.1;
     if (!parts.compiled || !(step_s > 0)) return 0;
@@ -163,7 +163,7 @@ void expect_step(const PipelineTimes& pipeline, const StepModel& step_model, Ste
     ExpectedStep expected = expected_of_stages(stages, pipeline.schedule.fill, pipeline.sends, step_model);
     times.parts = expected.parts;
     times.expected = std::max(expected.seconds, times.lower);
-    double beyond = unmeasured_error(*times.parts, step_model, times.expected);
+    double beyond = unmeasured_error(*times.parts, step_model, *times.expected);
     // steps of GPUs were measured, and compiled ones on TPUs, so the costs of a framework on another kind of chip are a
     // guess
     for (const PricedStage& each : pipeline.stages) {
