@@ -67,11 +67,6 @@ TierLoad on_torus(CollectiveKind kind, const std::vector<Lane>& lanes, const Tor
     load.cuts = torus.loads(kind, lanes);
     for (const Rational& cut : load.cuts) load.link_bytes = larger(load.link_bytes, cut);
     load.two_phase_bytes = load.link_bytes;
-    if (info(kind).rounds == 2) {
-        Rational gather(0);
-        for (const Rational& cut : torus.loads(CollectiveKind::all_gather, lanes)) gather = larger(gather, cut);
-        load.two_phase_bytes = Rational(2) * gather;
-    }
     return load;
 }
 

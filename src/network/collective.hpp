@@ -25,7 +25,7 @@ struct TierLoad {
     Rational
         /// By one chip over all its links of the tier; if the network reduces, what the chip hands over and gets back.
         sent_bytes;
-    /// As link_bytes, but the chips themselves do an all-reduce, as a reduce-scatter followed by an all-gather.
+    /// As link_bytes, but without sums in a switch: the chips do an all-reduce as a reduce-scatter and an all-gather.
     /// Libraries mostly do this, so measured times are compared with it.
     Rational two_phase_bytes;
     /// On a torus, the bytes per link over each cut (network/torus_cuts.hpp). The greatest is link_bytes. Collectives

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "bound/network_pricing.hpp"
+#include "calibrate/collective/curve_limit.hpp"
 
 namespace roofline::core {
 
@@ -24,9 +25,7 @@ double extra_steps(StepCount steps, std::int64_t members) {
 
 const std::vector<CurveSegment>& regime(const TimeCurve& curve, const CollectivePoint& point) {
     if (!curve.limit) return curve.segments;
-    const double size =
-        curve.limit->of_piece ? point.buffer_bytes / static_cast<double>(point.members) : point.buffer_bytes;
-    return size > curve.limit->bytes ? curve.beyond : curve.segments;
+    return size_for_limit(*curve.limit, point) > curve.limit->bytes ? curve.beyond : curve.segments;
 }
 
 }  // namespace
@@ -45,6 +44,10 @@ std::optional<CollectivePoint> collective_point(const CollectiveLoad& load, cons
         point.wire_s = std::max(point.wire_s, bytes * tier.two_phase_bytes.to_double() / rate->value);
     }
     return point;
+}
+
+double size_for_limit(const CurveLimit& limit, const CollectivePoint& point) {
+    return limit.of_piece ? point.buffer_bytes / static_cast<double>(point.members) : point.buffer_bytes;
 }
 
 double seconds_of(const CurveSegment& segment, StepCount steps, const CollectivePoint& point) {

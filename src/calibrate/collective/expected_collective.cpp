@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "base/ascii.hpp"
-#include "bound/network_pricing.hpp"
+#include "calibrate/collective/curve_limit.hpp"
 #include "calibrate/collective/stand_in.hpp"
 #include "calibrate/constants.hpp"
 
@@ -38,6 +38,10 @@ bool is_version_prefix(std::string_view version, std::string_view wanted) {
     return version.starts_with(wanted) && (version.size() == wanted.size() || version[wanted.size()] == '.');
 }
 
+bool is_communication_library(const CalibratedCollective& model) {
+    return library_rank(split_software_name(model.key.software).library) < 3;
+}
+
 /// Returns the distance of a number of members from the measured range in doublings; 0 inside the range.
 double beyond(const CalibratedCollective& model, std::int64_t members) {
     const auto n = static_cast<double>(members);
@@ -52,13 +56,14 @@ struct Fitness {
     int other_version = 0;  ///< 0 as requested, 1 older, 2 newer
     int other_variant = 0;
     int other_network = 0;  ///< between nodes
-    double beyond = 0;
+    double above = 0;       ///< doublings to a larger group than any that was measured
     int library = 0;
+    double below = 0;  ///< doublings to a smaller one
     int other_system = 0;
     int other_dtypes = 0;
 
     [[nodiscard]] auto order() const {
-        return std::tie(other_library, other_variant, other_network, beyond, library, other_version, other_system,
+        return std::tie(other_library, other_variant, other_network, above, library, below, other_version, other_system,
                         other_dtypes);
     }
 };
@@ -75,7 +80,10 @@ Fitness fitness(const CalibratedCollective& model, const CollectiveRequest& requ
     fit.other_variant = !any_variant && model.key.variant != request.variant;
     // The network between nodes decides, whatever the number of chips on them.
     const bool several_nodes = leaves_node(request.tiers, request.link);
-    if (!several_nodes) fit.beyond = beyond(model, request.point.members);
+    if (!several_nodes) {
+        const bool larger = request.point.members > model.members.back();
+        (larger ? fit.above : fit.below) = beyond(model, request.point.members);
+    }
     fit.other_network = several_nodes && !request.system.empty() && model.key.system != request.system;
     fit.library = has.version.empty() && has.library != "xla" ? 5 : library_rank(has.library);
     fit.other_system = !request.system.empty() && model.key.system != request.system;
@@ -117,10 +125,21 @@ bool is_requested_library(const CalibratedCollective& model, const CollectiveReq
     return !request.software || same_library(model.key.software, *request.software);
 }
 
-double error_of(const CalibratedCollective& model, std::int64_t members) {
-    const bool measured = std::binary_search(model.members.begin(), model.members.end(), members);
-    return measured ? model.errors.sizes
-                    : std::max(model.errors.sizes, model.errors.members.value_or(unvalidated_error));
+/// Returns the error at a size near a limit. The library switches somewhere between two measured sizes, which are two
+/// or four times apart, so that within a factor of two of the limit either side may apply.
+double error_at_limit(const TimeCurve& curve, const CollectivePoint& point) {
+    if (!curve.limit) return 0;
+    const double ratio = size_for_limit(*curve.limit, point) / curve.limit->bytes;
+    if (ratio < 0.5 || ratio > 2) return 0;
+    const TimeCurve other_side{curve.steps, ratio > 1 ? curve.segments : curve.beyond, std::nullopt, {}};
+    const double other_s = seconds_of(other_side, point);
+    return other_s > 0 ? 0.5 * std::abs(seconds_of(curve, point) / other_s - 1) : 0;
+}
+
+double error_of(const CalibratedCollective& model, const CollectivePoint& point) {
+    const bool measured = std::binary_search(model.members.begin(), model.members.end(), point.members);
+    const double sizes = std::max(model.errors.sizes, error_at_limit(curve_for(model.model, point.members), point));
+    return measured ? sizes : std::max(sizes, model.errors.members.value_or(unvalidated_error));
 }
 
 bool about(double a, double b) { return std::abs(a - b) <= 0.01 * b; }
@@ -164,7 +183,7 @@ double transfer_error(const ExpectedTime& expected, const CollectiveRequest& req
     double elsewhere = 0;
     double votes = 0;
     for (const CalibratedCollective* model : expected.models) {
-        const double alone = error_of(*model, request.point.members);
+        const double alone = error_of(*model, request.point);
         const auto& left_out = expected.same_rate ? model->errors.relative : model->errors.far;
         const double guess = several_nodes ? std::max(2 * alone, unvalidated_error) : 2 * alone;
         if (model->errors.elsewhere) {  // the geometric mean of several is at most as far off as these in the mean
@@ -190,6 +209,31 @@ std::pair<int, int> library_of(const ExpectedTime& expected, const CollectiveReq
     return worst;
 }
 
+bool by_communication_library(const ExpectedTime& expected) {
+    return std::all_of(expected.models.begin(), expected.models.end(),
+                       [](const auto* model) { return is_communication_library(*model); });
+}
+
+/// Returns whether models reach the size of the group; between nodes the network decides instead.
+bool reach(const ExpectedTime& expected, const CollectiveRequest& request) {
+    return leaves_node(request.tiers, request.link) ||
+           std::all_of(expected.models.begin(), expected.models.end(),
+                       [&](const auto* model) { return model->members.back() >= request.point.members; });
+}
+
+/// Returns whether an expected time is of a communication library, the requested one if there is a request, whose other
+/// collectives have the same models. Other software's measurements have the time of its own calls in them.
+bool stands_for_all(const ExpectedTime& expected, const CollectiveRequest& request) {
+    return by_communication_library(expected) && expected.software_found && reach(expected, request);
+}
+
+/// Returns whether models of another collective are used although the collective itself was `measured`, so that all
+/// collectives of a machine are expected of one library.
+bool replaces(const ExpectedTime& stand_in, const ExpectedTime& measured, const CollectiveRequest& request) {
+    if (!stands_for_all(stand_in, request)) return false;
+    return request.software ? !measured.software_found : measured.transferred || !stand_in.transferred;
+}
+
 /// Returns the error of a model of one network between nodes on another one.
 double error_elsewhere(const CalibratedCollective& model) {
     const FitErrors& errors = model.errors;
@@ -200,17 +244,34 @@ double error_elsewhere(const CalibratedCollective& model) {
 
 namespace {
 
+/// The same bytes on the links, sent of an array `size` times as large.
+CollectivePoint scaled(CollectivePoint point, double size) {
+    point.buffer_bytes *= size;
+    point.buffer_s *= size;
+    return point;
+}
+
+/// The time by one of the models. A stand-in sends the same bytes over `part` of the array in as many rounds, or `part`
+/// of its own bytes in `part` of its rounds; measured times lie between these two.
+double seconds_of_model(const ExpectedTime& expected, const CalibratedCollective& model, const CollectivePoint& point) {
+    const double alike = seconds_of(model.model, point_for(expected, model, point));
+    if (expected.part == 1) return alike;
+    CollectivePoint whole = scaled(point_for(expected, model, point), 1 / expected.part);
+    whole.wire_s /= expected.part;
+    return std::sqrt(alike * expected.part * seconds_of(model.model, whole));
+}
+
 double seconds_of_models(const ExpectedTime& expected, const CollectivePoint& point) {
     double votes = 0;
     double sum = 0;
     for (const CalibratedCollective* model : expected.models) {
         const double vote = vote_of(*model, expected);
-        const double seconds = seconds_of(model->model, point_for(expected, *model, point));
-        if (expected.models.size() == 1) return expected.part * seconds;
+        const double seconds = seconds_of_model(expected, *model, point);
+        if (expected.models.size() == 1) return seconds;
         sum += vote * std::log(seconds);
         votes += vote;
     }
-    return votes > 0 ? expected.part * std::exp(sum / votes) : 0;
+    return votes > 0 ? std::exp(sum / votes) : 0;
 }
 
 double seconds_inside(const ExpectedTime& expected, const CollectivePoint& point) {
@@ -238,18 +299,13 @@ double seconds_of(const ExpectedTime& expected, const CollectivePoint& point) {
 }
 
 CollectivePoint point_for(const ExpectedTime& expected, const CalibratedCollective& model, CollectivePoint point) {
-    point.wire_s /= expected.part;
+    point = scaled(point, expected.part);
     if (expected.buffer_rate) point.buffer_s *= *expected.buffer_rate / model.link.bytes_per_s;
     return point;
 }
 
 bool leaves_node(std::string_view tiers, const CollectiveLink& link) {
     return tier_count(tiers) > 0 || link.topology == "nic";
-}
-
-bool same_wiring(std::string_view topology, std::string_view other) {
-    constexpr std::string_view torus = "torus";  // "torus2d", "torus3d"
-    return topology == other || (topology.starts_with(torus) && other.starts_with(torus));
 }
 
 ExpectedTime mean_of(const std::vector<TransferCandidate>& transfer_candidates, const CollectiveRequest& request,
@@ -269,30 +325,6 @@ ExpectedTime mean_of(const std::vector<TransferCandidate>& transfer_candidates, 
     return expected;
 }
 
-bool older(std::string_view version, std::string_view other) {
-    const auto next = [](std::string_view& text) -> std::pair<std::int64_t, std::string> {
-        std::int64_t number = -1;
-        std::string word;
-        while (!text.empty() && text.front() == '.') text.remove_prefix(1);
-        while (!text.empty() && is_digit(text.front()) && number < 1'000'000'000) {
-            number = std::max<std::int64_t>(number, 0) * 10 + (text.front() - '0');
-            text.remove_prefix(1);
-        }
-        while (!text.empty() && text.front() != '.' && (number < 0 || !is_digit(text.front()))) {
-            word += text.front();
-            text.remove_prefix(1);
-            if (number < 0 && !text.empty() && is_digit(text.front())) break;
-        }
-        return {number, word};
-    };
-    while (!version.empty() || !other.empty()) {
-        const auto a = next(version);
-        const auto b = next(other);
-        if (a != b) return a < b;
-    }
-    return false;
-}
-
 bool same_library(std::string_view software, std::string_view wanted) {
     return split_software_name(software).library == split_software_name(wanted).library;
 }
@@ -301,40 +333,6 @@ bool is_version(std::string_view software, std::string_view wanted) {
     const Software asked = split_software_name(wanted);
     return same_library(software, wanted) &&
            (asked.version.empty() || is_version_prefix(split_software_name(software).version, asked.version));
-}
-
-std::string dtypes_of(CollectiveKind kind, const std::optional<Dtype>& dtype) {
-    if (!info(kind).sums()) return "";
-    return dtype && info(*dtype).kind == DtypeKind::integer ? "integer" : "float";
-}
-
-std::optional<CollectiveRequest> request_for(const CollectiveLoad& load, const System& system, double bytes) {
-    const auto point = collective_point(load, system, bytes);
-    if (!point) return std::nullopt;
-    CollectiveRequest request;
-    request.machine = system.machine().id;
-    request.kind = load.kind;
-    request.point = *point;
-    if (info(load.kind).nests() && load.tiers.size() > 1) {
-        CollectiveLoad inner = load;
-        inner.members /= load.tiers.back().members;
-        inner.tiers.pop_back();
-        if (auto inside = request_for(inner, system, bytes)) request.inside = {std::move(*inside)};
-    }
-    const auto add = [](const NetworkTier& network, std::string& tiers, CollectiveLink& link) {
-        const auto rate = rate_of(network);
-        if (tiers.empty()) link = {network.topology, network.domain, rate ? rate->value : 0};
-        tiers += (tiers.empty() ? "" : "+") + network.id;
-    };
-    for (const TierLoad& tier : load.tiers) {
-        add(system.slice.network(system.slice.tiers[tier.tier]), request.tiers, request.link);
-    }
-    const std::size_t first = system.slice.tiers[load.tiers.front().tier].tier;
-    for (std::size_t tier = 0; tier < first; ++tier) {
-        const NetworkTier& network = system.machine().network[tier];
-        if (joins_chips(network)) add(network, request.inner_tiers, request.inner_link);
-    }
-    return request;
 }
 
 std::optional<ExpectedTime> Calibrations::expected(const CollectiveRequest& request) {
@@ -362,7 +360,9 @@ std::optional<ExpectedTime> Calibrations::over_all_tiers(const CollectiveRequest
     const bool several_nodes = leaves_node(request.tiers, request.link);
     auto found = several_nodes ? across_nodes(request) : own(request, false);
     if (!found && !several_nodes) found = transferred(request);
-    return found ? found : stand_in(request);
+    if (found && by_communication_library(*found)) return found;
+    auto other = stand_in(request);
+    return other && (!found || replaces(*other, *found, request)) ? other : found;
 }
 
 std::optional<ExpectedTime> Calibrations::across_nodes(const CollectiveRequest& request) {
@@ -397,7 +397,7 @@ std::optional<ExpectedTime> Calibrations::own(const CollectiveRequest& request, 
     expected.models = {model};
     expected.machines = {request.machine};
     expected.seconds = seconds_of(expected, request.point);
-    expected.error = error_of(*model, request.point.members);
+    expected.error = error_of(*model, request.point);
     expected.fabric = other_fabric(*model, request);
     if (!expected.fabric.empty()) expected.error = std::max(expected.error, error_elsewhere(*model));
     if (wider) expected.error = std::max(expected.error, unvalidated_error);
@@ -431,34 +431,33 @@ std::optional<ExpectedTime> Calibrations::stand_in(const CollectiveRequest& requ
     const auto like = [&](const StandIn& kind) {
         CollectiveRequest asked = request;
         asked.kind = kind.kind;
-        asked.point.wire_s /= kind.part;
+        asked.point = scaled(asked.point, kind.part);
         return asked;
     };
-    const auto of = [&](const StandIn& kind, std::optional<ExpectedTime> found) {
-        if (!found) return found;
-        found->part = kind.part;
-        found->seconds *= kind.part;
-        if (kind.kind == request.kind) return found;
-        found->instead = kind.kind;
-        if (request.error) found->error += stand_in_error(request.kind, kind.kind, kind.part);
-        return found;
-    };
     const bool several_nodes = leaves_node(request.tiers, request.link);
-    if (several_nodes) {
+    const auto nearest = [&](bool only_libraries) -> std::optional<ExpectedTime> {
+        const auto of = [&](const StandIn& kind, std::optional<ExpectedTime> found) {
+            if (!found || (only_libraries && !stands_for_all(*found, request))) return std::optional<ExpectedTime>();
+            if (kind.kind == request.kind) return found;
+            found->part = kind.part;
+            found->instead = kind.kind;
+            found->seconds = seconds_of(*found, request.point);
+            if (request.error) found->error += stand_in_error(request.kind, kind.kind, kind.part);
+            return found;
+        };
+        for (const bool wider : {false, true}) {
+            if (several_nodes) break;
+            for (const StandIn& kind : kinds) {
+                if (auto found = of(kind, own(like(kind), wider))) return found;
+            }
+        }
         for (const StandIn& kind : kinds) {
-            if (auto found = of(kind, across_nodes(like(kind)))) return found;
+            if (auto found = of(kind, several_nodes ? across_nodes(like(kind)) : transferred(like(kind)))) return found;
         }
         return std::nullopt;
-    }
-    for (const bool wider : {false, true}) {
-        for (const StandIn& kind : kinds) {
-            if (auto found = of(kind, own(like(kind), wider))) return found;
-        }
-    }
-    for (const StandIn& kind : kinds) {
-        if (auto found = of(kind, transferred(like(kind)))) return found;
-    }
-    return std::nullopt;
+    };
+    auto found = nearest(true);
+    return found ? found : nearest(false);
 }
 
 double Calibrations::stand_in_error(CollectiveKind asked, CollectiveKind instead, double part) {

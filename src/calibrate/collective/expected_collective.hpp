@@ -36,8 +36,8 @@ struct CollectiveRequest {
     /// Whether the error of a substitute model is computed, which requires models of other machines. Otherwise the
     /// error is that of the model itself.
     bool error = true;
-    /// The same collective with an array of the same size within the part of the group that lies inside its outermost
-    /// tier; at most one element. Empty for an all-to-all, in which a member's part shrinks with the number of members.
+    /// The same collective, with as much for each chip, within the part of the group that lies inside its outermost
+    /// tier; at most one element. In an all-to-all these chips then exchange all that they have.
     std::vector<CollectiveRequest> inside{};
 };
 
@@ -79,8 +79,8 @@ struct ExpectedTime {
     bool same_rate = true;              ///< links of these machines have the same rate
     bool counted = true;                ///< this number of members was measured
     bool software_found = true;         ///< the requested library has such models
-    /// If the collective itself was not measured: the collective whose models are used, and the fraction of its time,
-    /// with as many times the bytes on the link. An all-gather takes half the time of an all-reduce.
+    /// If the collective itself was not measured: the collective whose models are used. `part` of its time over the
+    /// same array and its time over an array `part` as large are averaged geometrically; both send the same bytes.
     std::optional<CollectiveKind> instead;
     double part = 1;
     /// If the groups of the models span additional inner tiers: the rate that the request's buffer times refer to.
@@ -159,8 +159,8 @@ public:
     /// of the same kind. Of these, machines with the same link rate take precedence, among them those with measurements
     /// of a similar number of members, then those with the same domain; only the nearest ones count. If no machine has
     /// the same link rate, all others count, with one vote per rate. Parameters that are fractions of a link's rate
-    /// scale with the rate, while times of steps do not change. If nothing can be transferred, models are used of
-    /// collectives that move the same bytes in the same way (CollectiveInfo::stand_ins); the machine's own first. The
+    /// scale with the rate, while times of steps do not change. If nothing can be transferred, or only of software that
+    /// times its own calls, models are used of collectives that send the same bytes (CollectiveInfo::stand_ins). The
     /// time is at least that of the part of the group inside its outermost tier, which may come from other software and
     /// other measurements. Empty if there is no such model.
     ///
@@ -223,8 +223,8 @@ private:
     [[nodiscard]] std::optional<ExpectedTime> transferred(const CollectiveRequest& request, bool same_rate,
                                                           TransferredGroups groups);
     [[nodiscard]] std::optional<ExpectedTime> transferred(const CollectiveRequest& request);
-    /// Returns the time by models of another collective that moves the same bytes, or inside a node of groups that span
-    /// additional inner tiers.
+    /// Returns the time by models of another collective that sends the same bytes, or inside a node of groups that span
+    /// additional inner tiers; if it can by those of a communication library.
     [[nodiscard]] std::optional<ExpectedTime> stand_in(const CollectiveRequest& request);
     /// Returns the error of using models of one collective for another: the mean over all pairs that were measured with
     /// the same software on the same system. It is computed once.

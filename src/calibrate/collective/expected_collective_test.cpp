@@ -180,14 +180,15 @@ TEST_CASE("models of collectives that move the same bytes stand in for those wit
     Calibrations alone({{"m", {}, {}, {all_reduce}}});
     const auto half = alone.expected(gather);
     REQUIRE(half);
-    // an all-reduce has twice the bytes on the link: 10 us and 2 ms at half the rate; the time is half of that
-    CHECK(half->seconds * 1e6 == approx((10 + 4000) / 2.0));
+    // an all-reduce of half the array has the same bytes on the link: 10 us, and 1 ms at half the rate. Half of one of
+    // the whole array has 5 us instead. The geometric mean of both is used.
+    CHECK(half->seconds * 1e6 == approx(std::sqrt((10.0 + 2000) * (5 + 2000))));
     CHECK(half->instead == CollectiveKind::all_reduce);
     CHECK(half->error == approx(0.05 + 0.4));  // there is nothing to estimate its error from
     gather.point.wire_s = 2e-3;
-    CHECK(seconds_of(*half, gather.point) * 1e6 == approx((10 + 8000) / 2.0));
+    CHECK(seconds_of(*half, gather.point) * 1e6 == approx(std::sqrt((10.0 + 4000) * (5 + 4000))));
 
-    // where both were measured, half of 40 us stood for 30 us
+    // where both were measured, 40 us stood for 30 us: all of them, or half
     CalibratedCollective measured = model("nccl 2.29.2", 30);
     measured.key.kind = CollectiveKind::all_gather;
     CalibratedCollective both = model("nccl 2.29.2", 40);
@@ -198,7 +199,7 @@ TEST_CASE("models of collectives that move the same bytes stand in for those wit
     Calibrations compared({{"m", {}, {}, {all_reduce}}, {"p", {}, {}, {measured, both}}});
     const auto known = compared.expected(gather);
     REQUIRE(known);
-    CHECK(known->error == approx(0.05 + 1.0 / 3));
+    CHECK(known->error == approx(0.05 + std::abs(40 * std::sqrt(0.5) - 30) / 30));
     // a request for the time only gives the same time with the error of the models themselves
     gather.error = false;
     const auto time = compared.expected(gather);
@@ -209,6 +210,30 @@ TEST_CASE("models of collectives that move the same bytes stand in for those wit
     CollectiveRequest one_way = gather;
     one_way.kind = CollectiveKind::permute;
     CHECK_FALSE(alone.expected(one_way));
+}
+
+// XLA's table of all-gathers has its dispatch in it, RCCL's of all-reduces has not.
+TEST_CASE("all collectives of a machine are expected of its communication library") {
+    CalibratedCollective all_reduce = model("rccl 2.22", 14);
+    CalibratedCollective by_xla = model("xla", 120);
+    by_xla.key.kind = CollectiveKind::all_gather;
+    Calibrations both({{"m", {}, {}, {all_reduce, by_xla}}});
+    CollectiveRequest gather = request("m");
+    gather.kind = CollectiveKind::all_gather;
+    CHECK(us(both, gather) == approx(14 * std::sqrt(0.5)));
+    CHECK(both.expected(gather)->instead == CollectiveKind::all_reduce);
+    gather.software = "xla";
+    CHECK(us(both, gather) == approx(120));
+    gather.software = "rccl";
+    CHECK(us(both, gather) == approx(14 * std::sqrt(0.5)));
+    gather.software.reset();
+    gather.point.members = 16;  // of a larger group than any of RCCL's only XLA's measurements tell
+    by_xla.members = {8, 16};
+    Calibrations larger({{"m", {}, {}, {all_reduce, by_xla}}});
+    CHECK(us(larger, gather) == approx(120));
+    // another machine's library says less than one's own measurements
+    Calibrations far({{"m", {}, {}, {by_xla}}, {"n", {}, {}, {all_reduce}}});
+    CHECK(us(far, gather) == approx(120));
 }
 
 TEST_CASE("groups of one chip a node take the models of groups of whole nodes") {

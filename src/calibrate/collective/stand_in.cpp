@@ -34,8 +34,10 @@ Deviation deviation_of(const CalibratedCollective& asked, const CalibratedCollec
         if (!std::binary_search(other.members.begin(), other.members.end(), members)) continue;
         for (double bytes = least; bytes <= most; bytes *= step) {
             const double fitted = seconds_of(asked.model, point_on_switch(asked.key.kind, asked, members, bytes));
-            const double predicted =
-                part * seconds_of(other.model, point_on_switch(other.key.kind, other, members, bytes));
+            const auto seconds = [&](double array) {
+                return seconds_of(other.model, point_on_switch(other.key.kind, other, members, array));
+            };
+            const double predicted = std::sqrt(part * seconds(bytes) * seconds(part * bytes));
             if (!(fitted > 0)) continue;
             deviation.add({std::abs(predicted - fitted) / fitted, 1});
         }

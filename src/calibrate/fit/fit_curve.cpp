@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "calibrate/collective/curve_limit.hpp"
 #include "calibrate/constants.hpp"
 #include "calibrate/fit/least_squares.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 /// Factors of a segment's constants: base, step, 1/link, 1/buffer, 1/one_shot. Each is divided by the measured time, so
 /// that the sum is 1 for a perfect fit.
 using Features = Constants;
+constexpr std::size_t first_of_bytes = 2;  ///< the features from here on are proportional to the bytes
 
 struct CurveSample {
     Features features;
@@ -142,9 +144,8 @@ Segments fit_segments(const std::vector<CurveSample>& samples, int wanted) {
     return best;
 }
 
-double size_for_limit(const CurveSample& sample, bool of_piece) {
-    const CollectivePoint& point = sample.timed->point;
-    return of_piece ? point.buffer_bytes / static_cast<double>(point.members) : point.buffer_bytes;
+double limited_size(const CurveSample& sample, bool of_piece) {
+    return size_for_limit({0, of_piece}, sample.timed->point);
 }
 
 double fitted(const Segments& segments, const CurveSample& sample) {
@@ -153,11 +154,11 @@ double fitted(const Segments& segments, const CurveSample& sample) {
     return least;
 }
 
-/// Returns the two sizes at which the mean deviation from the fit changes most.
+/// Returns the two sizes at which the measured times rise most above the fit.
 std::vector<double> likely_limits(const std::vector<CurveSample>& samples, const Segments& fit, bool of_piece) {
     std::vector<std::pair<double, double>> off;  // size, ln(measured / fitted)
     for (const CurveSample& sample : samples) {
-        off.emplace_back(size_for_limit(sample, of_piece), -std::log(std::max(fitted(fit, sample), 1e-12)));
+        off.emplace_back(limited_size(sample, of_piece), -std::log(std::max(fitted(fit, sample), 1e-12)));
     }
     std::sort(off.begin(), off.end());
     std::vector<double> sizes;
@@ -176,7 +177,7 @@ std::vector<double> likely_limits(const std::vector<CurveSample>& samples, const
     };
     std::vector<std::pair<double, double>> jumps;
     for (std::size_t i = 2; i + 3 < sizes.size(); ++i) {
-        const double jump = std::abs(mean(sizes[i - 1], sizes[i]) - mean(sizes[i + 1], sizes[i + 2]));
+        const double jump = mean(sizes[i + 1], sizes[i + 2]) - mean(sizes[i - 1], sizes[i]);
         jumps.emplace_back(-jump, std::sqrt(sizes[i] * sizes[i + 1]));
     }
     std::sort(jumps.begin(), jumps.end());
@@ -188,7 +189,7 @@ std::vector<double> likely_limits(const std::vector<CurveSample>& samples, const
 std::vector<CurveSample> on_side(const std::vector<CurveSample>& samples, const CurveLimit& limit, bool above) {
     std::vector<CurveSample> side;
     for (const CurveSample& sample : samples) {
-        if ((size_for_limit(sample, limit.of_piece) > limit.bytes) == above) side.push_back(sample);
+        if ((limited_size(sample, limit.of_piece) > limit.bytes) == above) side.push_back(sample);
     }
     return side;
 }
@@ -200,6 +201,17 @@ struct Split {
 
     [[nodiscard]] double loss() const { return below.loss + (limit ? above.loss : 0); }
 };
+
+/// Returns whether the fitted time falls at the limit for any of the samples' groups. No algorithm needs less time for
+/// more bytes: such a limit would follow a disturbed measurement, or a library that switches too late.
+bool falls_at_limit(const Split& split, const std::vector<CurveSample>& samples) {
+    return std::any_of(samples.begin(), samples.end(), [&](const CurveSample& sample) {
+        CurveSample there = sample;
+        const double ratio = split.limit->bytes / limited_size(sample, split.limit->of_piece);
+        for (std::size_t i = first_of_bytes; i < there.features.size(); ++i) there.features[i] *= ratio;
+        return fitted(split.above, there) < fitted(split.below, there);
+    });
+}
 
 /// Tries limits, with every distribution of the segments over the two sides.
 void try_limits(const std::vector<CurveSample>& samples, int segments, Split& best) {
@@ -216,7 +228,7 @@ void try_limits(const std::vector<CurveSample>& samples, int segments, Split& be
             if (below.size() < 4 || above.size() < 4) continue;
             for (int lower = 1; lower < segments; ++lower) {
                 Split split{fit_segments(below, lower), fit_segments(above, segments - lower), limit};
-                if (split.loss() >= loss_to_beat) continue;
+                if (split.loss() >= loss_to_beat || falls_at_limit(split, samples)) continue;
                 loss_to_beat = split.loss();
                 best = std::move(split);
             }

@@ -33,9 +33,9 @@ struct CurveFit {
 /// points per segment. It minimizes absolute relative deviations, not their squares, so that a few outliers have little
 /// influence. For each partition of the range of sizes into intervals, two steps alternate: the segments are fitted to
 /// their points, and each point is assigned to its cheapest segment. The best result is returned. A limit, at which the
-/// curve changes discontinuously, is added if it reduces the loss by 30 %, which only a size at which a library
-/// switches algorithms achieves. The order of the points affects the result only by rounding. `points` must not be
-/// empty and their times must be positive.
+/// curve changes discontinuously, is added if the time does not fall there and the loss falls by 30 %, as it does only
+/// where a library switches algorithms. The order of the points affects the result only by rounding. `points` must not
+/// be empty and their times must be positive.
 [[nodiscard]] CurveFit fit_curve(const std::vector<TimedPoint>& points, int segments, const CurveTerms& terms);
 
 }  // namespace roofline::core

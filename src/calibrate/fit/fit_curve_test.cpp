@@ -76,6 +76,19 @@ TEST_CASE("a jump becomes a limit, and only a jump does") {
     CHECK(fit.curve.limit->bytes < 524288);
 }
 
+TEST_CASE("a curve does not fall where the measured times do") {
+    std::vector<TimedPoint> points = measured();
+    for (TimedPoint& timed : points) {
+        if (timed.point.buffer_bytes < 300000) timed.time_s += 100e-6;
+    }
+    const CurveFit fit = fit_curve(points, 4, {});
+    for (const std::int64_t members : {2, 4, 8}) {
+        for (double bytes = 512; bytes < 1e9; bytes *= 1.1) {
+            CHECK(seconds_of(fit.curve, gather(members, bytes * 1.1)) >= seconds_of(fit.curve, gather(members, bytes)));
+        }
+    }
+}
+
 TEST_CASE("few points get few segments") {
     std::vector<TimedPoint> points;
     for (const double bytes : {1e3, 1e6, 1e9}) points.push_back({gather(2, bytes), 1e-6 + bytes / rate});
