@@ -1,8 +1,13 @@
 #!/usr/bin/env python3
-"""Fits data/extrapolation.toml: the errors of kernel models beyond the sizes that they were fitted to.
+"""Fits data/extrapolation.toml: the errors of kernel models beyond the sizes that they were fitted to, and between them
+if they are few.
 
     scripts/fit_extrapolation.py --program build/roofline gemm.csv attention.csv moe.csv elementwise.csv \
         > data/extrapolation.toml
+
+Few: models are fitted to 6, 12 and 24 rows of a group, chosen at random, and predict its other rows. The mean error, at
+most 100 % of a row, times the root of the number of fitted rows is about the same for each number; the result is its
+mean over groups, which src/calibrate/kernel/few_measurements.cpp has. With --few only this is done.
 
 Measurements are held out by range: of the rows of one machine, software and dtype, those whose size is at most the
 median are fitted and predict those above it, and vice versa. The result for a class of kernels and a size is the
@@ -14,6 +19,7 @@ import collections
 import csv
 import math
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -26,6 +32,7 @@ TABLES = {
     "topk": ("experts", ("source", "accelerator", "dtype"), {"m": ("tokens",), "n": ("inter",), "depth": ("hidden",)}),
     "shape": ("others", ("source", "accelerator", "op"), {"rows": (0, -1), "columns": (-1,)}),
 }
+FEW = (6, 12, 24)  # numbers of rows of models fitted to few
 FEWEST = 30  # minimum number of rows on either side of the median
 MOST = 600   # maximum number of rows of a group; of more, every n-th is used
 
@@ -92,12 +99,28 @@ def growths_of(program, folder, header, rows, columns):
     return growths
 
 
+def few_rows_of(program, folder, header, rows):
+    """Returns the mean of the error of models that are fitted to few rows, times the root of their number."""
+    if len(rows) < FEWEST * len(FEW):
+        return None
+    errors_by_number = []
+    for number in FEW:
+        chosen = random.Random(number).sample(range(len(rows)), number)
+        errors = errors_of(program, folder, header, [rows[i] for i in sorted(chosen)], rows)
+        others = [min(error, 1) for i, error in (errors or {}).items() if i not in chosen]
+        if others:
+            errors_by_number.append(sum(others) / len(others) * math.sqrt(number))
+    return sum(errors_by_number) / len(errors_by_number) if errors_by_number else None
+
+
 def main():
     arguments = argparse.ArgumentParser()
+    arguments.add_argument("--few", action="store_true", help="only the errors of models fitted to few rows, on stderr")
     arguments.add_argument("--program", default="build/roofline")
     arguments.add_argument("tables", nargs="+")
     options = arguments.parse_args()
     growths = collections.defaultdict(list)
+    few = collections.defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
         for path in options.tables:
             with open(path, newline="", encoding="utf-8") as file:
@@ -109,10 +132,18 @@ def main():
                     groups[tuple(row[column] for column in group_columns)].append(row)
             for name in sorted(groups):
                 rows = groups[name][::max(1, len(groups[name]) // MOST)]
-                for size, columns in sizes.items():
+                between = few_rows_of(options.program, folder, header, rows)
+                if between is not None:
+                    few[kind].append(between)
+                    print(f"# {' '.join(name)}, few rows: {between:.3f}", file=sys.stderr)
+                for size, columns in () if options.few else sizes.items():
                     for side, growth in growths_of(options.program, folder, header, rows, columns).items():
                         growths[kind, size, side].append(growth)
                         print(f"# {' '.join(name)}, {side} the median {size}: {growth:.3f}", file=sys.stderr)
+    for kind in sorted(few):
+        print(f"# {kind}, few rows: {sum(few[kind]) / len(few[kind]):.2g}, {len(few[kind])} groups", file=sys.stderr)
+    if options.few:
+        return
     print("# Errors of kernel models outside the range of sizes that they were fitted to: the increase of the error "
           "per doubling of\n"
           "# the distance. Written by scripts/fit_extrapolation.py from public tables, with held-out ranges;\n"

@@ -102,3 +102,29 @@ TEST_CASE(
     for (const std::string& note : answers.front().notes) said = said || note.starts_with("extrapolated: K = ");
     CHECK(said);
 }
+
+// Decode attention is bound by the bytes of its cache: with half of them it takes between half the time and all of it,
+// with the error that is stated for two dtypes that nobody timed.
+TEST_CASE("where attention has a time by transfer, attention to 8-bit keys and values has one, too") {
+    const auto attention = [](const char* machine, const std::string& cache) {
+        OpRequest request;
+        request.program = "Q : bf16[B, K, G, H]\nKs : " + cache + "[B, S, K, H]\nVs : " + cache +
+                          "[B, S, K, H]\nfuse {\n  P : bf16[B, K, G, S] = softmax[S](Q * Ks)\n"
+                          "  O : bf16[B, K, G, H] = P * Vs\n}\n";
+        request.dims = {"B=64,S=8192,K=8,G=4,H=128"};
+        request.machines = {{machine, {}}};
+        auto answers = op_answers(request, {});
+        REQUIRE_MESSAGE(answers, to_text(answers.error()));
+        return std::move(answers->front());
+    };
+    for (const char* machine : {"tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-v7x-core"}) {
+        CAPTURE(machine);
+        const Prediction wide = attention(machine, "bf16");
+        const Prediction narrow = attention(machine, "int8");
+        REQUIRE(wide.expected_s.has_value());
+        REQUIRE_MESSAGE(narrow.expected_s.has_value(), narrow.why_not_expected);
+        CHECK(*narrow.expected_s <= *wide.expected_s);
+        CHECK(*narrow.expected_s >= 0.5 * *wide.expected_s);
+        CHECK(*narrow.expected_error >= 0.41);
+    }
+}

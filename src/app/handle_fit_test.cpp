@@ -252,3 +252,37 @@ TEST_CASE("one row makes no model, and a file of kernels leaves the collectives 
     op.calibration.none = true;
     CHECK(parsed(handle({op, Format::json, false}))["expected_s"].is_null());
 }
+
+// Ten copies of 4 MB to 2 GB at 400 GB/s and 250 us besides, in which the host waits for its device: a fit would put
+// them into every small kernel.
+TEST_CASE("times of a host's coarse clock are not fitted to, but compared with bounds") {
+    const auto table = [](const char* note) {
+        std::ostringstream csv;
+        csv << "system,op,shape,dtype,time_s,notes\n";
+        for (int i = 0; i < 10; ++i) {
+            const double elements = 524288.0 * (1 << i);
+            csv << "m1-max,copy," << (512 << i) << "x1024,fp32," << 250e-6 + 8 * elements / 400e9 << ',' << note
+                << '\n';
+        }
+        return csv.str();
+    };
+    const json refused = parsed(fit(table("milliseconds to 0.01")));
+    CHECK(refused["files"].empty());
+    CHECK(refused["kernels"].empty());
+    REQUIRE(refused["skipped"].size() == 1);
+    CHECK(refused["skipped"][0]["rows"] == 10);
+    CHECK(refused["skipped"][0]["reason"].get<std::string>().find("waits for its device") != std::string::npos);
+    // the same times by the device's clock
+    CHECK(parsed(fit(table("timer 1us")))["kernels"].size() == 1);
+}
+
+TEST_CASE("no Apple GPU has the time of a host's wait in its kernels") {
+    for (const char* machine : {"m1", "m1-max", "m1-ultra", "m2-ultra", "m4-max"}) {
+        CAPTURE(machine);
+        OpRequest op;
+        op.program = "relu(f32[B, D]) -> f32[B, D]";
+        op.machines = {{machine, {}, {}}};
+        op.dims = {"B=64,D=4096"};
+        CHECK(parsed(handle({op, Format::json, false}))["expected_s"].is_null());
+    }
+}

@@ -7,9 +7,14 @@
 
 namespace roofline::core {
 
+namespace {
+
+constexpr double decode_rows = 128;
+constexpr double prefill_rows = 512;
+
+}  // namespace
+
 double prefill_share(const KernelPoint& point) {
-    constexpr double decode_rows = 128;
-    constexpr double prefill_rows = 512;
     if (!(point.m > decode_rows)) return 0;
     return std::min(std::log(point.m / decode_rows) / std::log(prefill_rows / decode_rows), 1.0);
 }
@@ -47,12 +52,29 @@ double unmeasured_decode_s(const KernelPoint& point) {
     return launch_s + bound_of(point) / cache_rate;
 }
 
-/// Returns the time by the model of a kernel's own kind.
+/// Returns the point with another number of query rows and the same keys. Queries have as many bytes as results.
+KernelPoint with_rows(const KernelPoint& point, double rows) {
+    const double times = rows / point.m;
+    KernelPoint other = point;
+    other.m = rows;
+    for (double* const part :
+         {&other.math_s, &other.vector_s, &other.padding_s, &other.inner_s, &other.partial_sums_s, &other.write_s}) {
+        *part *= times;
+    }
+    const double of_rows = std::min(2 * point.write_s, point.memory_s);
+    other.memory_s += (times - 1) * of_rows;
+    return other;
+}
+
+/// Returns the time by the model of a kernel's own kind. Where no few queries were measured it goes over from decode
+/// steps to prefill in a straight line of logarithms between the two numbers of rows at which either is expected,
+/// because no row shows which tiles a library takes in between: with them the time would jump.
 double own_seconds(const KernelFit& fit, const KernelPoint& point) {
     const double share = point.whole_rows && lacks_decode(fit) ? prefill_share(point) : 1;
     if (share >= 1) return seconds_of(fit, point);
-    const double few = unmeasured_decode_s(point);
-    return share > 0 ? blended_s(seconds_of(fit, point), few, share) : few;
+    if (!(share > 0)) return unmeasured_decode_s(point);
+    const double few = unmeasured_decode_s(with_rows(point, decode_rows));
+    return blended_s(seconds_of(fit, with_rows(point, prefill_rows)), few, share);
 }
 
 }  // namespace

@@ -83,6 +83,38 @@ TEST_CASE("a decode step where only prefill was measured takes a launch and twic
     CHECK_FALSE(lacks_decode(prefill.fit));
 }
 
+TEST_CASE("between decode steps and prefill, none of which was measured, no number of queries makes the time jump") {
+    // 128 groups of heads on 304 cores: two tiles of 128 rows each are one wave, three are two
+    CalibratedKernel prefill = taking_us(KernelKind::attention, 16);
+    prefill.fit.model.math = 0.25;
+    prefill.fit.model.tiled = true;
+    prefill.fit.model.split_s = 1;  // no splits
+    prefill.fit.ranges.front() = {1024, 4096};
+    const auto point_of = [](double tokens) {
+        KernelPoint point = queries_to(tokens, 4096);
+        point.batch = 128;
+        point.cores = 304;
+        point.math_s = tokens * 0.82e-6;
+        point.write_s = tokens * 0.02e-6;
+        point.memory_s = 51e-6 + 2 * point.write_s;
+        return point;
+    };
+    const auto us = [&](double tokens) { return seconds_of(prefill.fit, nullptr, point_of(tokens)) * 1e6; };
+    // 128 queries: the model, whose four tiles of 128 rows in two waves take as much as 4.75 tiles in 1.6 waves:
+    // 16 us + 0.82 us x 128 / 0.25 x 2 x 304 / (4 x 128)
+    const double prefill_us = 16 + 0.82 * 128 / 0.25 * (2 * 304.0 / (4 * 128));
+    CHECK(us(128) == doctest::Approx(prefill_us));
+    // 32 queries: 3 us and twice the time of the memory, 51 us + 2 x 0.02 us x 32
+    const double decode_us = 3 + 2 * (51 + 2 * 0.02 * 32);
+    CHECK(us(32) == doctest::Approx(decode_us));
+    // 64 queries, 256 of 128 to 512 rows: the geometric mean of both
+    CHECK(us(64) == doctest::Approx(std::sqrt(prefill_us * decode_us)));
+    for (double tokens = 1; tokens < 128; tokens += 1) {
+        CHECK(us(tokens + 1) < us(tokens) * 1.06);
+        CHECK(us(tokens + 1) >= us(tokens) * (1 - 1e-12));
+    }
+}
+
 TEST_CASE("the error where another kind of attention takes part is that of one kind by another") {
     CalibratedKernel other = taking_us(KernelKind::attention, 10);
     CHECK(error_of_other(other) == doctest::Approx(0.36));

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "bound/network_pricing.hpp"
+#include "calibrate/kernel/few_measurements.hpp"
 #include "units/dtype.hpp"
 
 namespace roofline::core {
@@ -346,7 +347,7 @@ double ProgramModels::seconds_at(std::size_t kernel, const KernelPoint& point) c
 
 double ProgramModels::error_of(std::size_t kernel) const {
     const KernelFit& fit = kernels[kernel]->fit;
-    double error = fit.error_held_out;
+    double error = error_in_range(fit, kernels[kernel]->key.kind);
     // a model fitted to a single machine has not been tested on another
     constexpr double untested_error = 0.4;
     if (kernel < transferred_from.size() && !transferred_from[kernel].empty())

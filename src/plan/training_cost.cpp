@@ -1,5 +1,7 @@
 #include "plan/training_cost.hpp"
 
+#include "plan/training_peak.hpp"
+
 namespace roofline::core {
 
 double TrainingDemand::utilization(double tokens, double seconds) const {
@@ -13,11 +15,8 @@ double TrainingDemand::seconds(double tokens, double utilization) const {
 double training_flops_per_token(const ModelCounts& counts) { return counts.total.training.to_double(); }
 
 Result<TrainingDemand> training_demand(const ModelCounts& counts, const Machine& machine, std::int64_t chips) {
-    ROOFLINE_TRY(auto assigned, assign(machine, Unit::matmul, Dtype::bf16));
-    if (!assigned.peak->rate.value) {
-        return fail("no_peak", machine.name + " has no peak rate in bf16", "give one: --set matmul.bf16=1e14");
-    }
-    return TrainingDemand{training_flops_per_token(counts), assigned.peak->rate.value->value, chips};
+    ROOFLINE_TRY(const auto peak, training_peak(machine, std::nullopt));
+    return TrainingDemand{training_flops_per_token(counts), peak.rate, chips};
 }
 
 TrainingCost training_cost(const TrainingDemand& demand, std::int64_t tokens, double tokens_per_s,

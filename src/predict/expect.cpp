@@ -407,6 +407,11 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
             KernelKey other = key;
             other.dtype = name(Dtype::bf16);
             fitted_models.kernels.back() = choose_kernel(calibrations, machine.id, other, software);
+            if (fitted_models.kernels.back() == nullptr) {
+                TransferredKernel transferred = transferred_kernel(calibrations, machine, other, software);
+                fitted_models.kernels.back() = transferred.model;
+                fitted_models.transferred_from.back() = std::move(transferred.machine);
+            }
         }
         const CalibratedKernel* const fitted = fitted_models.kernels.back();
         const std::string& measured_on =

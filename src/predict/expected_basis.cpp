@@ -9,6 +9,7 @@
 #include <set>
 
 #include "calibrate/kernel/extrapolation.hpp"
+#include "calibrate/kernel/few_measurements.hpp"
 #include "machine/identity.hpp"
 #include "units/text.hpp"
 
@@ -113,7 +114,7 @@ double additional_error(const Prediction& answer) {
         const double time = answer.runs[i].count * answer.models.seconds_at(i, point);
         seconds += time;
         // models of servers and steps were fitted with kernels that were timed by themselves
-        const double known = model->key.software == whole_passes ? 0 : model->fit.error_held_out;
+        const double known = model->key.software == whole_passes ? 0 : error_in_range(model->fit, model->key.kind);
         errors += time * (answer.models.error_of(i, point) - known);
     }
     return seconds > 0 ? errors / seconds : 0;

@@ -8,6 +8,7 @@
 
 #include "plan/apply_plan.hpp"
 #include "plan/pipeline_stage.hpp"
+#include "predict/train/expected_step.hpp"
 
 namespace roofline::core {
 
@@ -206,7 +207,8 @@ Status PlanPricer::price_stage(Stages& stages, std::size_t kind) {
     if (!stage.kernels) stage.kernels = stage.compiled->kernels();
     stage.work = {placed_->cut->kinds[kind].count, *stage.kernels};
     stages.expected = stages.expected && stage.compiled->expected() &&
-                      stage.compiled->add_collectives(stage.work.parts, placed_->placement, collectives_);
+                      stage.compiled->add_collectives(stage.work.parts, placed_->placement, collectives_) &&
+                      !rests_on_link_rates(stage.work.parts, slice_.machine);
     if (stages.expected) return {};
     for (StageOfPlan& each : stages.kinds) {
         if (!each.priced || each.lower) continue;

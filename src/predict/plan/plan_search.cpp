@@ -15,6 +15,7 @@
 #include "base/threads.hpp"
 #include "model/account.hpp"
 #include "plan/training_cost.hpp"
+#include "plan/training_peak.hpp"
 #include "predict/plan/unit_results.hpp"
 #include "predict/plan/weight_bytes.hpp"
 #include "predict/train/framework.hpp"
@@ -323,9 +324,10 @@ Result<Limits> limits_of(const PlanJob& job) {
     ROOFLINE_TRY(limits.weights, weights_in_training(job.model, as_held(job.base).options));
     const MemoryLevel* hbm = job.slice.machine.level("hbm");
     if (hbm != nullptr && hbm->total_capacity()) limits.capacity = hbm->total_capacity()->value;
-    if (job.base.products) return limits;  // their peak may be higher than the one of the demand
     ROOFLINE_TRY(const auto counts, count_model(job.model));
-    ROOFLINE_TRY(const auto demand, training_demand(counts, job.slice.machine, job.slice.chips()));
+    ROOFLINE_TRY(auto demand, training_demand(counts, job.slice.machine, job.slice.chips()));
+    ROOFLINE_TRY(const auto peak, training_peak(job.slice.machine, job.base.products));
+    demand.peak = peak.rate;
     limits.math_s = demand.seconds(static_cast<double>(job.base.batch.tokens), 1);
     return limits;
 }

@@ -91,6 +91,15 @@ bool of_experts(const ProgramModels& models, std::size_t kernel) {
     return stands_in || models.kernels[kernel]->key.kind == KernelKind::grouped_contraction;
 }
 
+bool steps_were_measured(const Machine& machine, bool compiled) {
+    return compiled ? machine.kind == "tpu" : machine.kind == "gpu" || machine.kind == "chip";
+}
+
+bool rests_on_link_rates(const StepParts& parts, const Machine& machine) {
+    if (parts.compiled || steps_were_measured(machine, parts.compiled)) return false;
+    return parts.overlappable_wire_s + parts.exchanged_wire_s > 0;
+}
+
 std::optional<StepParts> step_parts(const Prediction& step, const std::vector<std::string>& overlapped) {
     if (!step.analysis.total.seconds) return std::nullopt;
     StepParts parts;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/account.hpp"
+#include "plan/training_peak.hpp"
 #include "predict/train/framework.hpp"
 #include "units/text.hpp"
 
@@ -85,10 +86,6 @@ void add_rates(TrainAnswer& answer) {
     }
     const bool fits = answer.assumed_mfu || !answer.step->memory.capacity || answer.step->memory.fits();
     if (!fits) answer.mfu.reset();
-    if (answer.products && answer.mfu) {
-        answer.notes.push_back(
-            fmt::format("MFU is relative to the peak of bf16, although matmuls are in {}", name(*answer.products)));
-    }
     if (answer.batch) answer.step_s = seconds;
     if (fits) answer.tokens_per_s = tokens / seconds;
 }
@@ -121,6 +118,8 @@ Result<TrainAnswer> predict_training(TrainQuestion question, const std::shared_p
     }
     ROOFLINE_TRY(answer.counts, count_model(answer.model));
     ROOFLINE_TRY(answer.demand, training_demand(answer.counts, answer.slice.machine, answer.slice.chips()));
+    ROOFLINE_TRY(const auto peak, training_peak(answer.slice.machine, setup.products));
+    answer.demand.peak = peak.rate;
     if (answer.plan.pipeline > 1) answer.schedule = schedule_text(setup.schedule);
     if (question.batch_given) answer.batch = setup.batch;
     answer.options = setup.options;

@@ -157,21 +157,18 @@ double unmeasured_error(const StepParts& parts, const StepModel& model, double s
 void expect_step(const PipelineTimes& pipeline, const StepModel& step_model, StepTimes& times) {
     std::vector<StageWork> stages;
     for (const PricedStage& each : pipeline.stages) {
-        if (!each.parts) return;
+        if (!each.parts || rests_on_link_rates(*each.parts, each.answer.machine)) return;
         stages.push_back({each.stage.count, *each.parts});
     }
     ExpectedStep expected = expected_of_stages(stages, pipeline.schedule.fill, pipeline.sends, step_model);
     times.parts = expected.parts;
     times.expected = std::max(expected.seconds, times.lower);
     double beyond = unmeasured_error(*times.parts, step_model, *times.expected);
-    // Steps of GPUs were measured, and compiled ones on TPUs. No measurement supports the costs of a framework on
-    // another kind of chip.
     for (const PricedStage& each : pipeline.stages) {
         const Machine& machine = each.answer.machine;
         // the error of steps that were measured there has that of kernels transferred to the machine in it
         if (times.parts->compiled && has(step_model.compiled.machines, machine.id)) continue;
-        const bool tested =
-            times.parts->compiled ? machine.kind == "tpu" : machine.kind == "gpu" || machine.kind == "chip";
+        const bool tested = steps_were_measured(machine, times.parts->compiled);
         beyond = std::max({beyond, additional_error(each.answer), tested ? 0 : unvalidated_error});
     }
     times.expected_error = std::hypot(class_of(step_model, *times.parts).error, beyond);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <set>
 
+#include "plan/training_peak.hpp"
 #include "report/emitted_json.hpp"
 #include "report/model/model_words.hpp"
 #include "report/plan_json.hpp"
@@ -27,6 +28,12 @@ Json times_json(Answer answer) {
         json[total.pricing.resources[i].id] = total.least_seconds[i];
     }
     return json;
+}
+
+/// The peak rate of a chip that the MFU is relative to.
+Json peak_json(Answer answer) {
+    const auto peak = training_peak(answer.slice.machine, answer.products);
+    return {{"dtype", peak ? Json(name(peak->dtype)) : Json()}, {"flops_per_s", answer.demand.peak}};
 }
 
 Json collectives_json(Answer answer) {
@@ -206,6 +213,7 @@ constexpr AnswerFigure<TrainAnswer> all[] = {
     {"collectives", "", none, collectives_json},
     {"step_s", "step", in_seconds, [](Answer answer) { return figure_value(answer.step_s); }},
     {"mfu", "MFU", in_percent, [](Answer answer) { return figure_value(answer.mfu); }},
+    {"mfu_peak", "", none, peak_json},
     {"tokens_per_s", "tokens/s", in_tokens, [](Answer answer) { return figure_value(answer.tokens_per_s); }},
     {"tokens_per_s_per_chip", "a chip", in_tokens,
      [](Answer answer) { return figure_value(tokens_per_s_per_chip(answer)); }},

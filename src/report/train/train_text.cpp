@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/training_peak.hpp"
 #include "report/model/model_words.hpp"
 #include "report/page/page_writer.hpp"
 #include "report/table.hpp"
@@ -243,8 +244,10 @@ private:
             figure("mfu", "the plan does not fit, so there is no utilization, duration or cost");
             return;
         }
-        figure("mfu", fmt::format("{}: {} per token, {} per chip", basis, to_text(Flops{demand.flops_per_token}),
-                                  to_text(FlopRate{demand.peak})));
+        const auto peak = training_peak(answer_.slice.machine, answer_.products);
+        const std::string of = peak && answer_.products ? fmt::format(" in {}", name(peak->dtype)) : "";
+        figure("mfu", fmt::format("{}: {} per token, {} per chip{}", basis, to_text(Flops{demand.flops_per_token}),
+                                  to_text(FlopRate{demand.peak}), of));
         if (answer_.step_s && answer_.assumed_mfu) figure("step_s", "at that utilization");
         line("tokens", fmt::format("{}/s", many(*answer_.tokens_per_s)),
              fmt::format("{}/s per chip", number_text(*tokens_per_s_per_chip(answer_))),

@@ -1,0 +1,22 @@
+// The peak that a training's utilization is relative to.
+#pragma once
+
+#include <optional>
+
+#include "base/result.hpp"
+#include "machine/machine.hpp"
+
+namespace roofline::core {
+
+/// The peak of the matrix units that compute a model's matmuls.
+struct TrainingPeak {
+    double rate = 0;            ///< FLOP/s of one chip
+    Dtype dtype = Dtype::bf16;  ///< of the units
+};
+
+/// Returns the peak of matmuls in `products`, the dtype that matmuls with parameters are computed in, or in bf16 if
+/// they are computed as stored; that of units of a wider dtype if the machine has none of it. No utilization relative to it
+/// exceeds 1. Errors: a machine without such units, or without their rate.
+[[nodiscard]] Result<TrainingPeak> training_peak(const Machine& machine, std::optional<Dtype> products);
+
+}  // namespace roofline::core
