@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/portable_math.hpp"
 #include "plan/pipeline.hpp"
 #include "plan/pipeline_stage.hpp"
 #include "predict/expect.hpp"
@@ -164,7 +165,7 @@ void expect_step(const PipelineTimes& pipeline, const StepModel& step_model, Ste
             times.parts->compiled ? machine.kind == "tpu" : machine.kind == "gpu" || machine.kind == "chip";
         beyond = std::max({beyond, additional_error(each.answer), tested ? 0 : untested_error});
     }
-    times.expected_error = std::hypot(class_of(step_model, *times.parts).error, beyond);
+    times.expected_error = hypotenuse(class_of(step_model, *times.parts).error, beyond);
     times.step_model = step_model;
 }
 
