@@ -124,7 +124,7 @@ class App {
     };
     const list = el('div', {class: 'menu-list'}, make('Command line', () => commandLine(said())),
       make('Python', () => python(said(), name())), make('JSON', () => this.last.json ?? ''),
-      make('SVG', () => this.last.svg?.() ?? ''), make('Link', () => location.href));
+      make('SVG', () => this.last.svg?.() ?? ''), make('Link', () => { this.state.write(); return location.href; }));
     const menu = el('details', {class: 'menu-box'}, el('summary', {text: 'Copy as'}), list);
     menu.addEventListener('keydown', (event) => {
       if (event.key === 'Escape') { menu.open = false; menu.querySelector('summary').focus(); }
