@@ -107,7 +107,7 @@ export async function take(app, files) {
 }
 
 /// Where the files of a directory are, if `roofline page` serves the page; else undefined.
-const folder = document.querySelector('meta[name="roofline-files"]')?.content;
+const folder = globalThis.document?.querySelector('meta[name="roofline-files"]')?.content;
 
 /// The names of the files of that directory.
 async function served() {

@@ -161,8 +161,9 @@ class App {
   }
 
   async names() {
-    const machines = await this.core.ask(['machine', '--json']);
-    const models = await this.core.ask(['model', '--list']);
+    const ask = (said) => this.core.ask(said, {quiet: true});
+    const machines = await ask(['machine', '--json']);
+    const models = await ask(['model', '--list']);
     const list = (id, names) => el('datalist', {id}, names.map(([value, label]) => el('option', {value, label})));
     document.body.append(list('machine-names', JSON.parse(machines.out).machines.map((each) => [each.machine,
       each.name])));
@@ -170,7 +171,7 @@ class App {
     const end = lines.indexOf('');
     document.body.append(list('model-names', lines.slice(1, end < 0 ? undefined : end).map((line) => [line.trim(),
       ''])));
-    const version = await this.core.ask(['--version']);
+    const version = await ask(['--version']);
     at('version').textContent = version.out.trim();
   }
 }

@@ -120,8 +120,8 @@ export class State {
     this.changed({from: 'page'});
   }
 
-  /// Brings the address up to date: while a slider is dragged it follows with a delay, because browsers refuse to change
-  /// it more often than about twenty times a second.
+  /// Brings the address up to date: while a slider is dragged it follows with a delay, because browsers refuse to
+  /// change it more often than about twenty times a second.
   write() {
     if (this.late === null) return;
     clearTimeout(this.late);

@@ -1,9 +1,9 @@
 // Writes the C++ source that holds the files of data/ as constants, as declared in src/machine/embedded.hpp. The build
 // runs it:
 //   embed_data FORM DATA OUTPUT      how, the folder, and the source file to write
-// All TOML files are parsed here. With the form `parsed`, all their values go into one array and all texts into another,
-// so that the program does not need to parse them. With the form `text` it gets the texts, which a packer makes a quarter
-// as large as those arrays, and parses a file when it is first asked for.
+// All TOML files are parsed here. With the form `parsed`, all their values go into one array and all texts into
+// another, so that the program does not need to parse them. With the form `text` it gets the texts, which a packer
+// makes a quarter as large as those arrays, and parses a file when it is first asked for.
 #include <algorithm>
 #include <cstdint>
 #include <exception>

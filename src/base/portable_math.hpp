@@ -1,7 +1,7 @@
 // Functions whose results are the same with every C library, bit for bit: they need nothing but +, -, *, / and the
-// square root, which IEEE 754 rounds, and std::exp and std::log, which glibc and musl compute alike. std::hypot,
-// std::cbrt, std::cos, std::expm1 and std::log1p differ between the two by a unit in the last place, and so would answers
-// of the program and of the page, whose core is linked with musl.
+// square root, which IEEE 754 rounds, and std::exp and std::log, which glibc and musl compute alike. Their hypot,
+// cbrt, cos, expm1 and log1p differ by a unit in the last place, and so would answers of the program
+// and of the page, whose core is linked with musl.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace roofline::core {
 }
 
 /// The cube root of a finite number that is not subnormal; within 1 unit in the last place. By Newton's method for
-/// y^3 = m, from the chord of the cube root between m = 1/8 and 1, whose relative error e is below 0.12. A step leaves an
-/// error of e^2, so four of them reach that of the rounding.
+/// y^3 = m, from the chord of the cube root between m = 1/8 and 1, whose relative error e is below 0.12. A step leaves
+/// an error of e^2, so four of them reach that of the rounding.
 [[nodiscard]] inline double cube_root(double x) {
     if (x == 0) return x;
     int exponent = 0;
@@ -48,8 +48,8 @@ namespace roofline::core {
     return sum == 1 ? x : std::log(sum) * (x / (sum - 1));
 }
 
-/// cos(2 pi x) for x from 0 to 1, with an error below 4e-16: the series of the sine and of the cosine for an eighth of a
-/// turn, up to terms below 1e-17.
+/// cos(2 pi x) for x from 0 to 1, with an error below 4e-16: the series of the sine and of the cosine for an eighth of
+/// a turn, up to terms below 1e-17.
 [[nodiscard]] inline double cosine_of_turns(double x) {
     const double quarters = std::floor(4 * x + 0.5);
     const double angle = 2 * std::numbers::pi * (x - quarters / 4);  // the difference is exact, and 1/8 at most
