@@ -24,12 +24,14 @@ if(NOT roofline_embed_data)
   target_include_directories(embed_data SYSTEM PRIVATE ${ROOFLINE_TOMLPLUSPLUS_INCLUDE})
   target_link_libraries(embed_data PRIVATE fmt::fmt tl::expected)
 endif()
+set(ROOFLINE_EMBED_FORM "parsed" CACHE STRING "How TOML files are embedded: parsed, for speed, or text, for size")
+set_property(CACHE ROOFLINE_EMBED_FORM PROPERTY STRINGS parsed text)
 set(roofline_embedded ${PROJECT_BINARY_DIR}/embedded.cpp)
 file(GLOB_RECURSE roofline_data CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/data/*.toml
      ${PROJECT_SOURCE_DIR}/data/*.roof)
 add_custom_command(
   OUTPUT ${roofline_embedded}
-  COMMAND ${roofline_embed_data} ${PROJECT_SOURCE_DIR}/data ${roofline_embedded}
+  COMMAND ${roofline_embed_data} ${ROOFLINE_EMBED_FORM} ${PROJECT_SOURCE_DIR}/data ${roofline_embedded}
   DEPENDS ${roofline_data} ${roofline_embed_data}
   COMMENT "Embedding data/"
   VERBATIM)

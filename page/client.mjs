@@ -17,8 +17,9 @@ export class Core {
   }
 
   /// The answer {code, out, err, written} of the program to `words`. A question that waits is dropped for a newer one
-  /// of its group, and then the promise is rejected with Superseded.
-  ask(words, {files = {}, group = ''} = {}) {
+  /// of its group, and then the promise is rejected with Superseded. While a question that is not `quiet` is there, the
+  /// answer is said to be busy.
+  ask(words, {files = {}, group = '', quiet = false} = {}) {
     if (group) {
       this.waiting = this.waiting.filter((other) => {
         if (other.group === group) other.reject(new Superseded());
@@ -26,7 +27,7 @@ export class Core {
       });
     }
     return new Promise((resolve, reject) => {
-      this.waiting.push({id: this.nextId++, words, files, group, resolve, reject});
+      this.waiting.push({id: this.nextId++, words, files, group, quiet, resolve, reject});
       this.next();
       if (group && this.running && this.running.group === group) this.hurry(this.running);
     });
@@ -63,7 +64,7 @@ export class Core {
     const question = this.waiting.shift();
     this.running = question;
     question.since = performance.now();
-    this.busy(true);
+    if (!question.quiet) this.busy(true);
     try {
       if (!this.worker) this.start();
       this.worker.postMessage({id: question.id, words: question.words, files: question.files});
@@ -87,7 +88,7 @@ export class Core {
         this.restart();
         question.reject(new Error(data.failed));
       }
-      if (this.waiting.length === 0) this.busy(false);
+      if (this.waiting.every(({quiet}) => quiet)) this.busy(false);
       this.next();
     };
     worker.onerror = (event) => {

@@ -12,7 +12,7 @@ const encoder = new TextEncoder();
 /** Thrown to leave WebAssembly with an answer. */
 class Left extends Error {
   constructor(list) {
-    super("the question has been answered");
+    super('the question has been answered');
     this.list = list;
   }
 }
@@ -59,13 +59,13 @@ function answerOf(view) {
 /** Returns what is answered when WebAssembly itself gives up: without memory, or when calls are nested too deeply. */
 function failure(problem, words) {
   const deep = problem instanceof RangeError;
-  const message = deep ? "the question nests too deeply for this browser" : `the core failed: ${problem.message}`;
-  const hint = deep ? "use the program" : "use the program, and report this if it answers";
-  if (words.includes("--json")) {
-    const error = {code: "page", message, line: null, column: null, source: null, hint};
-    return {code: 1, out: `${JSON.stringify({schema: 1, error})}\n`, err: "", written: {}};
+  const message = deep ? 'the question nests too deeply for this browser' : `the core failed: ${problem.message}`;
+  const hint = deep ? 'use the program' : 'use the program, and report this if it answers';
+  if (words.includes('--json')) {
+    const error = {code: 'page', message, line: null, column: null, source: null, hint};
+    return {code: 1, out: `${JSON.stringify({schema: 1, error})}\n`, err: '', written: {}};
   }
-  return {code: 1, out: "", err: `error: ${message}\nhint: ${hint}\n`, written: {}};
+  return {code: 1, out: '', err: `error: ${message}\nhint: ${hint}\n`, written: {}};
 }
 
 /** An instance of the module, which is used until it is left in the middle of a question. */

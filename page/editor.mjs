@@ -136,16 +136,16 @@ export function editor({changed, settled}) {
     node,
     area,
     set(text) {
-      if (area.value !== text) {
-        area.value = text;
-        mark = null;
-        hide();
-      }
+      if (area.value === text) return; // a slider moves often, and the size of the text is slow to ask for
+      area.value = text;
+      mark = null;
+      hide();
       paint();
       size();
     },
     /// Shows an error of the program: {message, hint, line, column}, or none.
     problem(error) {
+      if (!error && problem.hidden) return;
       problem.hidden = !error;
       area.setAttribute('aria-invalid', error ? 'true' : 'false');
       mark = error && error.line ? offsetOf(area.value, error.line, error.column ?? 1) : null;

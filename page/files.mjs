@@ -67,9 +67,14 @@ export function dropTarget(app) {
   });
 }
 
+function tell(error) {
+  const banner = document.getElementById('link-trouble');
+  banner.textContent = `${error.message}.`;
+  banner.hidden = false;
+}
+
 /// Reads files and shows the view for which the first of them is; the others count as files of the same folder.
 export async function take(app, files) {
-  const banner = document.getElementById('link-trouble');
   const status = document.getElementById('reading');
   const names = [];
   for (const file of files.slice(0, 64)) {
@@ -82,8 +87,7 @@ export async function take(app, files) {
       app.state.files.set(file.name, bytes);
       names.push({name: file.name, bytes, note});
     } catch (error) {
-      banner.textContent = `${error.message}.`;
-      banner.hidden = false;
+      tell(error);
     }
     status.hidden = true;
   }
@@ -102,6 +106,62 @@ export async function take(app, files) {
   announce(`${first.name} was read${first.note ? `: ${first.note}` : ''}`, 0);
 }
 
+/// Where the files of a directory are, if `roofline page` serves the page; else undefined.
+const folder = globalThis.document?.querySelector('meta[name="roofline-files"]')?.content;
+
+/// The names of the files of that directory.
+async function served() {
+  const answer = await fetch(folder);
+  return answer.ok ? (await answer.json()).map(({name}) => name) : [];
+}
+
+async function fetched(name) {
+  const answer = await fetch(folder + encodeURIComponent(name));
+  if (!answer.ok) throw new Error(`${name} cannot be read: ${(await answer.text()).trim()}`);
+  return new File([await answer.blob()], name);
+}
+
+const sought = new Set();
+
+/// Reads those of the named files that the directory has, once. Returns whether there are any.
+export async function readServed(app, names) {
+  const unread = folder ? names.filter((name) => name && !sought.has(name) && !app.state.files.has(name)) : [];
+  if (!unread.length) return false;
+  for (const name of unread) sought.add(name);
+  const there = new Set(await served());
+  const found = unread.filter((name) => there.has(name));
+  for (const name of found) app.state.files.set(name, (await read(await fetched(name))).bytes);
+  return found.length > 0;
+}
+
+/// A choice of the files of the directory that `roofline page` serves; null without one.
+function servedField(app, label) {
+  if (!folder) return null;
+  const first = () => el('option', {value: '', text: 'Files of the directory …'});
+  const pick = el('select', {'aria-label': `${label}, of the directory`, on: {
+    change: async () => {
+      const name = pick.value;
+      pick.value = '';
+      try {
+        await take(app, [await fetched(name)]);
+      } catch (error) {
+        tell(error);
+      }
+    },
+    focus: () => list(),
+  }}, first());
+  // A list that is the same stays, so that an open choice does not close.
+  let known = '';
+  async function list() {
+    const names = await served().catch(() => []);
+    if (names.join('/') === known) return;
+    known = names.join('/');
+    pick.replaceChildren(first(), ...names.map((name) => el('option', {value: name, text: name})));
+  }
+  list();
+  return pick;
+}
+
 /// A button that opens the browser's choice of files.
 export function fileField(app, label, accept) {
   const input = el('input', {type: 'file', accept, class: 'file', 'aria-label': label, on: {change: () => {
@@ -109,5 +169,6 @@ export function fileField(app, label, accept) {
     input.value = '';
   }}});
   return el('div', {class: 'field file-field'}, el('span', {class: 'label', text: label}), input,
+    servedField(app, label),
     el('p', {class: 'hint', text: 'or drop it anywhere on the page; it stays in this browser'}));
 }

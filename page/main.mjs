@@ -1,7 +1,7 @@
 // The page: its views over one state, which is the URL, and the program in workers.
 import {Core} from './client.mjs';
 import {announce, button, copyText, el} from './dom.mjs';
-import {dropTarget} from './files.mjs';
+import {dropTarget, readServed} from './files.mjs';
 import {modelView} from './model.mjs';
 import {opView} from './op.mjs';
 import {themePictures} from './plot.mjs';
@@ -72,10 +72,15 @@ class App {
     else this.waiting = setTimeout(() => at('answer').classList.add('busy'), 150);
   }
 
+  /// What may be names of files in the question of a view.
+  named(view) {
+    return views[view].fields.filter((field) => field.positional)
+      .map((field) => this.state.fields[place(view, field)]);
+  }
+
   /// Files that the question of a view names, and those that were dropped together with them.
   filesOf(view) {
-    const named = new Set(views[view].fields.filter((field) => field.positional)
-      .map((field) => this.state.fields[place(view, field)]));
+    const named = new Set(this.named(view));
     for (const name of [...named]) for (const other of this.state.beside.get(name) ?? []) named.add(other);
     return Object.fromEntries([...this.state.files].filter(([name]) => named.has(name)));
   }
@@ -119,7 +124,7 @@ class App {
     };
     const list = el('div', {class: 'menu-list'}, make('Command line', () => commandLine(said())),
       make('Python', () => python(said(), name())), make('JSON', () => this.last.json ?? ''),
-      make('SVG', () => this.last.svg?.() ?? ''), make('Link', () => location.href));
+      make('SVG', () => this.last.svg?.() ?? ''), make('Link', () => { this.state.write(); return location.href; }));
     const menu = el('details', {class: 'menu-box'}, el('summary', {text: 'Copy as'}), list);
     menu.addEventListener('keydown', (event) => {
       if (event.key === 'Escape') { menu.open = false; menu.querySelector('summary').focus(); }
@@ -146,6 +151,8 @@ class App {
       at('answer').replaceChildren(made.answer);
       document.title = `${views[view].label} · roofline`;
     }
+    // A link to the page that `roofline page` serves may name files of its directory.
+    readServed(this, this.named(view)).then((some) => (some ? this.refresh() : null), () => {});
     Promise.resolve(made.refresh()).catch((error) => {
       banner.hidden = false;
       banner.textContent = `The page itself failed: ${error.message}. Please report it with the link.`;
@@ -154,8 +161,9 @@ class App {
   }
 
   async names() {
-    const machines = await this.core.ask(['machine', '--json']);
-    const models = await this.core.ask(['model', '--list']);
+    const ask = (said) => this.core.ask(said, {quiet: true});
+    const machines = await ask(['machine', '--json']);
+    const models = await ask(['model', '--list']);
     const list = (id, names) => el('datalist', {id}, names.map(([value, label]) => el('option', {value, label})));
     document.body.append(list('machine-names', JSON.parse(machines.out).machines.map((each) => [each.machine,
       each.name])));
@@ -163,7 +171,7 @@ class App {
     const end = lines.indexOf('');
     document.body.append(list('model-names', lines.slice(1, end < 0 ? undefined : end).map((line) => [line.trim(),
       ''])));
-    const version = await this.core.ask(['--version']);
+    const version = await ask(['--version']);
     at('version').textContent = version.out.trim();
   }
 }

@@ -2,12 +2,12 @@
 import {announce, button, el} from './dom.mjs';
 import {shown} from './format.mjs';
 import {numbers} from './number.mjs';
-import {facts, headline} from './parts.mjs';
+import {facts, factsWith, headline} from './parts.mjs';
 import {modelField} from './plan.mjs';
 import {frame} from './plot.mjs';
 import {words} from './schema.mjs';
 import {bar, table} from './table.mjs';
-import {ask, askDrawn, draw, fieldsOf, form, notes, placeError, refill, trouble} from './view.mjs';
+import {ask, askDrawn, draw, fieldsOf, form, notes, refill, refused, trouble} from './view.mjs';
 
 export function modelView(app) {
   const {state} = app;
@@ -40,13 +40,7 @@ export function modelView(app) {
     const got = await askDrawn(app, said, drawn, options, current);
     if (!got) return;
     const {json} = got;
-    const placed = placeError(json.error ?? null, fields);
-    answer.classList.toggle('stale', Boolean(json.error));
-    if (json.error) {
-      refill(head, trouble(json.error, placed));
-      announce(`${json.error.message}. ${json.error.hint ?? ''}`);
-      return;
-    }
+    if (refused(json.error, {fields, answer, head})) return;
     app.answered({json: got.answer.out, svg: picture.svg});
     picture.node.hidden = !got.answer.written['plot.svg'];
     draw(picture, got);
@@ -82,8 +76,7 @@ export function modelView(app) {
         json.weights?.scheme],
     ]));
     announce(`${json.model}: ${shown(json.params, 'count')} parameters`);
-    const row = (label, value, unit, key, path, remark = '') => (value === null || value === undefined ? null
-      : [label, num(value, unit, about(label, key, path)), remark]);
+    const row = factsWith(num);
     const parts = Object.keys(json.params_by).filter((part) => json.params_by[part] || json.flops_by[part]);
     refill(rest, el('div', {class: 'two'}, table('Parts', [{label: 'Part', cell: (part) => part, sort: (part) =>
       part},

@@ -1,6 +1,6 @@
 // Numbers as buttons: a press shows the exact value, its definition, formula, sizes put in, and the constants
 // with their sources. All of these are texts of the program.
-import {button, el} from './dom.mjs';
+import {button, el, fold} from './dom.mjs';
 import {exact, shown} from './format.mjs';
 import {meanings} from './names.mjs';
 import {commandLine} from './schema.mjs';
@@ -101,3 +101,7 @@ export function sourceList(sources) {
     source.alternatives?.length ? el('span', {class: 'weak', text: `; others say ${source.alternatives
       .map((other) => `${shown(other.value, source.unit)} (${other.source})`).join(', ')}`}) : null)));
 }
+
+/// The constants of an answer as a part of the page that can be unfolded.
+export const constants = (json) => fold('Constants and their sources', sourceList(json.sources ?? []),
+  {name: 'sources'});

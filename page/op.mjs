@@ -1,15 +1,15 @@
 // Operation: what bounds a program on one or several machines, and from which size on that changes.
-import {announce, button, el, fold} from './dom.mjs';
+import {announce, button, el} from './dom.mjs';
 import {editor} from './editor.mjs';
 import {pairsOf, pairsText, sizeField} from './fields.mjs';
 import {boundWords, resource, shown} from './format.mjs';
-import {numbers, sourceList} from './number.mjs';
-import {collectives, expectedRemark, facts, headline, times} from './parts.mjs';
+import {constants, numbers} from './number.mjs';
+import {collectives, expectedRemark, facts, headline, sideBySide, times} from './parts.mjs';
 import {frame} from './plot.mjs';
 import {words} from './schema.mjs';
 import {table} from './table.mjs';
-import {ask, askDrawn, derivation, derivationFold, draw, fieldsOf, form, notes, placeError, refill,
-  trouble} from './view.mjs';
+import {ask, askDrawn, derivation, derivationFold, draw, fieldsOf, form, missingMachines, notes, refill,
+  refused, trouble} from './view.mjs';
 
 const plots = [['roofline', 'Roofline'], ['sweep', 'Sweep'], ['mesh', 'Mesh'], ['timeline', 'Time line']];
 
@@ -126,15 +126,7 @@ export function opView(app) {
 
   function show(all, at) {
     const {answer: got, json} = all;
-    const error = json.error ?? null;
-    const placed = placeError(error, fields);
-    if (error) {
-      refill(head, trouble(error, placed));
-      announce(`${error.message}. ${error.hint ?? ''}`);
-      answer.classList.add('stale');
-      return;
-    }
-    answer.classList.remove('stale');
+    if (refused(json.error, {fields, answer, head})) return;
     app.answered({view: 'op', json: got.out, svg: picture.svg});
     draw(picture, all);
     const context = Object.assign(derivation(app, 'op', at), {words: words('op', at), sources: json.sources,
@@ -173,8 +165,7 @@ export function opView(app) {
       work(num, json)),
       critical(num, json), kernels(num, json), held(num, json), collectives(num, json.collectives), layouts(num,
         json),
-      notes(json.notes), derivationFold(context), fold('Constants and their sources', sourceList(json.sources),
-        {name: 'sources'}));
+      notes(json.notes), derivationFold(context), constants(json));
     // Once the answer stands the derivation is fetched, so that hovering over a number can show it.
     clearTimeout(opView.later);
     opView.later = setTimeout(() => context.explain(), 700);
@@ -186,22 +177,16 @@ export function opView(app) {
       [`${each.machine}${each.chips > 1 ? `:${each.slice}` : ''}`,
       num(each.lower_s, 's', {label: `lower bound on ${each.machine}`, key: 'lower_s', path: 'machines[].lower_s'}),
       each.bound_by ? `${resource(each.bound_by)}-bound` : null])),
-    (json.errors ?? []).map((error) => trouble({message: `${error.machine}: ${error.message}`, hint: error.hint},
-      false)));
+    missingMachines(json));
     fields.get('on').problem(json.errors?.[0] ?? null);
     announce(list.map((each) => `${each.machine} ${shown(each.lower_s, 's')}`).join(', '));
-    const line = (label, get, unit, key) => ({label, get, unit, key});
-    const lines = [line('FLOPs', (each) => each.flops, 'FLOP', 'flops'),
+    refill(body, sideBySide(num, 'Machines side by side', list, [['FLOPs', (each) => each.flops, 'FLOP', 'flops'],
       ...[...new Set(list.flatMap((each) => Object.keys(each.time_s)))].map((key) =>
-        line(`${resource(key)} time`, (each) => each.time_s[key], 's', 'time_s')),
-      line('lower', (each) => each.lower_s, 's', 'lower_s'), line('expected', (each) => each.expected_s, 's',
-        'expected_s'),
-      line('mean error', (each) => each.expected_error, 'fraction', 'expected_error'),
-      line('no overlap', (each) => each.upper_s, 's', 'upper_s'), line('of peak', (each) => each.peak_fraction,
-        'fraction', 'peak_fraction')];
-    refill(body, table('Machines side by side', [{label: '', cell: (row) => row.label},
-      ...list.map((each) => ({label: each.machine, number: true, cell: (row) => num(row.get(each), row.unit,
-        {label: `${row.label} on ${each.machine}`, key: row.key})}))], lines),
+        [`${resource(key)} time`, (each) => each.time_s[key], 's', 'time_s']),
+      ['lower', (each) => each.lower_s, 's', 'lower_s'], ['expected', (each) => each.expected_s, 's', 'expected_s'],
+      ['mean error', (each) => each.expected_error, 'fraction', 'expected_error'],
+      ['no overlap', (each) => each.upper_s, 's', 'upper_s'],
+      ['of peak', (each) => each.peak_fraction, 'fraction', 'peak_fraction']]),
     list.map((each) => (each.notes?.length ? el('section', {class: 'notes'}, el('h2', {text: each.machine}),
       el('ul', {}, each.notes.map((note) => el('li', {text: note})))) : null)));
   }

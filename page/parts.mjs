@@ -71,6 +71,26 @@ export function memory(num, rows, {total, capacity, fits, path, key = 'memory_by
       ['Kind', 'Bytes', 'Bar'].map((text) => el('th', {scope: 'col', text})))), body));
 }
 
+/// The bounds of a step or an iteration, for times(). `found` is where a derivation speaks of expected times.
+export const planBounds = ({expected_s: expected, expected_error: error}, found = /expected/) => [
+  ['lower_s', 'lower', 'if everything overlaps', [/^\s*lower = /]],
+  ['sequential_s', 'sequential', 'if only the work inside each kernel overlaps', [/^\s*sequential = /]],
+  ['expected_s', 'expected', expected === null ? 'not calibrated for this machine'
+    : `mean error ${shown(error, 'fraction')}`, [found]],
+  ['upper_s', 'no overlap', 'without any overlap, at published rates', [/^\s*no overlap = /]],
+];
+
+/// Answers of several machines side by side; a row is [label, its value in an answer, unit, key].
+export function sideBySide(num, caption, answers, rows) {
+  return table(caption, [{label: '', cell: (row) => row[0]}, ...answers.map((each) => ({label: each.machine,
+    number: true, cell: ([label, valueOf, unit, key]) => num(valueOf(each) ?? null, unit,
+      {label: `${label} on ${each.machine}`, key})}))], rows);
+}
+
+/// Makes rows of facts(): null for a value that the answer does not have.
+export const factsWith = (num) => (label, value, unit, key, path, remark) => (value === null || value === undefined
+  ? null : [label, num(value, unit, {label, key, path}), ...(remark ? [remark] : [])]);
+
 /// Facts in two columns: [label, node].
 export function facts(caption, rows) {
   const body = el('tbody', {}, rows.filter((row) => row && row[1] !== null).map(([label, ...nodes]) => el('tr', {},

@@ -1,13 +1,13 @@
 // Profile: a compiled module or a recorded trace, kernel by kernel, against the roofline.
-import {announce, button, el, fold} from './dom.mjs';
+import {announce, button, el} from './dom.mjs';
 import {fileField} from './files.mjs';
 import {boundWords, shown} from './format.mjs';
-import {numbers, sourceList} from './number.mjs';
-import {facts, headline} from './parts.mjs';
+import {constants, numbers} from './number.mjs';
+import {facts, factsWith, headline} from './parts.mjs';
 import {frame} from './plot.mjs';
 import {words} from './schema.mjs';
 import {bar, table} from './table.mjs';
-import {askDrawn, draw, fieldsOf, form, notes, placeError, refill, trouble} from './view.mjs';
+import {askDrawn, draw, fieldsOf, form, missingMachines, notes, refill, refused} from './view.mjs';
 
 export function profileView(app) {
   const {state} = app;
@@ -61,14 +61,8 @@ export function profileView(app) {
       now === turn);
     if (!got) return;
     const {json} = got;
-    const placed = placeError(json.error ?? null, fields);
-    answer.classList.toggle('stale', Boolean(json.error));
-    if (json.error) {
-      refill(head, trouble(json.error, placed), fitting(json.error), json.error.line ? el('p',
-        {class: 'weak', text: `line ${json.error.line}, column ${json.error.column}`}) : null);
-      announce(`${json.error.message}. ${json.error.hint ?? ''}`);
-      return;
-    }
+    if (refused(json.error, {fields, answer, head}, (error) => [fitting(error), error.line ? el('p',
+      {class: 'weak', text: `line ${error.line}, column ${error.column}`}) : null])) return;
     app.answered({json: got.answer.out, svg: picture.svg});
     picture.node.hidden = false;
     draw(picture, got);
@@ -91,8 +85,7 @@ export function profileView(app) {
     refill(head, headline('', `${json.machines.length} machines`, json.machines.map((each) => [each.machine,
       num(each.total?.expected_s ?? each.total?.lower_s ?? null, 's', {label: `time on ${each.machine}`}),
         each.total?.bound_by])));
-    refill(body, (json.errors ?? []).map((error) => trouble({message: `${error.machine}: ${error.message}`,
-      hint: error.hint}, false)));
+    refill(body, missingMachines(json));
   }
 
   function module(json, num) {
@@ -110,8 +103,7 @@ export function profileView(app) {
         path: 'memory_bytes.peak'})],
     ]));
     announce(`${json.module}: ${json.ops.length} kernels, ${shown(total.expected_s ?? total.lower_s, 's')}`);
-    const row = (label, value, unit, key, path) => (value === null || value === undefined ? null : [label,
-      num(value, unit, {label, key, path})]);
+    const row = factsWith(num);
     refill(body, el('div', {class: 'two'}, facts('The module', [row('sequential', total.sequential_s, 's',
       'sequential_s', 'total.sequential_s'),
       row('exposed collectives', total.exposed_s, 's', 'exposed_s', 'total.exposed_s'), row('FLOPs in matmuls',
@@ -127,8 +119,7 @@ export function profileView(app) {
         {label: `bytes of ${each.name}`})}], json.memory_bytes.largest, {most: 6}) : null),
     kernels(json.ops, num, total.expected_s ?? total.lower_s), sources(json.by_source, num), scopes(json.by_scope,
       num),
-    unknown(json.unknown), notes(json.notes), fold('Constants and their sources', sourceList(json.sources ?? []),
-      {name: 'sources'}));
+    unknown(json.unknown), notes(json.notes), constants(json));
   }
 
   function trace(json, num) {

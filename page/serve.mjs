@@ -1,21 +1,15 @@
 // Serve: memory, latency and throughput of serving a model, by a plan of one's own or by the best set-up.
-import {announce, el, fold} from './dom.mjs';
+import {announce, el} from './dom.mjs';
 import {boundWords, shown} from './format.mjs';
-import {numbers, sourceList} from './number.mjs';
-import {collectives, facts, headline, memory, sensitivity, times} from './parts.mjs';
+import {constants, numbers} from './number.mjs';
+import {collectives, facts, factsWith, headline, memory, planBounds, sensitivity, sideBySide,
+  times} from './parts.mjs';
 import {fieldsOfCommand, modelField, search, use} from './plan.mjs';
 import {frame} from './plot.mjs';
 import {words} from './schema.mjs';
 import {table} from './table.mjs';
-import {askDrawn, derivation, derivationFold, draw, fieldsOf, form, notes, placeError, refill,
+import {askDrawn, derivation, derivationFold, draw, fieldsOf, form, missingMachines, notes, refill, refused,
   trouble} from './view.mjs';
-
-const bounds = (phase) => [['lower_s', 'lower', 'if everything overlaps', [/^\s*lower = /]],
-  ['sequential_s', 'sequential', 'kernels one after another', [/^\s*sequential = /]],
-  ['expected_s', 'expected', phase.expected_s === null
-    ? 'not calibrated for this machine' : `mean error ${shown(phase.expected_error, 'fraction')}`,
-    [/expected/]],
-  ['upper_s', 'no overlap', 'at published rates', [/^\s*no overlap = /]]];
 
 export function serveView(app) {
   const {state} = app;
@@ -46,13 +40,7 @@ export function serveView(app) {
       now === turn);
     if (!got) return;
     const {json} = got;
-    const placed = placeError(json.error ?? null, fields);
-    answer.classList.toggle('stale', Boolean(json.error));
-    if (json.error) {
-      refill(head, trouble(json.error, placed));
-      announce(`${json.error.message}. ${json.error.hint ?? ''}`);
-      return;
-    }
+    if (refused(json.error, {fields, answer, head})) return;
     app.answered({json: got.answer.out, svg: picture.svg});
     draw(picture, got);
     if (json.machines) several(json);
@@ -84,9 +72,9 @@ export function serveView(app) {
     const chip = json.memory_bytes_per_chip;
     refill(body, json.searched ? el('p', {}, 'The best set-up: ', json.searched.set_up, '. ', el('code',
       {text: json.searched.command})) : null,
-      el('div', {class: 'two'}, times(num, json.decode, bounds(json.decode), {path: 'decode.',
+      el('div', {class: 'two'}, times(num, json.decode, planBounds(json.decode), {path: 'decode.',
         caption: 'A decode iteration'}),
-        times(num, json.prefill, bounds(json.prefill), {path: 'prefill.', caption: 'Prefill of a prompt'}),
+        times(num, json.prefill, planBounds(json.prefill), {path: 'prefill.', caption: 'Prefill of a prompt'}),
         memory(num, [['weights', chip.weights, 'weights'], ['KV cache', chip.kv, 'kv'], ['activations',
           chip.activations, 'activations']],
           {total: chip.total, capacity: json.capacity_bytes_per_chip, fits, path: 'memory_bytes_per_chip',
@@ -94,8 +82,7 @@ export function serveView(app) {
         served(num, json)), load(num, json.load));
     refill(tail, frontier(num, json), collectives(num, json.decode.collectives?.filter((each) =>
       each.time_s !== undefined)), notes(json.notes),
-      derivationFold(context), fold('Constants and their sources', sourceList(json.sources ?? []),
-        {name: 'sources'}));
+      derivationFold(context), constants(json));
   }
 
   function several(json) {
@@ -108,17 +95,12 @@ export function serveView(app) {
       ['USD per million tokens', (each) => each.usd_per_million_tokens, 'USD'], ['room for',
         (each) => each.max_batch, 'count'],
       ['memory of a chip', (each) => each.memory_bytes_per_chip?.total, 'B']];
-    refill(body, table('Slices side by side', [{label: '', cell: (row) => row[0]},
-      ...json.machines.map((each) => ({label: each.machine,
-      number: true, cell: (row) => num(row[1](each) ?? null, row[2], {label: `${row[0]} on ${each.machine}`})}))],
-        rows));
-    refill(tail, (json.errors ?? []).map((error) => trouble({message: `${error.machine}: ${error.message}`,
-      hint: error.hint}, false)));
+    refill(body, sideBySide(num, 'Slices side by side', json.machines, rows));
+    refill(tail, missingMachines(json));
   }
 
   function served(num, json) {
-    const row = (label, value, unit, key, path) => (value === null || value === undefined ? null : [label,
-      num(value, unit, {label, key, path})]);
+    const row = factsWith(num);
     const under = json.under_load;
     return facts('As served', [row('TPOT at least', json.tpot_lower_s, 's', 'tpot_lower_s', 'tpot_lower_s'),
       row('tokens/s per chip', json.tokens_per_s_per_chip, 'count', 'serve_tokens', 'tokens_per_s_per_chip'),

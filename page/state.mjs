@@ -5,6 +5,7 @@ const version = 1;
 const mostText = 20000;
 const mostFragment = 200000;
 const mostFile = 16000;
+const pause = 200; // ms between changes of the address
 
 /// The fragment of a view, its fields, and the small text files that it needs.
 export function encode({view, fields, texts}) {
@@ -85,13 +86,17 @@ export class State {
     this.files = new Map();
     this.beside = new Map();
     this.gesture = null;
+    this.late = null;
     this.read();
+    window.addEventListener('pagehide', () => this.write());
     window.addEventListener('popstate', () => this.read(true));
     window.addEventListener('hashchange', () => this.read(true));
   }
 
   read(tell = false) {
     if (tell && location.hash === this.fragment) return;
+    clearTimeout(this.late);
+    this.late = null;
     const {view, fields, texts, trouble} = decode(location.hash);
     Object.assign(this, {view, fields, trouble, gesture: null, fragment: location.hash});
     for (const [name, text] of Object.entries(texts)) this.files.set(name, new TextEncoder().encode(text));
@@ -106,19 +111,29 @@ export class State {
     const fragment = encode({view, fields: this.fields, texts: this.texts()});
     if (fragment !== this.fragment) {
       const same = gesture !== null && gesture === this.gesture;
+      if (!same) this.write();
       this.fragment = fragment;
-      try {
-        history[same ? 'replaceState' : 'pushState'](null, '', fragment);
-      } catch {
-        // Browsers limit how often an entry may change; the next change brings the link up to date.
-      }
+      if (same) this.late ??= setTimeout(() => this.write(), pause);
+      else history.pushState(null, '', fragment);
       this.gesture = gesture;
     }
     this.changed({from: 'page'});
   }
 
+  /// Brings the address up to date: while a slider is dragged it follows with a delay, because browsers refuse to
+  /// change it more often than about twenty times a second.
+  write() {
+    if (this.late === null) return;
+    clearTimeout(this.late);
+    this.late = null;
+    history.replaceState(null, '', this.fragment);
+  }
+
   /// Ends a gesture, so that the next change can be undone by itself.
-  settle() { this.gesture = null; }
+  settle() {
+    this.write();
+    this.gesture = null;
+  }
 
   /// Small files that fields name: they travel in the link.
   texts() {

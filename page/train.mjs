@@ -1,13 +1,14 @@
 // Train: memory, step time and cost of a training step, by a plan of one's own or by one that is searched.
-import {announce, el, fold} from './dom.mjs';
+import {announce, el} from './dom.mjs';
 import {boundWords, shown} from './format.mjs';
-import {numbers, sourceList} from './number.mjs';
-import {collectives, facts, headline, memory, sensitivity, times} from './parts.mjs';
+import {constants, numbers} from './number.mjs';
+import {collectives, facts, factsWith, headline, memory, planBounds, sensitivity, sideBySide,
+  times} from './parts.mjs';
 import {fieldsOfCommand, fieldsOfPlan, modelField, search, use} from './plan.mjs';
 import {frame} from './plot.mjs';
 import {words} from './schema.mjs';
 import {table} from './table.mjs';
-import {askDrawn, derivation, derivationFold, draw, fieldsOf, form, notes, placeError, refill,
+import {askDrawn, derivation, derivationFold, draw, fieldsOf, form, missingMachines, notes, refill, refused,
   trouble} from './view.mjs';
 
 const kinds = [['parameters', 'params'], ['gradients', 'gradients'], ['optimizer', 'optimizer'], ['activations',
@@ -45,13 +46,7 @@ export function trainView(app) {
       now === turn);
     if (!got) return;
     const {json} = got;
-    const placed = placeError(json.error ?? null, fields);
-    answer.classList.toggle('stale', Boolean(json.error));
-    if (json.error) {
-      refill(head, trouble(json.error, placed));
-      announce(`${json.error.message}. ${json.error.hint ?? ''}`);
-      return;
-    }
+    if (refused(json.error, {fields, answer, head})) return;
     app.answered({json: got.answer.out, svg: line.svg});
     draw(line, got);
     if (json.machines) several(json);
@@ -80,18 +75,13 @@ export function trainView(app) {
         path: 'memory_bytes.total'}), json.capacity_bytes ? `of ${shown(json.capacity_bytes, 'B')}` : null],
     ]));
     announce(`${verdict}${step ? `, a step takes ${shown(step.expected_s ?? step.lower_s, 's')}` : ''}`);
-    const time = step ? times(num, {...step, time_s: json.time_s, bound_by: json.bound_by}, [
-      ['lower_s', 'lower', 'if everything overlaps', [/^\s*lower = /]],
-      ['sequential_s', 'sequential', 'if only the work inside each kernel overlaps', [/^\s*sequential = /]],
-      ['expected_s', 'expected', step.expected_s === null ? 'not calibrated for this machine'
-        : `mean error ${shown(step.expected_error, 'fraction')}`, [/^Expected time of a step/]],
-      ['upper_s', 'no overlap', 'without any overlap, at published rates', [/^\s*no overlap = /]]],
-        {path: 'step.'}) : null;
+    const time = step ? times(num, {...step, time_s: json.time_s, bound_by: json.bound_by},
+      planBounds(step, /^Expected time of a step/), {path: 'step.'}) : null;
     refill(body, el('div', {class: 'two'}, time, json.memory_bytes ? memory(num, kinds.map(([label, key]) =>
       [label, json.memory_bytes[key], key]), {total: json.memory_bytes.total, capacity: json.capacity_bytes, fits,
       path: 'memory_bytes'}) : null), json.plans?.length ? plansTable(num, json.plans) : null, run(num, json));
     refill(tail, collectives(num, json.collectives, {total: true}), notes(json.notes), derivationFold(context),
-      fold('Constants and their sources', sourceList(json.sources ?? []), {name: 'sources'}));
+      constants(json));
   }
 
   function several(json) {
@@ -104,17 +94,12 @@ export function trainView(app) {
       ['tokens/s', (each) => each.tokens_per_s, 'count'], ['memory', (each) => each.memory_bytes?.total, 'B'],
         ['run', (each) => each.train_s, 's'],
       ['cost', (each) => each.usd, 'USD']];
-    refill(body, table('Slices side by side', [{label: '', cell: (row) => row[0]},
-      ...json.machines.map((each) => ({label: each.machine,
-      number: true, cell: (row) => num(row[1](each) ?? null, row[2], {label: `${row[0]} on ${each.machine}`})}))],
-        rows));
-    refill(tail, (json.errors ?? []).map((error) => trouble({message: `${error.machine}: ${error.message}`,
-      hint: error.hint}, false)));
+    refill(body, sideBySide(num, 'Slices side by side', json.machines, rows));
+    refill(tail, missingMachines(json));
   }
 
   function run(num, json) {
-    const row = (label, value, unit, key, path) => (value === null || value === undefined ? null
-      : [label, num(value, unit, {label, key, path})]);
+    const row = factsWith(num);
     const far = Object.entries(json.thresholds ?? {}).map(([name, each]) => each
       && [`overlap completely from, ${name.replaceAll('_', ' ')}`,
       num(each.value, 'number', {label: 'threshold', key: 'thresholds', path: `thresholds.${name}`}),

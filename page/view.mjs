@@ -51,6 +51,21 @@ export function trouble(error, placed) {
     placed ? el('p', {class: 'weak', text: 'What is shown below is the last answer.'}) : null);
 }
 
+/// Shows an error at its field, or above the last answer, which stays; `beside` makes what stands with it. Returns
+/// whether there is one.
+export function refused(error, {fields, answer, head}, beside = () => null) {
+  const placed = placeError(error ?? null, fields);
+  answer.classList.toggle('stale', Boolean(error));
+  if (!error) return false;
+  refill(head, trouble(error, placed), beside(error));
+  announce(`${error.message}. ${error.hint ?? ''}`);
+  return true;
+}
+
+/// Machines of an answer for several that could not be answered for.
+export const missingMachines = (json) => (json.errors ?? []).map(({machine, message, hint}) =>
+  trouble({message: `${machine}: ${message}`, hint}, false));
+
 /// Asks and gives the object that was printed; null where a newer question took its place.
 export async function ask(app, list, options = {}) {
   try {
@@ -88,7 +103,7 @@ export function draw(frame, {answer, drawing}) {
 export function derivation(app, view, state) {
   let promise = null;
   const context = {derivation: null, explain() {
-    promise ??= app.core.ask(words(view, state, {extra: ['--explain']}), {files: app.filesOf(view)})
+    promise ??= app.core.ask(words(view, state, {extra: ['--explain']}), {files: app.filesOf(view), quiet: true})
       .then(({code, out}) => {
         context.derivation = code === 2 ? null : out;
         return context.derivation;

@@ -58,16 +58,16 @@ std::string file_of(const std::string& folder, std::string_view id) { return fol
 TEST_CASE("every file of TOML that the build parsed is what parsing its text gives") {
     CHECK(embedded_machines().size() == files_in("machines"));
     for (const EmbeddedMachine& each : embedded_machines()) {
-        CHECK_MESSAGE(difference(each.file, file_of("machines/", each.id)) == "", each.id);
+        CHECK_MESSAGE(difference(each.file(), file_of("machines/", each.id)) == "", each.id);
         CHECK(each.text == text_of(data() / file_of("machines/", each.id)));
     }
     CHECK(embedded_calibrations().size() == files_in("calibration"));
     for (const EmbeddedCalibration& each : embedded_calibrations()) {
-        CHECK_MESSAGE(difference(each.file, file_of("calibration/", each.machine)) == "", each.machine);
+        CHECK_MESSAGE(difference(each.file(), file_of("calibration/", each.machine)) == "", each.machine);
     }
     CHECK(embedded_keys().size() == files_in("models"));
     for (const EmbeddedKeys& each : embedded_keys()) {
-        CHECK_MESSAGE(difference(each.file, file_of("models/", each.model_type)) == "", each.model_type);
+        CHECK_MESSAGE(difference(each.file(), file_of("models/", each.model_type)) == "", each.model_type);
     }
     CHECK(difference(embedded_presets(), "presets.toml") == "");
     CHECK(difference(embedded_trained_models(), "trained_models.toml") == "");
@@ -98,7 +98,7 @@ TEST_CASE("files of another kind are built in as they are") {
 TEST_CASE("a file of constants is as `roofline fit` writes it") {
     for (const EmbeddedCalibration& each : embedded_calibrations()) {
         CAPTURE(each.machine);
-        const auto read = parse_calibration(each.file, each.machine);
+        const auto read = parse_calibration(each.file(), each.machine);
         REQUIRE(read);
         CHECK(calibration_text(*read) == text_of(data() / file_of("calibration/", each.machine)));
     }

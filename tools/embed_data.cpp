@@ -1,8 +1,9 @@
 // Writes the C++ source that holds the files of data/ as constants, as declared in src/machine/embedded.hpp. The build
 // runs it:
-//   embed_data DATA OUTPUT      the folder, and the source file to write
-// TOML files are parsed here so that the program does not need to: all values go into one array and all texts into
-// another.
+//   embed_data FORM DATA OUTPUT      how, the folder, and the source file to write
+// All TOML files are parsed here. With the form `parsed`, all their values go into one array and all texts into
+// another, so that the program does not need to parse them. With the form `text` it gets the texts, which a packer
+// makes a quarter as large as those arrays, and parses a file when it is first asked for.
 #include <algorithm>
 #include <cstdint>
 #include <exception>
@@ -84,6 +85,7 @@ public:
     }
 
     [[nodiscard]] std::string source() const {
+        if (values_.empty()) return "";
         std::string out =
             "constexpr char texts[] =\n    " + literal(texts_) + ";\n\nconstexpr TomlRecord values[] = {\n";
         for (const TomlRecord& each : values_) out += "    " + written(each) + ",\n";
@@ -141,7 +143,7 @@ private:
 
 class Embedding {
 public:
-    explicit Embedding(fs::path data) : data_(std::move(data)) {}
+    Embedding(fs::path data, bool as_text) : data_(std::move(data)), as_text_(as_text) {}
 
     std::string source() {
         add_machines();
@@ -153,15 +155,17 @@ public:
         for (const std::string name :
              {"presets", "trained_models", "training_steps", "model_names", "systems", "extrapolation", "servers",
               "passes", "server_memory", "benchmark_loads", "exchanges", "interruptions"}) {
-            const std::string text = text_of(data_ / (name + ".toml"));
+            const fs::path path = data_ / (name + ".toml");
+            const std::string text = text_of(path);
             functions_ +=
-                "TomlNode embedded_" + name + "() { return " + added(data_ / (name + ".toml"), text) + "; }\n";
+                "TomlNode embedded_" + name + "() { return " + added(path, parsed(path, text).root()) + "(); }\n";
         }
         return "// Written by tools/embed_data.cpp from data/. Do not edit.\n"
                "#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n"
                "#include \"machine/embedded.hpp\"\n\n#include <array>\n\nnamespace roofline::core {\nnamespace {\n"
                "using namespace std::string_view_literals;\n\n" +
-               tables_.source() + arrays_ + "\n}  // namespace\n\n" + functions_ + "\n}  // namespace roofline::core\n";
+               tables_.source() + files_ + arrays_ + "\n}  // namespace\n\n" + functions_ +
+               "\n}  // namespace roofline::core\n";
     }
 
 private:
@@ -174,9 +178,21 @@ private:
         return *std::move(document);
     }
 
-    /// Adds a file and returns the expression for its root table.
-    std::string added(TomlNode root) { return "TomlNode(all, " + std::to_string(tables_.add(root)) + ")"; }
-    std::string added(const fs::path& path, const std::string& text) { return added(parsed(path, text).root()); }
+    /// Adds the function that returns the root of a file, and returns its name. `text` is an expression for the text;
+    /// "" for values that are written down.
+    std::string added(const fs::path& path, TomlNode root, const std::string& text) {
+        const std::string name = "file_" + std::to_string(count_++);
+        if (text.empty()) {
+            files_ += "TomlNode " + name + "() { return {all, " + std::to_string(tables_.add(root)) + "}; }\n";
+        } else {
+            files_ += "TomlNode " + name + "() {\n    static const auto document = TomlDocument::parse(Source(" + text +
+                      ", " + literal(path.filename().string()) + "));\n    return document->root();\n}\n";
+        }
+        return name;
+    }
+    std::string added(const fs::path& path, TomlNode root) {
+        return added(path, root, as_text_ ? view(text_of(path)) : "");
+    }
 
     void check_name(const fs::path& path, TomlNode root, std::string_view key, std::string_view name) {
         const TomlNode said = root.find(key);
@@ -206,8 +222,10 @@ private:
             const std::string text = text_of(path);
             const TomlDocument document = parsed(path, text);
             check_name(path, document.root(), "id", id);
-            rows += "    {" + view(id) + ", " + view(aliases(document.root())) + ",\n    " + view(text) + ",\n    " +
-                    added(document.root()) + "},\n";
+            const std::string name = "text_of_" + std::to_string(count_);
+            files_ += "constexpr std::string_view " + name + " =\n    " + view(text) + ";\n";
+            rows += "    {" + view(id) + ", " + view(aliases(document.root())) + ", " + name + ", " +
+                    added(path, document.root(), as_text_ ? name : "") + "},\n";
         }
         add_array("EmbeddedMachine", "machines", files.size(), rows);
     }
@@ -219,7 +237,7 @@ private:
             const std::string text = text_of(path);
             const TomlDocument document = parsed(path, text);
             check_name(path, document.root(), "machine", id);
-            rows += "    {" + view(id) + ", " + added(document.root()) + "},\n";
+            rows += "    {" + view(id) + ", " + added(path, document.root()) + "},\n";
         }
         add_array("EmbeddedCalibration", "calibrations", files.size(), rows);
     }
@@ -231,7 +249,7 @@ private:
             const std::string text = text_of(path);
             const TomlDocument document = parsed(path, text);
             check_name(path, document.root(), "name", id);
-            rows += "    {" + view(id) + ", " + added(document.root()) + "},\n";
+            rows += "    {" + view(id) + ", " + added(path, document.root()) + "},\n";
         }
         add_array("EmbeddedFramework", "frameworks", files.size(), rows);
     }
@@ -247,7 +265,7 @@ private:
             const TomlNode base = root.find("base");
             rows += "    {" + view(id) + ", " + view(aliases(root)) + ", " +
                     (root.find("unsupported") ? "true" : "false") + ", " + view(base ? base.text() : "") + ", " +
-                    added(root) + "},\n";
+                    added(path, root) + "},\n";
         }
         add_array("EmbeddedKeys", "keys", files.size(), rows);
     }
@@ -272,7 +290,10 @@ private:
     }
 
     fs::path data_;
+    bool as_text_;
     Tables tables_;
+    std::size_t count_ = 0;  ///< of files so far
+    std::string files_;      ///< their functions and texts
     std::string arrays_;
     std::string functions_;
 };
@@ -280,15 +301,16 @@ private:
 }  // namespace
 
 int main(int count, char** words) {
-    if (count != 3) {
-        std::cerr << "usage: embed_data DATA OUTPUT\n";
+    const std::string_view form = count == 4 ? words[1] : "";
+    if (form != "parsed" && form != "text") {
+        std::cerr << "usage: embed_data parsed|text DATA OUTPUT\n";
         return 2;
     }
     try {
-        const std::string source = Embedding(words[1]).source();
-        std::ofstream file(words[2], std::ios::binary);
+        const std::string source = Embedding(words[2], form == "text").source();
+        std::ofstream file(words[3], std::ios::binary);
         file << source;
-        if (!file.flush()) stop(words[2], "cannot be written");
+        if (!file.flush()) stop(words[3], "cannot be written");
     } catch (const std::exception& error) {
         std::cerr << "embed_data: " << error.what() << "\n";
         return 1;

@@ -291,7 +291,7 @@ TEST_CASE("the files that are built in are sound, and meant for the rates that t
     CHECK(embedded_calibrations().size() > 10);
     for (const EmbeddedCalibration& file : embedded_calibrations()) {
         CAPTURE(file.machine);
-        const auto read = parse_calibration(file.file, file.machine);
+        const auto read = parse_calibration(file.file(), file.machine);
         REQUIRE_MESSAGE(read, (read ? "" : read.error().message));
         const auto machine = find_machine(file.machine);
         REQUIRE(machine);

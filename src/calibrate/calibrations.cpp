@@ -16,7 +16,7 @@ TomlNode built_in_file(std::string_view machine) {
     const auto files = embedded_calibrations();
     const auto file =
         std::find_if(files.begin(), files.end(), [&](const auto& each) { return each.machine == machine; });
-    return file == files.end() ? TomlNode() : file->file;
+    return file == files.end() ? TomlNode() : file->file();
 }
 
 Calibration read_built_in(std::string_view machine, const ModelGroup* group) {

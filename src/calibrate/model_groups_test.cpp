@@ -35,10 +35,10 @@ TEST_CASE("models of a file of constants are found by their group") {
 TEST_CASE("the groups of a built-in file together are the file") {
     for (const EmbeddedCalibration& file : embedded_calibrations()) {
         CAPTURE(file.machine);
-        const auto whole = parse_calibration(file.file, file.machine);
+        const auto whole = parse_calibration(file.file(), file.machine);
         REQUIRE(whole);
         const auto group = [&](const ModelGroup& asked) {
-            const auto read = parse_calibration(file.file, file.machine, &asked);
+            const auto read = parse_calibration(file.file(), file.machine, &asked);
             REQUIRE_MESSAGE(read, (read ? "" : read.error().message));
             return *read;
         };

@@ -95,7 +95,7 @@ std::vector<std::string> machine_ids() {
 
 Result<Machine> find_machine(std::string_view name) {
     ROOFLINE_TRY(const auto found, lookup(name));
-    return parse_machine((found)->file, fmt::format("machines/{}.toml", (found)->id));
+    return parse_machine(found->file(), fmt::format("machines/{}.toml", found->id));
 }
 
 Result<Machine> find_machine(std::string_view name, const std::vector<std::string>& changes) {
@@ -106,7 +106,7 @@ Result<Machine> find_machine(std::string_view name, const std::vector<std::strin
 
 Result<Machine> find_identity(std::string_view name) {
     ROOFLINE_TRY(const auto found, lookup(name));
-    return parse_identity(found->file);
+    return parse_identity(found->file());
 }
 
 Result<std::string> machine_file(std::string_view name) {

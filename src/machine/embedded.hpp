@@ -1,5 +1,6 @@
 // The files of data/ as the build put them into the program (tools/embed_data.cpp writes the definitions). Files of
-// TOML come parsed; a file's text is there where somebody asks for the text itself.
+// TOML come parsed: by the build, or, where the program has to be small (the page), by the first who asks. A file's
+// text is there where somebody asks for the text itself.
 #pragma once
 
 #include <span>
@@ -9,12 +10,15 @@
 
 namespace roofline::core {
 
+/// Returns the root of a file, which stays there for good.
+using EmbeddedFile = TomlNode (*)();
+
 /// One file of data/machines.
 struct EmbeddedMachine {
     std::string_view id;
     std::string_view aliases;  ///< each followed by '\n'
     std::string_view text;     ///< the whole TOML file
-    TomlNode file;
+    EmbeddedFile file;
 };
 
 /// One entry of data/sources.toml.
@@ -26,7 +30,7 @@ struct EmbeddedSource {
 /// One file of data/calibration.
 struct EmbeddedCalibration {
     std::string_view machine;
-    TomlNode file;
+    EmbeddedFile file;
 };
 
 /// One file of data/models.
@@ -35,7 +39,7 @@ struct EmbeddedKeys {
     std::string_view aliases;  ///< each followed by '\n'
     bool unsupported = false;  ///< known, but not read
     std::string_view base;     ///< the model_type that it takes the rest from; "" for none
-    TomlNode file;
+    EmbeddedFile file;
 };
 
 /// One file of data/architectures.
@@ -47,7 +51,7 @@ struct EmbeddedArchitecture {
 /// One file of data/frameworks.
 struct EmbeddedFramework {
     std::string_view name;
-    TomlNode file;
+    EmbeddedFile file;
 };
 
 /// All machines, in alphabetical order of ids.

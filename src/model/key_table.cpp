@@ -176,7 +176,7 @@ bool among(std::string_view lines, std::string_view name) {
 }
 
 Result<KeyTable> with_base(const EmbeddedKeys& file, int depth) {
-    auto own = parse_key_table(file.file, fmt::format("{}.toml", file.model_type));
+    auto own = parse_key_table(file.file(), fmt::format("{}.toml", file.model_type));
     if (!own || file.base.empty()) return own;
     constexpr int deepest = 8;
     const auto all = embedded_keys();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/portable_math.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -13,10 +14,10 @@ double best_interval(double checkpoint_s, double between_s) {
     const double delta = checkpoint_s / between_s;
     // The root x = tau/M of h(x) = -ln(1 - x) - x = delta. Both starts are beyond it: h(x) >= x^2/2, and h exceeds
     // delta where ln(1 - x) = -(1 + delta). h is convex, so Newton's steps descend to the root.
-    double x = std::min(std::sqrt(2 * delta), -std::expm1(-(1 + delta)));
+    double x = std::min(std::sqrt(2 * delta), -exp_minus_one(-(1 + delta)));
     constexpr int most_steps = 60;
     for (int i = 0; i < most_steps && x < 1; ++i) {
-        const double step = (-std::log1p(-x) - x - delta) * (1 - x) / x;
+        const double step = (-log_of_one_plus(-x) - x - delta) * (1 - x) / x;
         if (!(step > x * 1e-15)) break;
         x -= step;
     }
@@ -31,8 +32,8 @@ Result<Goodput> goodput_of(const Recovery& recovery, double checkpoint_bytes, do
     const double best = recovery.blocking ? best_interval(write, between) : write;
     const double interval = std::min(std::max(best, recovery.step_s), ideal_s);
     const double growth = recovery.blocking
-                              ? std::exp(recovery.restart_s / between) * std::expm1((interval + write) / between)
-                              : std::exp((recovery.restart_s + write) / between) * std::expm1(interval / between);
+                              ? std::exp(recovery.restart_s / between) * exp_minus_one((interval + write) / between)
+                              : std::exp((recovery.restart_s + write) / between) * exp_minus_one(interval / between);
     const double slowdown = growth * between / interval;
     constexpr double most = 1e6;  // no run of even a second would end within a week
     if (!(slowdown < most)) {
@@ -53,7 +54,7 @@ Result<Goodput> goodput_of(const Recovery& recovery, double checkpoint_bytes, do
     result.writing = recovery.blocking ? write / interval * result.fraction : 0;
     // Each interruption is followed by a restart, which the next one may cut short: on average it lasts
     // M (1 - e^(-R/M)).
-    result.restarts = -std::expm1(-recovery.restart_s / between);
+    result.restarts = -exp_minus_one(-recovery.restart_s / between);
     result.rework = std::max(0.0, 1 - result.fraction - result.writing - result.restarts);
     return result;
 }

@@ -3,8 +3,9 @@
 
 #include <cmath>
 #include <cstdint>
-#include <numbers>
 #include <random>
+
+#include "base/portable_math.hpp"
 
 namespace roofline::core {
 
@@ -17,12 +18,12 @@ public:
     double uniform() { return static_cast<double>(generator_() >> 11) * 0x1p-53; }
 
     /// Returns an exponentially distributed number of mean 1, by inversion.
-    double exponential() { return -std::log1p(-uniform()); }
+    double exponential() { return -std::log(1 - uniform()); }  // the difference is exact
 
     /// Returns a normally distributed number of mean 0 and standard deviation 1 (Box and Muller, 1958).
     double normal() {
         const double radius = std::sqrt(2 * exponential());
-        return radius * std::cos(2 * std::numbers::pi * uniform());
+        return radius * cosine_of_turns(uniform());
     }
 
 private:

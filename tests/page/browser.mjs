@@ -58,8 +58,10 @@ export function withBrowser() {
 }
 
 /// The page in a window of its own: {page, errors, requests, close}. `fragment` is what the link says after #.
-export async function open(fragment = '', {width = 1280, height = 900, scheme = 'light', offline = true,
-  init = null} = {}) {
+export const open = (fragment = '', options = {}) => openAt(pageUrl + fragment, options);
+
+/// The same at another address.
+export async function openAt(url, {width = 1280, height = 900, scheme = 'light', offline = true, init = null} = {}) {
   const context = await browser.newContext({viewport: {width, height}, colorScheme: scheme});
   await context.addInitScript(() => {
     globalThis.copied = [];
@@ -76,8 +78,8 @@ export async function open(fragment = '', {width = 1280, height = 900, scheme = 
   });
   page.on('pageerror', (error) => errors.push(String(error)));
   page.on('request', (request) => requests.push(request.url()));
-  if (offline && pageUrl.startsWith('file:')) await context.setOffline(true);
-  await page.goto(pageUrl + fragment);
+  if (offline && url.startsWith('file:')) await context.setOffline(true);
+  await page.goto(url);
   return {page, context, errors, requests, close: () => context.close()};
 }
 

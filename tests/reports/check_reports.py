@@ -37,6 +37,39 @@ MEASURED = ("op,system,n_devices,bytes,time_us\nall_reduce,h100-sxm:8,8,67108864
 CONFIG = """{"model_type": "llama", "hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 2,
 "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 1000, "max_position_embeddings": 2048,
 "torch_dtype": "bfloat16"}"""
+FLEET = """[pools.new]
+on = "h100-sxm"
+chips = 4
+[pools.old]
+on = "a100-sxm4-80"
+chips = 2
+""" + "".join(f"""[[train]]
+name = "{name}"
+model = "config.json"
+batch-tokens = "64Ki"
+seq = 2048
+tokens = "100G"
+days = 30
+chips = "{chips}"
+remat = "none"
+without = "sequence,context"
+""" for name, chips in (("pretraining", "2..4*2"), ("<b>tuning</b>", "1..2*2")))
+COSTS = """base = 1000
+[[term]]
+figure = "hbm.bandwidth"
+usd = 75
+per = "1TB/s"
+from = "400GB/s"
+to = "8TB/s"
+source = "<i>a guess</i>"
+"""
+WORKLOADS = """[[workload]]
+name = "matmul"
+kind = "op"
+program = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
+dims = "B=64,D=8k,F=8k"
+target = "50us"
+"""
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SIZED = ["op", MATMUL, "--dims", "B=64,D=8192,F=8192"]
 
@@ -66,6 +99,10 @@ COMMANDS = [
       "2048", "--tokens", "1G", "--price", "2", "--front", "time,cost"], "The best plan"),
     (["plan", "serve", "llama-3.1-8b", "--on", "h100-sxm:2", "--prompt", "1000", "--output", "100", "--tpot", "30ms"],
      "The best servers"),
+    (["plan", "--merge", "part1.json", "part2.json"], "The best plan"),
+    (["plan", "fleet", "fleet.toml"], "fleet"),
+    (["plan", "design", "--base", "h200", "--vary", "hbm.bandwidth=2..8TB/s", "--cost", "costs.toml", "--for",
+      "workloads.toml"], "H200"),
     (["hlo", "m.hlo", "--on", "h100-sxm"], "m.hlo"),
     (["hlo", "m.hlo", "--cost", "xla"], "m.hlo"),
     (["trace", "kernels.csv", "--on", "h100-sxm"], "kernels.csv"),
@@ -250,6 +287,12 @@ def main():
         (folder / "config.json").write_text(CONFIG, encoding="utf-8")
         (folder / "two.roof").write_text("A : bf16[B, D]\nW : bf16[D, F]\nV : bf16[F, D]\nH : bf16[B, F] = A * W\n"
                                          "C : bf16[B, D] = H * V\n", encoding="utf-8")
+        for name, text in (("fleet", FLEET), ("costs", COSTS), ("workloads", WORKLOADS)):
+            (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+        for part in (1, 2):
+            done = run(program, ["plan", "train", "config.json", "--on", "h100-sxm:4", "--batch-tokens", "65536", "--seq",
+                                 "2048", "--part", f"{part}/2"], folder)
+            (folder / f"part{part}.json").write_text(done.stdout, encoding="utf-8")
         for arguments, title in COMMANDS:
             check_command(checks, program, folder, arguments, title)
         check_hostile(checks, program, folder)

@@ -77,6 +77,19 @@ bool same(std::string_view a, std::string_view b) {
     return difference == 0;
 }
 
+// The page of `./dev page` admits no connection. Served from here it is told that there are files, and it may ask for
+// them, and for nothing else.
+std::string with_files(std::string page, std::string_view address) {
+    constexpr std::string_view closed = "connect-src 'none'";
+    constexpr std::string_view head = "</head>";
+    const std::size_t policy = page.find(closed);
+    const std::size_t end = page.find(head);
+    if (policy == std::string::npos || end == std::string::npos || end < policy) return page;
+    page.insert(end, "<meta name=\"roofline-files\" content=\"files/\">\n");
+    page.replace(policy, closed.size(), fmt::format("connect-src {}files/", address));
+    return page;
+}
+
 HttpReply refused(int status, std::string why) { return {status, "", std::move(why) + "\n"}; }
 
 }  // namespace
@@ -167,7 +180,10 @@ HttpReply PageSite::answer(const HttpRequest& request) const {
     if (!same(path.substr(0, slash), token_)) return refused(404, "nothing is here");
     if (slash == std::string_view::npos) return {308, "", "", fmt::format("/{}/", token_)};
     path.remove_prefix(slash + 1);
-    if (path.empty() || path == "index.html") return {200, "text/html; charset=utf-8", page_};
+    if (path.empty() || path == "index.html") {
+        const std::string address = fmt::format("http://{}/{}/", request.host, token_);
+        return {200, "text/html; charset=utf-8", with_files(page_, address)};
+    }
     constexpr std::string_view folder = "files/";
     if (path == folder) return {200, "application/json", files_.list()};
     if (path.starts_with(folder)) return file(path.substr(folder.size()));

@@ -44,7 +44,8 @@ public:
     /// Sets the port that Host must name.
     void set_port(int port) { port_ = port; }
     [[nodiscard]] std::string url() const;
-    /// GET /TOKEN/ is the page, /TOKEN/files/ the listing, /TOKEN/files/NAME a file.
+    /// GET /TOKEN/ is the page, /TOKEN/files/ the listing, /TOKEN/files/NAME a file. The page's policy is changed to
+    /// admit connections to the files, and a meta element `roofline-files` tells it where they are.
     [[nodiscard]] HttpReply answer(const HttpRequest& request) const;
 
 private:

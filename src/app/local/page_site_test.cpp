@@ -77,6 +77,21 @@ TEST_CASE("the page, the listing and the files are there for who has the token")
     CHECK(site.answer({"GET", "/0123456789abcdef/files/b%20c%25.json", "127.0.0.1:8000"}).body == "{}");
 }
 
+TEST_CASE("the page may ask for the files, and for nothing else") {
+    const Folder folder;
+    auto files = OpenDirectory::open(folder.open());
+    REQUIRE(files);
+    PageSite site("<head><meta content=\"default-src 'none'; connect-src 'none'\"></head>connect-src 'none'",
+                  "0123456789abcdef", std::move(*files));
+    site.set_port(8000);
+    for (const std::string host : {"127.0.0.1:8000", "localhost:8000"}) {
+        CHECK(site.answer({"GET", "/0123456789abcdef/", host}).body ==
+              "<head><meta content=\"default-src 'none'; connect-src http://" + host +
+                  "/0123456789abcdef/files/\"><meta name=\"roofline-files\" content=\"files/\">\n</head>connect-src "
+                  "'none'");
+    }
+}
+
 TEST_CASE("without the token nothing is there") {
     const Folder folder;
     const PageSite site = site_of(folder);

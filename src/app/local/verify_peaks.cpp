@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/local/run_points.hpp"
+#include "base/portable_math.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -98,7 +99,7 @@ void downgrade_unverified(Machine& machine, const std::vector<PeakVerification>&
 }
 
 std::int64_t size_of_sample(double flops_per_s) {
-    const double side = std::cbrt(flops_per_s * sample_s / 2);
+    const double side = cube_root(flops_per_s * sample_s / 2);
     return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::lround(side / 256)) * 256, 256, 16384);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/portable_math.hpp"
 #include "machine/embedded.hpp"
 #include "machine/toml_file.hpp"
 
@@ -53,7 +54,7 @@ StepParts& StepParts::operator*=(double times) {
 
 double power_slowdown(const StepParts& parts) {
     constexpr double tera = 1e12;
-    return parts.flops_per_joule > 0 ? std::cbrt(parts.flops_per_joule / tera) : 1;
+    return parts.flops_per_joule > 0 ? cube_root(parts.flops_per_joule / tera) : 1;
 }
 
 double kernel_slowdown(const StepModel& model, const StepParts& parts) {

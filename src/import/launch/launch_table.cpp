@@ -154,7 +154,7 @@ Result<LaunchTable> read_launch_table(const TomlInput& toml, std::string_view or
 Result<std::vector<LaunchTable>> launch_tables() {
     std::vector<LaunchTable> tables;
     for (const EmbeddedFramework& each : embedded_frameworks()) {
-        ROOFLINE_TRY(auto table, read_launch_table(each.file, fmt::format("frameworks/{}.toml", each.name)));
+        ROOFLINE_TRY(auto table, read_launch_table(each.file(), fmt::format("frameworks/{}.toml", each.name)));
         tables.push_back(std::move(table));
     }
     return tables;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/portable_math.hpp"
 #include "plan/serving_capacity.hpp"
 #include "predict/expected_basis.hpp"
 #include "predict/serve/expected_serving.hpp"
@@ -137,7 +138,7 @@ Status add_load(ServeAnswer& answer, const std::optional<LoadQuestion>& load, co
     if (answer.prefill_pool) answer.prefill_pool->rates = pool_rates(draw_requests(asked.lengths, sample), pools);
     const double error = answer.prefill_pool ? std::max(server.error_held_out, error_of_pools) : server.error_held_out;
     answer.under_load = ServedLoad{server.software,
-                                   std::hypot(error, additional_error(fastest(answer.decode))),
+                                   hypotenuse(error, additional_error(fastest(answer.decode))),
                                    times.ttft.mean,
                                    times.tpot.mean,
                                    times.running,

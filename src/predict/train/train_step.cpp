@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/portable_math.hpp"
 #include "calibrate/constants.hpp"
 #include "plan/pipeline.hpp"
 #include "plan/pipeline_stage.hpp"
@@ -171,7 +172,7 @@ void expect_step(const PipelineTimes& pipeline, const StepModel& step_model, Ste
         const bool tested = steps_were_measured(machine, times.parts->compiled);
         beyond = std::max({beyond, additional_error(each.answer), tested ? 0 : unvalidated_error});
     }
-    times.expected_error = std::hypot(class_of(step_model, *times.parts).error, beyond);
+    times.expected_error = hypotenuse(class_of(step_model, *times.parts).error, beyond);
     times.step_model = step_model;
 }
 

@@ -6,6 +6,8 @@
 #include <numbers>
 #include <utility>
 
+#include "base/portable_math.hpp"
+
 namespace roofline::core {
 namespace {
 
@@ -66,7 +68,7 @@ double length_inside(const LabelBox& box, XY from, XY to) {
     double leave = 1;
     if (!clip_slab(dot(start, along), dot(motion, along), box.half_width, enter, leave)) return 0;
     if (!clip_slab(dot(start, down), dot(motion, down), box.half_height, enter, leave)) return 0;
-    return (leave - enter) * std::hypot(motion.x, motion.y);
+    return (leave - enter) * hypotenuse(motion.x, motion.y);
 }
 
 bool LabelPlacer::fits(const LabelCandidate& candidate) const {

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/portable_math.hpp"
+
 namespace roofline::core {
 namespace {
 
@@ -112,7 +114,7 @@ std::pair<XY, XY> leader_to(const LabelBox& box, const PlotLabel& label) {
     const XY from = label.target;
     const XY to{std::clamp(from.x, box.centre.x - box.half_width, box.centre.x + box.half_width),
                 std::clamp(from.y, box.centre.y - box.half_height, box.centre.y + box.half_height)};
-    const double length = std::hypot(to.x - from.x, to.y - from.y);
+    const double length = hypotenuse(to.x - from.x, to.y - from.y);
     const double part = length > 0 ? std::min(1.0, label.target_radius / length) : 0;
     return {{from.x + part * (to.x - from.x), from.y + part * (to.y - from.y)}, to};
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/portable_math.hpp"
 #include "report/plot/plot.hpp"
 #include "report/plot/plot_frame.hpp"
 #include "report/plot/roofline_scene.hpp"
@@ -203,7 +204,7 @@ std::string RooflineDrawing::with_ridge(const std::string& text, XY where) {
     for (std::size_t i = 0; i < std::min(scene_.ridges.size(), kMaxRidges); ++i) {
         const Ridge& ridge = scene_.ridges[i];
         const XY circle = corner(ridge);
-        if (scene_.ceilings[ridge.ceiling].vector || std::hypot(circle.x - where.x, circle.y - where.y) > 4) continue;
+        if (scene_.ceilings[ridge.ceiling].vector || hypotenuse(circle.x - where.x, circle.y - where.y) > 4) continue;
         if (named_ridges_.insert(i).second) return text + ", " + ridge_text(ridge);
     }
     return text;
@@ -278,7 +279,7 @@ bool RooflineDrawing::near_other_point(const LabelBox& box, XY own) const {
         scene_.points.begin() + static_cast<std::ptrdiff_t>(std::min(scene_.points.size(), kMaxLabelledPoints));
     return std::any_of(scene_.points.begin(), end, [&](const PlotPoint& p) {
         const XY other = at(p.intensity, p.flop_per_s);
-        return std::hypot(other.x - own.x, other.y - own.y) >= kLabelMergeDistance && overlap(around, {other, 1, 1, 0});
+        return hypotenuse(other.x - own.x, other.y - own.y) >= kLabelMergeDistance && overlap(around, {other, 1, 1, 0});
     });
 }
 
@@ -288,7 +289,7 @@ std::string RooflineDrawing::names_at(std::size_t index) const {
     const auto together = [&](std::size_t a, std::size_t b) {
         const XY p = at(scene_.points[a].intensity, scene_.points[a].flop_per_s);
         const XY q = at(scene_.points[b].intensity, scene_.points[b].flop_per_s);
-        return std::hypot(p.x - q.x, p.y - q.y) < near;
+        return hypotenuse(p.x - q.x, p.y - q.y) < near;
     };
     for (std::size_t i = 0; i < index; ++i) {
         if (together(i, index)) return "";
@@ -337,7 +338,7 @@ void RooflineDrawing::point_labels() {
 /// Writes the label along the slope, above the line if there is room.
 void RooflineDrawing::label_roof(std::size_t index) {
     const auto [from, to] = roof_line(index);
-    const double length = std::hypot(to.x - from.x, to.y - from.y);
+    const double length = hypotenuse(to.x - from.x, to.y - from.y);
     if (length < 1) return;
     const XY along{(to.x - from.x) / length, (to.y - from.y) / length};
     const double degrees = std::atan2(along.y, along.x) * 180 / std::numbers::pi;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/portable_math.hpp"
 #include "report/plot/plot_frame.hpp"
 #include "report/plot/thin.hpp"
 #include "units/text.hpp"
@@ -247,7 +248,7 @@ std::vector<std::size_t> labelled_points(const PlotPath& path, const std::vector
     const std::size_t count = path.points.size();
     std::vector<double> along(count, 0);  // length of the path up to each point in pixels
     for (std::size_t i = 1; i < count; ++i)
-        along[i] = along[i - 1] + std::hypot(at[i].x - at[i - 1].x, at[i].y - at[i - 1].y);
+        along[i] = along[i - 1] + hypotenuse(at[i].x - at[i - 1].x, at[i].y - at[i - 1].y);
     std::vector<std::size_t> chosen{0};
     if (count > 1) chosen.push_back(count - 1);
     for (std::size_t i = 1; i + 1 < count && chosen.size() < 6; ++i) {
@@ -261,7 +262,7 @@ std::vector<std::size_t> labelled_points(const PlotPath& path, const std::vector
         for (auto it = first; it != along.end() && *it < target + spacing * 0.5; ++it) {
             const auto i = static_cast<std::size_t>(it - along.begin());
             const bool crowded = std::any_of(chosen.begin(), chosen.end(), [&](std::size_t c) {
-                return std::hypot(at[c].x - at[i].x, at[c].y - at[i].y) < spacing * 0.65;
+                return hypotenuse(at[c].x - at[i].x, at[c].y - at[i].y) < spacing * 0.65;
             });
             if (crowded) continue;
             if (best == count || roundness(path.points[i].label) > roundness(path.points[best].label)) best = i;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <set>
 
+#include "base/portable_math.hpp"
 #include "report/plot/plot_frame.hpp"
 
 namespace roofline::core {
@@ -100,7 +101,7 @@ void draw_diagonal(SvgWriter& svg, const Scene& scene, const std::string& name) 
     const XY from{scene.x.at(low), scene.y.at(low)};
     const XY to{scene.x.at(high), scene.y.at(high)};
     svg.line("ceiling", from, to);
-    const double length = std::hypot(to.x - from.x, to.y - from.y);
+    const double length = hypotenuse(to.x - from.x, to.y - from.y);
     const XY along{(to.x - from.x) / length, (to.y - from.y) / length};
     constexpr double above = 10;  // distance in pixels from the line to the middle of its name
     // Far enough from the end of the line that the corner of the name stays within the frame.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/portable_math.hpp"
 #include "report/plot/plot.hpp"
 #include "report/plot/plot_frame.hpp"
 #include "report/plot/sweep_scene.hpp"
@@ -252,7 +253,7 @@ void SweepDrawing::curve_label(std::size_t index) {
     double next = 0;
     for (std::size_t i = line.size(); i-- > 0;) {
         const XY from = i + 1 < line.size() ? line[i + 1] : line[i];
-        const double length = std::hypot(from.x - line[i].x, from.y - line[i].y);
+        const double length = hypotenuse(from.x - line[i].x, from.y - line[i].y);
         for (; next <= back + length; next += 14) {
             const double part = length > 0 ? (next - back) / length : 0;
             const XY p{from.x + part * (line[i].x - from.x), from.y + part * (line[i].y - from.y)};

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <queue>
 
+#include "base/portable_math.hpp"
+
 namespace roofline::core {
 namespace {
 
@@ -26,7 +28,7 @@ double distance_to_segment(XY p, XY a, XY b) {
     const double squared = along.x * along.x + along.y * along.y;
     const double t = squared > 0 ? ((p.x - a.x) * along.x + (p.y - a.y) * along.y) / squared : 0;
     const double u = std::clamp(t, 0.0, 1.0);
-    return std::hypot(p.x - a.x - u * along.x, p.y - a.y - u * along.y);
+    return hypotenuse(p.x - a.x - u * along.x, p.y - a.y - u * along.y);
 }
 
 Stretch measured(const std::vector<XY>& points, std::size_t first, std::size_t last) {
