@@ -4,6 +4,7 @@
 #include <string>
 
 #include "report/model/model_words.hpp"
+#include "report/page/page.hpp"
 
 namespace roofline::core {
 
