@@ -123,16 +123,16 @@ TEST_CASE("another platform has parameters of its own where they predict other m
     CHECK(fitted.elsewhere[0].platform == "r");
     CHECK(fitted.elsewhere[0].rows == 5);
     CHECK(fitted.elsewhere[0].errors.tpot == approx(1.0 / 3).epsilon(0.03));
-    // a model that nothing else is like there: home's parameters are 1.5 and 0.5 times off, its own no better
+    // one model takes 0.7, the other 1.4 times what home's parameters say: of two, neither predicts the other
     std::erase_if(rows, of_r);
     for (const ServerSample& row : rows_of("two", home, "r")) {
         rows.push_back(row);
-        rows.back().measured_s *= row.model == "small" ? 1.4 : 0.7;
+        rows.back().measured_s *= row.model == "small" ? 0.7 : 1.4;
     }
     const ServerModels mixed = fit_servers(rows);
     CHECK(mixed.servers.size() == 2);
     REQUIRE(mixed.elsewhere.size() == 1);
-    // (0.4 / 1.4 + 0.3 / 0.7) / 2
+    // (0.3 / 0.7 + 0.4 / 1.4) / 2
     CHECK(mixed.elsewhere[0].errors.tpot == approx(0.357).epsilon(0.03));
 }
 

@@ -71,6 +71,7 @@ TEST_CASE("a server's parameters are those of the machine's platform, or state w
 software = "one"
 platform = "Google tpu"
 rows = 9
+error_fitted = 0.1
 error_held_out = 0.2
 kernels = 0.9
 
@@ -78,6 +79,7 @@ kernels = 0.9
 software = "three 2.0"
 platform = "NVIDIA gpu"
 rows = 20
+error_fitted = 0.1
 error_held_out = 0.15
 ttft_error_held_out = 0.45
 
@@ -85,6 +87,7 @@ ttft_error_held_out = 0.45
 software = "four"
 platform = "NVIDIA gpu"
 rows = 40
+error_fitted = 0.1
 error_held_out = 0.5
 
 [[elsewhere]]

@@ -137,8 +137,14 @@ Status add_load(ServeAnswer& answer, const std::optional<LoadQuestion>& load, co
     }
     constexpr std::int64_t sample = 1000;
     if (answer.prefill_pool) answer.prefill_pool->rates = pool_rates(draw_requests(asked.lengths, sample), pools);
-    const double of_server =
-        slices.decode.setup.calibrations->servers().errors(server, platform_of(answer.slice.machine)).tpot;
+    const std::string platform = platform_of(answer.slice.machine);
+    const double of_server = slices.decode.setup.calibrations->servers().errors(server, platform).tpot;
+    if (!server.platform.empty() && server.platform != platform) {
+        answer.notes.push_back(fmt::format(
+            "as served: the constants of {} were fitted on {}s, not on {}s, where the time per output token "
+            "is off by about {:.0f} %",
+            server.software, server.platform, platform, 100 * of_server));
+    }
     const double error = answer.prefill_pool ? std::max(of_server, error_of_pools) : of_server;
     answer.under_load = ServedLoad{server.software,
                                    hypotenuse(error, additional_error(fastest(answer.decode))),
