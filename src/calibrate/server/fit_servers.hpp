@@ -29,15 +29,16 @@ struct ServerSample {
 /// processes its sequences / output prompts per decode step.
 [[nodiscard]] double token_seconds(const ServerModel& costs, const ServerSample& sample);
 
-/// Returns server models by platform and library, and by version ("vllm 0.19") if it has at least thirty measurements of
-/// two models and parameters of its own predict held-out models better, in alphabetical order. The factor of the
+/// Returns server models by platform and library, and by version ("vllm 0.19") if it has at least thirty measurements
+/// of two models and parameters of its own predict held-out models better, in alphabetical order. The factor of the
 /// kernels' times is common to a platform, while the host parameters belong to each; those of a library are fitted to
 /// all of its versions. The fit minimizes absolute relative deviations, so that single outliers have little influence.
 /// The held-out error leaves out one served model at a time; software that was measured with a single one has not been
 /// tested on another, and its error is set to 40 %. Libraries with fewer than eight measurements have no server model,
 /// and those with fewer than thirty no host time per sequence and per launch. On another platform than that of most of
 /// its measurements a library has parameters only if they predict held-out models better than those of that platform
-/// do; otherwise `elsewhere` has the error of these. The result is deterministic and independent of the order of samples.
+/// do; otherwise `elsewhere` has the error of these. The result is deterministic and independent of the order of
+/// samples.
 [[nodiscard]] ServerModels fit_servers(std::vector<ServerSample> samples);
 
 /// A measured time to first token beside the one that its server would have without a wait.
