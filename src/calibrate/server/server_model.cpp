@@ -145,12 +145,12 @@ const CalibratedServer* ServerModels::find(std::string_view software, std::strin
 ServerErrors ServerModels::errors(const CalibratedServer& server, std::string_view platform) const {
     const ServerErrors held_out{server.error_held_out, server.ttft_error_held_out};
     if (platform.empty() || fitted_to(server, platform)) return held_out;
-    const ServerElsewhere* const elsewhere = measured_elsewhere(*this, server.software, platform);
-    if (elsewhere == nullptr) {
+    const ServerElsewhere* const there = measured_elsewhere(*this, server.software, platform);
+    if (there == nullptr) {
         return {std::max(held_out.tpot, untested_server_error), std::max(held_out.ttft, untested_server_error)};
     }
-    return {elsewhere->errors.tpot,
-            elsewhere->errors.ttft > 0 ? elsewhere->errors.ttft : std::max(held_out.ttft, untested_server_error)};
+    return {there->errors.tpot,
+            there->errors.ttft > 0 ? there->errors.ttft : std::max(held_out.ttft, untested_server_error)};
 }
 
 Result<ServerModels> parse_server_models(const TomlInput& toml, std::string_view origin) {
