@@ -30,8 +30,9 @@ Status check_sizes(const ServeQuestion& question) {
 Status read_exchange(const ServeQuestion& question, const ServerModels& servers, ServedQuestion& read,
                      ServeAnswer& answer) {
     if (question.exchange.empty()) {
-        const CalibratedServer* const named = servers.find(question.software);
-        const CalibratedServer* const server = named != nullptr ? named : servers.find("");
+        const std::string platform = platform_of(question.slice.machine);
+        const CalibratedServer* const named = servers.find(question.software, platform);
+        const CalibratedServer* const server = named != nullptr ? named : servers.find("", platform);
         if (server != nullptr) answer.exchange_server = server->software;
         return {};
     }
