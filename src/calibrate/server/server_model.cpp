@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "calibrate/collective/expected_collective.hpp"
+#include "calibrate/server/server_memory.hpp"
 #include "machine/embedded.hpp"
 #include "machine/machine_text.hpp"
 #include "machine/toml_file.hpp"
@@ -78,7 +79,7 @@ double prompt_seconds(const ServerModel& costs, double kernels_s, double launche
 const CalibratedServer* ServerModels::find(std::string_view software) const {
     const CalibratedServer* library = nullptr;
     for (const CalibratedServer& each : servers) {
-        if (!software.empty() && !same_library(each.software, software)) continue;
+        if (software.empty() || !same_library(each.software, software)) continue;
         if (library == nullptr || each.rows > library->rows) library = &each;
     }
     if (library == nullptr) return nullptr;
@@ -90,6 +91,20 @@ const CalibratedServer* ServerModels::find(std::string_view software) const {
         if (best == nullptr || older(best->software, each.software)) best = &each;
     }
     return best != nullptr ? best : library;
+}
+
+const CalibratedServer* ServerModels::usual(std::string_view vendor) const {
+    const CalibratedServer* library = nullptr;
+    for (const CalibratedServer& each : servers) {
+        if (!built_in_server_memories().runs_on(each.software, vendor)) continue;
+        if (library == nullptr || each.rows > library->rows) library = &each;
+    }
+    return library == nullptr ? nullptr : find(library->software.substr(0, library->software.find(' ')));
+}
+
+const CalibratedServer* ServerModels::find_or_usual(std::string_view software, std::string_view vendor) const {
+    const CalibratedServer* const named = find(software);
+    return named != nullptr ? named : usual(vendor);
 }
 
 Result<ServerModels> parse_server_models(const TomlInput& toml, std::string_view origin) {

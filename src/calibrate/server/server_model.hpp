@@ -60,9 +60,13 @@ struct ServerModels {
     bool operator==(const ServerModels&) const = default;
 
     /// Returns the model of the named version, or of its library if that version has none; without a version the model
-    /// of the newest one; of an empty name, that of the library with the most measurements. Null if the software has
-    /// none.
+    /// of the newest one. Null if the software has none.
     [[nodiscard]] const CalibratedServer* find(std::string_view software) const;
+    /// Returns the model of the library with the most measurements of those that run on chips of a vendor ("": not
+    /// known). Null without any.
+    [[nodiscard]] const CalibratedServer* usual(std::string_view vendor) const;
+    /// Returns the model of the software, or the usual one if it has none.
+    [[nodiscard]] const CalibratedServer* find_or_usual(std::string_view software, std::string_view vendor) const;
 };
 
 /// Reads data/servers.toml or a file of the same format strictly. Errors carry the line and the column.

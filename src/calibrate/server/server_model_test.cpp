@@ -60,9 +60,27 @@ TEST_CASE("servers are found by their library, or the one with the most rows") {
     REQUIRE(server_models);
     CHECK(server_models->find("one 0.9")->software == "one");
     CHECK(server_models->find("two-1.2")->software == "two 1.2");
-    CHECK(server_models->find("")->software == "two 1.2");
+    CHECK(server_models->usual("NVIDIA")->software == "two 1.2");
+    CHECK(server_models->find_or_usual("one", "NVIDIA")->software == "one");
+    CHECK(server_models->find_or_usual("three", "NVIDIA")->software == "two 1.2");
     CHECK(server_models->find("three") == nullptr);
-    CHECK(ServerModels{}.find("") == nullptr);
+    CHECK(server_models->find("") == nullptr);
+    CHECK(ServerModels{}.usual("NVIDIA") == nullptr);
+}
+
+TEST_CASE("without a name a server is one that runs on the machine") {
+    ServerModels models;
+    models.servers.push_back({"vllm", {}, 10, {}, {}});
+    models.servers.push_back({"sglang", {}, 20, {}, {}});
+    models.servers.push_back({"trtllm", {}, 30, {}, {}});
+    // TensorRT-LLM is NVIDIA's own; sglang-jax runs on TPUs, and vLLM also on Gaudi and Trainium
+    CHECK(models.usual("NVIDIA")->software == "trtllm");
+    CHECK(models.usual("AMD")->software == "sglang");
+    CHECK(models.usual("Google")->software == "sglang");
+    CHECK(models.usual("Intel")->software == "vllm");
+    CHECK(models.usual("AWS")->software == "vllm");
+    CHECK(models.usual("")->software == "trtllm");
+    CHECK(models.find_or_usual("trtllm", "AMD")->software == "trtllm");
 }
 
 TEST_CASE("files of servers are read strictly") {

@@ -383,7 +383,7 @@ private:
     [[nodiscard]] MemoryChoice memory_choice() const {
         MemoryChoice choice{built_in_server_memories().find(question_.software), question_.memory_fraction,
                             question_.block};
-        const CalibratedServer* const usual = calibrations_->servers().find("");
+        const CalibratedServer* const usual = calibrations_->servers().usual(answer_.slice.machine.vendor);
         if (choice.server == nullptr && calibrated(answer_) && read_.whole.empty() && usual != nullptr) {
             choice.server = built_in_server_memories().find(usual->software);
         }

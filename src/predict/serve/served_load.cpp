@@ -69,9 +69,8 @@ ServingPools pools_of(const ServeAnswer& answer, const ExpectedServing& passes, 
 
 // Null if no server has a model.
 const CalibratedServer* server_of(const ServedSlices& slices) {
-    const ServerModels& servers = slices.decode.setup.calibrations->servers();
-    const CalibratedServer* const named = servers.find(slices.software);
-    return named != nullptr ? named : servers.find("");
+    const ServingSetup& setup = slices.decode.setup;
+    return setup.calibrations->servers().find_or_usual(slices.software, setup.slice.machine.vendor);
 }
 
 Result<ExpectedServing> served_passes(const ServeAnswer& answer, const ServedSlices& slices) {
