@@ -56,6 +56,7 @@ ServerMemory read_server(Reader& table, const Citations& citations) {
     }
     server.block = table.whole("block", 1, most_tokens, 1);
     server.source = citations.resolve(table.required_text("source"));
+    server.vendors = table.texts("vendors");
     server.fraction = table.number("fraction", 1);
     if (server.fraction > 1) table.fault("fraction", "out_of_range", table.of("fraction") + " must be at most 1");
     if (auto reserve = table.inner("reserve")) server.reserve = read_reserve(*reserve);
@@ -150,6 +151,12 @@ const ServerMemory* ServerMemories::find(std::string_view software) const {
         if (best == nullptr || older(version_in(best->software), since)) best = &each;
     }
     return best;
+}
+
+bool ServerMemories::runs_on(std::string_view software, std::string_view vendor) const {
+    const ServerMemory* const server = find(software);
+    if (server == nullptr || server->vendors.empty() || vendor.empty()) return true;
+    return std::find(server->vendors.begin(), server->vendors.end(), vendor) != server->vendors.end();
 }
 
 Result<ServerMemories> parse_server_memories(const TomlInput& toml, std::string_view origin) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "calibrate/collective/expected_collective.hpp"
+#include "calibrate/server/server_memory.hpp"
 #include "machine/embedded.hpp"
 #include "machine/machine_text.hpp"
 #include "machine/toml_file.hpp"
@@ -123,9 +124,12 @@ double prompt_seconds(const ServerModel& costs, double kernels_s, double launche
 }
 
 const CalibratedServer* ServerModels::find(std::string_view software, std::string_view platform) const {
+    const std::string_view vendor = platform.substr(0, platform.rfind(' '));
     const CalibratedServer* library = nullptr;
     for (const CalibratedServer& each : servers) {
-        if (!software.empty() && !same_library(each.software, software)) continue;
+        if (software.empty() ? !built_in_server_memories().runs_on(each.software, vendor)
+                             : !same_library(each.software, software))
+            continue;
         if (library == nullptr || known_on(*this, each, platform) > known_on(*this, *library, platform)) {
             library = &each;
         }
@@ -140,6 +144,11 @@ const CalibratedServer* ServerModels::find(std::string_view software, std::strin
         if (best == nullptr || older(best->software, each.software)) best = &each;
     }
     return best != nullptr ? best : library;
+}
+
+const CalibratedServer* ServerModels::find_or_usual(std::string_view software, std::string_view platform) const {
+    const CalibratedServer* const named = software.empty() ? nullptr : find(software, platform);
+    return named != nullptr ? named : find("", platform);
 }
 
 ServerErrors ServerModels::errors(const CalibratedServer& server, std::string_view platform) const {

@@ -86,10 +86,12 @@ struct ServerModels {
     bool operator==(const ServerModels&) const = default;
 
     /// Returns the model of the named version, or of its library if that version has none; without a version the model
-    /// of the newest one; of an empty name, that of the library with the most measurements. Models that were fitted to
-    /// the platform precede others, and libraries that were measured there precede those that were not. Null if the
-    /// software has none.
+    /// of the newest one; of an empty name, that of the library with the most measurements of those that run on the
+    /// platform's chips. Models that were fitted to the platform precede others, and libraries that were measured there
+    /// precede those that were not. Null if the software has none.
     [[nodiscard]] const CalibratedServer* find(std::string_view software, std::string_view platform) const;
+    /// Returns the model of the software, or that of an empty name if it has none.
+    [[nodiscard]] const CalibratedServer* find_or_usual(std::string_view software, std::string_view platform) const;
 
     /// Returns the errors of this model on a platform: those on served models that were held out if it was fitted to
     /// that platform; else those of its library's measurements there, and without any at least 40 %.

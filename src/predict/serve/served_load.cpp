@@ -69,10 +69,8 @@ ServingPools pools_of(const ServeAnswer& answer, const ExpectedServing& passes, 
 
 // Null if no server has a model.
 const CalibratedServer* server_of(const ServedSlices& slices) {
-    const ServerModels& servers = slices.decode.setup.calibrations->servers();
-    const std::string platform = platform_of(slices.decode.setup.slice.machine);
-    const CalibratedServer* const named = servers.find(slices.software, platform);
-    return named != nullptr ? named : servers.find("", platform);
+    const ServingSetup& setup = slices.decode.setup;
+    return setup.calibrations->servers().find_or_usual(slices.software, platform_of(setup.slice.machine));
 }
 
 Result<ExpectedServing> served_passes(const ServeAnswer& answer, const ServedSlices& slices) {

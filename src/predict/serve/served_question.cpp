@@ -30,9 +30,8 @@ Status check_sizes(const ServeQuestion& question) {
 Status read_exchange(const ServeQuestion& question, const ServerModels& servers, ServedQuestion& read,
                      ServeAnswer& answer) {
     if (question.exchange.empty()) {
-        const std::string platform = platform_of(question.slice.machine);
-        const CalibratedServer* const named = servers.find(question.software, platform);
-        const CalibratedServer* const server = named != nullptr ? named : servers.find("", platform);
+        const CalibratedServer* const server =
+            servers.find_or_usual(question.software, platform_of(question.slice.machine));
         if (server != nullptr) answer.exchange_server = server->software;
         return {};
     }
