@@ -73,10 +73,10 @@ TEST_CASE("without a name a server is one that runs on the machine") {
     models.servers.push_back({"vllm", {}, 10, {}, {}});
     models.servers.push_back({"sglang", {}, 20, {}, {}});
     models.servers.push_back({"trtllm", {}, 30, {}, {}});
-    // TensorRT-LLM is NVIDIA's own; sglang-jax runs on TPUs, and vLLM also on Gaudi and Trainium
+    // TensorRT-LLM is NVIDIA's own; vLLM also runs on TPUs, Gaudi and Trainium
     CHECK(models.usual("NVIDIA")->software == "trtllm");
     CHECK(models.usual("AMD")->software == "sglang");
-    CHECK(models.usual("Google")->software == "sglang");
+    CHECK(models.usual("Google")->software == "vllm");
     CHECK(models.usual("Intel")->software == "vllm");
     CHECK(models.usual("AWS")->software == "vllm");
     CHECK(models.usual("")->software == "trtllm");
