@@ -20,10 +20,10 @@ struct Software {
     std::string version;
 };
 
-/// Splits "nccl-2.29", "NCCL 2.29.2" or "nccl" at the first blank or '-'.
+/// Splits "nccl-2.29", "NCCL 2.29.2", "nccl" or "sglang-jax 0.1" where its version begins.
 Software split_software_name(std::string_view text) {
     const std::string name = lowered(trimmed(text));
-    const std::size_t end = name.find_first_of(" -");
+    const std::size_t end = version_place(name);
     if (end == std::string::npos) return {name, ""};
     return {name.substr(0, end), name.substr(end + 1)};
 }
@@ -335,6 +335,14 @@ ExpectedTime mean_of(const std::vector<TransferCandidate>& transfer_candidates, 
     }
     expected.seconds = seconds_of(expected, request.point);
     return expected;
+}
+
+std::size_t version_place(std::string_view software) {
+    for (std::size_t at = 0; at < software.size(); ++at) {
+        if (software[at] == ' ') return at;
+        if (software[at] == '-' && at + 1 < software.size() && is_digit(software[at + 1])) return at;
+    }
+    return std::string_view::npos;
 }
 
 bool same_library(std::string_view software, std::string_view wanted) {

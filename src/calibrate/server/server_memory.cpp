@@ -70,7 +70,7 @@ ServerMemory read_server(Reader& table, const Citations& citations) {
 // Returns the version in a name; "" if there is none, or only a date or a word, by which tables name some builds.
 std::string_view version_in(std::string_view software) {
     constexpr int first_year = 2000;
-    const std::size_t at = software.find_first_of(" -");
+    const std::size_t at = version_place(software);
     if (at == std::string_view::npos) return {};
     const std::string_view version = software.substr(at + 1);
     int number = first_year;

@@ -310,9 +310,9 @@ private:
             const std::vector<std::string> more = notes_of(*answer_.prediction);
             notes.insert(notes.end(), more.begin(), more.end());
         }
-        for (const std::string& note : notes) page_.note(note);
         std::set<std::string> said;
         for (const std::string& note : notes_for_screen(std::move(notes))) {
+            page_.note(note);
             if (said.size() < most && said.insert(note).second)
                 out_ += "  note: " + wrapped(note, 8, 4, page_width) + "\n";
         }

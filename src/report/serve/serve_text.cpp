@@ -47,10 +47,9 @@ public:
         passes();
         frontier();
         bounds();
-        std::vector<std::string> notes = serve_notes(answer_);
-        for (const std::string& note : notes) page_.note(note);
-        for (const std::string& note : notes_for_screen(std::move(notes))) {
+        for (const std::string& note : notes_for_screen(serve_notes(answer_))) {
             out_ += "  note: " + wrapped(note, 8, 8, page_width) + "\n";
+            page_.note(note);
         }
         return std::move(out_);
     }
