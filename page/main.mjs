@@ -74,7 +74,7 @@ class App {
 
   /// What may be names of files in the question of a view.
   named(view) {
-    return views[view].fields.filter((field) => field.positional)
+    return views[view].fields.filter((field) => field.positional || field.file)
       .map((field) => this.state.fields[place(view, field)]);
   }
 
