@@ -14,7 +14,7 @@ export function profileView(app) {
   const fields = fieldsOf(app, 'profile', ['file', 'trace']);
   const name = el('code', {text: ''});
   const kind = el('select', {id: 'profile-kind', on: {change: () => state.set({'profile.kind': kind.value})}},
-    el('option', {value: 'hlo', text: 'a module (HLO, StableHLO, PyTorch graph, ONNX)'}), el('option',
+    el('option', {value: 'hlo', text: 'a module of XLA, PyTorch or ONNX'}), el('option',
       {value: 'trace', text: 'a recorded profile'}));
   const plot = el('select', {id: 'profile-plot', on: {change: () => state.set({'profile.plot': plot.value})}},
     el('option', {value: 'roofline', text: 'roofline'}), el('option', {value: 'timeline',

@@ -161,11 +161,14 @@ export function searcher(app, label, run) {
     const since = performance.now();
     press.textContent = 'Stop the search';
     let far = 'searching';
-    const tick = () => { status.textContent = `${far}, ${shown(Math.round((performance.now() - since) / 1000), 's')}`; };
+    let good = '';
+    const tick = () => {
+      status.textContent = `${far}, ${shown(Math.round((performance.now() - since) / 1000), 's')}${good}`;
+    };
     const watch = ({lookedAt, plans}, best) => {
       if (plans) Object.assign(bar, {max: plans, value: lookedAt});
-      far = `${shown(lookedAt, 'count')} ${plans ? `of ${shown(plans, 'count')} plans` : 'set-ups'}${
-        best ? `, the best so far ${best}` : ''}`;
+      far = `${shown(lookedAt, 'count')} ${plans ? `of ${shown(plans, 'count')} plans` : 'set-ups'}`;
+      good = best ? `; the best so far: ${best}` : '';
       tick();
     };
     ticking = setInterval(tick, 1000);

@@ -95,7 +95,7 @@ struct ServingSearchAnswer {
 /// requests that meets the targets is found by simulation, until what is left is estimated to be clearly worse than
 /// what was simulated. The frontier is that of all simulated set-ups, among them the best estimate in each range of
 /// tokens/s per user. Errors: `no_fit` if no set-up has room for a request; those of the job; of all plans, the first
-/// one, if none can be predicted; `no_price` for a cost without one; `interrupted` by the stop of the job or by `watch`.
+/// one, if none can be predicted; `no_price` for a cost without one; `interrupted` by the job's `stop` or by `watch`.
 [[nodiscard]] Result<ServingSearchAnswer> search_serving(const ServingSearch& search,
                                                          const std::shared_ptr<Calibrations>& calibrations);
 
