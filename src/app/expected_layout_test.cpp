@@ -42,7 +42,7 @@ TEST_CASE("an expected time does not fall because a doubled batch has another la
 TEST_CASE(
     "the layout that is expected to be the fastest takes no longer than that with the least bound, and a note names "
     "it") {
-    const auto answers = op_answers(two_products(1024), {});
+    const auto answers = op_answers(two_products(2048), {});
     REQUIRE(answers.has_value());
     const Prediction& answer = answers->front();
     const Prediction& best = fastest(answer);

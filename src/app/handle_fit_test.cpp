@@ -215,8 +215,10 @@ TEST_CASE("a table of products gives a model of kernels that op and validate use
     const json one = parsed(handle({op, Format::json, false}));
     // 2 us + 4.096 us + 2 * 4096^3 FLOP / 989.4 TFLOP/s / 0.8 = 6.096 + 173.639 us
     CHECK(one["expected_s"].get<double>() == approx(179.735e-6).epsilon(0.01));
-    // The file stores it with three digits.
-    CHECK(one["expected_error"].get<double>() == approx(model["error"]["held_out"].get<double>()).epsilon(0.01));
+    // That of models of 21 measurements on other sizes: 0.62 over the root of their number (docs/method/kernels.md),
+    // which is more than the error of those that were held out.
+    CHECK(model["error"]["held_out"].get<double>() < 0.01);
+    CHECK(one["expected_error"].get<double>() == approx(0.1353).epsilon(1e-3));
     op.dims = {"N=4096,K=4096"};
     op.sweeps = {"M=1024,4096"};
     const json swept = parsed(handle({op, Format::json, false}));

@@ -12,7 +12,7 @@ using Kind = KernelKind;
 namespace {
 
 CalibratedKernel model_of(KernelKind kind, const char* dtype, const char* software, KernelModel model,
-                          std::int64_t rows = 10) {
+                          std::int64_t rows = 1000) {  // enough for the error held out to be the stated one
     CalibratedKernel kernel;
     kernel.key = {kind, dtype, software, ""};
     kernel.fit.model = model;
@@ -27,7 +27,7 @@ TEST_CASE("the model that fits best speaks for a kernel") {
     Calibration calibration;
     calibration.kernels = {
         model_of(Kind::contraction, "bf16", "vllm 0.9", {}), model_of(Kind::contraction, "bf16", "vllm 0.14", {}),
-        model_of(Kind::contraction, "bf16", "trtllm 1.3", {}, 100), model_of(Kind::elementwise, "", "", {})};
+        model_of(Kind::contraction, "bf16", "trtllm 1.3", {}, 2000), model_of(Kind::elementwise, "", "", {})};
     const KernelKey matmul{Kind::contraction, "bf16", "", ""};
     const auto software = [&](const std::string& asked) {
         return choose_kernel(calibration, matmul, asked)->key.software;

@@ -15,8 +15,8 @@ struct TrainingPeak {
 };
 
 /// Returns the peak of matmuls in `products`, the dtype that matmuls with parameters are computed in, or in bf16 if
-/// they are computed as stored; that of units of a wider dtype if the machine has none of it. No utilization relative to it
-/// exceeds 1. Errors: a machine without such units, or without their rate.
+/// they are computed as stored. If the machine has no units of it, the peak is that of units of a wider dtype. No
+/// utilization relative to it exceeds 1. Errors: a machine without such units, or without their rate.
 [[nodiscard]] Result<TrainingPeak> training_peak(const Machine& machine, std::optional<Dtype> products);
 
 }  // namespace roofline::core

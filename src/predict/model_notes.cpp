@@ -1,10 +1,12 @@
 #include "predict/model_notes.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "calibrate/kernel/extrapolation.hpp"
@@ -19,11 +21,24 @@ std::string spoken(const KernelKey& key) {
 
 namespace {
 
+/// Adds a note for each machine that models are transferred from.
 void note_transferred(const Prediction& answer, std::vector<std::string>& notes) {
+    std::vector<std::pair<std::string, std::vector<std::string>>> kinds_by_machine;
     for (std::size_t i = 0; i < answer.models.kernels.size(); ++i) {
-        if (answer.models.kernels[i] == nullptr || answer.models.transferred_from[i].empty()) continue;
-        notes.push_back(fmt::format("{} has no calibration for {}: that of {} is transferred", answer.machine.name,
-                                    spoken(answer.models.kernels[i]->key), answer.models.transferred_from[i]));
+        const std::string& from = answer.models.transferred_from[i];
+        if (answer.models.kernels[i] == nullptr || from.empty()) continue;
+        auto found = std::find_if(kinds_by_machine.begin(), kinds_by_machine.end(),
+                                  [&](const auto& each) { return each.first == from; });
+        if (found == kinds_by_machine.end()) found = kinds_by_machine.insert(found, {from, {}});
+        const std::string kind = spoken(answer.models.kernels[i]->key);
+        if (!has(found->second, kind)) found->second.push_back(kind);
+    }
+    for (const auto& [machine, kinds] : kinds_by_machine) {
+        notes.push_back(kinds.size() == 1
+                            ? fmt::format("{} has no calibration for {}: that of {} is transferred",
+                                          answer.machine.name, kinds.front(), machine)
+                            : fmt::format("{} has no calibration for these: {}; those of {} are transferred",
+                                          answer.machine.name, fmt::join(kinds, ", "), machine));
     }
 }
 

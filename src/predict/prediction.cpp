@@ -24,6 +24,8 @@ std::vector<std::string> notes_of(const Prediction& answer) {
     return notes;
 }
 
+bool is_layout_note(std::string_view note) { return note.find(" has no written type; ") != std::string_view::npos; }
+
 RoutingBound bound_of(const Pricing& pricing, std::vector<double> seconds) {
     RoutingBound bound;
     for (std::size_t i = 0; i < seconds.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bound/analysis.hpp"
@@ -90,6 +91,9 @@ void for_each_point(const Prediction& answer, const std::vector<SweepAxis>& axes
 
 /// Returns all notes of a prediction, those of the request first.
 [[nodiscard]] std::vector<std::string> notes_of(const Prediction& answer);
+/// Returns whether a note names the layout that was chosen for a tensor without a written type. Programs that nobody
+/// wrote, such as those of models and of modules, have many of these.
+[[nodiscard]] bool is_layout_note(std::string_view note);
 
 /// Returns the value of a polynomial at the program's sizes. Empty if a size is unknown.
 [[nodiscard]] std::optional<Rational> count(const Program& program, const Polynomial& polynomial);

@@ -100,7 +100,7 @@ COMMANDS = [
     (["plan", "serve", "llama-3.1-8b", "--on", "h100-sxm:2", "--prompt", "1000", "--output", "100", "--tpot", "30ms"],
      "The best servers"),
     (["plan", "--merge", "part1.json", "part2.json"], "The best plan"),
-    (["plan", "fleet", "fleet.toml"], "fleet"),
+    (["plan", "fleet", "fleet.toml"], "The cheapest assignment"),
     (["plan", "design", "--base", "h200", "--vary", "hbm.bandwidth=2..8TB/s", "--cost", "costs.toml", "--for",
       "workloads.toml"], "H200"),
     (["hlo", "m.hlo", "--on", "h100-sxm"], "m.hlo"),
@@ -290,8 +290,8 @@ def main():
         for name, text in (("fleet", FLEET), ("costs", COSTS), ("workloads", WORKLOADS)):
             (folder / f"{name}.toml").write_text(text, encoding="utf-8")
         for part in (1, 2):
-            done = run(program, ["plan", "train", "config.json", "--on", "h100-sxm:4", "--batch-tokens", "65536", "--seq",
-                                 "2048", "--part", f"{part}/2"], folder)
+            done = run(program, ["plan", "train", "config.json", "--on", "h100-sxm:4", "--batch-tokens", "65536",
+                                 "--seq", "2048", "--part", f"{part}/2"], folder)
             (folder / f"part{part}.json").write_text(done.stdout, encoding="utf-8")
         for arguments, title in COMMANDS:
             check_command(checks, program, folder, arguments, title)

@@ -69,7 +69,17 @@ const CurveSegment& cheapest(const TimeCurve& curve, const CollectivePoint& poin
 }
 
 double seconds_of(const TimeCurve& curve, const CollectivePoint& point) {
-    return seconds_of(cheapest(curve, point), curve.steps, point);
+    const double seconds = seconds_of(cheapest(curve, point), curve.steps, point);
+    if (!curve.limit) return seconds;
+    const double ratio = curve.limit->bytes / size_for_limit(*curve.limit, point);
+    if (!(ratio < 1)) return seconds;
+    // a fit rises at its limit for the group sizes that were measured, but not always for others
+    CollectivePoint at_limit = point;
+    at_limit.buffer_bytes *= ratio;
+    at_limit.buffer_s *= ratio;
+    at_limit.wire_s *= ratio;
+    const TimeCurve below{curve.steps, curve.segments, std::nullopt, {}};
+    return std::max(seconds, seconds_of(below, at_limit));
 }
 
 double seconds_of(const CollectiveModel& model, const CollectivePoint& point) {

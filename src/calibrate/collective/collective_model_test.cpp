@@ -79,6 +79,13 @@ TEST_CASE("the cheapest segment counts, separately below and above a limit") {
     CHECK(seconds_of(curve, large) == approx(290e-6));  // above the limit
     curve.limit->of_piece = true;
     CHECK(seconds_of(curve, large) == approx(120e-6));  // each of the two has half of it
+    // above the limit no time is less than at it: 20 + 100 us for 1 MB
+    curve.limit->of_piece = false;
+    curve.beyond = {{10e-6, 0, 1, 0, 0}};
+    large = {2, 1.05e6, 105e-6, 210e-6};
+    CHECK(seconds_of(curve, large) == approx(120e-6));
+    large = {2, 2e6, 200e-6, 400e-6};
+    CHECK(seconds_of(curve, large) == approx(210e-6));
 }
 
 TEST_CASE("counts with curves of their own follow them, others the shared one") {

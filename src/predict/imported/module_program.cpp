@@ -86,12 +86,7 @@ LayoutFreedom layout_freedom(const Program& program) {
 
 void take_laid_out(const ImportedProgram& imported, const XlaModule& module, ModuleAnswer& answer) {
     Prediction& prediction = *answer.prediction;
-    std::size_t free = 0;
-    std::erase_if(prediction.notes, [&](const std::string& note) {
-        const bool chosen = note.find(" has no written type; ") != std::string::npos;
-        free += chosen ? 1 : 0;
-        return chosen;
-    });
+    const std::size_t free = std::erase_if(prediction.notes, is_layout_note);
     answer.notes.push_back(fmt::format(
         "the module is from before partitioning and is laid out over {}: its shardings are kept, and of {} array{} "
         "without one the layout with the least bound is taken, which may be another than the partitioner's",

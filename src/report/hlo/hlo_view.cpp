@@ -305,24 +305,17 @@ private:
         }
         for (const std::string& gap : answer_.gaps) page_.note("unknown: " + gap);
         if (answer_.gaps.size() > most) out_ += fmt::format("  {} more are unknown\n", answer_.gaps.size() - most);
+        std::vector<std::string> notes = answer_.notes;
+        if (answer_.prediction) {
+            const std::vector<std::string> more = notes_of(*answer_.prediction);
+            notes.insert(notes.end(), more.begin(), more.end());
+        }
         std::set<std::string> said;
-        std::size_t extrapolated = 0;
-        const auto say = [&](const std::string& note) {
-            if (note.starts_with("extrapolated:")) {
-                ++extrapolated;
-            } else if (said.size() < most && said.insert(note).second) {
-                out_ += "  note: " + wrapped(note, 8, 4, page_width) + "\n";
-            }
+        for (const std::string& note : notes_for_screen(std::move(notes))) {
             page_.note(note);
-        };
-        for (const std::string& note : answer_.notes) say(note);
-        if (!answer_.prediction) return;
-        for (const std::string& note : notes_of(*answer_.prediction)) say(note);
-        if (extrapolated == 0) return;
-        const std::string note = fmt::format(
-            "{} expected times are extrapolated beyond measured sizes, which is in their error; --json says how far",
-            extrapolated);
-        out_ += "  note: " + wrapped(note, 8, 4, page_width) + "\n";
+            if (said.size() < most && said.insert(note).second)
+                out_ += "  note: " + wrapped(note, 8, 4, page_width) + "\n";
+        }
     }
 
     const ModuleAnswer& answer_;

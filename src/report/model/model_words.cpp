@@ -43,7 +43,7 @@ std::vector<std::string> model_notes(const ModelAnswer& answer) {
     } else {
         notes.emplace_back(
             "active parameters: without the input embedding, as the publisher counts; of the experts only those that a "
-            "(token is sent to)token is sent to");
+            "token is sent to");
     }
     notes.emplace_back(
         "FLOPs: 2 forward and 6 in training for every parameter that a token is multiplied with, without look-ups, "

@@ -47,7 +47,7 @@ public:
         passes();
         frontier();
         bounds();
-        for (const std::string& note : serve_notes(answer_)) {
+        for (const std::string& note : notes_for_screen(serve_notes(answer_))) {
             out_ += "  note: " + wrapped(note, 8, 8, page_width) + "\n";
             page_.note(note);
         }
@@ -269,14 +269,14 @@ private:
     void passes() {
         page_.section(PagePlace::detail, "Passes");
         Table table;
-        table.head = {"pass", "lower", "uniform", "sequential", "expected", "no overlap", "bound by"};
+        table.head = {"pass", "lower", "uniform", "sequential", "expected", "error", "no overlap", "bound by"};
         if (!answer_.experts()) std::erase(table.head, "uniform");
         table.right.assign(table.head.size(), true);
         table.right.front() = table.right.back() = false;
         passes_ = std::move(table);
-        out_ += fmt::format("  {:<15} {:>11}{} {:>11} {:>11} {:>11}   {}\n", "pass", "lower",
+        out_ += fmt::format("  {:<15} {:>11}{} {:>11} {:>11} {:>6} {:>11}   {}\n", "pass", "lower",
                             answer_.experts() ? fmt::format(" {:>11}", "uniform") : "", "sequential", "expected",
-                            "no overlap", "bound by");
+                            "error", "no overlap", "bound by");
         pass("prefill", answer_.prefill, answer_.least_prefill);
         pass("decode", answer_.decode, answer_.least_decode);
         if (answer_.speculation && answer_.speculation->draft) {
@@ -320,10 +320,14 @@ private:
             answer_.experts() ? fmt::format(" {:>11}", to_text(Seconds{total.bounds.lower})) : std::string();
         std::string bound = bound_label(pass);
         if (bound != least.bound_label) bound = fmt::format("lower: {}, uniform: {}", least.bound_label, bound);
-        out_ += fmt::format("  {:<15} {:>11}{} {:>11} {:>11} {:>11}   {}\n", label, to_text(Seconds{least.lower_s}),
-                            uniform, to_text(Seconds{total.sequential}),
-                            pass.expected_s ? to_text(Seconds{*fastest(pass).expected_s}) : "-",
-                            to_text(Seconds{total.bounds.upper}), bound);
+        const Prediction& best = fastest(pass);
+        const std::optional<double> expected = pass.expected_s ? best.expected_s : std::nullopt;
+        const std::optional<double> error = expected ? best.expected_error : std::nullopt;
+        const std::string of = error ? percent_text(*error) + " %" : "-";
+        out_ +=
+            fmt::format("  {:<15} {:>11}{} {:>11} {:>11} {:>6} {:>11}   {}\n", label, to_text(Seconds{least.lower_s}),
+                        uniform, to_text(Seconds{total.sequential}), expected ? to_text(Seconds{*expected}) : "-", of,
+                        to_text(Seconds{total.bounds.upper}), bound);
         TableRow row(passes_);
         const auto time = [&](std::optional<double> seconds) {
             if (seconds) {
@@ -336,7 +340,12 @@ private:
         time(least.lower_s);
         if (answer_.experts()) time(total.bounds.lower);
         time(total.sequential);
-        time(pass.expected_s ? fastest(pass).expected_s : std::nullopt);
+        time(expected);
+        if (error) {
+            row.number(of, *error, "");
+        } else {
+            row.text("-");
+        }
         time(total.bounds.upper);
         row.text(std::move(bound));
     }
@@ -376,8 +385,11 @@ private:
             text += from.weights
                         ? fmt::format("; weight matmuls become compute-bound at batch {:.0f}", std::ceil(*from.weights))
                         : "; weight matmuls never do";
+            // each member of `data` has a copy of the weights and its own part of the batch
+            const std::string copies = answer_.plan.data > 1 ? fmt::format(" x {} copies", answer_.plan.data) : "";
             if (from.textbook)
-                text += fmt::format(" (rule of thumb, FLOP/s x bytes per weight / 2 HBM: {:.0f})", *from.textbook);
+                text += fmt::format(" (rule of thumb, FLOP/s x bytes per weight / 2 HBM{}: {:.0f})", copies,
+                                    *from.textbook);
         } else if (from.textbook) {
             text += fmt::format("by the rule of thumb, its expert matmuls are compute-bound from batch {:.0f}",
                                 *from.textbook);

@@ -148,8 +148,12 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
         notes.emplace_back("TTFT is that of one prompt on an otherwise idle slice, without queueing");
     }
     for (const Prediction* pass : {&answer.prefill, &answer.decode}) {
-        for (const std::string& note : pass->analysis.total.pricing.notes) {
-            if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+        const Prediction& shown = fastest(*pass);
+        for (const auto* more : {&shown.notes, &pass->analysis.total.pricing.notes}) {
+            for (const std::string& note : *more) {
+                const bool said = std::find(notes.begin(), notes.end(), note) != notes.end();
+                if (!said && !is_layout_note(note)) notes.push_back(note);
+            }
         }
     }
     return notes;
