@@ -2,8 +2,9 @@
 """Writes the page as one HTML file that opens from disk: index.html of a folder with its style sheets, its modules and
 the core as WebAssembly inside.
 
-The core is packed by LZMA, which makes it a quarter smaller than gzip does. Browsers cannot unpack that, so the page also
-has a small module of WebAssembly that can (page/unpack). The core is packed in parts, which workers unpack at a time.
+The core is packed by LZMA, which makes it a quarter smaller than gzip does. Browsers cannot unpack that, so the page
+also has a small module of WebAssembly that can (page/unpack). The core is packed in parts, which workers unpack at a
+time.
 
 Modules become functions in one script, in the order in which they need each other. So they may only import names from
 modules of their folder (`import {a, b as c} from './x.mjs'` at the beginning of a line), and only export named
