@@ -75,10 +75,11 @@ export async function ask(app, list, options = {}) {
   } catch (error) {
     if (error instanceof Superseded) return null;
     if (error instanceof Cancelled) return {cancelled: true};
-    return {answer: null, json: {error: {code: 'stopped', message: `The program stopped: ${error.message}`,
-      line: null,
-      column: null, source: null, hint: 'Change the question, and the program restarts. A question that ends it is a '
-        + 'fault of the program: please report it with the command line.'}}};
+    const message = `The program stopped: ${error.message.replace(/^Uncaught Error: /, '')}`;
+    const hint = /cannot be started/.test(message) ? 'Load the page anew, or get its file again.'
+      : 'Change the question, and the program restarts. A question that ends it is a fault of the program: please '
+        + 'report it with the command line.';
+    return {answer: null, json: {error: {code: 'stopped', message, line: null, column: null, source: null, hint}}};
   }
 }
 

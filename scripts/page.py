@@ -62,13 +62,18 @@ const core = (async () => {
       }
     },
   });
-  return WebAssembly.compileStreaming(new Response(bytes, {headers: {'Content-Type': 'application/wasm'}}));
+  try {
+    return await WebAssembly.compileStreaming(new Response(bytes, {headers: {'Content-Type': 'application/wasm'}}));
+  } catch (error) {
+    await Promise.all(parts); // they say better what is wrong
+    throw error;
+  }
 })();
 core.catch(() => {});
 const workerUrl = urlOf(WORKER);
 globalThis.rooflineWorker = () => {
   const worker = new Worker(workerUrl);
-  core.then((module) => worker.postMessage(module), (problem) => worker.postMessage({noCore: String(problem)}));
+  core.then((module) => worker.postMessage(module), (problem) => worker.postMessage({noCore: problem.message}));
   return worker;
 };
 """
