@@ -68,11 +68,16 @@ BenchmarkLoad read_benchmark(Reader& table, const Citations& citations) {
     load.publisher = table.required_text("publisher");
     load.source = citations.resolve(table.required_text("source"));
     load.dated = table.flag("dated");
+    load.noted = table.text("noted");
+    load.in_flight = table.whole("in_flight", 1, most_requests, 0);
     load.at_once = table.flag("at_once");
     load.shortest = read_fraction(table, "shortest", 0);
     load.rate = table.number("rate", 0);
     load.per_concurrency = table.whole("per_concurrency", 1, most_requests, 0);
     load.requests = table.whole("requests", 1, most_requests, 0);
+    load.chunk = table.whole("chunk", 1, max_request_tokens, 0);
+    load.prompts_first = table.flag("prompts_first");
+    load.first_tokens_alone = table.flag("first_tokens_alone");
     if (table.has("memory_fraction")) load.memory_fraction = read_fraction(table, "memory_fraction", 1);
     for (Reader& server : table.each("server")) load.servers.push_back(read_server(server));
     for (Reader& run : table.each("run")) load.runs.push_back(read_run(run));
@@ -90,6 +95,9 @@ BenchmarkDrive BenchmarkLoad::of(double prompt, double output, double concurrenc
         drive.lengths->output = lengths_of(output, shortest);
     }
     drive.rate = rate;
+    drive.chunk = chunk;
+    drive.prompts_first = prompts_first;
+    drive.first_tokens_alone = first_tokens_alone;
     drive.memory_fraction = memory_fraction;
     for (const Server& each : servers) {
         if (same_library(each.software, software)) drive.memory_fraction = each.memory_fraction;
@@ -103,9 +111,11 @@ BenchmarkDrive BenchmarkLoad::of(double prompt, double output, double concurrenc
     return drive;
 }
 
-const BenchmarkLoad* BenchmarkLoads::find(std::string_view source, std::string_view notes) const {
+const BenchmarkLoad* BenchmarkLoads::find(std::string_view source, std::string_view notes, double in_flight) const {
     const auto found = std::find_if(publishers.begin(), publishers.end(), [&](const BenchmarkLoad& each) {
-        return source.starts_with(each.publisher) && (!each.dated || has_date(notes));
+        return source.starts_with(each.publisher) && (!each.dated || has_date(notes)) &&
+               notes.find(each.noted) != std::string_view::npos &&
+               (each.in_flight == 0 || static_cast<double>(each.in_flight) == in_flight);
     });
     return found == publishers.end() ? nullptr : &*found;
 }

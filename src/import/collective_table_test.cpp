@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/approx_test.hpp"
+#include "calibrate/collective/expected_collective.hpp"
 #include "import/measurement_notes.hpp"
 #include "text/shared_text_test.hpp"
 
@@ -122,6 +123,11 @@ TEST_CASE("a value that is not a number is an error with its place") {
 TEST_CASE("software and launch are extracted from free text") {
     CHECK(software_in("NCCL 2.27.3 (file says 2.29.2)") == "nccl 2.27.3");
     CHECK(software_in("aic:nccl-2.27.3") == "nccl 2.27.3");
+    CHECK(software_in("sglang-jax; output tokens/s") == "sglang-jax");
+    CHECK(software_in("sglang 0.5.9; TTFT to 0.1 s") == "sglang 0.5.9");
+    CHECK_FALSE(same_library("sglang-jax", "sglang"));
+    CHECK(same_library("sglang-jax 0.1.0", "sglang-jax"));
+    CHECK(same_library("nccl-2.29", "nccl"));
     CHECK(software_in("aic:trtllm-1.3.0rc20") == "trtllm 1.3.0rc20");
     CHECK(software_in("oneCCL 2021.17.2 (file says 2021.17.2-5)") == "oneccl 2021.17.2");
     CHECK(software_in("RCCL (ROCm 7.0)") == "rccl rocm-7.0");

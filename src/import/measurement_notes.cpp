@@ -15,9 +15,11 @@ struct Library {
     std::string_view word;
     std::string_view name;
 };
-constexpr std::array<Library, 16> libraries{{{"oneccl", "oneccl"},
+constexpr std::array<Library, 18> libraries{{{"oneccl", "oneccl"},
                                              {"rccl", "rccl"},
                                              {"nccl", "nccl"},
+                                             {"sglang-jax", "sglang-jax"},
+                                             {"optimum-habana", "optimum-habana"},
                                              {"sglang", "sglang"},
                                              {"vllm", "vllm"},
                                              {"trtllm", "trtllm"},

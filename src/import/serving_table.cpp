@@ -229,7 +229,8 @@ private:
     void drive(MeasuredServing& row) const {
         row.prompt = row.stated_prompt;
         row.output = row.stated_output;
-        const BenchmarkLoad* const load = built_in_benchmark_loads().find(row.source, text({"notes", "note"}));
+        const BenchmarkLoad* const load =
+            built_in_benchmark_loads().find(row.source, text({"notes", "note"}), row.concurrency.value_or(0));
         if (load == nullptr || row.prompt < 1 || row.output < 1) return;
         row.drive = load->of(row.prompt, row.output, row.concurrency.value_or(0), row.software);
         if (!row.drive.lengths) return;

@@ -275,6 +275,23 @@ TEST_CASE("a torus connects as many chips as its shape has, and links times rate
     }
 }
 
+// Gaudi's cards have 24 ports of 100 and 200 Gb/s, 21 of them to the seven others of a box: three to each.
+TEST_CASE("a full mesh has a link to each other chip, and they make up the chip's rate") {
+    int meshes = 0;
+    for (const auto& [id, pair] : std::map<std::string, double>{
+             {"gaudi2", 3 * 100e9 / 8}, {"gaudi3", 3 * 200e9 / 8}, {"mi300x", 64e9}, {"pvc-max-1550", 424e9 / 7}}) {
+        CAPTURE(id);
+        const Machine machine = machine_of(id);
+        for (const NetworkTier& tier : machine.network) {
+            if (tier.topology != "full_mesh") continue;
+            ++meshes;
+            CHECK(tier.link_bandwidth.value->value == approx(pair));
+            CHECK(tier.chip_bandwidth.value->value == approx(pair * static_cast<double>(tier.domain - 1)));
+        }
+    }
+    CHECK(meshes == 4);
+}
+
 TEST_CASE("dot-product instructions of a processor count for matmuls, not for elementwise work") {
     for (const std::string_view id : {"epyc-9654", "epyc-9755", "grace"}) {
         CAPTURE(id);

@@ -179,6 +179,13 @@ NetworkTier read_tier(Reader& entry, const std::vector<NetworkTier>& inner) {
                     "wrap_multiple = 4");
     }
     read_leaf(entry, inner, tier);
+    // a link of a full mesh is all that joins two of its chips, and bounds take it so
+    if (tier.topology == "full_mesh" && tier.domain > 1 && tier.links > 0 && tier.links != tier.domain - 1) {
+        entry.fault("links", "contradiction",
+                    fmt::format("a full mesh of {} chips has {} links per chip, one to each other chip", tier.domain,
+                                tier.domain - 1),
+                    "several ports to the same chip are one link: add their rates up in link_bandwidth");
+    }
     tier.parts = entry.whole("parts", 1, many, 1);
     tier.wrap_rule = entry.text("wrap_rule");
     tier.note = entry.text("note");

@@ -54,6 +54,12 @@ TEST_CASE("machine: leaf switches of a tier") {
               .has_value());
 }
 
+TEST_CASE("machine: the ports between two chips of a full mesh are one link") {
+    check_refused("topology = \"full_mesh\"\ndomain = 8\nlinks = 21", "contradiction", "7 links per chip");
+    CHECK(parse_machine(text("topology = \"full_mesh\"\ndomain = 8\nlinks = 7"), "toy.toml").has_value());
+    CHECK(parse_machine(text("topology = \"switch\"\ndomain = 8\nlinks = 18"), "toy.toml").has_value());
+}
+
 TEST_CASE("machine: contradictory leaf switches") {
     check_refused("topology = \"nic\"\nleaf = 32\noversubscription = \"1:2\"", "out_of_range", "below 1:1");
     for (const std::string_view bad : {"2", "2:", ":1", "0:1", "2:1:1", "a:b", "-2:1", "2 : 1", "9999999:1", "1.5:1"}) {

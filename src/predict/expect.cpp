@@ -315,6 +315,16 @@ std::string twin_dtype(const std::string& dtypes) {
     return twin == dtypes ? "" : twin;
 }
 
+/// Returns the machine's model of a kernel in f16 for one in bf16, or in bf16 for one in f16, possibly of a broader
+/// kind. Null if there is none, or only one of kernels that a host launched.
+const CalibratedKernel* twin_model(Calibrations& calibrations, const std::string& machine, KernelKey key,
+                                   const std::string& software) {
+    key.dtype = twin_dtype(key.dtype);
+    if (key.dtype.empty()) return nullptr;
+    const CalibratedKernel* const model = choose_kernel(calibrations, machine, key, software);
+    return model != nullptr && !launched_by_host(model->key) ? model : nullptr;
+}
+
 /// Returns whether a matmul has operands of different dtypes of at most 32 bits, "bf16 x fp8".
 bool multiplies_two_dtypes(const KernelKey& key) {
     constexpr std::string_view between = " x ";
@@ -387,20 +397,21 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
             measured.dtype = name(Dtype::bf16);
             fitted_models.kernels.back() = choose_kernel(calibrations, machine.id, measured, software);
         }
-        if (const std::string twin = twin_dtype(key.dtype); fitted_models.kernels.back() == nullptr && !twin.empty()) {
-            KernelKey other = key;
-            other.dtype = twin;
-            const CalibratedKernel* model = choose_kernel(calibrations, machine.id, other, software);
-            if (model != nullptr && !launched_by_host(model->key)) {
-                fitted_models.kernels.back() = model;
-                fitted_models.twin_of.back() = key.dtype;
-            }
-        }
+        const CalibratedKernel* const twin =
+            fitted_models.kernels.back() == nullptr ? twin_model(calibrations, machine.id, key, software) : nullptr;
+        if (twin != nullptr && twin->key.kind == key.kind) fitted_models.kernels.back() = twin;
         if (fitted_models.kernels.back() == nullptr) {
             TransferredKernel transferred = transferred_kernel(calibrations, machine, measured, software);
             fitted_models.kernels.back() = transferred.model;
             fitted_models.transferred_from.back() = std::move(transferred.machine);
         }
+        // Of two dtypes and two kinds that differ, a near machine with the kernel itself says more.
+        const CalibratedKernel* const nearest = fitted_models.kernels.back();
+        if (twin != nullptr && (nearest == nullptr || nearest->key.kind != key.kind)) {
+            fitted_models.kernels.back() = twin;
+            fitted_models.transferred_from.back().clear();
+        }
+        if (twin != nullptr && fitted_models.kernels.back() == twin) fitted_models.twin_of.back() = key.dtype;
         // no table has products of these two dtypes: they move the same bytes as those of 16-bit floats
         const bool unmeasured = fitted_models.kernels.back() == nullptr && multiplies_two_dtypes(key);
         if (unmeasured) {

@@ -46,6 +46,33 @@ Prediction sharded_products() {
     return std::move(*answer);
 }
 
+CalibratedKernel kernel_of(KernelKind kind, const char* dtype) {
+    CalibratedKernel kernel;
+    kernel.key = {kind, dtype, "library", ""};
+    kernel.fit.rows = 100;
+    return kernel;
+}
+
+/// Causal attention in bf16 on an MI300X, by kernels that were measured there and on an MI355X.
+Prediction causal_attention(std::vector<CalibratedKernel> own, std::vector<CalibratedKernel> near) {
+    auto program = parse_program(
+        "Q : bf16[B, T, H]; K : bf16[B, S, H]; V : bf16[B, S, H]\n"
+        "fuse { P : bf16[B, T, S] = softmax[S](causal[T, S](Q * K)); O : bf16[B, T, H] = P * V }");
+    REQUIRE_MESSAGE(program, to_text(program.error()));
+    program->sizes = {{"B", 32}, {"T", 4096}, {"S", 4096}, {"H", 128}};
+    std::vector<std::string> notes;
+    auto system = make_system(catalogue_slice("mi300x", "1"), {}, {}, *program, notes);
+    REQUIRE(system);
+    std::vector<Calibration> measured(2);
+    measured[0].machine = "mi300x";
+    measured[0].kernels = std::move(own);
+    measured[1].machine = "mi355x";
+    measured[1].kernels = std::move(near);
+    auto answer = predict(std::move(*program), std::move(*system), {}, std::make_shared<Calibrations>(measured));
+    REQUIRE(answer);
+    return std::move(*answer);
+}
+
 }  // namespace
 
 // A copied Program has other statements: kernels of a copy once pointed to those of the answer that it was made of.
@@ -62,4 +89,24 @@ TEST_CASE("the kernels of a copied or moved prediction point to statements that 
     Prediction other = copy;
     other.local = std::make_shared<const Program>(*copy.local);
     CHECK_FALSE(keeps_statements(other));
+}
+
+TEST_CASE("a machine's model of another dtype precedes a near machine's, but not one of another kind as well") {
+    const CalibratedKernel causal = kernel_of(KernelKind::causal_attention, "bf16");
+    const auto from = [](const Prediction& answer) { return answer.models.transferred_from.at(0); };
+    const Prediction alike = causal_attention({kernel_of(KernelKind::causal_attention, "f16")}, {causal});
+    CHECK(from(alike).empty());
+    CHECK(alike.models.twin_of.at(0) == "bf16");
+    const Prediction unlike = causal_attention({kernel_of(KernelKind::attention, "f16")}, {causal});
+    CHECK(from(unlike) == "mi355x");
+    CHECK(unlike.models.twin_of.at(0).empty());
+    // better than nothing, and than another machine's of another kind
+    const std::vector<CalibratedKernel> none;
+    for (const auto& near : {none, std::vector<CalibratedKernel>{kernel_of(KernelKind::attention, "bf16")}}) {
+        const Prediction only = causal_attention({kernel_of(KernelKind::attention, "f16")}, near);
+        CHECK(from(only).empty());
+        CHECK(only.models.twin_of.at(0) == "bf16");
+        REQUIRE(only.models.kernels.at(0) != nullptr);
+        CHECK(only.models.kernels.at(0)->key.kind == KernelKind::attention);
+    }
 }

@@ -9,6 +9,7 @@
 #include "calibrate/collective/curve_limit.hpp"
 #include "calibrate/collective/stand_in.hpp"
 #include "calibrate/constants.hpp"
+#include "machine/identity.hpp"
 
 namespace roofline::core {
 
@@ -19,10 +20,10 @@ struct Software {
     std::string version;
 };
 
-/// Splits "nccl-2.29", "NCCL 2.29.2" or "nccl" at the first blank or '-'.
+/// Splits "nccl-2.29", "NCCL 2.29.2", "nccl" or "sglang-jax 0.1" where its version begins.
 Software split_software_name(std::string_view text) {
     const std::string name = lowered(trimmed(text));
-    const std::size_t end = name.find_first_of(" -");
+    const std::size_t end = version_place(name);
     if (end == std::string::npos) return {name, ""};
     return {name.substr(0, end), name.substr(end + 1)};
 }
@@ -167,6 +168,19 @@ int distance_to(const CalibratedCollective& model, const CollectiveRequest& requ
     return (out_of_range ? 2 : 0) + (model.link.domain == link.domain ? 0 : 1);
 }
 
+/// Of machines by the same vendor and by others keeps the former, whose libraries run on the machine: oneCCL on an Arc
+/// says little about NCCL on a GeForce, though both use PCIe.
+void keep_own_vendor(std::vector<TransferCandidate>& found, const std::string& machine) {
+    const auto own = find_identity(machine);
+    if (!own) return;
+    const auto is_own = [&](const TransferCandidate& relative) {
+        const auto other = find_identity(relative.machine);
+        return other && other->vendor == own->vendor;
+    };
+    if (!std::any_of(found.begin(), found.end(), is_own)) return;
+    std::erase_if(found, [&](const TransferCandidate& relative) { return !is_own(relative); });
+}
+
 /// Returns the weight of a model in the mean: links of the same rate together have one vote.
 double vote_of(const CalibratedCollective& model, const ExpectedTime& expected) {
     const auto as_fast = std::count_if(expected.models.begin(), expected.models.end(), [&](const auto* other) {
@@ -175,8 +189,9 @@ double vote_of(const CalibratedCollective& model, const ExpectedTime& expected) 
     return 1 / static_cast<double>(as_fast);
 }
 
-/// Returns the error that other systems or leaving machines out showed; if there were too few for that, twice the error
-/// of the models, and on networks between nodes at least that of an unmeasured one.
+/// Returns the error that other systems or leaving machines out showed; if no machine with the same rate could be left
+/// out, twice the error of the models, but at least that of predicting from other rates, and on networks between nodes
+/// at least that of an unmeasured one.
 double transfer_error(const ExpectedTime& expected, const CollectiveRequest& request) {
     const bool several_nodes = leaves_node(request.tiers, request.link);
     double error = 0;
@@ -185,7 +200,8 @@ double transfer_error(const ExpectedTime& expected, const CollectiveRequest& req
     for (const CalibratedCollective* model : expected.models) {
         const double alone = error_of(*model, request.point);
         const auto& left_out = expected.same_rate ? model->errors.relative : model->errors.far;
-        const double guess = several_nodes ? std::max(2 * alone, unvalidated_error) : 2 * alone;
+        const double least = several_nodes ? unvalidated_error : model->errors.far.value_or(0);
+        const double guess = std::max(2 * alone, least);
         if (model->errors.elsewhere) {  // the geometric mean of several is at most as far off as these in the mean
             const double vote = vote_of(*model, expected);
             elsewhere += vote * *model->errors.elsewhere;
@@ -239,10 +255,6 @@ double error_elsewhere(const CalibratedCollective& model) {
     const FitErrors& errors = model.errors;
     return errors.elsewhere.value_or(errors.relative.value_or(errors.far.value_or(unvalidated_error)));
 }
-
-}  // namespace
-
-namespace {
 
 /// The same bytes on the links, sent of an array `size` times as large.
 CollectivePoint scaled(CollectivePoint point, double size) {
@@ -323,6 +335,14 @@ ExpectedTime mean_of(const std::vector<TransferCandidate>& transfer_candidates, 
     }
     expected.seconds = seconds_of(expected, request.point);
     return expected;
+}
+
+std::size_t version_place(std::string_view software) {
+    for (std::size_t at = 0; at < software.size(); ++at) {
+        if (software[at] == ' ') return at;
+        if (software[at] == '-' && at + 1 < software.size() && is_digit(software[at + 1])) return at;
+    }
+    return std::string_view::npos;
 }
 
 bool same_library(std::string_view software, std::string_view wanted) {
@@ -460,21 +480,6 @@ std::optional<ExpectedTime> Calibrations::stand_in(const CollectiveRequest& requ
     return found ? found : nearest(false);
 }
 
-double Calibrations::stand_in_error(CollectiveKind asked, CollectiveKind instead, double part) {
-    const auto known = stand_in_errors_.find({asked, instead});
-    if (known != stand_in_errors_.end()) return known->second;
-    Deviation deviation;
-    for (const std::string& machine : machines()) {
-        if (!may_have_switch_models(machine, models_of(asked))) continue;
-        const Calibration& with_asked = *find(machine, models_of(asked));
-        const Calibration& with_instead = *find(machine, models_of(instead));
-        deviation.add(stand_in_deviation(with_asked, with_instead, asked, instead, part));
-    }
-    const double error = deviation.count > 0 ? deviation.sum / deviation.count : unvalidated_error;
-    stand_in_errors_.emplace(std::pair(asked, instead), error);
-    return error;
-}
-
 std::vector<TransferCandidate> Calibrations::transfer_candidates(const CollectiveRequest& request, bool same_rate,
                                                                  TransferredGroups groups) {
     std::vector<TransferCandidate> found;
@@ -490,6 +495,7 @@ std::vector<TransferCandidate> Calibrations::transfer_candidates(const Collectiv
             });
         if (model != nullptr) found.push_back({model, machine, distance_to(*model, request, groups)});
     }
+    keep_own_vendor(found, request.machine);
     int least = other_rate;
     for (const TransferCandidate& relative : found) least = std::min(least, relative.distance);
     std::erase_if(found, [&](const TransferCandidate& relative) { return relative.distance > least; });

@@ -263,6 +263,9 @@ private:
     PassModels passes_;
 };
 
+/// Returns the place of the blank or '-' before the version in a software name; npos if it has none. A '-' belongs to
+/// the name unless a digit follows it: "nccl-2.29", but "sglang-jax".
+[[nodiscard]] std::size_t version_place(std::string_view software);
 /// Returns whether two software names, such as "nccl 2.29.2" and "nccl-2.29", denote the same library.
 [[nodiscard]] bool same_library(std::string_view software, std::string_view wanted);
 /// Returns whether `software` is of the version that `wanted` specifies: "nccl 2.29.2" is for "nccl-2.29".

@@ -115,6 +115,30 @@ TEST_CASE("errors are those of sizes held out, of counts held out where the coun
     CHECK(all.expected(gather)->error == 0.4);  // nothing to estimate it from
 }
 
+TEST_CASE("machines of the same vendor precede others with the same links") {
+    // L4 and L40S are NVIDIA's, the Arc Pro B60 Intel's; all of them on PCIe 4 x16 or as fast
+    Calibrations all(
+        {{"arc-pro-b60", {}, {}, {model("oneccl 2021.17", 2)}}, {"l40s", {}, {}, {model("nccl 2.29", 8)}}});
+    const auto by_nvidia = all.expected(request("l4"));
+    REQUIRE(by_nvidia);
+    CHECK(by_nvidia->machines == std::vector<std::string>{"l40s"});
+    CHECK(by_nvidia->seconds == approx(8e-6));
+    // where no machine of the vendor was measured, and where the vendor is unknown, all count
+    CHECK(us(all, request("mi210")) == approx(std::sqrt(2.0 * 8)));
+    CHECK(us(all, request("mine")) == approx(std::sqrt(2.0 * 8)));
+}
+
+TEST_CASE("where no machine with the same rate could be left out, the error is at least that of other rates") {
+    CalibratedCollective only = model("nccl 2.29", 8);
+    only.errors.relative.reset();
+    only.errors.far = 0.37;
+    Calibrations all({{"l40s", {}, {}, {only}}});
+    CHECK(all.expected(request("l4"))->error == 0.37);
+    only.errors.far = 0.07;  // twice the error of the model itself, 5 %
+    Calibrations close({{"l40s", {}, {}, {only}}});
+    CHECK(close.expected(request("l4"))->error == approx(0.1));
+}
+
 TEST_CASE("a machine without models takes those of its nearest relatives") {
     Calibrations all({{"twin", {}, {}, {model("nccl 2.29.2", 2)}},
                       {"large", {}, {}, {at(model("nccl 2.29.2", 100), 400e9, 72)}},

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calibrate/collective/expected_collective.hpp"
+#include "calibrate/constants.hpp"
+
 namespace roofline::core {
 
 namespace {
@@ -59,6 +62,21 @@ Deviation stand_in_deviation(const Calibration& with_asked, const Calibration& w
         }
     }
     return deviation;
+}
+
+double Calibrations::stand_in_error(CollectiveKind asked, CollectiveKind instead, double part) {
+    const auto known = stand_in_errors_.find({asked, instead});
+    if (known != stand_in_errors_.end()) return known->second;
+    Deviation deviation;
+    for (const std::string& machine : machines()) {
+        if (!may_have_switch_models(machine, models_of(asked))) continue;
+        const Calibration& with_asked = *find(machine, models_of(asked));
+        const Calibration& with_instead = *find(machine, models_of(instead));
+        deviation.add(stand_in_deviation(with_asked, with_instead, asked, instead, part));
+    }
+    const double error = deviation.count > 0 ? deviation.sum / deviation.count : unvalidated_error;
+    stand_in_errors_.emplace(std::pair(asked, instead), error);
+    return error;
 }
 
 }  // namespace roofline::core

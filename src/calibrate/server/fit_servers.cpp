@@ -14,7 +14,7 @@ namespace roofline::core {
 
 namespace {
 
-constexpr double untested_error = 0.4;  // error of a model that has not been tested on another served model
+constexpr double untested_error = untested_server_error;
 
 std::string library_of(const std::string& software) { return software.substr(0, software.find(' ')); }
 
@@ -45,9 +45,12 @@ double total_deviation(const ServerModel& costs, const Rows& rows) {
     return sum;
 }
 
-/// Fits the three host parameters for a given factor of the kernels' times, by coordinate descent with decreasing
-/// steps.
-ServerModel host_of(double kernels, const Rows& rows) {
+// Fewer measurements determine neither the parameters of a version nor more of the host's time than its part per step.
+constexpr std::size_t many_rows = 30;
+
+/// Fits the three host parameters for a given factor of the kernels' times, or of software with few measurements the
+/// time per step alone, by coordinate descent with decreasing steps.
+ServerModel host_of(double kernels, const Rows& rows, bool few) {
     ServerModel costs;
     costs.kernels = kernels;
     double least = total_deviation(costs, rows);
@@ -69,6 +72,7 @@ ServerModel host_of(double kernels, const Rows& rows) {
             for (const auto& [constant, by] :
                  {std::pair{&ServerModel::step_s, 4e-3}, std::pair{&ServerModel::sequence_s, 64e-6},
                   std::pair{&ServerModel::launch_s, 64e-6}}) {
+                if (few && constant != &ServerModel::step_s) continue;
                 better = improve(constant, by * scale) || better;
                 better = improve(constant, -by * scale) || better;
             }
@@ -82,8 +86,9 @@ ServerModel host_of(double kernels, const Rows& rows) {
 
 using Models = std::map<std::string, ServerModel>;
 
-/// Returns the models with the common factor that fits all libraries best, to a hundredth.
-Models models_of(const std::map<std::string, Rows>& by_library) {
+/// Returns the models with the common factor that fits all libraries best, to a hundredth. `few` names those with few
+/// measurements.
+Models models_of(const std::map<std::string, Rows>& by_library, const std::set<std::string>& few) {
     Models best;
     double least = -1;
     constexpr int percent_from = 50;
@@ -94,7 +99,7 @@ Models models_of(const std::map<std::string, Rows>& by_library) {
         Models server_models;
         double sum = 0;
         for (const auto& [library, rows] : by_library) {
-            server_models[library] = host_of(percent / 100.0, rows);
+            server_models[library] = host_of(percent / 100.0, rows, few.contains(library));
             sum += total_deviation(server_models[library], rows);
         }
         if (least >= 0 && sum >= least) return;
@@ -130,24 +135,25 @@ std::map<std::string, Rows> libraries(const Rows& rows) { return versions(rows, 
 
 /// Returns the versions with enough measurements, of at least two models, for parameters of their own.
 std::set<std::string> versions_to_fit(const Rows& rows) {
-    constexpr std::size_t min_rows_of_version = 30;
     std::map<std::string, Rows> all;
     for (const ServerSample* row : rows) all[minor_version_of(row->software)].push_back(row);
     std::set<std::string> known;
     for (const auto& [version, of_version] : all) {
         const bool named = version.find(' ') != std::string::npos;
         const bool tested = distinct(of_version, &ServerSample::model).size() > 1;
-        if (named && tested && of_version.size() >= min_rows_of_version) known.insert(version);
+        if (named && tested && of_version.size() >= many_rows) known.insert(version);
     }
     return known;
 }
 
 /// The models of versions, and those of whole libraries with the same factor of the kernels' times.
-Models all_models_of(const Rows& rows, const std::set<std::string>& known) {
-    Models models = models_of(versions(rows, known));
+Models all_models_of(const Rows& rows, const std::set<std::string>& known, const std::set<std::string>& few) {
+    Models models = models_of(versions(rows, known), few);
     if (models.empty()) return models;
     const double kernels = models.begin()->second.kernels;
-    for (const auto& [library, of_library] : libraries(rows)) models[library] = host_of(kernels, of_library);
+    for (const auto& [library, of_library] : libraries(rows)) {
+        models[library] = host_of(kernels, of_library, few.contains(library));
+    }
     return models;
 }
 
@@ -158,12 +164,13 @@ struct LeftOutErrors {
         of_library;  ///< by version: of the library's model on the measurements of the version
 };
 
-LeftOutErrors held_out(const std::vector<ServerSample>& samples, const std::set<std::string>& known) {
+LeftOutErrors held_out(const std::vector<ServerSample>& samples, const std::set<std::string>& known,
+                       const std::set<std::string>& few) {
     std::set<std::string> models;
     for (const ServerSample& sample : samples) models.insert(sample.model);
     LeftOutErrors result;
     for (const std::string& model : models) {
-        const Models others = all_models_of(without(samples, model), known);
+        const Models others = all_models_of(without(samples, model), known, few);
         const auto deviation_by = [&](const std::string& software, const ServerSample& row) {
             const auto costs = others.find(software);
             return costs == others.end() ? untested_error : deviation(costs->second, row);
@@ -211,6 +218,7 @@ void fit_waits(ServerModels& models, const std::vector<WaitSample>& samples) {
         std::vector<const WaitSample*> own;
         std::set<std::string> served;
         for (const WaitSample& sample : samples) {
+            if (sample.platform != server.platform) continue;
             const bool of_library = server.software == library_of(sample.software);
             if (!of_library && server.software != minor_version_of(sample.software)) continue;
             if (!(sample.step_s > 0) || !(sample.measured_s > 0)) continue;
@@ -232,6 +240,18 @@ void fit_waits(ServerModels& models, const std::vector<WaitSample>& samples) {
         }
         server.ttft_error_held_out = served.size() > 1 ? sum / static_cast<double>(own.size()) : untested_error;
     }
+    for (ServerElsewhere& each : models.elsewhere) {
+        double sum = 0;
+        double count = 0;
+        for (const WaitSample& sample : samples) {
+            if (sample.platform != each.platform || library_of(sample.software) != each.software) continue;
+            const CalibratedServer* const server = models.find(sample.software, each.platform);
+            if (server == nullptr || !(sample.measured_s > 0)) continue;
+            sum += wait_deviation(sample, server->costs.wait_steps);
+            ++count;
+        }
+        if (count > 0) each.errors.ttft = sum / count;
+    }
 }
 
 double token_seconds(const ServerModel& costs, const ServerSample& sample) {
@@ -240,26 +260,23 @@ double token_seconds(const ServerModel& costs, const ServerSample& sample) {
            sequences / sample.output * prompt_seconds(costs, sample.prompt_s, sample.launches);
 }
 
-ServerModels fit_servers(std::vector<ServerSample> samples) {
-    std::map<std::string, std::size_t> counts;
-    for (const ServerSample& sample : samples) ++counts[library_of(sample.software)];
-    std::erase_if(samples, [&](const ServerSample& sample) {
-        const std::string library = library_of(sample.software);
-        return library.empty() || counts[library] < min_rows || !(sample.measured_s > 0) || !(sample.output >= 1);
-    });
-    const auto key = [](const ServerSample& s) {
-        return std::tie(s.software, s.model, s.machine, s.measured_s, s.kernels_s);
-    };
-    std::sort(samples.begin(), samples.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+namespace {
+
+// The models of one platform.
+ServerModels fit_platform(const std::vector<ServerSample>& samples) {
     const Rows rows = without(samples, "");
     std::set<std::string> known = versions_to_fit(rows);
     // A version has parameters of its own only if they predict other served models better than the library's do.
-    LeftOutErrors errors = held_out(samples, known);
+    std::set<std::string> few;
+    for (const auto& [library, of_library] : libraries(rows)) {
+        if (of_library.size() < many_rows) few.insert(library);
+    }
+    LeftOutErrors errors = held_out(samples, known, few);
     const std::size_t candidates = known.size();
     std::erase_if(
         known, [&](const std::string& version) { return errors.by_software[version] >= errors.of_library[version]; });
-    if (known.size() < candidates) errors = held_out(samples, known);
-    const Models server_models = all_models_of(rows, known);
+    if (known.size() < candidates) errors = held_out(samples, known, few);
+    const Models server_models = all_models_of(rows, known, few);
     std::map<std::string, Rows> all = libraries(rows);
     for (const auto& [version, of_version] : versions(rows, known)) {
         if (known.contains(version)) all[version] = of_version;
@@ -268,11 +285,88 @@ ServerModels fit_servers(std::vector<ServerSample> samples) {
     for (const auto& [software, of_software] : all) {
         const auto count = static_cast<double>(of_software.size());
         const ServerModel& costs = server_models.at(software);
-        result.servers.push_back({software, costs, static_cast<std::int64_t>(of_software.size()),
-                                  distinct(of_software, &ServerSample::model),
-                                  distinct(of_software, &ServerSample::machine),
-                                  distinct(of_software, &ServerSample::source),
-                                  total_deviation(costs, of_software) / count, errors.by_software[software] / count});
+        result.servers.push_back(
+            {software, costs, static_cast<std::int64_t>(of_software.size()),
+             distinct(of_software, &ServerSample::model), distinct(of_software, &ServerSample::machine),
+             distinct(of_software, &ServerSample::source), total_deviation(costs, of_software) / count,
+             errors.by_software[software] / count, 0, samples.front().platform});
+    }
+    return result;
+}
+
+// Splits samples that can be used by platform, in a fixed order.
+std::map<std::string, std::vector<ServerSample>> by_platform(std::vector<ServerSample> samples) {
+    std::erase_if(samples, [](const ServerSample& sample) {
+        return library_of(sample.software).empty() || !(sample.measured_s > 0) || !(sample.output >= 1);
+    });
+    const auto key = [](const ServerSample& s) {
+        return std::tie(s.software, s.model, s.machine, s.measured_s, s.kernels_s);
+    };
+    std::sort(samples.begin(), samples.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+    std::map<std::string, std::vector<ServerSample>> all;
+    for (ServerSample& sample : samples) all[sample.platform].push_back(std::move(sample));
+    return all;
+}
+
+std::vector<ServerSample> of_large_libraries(const std::vector<ServerSample>& samples) {
+    std::map<std::string, std::size_t> counts;
+    for (const ServerSample& sample : samples) ++counts[library_of(sample.software)];
+    std::vector<ServerSample> kept;
+    for (const ServerSample& sample : samples) {
+        if (counts[library_of(sample.software)] >= min_rows) kept.push_back(sample);
+    }
+    return kept;
+}
+
+// Whether a library has most of its measurements on the platform, or no parameters from another.
+bool is_home(const ServerModels& fitted, const std::string& library, const std::string& platform) {
+    const CalibratedServer* most = nullptr;
+    for (const CalibratedServer& each : fitted.servers) {
+        if (each.software == library && (most == nullptr || each.rows > most->rows)) most = &each;
+    }
+    return most == nullptr || most->platform == platform;
+}
+
+// The errors of parameters that another platform gave, on measurements of this one.
+ServerElsewhere carried(const ServerModels& home, const std::string& library, const std::string& platform,
+                        const Rows& rows) {
+    double sum = 0;
+    for (const ServerSample* row : rows) sum += deviation(home.find(row->software, "")->costs, *row);
+    return {library,
+            platform,
+            static_cast<std::int64_t>(rows.size()),
+            distinct(rows, &ServerSample::model),
+            {sum / static_cast<double>(rows.size()), 0}};
+}
+
+}  // namespace
+
+ServerModels fit_servers(std::vector<ServerSample> samples) {
+    const auto platforms = by_platform(std::move(samples));
+    ServerModels all;
+    for (const auto& [platform, rows] : platforms) {
+        const std::vector<ServerSample> large = of_large_libraries(rows);
+        if (large.empty()) continue;
+        for (CalibratedServer& server : fit_platform(large).servers) all.servers.push_back(std::move(server));
+    }
+    ServerModels result = all;
+    for (const auto& [platform, rows] : platforms) {
+        for (const auto& [library, of_library] : libraries(without(rows, ""))) {
+            if (is_home(all, library, platform)) continue;
+            ServerModels home = all;
+            std::erase_if(home.servers, [&](const CalibratedServer& each) {
+                return library_of(each.software) != library || each.platform == platform;
+            });
+            ServerElsewhere there = carried(home, library, platform, of_library);
+            const auto own = std::find_if(all.servers.begin(), all.servers.end(), [&](const CalibratedServer& each) {
+                return each.software == library && each.platform == platform;
+            });
+            if (own != all.servers.end() && own->error_held_out < there.errors.tpot) continue;
+            std::erase_if(result.servers, [&](const CalibratedServer& each) {
+                return library_of(each.software) == library && each.platform == platform;
+            });
+            result.elsewhere.push_back(std::move(there));
+        }
     }
     return result;
 }

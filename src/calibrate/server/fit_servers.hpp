@@ -15,26 +15,29 @@ struct ServerSample {
     std::string model;
     std::string machine;
     std::string source;
-    double kernels_s = 0;   ///< expected time of a decode step as the sum over its kernels and collectives
-    double sequences = 1;   ///< sequences that are decoded together
-    double output = 1;      ///< tokens per sequence
-    double members = 1;     ///< of data parallelism, which divide the sequences and each have a scheduler
-    double prompt_s = 0;    ///< the same sum for a prefill pass with one prompt for each member
-    double launches = 0;    ///< number of kernels and collectives of that prefill
-    double measured_s = 0;  ///< measured time per output token
+    std::string platform{};  ///< of the machine
+    double kernels_s = 0;    ///< expected time of a decode step as the sum over its kernels and collectives
+    double sequences = 1;    ///< sequences that are decoded together
+    double output = 1;       ///< tokens per sequence
+    double members = 1;      ///< of data parallelism, which divide the sequences and each have a scheduler
+    double prompt_s = 0;     ///< the same sum for a prefill pass with one prompt for each member
+    double launches = 0;     ///< number of kernels and collectives of that prefill
+    double measured_s = 0;   ///< measured time per output token; of a batch, its prompts included
 };
 
 /// Returns the time per output token in seconds, including the prefill of other requests. By Little's law each member
 /// processes its sequences / output prompts per decode step.
 [[nodiscard]] double token_seconds(const ServerModel& costs, const ServerSample& sample);
 
-/// Returns server models by library, and by version ("vllm 0.19") if it has at least thirty measurements of two models
-/// and parameters of its own predict held-out models better, in alphabetical order. The factor of the kernels' times is
-/// common to all, while the host parameters belong to each; those of a library are fitted to all of its versions. The
-/// fit minimizes absolute relative deviations, so that single outliers have little influence. The held-out error leaves
-/// out one served model at a time; software that was measured with a single one has not been tested on another, and its
-/// error is set to 40 %. Libraries with fewer than eight measurements have no server model. The result is deterministic
-/// and independent of the order of samples.
+/// Returns server models by platform and library, and by version ("vllm 0.19") if it has at least thirty measurements of
+/// two models and parameters of its own predict held-out models better, in alphabetical order. The factor of the
+/// kernels' times is common to a platform, while the host parameters belong to each; those of a library are fitted to
+/// all of its versions. The fit minimizes absolute relative deviations, so that single outliers have little influence.
+/// The held-out error leaves out one served model at a time; software that was measured with a single one has not been
+/// tested on another, and its error is set to 40 %. Libraries with fewer than eight measurements have no server model,
+/// and those with fewer than thirty no host time per sequence and per launch. On another platform than that of most of
+/// its measurements a library has parameters only if they predict held-out models better than those of that platform
+/// do; otherwise `elsewhere` has the error of these. The result is deterministic and independent of the order of samples.
 [[nodiscard]] ServerModels fit_servers(std::vector<ServerSample> samples);
 
 /// A measured time to first token beside the one that its server would have without a wait.
@@ -44,11 +47,13 @@ struct WaitSample {
     double expected_s = 0;  ///< with wait_steps = 0
     double step_s = 0;      ///< expected time of a decode step
     double measured_s = 0;
+    std::string platform{};  ///< of the machine
 };
 
 /// Sets the wait of each server model to the number of decode steps that minimizes the absolute relative deviations of
-/// times to first token of its library or version, and the error on models that were left out, one at a time. Models
-/// with fewer than eight measurements keep no wait.
+/// times to first token of its library or version on its platform, and the error on models that were left
+/// out, one at a time. Models with fewer than eight measurements keep no wait. Of libraries that were also measured
+/// elsewhere it sets the error there.
 void fit_waits(ServerModels& models, const std::vector<WaitSample>& samples);
 
 }  // namespace roofline::core

@@ -56,6 +56,7 @@ ServerMemory read_server(Reader& table, const Citations& citations) {
     }
     server.block = table.whole("block", 1, most_tokens, 1);
     server.source = citations.resolve(table.required_text("source"));
+    server.vendors = table.texts("vendors");
     server.fraction = table.number("fraction", 1);
     if (server.fraction > 1) table.fault("fraction", "out_of_range", table.of("fraction") + " must be at most 1");
     if (auto reserve = table.inner("reserve")) server.reserve = read_reserve(*reserve);
@@ -69,7 +70,7 @@ ServerMemory read_server(Reader& table, const Citations& citations) {
 // Returns the version in a name; "" if there is none, or only a date or a word, by which tables name some builds.
 std::string_view version_in(std::string_view software) {
     constexpr int first_year = 2000;
-    const std::size_t at = software.find_first_of(" -");
+    const std::size_t at = version_place(software);
     if (at == std::string_view::npos) return {};
     const std::string_view version = software.substr(at + 1);
     int number = first_year;
@@ -150,6 +151,12 @@ const ServerMemory* ServerMemories::find(std::string_view software) const {
         if (best == nullptr || older(version_in(best->software), since)) best = &each;
     }
     return best;
+}
+
+bool ServerMemories::runs_on(std::string_view software, std::string_view vendor) const {
+    const ServerMemory* const server = find(software);
+    if (server == nullptr || server->vendors.empty() || vendor.empty()) return true;
+    return std::find(server->vendors.begin(), server->vendors.end(), vendor) != server->vendors.end();
 }
 
 Result<ServerMemories> parse_server_memories(const TomlInput& toml, std::string_view origin) {

@@ -80,6 +80,7 @@ struct ServerMemory {
     std::int64_t block = 1;
     std::string source;
     std::optional<MemoryReserve> reserve{};  ///< determines the fraction if given
+    std::vector<std::string> vendors{};      ///< of the chips that it runs on; empty: any
 
     [[nodiscard]] MemoryRule on(const ServerChips& chips) const;
 };
@@ -91,6 +92,9 @@ struct ServerMemories {
     /// Returns those of a version: of the newest entry that is not newer. Without a version, or with a date in its
     /// place, it is the entry without one. Null if the software has none.
     [[nodiscard]] const ServerMemory* find(std::string_view software) const;
+    /// Returns whether the software runs on chips of a vendor. Software without an entry does, and everything runs on
+    /// chips of a vendor that is not known ("").
+    [[nodiscard]] bool runs_on(std::string_view software, std::string_view vendor) const;
 };
 
 /// Reads data/server_memory.toml strictly. Errors carry the line and the column.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "calibrate/collective/expected_collective.hpp"
+#include "calibrate/server/server_memory.hpp"
 #include "machine/embedded.hpp"
 #include "machine/machine_text.hpp"
 #include "machine/toml_file.hpp"
@@ -34,8 +35,22 @@ CalibratedServer read_server(Reader& table) {
     server.costs.launch_s = table.number("launch_us", 0) / 1e6;
     server.costs.wait_steps = table.number("wait_steps", 0);
     server.ttft_error_held_out = table.number("ttft_error_held_out", 0);
+    server.platform = table.text("platform");
     table.finish();
     return server;
+}
+
+ServerElsewhere read_elsewhere(Reader& table) {
+    ServerElsewhere elsewhere;
+    elsewhere.software = table.required_text("software");
+    elsewhere.platform = table.required_text("platform");
+    elsewhere.rows = table.whole("rows", 1, most_rows, 1);
+    elsewhere.models = table.texts("models");
+    elsewhere.errors.tpot = table.number("error", 0);
+    elsewhere.errors.ttft = table.number("ttft_error", 0);
+    if (!table.has("error")) table.fault("error", "missing_key", fmt::format("{} is missing", table.of("error")));
+    table.finish();
+    return elsewhere;
 }
 
 std::string list_text(std::string_view key, const std::vector<std::string>& texts) {
@@ -47,6 +62,7 @@ std::string list_text(std::string_view key, const std::vector<std::string>& text
 std::string server_text(const CalibratedServer& server) {
     std::string text =
         fmt::format("\n[[server]]\nsoftware = {}\nrows = {}\n", toml_string(server.software), server.rows);
+    if (!server.platform.empty()) text += fmt::format("platform = {}\n", toml_string(server.platform));
     text += list_text("models", server.models) + list_text("machines", server.machines);
     text += list_text("sources", server.sources);
     // at least 1e-6, because an error of 0 would be read back as not measured
@@ -65,7 +81,39 @@ std::string server_text(const CalibratedServer& server) {
     return text;
 }
 
+std::string elsewhere_text(const ServerElsewhere& elsewhere) {
+    std::string text = fmt::format("\n[[elsewhere]]\nsoftware = {}\nplatform = {}\nrows = {}\n",
+                                   toml_string(elsewhere.software), toml_string(elsewhere.platform), elsewhere.rows);
+    text += list_text("models", elsewhere.models);
+    text += fmt::format("error = {:.3g}\n", std::max(elsewhere.errors.tpot, 1e-6));
+    if (elsewhere.errors.ttft > 0) text += fmt::format("ttft_error = {:.3g}\n", elsewhere.errors.ttft);
+    return text;
+}
+
+// The measurements of a library on a platform to which no model of it was fitted; null if there are none.
+const ServerElsewhere* measured_elsewhere(const ServerModels& models, std::string_view software,
+                                          std::string_view platform) {
+    const auto found = std::find_if(models.elsewhere.begin(), models.elsewhere.end(), [&](const ServerElsewhere& each) {
+        return each.platform == platform && same_library(each.software, software);
+    });
+    return found == models.elsewhere.end() ? nullptr : &*found;
+}
+
+bool fitted_to(const CalibratedServer& server, std::string_view platform) {
+    return server.platform.empty() || server.platform == platform;
+}
+
+// How well a model is known on a platform, and on how many measurements that rests.
+std::pair<int, std::int64_t> known_on(const ServerModels& models, const CalibratedServer& server,
+                                      std::string_view platform) {
+    if (fitted_to(server, platform)) return {2, server.rows};
+    const ServerElsewhere* const elsewhere = measured_elsewhere(models, server.software, platform);
+    return elsewhere != nullptr ? std::pair(1, elsewhere->rows) : std::pair(0, server.rows);
+}
+
 }  // namespace
+
+std::string platform_of(const Machine& machine) { return fmt::format("{} {}", machine.vendor, machine.kind); }
 
 double step_seconds(const ServerModel& costs, double kernels_s, double sequences) {
     return costs.kernels * kernels_s + costs.step_s + costs.sequence_s * sequences;
@@ -75,21 +123,43 @@ double prompt_seconds(const ServerModel& costs, double kernels_s, double launche
     return std::max(kernels_s, costs.launch_s * launches);
 }
 
-const CalibratedServer* ServerModels::find(std::string_view software) const {
+const CalibratedServer* ServerModels::find(std::string_view software, std::string_view platform) const {
+    const std::string_view vendor = platform.substr(0, platform.rfind(' '));
     const CalibratedServer* library = nullptr;
     for (const CalibratedServer& each : servers) {
-        if (!software.empty() && !same_library(each.software, software)) continue;
-        if (library == nullptr || each.rows > library->rows) library = &each;
+        if (software.empty() ? !built_in_server_memories().runs_on(each.software, vendor)
+                             : !same_library(each.software, software))
+            continue;
+        if (library == nullptr || known_on(*this, each, platform) > known_on(*this, *library, platform)) {
+            library = &each;
+        }
     }
     if (library == nullptr) return nullptr;
-    const bool versioned = software.find_first_of(" -") != std::string_view::npos;
+    const bool versioned = version_place(software) != std::string_view::npos;
     const CalibratedServer* best = nullptr;
     for (const CalibratedServer& each : servers) {
-        if (each.software.find(' ') == std::string::npos || !same_library(each.software, library->software)) continue;
+        if (version_place(each.software) == std::string_view::npos) continue;
+        if (!same_library(each.software, library->software) || each.platform != library->platform) continue;
         if (versioned && !is_version(software, each.software)) continue;
         if (best == nullptr || older(best->software, each.software)) best = &each;
     }
     return best != nullptr ? best : library;
+}
+
+const CalibratedServer* ServerModels::find_or_usual(std::string_view software, std::string_view platform) const {
+    const CalibratedServer* const named = software.empty() ? nullptr : find(software, platform);
+    return named != nullptr ? named : find("", platform);
+}
+
+ServerErrors ServerModels::errors(const CalibratedServer& server, std::string_view platform) const {
+    const ServerErrors held_out{server.error_held_out, server.ttft_error_held_out};
+    if (platform.empty() || fitted_to(server, platform)) return held_out;
+    const ServerElsewhere* const elsewhere = measured_elsewhere(*this, server.software, platform);
+    if (elsewhere == nullptr) {
+        return {std::max(held_out.tpot, untested_server_error), std::max(held_out.ttft, untested_server_error)};
+    }
+    return {elsewhere->errors.tpot,
+            elsewhere->errors.ttft > 0 ? elsewhere->errors.ttft : std::max(held_out.ttft, untested_server_error)};
 }
 
 Result<ServerModels> parse_server_models(const TomlInput& toml, std::string_view origin) {
@@ -98,6 +168,7 @@ Result<ServerModels> parse_server_models(const TomlInput& toml, std::string_view
     ServerModels server_models;
     server_models.fitted = file.text("fitted");
     for (Reader& table : file.each("server")) server_models.servers.push_back(read_server(table));
+    for (Reader& table : file.each("elsewhere")) server_models.elsewhere.push_back(read_elsewhere(table));
     file.finish();
     ROOFLINE_CHECK(text.status());
     return server_models;
@@ -115,6 +186,7 @@ std::string server_models_text(const ServerModels& server_models) {
         "# models.\n";
     if (!server_models.fitted.empty()) text += fmt::format("fitted = {}\n", toml_string(server_models.fitted));
     for (const CalibratedServer& server : server_models.servers) text += server_text(server);
+    for (const ServerElsewhere& each : server_models.elsewhere) text += elsewhere_text(each);
     return text;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "machine/machine.hpp"
 #include "text/toml_node.hpp"
 
 namespace roofline::core {
@@ -35,6 +36,9 @@ struct ServerModel {
 /// Returns the seconds of the prefill of prompts whose `launches` kernels' times add up to `kernels_s`.
 [[nodiscard]] double prompt_seconds(const ServerModel& costs, double kernels_s, double launches);
 
+/// Returns what a server's driver, runtime and kernels are made for: "NVIDIA gpu", "Google tpu".
+[[nodiscard]] std::string platform_of(const Machine& machine);
+
 /// A server model with the measurements that it was fitted to and its errors.
 struct CalibratedServer {
     std::string software;  ///< "vllm", or with a version that has its own parameters
@@ -48,22 +52,54 @@ struct CalibratedServer {
     /// The same on measurements of models that were left out of the fit, one model at a time.
     double error_held_out = 0;
     double ttft_error_held_out = 0;  ///< the same of the time to first token; 0: unknown
+    std::string platform{};          ///< platform_of() the machines that they ran on; "": of any
 
     bool operator==(const CalibratedServer&) const = default;
+};
+
+/// Errors of predictions of a server's times: mean |predicted - measured| / measured.
+struct ServerErrors {
+    double tpot = 0;  ///< of the time per output token
+    double ttft = 0;  ///< of the time to first token; 0: unknown
+
+    bool operator==(const ServerErrors&) const = default;
+};
+
+/// Measurements of a library on another platform than the one that its parameters were fitted to, and how far off these
+/// are there.
+struct ServerElsewhere {
+    std::string software;  ///< the library: "vllm"
+    std::string platform;
+    std::int64_t rows = 0;
+    std::vector<std::string> models{};
+    ServerErrors errors;
+
+    bool operator==(const ServerElsewhere&) const = default;
 };
 
 /// The server models of all software.
 struct ServerModels {
     std::string fitted;  ///< date of the fit
     std::vector<CalibratedServer> servers;
+    std::vector<ServerElsewhere> elsewhere{};
 
     bool operator==(const ServerModels&) const = default;
 
     /// Returns the model of the named version, or of its library if that version has none; without a version the model
-    /// of the newest one; of an empty name, that of the library with the most measurements. Null if the software has
-    /// none.
-    [[nodiscard]] const CalibratedServer* find(std::string_view software) const;
+    /// of the newest one; of an empty name, that of the library with the most measurements of those that run on the
+    /// platform's chips. Models that were fitted to the platform precede others, and libraries that were measured there
+    /// precede those that were not. Null if the software has none.
+    [[nodiscard]] const CalibratedServer* find(std::string_view software, std::string_view platform) const;
+    /// Returns the model of the software, or that of an empty name if it has none.
+    [[nodiscard]] const CalibratedServer* find_or_usual(std::string_view software, std::string_view platform) const;
+
+    /// Returns the errors of this model on a platform: those on served models that were held out if it was fitted to
+    /// that platform; else those of its library's measurements there, and without any at least 40 %.
+    [[nodiscard]] ServerErrors errors(const CalibratedServer& server, std::string_view platform) const;
 };
+
+/// The error of a server model where nothing tested it.
+inline constexpr double untested_server_error = 0.4;
 
 /// Reads data/servers.toml or a file of the same format strictly. Errors carry the line and the column.
 [[nodiscard]] Result<ServerModels> parse_server_models(const TomlInput& toml, std::string_view origin);

@@ -58,11 +58,80 @@ TEST_CASE("a file of servers is read as it is written") {
 TEST_CASE("servers are found by their library, or the one with the most rows") {
     const auto server_models = parse_server_models(file, "servers.toml");
     REQUIRE(server_models);
-    CHECK(server_models->find("one 0.9")->software == "one");
-    CHECK(server_models->find("two-1.2")->software == "two 1.2");
-    CHECK(server_models->find("")->software == "two 1.2");
-    CHECK(server_models->find("three") == nullptr);
-    CHECK(ServerModels{}.find("") == nullptr);
+    CHECK(server_models->find("one 0.9", "")->software == "one");
+    CHECK(server_models->find("two-1.2", "")->software == "two 1.2");
+    CHECK(server_models->find("", "")->software == "two 1.2");
+    CHECK(server_models->find("three", "") == nullptr);
+    CHECK(ServerModels{}.find("", "") == nullptr);
+}
+
+TEST_CASE("a server's parameters are those of the machine's platform, or state what they were off there") {
+    const std::string text = std::string(file) + R"(
+[[server]]
+software = "one"
+platform = "Google tpu"
+rows = 9
+error_fitted = 0.1
+error_held_out = 0.2
+kernels = 0.9
+
+[[server]]
+software = "three 2.0"
+platform = "NVIDIA gpu"
+rows = 20
+error_fitted = 0.1
+error_held_out = 0.15
+ttft_error_held_out = 0.45
+
+[[server]]
+software = "four"
+platform = "NVIDIA gpu"
+rows = 40
+error_fitted = 0.1
+error_held_out = 0.5
+
+[[elsewhere]]
+software = "three"
+platform = "AMD gpu"
+rows = 5
+models = ["a"]
+error = 0.6
+ttft_error = 0.7
+)";
+    const std::string only = text.substr(text.find("[[server]]\nsoftware = \"three"));
+    const auto models = parse_server_models(text, "servers.toml");
+    REQUIRE_MESSAGE(models, models.error().message);
+    const auto again = parse_server_models(server_models_text(*models), "servers.toml");
+    REQUIRE_MESSAGE(again, again.error().message);
+    CHECK(*again == *models);
+    // an entry without a platform is for any, and one of ten rows precedes one of nine
+    CHECK(models->find("one", "Google tpu")->costs.kernels == 0.8);
+    CHECK(models->find("one", "AMD gpu")->costs.kernels == 0.8);
+    const auto fitted = parse_server_models(only, "servers.toml");
+    REQUIRE_MESSAGE(fitted, fitted.error().message);
+    // what was measured there precedes what has more measurements, if it is not named
+    CHECK(fitted->find("", "NVIDIA gpu")->software == "four");
+    CHECK(fitted->find("", "AMD gpu")->software == "three 2.0");
+    CHECK(fitted->find("", "Google tpu")->software == "four");
+    const CalibratedServer& three = *fitted->find("three", "AMD gpu");
+    CHECK(fitted->errors(three, "NVIDIA gpu") == ServerErrors{0.15, 0.45});
+    CHECK(fitted->errors(three, "AMD gpu") == ServerErrors{0.6, 0.7});
+    CHECK(fitted->errors(three, "Google tpu") == ServerErrors{0.4, 0.45});
+    CHECK(fitted->errors(*fitted->find("four", "AMD gpu"), "AMD gpu") == ServerErrors{0.5, 0.4});
+}
+
+TEST_CASE("the server that is expected on a machine was measured on machines like it") {
+    const ServerModels& servers = built_in_servers();
+    CHECK(servers.find("", "Google tpu")->software == "sglang-jax");
+    CHECK(servers.find("", "Intel asic")->software == "optimum-habana");
+    CHECK(servers.find("", "AMD gpu")->software == "vllm");
+    // nothing was timed on Trainium, which TensorRT-LLM, the library with the most measurements, does not run on
+    CHECK(servers.find("", "AWS asic")->software.starts_with("vllm"));
+    CHECK(servers.find("", "NVIDIA gpu")->software.starts_with("trtllm"));
+    CHECK(servers.find("sglang-jax", "Google tpu")->costs != servers.find("sglang", "Google tpu")->costs);
+    // SGLang on one MI300X was timed at 22.7 ms per token of a model that takes 5.35 with the kernels' times and the
+    // constants of NVIDIA's machines
+    CHECK(servers.errors(*servers.find("sglang 0.5.9", "AMD gpu"), "AMD gpu").tpot > 0.6);
 }
 
 TEST_CASE("files of servers are read strictly") {
@@ -77,6 +146,8 @@ TEST_CASE("files of servers are read strictly") {
     CHECK_FALSE(error("[[server]]\nsoftware = \"one\"\nerror_held_out = 0.1\nstep_us = -1\n").empty());
     CHECK_FALSE(error("[[server]]\nsoftware = \"one\"\nerror_held_out = 0.1\nstep_us = [1, 2]\n").empty());
     CHECK_FALSE(error("[[server\n").empty());
+    CHECK(error("[[elsewhere]]\nsoftware = \"one\"\nplatform = \"p\"\n").find("error") != std::string::npos);
+    CHECK(error("[[elsewhere]]\nsoftware = \"one\"\nerror = 0.1\n").find("platform") != std::string::npos);
 }
 
 TEST_CASE("the servers that come with the program are read, and say how far off they are") {
@@ -88,5 +159,5 @@ TEST_CASE("the servers that come with the program are read, and say how far off 
         CHECK(each.error_held_out > 0);
         CHECK(each.costs.kernels > 0);
     }
-    CHECK(built_in_servers().find("vllm 0.14") != nullptr);
+    CHECK(built_in_servers().find("vllm 0.14", "") != nullptr);
 }

@@ -52,13 +52,13 @@ StepParts& StepParts::operator*=(double times) {
     return *this;
 }
 
-double power_slowdown(const StepParts& parts) {
+double power_slowdown(const StepModel& model, const StepParts& parts) {
     constexpr double tera = 1e12;
-    return parts.flops_per_joule > 0 ? cube_root(parts.flops_per_joule / tera) : 1;
+    return parts.flops_per_joule > 0 ? cube_root(std::max(parts.flops_per_joule, model.coolest) / tera) : 1;
 }
 
 double kernel_slowdown(const StepModel& model, const StepParts& parts) {
-    return power_slowdown(parts) * (parts.pytorch ? model.pytorch : 1);
+    return power_slowdown(model, parts) * (parts.pytorch ? model.pytorch : 1);
 }
 
 double exposed_share(const StepModel& model, const StepParts& parts) { return parts.in_turn ? 1 : model.exposed; }
@@ -128,6 +128,7 @@ Result<StepModel> parse_step_model(const TomlInput& toml, std::string_view origi
     model.promoted = factor(file, "promoted", 0.2, 10);
     model.launch_s = factor(file, "launch_us", 1e-3, 1e4) * 1e-6;
     model.overlap = factor(file, "overlap", 1, 1e3);
+    model.coolest = factor(file, "coolest", 0, 100) * 1e12;
     model.pytorch = factor(file, "pytorch", 0.5, 10);
     model.exposed = factor(file, "exposed", 1e-3, 1);
     model.wires = factor(file, "wires", 1e-2, 1);

@@ -76,7 +76,7 @@ struct CompiledStepModel {
 /// A chip that computes for a long time runs at the clock frequency that its power limit permits. Dynamic power is
 /// proportional to C V^2 f, and the voltage rises with the frequency, so the frequency is proportional to the cube root
 /// of the power. `slow` is therefore the cube root of the chip's peak in bf16 over its power, in TFLOP/s per watt (1 if
-/// it is unknown), times `pytorch` for PyTorch's own kernels.
+/// it is unknown), but of at least `coolest`, times `pytorch` for PyTorch's own kernels.
 struct StepModel {
     /// Time of a kernel inside a step, where caches are cold, over its time alone, on a chip of 1 TFLOP/s per watt.
     double compute = 1;
@@ -100,6 +100,9 @@ struct StepModel {
     double reserved_error = 0;  ///< held-out mean, on set-ups that were left out of the fit
     std::int64_t reserved_rows = 0;
     CompiledStepModel compiled{};  ///< of steps that are one program
+    /// The least peak in bf16 over power, in FLOP/s per watt, of the chips with measured steps. A chip with less has
+    /// power to spare, and its kernels are not faster inside a step than this makes them.
+    double coolest = 0;
 
     bool operator==(const StepModel&) const = default;
 };
@@ -111,7 +114,7 @@ struct StepModel {
 /// Returns the class of a step with its error; the errors of all steps if its class was not measured.
 [[nodiscard]] StepClass class_of(const StepModel& model, const StepParts& parts);
 /// Returns the slowdown of kernels due to the power limit.
-[[nodiscard]] double power_slowdown(const StepParts& parts);
+[[nodiscard]] double power_slowdown(const StepModel& model, const StepParts& parts);
 /// Returns the slowdown of kernels due to the power limit and the framework.
 [[nodiscard]] double kernel_slowdown(const StepModel& model, const StepParts& parts);
 /// Returns the exposed fraction of collectives over replicas.

@@ -11,8 +11,9 @@ using namespace roofline::core;
 namespace {
 
 constexpr std::string_view factors =
-    "compute = 1.5\nnarrow = 0.8\npromoted = 1.2\nlaunch_us = 20\noverlap = 100\npytorch = 1.25\nexposed = 0.25\nwires "
-    "= 0.5\nerror = "
+    "compute = 1.5\nnarrow = 0.8\npromoted = 1.2\nlaunch_us = 20\noverlap = 100\ncoolest = 0.5\npytorch = "
+    "1.25\nexposed = "
+    "0.25\nwires = 0.5\nerror = "
     "0.1\nrows = 100\npublishers = "
     "5\nreserved = 1.05\nreserved_error = 0.02\nreserved_rows = 17\n";
 
@@ -37,6 +38,11 @@ TEST_CASE("a step takes the time of its kernels or of their launches, and the ex
     CHECK(seconds_of(*model, slow) == approx(2 * (1.5 + 1.6 + 0.6) + 0.25 * (4 + 4) + 0.3 + 0.2));
     slow.pytorch = true;
     CHECK(seconds_of(*model, slow) == approx(2.5 * (1.5 + 1.6 + 0.6) + 0.25 * (4 + 4) + 0.3 + 0.2));
+    // one of 0.125 TFLOP/s per watt is taken as one of 0.5, the least that was measured: 0.125 would halve the times
+    StepParts cool = parts;
+    cool.overlappable_s = cool.overlappable_wire_s = 0;
+    cool.flops_per_joule = 0.125e12;
+    CHECK(seconds_of(*model, cool) == approx(std::cbrt(0.5) * (1.5 + 1.6 + 0.6) + 0.3 + 0.2));
     StepParts turns = parts;
     turns.in_turn = true;
     CHECK(seconds_of(*model, turns) == approx(1.5 + 1.6 + 0.6 + 4 + 4 + 0.3 + 0.2));

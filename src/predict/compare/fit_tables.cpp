@@ -120,6 +120,7 @@ Result<std::vector<WaitSample>> wait_samples(const std::vector<MeasuredServing>&
         const auto compared = servings.compare(row);
         if (!compared) continue;
         WaitSample sample{row.software, compared->front().model};
+        sample.platform = servings.platform_of_row(row);
         for (const Comparison& each : *compared) {
             const double expected_s = each.prediction.expected_s.value_or(0);
             if (each.operation == "decode") sample.step_s = expected_s;

@@ -257,12 +257,12 @@ Result<std::vector<Comparison>> MeasuredServingRuns::compare(const MeasuredServi
         if (!(expected_s > 0)) return;
         all.back().prediction.expected_s = std::max(expected_s, lower_s);
         // server models were fitted to times per output token and times to first token
-        const CalibratedServer* const server = under_load_.server_of(row.software);
+        const std::string platform = platform_of(served.chip->machine());
+        const CalibratedServer* const server = under_load_.server_of(row.software, platform);
         if (server == nullptr) return;
-        if (all.back().operation == "decode") all.back().prediction.expected_error = server->error_held_out;
-        if (all.back().operation == "prefill" && server->ttft_error_held_out > 0) {
-            all.back().prediction.expected_error = server->ttft_error_held_out;
-        }
+        const ServerErrors errors = under_load_.errors_of(*server, platform);
+        if (all.back().operation == "decode") all.back().prediction.expected_error = errors.tpot;
+        if (all.back().operation == "prefill" && errors.ttft > 0) all.back().prediction.expected_error = errors.ttft;
     };
     if (row.tpot_s && row.output > 1) {
         ROOFLINE_TRY(auto seconds, decode_seconds(served, row));
@@ -283,6 +283,11 @@ Result<std::vector<Comparison>> MeasuredServingRuns::compare(const MeasuredServi
     }
     if (all.empty()) return fail("nothing", "the number of chips for prefill is unknown");
     return all;
+}
+
+std::string MeasuredServingRuns::platform_of_row(const MeasuredServing& row) {
+    const Result<System>& chip = systems_.chip(row.system);
+    return chip ? platform_of(chip->machine()) : std::string();
 }
 
 std::vector<std::pair<std::string, Rate>> MeasuredServingRuns::rates() const {

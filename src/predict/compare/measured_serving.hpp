@@ -39,6 +39,9 @@ public:
     /// used.
     [[nodiscard]] Result<ServerSample> sample(const MeasuredServing& row);
 
+    /// Returns platform_of() the machine of a row; "" if it is not known.
+    [[nodiscard]] std::string platform_of_row(const MeasuredServing& row);
+
     /// Returns the rates used so far, each with its machine.
     [[nodiscard]] std::vector<std::pair<std::string, Rate>> rates() const;
 

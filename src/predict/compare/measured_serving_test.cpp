@@ -212,6 +212,37 @@ TEST_CASE("a server under load is expected to take longer than its bound, and sa
     CHECK(compared(row)[0].not_expected == "the row does not say how many workers there are");
 }
 
+// With N requests in flight, each of one output token, the first N wait for 1 to N prompts, and all others for N.
+TEST_CASE("first tokens that were timed in a run of their own wait for the prompts before them") {
+    MeasuredServing row;
+    row.model = "Qwen3-8B";
+    row.system = "TPU-v6e";
+    row.dtype = "bf16";
+    row.software = "sglang-jax";
+    row.chips = row.decode_chips = row.prefill_chips = row.worker.tensor = 4;
+    row.prompt = row.stated_prompt = 2048;
+    row.output = row.stated_output = 1024;
+    row.ttft_s = 1;
+    const auto first_token_s = [&](double in_flight, bool alone) {
+        row.concurrency = in_flight;
+        row.drive.lengths = RequestLengths{};
+        row.drive.lengths->prompt.mean = row.prompt;
+        row.drive.lengths->output.mean = row.output;
+        row.drive.requests = static_cast<std::int64_t>(3 * in_flight);
+        row.drive.chunk = 2048;
+        row.drive.first_tokens_alone = alone;
+        const auto all = compared(row);
+        REQUIRE(all.size() == 1);
+        REQUIRE(all[0].prediction.expected_s);
+        return *all[0].prediction.expected_s;
+    };
+    const double one = first_token_s(1, true);
+    CHECK(first_token_s(4, true) == approx((1 + 2 + 3 + 4 + 8 * 4) / 12.0 * one).epsilon(1e-3));
+    CHECK(first_token_s(16, true) == approx((136 + 32 * 16) / 48.0 * one).epsilon(1e-3));
+    // beside outputs of 1024 tokens, requests that follow others seldom meet a prompt
+    CHECK(first_token_s(16, false) < first_token_s(16, true));
+}
+
 TEST_CASE("prompts that no chip computes so fast came out of a cache, and say nothing of a server") {
     MeasuredServing row = vllm();
     row.output = 100;

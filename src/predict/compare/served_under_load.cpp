@@ -189,10 +189,10 @@ Result<ServingTimes> ServedUnderLoad::times(const MeasuredServing& row, Measured
         row.prefill_workers * row.prefill_chips + row.decode_workers * row.decode_chips != row.chips) {
         return fail("no_plan", "the workers together are not the chips of the deployment");
     }
-    const CalibratedServer* const server = server_of(row.software);
-    if (server == nullptr) return fail("not_calibrated", fmt::format("{} has no constants", in_ticks(row.software)));
     ROOFLINE_TRY(auto found, served(row, systems, names));
     const Served& served = *found;
+    const CalibratedServer* const server = server_of(row.software, platform_of(served.worker.slice.machine));
+    if (server == nullptr) return fail("not_calibrated", fmt::format("{} has no constants", in_ticks(row.software)));
     const RequestSize size{row.prompt, row.output};
     const ServingCosts costs = serving_costs(*served.passes, server->costs, size);
     ServingPools pools{{limits(served, served.worker, row, row.prompt + row.output), costs}};
@@ -205,13 +205,25 @@ Result<ServingTimes> ServedUnderLoad::times(const MeasuredServing& row, Measured
         };
     }
     pools.prompts.limits.members = whole(served.passes->members());
-    return serving_times(driven(row, pools));
+    if (row.drive.chunk > 0) pools.prompts.limits.prompt_tokens = row.drive.chunk;
+    if (row.drive.prompts_first) pools.prompts.limits.schedule = PromptSchedule::prefill_first;
+    ServingTimes times = serving_times(driven(row, pools));
+    if (row.drive.first_tokens_alone) {
+        MeasuredServing alone = row;
+        alone.output = 1;
+        alone.drive.lengths = row.drive.lengths.value_or(typical_lengths(size));
+        alone.drive.lengths->output = LengthDistribution{};
+        times.all_ttft_s = serving_times(driven(alone, pools)).all_ttft_s;
+    }
+    return times;
 }
 
 Result<ServerSample> ServedUnderLoad::sample(const MeasuredServing& row, MeasuredSystems& systems,
                                              const ModelNames& names) {
-    const auto decoding = row.decoding();
-    if (!decoding || !row.tpot_s || row.decode_workers < 1) {
+    // the time of a whole batch, its prompts included, says as much as one per output token
+    const bool of_batch = !row.tpot_s && !row.ttft_s && row.tokens_per_s && row.concurrency;
+    const auto decoding = of_batch ? row.concurrency : row.decoding();
+    if (!decoding || !(row.tpot_s || of_batch) || row.decode_workers < 1) {
         return fail("missing", "the row does not say how many sequences were decoded at a time");
     }
     if (row.software.empty()) return fail("missing", "the row does not say which server it was");
@@ -223,6 +235,7 @@ Result<ServerSample> ServedUnderLoad::sample(const MeasuredServing& row, Measure
     sample.software = row.software;
     sample.model = names.preset_of(row.model);
     sample.machine = row.system;
+    sample.platform = platform_of(found->worker.slice.machine);
     sample.source = row.source;
     sample.sequences = std::max(1.0, *decoding / static_cast<double>(row.decode_workers));
     sample.output = row.output;
@@ -230,7 +243,7 @@ Result<ServerSample> ServedUnderLoad::sample(const MeasuredServing& row, Measure
     sample.members = passes.decode_members();
     sample.prompt_s = passes.prompts_s(passes.members(), row.prompt);
     sample.launches = passes.launches();
-    sample.measured_s = *row.tpot_s;
+    sample.measured_s = of_batch ? *row.concurrency / *row.tokens_per_s : *row.tpot_s;
     return sample;
 }
 

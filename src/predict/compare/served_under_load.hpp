@@ -37,9 +37,13 @@ public:
     [[nodiscard]] Result<ServerSample> sample(const MeasuredServing& row, MeasuredSystems& systems,
                                               const ModelNames& names);
 
-    /// Returns the model of a server; null if it has none.
-    [[nodiscard]] const CalibratedServer* server_of(std::string_view software) const {
-        return calibrations_->servers().find(software);
+    /// Returns the model of a server on a platform; null if it has none.
+    [[nodiscard]] const CalibratedServer* server_of(std::string_view software, std::string_view platform) const {
+        return calibrations_->servers().find(software, platform);
+    }
+    /// Returns the errors of that model.
+    [[nodiscard]] ServerErrors errors_of(const CalibratedServer& server, std::string_view platform) const {
+        return calibrations_->servers().errors(server, platform);
     }
 
 private:

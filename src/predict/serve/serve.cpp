@@ -108,7 +108,7 @@ private:
     [[nodiscard]] ServingSetup setup_on(const Slice& slice) const {
         CollectiveOptions collectives;
         collectives.textbook = question_.textbook;
-        const bool server = calibrations_->servers().find(question_.software) != nullptr;
+        const bool server = calibrations_->servers().find(question_.software, platform_of(slice.machine)) != nullptr;
         const std::string kernels = !read_.whole.empty() ? std::string()
                                     : server ? server_kernel_software(*calibrations_, slice.machine, question_.software)
                                              : question_.software;
@@ -383,7 +383,7 @@ private:
     [[nodiscard]] MemoryChoice memory_choice() const {
         MemoryChoice choice{built_in_server_memories().find(question_.software), question_.memory_fraction,
                             question_.block};
-        const CalibratedServer* const usual = calibrations_->servers().find("");
+        const CalibratedServer* const usual = calibrations_->servers().find("", platform_of(answer_.slice.machine));
         if (choice.server == nullptr && calibrated(answer_) && read_.whole.empty() && usual != nullptr) {
             choice.server = built_in_server_memories().find(usual->software);
         }

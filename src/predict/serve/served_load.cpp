@@ -69,9 +69,8 @@ ServingPools pools_of(const ServeAnswer& answer, const ExpectedServing& passes, 
 
 // Null if no server has a model.
 const CalibratedServer* server_of(const ServedSlices& slices) {
-    const ServerModels& servers = slices.decode.setup.calibrations->servers();
-    const CalibratedServer* const named = servers.find(slices.software);
-    return named != nullptr ? named : servers.find("");
+    const ServingSetup& setup = slices.decode.setup;
+    return setup.calibrations->servers().find_or_usual(slices.software, platform_of(setup.slice.machine));
 }
 
 Result<ExpectedServing> served_passes(const ServeAnswer& answer, const ServedSlices& slices) {
@@ -136,7 +135,15 @@ Status add_load(ServeAnswer& answer, const std::optional<LoadQuestion>& load, co
     }
     constexpr std::int64_t sample = 1000;
     if (answer.prefill_pool) answer.prefill_pool->rates = pool_rates(draw_requests(asked.lengths, sample), pools);
-    const double error = answer.prefill_pool ? std::max(server.error_held_out, error_of_pools) : server.error_held_out;
+    const std::string platform = platform_of(answer.slice.machine);
+    const double of_server = slices.decode.setup.calibrations->servers().errors(server, platform).tpot;
+    if (!server.platform.empty() && server.platform != platform) {
+        answer.notes.push_back(fmt::format(
+            "as served: the constants of {} were fitted on {}s, not on {}s, where the time per output token "
+            "is off by about {:.0f} %",
+            server.software, server.platform, platform, 100 * of_server));
+    }
+    const double error = answer.prefill_pool ? std::max(of_server, error_of_pools) : of_server;
     answer.under_load = ServedLoad{server.software,
                                    hypotenuse(error, additional_error(fastest(answer.decode))),
                                    times.ttft.mean,

@@ -30,8 +30,8 @@ Status check_sizes(const ServeQuestion& question) {
 Status read_exchange(const ServeQuestion& question, const ServerModels& servers, ServedQuestion& read,
                      ServeAnswer& answer) {
     if (question.exchange.empty()) {
-        const CalibratedServer* const named = servers.find(question.software);
-        const CalibratedServer* const server = named != nullptr ? named : servers.find("");
+        const CalibratedServer* const server =
+            servers.find_or_usual(question.software, platform_of(question.slice.machine));
         if (server != nullptr) answer.exchange_server = server->software;
         return {};
     }

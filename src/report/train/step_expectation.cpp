@@ -89,9 +89,13 @@ std::vector<std::string> step_sentences(const StepTimes& times) {
         part(1 / step_model.wires, parts.exchanged_wire_s, "those without measurements")};
     say(fmt::format("the device: {} = {}", sum_of(device), to_text(Seconds{device_seconds(step_model, parts)})));
     if (parts.flops_per_joule > 0) {
+        const std::string spare = parts.flops_per_joule < step_model.coolest
+                                      ? fmt::format("; counted as {}, the least of a chip with measured steps",
+                                                    number_text(step_model.coolest / tera))
+                                      : "";
         say(fmt::format(
-            "the factors include {}, the cube root of the chip's {} TFLOP/s per watt, because power limits its clock",
-            number_text(power_slowdown(parts)), number_text(parts.flops_per_joule / tera)));
+            "the factors include {}, the cube root of the chip's {} TFLOP/s per watt{}, because power limits its clock",
+            number_text(power_slowdown(step_model, parts)), number_text(parts.flops_per_joule / tera), spare));
     }
     say(fmt::format("the host: {} = {}; combined by the norm of order {}", launches_text(times),
                     to_text(Seconds{host_seconds(step_model, parts)}), number_text(step_model.overlap)));
