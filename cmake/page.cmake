@@ -26,3 +26,13 @@ target_compile_options(roofline_page PRIVATE -fignore-exceptions "SHELL:-include
 # The stack is in front of the data, so that an overflow is a trap and overwrites nothing.
 target_link_options(roofline_page PRIVATE -mexec-model=reactor LINKER:--stack-first LINKER:-z,stack-size=8388608
                     LINKER:--strip-all LINKER:--max-memory=4294967296)
+
+# What unpacks the core in a browser (scripts/page.py). It is a few kB and runs once, so it is made for speed.
+add_executable(roofline_page_unpack ${PROJECT_SOURCE_DIR}/page/unpack/unpack.c
+               ${ROOFLINE_PAGE_SOURCES}/lzma/C/LzmaDec.c)
+set_target_properties(roofline_page_unpack PROPERTIES
+  OUTPUT_NAME unpack SUFFIX .wasm RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/..)
+target_include_directories(roofline_page_unpack SYSTEM PRIVATE ${ROOFLINE_PAGE_SOURCES}/lzma/C)
+target_compile_options(roofline_page_unpack PRIVATE -O2)
+target_link_options(roofline_page_unpack PRIVATE -nostdlib LINKER:--no-entry LINKER:--strip-all)
+add_dependencies(roofline_page roofline_page_unpack)

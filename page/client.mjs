@@ -18,8 +18,8 @@ export class Core {
 
   /// The answer {code, out, err, written} of the program to `words`. A question that waits is dropped for a newer one
   /// of its group, and then the promise is rejected with Superseded. While a question that is not `quiet` is there, the
-  /// answer is said to be busy.
-  ask(words, {files = {}, group = '', quiet = false} = {}) {
+  /// answer is said to be busy. `watch` is told how far a search has come (core.mjs).
+  ask(words, {files = {}, group = '', quiet = false, watch = () => {}} = {}) {
     if (group) {
       this.waiting = this.waiting.filter((other) => {
         if (other.group === group) other.reject(new Superseded());
@@ -27,7 +27,7 @@ export class Core {
       });
     }
     return new Promise((resolve, reject) => {
-      this.waiting.push({id: this.nextId++, words, files, group, quiet, resolve, reject});
+      this.waiting.push({id: this.nextId++, words, files, group, quiet, watch, resolve, reject});
       this.next();
       if (group && this.running && this.running.group === group) this.hurry(this.running);
     });
@@ -79,6 +79,10 @@ export class Core {
     worker.onmessage = ({data}) => {
       const question = this.running;
       if (this.worker !== worker || !question || data.id !== question.id) return;
+      if (data.searched) {
+        question.watch(data.searched);
+        return;
+      }
       clearTimeout(question.timer);
       this.running = null;
       if (data.failed === undefined) {

@@ -77,6 +77,7 @@ class Instance {
       leave: (at, bytes) => {
         throw new Left(this.view(at, bytes));
       },
+      searched: (lookedAt, plans, best) => this.watch?.({lookedAt, plans, best}),
     };
     const imports = {roofline: functions, wasi_snapshot_preview1: {}};
     for (const {module: from, name} of WebAssembly.Module.imports(module)) {
@@ -90,8 +91,9 @@ class Instance {
     return new DataView(this.exports.memory.buffer, at >>> 0, bytes >>> 0);
   }
 
-  /** Asks with a list of strings; returns the answer's. */
-  ask(strings) {
+  /** Asks with a list of strings; returns the answer's. `watch` is told how far a search for plans has come. */
+  ask(strings, watch) {
+    this.watch = watch;
     const bytes = strings.reduce((sum, each) => sum + 4 + each.length, 4);
     const at = this.exports.room(bytes) >>> 0;
     const view = this.view(at, bytes);
@@ -117,13 +119,15 @@ export async function start({wasm}) {
     /**
      * Answers a question. `words` are those of the command line without the program's name, `files` the contents of
      * the files that they name. Returns the exit status, what the program prints, and what it writes to files.
+     * `watch` is told how far a search for plans has come: {lookedAt, plans, best} with the number of plans, 0 where
+     * it is not known beforehand, and the least seconds of a step, or of a chip for a token, 0 where none fits so far.
      */
-    ask(words, files = {}) {
+    ask(words, files = {}, watch = undefined) {
       const strings = [String(words.length), ...words].map((word) => encoder.encode(word));
       for (const [name, content] of Object.entries(files)) strings.push(encoder.encode(name), content);
       try {
         instance ??= new Instance(module);
-        return answerOf(instance.ask(strings));
+        return answerOf(instance.ask(strings, watch));
       } catch (problem) {
         instance = null; // it was left in the middle of its work
         if (problem instanceof Left) return answerOf(problem.list);

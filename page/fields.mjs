@@ -217,6 +217,7 @@ export function whatIfs(app, view, spec) {
   const node = el('fieldset', {class: 'field'}, el('legend', {text: 'What if the machine had'}), rows,
     el('div', {class: 'row'}, other, button('Add', takeOther, {class: 'quiet'}), none), problem);
   let built = '';
+  let now = new Map(); // what the figures are in the answer, as text
   const made = new Map();
   let gesture = ++gestures;
   const valueOf = (path) => pairsOf(app.state.fields[where].join(',')).find(([name]) => name === path)?.[1] ?? '';
@@ -227,7 +228,7 @@ export function whatIfs(app, view, spec) {
   }
   function build(figures) {
     made.clear();
-    rows.replaceChildren(...figures.map(({figure, value, unit, basis}) => {
+    rows.replaceChildren(...figures.map(({figure}) => {
       const text = el('output', {class: 'factor'});
       const slider = el('input', {type: 'range', min: 0, max: factors.length - 1, step: 1,
         'aria-label': `${figure}, factor`, on: {
@@ -235,9 +236,7 @@ export function whatIfs(app, view, spec) {
         change: () => { gesture = ++gestures; app.state.settle(); },
       }});
       made.set(figure, {slider, text});
-      const published = basis === 'what-if' ? '' : shown(value, unit);
-      return el('div', {class: 'what-if'}, el('span', {class: 'figure', text: figure, title: published}), slider,
-        text);
+      return el('div', {class: 'what-if'}, el('span', {class: 'figure', text: figure, title: figure}), slider, text);
     }));
   }
   return {
@@ -245,11 +244,16 @@ export function whatIfs(app, view, spec) {
     node,
     /// Figures of the answer's sources get sliders.
     figures(sources) {
-      const list = new Map((sources ?? []).map((source) => [source.figure, source]));
+      const list = new Map();
+      for (const source of sources ?? []) {
+        const other = list.get(source.figure); // of another machine
+        list.set(source.figure, other && other.value !== source.value ? {...source, value: null} : source);
+      }
       for (const [path] of pairsOf(app.state.fields[where].join(','))) {
-        if (!list.has(path)) list.set(path, {figure: path, value: null, unit: '', basis: 'what-if'});
+        if (!list.has(path)) list.set(path, {figure: path, value: null, unit: ''});
       }
       const sorted = [...list.values()].sort((a, b) => (a.figure < b.figure ? -1 : 1));
+      now = new Map(sorted.map(({figure, value, unit}) => [figure, value === null ? '' : shown(value, unit)]));
       const names = sorted.map((each) => each.figure).join(' ');
       if (names !== built) {
         built = names;
@@ -264,7 +268,8 @@ export function whatIfs(app, view, spec) {
         const at = value === '' ? factors.indexOf('1') : factors.indexOf(value.replace(/^\*/, ''));
         slider.disabled = at < 0;
         if (at >= 0) slider.value = at;
-        text.textContent = value === '' ? 'as it is' : value.replace('*', '× ');
+        const factor = value === '' ? '' : value.replace('*', '× ');
+        text.textContent = [factor, now.get(path)].filter(Boolean).join(': ') || 'as it is';
         slider.setAttribute('aria-valuetext', text.textContent);
       }
     },

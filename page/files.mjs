@@ -92,16 +92,19 @@ export async function take(app, files) {
     status.hidden = true;
   }
   if (!names.length) return;
-  const first = names.find(({name}) => name.endsWith('.index.json')) ?? names[0];
+  const kinds = names.map(({name, bytes}) => kindOf(name, bytes));
+  const first = names.find(({name}) => name.endsWith('.index.json')) ?? names[Math.max(kinds.indexOf('hlo'), 0)];
   app.state.beside.set(first.name, names.map(({name}) => name));
-  const kind = kindOf(first.name, first.bytes);
+  const kind = kinds[names.indexOf(first)];
   if (kind === 'model') {
     const view = ['train', 'serve'].includes(app.state.view) ? app.state.view : 'model';
     app.state.set({'model.model': first.name}, {view});
   } else if (kind === 'program') {
     app.state.set({'op.program': new TextDecoder().decode(first.bytes)}, {view: 'op'});
   } else {
-    app.state.set({'profile.file': first.name, 'profile.kind': kind, 'profile.plot': 'roofline'}, {view: 'profile'});
+    const trace = kind === 'hlo' && names[kinds.indexOf('trace')]?.name;
+    app.state.set({'profile.file': first.name, 'profile.kind': kind, 'profile.plot': 'roofline',
+      'profile.trace': trace || ''}, {view: 'profile'});
   }
   announce(`${first.name} was read${first.note ? `: ${first.note}` : ''}`, 0);
 }

@@ -74,7 +74,7 @@ class App {
 
   /// What may be names of files in the question of a view.
   named(view) {
-    return views[view].fields.filter((field) => field.positional)
+    return views[view].fields.filter((field) => field.positional || field.file)
       .map((field) => this.state.fields[place(view, field)]);
   }
 
@@ -117,6 +117,8 @@ class App {
 
   copies() {
     const said = () => this.made[this.state.view].said?.() ?? words(this.state.view, this.state.fields);
+    // On paper the form is left out, and the command line says what was asked.
+    window.addEventListener('beforeprint', () => { at('asked').textContent = commandLine(said()); });
     const name = () => this.made[this.state.view].python?.() ?? views[this.state.view].python;
     const make = (label, text) => {
       const press = button(label, () => copyText(text(), press));

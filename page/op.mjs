@@ -75,12 +75,17 @@ export function opView(app) {
     const now = ++turn;
     const at = state.fields;
     for (const each of fields.values()) each.show(at);
-    kinds.show(at['op.plot']);
-    picture.free(['mesh', 'timeline'].includes(at['op.plot']));
-    sweep.hidden = at['op.plot'] !== 'sweep';
+    // Several machines are compared in a sweep; the other pictures are of one machine.
+    const several = at['op.on'].filter(Boolean).length > 1;
+    const plot = several ? 'sweep' : at['op.plot'];
+    const swept = at['op.sweep'].trim() || firstSweep(at, sizes.names());
+    kinds.show(plot, several ? [plot] : null);
+    picture.free(['mesh', 'timeline'].includes(plot));
+    sweep.hidden = plot !== 'sweep';
     if (sweep.value !== at['op.sweep']) sweep.value = at['op.sweep'];
+    sweep.placeholder = swept;
     roofs.checked = at['op.all-roofs'];
-    roofsLabel.hidden = at['op.plot'] !== 'roofline';
+    roofsLabel.hidden = plot !== 'roofline';
     if (!at['op.program'].trim()) {
       const error = {message: 'There is no operation yet.',
         hint: 'For example: bf16[B, D] * bf16[D, F] -> bf16[B, F]'};
@@ -90,9 +95,9 @@ export function opView(app) {
     }
     const asked = {...at, 'op.program': at['op.program'].startsWith('-') ? ` ${at['op.program']}` : at['op.program']};
     const said = words('op', asked, {extra: ['--json']});
-    const plain = ['roofline', 'mesh', 'timeline'].includes(at['op.plot']);
-    const drawn = plain ? ['--svg', 'plot.svg', '--plot', at['op.plot'],
-      ...(at['op.all-roofs'] && at['op.plot'] === 'roofline' ? ['--all-roofs'] : [])] : [];
+    const plain = ['roofline', 'mesh', 'timeline'].includes(plot);
+    const drawn = plain ? ['--svg', 'plot.svg', '--plot', plot,
+      ...(at['op.all-roofs'] && plot === 'roofline' ? ['--all-roofs'] : [])] : [];
     const current = () => now === turn;
     let got = await askDrawn(app, said, drawn, {group: 'op'}, current);
     if (!got) return;
@@ -106,15 +111,14 @@ export function opView(app) {
     sizes.left(spare);
     last = asked;
     show(got, asked);
-    if (at['op.plot'] === 'sweep' && !got.json.error) await drawSweep(asked, now);
+    if (plot === 'sweep' && !got.json.error) await drawSweep(asked, swept, now);
   }
 
-  async function drawSweep(at, now) {
-    const swept = pairsOf(at['op.sweep']).flatMap(([name]) => name.split('='));
-    const dims = pairsText(pairsOf(at['op.dims']).filter(([name]) => !swept.includes(name)));
-    const said = words('op', {...at, 'op.dims': dims}, {extra: ['--sweep', at['op.sweep'].trim() || 'B=1..4096*2',
-      '--json',
-      '--plot', 'sweep', '--svg', 'plot.svg']});
+  async function drawSweep(at, swept, now) {
+    const names = pairsOf(swept).flatMap(([name]) => name.split('='));
+    const dims = pairsText(pairsOf(at['op.dims']).filter(([name]) => !names.includes(name)));
+    const said = words('op', {...at, 'op.dims': dims}, {extra: ['--sweep', swept, '--json', '--plot', 'sweep',
+      '--svg', 'plot.svg']});
     const got = await ask(app, said, {group: 'sweep'});
     if (!got || got.cancelled || now !== turn) return;
     const error = got.json.error;
@@ -293,7 +297,11 @@ function radio(legend, choices, chosen) {
   });
   return {node: el('fieldset', {class: 'choices'}, el('legend', {class: 'unseen', text: legend}),
     inputs.map((each) => each.node)),
-    show: (value) => inputs.forEach((each) => { each.input.checked = each.value === value; })};
+    /// Chooses a value; of the others only those that are `possible` can be chosen, or all.
+    show: (value, possible = null) => inputs.forEach((each) => {
+      each.input.checked = each.value === value;
+      each.input.disabled = possible !== null && !possible.includes(each.value);
+    })};
 }
 
 function work(num, json) {

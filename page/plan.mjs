@@ -2,6 +2,7 @@
 import {button, el, newId} from './dom.mjs';
 import {fileField} from './files.mjs';
 import {say} from './fields.mjs';
+import {shown} from './format.mjs';
 import {fieldOf, place, views, words} from './schema.mjs';
 import {ask, refill, searcher, trouble} from './view.mjs';
 
@@ -71,11 +72,13 @@ export function fieldsOfPlan(plan) {
 export function search(app, view, fields, found) {
   const results = el('div', {class: 'slot', 'aria-live': 'off'});
   const label = view === 'train' ? 'Search the best plan' : 'Search the best set-up';
-  const made = searcher(app, label, async () => {
+  const bestOf = (best) => (view === 'train' ? shown(best, 's') : `${shown(1 / best, 'number')} tokens/s per chip`);
+  const made = searcher(app, label, async (watch) => {
     const state = {...app.state.fields};
     const front = view === 'serve' || state['train.front'];
     const said = words(view, state, {search: true, extra: ['--json', ...(front ? ['--svg', 'plot.svg'] : [])]});
-    const got = await ask(app, said, {core: app.search, files: app.filesOf(view)});
+    const got = await ask(app, said, {core: app.search, files: app.filesOf(view),
+      watch: (far) => watch(far, far.best ? bestOf(far.best) : '')});
     if (!got || got.cancelled) return 'stopped';
     if (got.json.error) {
       refill(results, el('h2', {text: 'Search'}), trouble(got.json.error, false));

@@ -2,21 +2,21 @@
 import {button, copyText, el, saveText} from './dom.mjs';
 import {table} from './table.mjs';
 
-let sheet = null;
+const sheets = new Map();
 
-/// Style rules of the program's pictures come with each of them; the page needs them once. A rule for a dark system
-/// follows the theme of the page.
+/// Style rules of the program's pictures come with each of them, and differ by the kind of picture; the page needs
+/// those of a kind once. A rule for a dark system follows the theme of the page.
 function adopt(text) {
-  if (sheet || !text) return;
-  sheet = new CSSStyleSheet();
+  if (sheets.has(text)) return;
+  const sheet = new CSSStyleSheet();
   sheet.replaceSync(text);
+  sheets.set(text, sheet);
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   themePictures(document.documentElement.dataset.theme ?? '');
 }
 
 export function themePictures(theme) {
-  if (!sheet) return;
-  for (const rule of sheet.cssRules) {
+  for (const rule of [...sheets.values()].flatMap((sheet) => [...sheet.cssRules])) {
     if (!(rule instanceof CSSMediaRule)) continue;
     rule.media.mediaText = {dark: 'all', light: 'not all'}[theme] ?? 'screen and (prefers-color-scheme: dark)';
   }

@@ -1,6 +1,6 @@
 // Profile: a compiled module or a recorded trace, kernel by kernel, against the roofline.
 import {announce, button, el} from './dom.mjs';
-import {fileField} from './files.mjs';
+import {fileField, kindOf} from './files.mjs';
 import {boundWords, shown} from './format.mjs';
 import {constants, numbers} from './number.mjs';
 import {facts, factsWith, headline} from './parts.mjs';
@@ -11,18 +11,21 @@ import {askDrawn, draw, fieldsOf, form, missingMachines, notes, refill, refused}
 
 export function profileView(app) {
   const {state} = app;
-  const fields = fieldsOf(app, 'profile', ['file']);
+  const fields = fieldsOf(app, 'profile', ['file', 'trace']);
   const name = el('code', {text: ''});
   const kind = el('select', {id: 'profile-kind', on: {change: () => state.set({'profile.kind': kind.value})}},
-    el('option', {value: 'hlo', text: 'a module (HLO, StableHLO, PyTorch graph, ONNX)'}), el('option',
+    el('option', {value: 'hlo', text: 'a module of XLA, PyTorch or ONNX'}), el('option',
       {value: 'trace', text: 'a recorded profile'}));
   const plot = el('select', {id: 'profile-plot', on: {change: () => state.set({'profile.plot': plot.value})}},
     el('option', {value: 'roofline', text: 'roofline'}), el('option', {value: 'timeline',
       text: 'time line of a step'}));
+  const beside = el('select', {id: 'profile-trace', on: {change: () => state.set({'profile.trace': beside.value})}});
+  const measured = el('div', {class: 'field'}, el('label', {for: 'profile-trace', text: 'Measured by the profile'}),
+    beside);
   const [main, more] = form('profile', fields, ['on']);
   const question = el('form', {on: {submit: (event) => event.preventDefault()}},
     fileField(app, 'A module or a profile', ''), el('p', {}, 'File: ', name),
-    el('div', {class: 'field'}, el('label', {for: 'profile-kind', text: 'It is'}), kind), main,
+    el('div', {class: 'field'}, el('label', {for: 'profile-kind', text: 'It is'}), kind), measured, main,
     el('div', {class: 'field'}, el('label', {for: 'profile-plot', text: 'Picture of a profile'}), plot),
       more, fields.get('set').node);
   const head = el('div', {class: 'slot head'});
@@ -31,6 +34,9 @@ export function profileView(app) {
   const answer = el('div', {}, head, picture.node, body);
   let turn = 0;
   const command = () => [state.fields['profile.kind'] === 'trace' ? 'trace' : 'hlo'];
+  const leave = () => (command()[0] === 'trace' ? ['mesh', 'loops', 'trace'] : []);
+  const filesLike = (wanted) => [...state.files].filter(([file, bytes]) => kindOf(file, bytes) === wanted)
+    .map(([file]) => file);
 
   async function refresh() {
     const now = ++turn;
@@ -41,12 +47,19 @@ export function profileView(app) {
     plot.value = at['profile.plot'];
     plot.disabled = kind.value !== 'trace';
     picture.node.hidden = true;
-    if (!state.files.has(at['profile.file'])) {
+    const traces = new Set([...filesLike('trace'), at['profile.trace']].filter(Boolean));
+    beside.replaceChildren(el('option', {value: '', text: 'none'}), ...[...traces].map((file) => el('option',
+      {value: file, text: file})));
+    beside.value = at['profile.trace'];
+    measured.hidden = kind.value === 'trace' || !traces.size;
+    const lost = [at['profile.file'], ...(measured.hidden ? [] : [at['profile.trace']])]
+      .find((file) => file && !state.files.has(file));
+    if (lost || !at['profile.file']) {
       refill(body);
-      refill(head, el('div', {class: 'hello'}, el('p', {class: 'verdict', text: at['profile.file']
-        ? `Drop ${at['profile.file']} here again`
+      refill(head, el('div', {class: 'hello'}, el('p', {class: 'verdict', text: lost
+        ? `Drop ${lost} here again`
         : 'Drop a module or a profile'}),
-      el('p', {text: at['profile.file'] ? 'The link names the file; its contents stayed in the browser that read it.'
+      el('p', {text: lost ? 'The link names the file; its contents stayed in the browser that read it.'
         : 'HLO or StableHLO of XLA, a graph of PyTorch, an ONNX model; a trace of PyTorch or JAX, tables of Nsight, '
           + 'rocprof or xprof; packed by gzip or not. Nothing runs, and nothing leaves this browser.'}),
       el('p', {}, 'For example ', el('code', {text: 'compiled.as_text()'}), ' of JAX, or ', el('code',
@@ -54,10 +67,9 @@ export function profileView(app) {
         ' of torch.profiler.')));
       return;
     }
-    const leave = kind.value === 'trace' ? ['mesh', 'loops'] : [];
-    const said = words('profile', at, {command: command(), leave, extra: ['--json']});
+    const asked = [...said(), '--json'];
     const drawn = ['--svg', 'plot.svg', ...(kind.value === 'trace' ? ['--plot', at['profile.plot']] : [])];
-    const got = await askDrawn(app, said, drawn, {group: 'profile', files: app.filesOf('profile')}, () =>
+    const got = await askDrawn(app, asked, drawn, {group: 'profile', files: app.filesOf('profile')}, () =>
       now === turn);
     if (!got) return;
     const {json} = got;
@@ -67,7 +79,7 @@ export function profileView(app) {
     picture.node.hidden = false;
     draw(picture, got);
     fields.get('set').figures(json.sources);
-    const num = numbers({words: words('profile', at, {command: command(), leave}), sources: json.sources});
+    const num = numbers({words: said(), sources: json.sources});
     if (json.machines) severalMachines(json, num);
     else if (kind.value === 'trace') trace(json, num);
     else module(json, num);
@@ -96,6 +108,8 @@ export function profileView(app) {
       total.at_least_s !== null && total.at_least_s !== undefined && ['at least',
         num(total.at_least_s, 's', {label: 'at least', key: 'expected_s',
         path: 'total.at_least_s'})],
+      json.measured && ['measured', num(json.measured.step_s, 's', {label: 'measured step', key: 'measured_s',
+        path: 'measured.step_s'}), json.measured.profile],
       ['lower', num(total.lower_s, 's', {label: 'lower bound', key: 'lower_s', path: 'total.lower_s'})],
       ['FLOPs', num(total.flops, 'FLOP', {label: 'FLOPs', key: 'flops', path: 'total.flops'})],
       ['bytes', num(total.bytes, 'B', {label: 'bytes', key: 'bytes', path: 'total.bytes'})],
@@ -106,6 +120,9 @@ export function profileView(app) {
     const row = factsWith(num);
     refill(body, el('div', {class: 'two'}, facts('The module', [row('sequential', total.sequential_s, 's',
       'sequential_s', 'total.sequential_s'),
+      row('measured, in these kernels', json.measured?.matched_s, 's', 'measured_s', 'measured.matched_s'),
+      row('measured, in others', json.measured?.other_s || null, 's', 'measured_s', 'measured.other_s',
+        json.measured?.others.map((each) => each.name).join(', ')),
       row('exposed collectives', total.exposed_s, 's', 'exposed_s', 'total.exposed_s'), row('FLOPs in matmuls',
         total.matmul_flops, 'FLOP', 'flops', 'total.matmul_flops'),
       row('arguments', json.memory_bytes?.arguments, 'B', 'memory_peak', 'memory_bytes.arguments'),
@@ -117,7 +134,7 @@ export function profileView(app) {
     json.memory_bytes?.largest?.length ? table('Largest at the peak', [{label: 'Array', cell: (each) => each.name},
       {label: 'bytes', number: true, sort: (each) => each.bytes, cell: (each) => num(each.bytes, 'B',
         {label: `bytes of ${each.name}`})}], json.memory_bytes.largest, {most: 6}) : null),
-    kernels(json.ops, num, total.expected_s ?? total.lower_s), sources(json.by_source, num), scopes(json.by_scope,
+    kernels(json.ops, num, json.measured?.step_s ?? total.expected_s ?? total.lower_s), sources(json.by_source, num), scopes(json.by_scope,
       num),
     unknown(json.unknown), notes(json.notes), constants(json));
   }
@@ -130,6 +147,10 @@ export function profileView(app) {
         key: 'expected_s', path: 'total.expected_s'})],
       total.unknown_s ? ['unknown', num(total.unknown_s, 's', {label: 'kernels of unknown cost', key: 'measured_s',
         path: 'total.unknown_s'})] : null]));
+    for (const module of filesLike('hlo')) {
+      head.append(button(`Compare with the module ${module}`, () => state.set({'profile.kind': 'hlo',
+        'profile.file': module, 'profile.trace': state.fields['profile.file']})));
+    }
     announce(`A step takes ${shown(total.measured_s, 's')}`);
     const spent = [['kernels', 'kernels_s'], ['exposed communication', 'exposed_communication_s'], ['copies',
       'copies_s'],
@@ -156,18 +177,19 @@ export function profileView(app) {
   }
 
   function kernels(ops, num, most) {
+    const traced = command()[0] === 'trace';
     const measured = ops.some((op) => op.measured_s !== null);
     const column = (label, key, unit) => ({label, number: true, sort: (op) => op[key] ?? null, cell: (op) =>
       num(op[key] ?? null, unit,
       {label: `${label} of ${op.opcode ?? op.name}`, key, path: `ops[].${key}`})});
     const spent = (op) => op.measured_s ?? op.expected_s ?? op.lower_s;
     return table(`Top kernels (${ops.length})`, [
-      {label: 'Kernel', cell: (op) => el('code', {text: op.opcode && measured
+      {label: 'Kernel', cell: (op) => el('code', {text: op.opcode && traced
         ? `${op.opcode} ${op.inputs ?? ''}` : op.name, title: op.name}), sort: (op) => op.name},
-      ...(measured ? [] : [{label: 'op', cell: (op) => op.opcode ?? '', sort: (op) => op.opcode}]), column('runs',
+      ...(traced ? [] : [{label: 'op', cell: (op) => op.opcode ?? '', sort: (op) => op.opcode}]), column('runs',
         'count', 'count'),
-      ...(measured ? [column('measured', 'measured_s', 's'), column('to win', 'win_s', 's')] : []),
-        column('expected', 'expected_s', 's'), column('lower', 'lower_s', 's'),
+      ...(measured ? [column('measured', 'measured_s', 's')] : []),
+      ...(traced ? [column('to win', 'win_s', 's')] : []), column('expected', 'expected_s', 's'), column('lower', 'lower_s', 's'),
       {label: 'share', cell: (op) => bar(spent(op), most, {label: 'share of the time'})},
       column('FLOPs', 'flops', 'FLOP'), column('bytes', 'bytes', 'B'), {label: 'bound by',
         cell: (op) => op.bound_by ?? '', sort: (op) => op.bound_by},
@@ -204,7 +226,6 @@ export function profileView(app) {
         ? each : Object.values(each).join(', ')}))));
   }
 
-  const said = () => words('profile', state.fields, {command: command(),
-    leave: command()[0] === 'trace' ? ['mesh', 'loops'] : []});
+  const said = () => words('profile', state.fields, {command: command(), leave: leave()});
   return {question, answer, refresh, said, python: () => command()[0]};
 }

@@ -119,6 +119,7 @@ export const views = {
     fields: [
       {key: 'file', positional: true, label: 'File', def: ''},
       {key: 'kind', page: true, def: ''},
+      {key: 'trace', option: 'trace', label: 'Measured by the profile', def: '', file: true},
       on(['h100-sxm:8']),
       {key: 'mesh', option: 'mesh', label: 'Mesh', def: '', pairs: true, more: true,
         hint: 'axes over which a module that is not partitioned yet is laid out'},

@@ -101,9 +101,8 @@ export function trainView(app) {
   function run(num, json) {
     const row = factsWith(num);
     const far = Object.entries(json.thresholds ?? {}).map(([name, each]) => each
-      && [`overlap completely from, ${name.replaceAll('_', ' ')}`,
-      num(each.value, 'number', {label: 'threshold', key: 'thresholds', path: `thresholds.${name}`}),
-        each.now === null ? '' : `now ${each.now}`]);
+      && ['collectives of weights hidden from', num(each.value, 'number', {label: 'threshold', key: 'thresholds',
+        path: `thresholds.${name}`}), `${name.replaceAll('_', ' ')}${each.now === null ? '' : `, now ${each.now}`}`]);
     return facts('The run', [row('FLOPs per token', json.flops_per_token, 'FLOP', 'flops_per_token',
       'flops_per_token'),
       row('trained parameters', json.trained_params, 'count', 'params', 'trained_params'),

@@ -2,6 +2,7 @@
 import {Cancelled, Superseded, parsed} from './client.mjs';
 import {add, announce, button, el, fold} from './dom.mjs';
 import {field, machinesField, whatIfs} from './fields.mjs';
+import {shown} from './format.mjs';
 import {views, words} from './schema.mjs';
 
 /// Fields of a view by key: all of its table but those in `own`, which the view makes itself.
@@ -74,10 +75,11 @@ export async function ask(app, list, options = {}) {
   } catch (error) {
     if (error instanceof Superseded) return null;
     if (error instanceof Cancelled) return {cancelled: true};
-    return {answer: null, json: {error: {code: 'stopped', message: `The program stopped: ${error.message}`,
-      line: null,
-      column: null, source: null, hint: 'Change the question, and the program restarts. A question that ends it is a '
-        + 'fault of the program: please report it with the command line.'}}};
+    const message = `The program stopped: ${error.message.replace(/^Uncaught Error: /, '')}`;
+    const hint = /cannot be started/.test(message) ? 'Load the page anew, or get its file again.'
+      : 'Change the question, and the program restarts. A question that ends it is a fault of the program: please '
+        + 'report it with the command line.';
+    return {answer: null, json: {error: {code: 'stopped', message, line: null, column: null, source: null, hint}}};
   }
 }
 
@@ -144,9 +146,11 @@ export function refill(node, ...content) {
   }
 }
 
-/// A button that asks and can be stopped: searches run in a worker of their own.
+/// A button that asks and can be stopped: searches run in a worker of their own. `run(watch)` promises what is said at
+/// the end; `watch` takes how far it has come, and a text for the best so far.
 export function searcher(app, label, run) {
   const status = el('span', {class: 'weak', role: 'status'});
+  const bar = el('progress', {'aria-label': 'Part of the plans that was searched', hidden: true});
   let running = false;
   let ticking = 0;
   const press = button(label, async () => {
@@ -157,16 +161,31 @@ export function searcher(app, label, run) {
     running = true;
     const since = performance.now();
     press.textContent = 'Stop the search';
-    const tick = () => { status.textContent = `searching, ${Math.round((performance.now() - since) / 1000)} s`; };
+    let far = 'searching';
+    let good = '';
+    const tick = () => {
+      status.textContent = `${far}, ${shown(Math.round((performance.now() - since) / 1000), 's')}${good}`;
+    };
+    const watch = ({lookedAt, plans}, best) => {
+      if (plans) Object.assign(bar, {max: plans, value: lookedAt});
+      far = `${shown(lookedAt, 'count')} ${plans ? `of ${shown(plans, 'count')} plans` : 'set-ups'}`;
+      good = best ? `; the best so far: ${best}` : '';
+      tick();
+    };
     ticking = setInterval(tick, 1000);
+    status.ariaLive = 'off'; // whoever wants to hear it asks the bar
+    bar.removeAttribute('value');
+    bar.hidden = false;
     tick();
     announce('The search runs', 0);
-    const said = await run();
+    const said = await run(watch);
     clearInterval(ticking);
     running = false;
     press.textContent = label;
+    bar.hidden = true;
+    status.ariaLive = 'polite';
     status.textContent = said;
     announce(said, 0);
   }, {class: 'primary'});
-  return {node: el('div', {class: 'row'}, press, status), press};
+  return {node: el('div', {class: 'row'}, press, bar, status), press};
 }

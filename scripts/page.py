@@ -2,6 +2,10 @@
 """Writes the page as one HTML file that opens from disk: index.html of a folder with its style sheets, its modules and
 the core as WebAssembly inside.
 
+The core is packed by LZMA, which makes it a quarter smaller than gzip does. Browsers cannot unpack that, so the page
+also has a small module of WebAssembly that can (page/unpack). The core is packed in parts, which workers unpack at a
+time.
+
 Modules become functions in one script, in the order in which they need each other. So they may only import names from
 modules of their folder (`import {a, b as c} from './x.mjs'` at the beginning of a line), and only export named
 declarations that are not assigned anew. The worker (worker.mjs) is a text in that script, started from a blob; it gets
@@ -9,13 +13,14 @@ the compiled core in its first message, and finds it as `self.rooflineWasm`.
 
 The content security policy of index.html is made stricter: scripts and styles by their hashes, and no connections.
 
-usage: page.py --core FILE.wasm --output FILE.html [--folder page]"""
+usage: page.py --core FILE.wasm --output FILE.html [--unpack FILE.wasm] [--folder page]"""
 
 import argparse
 import base64
 import gzip
 import hashlib
 import json
+import lzma
 import pathlib
 import re
 import sys
@@ -29,21 +34,72 @@ STYLE = re.compile(r'<link rel="stylesheet" href="([\w.-]+\.css)">')
 SCRIPT = re.compile(r'<script type="module" src="([\w.-]+\.mjs)"></script>\n?')
 AWAIT = re.compile(r"^(?:(?:const|let)\s+[^=]+=\s*)?await\b", re.M)
 
+PARTS = 3  # of the core; more of them unpack faster where there are more processors, but are larger
+
 # What the page's script begins with: the core is unpacked and compiled once, for all workers.
 FRONT = """
+const urlOf = (script) => URL.createObjectURL(new Blob([script], {type: 'text/javascript'}));
+const unpackerUrl = urlOf(UNPACKER);
+const unpacked = (packed) => new Promise((resolve, reject) => {
+  const unpacker = new Worker(unpackerUrl);
+  unpacker.onerror = ({message}) => reject(new Error(message));
+  unpacker.onmessage = ({data}) => {
+    unpacker.terminate();
+    if (data instanceof Uint8Array) resolve(data);
+    else reject(new Error(data));
+  };
+  unpacker.postMessage([UNPACK, packed]);
+});
 const core = (async () => {
-  const text = atob(document.getElementById('core').textContent);
-  const packed = new Uint8Array(text.length);
-  for (let at = 0; at < text.length; ++at) packed[at] = text.charCodeAt(at); // ten times as fast as Uint8Array.from()
-  const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
-  return WebAssembly.compileStreaming(new Response(unpacked, {headers: {'Content-Type': 'application/wasm'}}));
+  const parts = [...document.querySelectorAll('script.core')].map(({textContent}) => unpacked(textContent));
+  const bytes = new ReadableStream({
+    async start(to) {
+      try {
+        for (const part of parts) to.enqueue(await part);
+        to.close();
+      } catch (error) {
+        to.error(error);
+      }
+    },
+  });
+  try {
+    return await WebAssembly.compileStreaming(new Response(bytes, {headers: {'Content-Type': 'application/wasm'}}));
+  } catch (error) {
+    await Promise.all(parts); // they say better what is wrong
+    throw error;
+  }
 })();
 core.catch(() => {});
-const workerUrl = URL.createObjectURL(new Blob([WORKER], {type: 'text/javascript'}));
+const workerUrl = urlOf(WORKER);
 globalThis.rooflineWorker = () => {
   const worker = new Worker(workerUrl);
-  core.then((module) => worker.postMessage(module), (problem) => worker.postMessage({noCore: String(problem)}));
+  core.then((module) => worker.postMessage(module), (problem) => worker.postMessage({noCore: problem.message}));
   return worker;
+};
+"""
+
+# The worker that unpacks a part of the core: bytes 5 to 12 of a file of LZMA are its unpacked size.
+UNPACKER = """'use strict';
+const bytesOf = (text) => {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < binary.length; ++at) bytes[at] = binary.charCodeAt(at); // ten times as fast as from()
+  return bytes;
+};
+self.onmessage = async ({data}) => {
+  try {
+    const [unpack, packed] = data.map(bytesOf);
+    const {instance: {exports}} = await WebAssembly.instantiate(unpack);
+    const size = Number(new DataView(packed.buffer).getBigUint64(5, true));
+    const [from, to] = [packed.length, size].map((bytes) => exports.room(bytes) >>> 0);
+    if (!from || !to) throw new Error('there is not enough memory');
+    new Uint8Array(exports.memory.buffer, from).set(packed);
+    if (exports.unpack(from, packed.length, to, size) !== size) throw new Error('this file is damaged');
+    const bytes = new Uint8Array(exports.memory.buffer, to, size).slice();
+    self.postMessage(bytes, [bytes.buffer]);
+  } catch (error) {
+    self.postMessage(String(error.message ?? error));
+  }
 };
 """
 
@@ -166,8 +222,20 @@ def with_policy(html, script, styles):
     return html[: found.start()] + found.group(1) + text + found.group(3) + html[found.end():]
 
 
-def page(folder, core):
-    """Returns the page of a folder with the core inside."""
+def packed(part):
+    """Returns a file of LZMA that states the size. Instructions of WebAssembly lie at any offset, hence pb."""
+    filters = [{"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 23,
+                "lc": 4, "lp": 0, "pb": 0}]
+    file = lzma.compress(part, format=lzma.FORMAT_ALONE, filters=filters)
+    return file[:5] + len(part).to_bytes(8, "little") + file[13:]
+
+
+def base64_of(content):
+    return base64.b64encode(content).decode()
+
+
+def page(folder, core, unpack):
+    """Returns the page of a folder with the core inside, and with what unpacks it."""
     html = (folder / "index.html").read_text(encoding="utf-8")
     styles = []
 
@@ -181,11 +249,15 @@ def page(folder, core):
         raise Trouble(f"index.html: it has {len(scripts)} scripts of modules, not one")
     html = SCRIPT.sub("", html)
     worker = WORKER.replace("BODY", bundle(folder, "worker.mjs"))
-    script = in_html(FRONT.replace("WORKER", json.dumps(worker)) + bundle(folder, scripts[0]))
+    front = FRONT
+    for name, text in (("UNPACKER", UNPACKER), ("UNPACK", base64_of(unpack)), ("WORKER", worker)):
+        front = re.sub(rf"\b{name}\b", lambda _, text=text: json.dumps(text), front)
+    script = in_html(front + bundle(folder, scripts[0]))
     html = with_policy(html, script, styles)
-    packed = base64.b64encode(gzip.compress(core, 9, mtime=0)).decode()
-    end = (f"<script type=\"application/octet-stream\" id=\"core\">{packed}</script>\n"
-           f"<script type=\"module\">{script}</script>\n</body>")
+    size = -(-len(core) // PARTS)
+    parts = [core[at:at + size] for at in range(0, len(core), size)]
+    end = "".join(f"<script type=\"application/octet-stream\" class=\"core\">{base64_of(packed(part))}</script>\n"
+                  for part in parts) + f"<script type=\"module\">{script}</script>\n</body>"
     before, found, after = html.rpartition("</body>")
     if not found:
         raise Trouble("index.html: it has no </body>")
@@ -195,16 +267,18 @@ def page(folder, core):
 def main():
     parser = argparse.ArgumentParser(description="Writes the page as one HTML file.")
     parser.add_argument("--core", required=True, type=pathlib.Path, metavar="FILE.wasm")
+    parser.add_argument("--unpack", type=pathlib.Path, metavar="FILE.wasm", help="default: unpack.wasm beside the core")
     parser.add_argument("--output", required=True, type=pathlib.Path, metavar="FILE.html")
     parser.add_argument("--folder", default="page", type=pathlib.Path)
     options = parser.parse_args()
     try:
-        html = page(options.folder, options.core.read_bytes())
+        unpack = options.unpack or options.core.with_name("unpack.wasm")
+        html = page(options.folder, options.core.read_bytes(), unpack.read_bytes())
     except (Trouble, OSError) as problem:
         sys.exit(f"page.py: {problem}")
     options.output.write_text(html, encoding="utf-8")
-    packed = len(gzip.compress(html.encode(), 9, mtime=0))
-    print(f"{options.output}: {len(html.encode()) / 1e6:.2f} MB, {packed / 1e6:.2f} MB with gzip")
+    sent = len(gzip.compress(html.encode(), 9, mtime=0))
+    print(f"{options.output}: {len(html.encode()) / 1e6:.2f} MB, {sent / 1e6:.2f} MB with gzip")
 
 
 if __name__ == "__main__":

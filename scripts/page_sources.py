@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Fetches the sources of libyaml, zlib and simdjson, which the core needs as WebAssembly, from Debian: those of the
-packages that the program is built with. apt-get checks their signatures.
+packages that the program is built with; and those of LZMA, which unpacks the core. apt-get checks their signatures.
 
 usage: page_sources.py FOLDER
 FOLDER/libyaml and so on are made, and nothing is fetched if they are there."""
@@ -14,7 +14,7 @@ import tarfile
 SUITE = "bookworm"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 MIRROR = "http://deb.debian.org/debian"
-NAMES = ("libyaml", "zlib", "simdjson")
+NAMES = ("libyaml", "zlib", "simdjson", "lzma")
 
 
 def fetch(folder, names):

@@ -224,8 +224,12 @@ private:
             check_name(path, document.root(), "id", id);
             const std::string name = "text_of_" + std::to_string(count_);
             files_ += "constexpr std::string_view " + name + " =\n    " + view(text) + ";\n";
-            rows += "    {" + view(id) + ", " + view(aliases(document.root())) + ", " + name + ", " +
-                    added(path, document.root(), as_text_ ? name : "") + "},\n";
+            const std::string file = added(path, document.root(), as_text_ ? name : "");
+            // Many machines are asked who they are, and then a whole file would be parsed for its first lines.
+            const std::string begin = name + ".substr(0, " + std::to_string(text.find("\n[")) + ")";
+            const std::string identity = as_text_ ? added(path, document.root(), begin) : file;
+            rows += "    {" + view(id) + ", " + view(aliases(document.root())) + ", " + name + ", " + file + ", " +
+                    identity + "},\n";
         }
         add_array("EmbeddedMachine", "machines", files.size(), rows);
     }

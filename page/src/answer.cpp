@@ -19,7 +19,7 @@ Answer failed_answer(const core::Error& error, bool json, int code) {
 }
 
 // The same steps as those of run() in app/cli/main.cpp.
-Answer answer_to(const std::vector<std::string>& words, bool& json) {
+Answer answer_to(const std::vector<std::string>& words, bool& json, const core::SearchWatcher& watch) {
     auto parsed = core::cli::parse_arguments(words, json);
     if (!parsed) return failed_answer(parsed.error(), json, 2);
     if (parsed->local) {
@@ -30,6 +30,7 @@ Answer answer_to(const std::vector<std::string>& words, bool& json) {
         return failed_answer(absent, json, 3);
     }
     if (!parsed->request) return {0, std::move(parsed->print), "", {}};
+    if (core::SearchControl* search = core::search_of(*parsed->request)) search->watch = watch;
     core::Response response = core::handle(*parsed->request);
     if (response.error) return failed_answer(*response.error, json, response.exit_code);
     Answer answer{response.exit_code, "", "", std::move(response.files)};

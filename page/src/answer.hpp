@@ -19,8 +19,8 @@ struct Answer {
 /// Returns the answer to a question that failed.
 [[nodiscard]] Answer failed_answer(const core::Error& error, bool json, int code);
 
-/// Returns the answer to the words of a command line.
-[[nodiscard]] Answer answer_to(const std::vector<std::string>& words, bool& json);
+/// Returns the answer to the words of a command line. `watch` is told how far a search for plans has come.
+[[nodiscard]] Answer answer_to(const std::vector<std::string>& words, bool& json, const core::SearchWatcher& watch);
 
 /// Returns the answer as a list of strings (message.hpp): the exit status, standard output, standard error, and name
 /// and content of each file.

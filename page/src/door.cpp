@@ -21,6 +21,11 @@ namespace roofline::page {
 extern "C" [[noreturn, clang::import_module("roofline"), clang::import_name("leave")]] void leave(const char* list,
                                                                                                   std::size_t bytes);
 
+/// Is told how far a search for plans has come (SearchProgress); the best is 0 where none is known.
+extern "C" [[clang::import_module("roofline"), clang::import_name("searched")]] void searched(double looked_at,
+                                                                                              double plans,
+                                                                                              double best);
+
 namespace {
 
 /// What is known of the question that is being answered.
@@ -88,7 +93,11 @@ extern "C" {
     }
     const GivenFiles given(std::move(files));
     asked() = {};
-    answer() = answer_list(answer_to(words, asked().json));
+    const auto watch = [](const core::SearchProgress& at) {
+        searched(static_cast<double>(at.looked_at), static_cast<double>(at.plans), at.best.value_or(0));
+        return true;
+    };
+    answer() = answer_list(answer_to(words, asked().json, watch));
     question() = {};
     return answer().data();
 }

@@ -31,17 +31,10 @@ namespace {
 
 /// Lets a search end when `stop` is set.
 void stop_when(core::Request& request, const std::atomic<bool>& stop) {
-    const auto watch = [&stop](std::int64_t, std::int64_t) { return !stop.load(std::memory_order_relaxed); };
-    std::visit(
-        [&](auto& asked) {
-            const auto control = [&](core::SearchControl& search) {
-                search.watch = watch;
-                search.stop = [&stop] { return stop.load(std::memory_order_relaxed); };
-            };
-            if constexpr (requires { asked.search; }) control(asked.search);
-            if constexpr (requires { asked.train.search; }) control(asked.train.search);
-        },
-        request.what);
+    core::SearchControl* const search = search_of(request);
+    if (search == nullptr) return;
+    search->watch = [&stop](const core::SearchProgress&) { return !stop.load(std::memory_order_relaxed); };
+    search->stop = [&stop] { return stop.load(std::memory_order_relaxed); };
 }
 
 /// Runs `work` in another thread without the GIL. Signals are handled meanwhile; if their handler raises an exception,

@@ -66,6 +66,16 @@ Response handle(const Request& request) {
     return failed_response(response.error(), exit_code(response.error()), request.format);
 }
 
+SearchControl* search_of(Request& request) {
+    return std::visit(
+        [](auto& asked) -> SearchControl* {
+            if constexpr (requires { asked.search; }) return &asked.search;
+            if constexpr (requires { asked.train.search; }) return &asked.train.search;
+            return nullptr;
+        },
+        request.what);
+}
+
 Response failed_response(const Error& error, int exit_code, Format format) {
     Response failed;
     failed.exit_code = exit_code;

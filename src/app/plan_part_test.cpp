@@ -274,7 +274,7 @@ TEST_CASE("a part goes to a file, and an interrupted one nowhere") {
     CHECK(written->files[0].name == "1.json");
     CHECK(written->files[0].text == two_parts()[0].text);
     CHECK(written->out.find("part 1 of 2: ") == 0);
-    request.train.search.watch = [](std::int64_t, std::int64_t) { return false; };
+    request.train.search.watch = [](const SearchProgress&) { return false; };
     const auto interrupted = handle(Request{request, Format::text});
     REQUIRE(interrupted.error);
     CHECK(interrupted.exit_code == 130);
@@ -284,7 +284,7 @@ TEST_CASE("a part goes to a file, and an interrupted one nowhere") {
 
 TEST_CASE("an interrupted search answers with the best so far, and says that others may be better") {
     PlanRequest request = timed_search();
-    request.train.search.watch = [](std::int64_t looked_at, std::int64_t) { return looked_at < 3; };
+    request.train.search.watch = [](const SearchProgress& at) { return at.looked_at < 3; };
     const auto json = handle(request, Format::json);
     REQUIRE(json);
     CHECK(json->exit_code == 130);
@@ -302,7 +302,7 @@ TEST_CASE("an interrupted search answers with the best so far, and says that oth
     // nothing was found yet
     request.limit.clear();
     request.train.config = {"llama-3.1-405b", ""};
-    request.train.search.watch = [](std::int64_t, std::int64_t) { return false; };
+    request.train.search.watch = [](const SearchProgress&) { return false; };
     CHECK(handle(Request{request, Format::text}).exit_code == 130);
 }
 

@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "import/weight_files.hpp"
 #include "plan/milp.hpp"
+#include "predict/plan/search_progress.hpp"
 #include "report/format.hpp"
 #include "report/page/page.hpp"
 #include "text/byte_source.hpp"
@@ -140,9 +141,7 @@ struct ModelRequest {
 struct SearchControl {
     std::size_t threads = 1;
     std::function<double()> clock{};  ///< seconds since some time; empty: the search is not timed
-    /// Told how many of how many plans were looked at; it ends the search by returning false. It is called by any
-    /// thread, but never by two at a time.
-    std::function<bool(std::int64_t looked_at, std::int64_t plans)> watch{};
+    SearchWatcher watch{};
     /// Ends a search for servers or for a machine by returning true: its answer is then the error `interrupted`.
     /// Several threads call it at a time.
     std::function<bool()> stop{};
@@ -440,6 +439,9 @@ inline constexpr int interrupted_exit = 130;
 /// Calls the handler of a request. Exit codes: 0 success, 1 a negative answer (no tile fits, a check failed), 2 the
 /// request or its input is invalid.
 [[nodiscard]] Response handle(const Request& request);
+
+/// How the search of a request runs; null for a kind of request that searches nothing.
+[[nodiscard]] SearchControl* search_of(Request& request);
 
 /// Returns the response for a request that failed.
 [[nodiscard]] Response failed_response(const Error& error, int exit_code, Format format);

@@ -196,6 +196,7 @@ Result<ServingSearch> serving_plan_question(const ServePlanRequest& request) {
     }
     search.threads = request.search.threads;
     search.job.stop = request.search.stop;
+    search.watch = request.search.watch;
     return search;
 }
 

@@ -117,7 +117,7 @@ TEST_CASE("where no plan fits, training says so and shows the one that is neares
 
 TEST_CASE("an interrupted search answers with the best plan so far, and says that it is no more than that") {
     TrainRequest request = without_mesh();
-    request.search.watch = [](std::int64_t looked_at, std::int64_t) { return looked_at < 5; };
+    request.search.watch = [](const SearchProgress& at) { return at.looked_at < 5; };
     const Response response = response_of(request);
     CHECK(response.exit_code == interrupted_exit);
     const auto answer = nlohmann::json::parse(response.out);

@@ -1,7 +1,7 @@
 // Functions whose results are the same with every C library, bit for bit: they need nothing but +, -, *, / and the
-// square root, which IEEE 754 rounds, and std::exp and std::log, which glibc and musl compute alike. Their hypot,
-// cbrt, cos, expm1 and log1p differ by a unit in the last place, and so would answers of the program
-// and of the page, whose core is linked with musl.
+// square root, which IEEE 754 rounds, and std::exp and std::log, which glibc and musl compute alike (but for a few
+// results with fused multiply-add). Their hypot, cbrt, cos, expm1 and log1p differ in the last place, and so would
+// answers of the program and of the page, whose core is linked with musl.
 #pragma once
 
 #include <algorithm>

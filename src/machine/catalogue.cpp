@@ -106,7 +106,7 @@ Result<Machine> find_machine(std::string_view name, const std::vector<std::strin
 
 Result<Machine> find_identity(std::string_view name) {
     ROOFLINE_TRY(const auto found, lookup(name));
-    return parse_identity(found->file());
+    return parse_identity(found->identity());
 }
 
 Result<std::string> machine_file(std::string_view name) {

@@ -19,6 +19,7 @@ struct EmbeddedMachine {
     std::string_view aliases;  ///< each followed by '\n'
     std::string_view text;     ///< the whole TOML file
     EmbeddedFile file;
+    EmbeddedFile identity;  ///< likewise, perhaps only what stands before the first table of the file
 };
 
 /// One entry of data/sources.toml.

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
+#include <string>
+#include <string_view>
 
 namespace roofline::core {
 
@@ -40,6 +42,23 @@ Decimal decimal(std::string_view text) {
 }
 
 Decimal decimal(double value, int digits) { return decimal(fmt::format("{:.{}e}", value, digits - 1)); }
+
+/// The fewest digits that read back as the same positive number. (libc++ has std::to_chars for this with tables of 100
+/// kB, which the page would contain.)
+Decimal shortest(double value) {
+    const std::string text = fmt::format("{}", value);  // "0.005", "240000", "8.19e+11"
+    const std::size_t e = std::min(text.find('e'), text.size());
+    Decimal result;
+    result.digits = text.substr(0, e);
+    if (e < text.size()) result.exponent = std::stoi(text.substr(e + 1));
+    const std::size_t point = std::min(result.digits.find('.'), e);
+    if (point < e) result.digits.erase(point, 1);
+    const std::size_t first = result.digits.find_first_not_of('0');
+    result.exponent += static_cast<int>(point) - 1 - static_cast<int>(first);
+    result.digits.erase(result.digits.find_last_not_of('0') + 1);
+    result.digits.erase(0, first);
+    return result;
+}
 
 /// "1.50" -> "1.5", "12.0" -> "12"; a text without a point is unchanged.
 std::string without_trailing_zeros(std::string text) {
@@ -116,12 +135,7 @@ std::string exact_text(double value) {
     if (!std::isfinite(value) || value == 0) {
         return number_text(value);
     }
-    // Without a precision, to_chars gives the fewest digits that read back as the same number.
-    std::array<char, 32> buffer{};
-    const double size = std::abs(value);
-    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), size, std::chars_format::scientific);
-    auto [digits, exponent] =
-        decimal(std::string_view(buffer.data(), static_cast<std::size_t>(end.ptr - buffer.data())));
+    const auto [digits, exponent] = shortest(std::abs(value));
     const std::string sign = value < 0 ? "-" : "";
     const int length = static_cast<int>(digits.size());
     std::string plain;

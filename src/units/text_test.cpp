@@ -234,6 +234,11 @@ TEST_CASE("rates to the last digit") {
     CHECK(exact_text(-1e12) == "-1e12");
     CHECK(exact_text(0) == "0");
     CHECK(exact_text(1234.5678) == "1234.5678");
+    CHECK(exact_text(9007199254740993.0) == "9007199254740992");  // 2^53 + 1 is no double
+    CHECK(exact_text(123456789012345680.0) == "123456789012345680");
+    CHECK(exact_text(1e22) == "1e22");
+    CHECK(exact_text(4.9406564584124654e-324) == "5e-324");
+    CHECK(exact_text(0.00012345) == "1.2345e-4");
     for (const double sample : {1.0 / 3, 2.039e12, 2.5e-308, 1.7976931348623157e308, 123456789.125}) {
         CHECK(std::stod(exact_text(sample)) == sample);
     }

@@ -95,6 +95,20 @@ test('packed files are unpacked', () => {
   assert.match(damaged.err, /ends before its gzip data do/);
 });
 
+test('a search for plans tells how far it has come', () => {
+  const seen = [];
+  const words = ['plan', 'train', 'llama-3.2-1b', '--on', 'h100-sxm:2', '--batch-tokens', '32Ki', '--seq', '2048',
+    '--without', 'pipeline,context,sequence', '--json'];
+  const {code, out} = core.ask(words, {}, (far) => seen.push(far));
+  assert.equal(code, 0, out);
+  const {searched, plans} = JSON.parse(out);
+  assert.equal(seen.at(-1).plans, searched);
+  assert.equal(seen.at(-1).lookedAt, searched);
+  assert.ok(seen.every((far, at) => at === 0 || far.lookedAt > seen[at - 1].lookedAt));
+  assert.equal(seen.at(-1).best, Math.min(...plans.map((plan) => plan.step_s)));
+  stillAnswers();
+});
+
 test('bytes that are no text', () => {
   const noise = Uint8Array.from({length: 4096}, (_, i) => (i * 7919) % 251);
   for (const command of ['hlo x', 'op x.roof', 'trace x --on h100-sxm', 'validate x', 'model x.json']) {

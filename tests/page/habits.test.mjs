@@ -2,7 +2,10 @@
 // not asserted.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import {browserTest as test, modules, open, pageUrl, verdict, withBrowser} from './browser.mjs';
+import os from 'node:os';
+import path from 'node:path';
+import {fileURLToPath, pathToFileURL} from 'node:url';
+import {browserTest as test, modules, open, openAt, pageUrl, verdict, withBrowser} from './browser.mjs';
 
 withBrowser();
 
@@ -143,6 +146,27 @@ for (const [name, init] of [['WebAssembly', () => { delete globalThis.WebAssembl
     await close();
   });
 }
+
+test('a damaged file says so', {skip: pageUrl.startsWith('file:') ? false : 'only of the page in one file'}, async () => {
+  const html = fs.readFileSync(fileURLToPath(pageUrl), 'utf8');
+  const at = html.indexOf('class="core">') + 100_000;
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'roofline-page-'));
+  const file = path.join(folder, 'damaged.html');
+  fs.writeFileSync(file, html.slice(0, at) + 'A'.repeat(400) + html.slice(at + 400));
+  const {page, close} = await openAt(pathToFileURL(file).href);
+  await page.getByText('the core cannot be started: this file is damaged').waitFor();
+  await close();
+  fs.rmSync(folder, {recursive: true});
+});
+
+test('paper says what was asked', async () => {
+  const {page, close} = await open();
+  await verdict(page, 'HBM-bound');
+  await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
+  await page.emulateMedia({media: 'print'});
+  assert.match(await page.locator('#asked').innerText(), /^roofline op 'bf16\[B, D\].* --dims B=64,D=8192,F=8192/);
+  await close();
+});
 
 test('how fast it is', async (t) => {
   const start = performance.now();

@@ -117,6 +117,10 @@ test('a sweep, a mesh and a time line are pictures with tables', async () => {
   await page.getByRole('button', {name: 'bytes of Win on a chip: 67.1 MB'}).waitFor();
   await page.getByRole('radio', {name: 'Mesh'}).check({force: true});
   await page.locator('.twin', {hasText: 'F over Y, 4096 of 16384 each'}).waitFor();
+  // Each kind of picture brings its own style, without which all areas are black.
+  const fills = await page.locator('.plot svg rect').evaluateAll((all) => all.map((each) =>
+    getComputedStyle(each).fill));
+  assert.ok(!fills.includes('rgb(0, 0, 0)'), fills.join(' '));
   await page.getByRole('radio', {name: 'Time line'}).check({force: true});
   await page.locator('.twin', {hasText: 'H = gelu(In * Win)'}).waitFor();
   assert.deepEqual(errors, []);
@@ -144,6 +148,9 @@ test('machines stand side by side', async () => {
   await page.getByLabel('Machine 2', {exact: true}).fill('h100-sxm');
   await verdict(page, '2 machines');
   await page.getByRole('columnheader', {name: 'h100-sxm5'}).waitFor();
+  // Their picture is a sweep; that of one machine cannot be chosen.
+  await page.locator('.plot svg', {hasText: 'H100 SXM5'}).waitFor();
+  assert.equal(await page.getByRole('radio', {name: 'Roofline'}).isDisabled(), true);
   await page.getByLabel('Machine 2', {exact: true}).fill('nothing');
   await page.locator('fieldset', {hasText: 'no machine `nothing`'}).waitFor();
   await close();

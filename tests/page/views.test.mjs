@@ -93,6 +93,10 @@ test('a search for a plan runs, is stopped, and is used', async () => {
     + '&train.batch-tokens=32Ki');
   await verdict(page, 'bound');
   await page.getByRole('button', {name: 'Search the best plan'}).click();
+  await page.getByRole('progressbar').waitFor();
+  await page.locator('.searching', {hasText: /\d of [\d,]+ plans, .*; the best so far: [\d.]+ m?s/}).waitFor();
+  const [value, max] = await page.getByRole('progressbar').evaluate((bar) => [bar.value, bar.max]);
+  assert.ok(value > 0 && value <= max, `${value} of ${max}`);
   await page.getByRole('button', {name: 'Stop the search'}).click();
   await page.getByRole('status').filter({hasText: 'stopped'}).waitFor();
   // A search that was stopped does not touch the page: it still answers.
@@ -147,6 +151,35 @@ test('a module is dropped', async () => {
   await page.getByRole('region', {name: 'Top kernels (6)'}).waitFor();
   await page.locator('.tree', {hasText: 'jit(loss)'}).first().waitFor();
   assert.match(await copied(page, 'Command line'), /^roofline hlo mlp\.hlo --on h100-sxm:4$/);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+/// A trace of two steps of the module, with the times of its instructions in us.
+function traceOf(instructions) {
+  const events = [{ph: 'M', pid: 1, name: 'process_name', args: {name: '/device:GPU:0'}},
+    {ph: 'M', pid: 1, tid: 1, name: 'thread_name', args: {name: 'Stream #20(Compute)'}}];
+  let at = 100;
+  for (const [name, dur] of [...instructions, ...instructions]) {
+    events.push({ph: 'X', pid: 1, tid: 1, ts: at, dur, name: `${name}_kernel`,
+      args: {hlo_module: 'jit_loss', hlo_op: name}});
+    at += dur + 2;
+  }
+  return Buffer.from(JSON.stringify({traceEvents: events}));
+}
+
+test('a module and a profile of its run are dropped together', async () => {
+  const {page, errors, close} = await open('#1/profile?profile.on=h100-sxm%3A4');
+  await verdict(page, 'Drop a module');
+  await drop(page, ['run.trace.json', traceOf([['dot.in', 180], ['sum.out', 150]])],
+    path.join(root, 'docs/examples/mlp.hlo'));
+  // Twice 180 us and twice 150 us, in one step: the trace has no boundaries of steps.
+  await page.getByRole('button', {name: 'measured of dot: 360 us'}).waitFor();
+  await page.getByRole('button', {name: 'measured of all-reduce: 300 us'}).waitFor();
+  assert.match(await copied(page, 'Command line'), /^roofline hlo mlp\.hlo --trace run\.trace\.json --on h100-sxm:4$/);
+  await page.getByLabel('Measured by the profile').selectOption('');
+  await page.getByRole('button', {name: /^measured of/}).first().waitFor({state: 'detached'});
+  await page.getByLabel('It is').selectOption('trace');
   assert.deepEqual(errors, []);
   await close();
 });

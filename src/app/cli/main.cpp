@@ -102,8 +102,9 @@ void watch_search(Request& request, cli::TerminalProgress& progress) {
     TrainRequest* const train = plan != nullptr ? &plan->train : std::get_if<TrainRequest>(&request.what);
     if (train == nullptr || (plan == nullptr && !train->mesh.empty())) return;
     handle_interrupts_of_search();
-    train->search.watch = [&progress](std::int64_t looked_at, std::int64_t plans) {
-        progress.at(fmt::format("of {} plans", plans), static_cast<double>(looked_at) / static_cast<double>(plans));
+    train->search.watch = [&progress](const SearchProgress& at) {
+        progress.at(fmt::format("of {} plans", at.plans),
+                    static_cast<double>(at.looked_at) / static_cast<double>(at.plans));
         return !stop_requested();
     };
 }

@@ -28,9 +28,9 @@ Result<Response> plan_on_ranks(const PlanRequest& request, Format format, Progre
     }
     PlanRequest mine = request;
     mine.part = fmt::format("{}/{}", ranks.rank() + 1, ranks.size());
-    mine.train.search.watch = [&](std::int64_t looked_at, std::int64_t plans) {
+    mine.train.search.watch = [&](const SearchProgress& at) {
         if (ranks.root()) {
-            progress.at("plans of this rank", static_cast<double>(looked_at) / static_cast<double>(plans));
+            progress.at("plans of this rank", static_cast<double>(at.looked_at) / static_cast<double>(at.plans));
         }
         return !stop_requested();
     };

@@ -199,8 +199,10 @@ private:
     // Several jobs are one search to the caller, who is told of the plans of all of them.
     void watch_all(PlanSearch& search) const {
         if (!search.watch || question_.jobs.size() == 1) return;
-        search.watch = [watch = search.watch, before = answer_.counts.looked_at, all = to_search_](
-                           std::int64_t looked_at, std::int64_t /*plans*/) { return watch(before + looked_at, all); };
+        search.watch = [watch = search.watch, before = answer_.counts.looked_at,
+                        all = to_search_](const SearchProgress& of_job) {
+            return watch({before + of_job.looked_at, all, std::nullopt});
+        };
     }
 
     Status search(std::size_t place) {

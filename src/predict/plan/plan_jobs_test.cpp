@@ -276,10 +276,11 @@ TEST_CASE("what cannot be compared or is too much is refused") {
 
 TEST_CASE("an interrupt ends the search of all jobs, whose plans are counted together") {
     std::vector<std::int64_t> seen;
-    const auto watch = [&](std::int64_t looked_at, std::int64_t plans) {
-        CHECK(plans == 3 * 8);  // four splits, each with two kinds of recomputation
-        seen.push_back(looked_at);
-        return looked_at < 11;
+    const auto watch = [&](const SearchProgress& at) {
+        CHECK(at.plans == 3 * 8);  // four splits, each with two kinds of recomputation
+        CHECK_FALSE(at.best);      // steps of different batches do not compare
+        seen.push_back(at.looked_at);
+        return at.looked_at < 11;
     };
     std::vector<PlanQuestion> jobs{job_on("8", 16), job_on("8", 32), job_on("8", 64)};
     for (PlanQuestion& job : jobs) job.search.watch = watch;

@@ -16,6 +16,7 @@
 #include "model/account.hpp"
 #include "plan/training_cost.hpp"
 #include "plan/training_peak.hpp"
+#include "predict/plan/search_watch.hpp"
 #include "predict/plan/unit_results.hpp"
 #include "predict/plan/weight_bytes.hpp"
 #include "predict/train/framework.hpp"
@@ -118,30 +119,6 @@ void keep_some(std::vector<FoundPlan>& plans, std::size_t kept, PlanKeep keep) {
         keep_part(plans, kept);
     }
 }
-
-// Tells the caller how far the threads have come, and the threads when the caller wants to stop.
-class SearchWatch {
-public:
-    SearchWatch(const PlanSearch& search, std::int64_t plans) : search_(search), plans_(plans) {}
-
-    // Returns whether the search goes on.
-    bool looked_at(std::int64_t plans) {
-        const std::int64_t all = looked_at_ += plans;
-        if (search_.watch && !stopped_) {
-            const Lock one(one_at_a_time_, std::try_to_lock);
-            if (one && !search_.watch(all, plans_)) stopped_ = true;
-        }
-        return !stopped_;
-    }
-    [[nodiscard]] bool stopped() const { return stopped_; }
-
-private:
-    const PlanSearch& search_;
-    std::int64_t plans_;
-    std::atomic<std::int64_t> looked_at_ = 0;
-    std::atomic<bool> stopped_ = false;
-    Mutex one_at_a_time_;
-};
 
 // What a search knows before it prices a plan.
 struct Limits {
@@ -286,6 +263,7 @@ private:
         const double seconds = priced->seconds();
         if (priced->known == PricedPlan::Known::all && priced->memory.fits()) {
             ++(seconds > job_.limit_s ? found_.counts.limit : found_.counts.priced);
+            if (seconds <= job_.limit_s) watch_.found(seconds);
             fastest_.add(priced->order_s(), degrees_of(setup.plan));
             if (priced->order_s() > limit_s) return;  // it is none of those that are kept
             found_.best.push_back({setup, seconds, priced->order_s(), priced->memory.total(), order});
@@ -433,7 +411,7 @@ Result<FoundPlans> search_plans(const PlanJob& job, const PlanSearch& search) {
         units.push_back(unit);
         plans += unit.searched;
     }
-    SearchWatch watch(search, plans);
+    SearchWatch watch(search.watch, plans);
     std::vector<FoundPlans> results = search_units(job, limits, units, search, watch);
     for (std::size_t i = 0; i < units.size(); ++i) {
         if (!mine.contains(units[i].number)) results[i] = {};

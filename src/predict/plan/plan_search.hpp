@@ -16,6 +16,7 @@
 #include "plan/plan_space.hpp"
 #include "predict/plan/plan_pricer.hpp"
 #include "predict/plan/plan_units.hpp"
+#include "predict/plan/search_progress.hpp"
 
 namespace roofline::core {
 
@@ -96,9 +97,7 @@ struct PlanSearch {
     PlanPart part{};                      ///< the part of the space that is searched
     std::vector<UnitTimes> leading{};     ///< FoundPlans::leading, for a part of the rest
     std::optional<std::int64_t> limit{};  ///< on the number of plans
-    /// Told how many plans of the part were looked at; it ends the search by returning false. It is called by any of
-    /// the threads, but never by two at a time.
-    std::function<bool(std::int64_t looked_at, std::int64_t plans)> watch{};
+    SearchWatcher watch{};                ///< of the plans of the part
 };
 
 /// Looks at the plans of a space. The same question has the same answer on any number of threads, and the results of

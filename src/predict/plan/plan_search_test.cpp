@@ -325,11 +325,13 @@ TEST_CASE("a search that is ended has the best so far, and counts the rest") {
     const Slice slice = catalogue_slice("h100-sxm", "8");
     const PlanJob job{model, slice, small_job(), small_space(model, slice), pricing()};
     std::vector<std::int64_t> seen;
+    std::optional<double> best;
     PlanSearch search;
-    search.watch = [&](std::int64_t looked_at, std::int64_t plans) {
-        CHECK(plans == 28);
-        seen.push_back(looked_at);
-        return looked_at < 6;
+    search.watch = [&](const SearchProgress& at) {
+        CHECK(at.plans == 28);
+        seen.push_back(at.looked_at);
+        best = at.best;
+        return at.looked_at < 6;
     };
     const auto stopped = search_plans(job, search);
     REQUIRE(stopped);
@@ -337,8 +339,11 @@ TEST_CASE("a search that is ended has the best so far, and counts the rest") {
     CHECK(seen == std::vector<std::int64_t>{1, 2, 3, 4, 5, 6});
     CHECK(stopped->counts.looked_at == 6);
     CHECK(stopped->counts.unsearched == 22);
-    CHECK_FALSE(stopped->best.empty());
-    search.watch = [](std::int64_t, std::int64_t) { return true; };
+    REQUIRE_FALSE(stopped->best.empty());
+    double fastest = std::numeric_limits<double>::infinity();
+    for (const FoundPlan& each : stopped->best) fastest = std::min(fastest, each.seconds);
+    CHECK(best == fastest);
+    search.watch = [](const SearchProgress&) { return true; };
     CHECK_FALSE(search_plans(job, search)->stopped);
 }
 

@@ -110,8 +110,8 @@ double usd_per_s(const Slice& slice) {
 
 class Candidates {
 public:
-    Candidates(const ServingSearch& search, const std::shared_ptr<Calibrations>& calibrations)
-        : search_(search), calibrations_(calibrations) {}
+    Candidates(const ServingSearch& search, const std::shared_ptr<Calibrations>& calibrations, SearchWatch& watch)
+        : search_(search), calibrations_(calibrations), watch_(watch) {}
 
     Result<ServingCandidates> run() {
         const ChipsOfServers own{search_.job.slice, search_.job.machine, search_.fixed};
@@ -211,8 +211,9 @@ private:
     void compile_each(const std::vector<std::size_t>& servers) {
         on_threads(servers.size(), search_.threads, calibrations_,
                    [&](std::size_t i, const std::shared_ptr<Calibrations>& own) {
-                       if (search_.job.stop && search_.job.stop()) return;
+                       if (watch_.stopped() || (search_.job.stop && search_.job.stop())) return;
                        compiled_[servers[i]] = compiled(search_, found_.servers[servers[i]], own);
+                       watch_.looked_at(1);
                    });
     }
 
@@ -405,6 +406,7 @@ private:
 
     const ServingSearch& search_;
     const std::shared_ptr<Calibrations>& calibrations_;
+    SearchWatch& watch_;
     ServingCandidates found_;
     std::vector<Compiled> compiled_;
     std::size_t prefills_from_ = 0;
@@ -424,8 +426,8 @@ ServingSetUp ServingCandidates::set_up_of(const ServingCandidate& candidate) con
 }
 
 Result<ServingCandidates> serving_candidates(const ServingSearch& search,
-                                             const std::shared_ptr<Calibrations>& calibrations) {
-    return Candidates(search, calibrations).run();
+                                             const std::shared_ptr<Calibrations>& calibrations, SearchWatch& watch) {
+    return Candidates(search, calibrations, watch).run();
 }
 
 }  // namespace roofline::core

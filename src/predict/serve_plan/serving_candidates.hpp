@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "predict/plan/search_watch.hpp"
 #include "predict/serve_plan/serving_instance.hpp"
 #include "predict/serve_plan/serving_search.hpp"
 
@@ -37,8 +38,9 @@ struct ServingCandidates {
     [[nodiscard]] ServingSetUp set_up_of(const ServingCandidate& candidate) const;
 };
 
-/// Returns the candidates. Errors: those of the job.
+/// Returns the candidates. `watch` counts the servers that are laid out. Errors: those of the job.
 [[nodiscard]] Result<ServingCandidates> serving_candidates(const ServingSearch& search,
-                                                           const std::shared_ptr<Calibrations>& calibrations);
+                                                           const std::shared_ptr<Calibrations>& calibrations,
+                                                           SearchWatch& watch);
 
 }  // namespace roofline::core

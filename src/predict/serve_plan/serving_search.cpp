@@ -44,14 +44,14 @@ struct ServerGroup {
 class SetUpSearch {
 public:
     SetUpSearch(const ServingSearch& search, const std::shared_ptr<Calibrations>& calibrations)
-        : search_(search), job_(search.job), calibrations_(calibrations) {}
+        : search_(search), job_(search.job), calibrations_(calibrations), watch_(search.watch) {}
 
     Result<ServingSearchAnswer> run() {
         if (search_.objective == ServingObjective::cost && !search_.job.slice.machine.price) {
             return fail("no_price", fmt::format("the file of {} has no price", search_.job.slice.machine.name),
                         "give --price, USD per chip-hour");
         }
-        ROOFLINE_TRY(found_, serving_candidates(search_, calibrations_));
+        ROOFLINE_TRY(found_, serving_candidates(search_, calibrations_, watch_));
         answer_.expected = found_.expected;
         if (!found_.expected && !search_.together) {
             return fail("not_calibrated",
@@ -72,6 +72,7 @@ public:
         if (found_.expected && answer_.meets) refine();
         front();
         ROOFLINE_CHECK(finish());
+        if (watch_.stopped()) return interrupted_search();
         return std::move(answer_);
     }
 
@@ -106,6 +107,17 @@ private:
         return set_up;
     }
 
+    // Simulates a set-up for those who watch the search.
+    Result<ServingPlan> watched(const ServingSetUp& set_up, const std::shared_ptr<Calibrations>& calibrations) {
+        if (watch_.stopped()) return interrupted_search();
+        auto priced = priced_set_up(job_, set_up, calibrations);
+        if (priced && priced->fits && meets(search_, priced->rates)) {
+            watch_.found(1 / priced->tokens_per_s_per_chip());
+        }
+        watch_.looked_at(1);
+        return priced;
+    }
+
     // Simulates candidates that were not yet.
     void price(const std::vector<const ServingCandidate*>& wanted) {
         std::vector<const ServingCandidate*> fresh;
@@ -117,7 +129,7 @@ private:
         std::vector<std::optional<Result<ServingPlan>>> results(fresh.size());
         on_threads(fresh.size(), search_.threads, calibrations_,
                    [&](std::size_t i, const std::shared_ptr<Calibrations>& own) {
-                       results[i] = priced_set_up(job_, set_up_of(*fresh[i]), own);
+                       results[i] = watched(set_up_of(*fresh[i]), own);
                    });
         for (std::size_t i = 0; i < fresh.size(); ++i) {
             ++found_.counts.priced;
@@ -355,7 +367,7 @@ private:
     // Returns the better ones of the set-ups with up to half as many requests more, found by bisection.
     std::vector<ServingPlan> with_more_requests(const ServingPlan& plan,
                                                 const std::shared_ptr<Calibrations>& calibrations,
-                                                std::int64_t& simulated) const {
+                                                std::int64_t& simulated) {
         std::vector<ServingPlan> better;
         double best = value_of(search_, plan);
         std::int64_t met = plan.set_up.batch;
@@ -365,7 +377,7 @@ private:
             ServingSetUp more = plan.set_up;
             more.batch = met + (missed - met) / 2;
             if (more.batch <= met || more.batch >= missed) break;
-            auto found = priced_set_up(job_, more, calibrations);
+            auto found = watched(more, calibrations);
             ++simulated;
             const bool good = found && found->fits && meets(search_, found->rates) && value_of(search_, *found) < best;
             (good ? met : missed) = more.batch;
@@ -474,6 +486,7 @@ private:
     const ServingSearch& search_;
     ServeQuestion job_;  ///< without a load where no times are expected under one
     const std::shared_ptr<Calibrations>& calibrations_;
+    SearchWatch watch_;
     ServingCandidates found_;
     std::vector<ServingPlan> priced_;
     std::map<Key, std::optional<std::size_t>> places_;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "predict/plan/search_progress.hpp"
 #include "predict/serve_plan/serving_changes.hpp"
 #include "predict/serve_plan/serving_set_up.hpp"
 
@@ -44,6 +45,7 @@ struct ServingSearch {
     double rate = 0;           ///< requests/s of all servers, for ServingObjective::chips
     std::size_t shown = 6;     ///< of the best set-ups that differ in their servers
     bool elasticities = true;  ///< false: without them, which take as long as some simulations
+    SearchWatcher watch{};     ///< of the servers that are laid out, and of the set-ups that are simulated
     std::size_t threads = 1;
 };
 
@@ -93,7 +95,7 @@ struct ServingSearchAnswer {
 /// requests that meets the targets is found by simulation, until what is left is estimated to be clearly worse than
 /// what was simulated. The frontier is that of all simulated set-ups, among them the best estimate in each range of
 /// tokens/s per user. Errors: `no_fit` if no set-up has room for a request; those of the job; of all plans, the first
-/// one, if none can be predicted; `no_price` for a cost without one; `interrupted` by the stop of the job.
+/// one, if none can be predicted; `no_price` for a cost without one; `interrupted` by the job's `stop` or by `watch`.
 [[nodiscard]] Result<ServingSearchAnswer> search_serving(const ServingSearch& search,
                                                          const std::shared_ptr<Calibrations>& calibrations);
 

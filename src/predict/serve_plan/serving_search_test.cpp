@@ -89,6 +89,29 @@ TEST_CASE("the best set-up of a small space is the one that serving each of its 
     CHECK(answer.best.tokens_per_s_per_chip() < best * 1.5);
 }
 
+TEST_CASE("a search for servers tells how far it has come, and is ended") {
+    ServingSearch search = search_on("llama-3.1-8b", "h100-sxm5", 2);
+    search.elasticities = false;
+    std::vector<SearchProgress> seen;
+    search.watch = [&](const SearchProgress& at) {
+        seen.push_back(at);
+        return true;
+    };
+    const ServingSearchAnswer answer = found(search);
+    REQUIRE(seen.size() > 3);  // one chip, two in tensor parallel and a pipeline of two are laid out
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+        CHECK(seen[i].looked_at == static_cast<std::int64_t>(i) + 1);
+        CHECK(seen[i].plans == 0);
+    }
+    CHECK_FALSE(seen.front().best);
+    REQUIRE(seen.back().best);
+    CHECK(*seen.back().best == doctest::Approx(1 / answer.best.tokens_per_s_per_chip()).epsilon(1e-12));
+    search.watch = [](const SearchProgress& at) { return at.looked_at < 4; };
+    const auto ended = search_serving(search, built_in());
+    REQUIRE_FALSE(ended);
+    CHECK(ended.error().code == "interrupted");
+}
+
 // What `roofline serve` says about two pools.
 std::optional<ServeAnswer> served_apart(const ServingSearch& search, std::pair<std::int64_t, Plan> prefill,
                                         std::int64_t prefills, std::pair<std::int64_t, Plan> decode,

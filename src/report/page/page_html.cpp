@@ -16,8 +16,9 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::size_t long_headline = 14;  ///< characters from which a headline is set smaller
-constexpr std::size_t long_cell = 28;      ///< characters from which a cell is broken
+constexpr std::size_t long_headline = 14;     ///< characters from which a headline is set smaller
+constexpr std::size_t long_cell = 28;         ///< characters from which a cell is broken
+constexpr std::size_t long_derivation = 100;  ///< lines from which a derivation is folded
 
 std::string escaped(std::string_view text) { return escape_xml(text, true); }
 
@@ -230,6 +231,8 @@ private:
     }
 
     void print(const PageLines& lines, const PageSection&) {
+        const bool folded = lines.lines.size() > long_derivation;
+        if (folded) put("<details><summary>All {} lines</summary>\n", lines.lines.size());
         out_ += "<div class=\"lines\">\n";
         constexpr std::size_t deepest = 4;
         for (const PageLine& line : lines.lines) {
@@ -239,7 +242,7 @@ private:
                 put("<p class=\"l{}\">{}</p>\n", std::min(line.level, deepest), escaped(line.text));
             }
         }
-        out_ += "</div>\n";
+        out_ += folded ? "</div>\n</details>\n" : "</div>\n";
     }
 
     void print(const PageCode& code, const PageSection&) { put("<pre>{}</pre>\n", escaped(code.text)); }

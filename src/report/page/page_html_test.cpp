@@ -136,6 +136,18 @@ TEST_CASE("a long table shows its first rows and the others on demand") {
     CHECK(count_of(html, "<tr><td") == 100);
 }
 
+TEST_CASE("a long derivation is folded, a short one is not") {
+    for (const std::size_t count : {100, 101}) {
+        PageWriter page;
+        page.section(PagePlace::derivation, "Derivation");
+        page.lines(std::vector<PageLine>(count, {1, "T = W / P"}));
+        const std::string html = page_html(page.take(), {});
+        CHECK(count_of(html, "T = W / P") == count);
+        CHECK(has_text(html, "<summary>All 101 lines</summary>") == (count == 101));
+        CHECK(count_of(html, "<details>") == count_of(html, "</details>"));
+    }
+}
+
 TEST_CASE("a picture has its numbers as a table, and its style sheet goes to that of the page") {
     const std::string svg =
         to_svg(SharesPlot{"Memory", "of a chip", {{"a chip", "3 GB", {{"weights", 1, "1 GB"}, {"cache", 2, "2 GB"}}}}});

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdint>
 #include <set>
 
@@ -140,6 +141,13 @@ std::string in_tokens(double rate) {
     return rate < 1000 || rate > most ? in_three_digits(rate) : in_groups(rate);
 }
 
+/// Chip-hours and USD: "1,234,567"; three digits below 1000.
+std::string in_amount(double value) {
+    constexpr double least = 1000;
+    constexpr double most = 1e15;
+    return value >= least && value < most ? grouped(std::llround(value)) : in_three_digits(value);
+}
+
 std::string in_tenths_of_percent(double fraction) { return number_text(100 * fraction) + " %"; }
 
 constexpr NumberText none = nullptr;
@@ -220,13 +228,13 @@ constexpr AnswerFigure<TrainAnswer> all[] = {
     {"tokens", "", in_groups, [](Answer answer) { return answer.cost ? Json(answer.cost->tokens) : Json(); }},
     {"train_flops", "", in_flops, cost<&TrainingCost::flops>},
     {"train_s", "training", days_text, cost<&TrainingCost::seconds>},
-    {"chip_hours", "chip-hours", in_three_digits, cost<&TrainingCost::chip_hours>},
-    {"usd", "USD", in_three_digits, cost<&TrainingCost::usd>},
+    {"chip_hours", "chip-hours", in_amount, cost<&TrainingCost::chip_hours>},
+    {"usd", "USD", in_amount, cost<&TrainingCost::usd>},
     {"goodput", "", none, [](Answer answer) { return group_value(answer.goodput.has_value()); }},
     {"goodput.fraction", "goodput", in_tenths_of_percent, goodput<&Goodput::fraction>},
     {"goodput.train_s", "calendar", days_text, calendar_cost<&TrainingCost::seconds>},
-    {"goodput.chip_hours", "its chip-hours", in_three_digits, calendar_cost<&TrainingCost::chip_hours>},
-    {"goodput.usd", "its USD", in_three_digits, calendar_cost<&TrainingCost::usd>},
+    {"goodput.chip_hours", "its chip-hours", in_amount, calendar_cost<&TrainingCost::chip_hours>},
+    {"goodput.usd", "its USD", in_amount, calendar_cost<&TrainingCost::usd>},
     {"goodput.interruptions", "interruptions", in_three_digits, goodput<&Goodput::interruptions>},
     {"goodput.between_s", "", days_text, goodput<&Goodput::between_s>},
     {"goodput.checkpoint_bytes", "checkpoint", in_bytes, goodput<&Goodput::checkpoint_bytes>},

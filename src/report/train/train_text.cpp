@@ -127,10 +127,7 @@ private:
             if (key == "train_s") fact.label = "time of the run";
             if (key == "goodput.train_s") fact.label = "with interruptions";
             if (key.ends_with("usd")) {
-                const FigureValue usd = value_of(train_figures(), key, answer_);
-                constexpr double grouped_from = 1000;
-                if (usd.is_number() && usd.get<double>() >= grouped_from) fact.value = in_groups(usd.get<double>());
-                if (usd.is_number()) fact.value += " USD";
+                if (value_of(train_figures(), key, answer_).is_number()) fact.value += " USD";
                 fact.label = key == "usd" ? "cost of the run" : "cost with interruptions";
             }
             if (key == "memory_bytes.total" && answer_.step && answer_.step->memory.capacity) {
