@@ -137,7 +137,7 @@ TEST_CASE("a long table shows its first rows and the others on demand") {
 }
 
 TEST_CASE("a long derivation is folded, a short one is not") {
-    for (const std::size_t count : {100, 101}) {
+    for (const std::size_t count : {std::size_t{100}, std::size_t{101}}) {
         PageWriter page;
         page.section(PagePlace::derivation, "Derivation");
         page.lines(std::vector<PageLine>(count, {1, "T = W / P"}));
