@@ -440,9 +440,11 @@ Result<HeadCut> cut_heads(const Plan& plan, std::optional<std::int64_t> heads, s
         const std::int64_t over_heads = std::gcd(left, ways);
         over_queries = ways / over_heads;
         if (left_queries % over_queries != 0) {
+            const bool first = left * left_queries == *heads * queries;
             return fail("bad_plan",
-                        fmt::format("{}={} does not divide {} heads ({} KV heads, {} query heads per KV head)", axis,
-                                    ways, *heads * queries, *heads, queries),
+                        fmt::format("{}={} does not divide {} heads ({} KV heads, {} query heads per KV head){}", axis,
+                                    ways, left * left_queries, left, left_queries,
+                                    first ? "" : fmt::format(", which tensor={} leaves", plan.tensor)),
                         fmt::format("possible degrees are {}", head_degrees(left, left_queries)));
         }
         left /= over_heads;

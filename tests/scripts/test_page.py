@@ -1,6 +1,6 @@
 import base64
-import gzip
 import hashlib
+import lzma
 import re
 
 import page
@@ -35,7 +35,7 @@ class Page(InScratchTree):
         self.write("worker.mjs", "import {twice} from './sum.mjs';\nself.onmessage = () => twice('</script>');\n")
 
     def page(self):
-        return page.page(self.root, b"\0asm core")
+        return page.page(self.root, b"\0asm core", b"\0asm unpack")
 
     def script(self):
         return re.search(r'<script type="module">(.*)</script>', self.page(), re.S).group(1)
@@ -60,9 +60,10 @@ class Page(InScratchTree):
         self.assertIn("return {four, hello: a};", text)
         self.assertNotRegex(text, r"(?m)^(import|export)\b")
 
-    def test_the_core_is_packed(self):
-        packed = re.search(r'id="core">([^<]*)<', self.page()).group(1)
-        self.assertEqual(gzip.decompress(base64.b64decode(packed)), b"\0asm core")
+    def test_the_core_is_packed_in_parts(self):
+        packed = re.findall(r'class="core">([^<]*)<', self.page())
+        parts = [lzma.decompress(base64.b64decode(part), format=lzma.FORMAT_ALONE) for part in packed]
+        self.assertEqual(b"".join(parts), b"\0asm core")
 
     def test_the_policy_allows_this_script_and_this_style_only(self):
         def hashed(text):
@@ -74,7 +75,7 @@ class Page(InScratchTree):
                                  "worker-src blob:; connect-src 'none'")
 
     def test_a_script_cannot_end_early(self):
-        self.assertEqual(self.page().count("</script>"), 2)
+        self.assertEqual(self.page().count("</script>"), 1 + page.PARTS)
 
     def test_what_cannot_be_one_file_is_refused(self):
         self.assertIn("in a circle", self.refused(sum_mjs="import {hello} from './words.mjs';\n"))
