@@ -11,21 +11,11 @@
 
 #include "model/merged_matmuls.hpp"
 #include "model/routed_experts.hpp"
+#include "program/each_op.hpp"
 
 namespace roofline::core {
 
 namespace {
-
-template <class Visit>
-void each_op(Block& block, Visit visit) {
-    for (Node& node : block.nodes) {
-        if (auto* inner = std::get_if<Block>(&node)) {
-            each_op(*inner, visit);
-        } else {
-            for (Op& op : std::get<Statement>(node).ops) visit(op);
-        }
-    }
-}
 
 template <class Visit>
 void each_operand(Op& op, Visit visit) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "machine/machine.hpp"
+#include "model/machine_dtype.hpp"
 #include "network/slice_shapes.hpp"
 #include "plan/excluded_plans.hpp"
 #include "predict/plan/on_threads.hpp"
@@ -243,8 +244,10 @@ Status check_products(const TrainQuestion& question) {
 Result<PlanJob> job_of(const PlanQuestion& question, const std::shared_ptr<Calibrations>& calibrations) {
     ROOFLINE_TRY(const auto step_model, built_in_step_model());
     const StepPricing pricing{calibrations, question.train.software, question.train.textbook, false, step_model};
-    return PlanJob{question.train.model, question.train.slice, question.train.setup, question.space, pricing,
-                   plans_kept(question), question.keep,        question.limit_s};
+    Model model = question.train.model;
+    use_sixteen_bits_of(question.train.slice.machine, model);
+    return PlanJob{std::move(model), question.train.slice, question.train.setup, question.space,
+                   pricing,          plans_kept(question), question.keep,        question.limit_s};
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ enum class PlanKeep : std::uint8_t {
 
 /// The plans of a job. `base` has what all of them share: the tokens of a batch, the optimizer, dtypes.
 struct PlanJob {
-    const Model& model;
+    Model model;
     const Slice& slice;
     TrainSetup base;
     PlanSpace space;

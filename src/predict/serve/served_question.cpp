@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "model/machine_dtype.hpp"
 #include "predict/serve/compute_bound_batch.hpp"
 #include "predict/serve/whole_pass.hpp"
 
@@ -66,10 +67,14 @@ Status read_models(const ServeQuestion& question, const ServerModels& servers, c
     }
     read.whole = whole_pass_library(passes, question.software, quantisation);
     const bool fp8 = quantisation && quantisation->kv_is_fp8;
+    const Machine& machine = question.slice.machine;
     answer.kv_dtype = question.kv_dtype.value_or(fp8 ? Dtype::fp8 : Dtype::bf16);
+    if (answer.kv_dtype == Dtype::bf16) answer.kv_dtype = sixteen_bits_of(machine);
     for (const bool decoding : {false, true}) {
+        ROOFLINE_TRY(auto model, build_model(question.config, 1, decoding));
+        use_sixteen_bits_of(machine, model);
         ROOFLINE_TRY((decoding ? read.decode : read.prefill),
-                     served_model(question.config, decoding, question.weights, quantisation, answer.kv_dtype));
+                     served_model(std::move(model), question.weights, quantisation, answer.kv_dtype));
     }
     answer.model = read.prefill.model;
     answer.weights = read.prefill.weights;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/account.hpp"
+#include "model/machine_dtype.hpp"
 #include "plan/training_peak.hpp"
 #include "predict/train/framework.hpp"
 #include "units/text.hpp"
@@ -108,6 +109,7 @@ Result<TrainAnswer> predict_training(TrainQuestion question, const std::shared_p
     answer.notes = question.notes;
     answer.slice = std::move(question.slice);
     answer.model = std::move(question.model);
+    use_sixteen_bits_of(answer.slice.machine, answer.model);
     answer.sequence_given = question.sequence_given;
     answer.plan = setup.plan;
     if (answer.plan.pipeline > answer.model.layer_count) {
