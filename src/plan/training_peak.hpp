@@ -15,8 +15,9 @@ struct TrainingPeak {
 };
 
 /// Returns the peak of matmuls in `products`, the dtype that matmuls with parameters are computed in, or in
-/// sixteen_bits_of() the machine if they are computed as stored. If the machine has no units of it, the peak is that of units of a wider dtype. No
-/// utilization relative to it exceeds 1. Errors: a machine without such units, or without their rate.
+/// sixteen_bits_of() the machine if they are computed as stored. If the machine has no units of it, the peak is that of
+/// units of a wider dtype. No utilization relative to it exceeds 1. Errors: a machine without such units, or without
+/// their rate.
 [[nodiscard]] Result<TrainingPeak> training_peak(const Machine& machine, std::optional<Dtype> products);
 
 }  // namespace roofline::core
