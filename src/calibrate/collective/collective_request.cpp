@@ -1,4 +1,5 @@
 // The request for the expected time of a collective, from its load on a slice, and what it is compared by.
+#include <ranges>
 #include <string>
 #include <utility>
 
@@ -56,11 +57,11 @@ std::optional<CollectiveRequest> request_inside(const CollectiveLoad& load, cons
         return has_axes(system.slice.network(system.slice.tiers[tier.tier]));
     };
     if (is_torus(load.tiers.back())) return std::nullopt;
-    bool straight =
-        true;  // of a chip's array only the part for chips of its node stays there, unless others forward it
-    for (auto tier = inner.tiers.rbegin(); tier != inner.tiers.rend(); ++tier) {
-        tier->two_phase_bytes *= straight ? Rational(outer) * Rational(outer) : Rational(outer);
-        straight = straight && !is_torus(*tier);
+    // of a chip's array only the part for chips of its node stays there, unless others forward it
+    bool straight = true;
+    for (TierLoad& tier : std::views::reverse(inner.tiers)) {
+        tier.two_phase_bytes *= straight ? Rational(outer) * Rational(outer) : Rational(outer);
+        straight = straight && !is_torus(tier);
     }
     return request_for(inner, system, bytes / static_cast<double>(outer));
 }
