@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/op_answers.hpp"
+#include "predict/model_notes.hpp"
 
 using namespace roofline::core;
 
@@ -101,6 +102,10 @@ TEST_CASE(
     bool said = false;
     for (const std::string& note : answers.front().notes) said = said || note.starts_with("extrapolated: K = ");
     CHECK(said);
+    // on a screen one note stands for those of all sizes
+    std::size_t others = 0;
+    for (const std::string& note : answers.front().notes) others += note.starts_with("extrapolated: ") ? 0 : 1;
+    CHECK(notes_for_screen(answers.front().notes).size() == others + 1);
 }
 
 // Decode attention is bound by the bytes of its cache: with half of them it takes between half the time and all of it,

@@ -1,5 +1,6 @@
 #include "app/request.hpp"
 #include "base/approx_test.hpp"
+#include "calibrate/analysed_program_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -120,6 +121,15 @@ TEST_CASE("a row faster than its bound fails, unless its time was rounded that f
     CHECK(answer(std::string(collective_head) + "all_gather,h100_sxm,8,450000,0.3,timer 1us\n", 1)["below_lower"] == 1);
 }
 
+// An Arc Pro B60 has 31.5 GB/s to its peers. The three other members' 1 MB reach it in an all-gather, and three quarters
+// of one in a reduce-scatter.
+TEST_CASE("a system's table may list the bytes of one member") {
+    const std::string row = ",Intel Arc Pro B60 PCIe5 x8,4,1000000,200,\n";
+    const double rate = 31.507692308e9;
+    CHECK(answer(collective_head + ("all_gather" + row))["worst"][0]["lower_s"] == approx(3e6 / rate));
+    CHECK(answer(collective_head + ("reduce_scatter" + row))["worst"][0]["lower_s"] == approx(0.75e6 / rate));
+}
+
 TEST_CASE("the mean error may be limited") {
     const std::string table = std::string(collective_head) + "all_gather,h100_sxm,8,450000,1,\n";  // 12.5 %
     CHECK(validate(table, Format::json, 0.13).exit_code == 0);
@@ -147,25 +157,7 @@ TEST_CASE("a table with more systems than anybody has is answered at once") {
 namespace {
 
 /// 100 TFLOP/s of bf16, 1 TB/s, and 1 MB of L2 at 10 TB/s.
-constexpr const char* slow_toy = R"(id = "toy"
-name = "Toy"
-[[matmul]]
-dtype = "bf16"
-value = "100 TFLOP/s"
-basis = "spec"
-source = "made up"
-[[vector]]
-dtype = "f32"
-value = "10 TFLOP/s"
-basis = "spec"
-source = "made up"
-[[memory]]
-level = "hbm"
-[memory.bandwidth]
-value = "1 TB/s"
-basis = "spec"
-source = "made up"
-[[memory]]
+const std::string slow_toy = std::string(toy_machine_text) + R"([[memory]]
 level = "l2"
 [memory.capacity]
 value = "1 MB"
@@ -227,7 +219,7 @@ TEST_CASE("a kernel faster than main memory may have had its data in a cache tha
 }
 
 TEST_CASE("constants in the machine's file predict the table's rows") {
-    const std::string calibrated = std::string(slow_toy) +
+    const std::string calibrated = slow_toy +
                                    "[calibration]\n[[calibration.kernel]]\nkind = \"contraction\"\ndtype = \"bf16\"\n"
                                    "rows = 10\nsources = []\ntime_us = [1, 10]\nerror_held_out = 0.1\nfixed_us = 100\n"
                                    "math = 0.5\nmemory = 0.5\n";
@@ -244,7 +236,7 @@ TEST_CASE("constants in the machine's file predict the table's rows") {
 
 TEST_CASE("a kernel whose model finds its data in the cache is expected to be as fast as that") {
     const std::string calibrated =
-        std::string(slow_toy) +
+        slow_toy +
         "[calibration]\n[[calibration.kernel]]\nkind = \"contraction\"\ndtype = \"bf16\"\n"
         "rows = 10\nsources = []\ntime_us = [0.01, 10]\nerror_held_out = 0.1\nwarm = 0.5\ncache = 4\n";
     // 132,096 bytes are an eighth of the cache, so all but 1/(1 + 4^6) of them are read at 4 TB/s.

@@ -25,8 +25,7 @@ struct CollectiveTable {
 /// - `op`: all_gather, reduce_scatter, all_reduce, all_to_all, collective_permute, ppermute, send_recv or send, with or
 /// without '_' and '-';
 /// - `bytes`, the size as nccl-tests define it (of the buffer; all-gather: of the result; reduce-scatter and
-/// all-to-all: of one rank's input; send: of one message), except of oneCCL's all-gathers, whose rows have those of a
-/// rank's input;
+/// all-to-all: of one rank's input; send: of one message);
 /// - `time_s`, `time_ms` or `time_us`; if that is empty, `busbw_GBs` or `algbw_GBs`;
 /// - `dtype`; `lib`, else `source`, which name the software; `note` or `notes`.
 /// `op`, `n_devices`, `bytes`, the system and one of the times are required. A row with an empty required field,

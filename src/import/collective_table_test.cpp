@@ -52,18 +52,6 @@ TEST_CASE("rows have the bytes of the whole array") {
     CHECK(table->rows[2].nodes == 2);
 }
 
-// 44.0 ms for 268 MB among four Arc Pro B60 and 11.05 ms for a reduce-scatter of as many: with those of each rank,
-// three quarters of 1.07 GB and of 268 MB arrive at the same 18 GB/s.
-TEST_CASE("all-gathers of oneCCL are listed with the bytes of a rank") {
-    const auto table = read(
-        "op,system,n_devices,bytes,time_us,lib\n"
-        "all_gather,Intel Arc Pro B60 PCIe5 x8,4,268435456,44006,oneCCL 2021.17.2\n"
-        "reduce_scatter,Intel Arc Pro B60 PCIe5 x8,4,268435456,11053,oneCCL 2021.17.2\n");
-    REQUIRE(table);
-    CHECK(table->rows[0].bytes == 4 * 268435456.0);
-    CHECK(table->rows[1].bytes == 268435456.0);
-}
-
 TEST_CASE("a rate replaces a missing time") {
     // busbw is 2(n-1)/n of size over time for an all-reduce, (n-1)/n for an all-gather: 1.75 and 0.875 of 1 GB/s
     const auto table = read(

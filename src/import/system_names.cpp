@@ -57,6 +57,7 @@ Result<SystemNames> SystemNames::parse(const TomlInput& toml, std::string_view o
         entry.members = table.whole("members", 1, 1'000'000'000, 0);
         entry.system.groups_on_links = table.whole("groups_on_links", 1, 1000, 1);
         entry.system.devices_of_chip = table.whole("devices_of_chip", 1, 1000, 1);
+        entry.system.of_member = table.texts("bytes_of_member");
         entry.system.library = table.text("library");
         entry.node = table.shape("node");
         entry.system.shape = table.text("shape");

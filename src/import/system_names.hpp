@@ -25,7 +25,8 @@ struct NamedSystem {
     /// Groups that do the same at the same time over the same links: 2 if each core of a chip is in a group of its own.
     std::int64_t groups_on_links = 1;
     std::int64_t devices_of_chip = 1;  ///< of what tables count as devices of a group: 2 if both cores are in one group
-    std::string library{};             ///< that all collectives there go through, whatever framework calls it: "xla"
+    std::vector<std::string> of_member{};  ///< operations whose rows have the bytes of one member: "all_gather"
+    std::string library{};  ///< that all collectives there go through, whatever framework calls it: "xla"
 
     [[nodiscard]] std::string slice() const { return machine + ":" + shape; }  ///< "h100-sxm5:8x2"
 };

@@ -1,6 +1,8 @@
 // The 16-bit dtype that a model is computed in on a machine.
 #pragma once
 
+#include <string>
+
 #include "machine/machine.hpp"
 #include "model/model.hpp"
 
@@ -10,8 +12,12 @@ namespace roofline::core {
 /// none for bf16 (V100, T4, Groq), bf16 elsewhere.
 [[nodiscard]] Dtype sixteen_bits_of(const Machine& machine);
 
-/// Turns all tensors and operations in bf16 into those of sixteen_bits_of(), which have as many bytes, with a note if
-/// that is another dtype. A program in the notation keeps the dtypes that are written.
+/// Turns all tensors and operations of a model's program in bf16 into those of sixteen_bits_of(), which have as many
+/// bytes. A program in the notation keeps the dtypes that are written.
+void use_sixteen_bits_of(const Machine& machine, Program& program);
+/// Does this to a model, with sixteen_bits_note().
 void use_sixteen_bits_of(const Machine& machine, Model& model);
+/// Returns the note on a machine that computes models in another dtype than bf16; "" of any other.
+[[nodiscard]] std::string sixteen_bits_note(const Machine& machine);
 
 }  // namespace roofline::core

@@ -176,9 +176,9 @@ std::string extrapolation_text(const ExtrapolatedSize& each) {
     const double ratio = above ? each.value / each.limit : each.limit / each.value;
     const std::string error = percent_text(each.error);
     const std::string inside = percent_text(each.error_inside);
-    return fmt::format("extrapolated: {} = {} is {} times {} that was measured ({}): mean error of {} %{}", each.size,
-                       number_text(each.value, 4), number_text(ratio), above ? "the largest" : "below the smallest",
-                       number_text(each.limit, 4), error,
+    return fmt::format("{} {} = {} is {} times {} that was measured ({}): mean error of {} %{}", extrapolation_mark,
+                       each.size, number_text(each.value, 4), number_text(ratio),
+                       above ? "the largest" : "below the smallest", number_text(each.limit, 4), error,
                        inside == error ? " there, too" : fmt::format(" instead of {} %", inside));
 }
 

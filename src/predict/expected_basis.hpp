@@ -41,6 +41,8 @@ struct ExtrapolatedSize {
 /// Returns the extrapolated sizes of a prediction's kernels.
 [[nodiscard]] std::vector<ExtrapolatedSize> extrapolated(const Prediction& answer);
 
+/// What the notes on extrapolated sizes begin with.
+inline constexpr std::string_view extrapolation_mark = "extrapolated:";
 /// Returns the note on an extrapolated size: "extrapolated: K = 10,000,000 is 153 times the largest that was measured
 /// (65,536): error of 62 % instead of 4 %".
 [[nodiscard]] std::string extrapolation_text(const ExtrapolatedSize& each);

@@ -109,8 +109,8 @@ void note_extrapolated_sizes(const Prediction& answer, std::vector<std::string>&
     const std::size_t named = many ? most_named : sizes.size();
     for (std::size_t i = 0; i < named; ++i) notes.push_back(extrapolation_text(sizes[i]));
     if (!many) return;
-    notes.push_back(fmt::format("extrapolated: {} more sizes beyond what was measured, with mean errors of up to {} %",
-                                sizes.size() - named, percent_text(sizes[named].error)));
+    notes.push_back(fmt::format("{} {} more sizes beyond what was measured, with mean errors of up to {} %",
+                                extrapolation_mark, sizes.size() - named, percent_text(sizes[named].error)));
 }
 
 /// Adds notes on models that are used far outside their measured range.
@@ -137,6 +137,16 @@ void add_kernel_notes(const Prediction& answer, std::vector<std::string>& notes)
     note_twins(answer, notes);
     note_quantised(answer, notes);
     note_extrapolation(answer, notes);
+}
+
+std::vector<std::string> notes_for_screen(std::vector<std::string> notes) {
+    const auto extrapolated =
+        std::erase_if(notes, [](const std::string& note) { return note.starts_with(extrapolation_mark); });
+    if (extrapolated > 0) {
+        notes.emplace_back(
+            "some sizes are beyond the measured ones, which is in the stated errors; --json says how far");
+    }
+    return notes;
 }
 
 }  // namespace roofline::core

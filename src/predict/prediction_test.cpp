@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -74,6 +75,11 @@ Prediction causal_attention(std::vector<CalibratedKernel> own, std::vector<Calib
 }
 
 }  // namespace
+
+TEST_CASE("the notes on layouts that nobody wrote are known as such") {
+    const Prediction answer = sharded_products();  // of its values only H has no written type
+    CHECK(std::count_if(answer.notes.begin(), answer.notes.end(), is_layout_note) == 1);
+}
 
 // A copied Program has other statements: kernels of a copy once pointed to those of the answer that it was made of.
 TEST_CASE("the kernels of a copied or moved prediction point to statements that it holds") {

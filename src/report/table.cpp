@@ -180,14 +180,4 @@ std::string table_csv(const Table& table) {
     return result;
 }
 
-std::vector<std::string> notes_for_screen(std::vector<std::string> notes) {
-    const auto extrapolated =
-        std::erase_if(notes, [](const std::string& note) { return note.starts_with("extrapolated:"); });
-    if (extrapolated > 0) {
-        notes.emplace_back(
-            "some sizes are beyond the measured ones, which is in the stated errors; --json says how far");
-    }
-    return notes;
-}
-
 }  // namespace roofline::core

@@ -58,8 +58,5 @@ private:
 /// Wraps a text at words to lines of at most `width` characters; the first line begins at column `first`, all others
 /// are indented by `indent` spaces. Longer words are not broken.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t first, std::size_t indent, std::size_t width);
-/// Returns the notes of an answer for a screen: a single one replaces those that say how far each size is
-/// extrapolated.
-[[nodiscard]] std::vector<std::string> notes_for_screen(std::vector<std::string> notes);
 
 }  // namespace roofline::core

@@ -61,11 +61,15 @@ double seconds_of(const CurveSegment& segment, StepCount steps, const Collective
     return seconds;
 }
 
-const CurveSegment& cheapest(const TimeCurve& curve, const CollectivePoint& point) {
-    const std::vector<CurveSegment>& segments = regime(curve, point);
+const CurveSegment& cheapest_of(const std::vector<CurveSegment>& segments, StepCount steps,
+                                const CollectivePoint& point) {
     return *std::min_element(segments.begin(), segments.end(), [&](const CurveSegment& a, const CurveSegment& b) {
-        return seconds_of(a, curve.steps, point) < seconds_of(b, curve.steps, point);
+        return seconds_of(a, steps, point) < seconds_of(b, steps, point);
     });
+}
+
+const CurveSegment& cheapest(const TimeCurve& curve, const CollectivePoint& point) {
+    return cheapest_of(regime(curve, point), curve.steps, point);
 }
 
 double seconds_of(const TimeCurve& curve, const CollectivePoint& point) {
@@ -78,8 +82,8 @@ double seconds_of(const TimeCurve& curve, const CollectivePoint& point) {
     at_limit.buffer_bytes *= ratio;
     at_limit.buffer_s *= ratio;
     at_limit.wire_s *= ratio;
-    const TimeCurve below{curve.steps, curve.segments, std::nullopt, {}};
-    return std::max(seconds, seconds_of(below, at_limit));
+    const CurveSegment& below = cheapest_of(curve.segments, curve.steps, at_limit);
+    return std::max(seconds, seconds_of(below, curve.steps, at_limit));
 }
 
 double seconds_of(const CollectiveModel& model, const CollectivePoint& point) {

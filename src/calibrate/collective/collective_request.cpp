@@ -3,35 +3,10 @@
 #include <string>
 #include <utility>
 
-#include "base/ascii.hpp"
 #include "bound/network_pricing.hpp"
 #include "calibrate/collective/expected_collective.hpp"
 
 namespace roofline::core {
-
-bool older(std::string_view version, std::string_view other) {
-    const auto next = [](std::string_view& text) -> std::pair<std::int64_t, std::string> {
-        std::int64_t number = -1;
-        std::string word;
-        while (!text.empty() && text.front() == '.') text.remove_prefix(1);
-        while (!text.empty() && is_digit(text.front()) && number < 1'000'000'000) {
-            number = std::max<std::int64_t>(number, 0) * 10 + (text.front() - '0');
-            text.remove_prefix(1);
-        }
-        while (!text.empty() && text.front() != '.' && (number < 0 || !is_digit(text.front()))) {
-            word += text.front();
-            text.remove_prefix(1);
-            if (number < 0 && !text.empty() && is_digit(text.front())) break;
-        }
-        return {number, word};
-    };
-    while (!version.empty() || !other.empty()) {
-        const auto a = next(version);
-        const auto b = next(other);
-        if (a != b) return a < b;
-    }
-    return false;
-}
 
 bool same_wiring(std::string_view topology, std::string_view other) {
     constexpr std::string_view torus = "torus";  // "torus2d", "torus3d"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <tuple>
 
-#include "base/ascii.hpp"
 #include "calibrate/collective/curve_limit.hpp"
+#include "calibrate/collective/software_name.hpp"
 #include "calibrate/collective/stand_in.hpp"
 #include "calibrate/constants.hpp"
 #include "machine/identity.hpp"
@@ -15,28 +15,11 @@ namespace roofline::core {
 
 namespace {
 
-struct Software {
-    std::string library;
-    std::string version;
-};
-
-/// Splits "nccl-2.29", "NCCL 2.29.2", "nccl" or "sglang-jax 0.1" where its version begins.
-Software split_software_name(std::string_view text) {
-    const std::string name = lowered(trimmed(text));
-    const std::size_t end = version_place(name);
-    if (end == std::string::npos) return {name, ""};
-    return {name.substr(0, end), name.substr(end + 1)};
-}
-
 /// Communication libraries precede frameworks that call them.
 int library_rank(std::string_view library) {
     constexpr std::array<std::string_view, 4> first{"nccl", "rccl", "oneccl", "xla"};
     const auto found = std::find(first.begin(), first.end(), library);
     return static_cast<int>(found - first.begin());
-}
-
-bool is_version_prefix(std::string_view version, std::string_view wanted) {
-    return version.starts_with(wanted) && (version.size() == wanted.size() || version[wanted.size()] == '.');
 }
 
 bool is_communication_library(const CalibratedCollective& model) {
@@ -132,8 +115,8 @@ double error_at_limit(const TimeCurve& curve, const CollectivePoint& point) {
     if (!curve.limit) return 0;
     const double ratio = size_for_limit(*curve.limit, point) / curve.limit->bytes;
     if (ratio < 0.5 || ratio > 2) return 0;
-    const TimeCurve other_side{curve.steps, ratio > 1 ? curve.segments : curve.beyond, std::nullopt, {}};
-    const double other_s = seconds_of(other_side, point);
+    const CurveSegment& other_side = cheapest_of(ratio > 1 ? curve.segments : curve.beyond, curve.steps, point);
+    const double other_s = seconds_of(other_side, curve.steps, point);
     return other_s > 0 ? 0.5 * std::abs(seconds_of(curve, point) / other_s - 1) : 0;
 }
 
@@ -335,24 +318,6 @@ ExpectedTime mean_of(const std::vector<TransferCandidate>& transfer_candidates, 
     }
     expected.seconds = seconds_of(expected, request.point);
     return expected;
-}
-
-std::size_t version_place(std::string_view software) {
-    for (std::size_t at = 0; at < software.size(); ++at) {
-        if (software[at] == ' ') return at;
-        if (software[at] == '-' && at + 1 < software.size() && is_digit(software[at + 1])) return at;
-    }
-    return std::string_view::npos;
-}
-
-bool same_library(std::string_view software, std::string_view wanted) {
-    return split_software_name(software).library == split_software_name(wanted).library;
-}
-
-bool is_version(std::string_view software, std::string_view wanted) {
-    const Software asked = split_software_name(wanted);
-    return same_library(software, wanted) &&
-           (asked.version.empty() || is_version_prefix(split_software_name(software).version, asked.version));
 }
 
 std::optional<ExpectedTime> Calibrations::expected(const CollectiveRequest& request) {

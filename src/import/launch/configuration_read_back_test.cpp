@@ -116,6 +116,15 @@ void hold_in_bf16(TrainingOptions& optimizer) {
     optimizer.moments = Dtype::bf16;
 }
 
+// Varies what all frameworks with virtual stages can say.
+void vary(TrainingLaunch& launch, int option, Schedule plain, Remat other) {
+    const bool interleaved = option % 3 == 0;
+    launch.schedule.schedule = interleaved ? Schedule::interleaved : plain;
+    launch.schedule.chunks = interleaved ? 3 : 1;
+    launch.remat = TrainingOptions{};
+    launch.remat->remat = option % 2 == 0 ? Remat::full : other;
+}
+
 }  // namespace
 
 TEST_CASE("launches of torchtitan read back are the plans that they were written from") {
@@ -137,10 +146,7 @@ TEST_CASE("launches of torchtitan read back are the plans that they were written
 TEST_CASE("launches of MaxText read back are the plans that they were written from") {
     ReadBack maxtext("maxtext");
     each_plan([&](TrainingLaunch launch, int option) {
-        launch.schedule.schedule = option % 3 == 0 ? Schedule::interleaved : Schedule::gpipe;
-        launch.schedule.chunks = option % 3 == 0 ? 3 : 1;
-        launch.remat = TrainingOptions{};
-        launch.remat->remat = option % 2 == 0 ? Remat::full : Remat::selective;
+        vary(launch, option, Schedule::gpipe, Remat::selective);
         const std::optional<Dtype> products[] = {std::nullopt, Dtype::fp8, Dtype::mxfp8, Dtype::nvfp4};
         launch.products = products[option % 4];
         if (option % 5 == 0) launch.optimizer->f32_gradients = false;
@@ -178,10 +184,7 @@ TEST_CASE("launches of DeepSpeed read back are the plans that they were written 
 TEST_CASE("launches of Megatron-LM read back are the plans that they were written from") {
     ReadBack megatron("megatron");
     each_plan([&](TrainingLaunch launch, int option) {
-        launch.schedule.schedule = option % 3 == 0 ? Schedule::interleaved : Schedule::one_f_one_b;
-        launch.schedule.chunks = option % 3 == 0 ? 3 : 1;
-        launch.remat = TrainingOptions{};
-        launch.remat->remat = option % 2 == 0 ? Remat::full : Remat::none;
+        vary(launch, option, Schedule::one_f_one_b, Remat::none);
         if (option % 7 == 0) launch.products = Dtype::mxfp8;
         megatron.check(launch);
     });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <string>
+#include <utility>
 
 #include "import/launch/launch_plan_reader.hpp"
 #include "import/launch/slice_degrees.hpp"
@@ -98,6 +99,15 @@ Status LaunchPlanReader::read_batch() {
     return {};
 }
 
+// All microbatches of a plan are in the pipeline together.
+Status LaunchPlanReader::one_pass(std::int64_t passes, std::string_view key, std::string remedy) const {
+    if (passes <= 1) return {};
+    return values_.fail_at(
+        key, "bad_plan",
+        fmt::format("gradients of {} passes through the pipeline are added: no plan can express that", passes),
+        std::move(remedy));
+}
+
 // A batch of a replica, which a pipeline divides.
 Status LaunchPlanReader::read_local_batch(std::int64_t replicas) {
     const auto local = values_.number("local_batch");
@@ -108,13 +118,8 @@ Status LaunchPlanReader::read_local_batch(std::int64_t replicas) {
     ROOFLINE_CHECK(divide(whole, at_once, "global_batch", steps));
     std::int64_t parts = 1;
     if (launch_.plan.pipeline > 1) {
-        if (steps > 1) {
-            return values_.fail_at("global_batch", "bad_plan",
-                                   fmt::format("gradients of {} passes through the pipeline are added: no plan can "
-                                               "express that",
-                                               steps),
-                                   fmt::format("make {} {}", values_.written("local_batch"), *local * steps));
-        }
+        ROOFLINE_CHECK(
+            one_pass(steps, "global_batch", fmt::format("make {} {}", values_.written("local_batch"), *local * steps)));
         ROOFLINE_CHECK(divide(*local, degree("pipeline_micro_batch"), "pipeline_micro_batch", parts));
     }
     launch_.microbatches = product_of({steps, parts});
@@ -136,13 +141,7 @@ Status LaunchPlanReader::read_device_batch() {
     const std::int64_t steps = degree("accumulation");
     std::int64_t parts = 1;
     if (launch_.plan.pipeline > 1) {
-        if (steps > 1) {
-            return values_.fail_at("accumulation", "bad_plan",
-                                   fmt::format("gradients of {} passes through the pipeline are added: no plan can "
-                                               "express that",
-                                               steps),
-                                   "raise the microbatches of the pipeline instead");
-        }
+        ROOFLINE_CHECK(one_pass(steps, "accumulation", "raise the microbatches of the pipeline instead"));
         parts = values_.number("pipeline_microbatches").value_or(launch_.plan.pipeline);
         std::int64_t micro = 0;
         ROOFLINE_CHECK(divide(whole, parts, "pipeline_microbatches", micro));

@@ -52,6 +52,7 @@ private:
     Status read_schedule();
     [[nodiscard]] std::int64_t whole_number(std::string_view key) const;
     Status divide(std::int64_t all, std::int64_t parts, std::string_view key, std::int64_t& result);
+    [[nodiscard]] Status one_pass(std::int64_t passes, std::string_view key, std::string remedy) const;
     Status read_batch();
     Status read_local_batch(std::int64_t replicas);
     Status read_device_batch();

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/ascii.hpp"
+#include "model/machine_dtype.hpp"
 #include "model/presets.hpp"
 #include "model/routed_experts.hpp"
 #include "predict/expect.hpp"
@@ -108,6 +109,7 @@ Status MeasuredServingRuns::compile(Served& served, bool decoding) {
                                    decoding ? decode_pass(1, context) : ServingPass{1, context, context}, model.stored);
     if (!program) return fail(program.error());
     compiled.program = std::move(*program);
+    use_sixteen_bits_of(served.chip->machine(), compiled.program);
     bind_fewest_experts(compiled.program, compiled.program.sizes);
     ROOFLINE_TRY(auto analysis, analyse(compiled.program, served.chip->machine(), {{}, false}));
     compiled.analysis = std::move(analysis);

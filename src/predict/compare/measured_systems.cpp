@@ -215,7 +215,7 @@ Result<MeasuredSystem> MeasuredSystems::wire_named(const Place& place) {
     if (system.slice.chips() * named->devices_of_chip != place.members) {
         return not_the_slice(place.members, system);
     }
-    MeasuredSystem measured{named->id, std::move(system), {}, named->groups_on_links, named->library};
+    MeasuredSystem measured{named->id, std::move(system), {}, named->groups_on_links, named->library, named->of_member};
     for (const std::string& operation : named->left_out)
         measured.left_out.emplace_back(operation, named->left_out_reason);
     return measured;

@@ -9,6 +9,7 @@
 
 #include "base/ascii.hpp"
 #include "model/account.hpp"
+#include "model/machine_dtype.hpp"
 #include "predict/expect.hpp"
 #include "predict/train/framework.hpp"
 
@@ -287,7 +288,9 @@ Result<MeasuredTrainingRuns::Priced> MeasuredTrainingRuns::price(const MeasuredT
     const auto found = priced_.find(key);
     if (found != priced_.end()) return found->second;
     std::vector<std::string> notes;
-    auto step = train_step(model, setup, system.system.slice, pricing_, notes);
+    Model there = model;
+    use_sixteen_bits_of(system.system.machine(), there);
+    auto step = train_step(there, setup, system.system.slice, pricing_, notes);
     Result<Priced> priced = fail("", "");
     if (step) {
         priced = Priced{step->times, step->memory};

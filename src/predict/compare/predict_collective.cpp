@@ -10,7 +10,8 @@ namespace {
 
 // Bytes of the arrays of all groups that share the links.
 double bytes_on_links(const MeasuredCollective& row, const MeasuredGroup& group) {
-    return row.bytes * static_cast<double>(group.on->groups_on_links);
+    const bool of_member = has(group.on->of_member, collective_name(row.kind));
+    return row.bytes * static_cast<double>(group.on->groups_on_links * (of_member ? row.members : 1));
 }
 
 const std::string& library_of(const MeasuredCollective& row, const MeasuredGroup& group) {

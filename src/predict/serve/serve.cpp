@@ -7,6 +7,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "model/machine_dtype.hpp"
 #include "plan/expert_placement.hpp"
 #include "predict/expect.hpp"
 #include "predict/expected_basis.hpp"
@@ -205,6 +206,9 @@ private:
         const auto plan = asked.plan || asked.prefill ? asked.plan : std::optional(answer_.plan);
         ROOFLINE_TRY(auto chosen, choose_prefill_pool(there, plan, answer_.prompt, answer_.chunk));
         answer_.prefill = std::move(chosen.prefill);
+        if (const std::string note = sixteen_bits_note(slice.machine); !note.empty()) {
+            answer_.prefill.notes.push_back(note);
+        }
         ROOFLINE_CHECK(draft_prefill(there, chosen.pool.plan));
         PrefillPool& pool = answer_.prefill_pool.emplace(std::move(chosen.pool));
         pool.machine_id = !asked.prefill          ? answer_.machine_id

@@ -8,6 +8,7 @@
 #include "bound/network_pricing.hpp"
 #include "bound/pricing.hpp"
 #include "bound/times.hpp"
+#include "model/machine_dtype.hpp"
 #include "model/routed_experts.hpp"
 #include "network/slice_shapes.hpp"
 #include "plan/exchange_layout.hpp"
@@ -37,6 +38,8 @@ Result<SplitProgram> split_pass(const ServingSetup& setup, const Plan& plan, Cac
     }
     ROOFLINE_TRY(split.program,
                  serving_program(std::move(split.program), served.model, pass, served.stored, served.routing));
+    // also that of a drafter, and of slices that prefill for another machine
+    use_sixteen_bits_of(setup.slice.machine, split.program);
     return split;
 }
 

@@ -175,6 +175,16 @@ TEST_CASE("a draft model takes its own decode passes, prompt and memory") {
     CHECK(drafts.memory.weights == approx(small.chip_memory.weights));
 }
 
+// The tensor cores of a V100 have no bf16. The vector units, 8 times slower, would take longer to process a prompt.
+TEST_CASE("a drafter is computed in f16 where matrix units have no bf16") {
+    const auto v100 = make_slice(*find_machine("v100-sxm2"), "1");
+    REQUIRE(v100);
+    ServeQuestion drafted = drafting_question("llama-3.1-8b", "1", 1, 4, 0.7, "llama-3.2-1b");
+    ServeQuestion small = question_of("llama-3.2-1b", "1", 1);
+    drafted.slice = small.slice = *v100;
+    CHECK(uncalibrated(drafted).speculation->prefill_s == approx(pass_seconds(uncalibrated(small).prefill)));
+}
+
 TEST_CASE("a model with a further layer drafts with it, and verifies with latent attention") {
     const ServeAnswer answer = uncalibrated(drafting_question("deepseek-v3", "8", 16, 1, 0.85));
     const ServeAnswer alone = uncalibrated(question_of("deepseek-v3", "8", 16));

@@ -11,9 +11,11 @@
 #include <tuple>
 #include <utility>
 
+#include "model/machine_dtype.hpp"
 #include "predict/plan/on_threads.hpp"
 #include "predict/plan/plan_objective.hpp"
 #include "predict/serve_plan/serving_candidates.hpp"
+#include "predict/serve_plan/serving_deployments.hpp"
 #include "predict/serve_plan/serving_value.hpp"
 #include "units/text.hpp"
 
@@ -67,6 +69,7 @@ public:
             price_ranges();
             price_groups();
         }
+        if (watch_.stopped()) return interrupted_search();
         if (priced_.empty()) return nothing();
         choose();
         if (found_.expected && answer_.meets) refine();
@@ -402,55 +405,6 @@ private:
         }
     }
 
-    // The fewest deployments whose part of the rate, which arrives at random, meets the targets. That they answer as
-    // many requests in a closed loop is necessary, but the queues of an open one are longer.
-    Status carry_rate() {
-        const ServingSetUp& set_up = answer_.best.set_up;
-        const auto least = static_cast<std::int64_t>(std::ceil(search_.rate / answer_.best.rates.requests_per_s));
-        const std::int64_t most = least + std::max<std::int64_t>(2, least / 2);
-        std::optional<Error> error;
-        bool carried = false;
-        for (std::int64_t count = least; count <= most && !carried; ++count) {
-            ServeQuestion question = question_of(job_, set_up);
-            question.load_only = true;
-            question.load->rate = rate_of_each(search_, count);
-            const auto answer = predict_serving(std::move(question), calibrations_);
-            if (!answer) {
-                if (!error) error = answer.error();
-                continue;
-            }
-            const ServingTimes& times = answer->load->times;
-            const ServingRates rates{times.ttft, times.tpot, times.tokens_per_s, times.requests_per_s};
-            answer_.replicas = count;
-            answer_.rate_of_each = rate_of_each(search_, count);
-            carried = meets(search_, rates);
-            if (!carried) continue;
-            answer_.best.rates = rates;
-            answer_.best.usd_per_million = load_usd_per_million(*answer, rates.tokens_per_s);
-        }
-        if (answer_.replicas < 1 && error) return fail(*error);
-        const std::int64_t chips = answer_.replicas * set_up.chips();
-        if (!carried) {
-            answer_.notes.emplace_back("under requests that arrive at random the targets are missed");
-        } else if (chips > search_.job.slice.chips()) {
-            answer_.notes.push_back(fmt::format("the rate needs {} chips, more than the {} that are given", chips,
-                                                search_.job.slice.chips()));
-        }
-        answer_.meets = answer_.meets && carried && chips <= search_.job.slice.chips();
-        return {};
-    }
-
-    [[nodiscard]] std::int64_t replicas() const {
-        const ServingSetUp& set_up = answer_.best.set_up;
-        const std::int64_t own = search_.prefill ? set_up.slice.chips() * set_up.workers : set_up.chips();
-        std::int64_t count = search_.job.slice.chips() / own;
-        if (search_.prefill && set_up.prefill) {
-            const PrefillServers& prefill = *set_up.prefill;
-            count = std::min(count, search_.prefill->slice.chips() / (prefill.slice.chips() * prefill.workers));
-        }
-        return std::max<std::int64_t>(1, count);
-    }
-
     void changes() {
         if (!search_.elasticities) return;
         const std::vector<ServingPlan>& plans = answer_.plans;
@@ -459,19 +413,22 @@ private:
         if (answer_.meets) answer_.next = better_beyond_targets(search_, answer_.best, priced_);
     }
 
+    void note_dtype(const Machine& machine) {
+        if (std::string note = sixteen_bits_note(machine); !note.empty()) answer_.notes.push_back(std::move(note));
+    }
+
     Status finish() {
         const bool carries = search_.objective == ServingObjective::chips && found_.expected && answer_.meets;
         if (carries) {
-            answer_.replicas = 0;
             changes();
-            ROOFLINE_CHECK(carry_rate());
+            ROOFLINE_CHECK(carry_rate(search_, job_, calibrations_, answer_));
         }
         ServeQuestion question = question_of(job_, answer_.best.set_up);
         if (question.load) question.load->rate = answer_.rate_of_each;
         if (question.load && search_.statistic == TimeStatistic::p99) question.load->targets = search_.targets;
         ROOFLINE_TRY(answer_.served, predict_serving(std::move(question), calibrations_));
         if (!carries) {
-            answer_.replicas = replicas();
+            answer_.replicas = deployments_of(search_, answer_.best.set_up);
             changes();
         }
         answer_.counts = found_.counts;
@@ -479,6 +436,10 @@ private:
             answer_.notes.emplace_back(
                 "no calibration covers this machine and model: set-ups are compared by times without overlap, on "
                 "servers that prefill and decode");
+        }
+        note_dtype(search_.job.slice.machine);
+        if (search_.prefill && search_.prefill->slice.machine.id != search_.job.slice.machine.id) {
+            note_dtype(search_.prefill->slice.machine);
         }
         return {};
     }

@@ -89,6 +89,12 @@ TEST_CASE("the best set-up of a small space is the one that serving each of its 
     CHECK(answer.best.tokens_per_s_per_chip() < best * 1.5);
 }
 
+TEST_CASE("a search for servers says in which dtype models are computed on machines without bf16") {
+    ServingSearch search = search_on("llama-3.2-1b", "v100-sxm2", 1);
+    search.elasticities = false;
+    CHECK(has(found(search).notes, "Tesla V100 SXM2 has no matrix units for bf16: the model is computed in f16"));
+}
+
 TEST_CASE("a search for servers tells how far it has come, and is ended") {
     ServingSearch search = search_on("llama-3.1-8b", "h100-sxm5", 2);
     search.elasticities = false;

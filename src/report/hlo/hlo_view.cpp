@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "predict/model_notes.hpp"
 #include "report/figure.hpp"
 #include "report/hlo/hlo_json.hpp"
 #include "report/machine/machine_roofs.hpp"

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "predict/model_notes.hpp"
 #include "report/page/page_writer.hpp"
 #include "report/serve/frontier_figures.hpp"
 #include "report/serve/load_text.hpp"
