@@ -10,20 +10,24 @@ Entries of [[elsewhere]] are rows of a library on a platform, with the parameter
 the kernels is 1 and nothing else was fitted has kernels that were fitted to whole passes: its error is that of the rows
 of its models, those that are equal in everything counting once, and its held-out error that of the calibrations of its
 machines, by their rows. Prints one line per figure, exit 1 if one differs. Needs only Python."""
+import argparse
 import csv
 import pathlib
 import sys
 import tomllib
 
-ROOT = pathlib.Path(__file__).parent.parent
 TOKENS = ("decode", "throughput")
 
 
-def rows_of(path):
+def toml_of(path):
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def rows_of(path, data):
     """Returns the rows with an expected time: library, platform, machine, operation, model, error and what is equal."""
     platforms = {}
-    for file in (ROOT / "data" / "machines").glob("*.toml"):
-        machine = tomllib.loads(file.read_text(encoding="utf-8"))
+    for file in (data / "machines").glob("*.toml"):
+        machine = toml_of(file)
         platforms[machine["id"]] = f'{machine["vendor"]} {machine["kind"]}'
     rows = []
     with open(path, newline="", encoding="utf-8") as file:
@@ -41,7 +45,7 @@ def mean(values):
     return sum(values) / len(values) if values else 0
 
 
-def figures(servers, rows):
+def figures(servers, rows, data):
     """Yields each figure's name, the file's and the computed one."""
     for entry in servers.get("elsewhere", []):
         own = [row for row in rows if row[:2] == (entry["software"], entry["platform"])]
@@ -56,21 +60,20 @@ def figures(servers, rows):
         wanted = {model.split("/")[-1] for model in entry["models"]}
         own = {row[6]: row for row in rows if row[0] == entry["software"] and row[3] in TOKENS
                and any(each in row[4] for each in wanted)}.values()
-        held_out = []
-        for row in own:
-            path = ROOT / "data" / "calibration" / f"{row[2]}.toml"
-            held_out.append(tomllib.loads(path.read_text(encoding="utf-8"))["kernel"][0]["error_held_out"])
+        held_out = [toml_of(data / "calibration" / f"{row[2]}.toml")["kernel"][0]["error_held_out"] for row in own]
         yield entry["software"] + ", rows", entry["rows"], len(own)
         yield entry["software"] + ", error_fitted", entry["error_fitted"], mean(row[5] for row in own)
         yield entry["software"] + ", error_held_out", entry["error_held_out"], mean(held_out)
 
 
-def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    servers = tomllib.loads((ROOT / "data" / "servers.toml").read_text(encoding="utf-8"))
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).parent.parent)
+    parser.add_argument("rows", help="what `roofline validate --csv` printed")
+    options = parser.parse_args(arguments)
+    data = options.root / "data"
     different = 0
-    for name, there, computed in figures(servers, rows_of(sys.argv[1])):
+    for name, there, computed in figures(toml_of(data / "servers.toml"), rows_of(options.rows, data), data):
         same = f"{there:.3g}" == f"{computed:.3g}"
         different += not same
         print(f"{name}: {computed:.3g}" + ("" if same else f", the file has {there:.3g}"))
@@ -78,4 +81,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
