@@ -44,8 +44,8 @@ double blended_s(double first, double second, double weight) {
 
 /// Returns the time of few queries where no few queries were measured: a launch, and the bound over the fraction of
 /// the memory's rate at which servers read their caches. With sglang-jax on four TPU v6e, 64 sequences of Qwen3 8B take
-/// 11.1, 21.1 and 32 ms with prompts of 1024, 4096 and 8192 tokens: the times grow 2.1 times as much as the bound does
-/// with the longer caches.
+/// 11.1, 21.1 and 32 ms with prompts of 1024, 4096 and 8192 tokens: the times grow twice as much as the bound does with
+/// the longer caches.
 double unmeasured_decode_s(const KernelPoint& point) {
     constexpr double launch_s = 3e-6;
     constexpr double cache_rate = 0.5;

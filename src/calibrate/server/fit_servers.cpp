@@ -2,6 +2,7 @@
 #include "calibrate/constants.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -240,17 +241,23 @@ void fit_waits(ServerModels& models, const std::vector<WaitSample>& samples) {
         }
         server.ttft_error_held_out = served.size() > 1 ? sum / static_cast<double>(own.size()) : untested_error;
     }
+}
+
+void measure_elsewhere(ServerModels& models, const std::vector<ServedSample>& samples) {
     for (ServerElsewhere& each : models.elsewhere) {
-        double sum = 0;
-        double count = 0;
-        for (const WaitSample& sample : samples) {
+        std::array<double, 2> sums{};
+        std::array<std::int64_t, 2> counts{};
+        for (const ServedSample& sample : samples) {
             if (sample.platform != each.platform || library_of(sample.software) != each.software) continue;
-            const CalibratedServer* const server = models.find(sample.software, each.platform);
-            if (server == nullptr || !(sample.measured_s > 0)) continue;
-            sum += wait_deviation(sample, server->costs.wait_steps);
-            ++count;
+            const std::size_t place = sample.first_token ? 1 : 0;
+            sums[place] += std::abs(sample.expected_s / sample.measured_s - 1);
+            ++counts[place];
         }
-        if (count > 0) each.errors.ttft = sum / count;
+        if (counts[0] > 0) {
+            each.rows = counts[0];
+            each.errors.tpot = sums[0] / static_cast<double>(counts[0]);
+        }
+        if (counts[1] > 0) each.errors.ttft = sums[1] / static_cast<double>(counts[1]);
     }
 }
 

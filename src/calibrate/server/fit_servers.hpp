@@ -53,8 +53,20 @@ struct WaitSample {
 
 /// Sets the wait of each server model to the number of decode steps that minimizes the absolute relative deviations of
 /// times to first token of its library or version on its platform, and the error on models that were left
-/// out, one at a time. Models with fewer than eight measurements keep no wait. Of libraries that were also measured
-/// elsewhere it sets the error there.
+/// out, one at a time. Models with fewer than eight measurements keep no wait.
 void fit_waits(ServerModels& models, const std::vector<WaitSample>& samples);
+
+/// A measured time of a served model beside the one that the model of its server gives.
+struct ServedSample {
+    std::string software;
+    std::string platform;      ///< of the machine
+    bool first_token = false;  ///< the time to it; otherwise the time per output token
+    double expected_s = 0;
+    double measured_s = 0;
+};
+
+/// Sets the errors of libraries on platforms other than that of their parameters to the mean deviations of all samples
+/// there, and `rows` to the number of times per output token. Without samples they keep what fit_servers() found.
+void measure_elsewhere(ServerModels& models, const std::vector<ServedSample>& samples);
 
 }  // namespace roofline::core

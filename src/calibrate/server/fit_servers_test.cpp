@@ -159,3 +159,19 @@ TEST_CASE("the wait is the number of steps that most times to first token lack")
     fit_waits(models, samples);
     CHECK(models.servers[0].costs.wait_steps == 0);
 }
+
+TEST_CASE("errors elsewhere are those of all times that were measured there") {
+    ServerModels models;
+    models.elsewhere = {{"one", "p", 3, {"a"}, {0.9, 0}}, {"two", "p", 4, {"a"}, {0.7, 0.6}}};
+    measure_elsewhere(models, {{"one 1.2", "p", false, 1, 2},
+                               {"one 1.3", "p", false, 3, 2},
+                               {"one", "p", false, 2.5, 2},
+                               {"one 1.2", "p", false, 2.3, 2},
+                               {"one 1.2", "p", true, 3, 5},
+                               {"one 1.2", "q", false, 9, 1},
+                               {"ones", "p", true, 9, 1}});
+    CHECK(models.elsewhere[0].rows == 4);
+    CHECK(models.elsewhere[0].errors.tpot == approx((0.5 + 0.5 + 0.25 + 0.15) / 4));
+    CHECK(models.elsewhere[0].errors.ttft == approx(0.4));
+    CHECK(models.elsewhere[1] == ServerElsewhere{"two", "p", 4, {"a"}, {0.7, 0.6}});
+}

@@ -133,6 +133,30 @@ Result<std::vector<WaitSample>> wait_samples(const std::vector<MeasuredServing>&
     return samples;
 }
 
+// The rows of libraries on platforms that these models have only errors for, compared as `roofline validate` does.
+Result<std::vector<ServedSample>> samples_elsewhere(const std::vector<MeasuredServing>& rows,
+                                                    const FitQuestion& question, const ServerModels& models) {
+    ROOFLINE_TRY(auto systems, MeasuredSystems::make(question.on));
+    Calibrations calibrations = Calibrations::built_in();
+    calibrations.replace(models);
+    ROOFLINE_TRY(auto servings, MeasuredServingRuns::make(std::move(systems), std::move(calibrations)));
+    std::vector<ServedSample> samples;
+    for (const MeasuredServing& row : rows) {
+        const std::string platform = servings.platform_of_row(row);
+        const bool wanted = std::any_of(models.elsewhere.begin(), models.elsewhere.end(),
+                                        [&](const ServerElsewhere& each) { return each.platform == platform; });
+        if (!wanted) continue;
+        const auto compared = servings.compare(row);
+        if (!compared) continue;
+        for (const Comparison& each : *compared) {
+            const double expected_s = each.prediction.expected_s.value_or(0);
+            if (!(expected_s > 0) || !(each.measured_s > 0)) continue;
+            samples.push_back({row.software, platform, each.operation == "prefill", expected_s, each.measured_s});
+        }
+    }
+    return samples;
+}
+
 std::vector<std::pair<std::string, std::int64_t>> most_first(const Reasons& reasons) {
     std::vector<std::pair<std::string, std::int64_t>> all(reasons.begin(), reasons.end());
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
@@ -194,6 +218,8 @@ Result<ServersFit> fit_serving_tables(const FitQuestion& question) {
     report.models = fit_servers(std::move(samples));
     ROOFLINE_TRY(const auto waits, wait_samples(rows, question, report.models));
     fit_waits(report.models, waits);
+    ROOFLINE_TRY(const auto elsewhere, samples_elsewhere(rows, question, report.models));
+    measure_elsewhere(report.models, elsewhere);
     report.models.fitted = question.date;
     report.skipped = most_first(skipped);
     return report;
