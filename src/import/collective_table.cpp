@@ -149,7 +149,7 @@ Result<MeasuredCollective> RowReader::read(std::string& skip) {
         if (row.software.empty() || named.starts_with(row.software + " ")) row.software = named;
     }
     // Published times of oneCCL's all-gather are twice those of its reduce-scatter of as many bytes among two GPUs and
-    // four times among four: unlike other rows, theirs have the bytes of each rank.
+    // four times among four: unlike other rows, these state the bytes of each rank.
     if (row.kind == CollectiveKind::all_gather && row.software.starts_with("oneccl"))
         row.bytes *= static_cast<double>(members);
     return row;

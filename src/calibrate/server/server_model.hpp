@@ -65,8 +65,8 @@ struct ServerErrors {
     bool operator==(const ServerErrors&) const = default;
 };
 
-/// Measurements of a library on another platform than the one that its parameters were fitted to, and how far off these
-/// are there.
+/// Measurements of a library on another platform than the one that its parameters were fitted to, and the errors of
+/// these parameters on them.
 struct ServerElsewhere {
     std::string software;  ///< the library: "vllm"
     std::string platform;

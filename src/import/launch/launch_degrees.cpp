@@ -1,4 +1,4 @@
-// The degrees of parallelism of a launch, and the plan that they are.
+// The degrees of parallelism of a launch, and the plan that they make.
 #include <fmt/format.h>
 
 #include <string>
@@ -47,7 +47,7 @@ Status LaunchPlanReader::read_degrees() {
     return {};
 }
 
-// What replicas share out: `replicate` hold the same weights, `shard` share them out as ZeRO-3 does.
+// How replicas shard weights: `replicate` groups hold the same weights, `shard` members shard them as ZeRO-3 does.
 Status LaunchPlanReader::read_sharding() {
     if (has("shard")) return read_replicate_and_shard();
     const auto stage = values_.text("zero_stage");
@@ -135,7 +135,7 @@ Status LaunchPlanReader::read_plan() {
     return shard_over_others(plan);
 }
 
-// Sharded weights are shared out over further axes, too.
+// Weights are sharded over further axes, too.
 Status LaunchPlanReader::shard_over_others(Plan& plan) {
     if (plan.replicas() == 1) plan.zero = 0;
     if (plan.replicas() == 1 || !degrees_.whole || table().shards_over.empty()) return {};
