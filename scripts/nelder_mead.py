@@ -27,6 +27,6 @@ def minimum(cost, clipped, start, step=1.3, rounds=1000, near=0):
             corners[n] = best
         else:
             nearest = corners[0][1]
-            corners = [corners[0]] + [(cost(point), point) for point in
-                                      (clipped([(x + y) / 2 for x, y in zip(point, nearest)]) for _, point in corners[1:])]
+            halfway = [clipped([(x + y) / 2 for x, y in zip(point, nearest)]) for _, point in corners[1:]]
+            corners = [corners[0]] + [(cost(point), point) for point in halfway]
     return min(corners, key=lambda corner: corner[0])

@@ -433,7 +433,7 @@ TEST_CASE("MFU is relative to the peak of the matmuls, which text and JSON name"
     }
 }
 
-TEST_CASE("no step is expected of chips on which neither steps nor collectives were timed, only of a single one") {
+TEST_CASE("steps on chips without measured steps and collectives have no expected time, except on a single chip") {
     TrainRequest request = trained_llama({"gaudi2:8"});
     const auto json = json_of(request);
     CHECK(json["step"]["expected_s"].is_null());

@@ -65,7 +65,7 @@ TEST_CASE("servers are found by their library, or the one with the most rows") {
     CHECK(ServerModels{}.find("", "") == nullptr);
 }
 
-TEST_CASE("a server's parameters are those of the machine's platform, or state what they were off there") {
+TEST_CASE("a server's parameters are those of the machine's platform, or state their error there") {
     const std::string text = std::string(file) + R"(
 [[server]]
 software = "one"
@@ -120,7 +120,7 @@ ttft_error = 0.7
     CHECK(fitted->errors(*fitted->find("four", "AMD gpu"), "AMD gpu") == ServerErrors{0.5, 0.4});
 }
 
-TEST_CASE("the server that is expected on a machine was measured on machines like it") {
+TEST_CASE("the default server of a machine was measured on its platform") {
     const ServerModels& servers = built_in_servers();
     CHECK(servers.find("", "Google tpu")->software == "sglang-jax");
     CHECK(servers.find("", "Intel asic")->software == "optimum-habana");

@@ -175,7 +175,7 @@ TEST_CASE("launches of DeepSpeed read back are the plans that they were written 
     deepspeed.check_number(500);
 }
 
-TEST_CASE("launches of Megatron-LM read back are the plans that they were written from") {
+TEST_CASE("launches of Megatron-LM are read back as the plans that they were written from") {
     ReadBack megatron("megatron");
     each_plan([&](TrainingLaunch launch, int option) {
         launch.schedule.schedule = option % 3 == 0 ? Schedule::interleaved : Schedule::one_f_one_b;

@@ -213,7 +213,7 @@ TEST_CASE("a server under load is expected to take longer than its bound, and sa
 }
 
 // With N requests in flight, each of one output token, the first N wait for 1 to N prompts, and all others for N.
-TEST_CASE("first tokens that were timed in a run of their own wait for the prompts before them") {
+TEST_CASE("TTFT from a separate run includes the wait for the prompts before") {
     MeasuredServing row;
     row.model = "Qwen3-8B";
     row.system = "TPU-v6e";

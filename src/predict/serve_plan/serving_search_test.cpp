@@ -89,7 +89,7 @@ TEST_CASE("the best set-up of a small space is the one that serving each of its 
     CHECK(answer.best.tokens_per_s_per_chip() < best * 1.5);
 }
 
-TEST_CASE("a search for servers tells how far it has come, and is ended") {
+TEST_CASE("a search for servers reports its progress and can be stopped") {
     ServingSearch search = search_on("llama-3.1-8b", "h100-sxm5", 2);
     search.elasticities = false;
     std::vector<SearchProgress> seen;
