@@ -139,7 +139,7 @@ std::string error_text(const StepTimes& times) {
     if (error > of.error + shown)
         text += fmt::format(", mean error {} %; larger here because machines are uncalibrated or sizes extrapolated",
                             percent_text(of.error));
-    if (*times.expected > times.upper) text += "; above no overlap at published rates";
+    if (*times.expected > times.upper) text += "; above the no-overlap time";
     return text;
 }
 
