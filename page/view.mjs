@@ -173,7 +173,7 @@ export function searcher(app, label, run) {
       tick();
     };
     ticking = setInterval(tick, 1000);
-    status.ariaLive = 'off'; // whoever wants to hear it asks the bar
+    status.ariaLive = 'off'; // screen readers ask the progress bar
     bar.removeAttribute('value');
     bar.hidden = false;
     tick();

@@ -109,7 +109,7 @@ ttft_error = 0.7
     CHECK(models->find("one", "AMD gpu")->costs.kernels == 0.8);
     const auto fitted = parse_server_models(only, "servers.toml");
     REQUIRE_MESSAGE(fitted, fitted.error().message);
-    // what was measured there precedes what has more measurements, if it is not named
+    // without a name, a library that was measured there precedes one with more measurements
     CHECK(fitted->find("", "NVIDIA gpu")->software == "four");
     CHECK(fitted->find("", "AMD gpu")->software == "three 2.0");
     CHECK(fitted->find("", "Google tpu")->software == "four");
