@@ -27,7 +27,7 @@ target_compile_options(roofline_page PRIVATE -fignore-exceptions "SHELL:-include
 target_link_options(roofline_page PRIVATE -mexec-model=reactor LINKER:--stack-first LINKER:-z,stack-size=8388608
                     LINKER:--strip-all LINKER:--max-memory=4294967296)
 
-# What unpacks the core in a browser (scripts/page.py). It is a few kB and runs once, so it is made for speed.
+# Unpacks the core in a browser (scripts/page.py). It has a few kB and is optimized for speed.
 add_executable(roofline_page_unpack ${PROJECT_SOURCE_DIR}/page/unpack/unpack.c
                ${ROOFLINE_PAGE_SOURCES}/lzma/C/LzmaDec.c)
 set_target_properties(roofline_page_unpack PROPERTIES

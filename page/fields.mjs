@@ -217,7 +217,7 @@ export function whatIfs(app, view, spec) {
   const node = el('fieldset', {class: 'field'}, el('legend', {text: 'What if the machine had'}), rows,
     el('div', {class: 'row'}, other, button('Add', takeOther, {class: 'quiet'}), none), problem);
   let built = '';
-  let now = new Map(); // what the figures are in the answer, as text
+  let now = new Map(); // values of the figures in the answer, as text
   const made = new Map();
   let gesture = ++gestures;
   const valueOf = (path) => pairsOf(app.state.fields[where].join(',')).find(([name]) => name === path)?.[1] ?? '';

@@ -73,7 +73,7 @@ function tell(error) {
   banner.hidden = false;
 }
 
-/// Reads files and shows the view for which the first of them is; the others count as files of the same folder.
+/// Reads files and shows the view that the first one belongs to; the others count as files of the same folder.
 export async function take(app, files) {
   const status = document.getElementById('reading');
   const names = [];

@@ -72,7 +72,7 @@ class App {
     else this.waiting = setTimeout(() => at('answer').classList.add('busy'), 150);
   }
 
-  /// What may be names of files in the question of a view.
+  /// The words in the question of a view that may be names of files.
   named(view) {
     return views[view].fields.filter((field) => field.positional || field.file)
       .map((field) => this.state.fields[place(view, field)]);

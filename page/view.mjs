@@ -76,8 +76,8 @@ export async function ask(app, list, options = {}) {
     if (error instanceof Superseded) return null;
     if (error instanceof Cancelled) return {cancelled: true};
     const message = `The program stopped: ${error.message.replace(/^Uncaught Error: /, '')}`;
-    const hint = /cannot be started/.test(message) ? 'Load the page anew, or get its file again.'
-      : 'Change the question, and the program restarts. A question that ends it is a fault of the program: please '
+    const hint = /cannot be started/.test(message) ? 'Reload the page, or download its file again.'
+      : 'Change the question, and the program restarts. A question that stops it has found a bug: please '
         + 'report it with the command line.';
     return {answer: null, json: {error: {code: 'stopped', message, line: null, column: null, source: null, hint}}};
   }
@@ -173,7 +173,7 @@ export function searcher(app, label, run) {
       tick();
     };
     ticking = setInterval(tick, 1000);
-    status.ariaLive = 'off'; // whoever wants to hear it asks the bar
+    status.ariaLive = 'off'; // screen readers ask the progress bar
     bar.removeAttribute('value');
     bar.hidden = false;
     tick();

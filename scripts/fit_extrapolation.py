@@ -100,7 +100,7 @@ def growths_of(program, folder, header, rows, columns):
 
 
 def few_rows_of(program, folder, header, rows):
-    """Returns the mean of the error of models that are fitted to few rows, times the root of their number."""
+    """Returns the mean error of models that are fitted to few rows, times the square root of their number."""
     if len(rows) < FEWEST * len(FEW):
         return None
     errors_by_number = []

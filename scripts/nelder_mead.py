@@ -7,16 +7,16 @@ def minimum(cost, clipped, start, step=1.3, rounds=1000, near=0):
     Returns the cost and where it is."""
     n = len(start)
     corners = [clipped(start)] + [clipped([x * (step if i == j else 1) for j, x in enumerate(start)]) for i in range(n)]
-    corners = [(cost(law), law) for law in corners]
+    corners = [(cost(point), point) for point in corners]
     for _ in range(rounds):
         corners.sort(key=lambda corner: corner[0])
         if corners[-1][0] - corners[0][0] < near:
             break
-        centre = [sum(law[j] for _, law in corners[:n]) / n for j in range(n)]
+        centre = [sum(point[j] for _, point in corners[:n]) / n for j in range(n)]
 
         def along(far):
-            law = clipped([c + far * (c - w) for c, w in zip(centre, corners[n][1])])
-            return (cost(law), law)
+            point = clipped([c + far * (c - w) for c, w in zip(centre, corners[n][1])])
+            return (cost(point), point)
 
         best = along(1)
         if best[0] < corners[0][0]:
@@ -27,6 +27,6 @@ def minimum(cost, clipped, start, step=1.3, rounds=1000, near=0):
             corners[n] = best
         else:
             nearest = corners[0][1]
-            corners = [corners[0]] + [(cost(law), law) for law in
-                                      (clipped([(x + y) / 2 for x, y in zip(law, nearest)]) for _, law in corners[1:])]
+            halfway = [clipped([(x + y) / 2 for x, y in zip(point, nearest)]) for _, point in corners[1:]]
+            corners = [corners[0]] + [(cost(point), point) for point in halfway]
     return min(corners, key=lambda corner: corner[0])

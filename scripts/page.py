@@ -65,7 +65,7 @@ const core = (async () => {
   try {
     return await WebAssembly.compileStreaming(new Response(bytes, {headers: {'Content-Type': 'application/wasm'}}));
   } catch (error) {
-    await Promise.all(parts); // they say better what is wrong
+    await Promise.all(parts); // their errors are more precise
     throw error;
   }
 })();
@@ -223,7 +223,7 @@ def with_policy(html, script, styles):
 
 
 def packed(part):
-    """Returns a file of LZMA that states the size. Instructions of WebAssembly lie at any offset, hence pb."""
+    """Returns a file of LZMA that states the size. WebAssembly's instructions are not aligned, so pb is 0."""
     filters = [{"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 23,
                 "lc": 4, "lp": 0, "pb": 0}]
     file = lzma.compress(part, format=lzma.FORMAT_ALONE, filters=filters)

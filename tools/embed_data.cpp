@@ -225,7 +225,7 @@ private:
             const std::string name = "text_of_" + std::to_string(count_);
             files_ += "constexpr std::string_view " + name + " =\n    " + view(text) + ";\n";
             const std::string file = added(path, document.root(), as_text_ ? name : "");
-            // Many machines are asked who they are, and then a whole file would be parsed for its first lines.
+            // Names and vendors are asked of many machines at once, so only the first lines are parsed for them.
             const std::string begin = name + ".substr(0, " + std::to_string(text.find("\n[")) + ")";
             const std::string identity = as_text_ ? added(path, document.root(), begin) : file;
             rows += "    {" + view(id) + ", " + view(aliases(document.root())) + ", " + name + ", " + file + ", " +

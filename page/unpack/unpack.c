@@ -1,4 +1,4 @@
-/* Unpacks what scripts/page.py has packed by LZMA, which browsers cannot. It stands alone: no library of C. */
+/* Unpacks what scripts/page.py has packed by LZMA, which browsers cannot. It needs no C library. */
 #include <LzmaDec.h>
 
 extern unsigned char __heap_base;

@@ -108,8 +108,8 @@ TEST_CASE(
     CHECK(notes_for_screen(answers.front().notes).size() == others + 1);
 }
 
-// Decode attention is bound by the bytes of its cache: with half of them it takes between half the time and all of it,
-// with the error that is stated for two dtypes that nobody timed.
+// Decode attention is bound by the bytes of its cache: with half of them it takes between half the time and all of it.
+// The stated error is that of pairs of dtypes without measurements.
 TEST_CASE("where attention has a time by transfer, attention to 8-bit keys and values has one, too") {
     const auto attention = [](const char* machine, const std::string& cache) {
         OpRequest request;

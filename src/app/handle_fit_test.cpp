@@ -215,8 +215,8 @@ TEST_CASE("a table of products gives a model of kernels that op and validate use
     const json one = parsed(handle({op, Format::json, false}));
     // 2 us + 4.096 us + 2 * 4096^3 FLOP / 989.4 TFLOP/s / 0.8 = 6.096 + 173.639 us
     CHECK(one["expected_s"].get<double>() == approx(179.735e-6).epsilon(0.01));
-    // That of models of 21 measurements on other sizes: 0.62 over the root of their number (docs/method/kernels.md),
-    // which is more than the error of those that were held out.
+    // The error of models of 21 measurements on other sizes, 0.62 over the square root of 21 (docs/method/kernels.md),
+    // is larger than the held-out error.
     CHECK(model["error"]["held_out"].get<double>() < 0.01);
     CHECK(one["expected_error"].get<double>() == approx(0.1353).epsilon(1e-3));
     op.dims = {"N=4096,K=4096"};
@@ -255,8 +255,8 @@ TEST_CASE("one row makes no model, and a file of kernels leaves the collectives 
     CHECK(parsed(handle({op, Format::json, false}))["expected_s"].is_null());
 }
 
-// Ten copies of 4 MB to 2 GB at 400 GB/s and 250 us besides, in which the host waits for its device: a fit would put
-// them into every small kernel.
+// Ten copies of 4 MB to 2 GB at 400 GB/s plus 250 us, in which the host waits for its device: a fit would add these 250
+// us to every small kernel.
 TEST_CASE("times of a host's coarse clock are not fitted to, but compared with bounds") {
     const auto table = [](const char* note) {
         std::ostringstream csv;
@@ -273,12 +273,12 @@ TEST_CASE("times of a host's coarse clock are not fitted to, but compared with b
     CHECK(refused["kernels"].empty());
     REQUIRE(refused["skipped"].size() == 1);
     CHECK(refused["skipped"][0]["rows"] == 10);
-    CHECK(refused["skipped"][0]["reason"].get<std::string>().find("waits for its device") != std::string::npos);
+    CHECK(refused["skipped"][0]["reason"].get<std::string>().find("wait for the device") != std::string::npos);
     // the same times by the device's clock
     CHECK(parsed(fit(table("timer 1us")))["kernels"].size() == 1);
 }
 
-TEST_CASE("no Apple GPU has the time of a host's wait in its kernels") {
+TEST_CASE("kernels of Apple GPUs do not include the time of a host's wait") {
     for (const char* machine : {"m1", "m1-max", "m1-ultra", "m2-ultra", "m4-max"}) {
         CAPTURE(machine);
         OpRequest op;

@@ -396,8 +396,8 @@ TEST_CASE("a checkpoint of LoRA has adapters and their states alone") {
     CHECK(json_of(request)["goodput"]["checkpoint_bytes"] == (2 + 8) * adapters);
 }
 
-// Nobody timed a collective between slices by itself. Of the measured steps those over several slices are as near to
-// their expected times as others, but such collectives take a tenth of them at most.
+// No collective between slices was timed by itself. The errors of measured steps over several slices are no larger than
+// others, but such collectives take at most a tenth of these steps.
 TEST_CASE("steps that depend on the network between slices have a greater error") {
     const auto error = [](const char* slice, const char* mesh, const char* batch) {
         TrainRequest request = trained_llama({slice}, mesh);
@@ -433,7 +433,7 @@ TEST_CASE("MFU is relative to the peak of the matmuls, which text and JSON name"
     }
 }
 
-TEST_CASE("no step is expected of chips on which neither steps nor collectives were timed, only of a single one") {
+TEST_CASE("steps on chips without measured steps and collectives have no expected time, except on a single chip") {
     TrainRequest request = trained_llama({"gaudi2:8"});
     const auto json = json_of(request);
     CHECK(json["step"]["expected_s"].is_null());

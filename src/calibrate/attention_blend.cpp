@@ -66,9 +66,10 @@ KernelPoint with_rows(const KernelPoint& point, double rows) {
     return other;
 }
 
-/// Returns the time by the model of a kernel's own kind. Where no few queries were measured it goes over from decode
-/// steps to prefill in a straight line of logarithms between the two numbers of rows at which either is expected,
-/// because no row shows which tiles a library takes in between: with them the time would jump.
+/// Returns the time by the model of a kernel's own kind. If no kernels with few query rows were measured, the time
+/// between the number of rows up to which decode is expected and that from which prefill is expected is interpolated,
+/// linearly in the logarithms of rows and time. No measurement shows which tiles a library uses in between; with those
+/// of prefill the time would jump.
 double own_seconds(const KernelFit& fit, const KernelPoint& point) {
     const double share = point.whole_rows && lacks_decode(fit) ? prefill_share(point) : 1;
     if (share >= 1) return seconds_of(fit, point);

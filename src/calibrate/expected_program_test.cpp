@@ -12,7 +12,7 @@ using Kind = KernelKind;
 namespace {
 
 CalibratedKernel model_of(KernelKind kind, const char* dtype, const char* software, KernelModel model,
-                          std::int64_t rows = 1000) {  // enough for the error held out to be the stated one
+                          std::int64_t rows = 1000) {  // enough for the held-out error to be the stated one
     CalibratedKernel kernel;
     kernel.key = {kind, dtype, software, ""};
     kernel.fit.model = model;

@@ -61,7 +61,7 @@ TEST_CASE("attention over latents and quantisations are kinds of their own") {
     CHECK(choose_kernel(calibration, {Kind::quantisation, "fp8", "", ""}, "")->key.kind == Kind::elementwise);
 }
 
-TEST_CASE("of attention it is known how many heads read the same keys, of other kernels their rows") {
+TEST_CASE("the key of attention has the number of heads that read the same keys, that of other kernels their rows") {
     // 3 groups of 4 heads of size 8, and 5 queries over 16 keys, with two bytes per element at 1 TB/s
     const auto point = [](const std::string& queries, const std::string& scores) {
         const AnalysedProgram one =
@@ -135,7 +135,7 @@ TEST_CASE("of attention it is known how many heads read the same keys, of other 
     CHECK(kernel_runs(rows.program, rows.analysis, {}).front().point.rows == 4);
 }
 
-TEST_CASE("products of groups of rows are a kind of their own") {
+TEST_CASE("grouped matmuls are a kind of their own") {
     const AnalysedProgram layer = analysed(
         "X : bf16[T=4, D=8]\nIds : int32[T, A=2]\nW : bf16[E=4, D, F=8]\nV : bf16[E, F, D]\n"
         "Xe : bf16[E, C=2, D] = dispatch[E,C](X, Ids)\nH : bf16[E, C, F] = silu(Xe *_D W)\nY : bf16[E, C, D] = H *_F "
@@ -151,7 +151,7 @@ TEST_CASE("products of groups of rows are a kind of their own") {
     CHECK(kernel_key(batch.program, batch.analysis.work.kernels.front()).kind == Kind::contraction);
 }
 
-TEST_CASE("products side by side are one that is as wide as both") {
+TEST_CASE("matmuls side by side are one matmul that is as wide as both") {
     const AnalysedProgram gated =
         analysed("X: bf16[B=8, D=16]\nW: bf16[D, F=32]\nU: bf16[D, F]\nH : bf16[B, F] = silu(X *_D W) * (X *_D U)");
     const auto runs = kernel_runs(gated.program, gated.analysis, {});

@@ -64,7 +64,7 @@ TEST_CASE("an open loop has a rate and a number of requests") {
 
 // The benchmark commands of its pages: three requests for each in flight and exact lengths, or 100 requests whose
 // lengths are uniform; 50,561 prompt and 52,444 output tokens in 100 requests of Qwen3-MoE.md.
-TEST_CASE("sglang-jax timed first tokens in runs of their own, and some loads of random lengths") {
+TEST_CASE("sglang-jax measured TTFT in separate runs, and some loads with random lengths") {
     const char* const source = "sgl-project/sglang-jax@cddbf6f1cc33 docs/cookbook/autoregressive/Qwen/Qwen3.md";
     const BenchmarkDrive sweep =
         published(source, "sglang-jax; TTFT from a run with 1 output token; ITL").of(4096, 1024, 64, "sglang-jax");

@@ -1,6 +1,6 @@
-// The files of data/ as the build put them into the program (tools/embed_data.cpp writes the definitions). Files of
-// TOML come parsed: by the build, or, where the program has to be small (the page), by the first who asks. A file's
-// text is there where somebody asks for the text itself.
+// The files of data/ as the build put them into the program (tools/embed_data.cpp writes the definitions). TOML files
+// are parsed by the build or, where the program has to be small (the page), when they are first asked for. The text of
+// a file is included only if the program uses the text itself.
 #pragma once
 
 #include <span>

@@ -179,7 +179,7 @@ NetworkTier read_tier(Reader& entry, const std::vector<NetworkTier>& inner) {
                     "wrap_multiple = 4");
     }
     read_leaf(entry, inner, tier);
-    // a link of a full mesh is all that joins two of its chips, and bounds take it so
+    // bounds assume that a link of a full mesh is the whole connection between two chips
     if (tier.topology == "full_mesh" && tier.domain > 1 && tier.links > 0 && tier.links != tier.domain - 1) {
         entry.fault("links", "contradiction",
                     fmt::format("a full mesh of {} chips has {} links per chip, one to each other chip", tier.domain,

@@ -1,4 +1,4 @@
-// The peak that a training's utilization is relative to.
+// The peak that the MFU of training is relative to.
 #pragma once
 
 #include <optional>

@@ -405,7 +405,7 @@ ProgramModels kernel_models(Calibrations& calibrations, const Machine& machine, 
             fitted_models.kernels.back() = transferred.model;
             fitted_models.transferred_from.back() = std::move(transferred.machine);
         }
-        // Of two dtypes and two kinds that differ, a near machine with the kernel itself says more.
+        // If both dtype and kind differ, the nearest machine's model of the kernel itself is more accurate.
         const CalibratedKernel* const nearest = fitted_models.kernels.back();
         if (twin != nullptr && (nearest == nullptr || nearest->key.kind != key.kind)) {
             fitted_models.kernels.back() = twin;

@@ -190,8 +190,8 @@ std::string stand_in_text(const ExpectedTime& expected, CollectiveKind kind) {
     }
     const std::string_view part = expected.part < 1 ? "half" : "twice";
     return fmt::format(
-        "no {} was measured there: the geometric mean of {} the time of {}s and the time of those of {} "
-        "the array is used",
+        "no {} was measured there: the geometric mean of {} the time of {}s and their time for {} the array "
+        "is used",
         collective_name(kind, true), part, instead, part);
 }
 

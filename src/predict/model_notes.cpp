@@ -64,7 +64,7 @@ void note_attention(const Prediction& answer, std::vector<std::string>& notes) {
         if (point.whole_rows && lacks_decode(own->fit) && !(prefill_share(point) > 0)) {
             notes.push_back(fmt::format(
                 "no decode step of {} was measured on that machine, only prefill of {} query rows and more: for few "
-                "rows the time is a launch and twice the bound, as in decode steps of servers",
+                "rows the launch overhead plus twice the bound is used, as in decode steps of servers",
                 spoken(own->key), number_text(own->fit.ranges.front().least)));
         }
     }

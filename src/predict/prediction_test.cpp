@@ -106,7 +106,7 @@ TEST_CASE("a machine's model of another dtype precedes a near machine's, but not
     const Prediction unlike = causal_attention({kernel_of(KernelKind::attention, "f16")}, {causal});
     CHECK(from(unlike) == "mi355x");
     CHECK(unlike.models.twin_of.at(0).empty());
-    // better than nothing, and than another machine's of another kind
+    // preferred to no model, and to another machine's model of another kind
     const std::vector<CalibratedKernel> none;
     for (const auto& near : {none, std::vector<CalibratedKernel>{kernel_of(KernelKind::attention, "bf16")}}) {
         const Prediction only = causal_attention({kernel_of(KernelKind::attention, "f16")}, near);

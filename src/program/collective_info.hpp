@@ -16,8 +16,8 @@ using roofline::CollectiveKind;
 /// have a root.
 enum class Ends { all, pairs, one_to_one, all_to_one, one_to_all };
 
-/// A collective whose measurements can stand in for those of another: over an array `part` as large it sends the same
-/// bytes, and `part` of it over the same array does.
+/// A collective whose measurements can replace those of another: it sends the same bytes for an array `part` as large,
+/// or in `part` of its time for the same array.
 struct StandIn {
     CollectiveKind kind;
     double part;
@@ -66,7 +66,7 @@ struct CollectiveInfo {
     }
 };
 
-// An all-reduce is a reduce-scatter and an all-gather, each with half its bytes on every wire; in an all-to-all a
+// An all-reduce is a reduce-scatter and an all-gather, each with half its bytes on every link; in an all-to-all a
 // member sends what it sends in an all-gather of as large a buffer.
 inline constexpr StandIn like_all_gather[] = {{CollectiveKind::reduce_scatter, 1}, {CollectiveKind::all_reduce, 0.5}};
 inline constexpr StandIn like_reduce_scatter[] = {{CollectiveKind::all_gather, 1}, {CollectiveKind::all_reduce, 0.5}};

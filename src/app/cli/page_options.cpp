@@ -17,7 +17,8 @@ void add_page_server(CLI::App& app, Line& line) {
     app.add_option("--port", page.port, "port of 127.0.0.1; default: any free one")
         ->type_name("N")
         ->check(CLI::Range(1, 65535));
-    app.add_option("--file", page.file, "the page; default: the one next to the program, or of its installation")
+    app.add_option("--file", page.file,
+                   "the page to serve; default: the one next to the program, or in its installation")
         ->type_name("FILE.html");
     app.add_flag_callback("--no-open", [&page] { page.open = false; }, "do not open a browser");
 }

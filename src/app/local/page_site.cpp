@@ -77,8 +77,8 @@ bool same(std::string_view a, std::string_view b) {
     return difference == 0;
 }
 
-// The page of `./dev page` admits no connection. Served from here it is told that there are files, and it may ask for
-// them, and for nothing else.
+// The page that `./dev page` writes allows no connections. If it is served from here, it is told that there are files,
+// and may request these and nothing else.
 std::string with_files(std::string page, std::string_view address) {
     constexpr std::string_view closed = "connect-src 'none'";
     constexpr std::string_view head = "</head>";

@@ -77,7 +77,7 @@ double seconds_of(const TimeCurve& curve, const CollectivePoint& point) {
     if (!curve.limit) return seconds;
     const double ratio = curve.limit->bytes / size_for_limit(*curve.limit, point);
     if (!(ratio < 1)) return seconds;
-    // a fit rises at its limit for the group sizes that were measured, but not always for others
+    // the time of a fit rises at its limit for measured group sizes, but not always for others
     CollectivePoint at_limit = point;
     at_limit.buffer_bytes *= ratio;
     at_limit.buffer_s *= ratio;

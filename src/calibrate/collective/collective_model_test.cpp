@@ -79,7 +79,7 @@ TEST_CASE("the cheapest segment counts, separately below and above a limit") {
     CHECK(seconds_of(curve, large) == approx(290e-6));  // above the limit
     curve.limit->of_piece = true;
     CHECK(seconds_of(curve, large) == approx(120e-6));  // each of the two has half of it
-    // above the limit no time is less than at it: 20 + 100 us for 1 MB
+    // no time beyond the limit is less than the time at it: 20 + 100 us for 1 MB
     curve.limit->of_piece = false;
     curve.beyond = {{10e-6, 0, 1, 0, 0}};
     large = {2, 1.05e6, 105e-6, 210e-6};

@@ -1,4 +1,4 @@
-// The request for the expected time of a collective, from its load on a slice, and what it is compared by.
+// Makes the request for the expected time of a collective from its load on a slice; the sizes of a request.
 #include <ranges>
 #include <string>
 #include <utility>

@@ -151,8 +151,8 @@ int distance_to(const CalibratedCollective& model, const CollectiveRequest& requ
     return (out_of_range ? 2 : 0) + (model.link.domain == link.domain ? 0 : 1);
 }
 
-/// Of machines by the same vendor and by others keeps the former, whose libraries run on the machine: oneCCL on an Arc
-/// says little about NCCL on a GeForce, though both use PCIe.
+/// Keeps only machines of the same vendor, if there are any, because only their libraries run on the machine: oneCCL on
+/// an Arc says little about NCCL on a GeForce, although both use PCIe.
 void keep_own_vendor(std::vector<TransferCandidate>& found, const std::string& machine) {
     const auto own = find_identity(machine);
     if (!own) return;
@@ -220,14 +220,14 @@ bool reach(const ExpectedTime& expected, const CollectiveRequest& request) {
                        [&](const auto* model) { return model->members.back() >= request.point.members; });
 }
 
-/// Returns whether an expected time is of a communication library, the requested one if there is a request, whose other
-/// collectives have the same models. Other software's measurements have the time of its own calls in them.
+/// Returns whether models of this software can be used for all collectives: whether an expected time comes from a
+/// communication library, the requested one if there is a request. Times of other software include its own calls.
 bool stands_for_all(const ExpectedTime& expected, const CollectiveRequest& request) {
     return by_communication_library(expected) && expected.software_found && reach(expected, request);
 }
 
-/// Returns whether models of another collective are used although the collective itself was `measured`, so that all
-/// collectives of a machine are expected of one library.
+/// Returns whether models of another collective are used although the collective itself was `measured`, so that the
+/// expected times of all collectives of a machine come from one library.
 bool replaces(const ExpectedTime& stand_in, const ExpectedTime& measured, const CollectiveRequest& request) {
     if (!stands_for_all(stand_in, request)) return false;
     return request.software ? !measured.software_found : measured.transferred || !stand_in.transferred;
@@ -246,8 +246,8 @@ CollectivePoint scaled(CollectivePoint point, double size) {
     return point;
 }
 
-/// The time by one of the models. A stand-in sends the same bytes over `part` of the array in as many rounds, or `part`
-/// of its own bytes in `part` of its rounds; measured times lie between these two.
+/// The time by one of the models. A replacing collective sends the same bytes over `part` of the array in as many
+/// rounds, or `part` of its own bytes in `part` of its rounds; measured times lie between these two.
 double seconds_of_model(const ExpectedTime& expected, const CalibratedCollective& model, const CollectivePoint& point) {
     const double alike = seconds_of(model.model, point_for(expected, model, point));
     if (expected.part == 1) return alike;

@@ -159,10 +159,10 @@ public:
     /// of the same kind. Of these, machines with the same link rate take precedence, among them those with measurements
     /// of a similar number of members, then those with the same domain; only the nearest ones count. If no machine has
     /// the same link rate, all others count, with one vote per rate. Parameters that are fractions of a link's rate
-    /// scale with the rate, while times of steps do not change. If nothing can be transferred, or only of software that
-    /// times its own calls, models are used of collectives that send the same bytes (CollectiveInfo::stand_ins). The
-    /// time is at least that of the part of the group inside its outermost tier, which may come from other software and
-    /// other measurements. Empty if there is no such model.
+    /// scale with the rate, while times of steps do not change. If nothing can be transferred, or only models of
+    /// software whose times include its own calls, models of collectives that send the same bytes are used
+    /// (CollectiveInfo::stand_ins). The time is at least that of the part of the group inside its outermost tier, which
+    /// may come from other software and other measurements. Empty if there is no such model.
     ///
     /// Chips of several nodes depend on a network that is not the machine's: unless this very system was measured, the
     /// candidates are, from the nearest to the farthest, the machine's own models over the same tiers, its own of whole
@@ -223,8 +223,8 @@ private:
     [[nodiscard]] std::optional<ExpectedTime> transferred(const CollectiveRequest& request, bool same_rate,
                                                           TransferredGroups groups);
     [[nodiscard]] std::optional<ExpectedTime> transferred(const CollectiveRequest& request);
-    /// Returns the time by models of another collective that sends the same bytes, or inside a node of groups that span
-    /// additional inner tiers; if it can by those of a communication library.
+    /// Returns the time by models of another collective that sends the same bytes or, inside a node, by models of
+    /// groups that span additional inner tiers; preferably by those of a communication library.
     [[nodiscard]] std::optional<ExpectedTime> stand_in(const CollectiveRequest& request);
     /// Returns the error of using models of one collective for another: the mean over all pairs that were measured with
     /// the same software on the same system. It is computed once.

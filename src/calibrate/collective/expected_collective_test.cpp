@@ -212,7 +212,7 @@ TEST_CASE("models of collectives that move the same bytes stand in for those wit
     gather.point.wire_s = 2e-3;
     CHECK(seconds_of(*half, gather.point) * 1e6 == approx(std::sqrt((10.0 + 4000) * (5 + 4000))));
 
-    // where both were measured, 40 us stood for 30 us: all of them, or half
+    // where both were measured, the replacement gives 40 us, or half of it, for 30 us
     CalibratedCollective measured = model("nccl 2.29.2", 30);
     measured.key.kind = CollectiveKind::all_gather;
     CalibratedCollective both = model("nccl 2.29.2", 40);
@@ -236,8 +236,8 @@ TEST_CASE("models of collectives that move the same bytes stand in for those wit
     CHECK_FALSE(alone.expected(one_way));
 }
 
-// XLA's table of all-gathers has its dispatch in it, RCCL's of all-reduces has not.
-TEST_CASE("all collectives of a machine are expected of its communication library") {
+// XLA's times of all-gathers include its dispatch; RCCL's times of all-reduces do not.
+TEST_CASE("expected times of all collectives of a machine come from its communication library") {
     CalibratedCollective all_reduce = model("rccl 2.22", 14);
     CalibratedCollective by_xla = model("xla", 120);
     by_xla.key.kind = CollectiveKind::all_gather;
@@ -251,11 +251,11 @@ TEST_CASE("all collectives of a machine are expected of its communication librar
     gather.software = "rccl";
     CHECK(us(both, gather) == approx(14 * std::sqrt(0.5)));
     gather.software.reset();
-    gather.point.members = 16;  // of a larger group than any of RCCL's only XLA's measurements tell
+    gather.point.members = 16;  // RCCL was measured in smaller groups only
     by_xla.members = {8, 16};
     Calibrations larger({{"m", {}, {}, {all_reduce, by_xla}}});
     CHECK(us(larger, gather) == approx(120));
-    // another machine's library says less than one's own measurements
+    // the machine's own measurements are preferred to another machine's library
     Calibrations far({{"m", {}, {}, {by_xla}}, {"n", {}, {}, {all_reduce}}});
     CHECK(us(far, gather) == approx(120));
 }

@@ -183,7 +183,7 @@ TEST_CASE("short series on tori share a model, whose error is that of machines l
     CHECK(fit_collectives(samples).calibrations.empty());
 }
 
-TEST_CASE("a model of a network between nodes predicts the measurements of others for its error") {
+TEST_CASE("the error of a model of a network between nodes is that on measurements of other networks") {
     std::vector<CollectiveSample> samples;
     const auto add = [&](const std::string& machine, const std::string& system, double factor) {
         for (CollectiveSample& each : table(machine)) {

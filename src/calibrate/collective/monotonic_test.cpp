@@ -1,4 +1,4 @@
-// What holds of expected times whatever was measured, over the built-in machines and calibrations.
+// Properties that expected times have whatever was measured, over the built-in machines and calibrations.
 #include <doctest/doctest.h>
 
 #include <optional>

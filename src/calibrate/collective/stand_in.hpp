@@ -22,9 +22,9 @@ struct Deviation {
 /// Only models of chips that are connected by this topology can be compared.
 inline constexpr std::string_view compared_topology = "switch";
 
-/// Returns the deviation of models of `instead`, over arrays `part` as large, from a machine's of `asked`. Each pair
-/// with the same system, switch, software and variant is compared at every number of members and at every power-of-four
-/// size that were measured for both. The two calibrations may be the same object.
+/// Returns the deviation of a machine's models of `instead`, for arrays `part` as large, from its models of `asked`.
+/// Each pair with the same system, switch, software and variant is compared at every number of members and at every
+/// power-of-four size that were measured for both. The two calibrations may be the same object.
 [[nodiscard]] Deviation stand_in_deviation(const Calibration& with_asked, const Calibration& with_instead,
                                            CollectiveKind asked, CollectiveKind instead, double part);
 

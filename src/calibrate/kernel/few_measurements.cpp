@@ -8,7 +8,7 @@ namespace roofline::core {
 namespace {
 
 /// The mean error of models fitted to 6, 12 and 24 rows chosen at random on the other rows of the same table, times the
-/// root of their number: over 123 machines, libraries and kinds (`scripts/fit_extrapolation.py --few`).
+/// square root of their number: over 123 machines, libraries and kinds (`scripts/fit_extrapolation.py --few`).
 double few_rows_error(KernelKind kind) {
     if (info(kind).family == KernelFamily::attention) return 0.72;
     if (kind == KernelKind::grouped_contraction) return 0.94;

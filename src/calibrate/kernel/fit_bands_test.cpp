@@ -10,7 +10,7 @@
 
 using namespace roofline::core;
 
-TEST_CASE("attention has models by heads where held out rows are nearer with them") {
+TEST_CASE("attention has models by heads where they predict held-out rows better") {
     const KernelModel of_many{9e-6, 2e-9, 0.8, 1, 0.75, 2};
     KernelModel of_one = of_many;
     of_one.fixed_s = 3e-6;
@@ -49,7 +49,7 @@ TEST_CASE("attention has models by heads where held out rows are nearer with the
     CHECK(model_for(*by_band, unknown_heads).least == 2);
 }
 
-TEST_CASE("attention has models by the size of heads where held out rows are nearer with them") {
+TEST_CASE("attention has models by the size of heads where they predict held-out rows better") {
     const KernelModel of_usual{9e-6, 2e-9, 0.8, 1, 0.75, 2};
     KernelModel of_wide = of_usual;
     of_wide.memory = 0.2;
@@ -108,7 +108,7 @@ TEST_CASE("a fit finds that attention with a window takes time for the whole cac
     CHECK_FALSE(fit_kernels(kernels)->whole);
 }
 
-TEST_CASE("products have models by rows where held out rows are nearer with them") {
+TEST_CASE("matmuls have models by rows where they predict held-out rows better") {
     const KernelModel of_tiles{9e-6, 2e-9, 0.7, 1, 0.75, 2};
     KernelModel of_vectors = of_tiles;  // a kernel without tiles: it starts sooner, and adds in parallel
     of_vectors.fixed_s = 3e-6;

@@ -106,7 +106,7 @@ TEST_CASE("another platform has parameters of its own where they predict other m
     for (ServerSample& row : rows_of("two", home, "q")) rows.push_back(row);
     for (ServerSample& row : rows_of("two", {0.6, 5e-3, 20e-6, 0}, "r")) rows.push_back(row);
     const auto of_r = [](const ServerSample& row) { return row.platform == "r"; };
-    // five rows there are too few for parameters: 1.5 times what home says is a third off
+    // five rows there are too few for parameters; times of 1.5 times home's predictions are an error of a third
     for (std::size_t i = 0; i < 5; ++i) {
         rows.push_back(rows[i]);
         rows.back().platform = "r";

@@ -65,8 +65,8 @@ struct ServerErrors {
     bool operator==(const ServerErrors&) const = default;
 };
 
-/// Measurements of a library on another platform than the one that its parameters were fitted to, and how far off these
-/// are there.
+/// Measurements of a library on another platform than the one that its parameters were fitted to, and the errors of
+/// these parameters on them.
 struct ServerElsewhere {
     std::string software;  ///< the library: "vllm"
     std::string platform;
@@ -98,7 +98,7 @@ struct ServerModels {
     [[nodiscard]] ServerErrors errors(const CalibratedServer& server, std::string_view platform) const;
 };
 
-/// The error of a server model where nothing tested it.
+/// The error of a server model that no measurement tested.
 inline constexpr double untested_server_error = 0.4;
 
 /// Reads data/servers.toml or a file of the same format strictly. Errors carry the line and the column.

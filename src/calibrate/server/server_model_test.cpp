@@ -65,7 +65,7 @@ TEST_CASE("servers are found by their library, or the one with the most rows") {
     CHECK(ServerModels{}.find("", "") == nullptr);
 }
 
-TEST_CASE("a server's parameters are those of the machine's platform, or state what they were off there") {
+TEST_CASE("a server's parameters are those of the machine's platform, or state their error there") {
     const std::string text = std::string(file) + R"(
 [[server]]
 software = "one"
@@ -109,7 +109,7 @@ ttft_error = 0.7
     CHECK(models->find("one", "AMD gpu")->costs.kernels == 0.8);
     const auto fitted = parse_server_models(only, "servers.toml");
     REQUIRE_MESSAGE(fitted, fitted.error().message);
-    // what was measured there precedes what has more measurements, if it is not named
+    // without a name, a library that was measured there precedes one with more measurements
     CHECK(fitted->find("", "NVIDIA gpu")->software == "four");
     CHECK(fitted->find("", "AMD gpu")->software == "three 2.0");
     CHECK(fitted->find("", "Google tpu")->software == "four");
@@ -120,7 +120,7 @@ ttft_error = 0.7
     CHECK(fitted->errors(*fitted->find("four", "AMD gpu"), "AMD gpu") == ServerErrors{0.5, 0.4});
 }
 
-TEST_CASE("the server that is expected on a machine was measured on machines like it") {
+TEST_CASE("the default server of a machine was measured on its platform") {
     const ServerModels& servers = built_in_servers();
     CHECK(servers.find("", "Google tpu")->software == "sglang-jax");
     CHECK(servers.find("", "Intel asic")->software == "optimum-habana");

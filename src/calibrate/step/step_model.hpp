@@ -45,7 +45,7 @@ struct StepClass {
     bool compiled = false;
     bool narrow = false;  ///< some matmuls are in fewer than 16 bits
     /// Held-out mean, on publishers that were left out of the fit; a publisher's weight is the square root of its
-    /// number of measurements. Of compiled steps, which have one publisher, pairs of model and chip are.
+    /// number of measurements. Compiled steps have one publisher, so pairs of model and chip are left out instead.
     double error = 0;
     std::int64_t rows = 0;
     std::int64_t publishers = 0;
@@ -100,8 +100,8 @@ struct StepModel {
     double reserved_error = 0;  ///< held-out mean, on set-ups that were left out of the fit
     std::int64_t reserved_rows = 0;
     CompiledStepModel compiled{};  ///< of steps that are one program
-    /// The least peak in bf16 over power, in FLOP/s per watt, of the chips with measured steps. A chip with less has
-    /// power to spare, and its kernels are not faster inside a step than this makes them.
+    /// The least peak in bf16 over power, in FLOP/s per watt, of the chips with measured steps. Power does not limit
+    /// the clock of a chip with less, so this value is used for it.
     double coolest = 0;
 
     bool operator==(const StepModel&) const = default;

@@ -181,7 +181,7 @@ TEST_CASE("launches of DeepSpeed read back are the plans that they were written 
     deepspeed.check_number(500);
 }
 
-TEST_CASE("launches of Megatron-LM read back are the plans that they were written from") {
+TEST_CASE("launches of Megatron-LM are read back as the plans that they were written from") {
     ReadBack megatron("megatron");
     each_plan([&](TrainingLaunch launch, int option) {
         vary(launch, option, Schedule::one_f_one_b, Remat::none);

@@ -1,4 +1,4 @@
-// The degrees of parallelism of a launch, and the plan that they are.
+// The degrees of parallelism of a launch, and the plan that they make.
 #include <fmt/format.h>
 
 #include <string>
@@ -41,13 +41,13 @@ Status LaunchPlanReader::read_degrees() {
             fmt::format("tensor {} x pipeline {} x context {}{} is {} chips, which do not divide the {} of --on",
                         degrees_.tensor, degrees_.pipeline, product_of({degrees_.context, degrees_.heads}),
                         own > 1 ? fmt::format(" x expert {}", own) : "", model, job_.chips),
-            "give the machine that runs it: its number of chips is a multiple");
+            "give a slice of the machine whose number of chips is a multiple");
     }
     degrees_.replicas = job_.chips / model;
     return {};
 }
 
-// What replicas share out: `replicate` hold the same weights, `shard` share them out as ZeRO-3 does.
+// How replicas shard weights: `replicate` groups hold the same weights, `shard` members shard them as ZeRO-3 does.
 Status LaunchPlanReader::read_sharding() {
     if (has("shard")) return read_replicate_and_shard();
     const auto stage = values_.text("zero_stage");
@@ -106,7 +106,7 @@ Status LaunchPlanReader::read_replicate_and_shard() {
     if (stays && (shard > 1 || others)) {
         if (replicate > 1) {
             return values_.fail_at("replicate", "bad_plan",
-                                   "no plan keeps gathered weights in groups of replicas that share them out",
+                                   "no plan keeps gathered weights where groups of replicas shard them",
                                    fmt::format("use one group, or {} \"always\"", values_.written("resharded")));
         }
         degrees_.replicate = shard;
@@ -135,15 +135,15 @@ Status LaunchPlanReader::read_plan() {
     return shard_over_others(plan);
 }
 
-// Sharded weights are shared out over further axes, too.
+// Weights are sharded over further axes, too.
 Status LaunchPlanReader::shard_over_others(Plan& plan) {
     if (plan.replicas() == 1) plan.zero = 0;
     if (plan.replicas() == 1 || !degrees_.whole || table().shards_over.empty()) return {};
     if (plan.data > 1 && plan.data == plan.replicas()) return {};
     if (plan.data > 1) {
         note(
-            "weights are shared out over the members of `fsdp` alone: no plan shares them out over context or "
-            "experts, too, but not over `data`");
+            "weights are sharded over `fsdp` alone: no plan shards them also over context or experts, but not over "
+            "`data`");
     } else {
         plan.zero = 3;
     }

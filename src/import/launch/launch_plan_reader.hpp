@@ -18,13 +18,13 @@ struct LaunchDegrees {
     std::int64_t tensor = 1;
     std::int64_t pipeline = 1;
     std::int64_t context = 1;
-    std::int64_t heads = 1;      ///< sequences whose heads are exchanged (Ulysses)
-    std::int64_t replicas = 1;   ///< that hold the same weights or share them out
-    std::int64_t replicate = 1;  ///< of these those that hold the same
-    std::int64_t shard = 1;      ///< and those that share out
+    std::int64_t heads = 1;      ///< sequence parallelism that exchanges heads (Ulysses)
+    std::int64_t replicas = 1;   ///< that hold the same weights or shard them
+    std::int64_t replicate = 1;  ///< groups that hold the same weights
+    std::int64_t shard = 1;      ///< members of a group, which shard them
     std::int64_t expert = 1;
     int zero = 0;
-    bool whole = false;  ///< weights are shared out, too
+    bool whole = false;  ///< weights are sharded, too, not only gradients and optimizer states
 };
 
 /// Reads the settings of a launch one group after another; see training_launch().

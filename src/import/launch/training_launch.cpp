@@ -35,7 +35,7 @@ Status LaunchPlanReader::read_remat() {
         if (option != "op") policy = option == "1" ? "full" : "other";
     }
     if (policy == "other") {
-        note(fmt::format("{}: what it keeps is no policy; give --remat",
+        note(fmt::format("{}: no recomputation policy keeps the same tensors; give --remat",
                          values_.written(values_.stated("recompute") ? "recompute" : "recompute_option")));
         return {};
     }

@@ -137,11 +137,11 @@ Result<Comparison> MeasuredKernels::compare(const MeasuredKernel& row) {
 Result<KernelSample> MeasuredKernels::sample_of(const MeasuredKernel& row) {
     ROOFLINE_TRY(auto found, compiled(row));
     Compiled& program = *found;
-    // Steps of 10 us are those of a host that waits for its device, for 100 to 270 us in published tables: nothing in
-    // such a time separates the wait from the kernel.
+    // Times in steps of 10 us come from a host's clock. They include the host's wait for its device, 100 to 270 us in
+    // published tables, which cannot be separated from the kernel.
     constexpr double coarse_s = 2e-6;
     if (row.variant == "wall clock" && row.rounding_s > coarse_s)
-        return fail("host_waits", "the clock is that of a host that waits for its device, which the time includes");
+        return fail("host_waits", "the times are of a host's clock and include its wait for the device");
     if (program.timed.empty())
         return fail("several_kernels", "the time covers several kernels that cannot be separated");
     KernelSample sample;

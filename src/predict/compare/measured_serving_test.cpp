@@ -213,7 +213,7 @@ TEST_CASE("a server under load is expected to take longer than its bound, and sa
 }
 
 // With N requests in flight, each of one output token, the first N wait for 1 to N prompts, and all others for N.
-TEST_CASE("first tokens that were timed in a run of their own wait for the prompts before them") {
+TEST_CASE("TTFT from a separate run includes the wait for the prompts before") {
     MeasuredServing row;
     row.model = "Qwen3-8B";
     row.system = "TPU-v6e";
@@ -239,7 +239,7 @@ TEST_CASE("first tokens that were timed in a run of their own wait for the promp
     const double one = first_token_s(1, true);
     CHECK(first_token_s(4, true) == approx((1 + 2 + 3 + 4 + 8 * 4) / 12.0 * one).epsilon(1e-3));
     CHECK(first_token_s(16, true) == approx((136 + 32 * 16) / 48.0 * one).epsilon(1e-3));
-    // beside outputs of 1024 tokens, requests that follow others seldom meet a prompt
+    // with outputs of 1024 tokens, a request that follows another one seldom waits for a prompt
     CHECK(first_token_s(16, false) < first_token_s(16, true));
 }
 

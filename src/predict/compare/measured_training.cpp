@@ -193,7 +193,7 @@ std::string key_of(const TrainSetup& setup) {
 Result<double> seconds_by_rate(const MeasuredTraining& row, const TrainerHabits& habits, const Model& model,
                                std::int64_t tokens) {
     if (habits.flops.empty()) {
-        return fail("no_time", "its only figure is a rate in FLOP/s, and how its publisher counts FLOPs is unknown");
+        return fail("no_time", "only a rate in FLOP/s is given, and how its publisher counts FLOPs is unknown");
     }
     ROOFLINE_TRY(const auto counts, count_model(model));
     double flops = counts.total.training.to_double();

@@ -483,7 +483,7 @@ TEST_CASE("a rate in FLOP/s is a time where the convention is known, and policie
     row = two_layers(1);
     row.step_s = 0;
     row.model_flops = 100e12;
-    CHECK(reason(row) == "its only figure is a rate in FLOP/s, and how its publisher counts FLOPs is unknown");
+    CHECK(reason(row) == "only a rate in FLOP/s is given, and how its publisher counts FLOPs is unknown");
     row.source = "ai-hypercomputer/maxtext";
     const auto compared = trainings().compare(row);
     REQUIRE(compared);

@@ -1,4 +1,4 @@
-// What of the asynchronous work of a module its kernels hide.
+// The part of a module's asynchronous work that overlaps with its kernels.
 #pragma once
 
 #include <vector>

@@ -105,7 +105,7 @@ Differences differences(std::string_view model_name, const Slice& slice, int pla
 // experts, whose rows have several ways to go. The first plans of a search are therefore priced again, alone.
 TEST_CASE("plans priced together have nearly the times and the memory that each has alone" *
           doctest::test_suite("exhaustive")) {
-    // of whose collectives and steps nothing was timed: either has a lower bound
+    // neither its collectives nor its steps were timed, so both prices are lower bounds
     CHECK(differences("llama-3.1-8b", catalogue_slice("gaudi2", "8x2"), 8).compared > 5);
     const Differences dense = differences("llama-3.1-8b", catalogue_slice("h100-sxm", "8x2"), 8);
     CHECK(dense.compared > 5);
@@ -134,10 +134,10 @@ TEST_CASE("plans priced together have nearly the times and the memory that each 
     CHECK(adapters.largest < 0.03);
 }
 
-// In every order of the axes a plan must take what it takes when it is laid out alone, and none less than what is known
-// of all orders together. The pricer leaves out the bound of links that several collectives share, which no step is
-// below. Plans that are priced together share the layout of the first, so only most of them agree: a pricer of their
-// own, which lays them out in their own order, prices all alike.
+// In every order of the axes the price of a plan must be its time when it is laid out alone, and at least the lower
+// bound over all orders. The pricer leaves out the bound of links that several collectives share. Plans that are priced
+// together share the layout of the first, so only most prices agree; a pricer of its own for each order, which lays
+// plans out in that order, gives the right price for all of them.
 TEST_CASE("plans in several orders of their axes" * doctest::test_suite("exhaustive")) {
     const std::int64_t sequence = 4096;
     const Model model = model_named("llama-3.1-8b", sequence);

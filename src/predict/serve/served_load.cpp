@@ -139,8 +139,7 @@ Status add_load(ServeAnswer& answer, const std::optional<LoadQuestion>& load, co
     const double of_server = slices.decode.setup.calibrations->servers().errors(server, platform).tpot;
     if (!server.platform.empty() && server.platform != platform) {
         answer.notes.push_back(fmt::format(
-            "as served: the constants of {} were fitted on {}s, not on {}s, where the time per output token "
-            "is off by about {:.0f} %",
+            "as served: the constants of {} were fitted to {}s; on {}s their mean error of TPOT is about {:.0f} %",
             server.software, server.platform, platform, 100 * of_server));
     }
     const double error = answer.prefill_pool ? std::max(of_server, error_of_pools) : of_server;

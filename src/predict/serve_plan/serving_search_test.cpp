@@ -95,7 +95,7 @@ TEST_CASE("a search for servers says in which dtype models are computed on machi
     CHECK(has(found(search).notes, "Tesla V100 SXM2 has no matrix units for bf16: the model is computed in f16"));
 }
 
-TEST_CASE("a search for servers tells how far it has come, and is ended") {
+TEST_CASE("a search for servers reports its progress and can be stopped") {
     ServingSearch search = search_on("llama-3.1-8b", "h100-sxm5", 2);
     search.elasticities = false;
     std::vector<SearchProgress> seen;

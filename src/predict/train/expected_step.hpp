@@ -21,12 +21,12 @@ namespace roofline::core {
 /// Returns whether the framework overlaps the collectives of all axes of this message with matmuls.
 [[nodiscard]] bool is_overlapped(const Message& message, const std::vector<std::string>& overlapped);
 
-/// Returns whether steps were measured on this kind of machine: on TPUs as one program, on GPUs any others. Elsewhere
-/// what a framework costs is a guess.
+/// Returns whether steps were measured on this kind of machine: on TPUs as one program, on GPUs any others. On other
+/// machines the overhead of frameworks is not known.
 [[nodiscard]] bool steps_were_measured(const Machine& machine, bool compiled);
-/// Returns whether collectives at the rates of links, which nobody timed, are part of a step on a kind of machine on
-/// which no step was measured either. The sum of such parts is a bound, not an expected time. The law of steps that are
-/// one program has a measured share of these rates.
+/// Returns whether a step has collectives without measurements, priced at the links' rates, on a kind of machine on
+/// which no step was measured either. The sum of such parts is a bound, not an expected time. The model of compiled
+/// steps has a measured fraction of these rates instead.
 [[nodiscard]] bool rests_on_link_rates(const StepParts& parts, const Machine& machine);
 
 /// Returns the parts of a priced step. Collectives over `data` or `fsdp` belong to gradients and sharded weights, for

@@ -145,8 +145,8 @@ StepTimes times_of(const PipelineTimes& pipeline, std::size_t& stage) {
 }
 
 // The error of a compiled step with collectives that have no measurements, such as those over the network between
-// slices. In 27 of the 28 measured steps on several slices they take about a tenth of the time at most, and the law's
-// error has theirs in it. What they take beyond that is a guess.
+// slices. In 27 of the 28 measured steps on several slices they take at most about a tenth of the time, and the error
+// of the model includes theirs. No measurement supports what they take beyond that.
 double unmeasured_error(const StepParts& parts, const StepModel& model, double step_s) {
     constexpr double measured_share = 0.1;
     if (!parts.compiled || !(step_s > 0)) return 0;

@@ -78,8 +78,9 @@ std::string text_of(const ServersFit& report) {
         text += fmt::format("{}: {} rows of {}\n", each.software, each.rows, fmt::join(each.models, ", "));
     }
     for (const ServerElsewhere& each : report.models.elsewhere) {
-        text += fmt::format("{} on {}: {} rows of {}, {} off with the parameters above\n", each.software, each.platform,
-                            each.rows, fmt::join(each.models, ", "), percent_text(each.errors.tpot));
+        text += fmt::format("{} on {}: {} measurements of {}, mean error of TPOT {} % with the parameters above\n",
+                            each.software, each.platform, each.rows, fmt::join(each.models, ", "),
+                            percent_text(each.errors.tpot));
     }
     if (report.models.servers.empty())
         text += "no model: a server needs at least eight measurements with expected times\n";

@@ -430,7 +430,7 @@ private:
             const bool above = *best.expected_s > total_.bounds.upper;
             figure("expected_s",
                    fmt::format("{}, mean error {} %{}", expected_basis(best), percent_text(*best.expected_error),
-                               above ? "; above no overlap at published rates" : ""));
+                               above ? "; above the no-overlap time" : ""));
             return;
         }
         const std::string why = answer_.why_not_expected.empty()

@@ -130,11 +130,10 @@ void add_measurements(PageWriter& page, const Prediction& answer) {
     page.section(PagePlace::basis, "Measurements that expected times rest on");
     page.table(std::move(table));
     if (answer.expected_error) {
-        page.say(
-            fmt::format("Mean error of the expected time: {}. The error of a model is that on measurements "
-                        "that it was not fitted to, and more where sizes, the machine or the kind of kernel were not "
-                        "measured.",
-                        in_percent(*answer.expected_error)));
+        page.say(fmt::format(
+            "Mean error of the expected time: {}. The error of a model is its error on held-out measurements; "
+            "it is larger where sizes, the machine or the kind of kernel were not measured.",
+            in_percent(*answer.expected_error)));
     }
 }
 

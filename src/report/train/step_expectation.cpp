@@ -90,7 +90,7 @@ std::vector<std::string> step_sentences(const StepTimes& times) {
     say(fmt::format("the device: {} = {}", sum_of(device), to_text(Seconds{device_seconds(step_model, parts)})));
     if (parts.flops_per_joule > 0) {
         const std::string spare = parts.flops_per_joule < step_model.coolest
-                                      ? fmt::format("; counted as {}, the least of a chip with measured steps",
+                                      ? fmt::format("; {} is used, the lowest of a chip with measured steps",
                                                     number_text(step_model.coolest / tera))
                                       : "";
         say(fmt::format(
@@ -139,7 +139,7 @@ std::string error_text(const StepTimes& times) {
     if (error > of.error + shown)
         text += fmt::format(", mean error {} %; larger here because machines are uncalibrated or sizes extrapolated",
                             percent_text(of.error));
-    if (*times.expected > times.upper) text += "; above no overlap at published rates";
+    if (*times.expected > times.upper) text += "; above the no-overlap time";
     return text;
 }
 
