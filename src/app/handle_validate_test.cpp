@@ -121,8 +121,8 @@ TEST_CASE("a row faster than its bound fails, unless its time was rounded that f
     CHECK(answer(std::string(collective_head) + "all_gather,h100_sxm,8,450000,0.3,timer 1us\n", 1)["below_lower"] == 1);
 }
 
-// An Arc Pro B60 has 31.5 GB/s to its peers. The three other members' 1 MB reach it in an all-gather, and three quarters
-// of one in a reduce-scatter.
+// An Arc Pro B60 has 31.5 GB/s to its peers. The three other members' 1 MB reach it in an all-gather, and three
+// quarters of one in a reduce-scatter.
 TEST_CASE("a system's table may list the bytes of one member") {
     const std::string row = ",Intel Arc Pro B60 PCIe5 x8,4,1000000,200,\n";
     const double rate = 31.507692308e9;
