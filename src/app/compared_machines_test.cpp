@@ -104,7 +104,8 @@ TEST_CASE(
     CHECK(said);
     // on a screen one note stands for those of all sizes
     std::size_t others = 0;
-    for (const std::string& note : answers.front().notes) others += note.starts_with("extrapolated: ") ? 0 : 1;
+    for (const std::string& note : answers.front().notes)
+        others += note.starts_with("extrapolated: ") ? std::size_t{0} : std::size_t{1};
     CHECK(notes_for_screen(answers.front().notes).size() == others + 1);
 }
 
