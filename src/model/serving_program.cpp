@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "model/carried_states.hpp"
 #include "model/merged_matmuls.hpp"
 #include "model/routed_experts.hpp"
 #include "program/each_op.hpp"
@@ -107,6 +108,7 @@ public:
         ROOFLINE_CHECK(last_logits());
         touched_experts();
         merge_matmuls(program_);
+        carry_states(program_, pass_.phase == ServingPhase::decode || pass_.context > pass_.queries);
         label_values(program_);
         return std::move(program_);
     }

@@ -165,3 +165,51 @@ TEST_CASE("the last chunk of a prompt attends to the whole prompt") {
     // depend on queries only
     CHECK(flops_of(1024, 3072) - flops_of(1024, 1024) == approx(2 * 2 * 32 * 32 * 128 * 1024.0 * 2048).epsilon(1e-3));
 }
+
+namespace {
+
+/// Bytes of caches without positions that a pass reads or writes.
+double state_bytes(const Program& program, bool written) {
+    auto work = derive_work(program);
+    REQUIRE(work);
+    double bytes = 0;
+    for (const KernelWork& kernel : work->kernels) {
+        for (const Transfer& transfer : kernel.transfers) {
+            const Value& value = program.values[transfer.value];
+            const bool state = value.name.starts_with("State") || value.name.starts_with("Tail");
+            if (!value.cache || !state || transfer.write != written) continue;
+            const auto each = (transfer.bytes * kernel.count).evaluate(program.sizes);
+            REQUIRE(each);
+            bytes += each->to_double();
+        }
+    }
+    return bytes;
+}
+
+}  // namespace
+
+// Qwen 3.5 122B: 36 of 48 layers have 64 heads of values with a state of 128 x 128 in f32 each, and convolutions over
+// 4 positions of 16 x 128 queries, 16 x 128 keys and 64 x 128 values in bf16.
+TEST_CASE("a recurrence reads and writes its state in a decode step, and only writes it behind a whole prompt") {
+    constexpr double each = 36 * (64.0 * 128 * 128 * 4 + (2 * 16 * 128 + 64 * 128) * 4 * 2.0);
+    const Model model = model_named("qwen3.5-122b-a10b", 1);
+    const Program step = pass_of(model, decode_pass(3, 1000));
+    CHECK(state_bytes(step, false) == 3 * each);
+    CHECK(state_bytes(step, true) == 3 * each);
+    const Program prompt = pass_of(model, {2, 1000, 1000});
+    CHECK(state_bytes(prompt, false) == 0);
+    CHECK(state_bytes(prompt, true) == 2 * each);
+    const Program chunk = pass_of(model, {2, 200, 1000});
+    CHECK(state_bytes(chunk, false) == 2 * each);
+    CHECK(state_bytes(chunk, true) == 2 * each);
+    // FLOPs are those without a state: a recurrence has as many whatever it begins with
+    CHECK(matmul_flops(pass_of(model, {2, 200, 1000})) < matmul_flops(prompt));
+}
+
+TEST_CASE("recurrences of Mamba 1 and 2 have their states in serving") {
+    // Falcon Mamba 7B: 64 layers, 8192 channels with a state of 16 in f32 and 4 taps in bf16
+    constexpr double mamba = 64 * 8192.0 * (16 * 4 + 4 * 2);
+    const Program one = pass_of(model_named("falcon-mamba-7b", 1), decode_pass(5, 1000));
+    CHECK(state_bytes(one, false) == 5 * mamba);
+    CHECK(state_bytes(one, true) == 5 * mamba);
+}

@@ -40,6 +40,13 @@ struct RowStatistics {
     int numbers = 1;  ///< per row, in each of them
 };
 
+/// What a function does to its last argument, a state that one run of the program leaves to the next.
+enum class StateUse {
+    none,
+    written,   ///< without being read: what is there before the first position
+    replaced,  ///< read and written
+};
+
 /// The number of arguments of a function that takes any number of them.
 inline constexpr int any_number = -1;
 
@@ -62,6 +69,8 @@ struct FunctionInfo {
     bool reads_part = false;
     /// Whether its FLOPs may run on matrix units: nobody says on which units they do, and a bound takes the fastest.
     bool on_matrix_units = false;
+    /// Of a state that stays in memory; the result then has the dimensions of the other argument.
+    StateUse state = StateUse::none;
 
     /// Whether the type of the result has to be written.
     [[nodiscard]] bool written_type() const {

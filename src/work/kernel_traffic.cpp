@@ -131,7 +131,9 @@ void KernelTraffic::add(const Op& op, bool last, bool exchanged) {
     // A view alone is the memory of its argument; inside a kernel it is only another name for what is there.
     if (is_function(op, FunctionKind::receive) || (is_function(op, FunctionKind::view) && !kernel_.fused)) return;
     const bool in_place = is_function(op, FunctionKind::scatter);
-    if (op.kind == OpKind::apply && find_function(op.function)->reads_part) {
+    if (op.kind == OpKind::apply && find_function(op.function)->state != StateUse::none) {
+        add_state(op);
+    } else if (op.kind == OpKind::apply && find_function(op.function)->reads_part) {
         add_slice(op);
     } else if (is_function(op, FunctionKind::gather)) {
         readings_.push_back({op.inputs[0].value, &op.inputs[0].dims, &op.output.dims});
@@ -179,6 +181,17 @@ void KernelTraffic::add_slice(const Op& op) {
         const bool sliced = &input == &op.inputs.front();
         readings_.push_back({input.value, &input.dims, sliced ? &op.output.dims : nullptr});
     }
+}
+
+// The state stays in memory: it is written behind the last position, whether a later kernel reads it or not.
+void KernelTraffic::add_state(const Op& op) {
+    const Operand& state = op.inputs.back();
+    readings_.push_back({op.inputs.front().value, &op.inputs.front().dims, nullptr});
+    if (find_function(op.function)->state == StateUse::replaced) {
+        readings_.push_back({state.value, &state.dims, nullptr});
+    }
+    writings_.push_back({&state, &state.dims});
+    leaving_.insert(state.value);
 }
 
 bool KernelTraffic::stored(const Writing& writing) const {

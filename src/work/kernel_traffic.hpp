@@ -84,6 +84,7 @@ private:
     void relaid(ValueId from, ValueId to, bool exchanged);
     [[nodiscard]] bool made_here(ValueId id) const;
     void add_slice(const Op& op);
+    void add_state(const Op& op);
     [[nodiscard]] bool stored(const Writing& writing) const;
     [[nodiscard]] bool needed_later(ValueId id) const;
     void find_leaving();
