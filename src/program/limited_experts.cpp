@@ -25,12 +25,6 @@ struct Dispatched {
     std::vector<std::string> choices;
 };
 
-std::string unused_dim(const Program& program, const std::string& stem) {
-    std::string name = stem;
-    for (int number = 2; program.sizes.contains(name); ++number) name = stem + std::to_string(number);
-    return name;
-}
-
 class ExpertLimiter {
 public:
     ExpertLimiter(Program& program, double capacity) : program_(program), capacity_(capacity) {}
@@ -59,7 +53,7 @@ private:
         const bool known =
             std::any_of(found_.begin(), found_.end(), [&](const Dispatched& each) { return each.rows == op.along[1]; });
         if (known) return;
-        Dispatched each{op.along[0], op.along[1], unused_dim(program_, "Places"), {}, "", {}};
+        Dispatched each{op.along[0], op.along[1], "", {}, "", {}};
         for (const std::string& dim : op.inputs[1].dims) {
             (has(op.inputs[0].dims, dim) ? each.sequences : each.choices).push_back(dim);
         }
@@ -70,7 +64,7 @@ private:
         for (const std::string& dim : each.choices) routes *= size_of(dim);
         constexpr double most = 0x1p50;
         const double places = std::ceil(capacity_ * routes / size_of(each.experts));
-        program_.sizes[each.places] = static_cast<std::int64_t>(std::clamp(places, 1.0, most));
+        each.places = new_dim(program_, "Places", static_cast<std::int64_t>(std::clamp(places, 1.0, most)));
         found_.push_back(std::move(each));
     }
 

@@ -1,7 +1,12 @@
-// Ids of values of a program into which others are inserted.
+// Values and dimensions that are inserted into a program.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <variant>
 
 #include "program/program.hpp"
@@ -25,6 +30,17 @@ inline void shift_values(Block& block, ValueId id, std::size_t more) {
             shift(op.output.value);
         }
     }
+}
+
+/// Adds a dimension of that size, named `like` or, if that is taken, with a number behind it. Returns its name.
+inline std::string new_dim(Program& program, const std::string& like, std::int64_t size) {
+    std::string dim = like;
+    for (int i = 2; std::find(program.dims.begin(), program.dims.end(), dim) != program.dims.end(); ++i) {
+        dim = fmt::format("{}{}", like, i);
+    }
+    program.dims.push_back(dim);
+    program.sizes[dim] = size;
+    return dim;
 }
 
 }  // namespace roofline::core
