@@ -119,19 +119,15 @@ private:
     /// Returns the operation that weights the places of a combine, if the statement has one.
     std::optional<Op> rewrite(Statement& statement) {
         std::optional<Op> weights;
-        for (std::size_t i = 0; i < statement.ops.size(); ++i) {
-            const Op& old = statement.ops[i];
-            const bool named = old.kind == OpKind::apply && old.along.size() > 1;
-            const Dispatched* const of = named ? of_rows(old.along[1]) : nullptr;
-            if (of != nullptr && old.function == "dispatch") {
-                const ValueId mask = mask_of(*of, old);
-                Op& op = statement.ops[i];
-                into_matmul(op, {of->tokens}, {mask, mask_dims(*of)});
-            } else if (of != nullptr && old.function == "combine") {
-                weights = weights_of(*of, old);
-                into_matmul(statement.ops[i], {of->experts, of->places}, weights->output);
+        for (Op& op : statement.ops) {
+            const bool named = op.kind == OpKind::apply && op.along.size() > 1;
+            const Dispatched* const of = named ? of_rows(op.along[1]) : nullptr;
+            if (of != nullptr && op.function == "dispatch") {
+                into_matmul(op, {of->tokens}, {mask_of(*of, op), mask_dims(*of)});
+            } else if (of != nullptr && op.function == "combine" && masks_.contains(of->rows)) {
+                weights = weights_of(*of, op);
+                into_matmul(op, {of->experts, of->places}, weights->output);
             }
-            Op& op = statement.ops[i];
             for (Operand& input : op.inputs) into_places(input.dims);
             into_places(op.output.dims);
         }
