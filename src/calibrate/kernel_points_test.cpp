@@ -151,6 +151,22 @@ TEST_CASE("grouped matmuls are a kind of their own") {
     CHECK(kernel_key(batch.program, batch.analysis.work.kernels.front()).kind == Kind::contraction);
 }
 
+TEST_CASE("gradients of grouped matmuls are variants: of the matrices, and of the rows") {
+    const AnalysedProgram layer = analysed(
+        "X : bf16[T=4, D=8]\nIds : int32[T, A=2]\nW : bf16[E=4, D, F=16]\n"
+        "Xe : bf16[E, C=2, D] = dispatch[E,C](X, Ids)\nH : bf16[E, C, F] = Xe *_D W\ndH : bf16[E, C, F] = copy(H)\n"
+        "dXe : bf16[E, C, D] = dH *_F W\nreversed : bf16[E, D, C] = W *_F dH\ndW : bf16[E, D, F] = Xe *_C dH");
+    std::vector<std::string> variants;
+    for (const KernelWork& kernel : layer.analysis.work.kernels) {
+        const KernelKey key = kernel_key(layer.program, kernel);
+        if (key.kind == Kind::grouped_contraction) variants.push_back(key.variant);
+    }
+    CHECK(variants == std::vector<std::string>{"", "transposed", "transposed", "weight gradient"});
+    // a plain matmul has no variant, however its matrix lies
+    const AnalysedProgram plain = analysed("bf16[C=8, F=16] *_F bf16[D=8, F] -> bf16[C, D]");
+    CHECK(kernel_key(plain.program, plain.analysis.work.kernels.front()).variant.empty());
+}
+
 TEST_CASE("matmuls side by side are one matmul that is as wide as both") {
     const AnalysedProgram gated =
         analysed("X: bf16[B=8, D=16]\nW: bf16[D, F=32]\nU: bf16[D, F]\nH : bf16[B, F] = silu(X *_D W) * (X *_D U)");

@@ -224,21 +224,30 @@ TEST_CASE("products per group, gated units and passes of f32 on TPUs") {
                    "openxla/tokamax@7,TPU-v6e,bf16,bf16,4096,512,1024,8,9,impl=pallas_mosaic_tpu_ragged_dot; ragged\n"
                    "openxla/tokamax@7,TPU-v6e,bf16,bf16,512,1024,4096,8,9,impl=ragged_dot; weight gradient\n"
                    "openxla/tokamax@7,TPU-v6e,bf16,bf16,512,1024,4096,8,9,impl=ragged_dot; groups skewed\n"
+                   "openxla/tokamax@7,TPU-v6e,bf16,bf16,4096,512,1024,8,9,impl=pallas_mosaic_tpu_v2_ragged_dot; "
+                   "preferred=bfloat16\n"
                    "openxla/tokamax@7,TPU-v6e,bf16,bf16,4097,1024,512,8,9,impl=ragged_dot\n"
                    "x,TPU-v6e,f32,f32,2,32,64,16,9,batched\n");
-    REQUIRE(table.rows.size() == 3);
+    REQUIRE(table.rows.size() == 4);
     CHECK(table.rows[0].software == "tokamax");
+    CHECK(table.rows[0].variant.empty());
+    CHECK(table.rows[0].program.find("W : bf16[G, K, N]") != std::string::npos);
     CHECK(table.rows[0].operation == "grouped_matmul");
     CHECK(table.rows[0].program.find("Y : bf16[G, C, N] = Xe *_K W") != std::string::npos);
     CHECK(table.rows[0].sizes == DimSizes{{"R", 4096}, {"A", 1}, {"G", 8}, {"C", 512}, {"K", 1024}, {"N", 512}});
     // the rows of each group are summed: k counts those of all groups
     CHECK(table.rows[1].operation == "grouped_gradient");
     CHECK(table.rows[1].software == "xla");
+    CHECK(table.rows[1].variant == "weight gradient");
     CHECK(table.rows[1].program.find("W : bf16[G, M, N] = Xe *_C Ye") != std::string::npos);
     CHECK(table.rows[1].sizes == DimSizes{{"R", 4096}, {"A", 1}, {"G", 8}, {"C", 512}, {"M", 512}, {"N", 1024}});
-    CHECK(table.rows[2].operation == "batched_matmul");
-    CHECK(table.rows[2].sizes == DimSizes{{"G", 16}, {"M", 2}, {"N", 32}, {"K", 64}});
-    CHECK(table.rows[2].program.find("X * W using bf16") != std::string::npos);
+    // only gradients of Tokamax's products name the dtype of their result: the matrix is read as it lies
+    CHECK(table.rows[2].operation == "grouped_matmul");
+    CHECK(table.rows[2].variant == "v2, transposed");
+    CHECK(table.rows[2].program.find("W : bf16[G, N, K]") != std::string::npos);
+    CHECK(table.rows[3].operation == "batched_matmul");
+    CHECK(table.rows[3].sizes == DimSizes{{"G", 16}, {"M", 2}, {"N", 32}, {"K", 64}});
+    CHECK(table.rows[3].program.find("X * W using bf16") != std::string::npos);
     REQUIRE(table.skipped.size() == 2);
     CHECK(table.skipped[0].reason.find("skewed") != std::string::npos);
     CHECK(table.skipped[1].reason == "the number of rows is not divisible by the number of groups");

@@ -118,8 +118,12 @@ private:
         const std::int64_t rows = gradient ? sizes.k : sizes.m;
         if (rows % groups != 0 && skip.empty()) skip = "the number of rows is not divisible by the number of groups";
         const std::int64_t each = std::max<std::int64_t>(1, rows / groups);
+        const auto variant_of = [&](std::string_view kind) {
+            row.variant += (row.variant.empty() ? "" : ", ") + std::string(kind);
+        };
         // dispatched rows of one choice each: the group's rows are read in place
         if (gradient) {
+            variant_of("weight gradient");
             row.operation = "grouped_gradient";
             row.sizes = {{"R", rows}, {"A", 1}, {"G", groups}, {"C", each}, {"M", sizes.m}, {"N", sizes.n}};
             row.program = fmt::format(
@@ -128,13 +132,16 @@ private:
                 of.rows, of.out, of.passes);
             return;
         }
+        const bool transposed = holds(note, "preferred=");
+        if (transposed) variant_of("transposed");
         // the result itself is the residual, so a second kernel copies it
         const bool copied = holds(note, "residuals=True");
         row.sizes = {{"R", rows}, {"A", 1}, {"G", groups}, {"C", each}, {"K", sizes.k}, {"N", sizes.n}};
         row.program = fmt::format(
-            "X : {0}[R, K]\nIds : int32[R, A]\nW : {1}[G, K, N]\nfuse {{\n Xe : {0}[G, C, K] = dispatch[G,C](X, Ids)\n "
+            "X : {0}[R, K]\nIds : int32[R, A]\nW : {1}[G, {5}]\nfuse {{\n Xe : {0}[G, C, K] = dispatch[G,C](X, Ids)\n "
             "Y : {2}[G, C, N] = Xe *_K W{3}\n}}\n{4}",
-            of.rows, of.weights, of.out, of.passes, copied ? fmt::format("Z : {}[G, C, N] = copy(Y)\n", of.out) : "");
+            of.rows, of.weights, of.out, of.passes, copied ? fmt::format("Z : {}[G, C, N] = copy(Y)\n", of.out) : "",
+            transposed ? "N, K" : "K, N");
     }
 };
 

@@ -66,8 +66,17 @@ bool speaks_for(const std::vector<std::string>& parts, std::string_view text) {
            });
 }
 
+/// Reads the places of experts over the mean number of tokens that choose one; 0 if none is given.
+double read_capacity(Reader& table) {
+    constexpr double most = 1e3;
+    const double capacity = table.number("capacity", 0);
+    if (capacity > most) table.fault("capacity", "bad_value", "`capacity` must be at most 1000");
+    return capacity;
+}
+
 TrainerHabits read_habits(Reader& table) {
     TrainerHabits habits;
+    habits.capacity = read_capacity(table);
     habits.overlapped = table.texts("overlapped");
     for (const std::string& axis : habits.overlapped) {
         if (axis == "tensor" || axis == "expert") continue;
@@ -161,6 +170,7 @@ Trainers::Published Trainers::read_recipe(Reader& table) {
     published.dtypes = table.texts("dtypes");
     published.recipe.remat = table.text("remat");
     published.recipe.sharding = table.text("sharding");
+    published.recipe.capacity = read_capacity(table);
     static_cast<void>(table.text("note"));
     check_remat(table, "remat", published.recipe.remat);
     if (published.names.empty()) table.fault("names", "missing", "[[recipe]] needs `names`");

@@ -70,7 +70,7 @@ TEST_CASE("the terms of a publisher are interpreted by its conventions") {
         "f32_gradients = true\ncopied_norm = true\nfused_gradients = true\nstored_attention = true\nattention_dropout "
         "= true\nwhole_tokens = "
         "true\npytorch_kernels = "
-        "true\ngradients_in_turn = true\noverlapped = [\"expert\"]\n",
+        "true\ngradients_in_turn = true\noverlapped = [\"expert\"]\ncapacity = 1.5\n",
         "t.toml");
     REQUIRE(all);
     const TrainerHabits habits = all->trainers().habits("ours");
@@ -81,6 +81,14 @@ TEST_CASE("the terms of a publisher are interpreted by its conventions") {
            habits.whole_tokens && habits.pytorch_kernels && habits.gradients_in_turn));
     CHECK(habits.f32_gradients);
     CHECK(habits.loss_parts == 4);
+    CHECK(habits.capacity == 1.5);
+    CHECK(own->trainers().habits("ours").capacity == 0);
+    for (const char* const capacity : {"0", "-1", "1001", "[1, 2]"}) {
+        CAPTURE(capacity);
+        const std::string line = std::string("capacity = ") + capacity + "\n";
+        CHECK(!TrainedModels::parse("[[trainer]]\nnames = [\"ours\"]\n" + line, "t.toml"));
+        CHECK(!TrainedModels::parse("[[recipe]]\nnames = [\"ours\"]\n" + line, "t.toml"));
+    }
     CHECK(habits.overlapped == std::vector<std::string>{"expert"});
     CHECK(!TrainedModels::parse("[[trainer]]\nnames = [\"ours\"]\noverlapped = [\"data\"]\n", "t.toml"));
     CHECK(habits.unsaid == std::vector<std::string>{"some"});

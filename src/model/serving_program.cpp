@@ -13,6 +13,7 @@
 #include "model/merged_matmuls.hpp"
 #include "model/routed_experts.hpp"
 #include "program/each_op.hpp"
+#include "program/value_ids.hpp"
 
 namespace roofline::core {
 
@@ -31,17 +32,6 @@ bool has_axis(const Value& value, const std::string& dim) {
 
 void rename_dims(std::vector<std::string>& dims, const std::string& from, const std::string& to) {
     std::replace(dims.begin(), dims.end(), from, to);
-}
-
-/// Adds a dimension with an unused name.
-std::string new_dim(Program& program, const std::string& like, std::int64_t size) {
-    std::string dim = like;
-    for (int i = 2; std::find(program.dims.begin(), program.dims.end(), dim) != program.dims.end(); ++i) {
-        dim = fmt::format("{}{}", like, i);
-    }
-    program.dims.push_back(dim);
-    program.sizes[dim] = size;
-    return dim;
 }
 
 /// Finds the values that share a dimension because operations relate it between them.

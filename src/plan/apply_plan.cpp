@@ -371,14 +371,17 @@ private:
 
     void place_activation(Value& value, bool inside) const {
         const bool sequences = has_role(value, "sequences");
-        const bool rows = has_role(value, "rows");
+        // places of experts for the tokens of each sequence (limit_experts()) are rows of these experts
+        const bool places = sequences && has_role(value, "experts") && !has_role(value, "tokens");
+        const bool rows = places || has_role(value, "rows");
         if (!sequences && !rows) return;  // positions: they are small, and wanted whole
         const bool heads = inside && (has_role(value, "heads") || has_role(value, "queries"));
         const bool own = plan_.experts_over_tensor && rows && has_role(value, "experts");
         const bool split = own || place_tensor(value, heads);
         for (Axis& axis : value.type.axes) {
             const std::string_view what = role(axis);
-            if (what == "sequences") append(axis.mesh, present({"data", "fsdp", "expert"}));
+            if (what == "sequences")
+                append(axis.mesh, places ? present({"data", "fsdp"}) : present({"data", "fsdp", "expert"}));
             if (what == "rows") append(axis.mesh, present({"context", "data", "fsdp"}));
             if (what == "experts" && rows) append(axis.mesh, expert_axes());
             if (what == "context" && !has_role(value, "tokens")) append(axis.mesh, present({"context"}));

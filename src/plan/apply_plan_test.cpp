@@ -7,6 +7,7 @@
 
 #include "model/key_table.hpp"
 #include "notation/notation.hpp"
+#include "program/limited_experts.hpp"
 
 using namespace roofline::core;
 
@@ -116,6 +117,17 @@ TEST_CASE("gradients of parameters that all experts share, including a router, s
     CHECK(type_of(planned->program, "dWq") == "[D, K, G, H]{U_{expert}}");
     CHECK(type_of(planned->program, "dEu") == "[E_{expert}, D, I]");
     CHECK(type_of(planned->program, "dBed") == "[E_{expert}, D]");
+}
+
+TEST_CASE("places of experts lie over expert like their rows, while tokens and masks stay with their sequences") {
+    Program limited = decoder({{"moe", true}});
+    limit_experts(limited, 1);
+    const auto result = apply_plan(limited, roles(), {.fsdp = 2, .expert = 4});
+    REQUIRE_MESSAGE(result, result.error().message);
+    CHECK(type_of(result->program, "X") == "[B_{fsdp,expert}, T, D]");
+    CHECK(type_of(result->program, "Xe") == "[B_{fsdp}, E_{expert}, Places, D]");
+    CHECK(type_of(result->program, "He") == "[B_{fsdp}, E_{expert}, Places, I]");
+    CHECK(type_of(result->program, "Weights") == "[B_{fsdp,expert}, T, E, Places]");
 }
 
 TEST_CASE("expert parallelism splits experts, and sequences outside of experts") {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "program/functions.hpp"
+#include "program/value_ids.hpp"
 
 namespace roofline::core {
 
@@ -26,25 +27,6 @@ bool is_mask(const Op& op) {
 bool of_scores(const Statement& statement) {
     return statement.ops.size() > 1 && statement.ops.front().kind == OpKind::contract &&
            is_softmax(statement.ops.back()) && std::all_of(statement.ops.begin() + 1, statement.ops.end() - 1, is_mask);
-}
-
-// Makes space for `more` values behind `id`: all later ids are shifted.
-void count_on(Block& block, ValueId id, std::size_t more) {
-    const auto on = [&](std::size_t& place) { place += place > id ? more : 0; };
-    on(block.values_before);
-    on(block.values_after);
-    for (Node& node : block.nodes) {
-        if (auto* inner = std::get_if<Block>(&node)) {
-            count_on(*inner, id, more);
-            continue;
-        }
-        auto& statement = std::get<Statement>(node);
-        on(statement.result);
-        for (Op& op : statement.ops) {
-            for (Operand& input : op.inputs) on(input.value);
-            on(op.output.value);
-        }
-    }
 }
 
 // For each kind of layer with attention, the block that holds it and its index there.
@@ -129,8 +111,8 @@ private:
         mask.in_place = true;
         Value kept = program_.values[id];
         kept.name = kept.label = unused("Kept");
-        count_on(program_.body, id, 2);
-        count_on(fused, id, 2);
+        shift_values(program_.body, id, 2);
+        shift_values(fused, id, 2);
         program_.values.insert(program_.values.begin() + static_cast<std::ptrdiff_t>(id) + 1, {mask, kept});
         for (std::size_t i = softmax + 1; i < fused.nodes.size(); ++i) {
             for (Op& op : std::get<Statement>(fused.nodes[i]).ops) {

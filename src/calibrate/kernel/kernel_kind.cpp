@@ -39,30 +39,49 @@ bool masks(const Program& local, const KernelWork& kernel) {
     });
 }
 
-/// Returns whether an operation dispatches rows to groups that `dim` numbers. The groups may be sharded after the
-/// dispatch, so `dim` is given without its shard.
-bool groups_by(const LocalDims& local, const Op& op, const std::string& dim) {
+/// The dimensions of a dispatch: its groups, and the rows of one of them.
+enum DispatchDim : std::size_t { dispatch_groups, dispatch_rows };
+
+/// Returns whether an operation dispatches rows to groups that `dim` numbers, or `dim` numbers the rows of a group. The
+/// groups may be sharded after the dispatch, so `dim` is given without its shard.
+bool dispatches(const LocalDims& local, const Op& op, DispatchDim which, const std::string& dim) {
     const FunctionInfo* function = op.kind == OpKind::apply ? find_function(op.function) : nullptr;
-    return function != nullptr && function->kind == FunctionKind::dispatch && !op.along.empty() &&
-           local.whole(op.along.front()) == dim;
+    return function != nullptr && function->kind == FunctionKind::dispatch && op.along.size() > which &&
+           local.whole(op.along[which]) == dim;
 }
 
-/// Returns whether rows are dispatched to groups that `dim` numbers, one per expert.
-bool counts_groups(const LocalDims& local, const Block& block, const std::string& dim) {
+/// Returns whether a statement of the program dispatches rows to groups by that dimension.
+bool dispatches(const LocalDims& local, const Block& block, DispatchDim which, const std::string& dim) {
     return std::any_of(block.nodes.begin(), block.nodes.end(), [&](const Node& node) {
-        if (const auto* inner = std::get_if<Block>(&node)) return counts_groups(local, *inner, dim);
+        if (const auto* inner = std::get_if<Block>(&node)) return dispatches(local, *inner, which, dim);
         const std::vector<Op>& ops = std::get<Statement>(node).ops;
-        return std::any_of(ops.begin(), ops.end(), [&](const Op& op) { return groups_by(local, op, dim); });
+        return std::any_of(ops.begin(), ops.end(), [&](const Op& op) { return dispatches(local, op, which, dim); });
+    });
+}
+
+/// Returns whether some of the dimensions are those of a dispatch.
+bool dispatches(const Program& program, DispatchDim which, const std::vector<std::string>& dims) {
+    return std::any_of(dims.begin(), dims.end(), [&](const std::string& dim) {
+        return dispatches(program.local_dims, program.body, which, program.local_dims.whole(dim));
     });
 }
 
 bool is_grouped(const Program& program, const KernelWork& kernel) {
     return std::any_of(kernel.matmuls.begin(), kernel.matmuls.end(), [&](const MatmulShape& shape) {
-        return shape.unit == Unit::matmul &&
-               std::any_of(shape.batch.begin(), shape.batch.end(), [&](const std::string& dim) {
-                   return counts_groups(program.local_dims, program.body, program.local_dims.whole(dim));
-               });
+        return shape.unit == Unit::matmul && dispatches(program, dispatch_groups, shape.batch);
     });
+}
+
+/// Returns the variant of a grouped matmul. Libraries have other kernels for both gradients: that of the matrices
+/// ("weight gradient") sums over the rows of each group, and that of the rows ("transposed") over the last dimension of
+/// each matrix, which lies in memory as the forward pass reads it.
+std::string grouped_variant(const Program& program, const Op& product) {
+    if (dispatches(program, dispatch_rows, product.along)) return "weight gradient";
+    const auto transposed = [&](const Operand& operand) {
+        return !operand.dims.empty() && has(product.along, operand.dims.back()) &&
+               !dispatches(program, dispatch_rows, operand.dims);
+    };
+    return std::any_of(product.inputs.begin(), product.inputs.end(), transposed) ? "transposed" : "";
 }
 
 /// Returns the dtype of at most 8 bits that a kernel converts to, if it does nothing else.
@@ -260,10 +279,11 @@ std::optional<std::string> group_dim(const ProgramWork& work, const KernelWork& 
         for (const KernelWork& other : work.kernels) {
             for (const Statement* statement : other.statements) {
                 for (const Op& op : statement->ops) {
-                    const bool groups = op.along.size() > 1 &&
-                                        std::any_of(shape.batch.begin(), shape.batch.end(), [&](const auto& dim) {
-                                            return groups_by(work.local_dims, op, work.local_dims.whole(dim));
-                                        });
+                    const bool groups =
+                        op.along.size() > 1 &&
+                        std::any_of(shape.batch.begin(), shape.batch.end(), [&](const auto& dim) {
+                            return dispatches(work.local_dims, op, dispatch_groups, work.local_dims.whole(dim));
+                        });
                     if (groups) return op.along[1];
                 }
             }
@@ -328,6 +348,7 @@ KernelKey kernel_key(const Program& local, const KernelWork& kernel) {
         for (const Op& op : statement->ops) {
             if (op.kind != OpKind::contract || !key.dtype.empty()) continue;
             key.dtype = operand_dtypes(local, op);
+            if (key.kind == KernelKind::grouped_contraction) key.variant = grouped_variant(local, op);
         }
     }
     return key;

@@ -12,8 +12,8 @@
 namespace roofline::core {
 
 /// Returns the key of a kernel: its kind, and the operand dtypes of its first matmul, "bf16" or "bf16 x int8", or the
-/// dtype that it quantizes to, or "" if it does neither. The backward pass of attention is the variant "backward". The
-/// software is not set.
+/// dtype that it quantizes to, or "" if it does neither. The backward pass of attention is the variant "backward",
+/// those of grouped matmuls are "weight gradient" and "transposed". The software is not set.
 [[nodiscard]] KernelKey kernel_key(const Program& local, const KernelWork& kernel);
 
 /// Returns the kind only, without regard to masks, dtypes and groups.

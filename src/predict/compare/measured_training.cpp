@@ -180,8 +180,8 @@ std::string key_of(const TrainSetup& setup) {
         habits.flat_optimizer,     habits.fused_gradients, habits.copied_norm,      setup.stored_attention,
         setup.pytorch_kernels,     setup.compiled,         setup.gradients_in_turn, setup.attention_dropout,
         setup.options.whole_layers};
-    return fmt::format("{} zero{} {} {} {} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
-                       setup.plan.tensor_tokens, setup.batch.tokens, setup.batch.microbatches,
+    return fmt::format("{} zero{} {} {} {} {} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
+                       setup.plan.tensor_tokens, setup.capacity, setup.batch.tokens, setup.batch.microbatches,
                        static_cast<int>(setup.options.remat), fmt::join(setup.options.kept, ","),
                        setup.products ? name(*setup.products) : "", habits.loss_parts, fmt::join(flags, ""),
                        fmt::join(setup.overlapped, ","), schedule_text(setup.schedule),
@@ -207,6 +207,7 @@ MeasuredTraining with_recipe(MeasuredTraining row, const Recipe& recipe) {
     const bool vague = row.policy.empty() || row.policy == "unknown" || row.policy == "selective";
     if (vague) row.remat = recipe.remat;
     if (row.sharding.empty() && row.data == 0) row.sharding = recipe.sharding;
+    row.capacity = recipe.capacity;
     return row;
 }
 
@@ -230,6 +231,7 @@ Result<TrainSetup> setup_of(const MeasuredTraining& row, const TrainerHabits& ha
     setup.batch = batch;
     ROOFLINE_TRY(setup.options, options_of(row, habits));
     apply_habits(habits, setup);
+    if (row.capacity > 0) setup.capacity = row.capacity;
     setup.gradients_in_turn = setup.gradients_in_turn || row.in_turn;
     for (const std::string& axis : row.overlapped) {
         if (!has(setup.overlapped, axis)) setup.overlapped.push_back(axis);

@@ -214,6 +214,13 @@ TEST_CASE("how a framework runs a step is what its entry says") {
     REQUIRE(old);
     CHECK(!old->plan.tensor_tokens);
     CHECK((old->stored_attention && old->attention_dropout && old->pytorch_kernels && old->gradients_in_turn));
+    // a recipe's capacity precedes that of its publisher
+    CHECK(plain->capacity == 0);
+    habits.capacity = 2;
+    CHECK(setup_of(row, habits)->capacity == 2);
+    auto limited = row;
+    limited.capacity = 1.25;
+    CHECK(setup_of(limited, habits)->capacity == 1.25);
 }
 
 // The question that `roofline train` asks for the row's plan, with what is known of a framework.

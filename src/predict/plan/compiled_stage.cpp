@@ -84,6 +84,7 @@ Result<CompiledStage> CompiledStage::compile(const Program& forward, const Model
     compiled.fixed_.pytorch = setup.pytorch_kernels;
     compiled.fixed_.compiled = setup.compiled;
     compiled.fixed_.in_turn = setup.gradients_in_turn;
+    compiled.fixed_.experts = compiled.fixed_.experts || limits_experts(model, setup);
     return compiled;
 }
 

@@ -34,6 +34,7 @@ void apply_habits(const TrainerHabits& habits, TrainSetup& setup) {
     setup.options.whole_layers = habits.whole_recompute;
     setup.late_layers = habits.late_layers;
     setup.stored_attention = habits.stored_attention;
+    setup.capacity = habits.capacity;
     setup.attention_dropout = habits.attention_dropout;
     setup.pytorch_kernels = habits.pytorch_kernels;
     setup.compiled = habits.compiled;

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "bound/analysis.hpp"
+#include "model/routed_experts.hpp"
 #include "plan/apply_plan.hpp"
+#include "program/limited_experts.hpp"
 #include "program/stored_attention.hpp"
 #include "program/weight_arithmetic.hpp"
 
@@ -51,7 +53,12 @@ Program forward_pass_of(const Model& model, const TrainSetup& setup) {
     forward.sizes["B"] = setup.batch.sequences();
     if (setup.stored_attention) store_attention(forward, setup.attention_dropout);
     bind_groups_of_experts(forward);
+    if (setup.capacity > 0) limit_experts(forward, setup.capacity);
     return forward;
+}
+
+bool limits_experts(const Model& model, const TrainSetup& setup) {
+    return setup.capacity > 0 && !routed_experts(model.program).empty();
 }
 
 Result<PlannedStage> planned_stage(const Program& forward, const Model& model, const TrainSetup& setup,

@@ -19,6 +19,9 @@ namespace roofline::core {
 /// Returns the forward pass of one micro-batch of a set-up.
 [[nodiscard]] Program forward_pass_of(const Model& model, const TrainSetup& setup);
 
+/// Returns whether that pass has experts of limited capacity, whose matmuls are not grouped ones.
+[[nodiscard]] bool limits_experts(const Model& model, const TrainSetup& setup);
+
 /// A step of one stage, or of the whole model, sharded as the plan says.
 struct PlannedStage {
     TrainingProgram step;

@@ -84,6 +84,7 @@ Result<PricedStage> stage_step(const Program& forward, const Model& model, const
         priced.parts->pytorch = setup.pytorch_kernels;
         priced.parts->compiled = setup.compiled;
         priced.parts->in_turn = setup.gradients_in_turn;
+        priced.parts->experts = priced.parts->experts || limits_experts(model, setup);
     }
     return priced;
 }
