@@ -134,3 +134,28 @@ TEST_CASE("where attention has a time by transfer, attention to 8-bit keys and v
         CHECK(*narrow.expected_error >= 0.41);
     }
 }
+
+TEST_CASE("a better figure of a machine without measurements does not choose the models of a slower one") {
+    // H20 takes the kernels of H200; with twice its 4 TB/s it has the bandwidth of B200, and is no Blackwell for that.
+    // Of tori, v5p and v6e take the links of v5e.
+    const auto seconds = [](const char* program, const char* machine, const char* mesh, const char* set) {
+        OpRequest request;
+        request.program = program;
+        request.dims = {"B=1083,D=53"};
+        if (*mesh != 0) request.mesh = {mesh};
+        if (*set != 0) request.sets = {set};
+        request.machines = {{machine, {}}};
+        auto answers = op_answers(request, {});
+        REQUIRE_MESSAGE(answers, to_text(answers.error()));
+        REQUIRE(answers->front().expected_s);
+        return *answers->front().expected_s;
+    };
+    const char* const softmax = "softmax[D](bf16[B, D]) -> bf16[B, D]";
+    // in either order, because what machines are alike is remembered
+    CHECK(seconds(softmax, "h20", "", "hbm.bandwidth=*2") <= seconds(softmax, "h20", "", ""));
+    CHECK(seconds(softmax, "h800", "", "") >= seconds(softmax, "h800", "", "hbm.bandwidth=*2"));
+    const char* const gather = "bf16[B_X, D] -> bf16[B, D]";
+    CHECK(seconds(gather, "tpu-v5p:2x2x2", "X=8", "ici.bandwidth=*2") <= seconds(gather, "tpu-v5p:2x2x2", "X=8", ""));
+    CHECK(seconds(gather, "tpu-v6e:2x4", "X=8", "ici.bandwidth=*2") <= seconds(gather, "tpu-v6e:2x4", "X=8", ""));
+    CHECK(seconds(gather, "h20:8", "X=8", "nvlink.bandwidth=*2") <= seconds(gather, "h20:8", "X=8", ""));
+}

@@ -161,6 +161,36 @@ TEST_CASE("a load without expected times, or beyond what the server takes, is re
     CHECK(json_of(request)["load"].is_null());
 }
 
+TEST_CASE("why there is no expected time is said, with what has one") {
+    const auto noted = [](const ServeRequest& request, const std::string& part) {
+        int times = 0;
+        const auto json = json_of(request);
+        for (const auto& note : json["notes"]) times += note.get<std::string>().find(part) == std::string::npos ? 0 : 1;
+        return times;
+    };
+    // Gaudi 2 has times of served tokens, and none of collectives
+    ServeRequest request = llama({"gaudi2:8"});
+    request.mesh = {"tensor=8"};
+    request.rate = "1";
+    const auto refused = handle(request, Format::text).error();
+    CHECK(refused.message.find("no calibration for all-reduce of") != std::string::npos);
+    CHECK(refused.hint.ends_with("--mesh data=8"));
+    request.mesh = {"data=8"};
+    CHECK(json_of(request)["load"].is_object());
+    // llama.cpp ran on no TPU; servers with weights in a dtype did
+    request = llama({"tpu-v5e:1x1"});
+    request.weights = "Q4_K_M";
+    request.batch = "1";
+    CHECK(noted(request, "llama.cpp was not measured on chips like it") == 1);
+    request.weights = "int4";
+    CHECK(json_of(request)["decode"]["expected_s"].is_number());
+    // a machine that kernels of both phases are transferred from is named once, and none beside whole passes
+    CHECK(noted(llama({"mi308x:1"}), "normalisation") == 1);
+    request = llama({"rtx-4090:1"});
+    request.weights = "Q4_K_M";
+    CHECK(noted(request, "has no calibration for") == 0);
+}
+
 TEST_CASE("prefill and decode on slices of their own: caches are sent, and neither pool waits for the other's work") {
     ServeRequest request = llama({"h100-sxm:2"});
     request.disaggregated = true;

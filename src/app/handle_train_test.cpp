@@ -433,11 +433,35 @@ TEST_CASE("MFU is relative to the peak of the matmuls, which text and JSON name"
     }
 }
 
+TEST_CASE("a chip whose vector units compute the matmuls is not said to spend its time on elementwise work") {
+    TrainRequest request = trained_llama({"m3-ultra:1"});
+    request.mesh = {"data=1"};
+    request.batch_tokens = "2Ki";
+    const std::string text = trained(request, Format::text).out;
+    CHECK(text.find("Bound by the vector units, which compute the matmuls of this step as well.") != std::string::npos);
+    CHECK(text.find("elementwise work takes longer") == std::string::npos);
+}
+
+TEST_CASE("the notes of a step on a screen state no error that contradicts that of the step") {
+    TrainRequest request = trained_llama({"tpu-v5e:2x4"});
+    const std::string text = trained(request, Format::text).out;
+    CHECK(text.find("note: extrapolated:") == std::string::npos);
+    CHECK(text.find("note: some sizes are outside the measured range") != std::string::npos);
+    // the sizes are told where an error of each has its place
+    bool told = false;
+    const auto json = json_of(request);
+    for (const auto& note : json["notes"]) told = told || note.get<std::string>().starts_with("extrapolated:");
+    CHECK(told);
+}
+
 TEST_CASE("steps on chips without measured steps and collectives have no expected time, except on a single chip") {
     TrainRequest request = trained_llama({"gaudi2:8"});
     const auto json = json_of(request);
     CHECK(json["step"]["expected_s"].is_null());
     CHECK(json["step"]["expected_error"].is_null());
+    CHECK(trained(request, Format::text).out.find("no calibration for all-gather of") != std::string::npos);
+    // whose kernels are those of another machine: its collectives are what is missing, and not all of it
+    request.machines = {{"trn2:2x4", {}}};
     CHECK(trained(request, Format::text).out.find("no calibration for all-gather of") != std::string::npos);
     request.machines = {{"gaudi2:1", {}}};
     request.mesh = {"data=1"};

@@ -409,6 +409,19 @@ TEST_CASE("a whole operand is added to partial sums by one chip, and the result 
     CHECK(chosen(made) == "no communication");
 }
 
+TEST_CASE("sums of a nested product that do not stay unreduced are scattered to where their parts are needed") {
+    // The gradient of a parameter that is split over X, of one micro-batch, is added to that of others, of which the
+    // sums over Y are completed later. Every chip needs half of the sums over X: an all-reduce would move twice the
+    // bytes of the reduce-scatter.
+    const std::string text =
+        "mesh X=2, Y=4\nB=1048576, D=8192, F=8192\nA : bf16[B_{Y,X}, D]; C : bf16[B_{Y,X}, F]; G : bf16[D_X, F]{U_Y}; ";
+    for (const std::string sum : {"G + (A *_B C)", "(A *_B C) + G", "A *_B C"}) {
+        const std::string plan = chosen(laid(text + "H : bf16[D_X, F]{U_Y} = " + sum, "h100-sxm", "8"));
+        CHECK_MESSAGE(plan.find("reduce-scatter") != std::string::npos, sum, ": ", plan);
+        CHECK_MESSAGE(plan.find("all-reduce") == std::string::npos, sum, ": ", plan);
+    }
+}
+
 TEST_CASE("only sums can stay unreduced") {
     // Adding a constant, squaring and the maximum need the whole sum: they are not linear.
     CHECK(communicates("A : bf16[B, D]{U_X}; C : bf16[B, D]{U_X} = A + 1").find("reduce") != std::string::npos);

@@ -351,18 +351,17 @@ std::vector<Sharding> OpStrategies::outputs(const Query& query, const Plan& plan
     if (query.asked.wanted) return {*query.asked.wanted};
     if (op_->kind == OpKind::move) return {query.asked.held.front()};
     Sharding whole = made(plan);
-    const AxisList sums = listed(whole.unreduced);
-    whole.unreduced = 0;
-    if (const auto kept = static_cast<AxisMask>(sums.mask() & query.asked.keep); kept != 0) {
-        whole.unreduced = kept;
-        return {whole};
-    }
+    // Sums that the operation around this one wants unreduced stay so; all others are completed or scattered.
+    const auto kept = static_cast<AxisMask>(whole.unreduced & query.asked.keep);
+    const AxisList sums = listed(static_cast<AxisMask>(whole.unreduced & ~kept));
+    whole.unreduced = kept;
     std::vector<Sharding> outputs{whole};
     for (std::size_t d = 0; !sums.empty() && d < whole.rank; ++d) {
         Sharding scattered = whole;
         scattered.dims[d].append(sums);
         outputs.push_back(scattered);
     }
+    if (kept != 0) return outputs;
     if (query.asked.limit != nullptr) offer_outputs(whole, made(plan).used(), sums, outputs);
     if (!sums.empty() && query.asked.open) outputs.push_back(made(plan));
     return outputs;

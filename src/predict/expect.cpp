@@ -187,7 +187,10 @@ std::string why_not(const Prediction& answer) {
     const ProgramModels& fitted_models = answer.models;
     if (fitted_models.missing.empty()) return "";
     const Calibration* own = answer.calibrations->find(answer.machine.id);
-    if (own != nullptr && !own->kernels.empty()) {
+    const std::vector<const CalibratedKernel*>& kernels = fitted_models.kernels;
+    const bool others_are_known =
+        std::any_of(kernels.begin(), kernels.end(), [](const CalibratedKernel* each) { return each != nullptr; });
+    if (others_are_known || kernels.empty() || (own != nullptr && !own->kernels.empty())) {
         return fmt::format("no calibration for {} on {}", fitted_models.missing, answer.machine.name);
     }
     const bool any = std::any_of(fitted_models.messages.begin(), fitted_models.messages.end(),

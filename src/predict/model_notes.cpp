@@ -15,32 +15,46 @@
 
 namespace roofline::core {
 
+namespace {
+
+std::string no_calibration(const std::string& machine) { return machine + " has no calibration for"; }
+
+}  // namespace
+
 std::string spoken(const KernelKey& key) {
     return fmt::format("{}{}{}", name(key.kind), key.dtype.empty() ? "" : " in ", key.dtype);
 }
 
-namespace {
-
-/// Adds a note for each machine that models are transferred from.
-void note_transferred(const Prediction& answer, std::vector<std::string>& notes) {
+std::vector<std::string> notes_on_transfer(std::initializer_list<const Prediction*> answers) {
     std::vector<std::pair<std::string, std::vector<std::string>>> kinds_by_machine;
-    for (std::size_t i = 0; i < answer.models.kernels.size(); ++i) {
-        const std::string& from = answer.models.transferred_from[i];
-        if (answer.models.kernels[i] == nullptr || from.empty()) continue;
-        auto found = std::find_if(kinds_by_machine.begin(), kinds_by_machine.end(),
-                                  [&](const auto& each) { return each.first == from; });
-        if (found == kinds_by_machine.end()) found = kinds_by_machine.insert(found, {from, {}});
-        const std::string kind = spoken(answer.models.kernels[i]->key);
-        if (!has(found->second, kind)) found->second.push_back(kind);
+    std::string name;
+    for (const Prediction* answer : answers) {
+        name = answer->machine.name;
+        for (std::size_t i = 0; i < answer->models.kernels.size(); ++i) {
+            const std::string& from = answer->models.transferred_from[i];
+            if (answer->models.kernels[i] == nullptr || from.empty()) continue;
+            auto found = std::find_if(kinds_by_machine.begin(), kinds_by_machine.end(),
+                                      [&](const auto& each) { return each.first == from; });
+            if (found == kinds_by_machine.end()) found = kinds_by_machine.insert(found, {from, {}});
+            const std::string kind = spoken(answer->models.kernels[i]->key);
+            if (!has(found->second, kind)) found->second.push_back(kind);
+        }
     }
+    std::vector<std::string> notes;
     for (const auto& [machine, kinds] : kinds_by_machine) {
-        notes.push_back(kinds.size() == 1
-                            ? fmt::format("{} has no calibration for {}: that of {} is transferred",
-                                          answer.machine.name, kinds.front(), machine)
-                            : fmt::format("{} has no calibration for these: {}; those of {} are transferred",
-                                          answer.machine.name, fmt::join(kinds, ", "), machine));
+        notes.push_back(kinds.size() == 1 ? fmt::format("{} {}: that of {} is transferred", no_calibration(name),
+                                                        kinds.front(), machine)
+                                          : fmt::format("{} these: {}; those of {} are transferred",
+                                                        no_calibration(name), fmt::join(kinds, ", "), machine));
     }
+    return notes;
 }
+
+bool is_on_transfer(const std::string& note, const Machine& machine) {
+    return note.starts_with(no_calibration(machine.name));
+}
+
+namespace {
 
 /// Adds notes on attention that takes the time of another kind, and on decode steps where only prefill was measured.
 void note_attention(const Prediction& answer, std::vector<std::string>& notes) {
@@ -132,7 +146,7 @@ void note_extrapolation(const Prediction& answer, std::vector<std::string>& note
 }  // namespace
 
 void add_kernel_notes(const Prediction& answer, std::vector<std::string>& notes) {
-    note_transferred(answer, notes);
+    for (std::string& note : notes_on_transfer({&answer})) notes.push_back(std::move(note));
     note_attention(answer, notes);
     note_twins(answer, notes);
     note_quantised(answer, notes);

@@ -5,6 +5,7 @@
 
 #include "bound/network_pricing.hpp"
 #include "calibrate/collective/expected_collective.hpp"
+#include "units/text.hpp"
 
 namespace roofline::core {
 
@@ -41,6 +42,21 @@ std::optional<CollectiveRequest> request_inside(const CollectiveLoad& load, cons
     return request_for(inner, system, bytes / static_cast<double>(outer));
 }
 
+/// The rate of a tier without what-ifs, to the digits of their texts.
+double listed_rate(const Machine& machine, const NetworkTier& network, double rate) {
+    const std::string path = network.id + ".bandwidth";
+    const Change* first = nullptr;
+    const Change* last = nullptr;
+    for (const Change& change : machine.changes) {
+        if (change.path != path) continue;
+        if (first == nullptr) first = &change;
+        last = &change;
+    }
+    if (first == nullptr) return rate;
+    const auto before = parse_quantity<Bandwidth>(first->before);
+    return before && last->number > 0 ? rate * before->value / last->number : rate;
+}
+
 }  // namespace
 
 std::optional<CollectiveRequest> request_for(const CollectiveLoad& load, const System& system, double bytes) {
@@ -53,9 +69,13 @@ std::optional<CollectiveRequest> request_for(const CollectiveLoad& load, const S
     if (info(load.kind).ends == Ends::all && load.tiers.size() > 1) {
         if (auto inside = request_inside(load, system, bytes)) request.inside = {std::move(*inside)};
     }
-    const auto add = [](const NetworkTier& network, std::string& tiers, CollectiveLink& link) {
+    const auto add = [&](const NetworkTier& network, std::string& tiers, CollectiveLink& link) {
         const auto rate = rate_of(network);
-        if (tiers.empty()) link = {network.topology, network.domain, rate ? rate->value : 0};
+        if (tiers.empty()) {
+            const double listed = rate ? listed_rate(system.machine(), network, rate->value) : 0;
+            link = {network.topology, network.domain, listed};
+            if (rate && rate->what_if && &link == &request.link) request.changed_rate = rate->value;
+        }
         tiers += (tiers.empty() ? "" : "+") + network.id;
     };
     for (const TierLoad& tier : load.tiers) {

@@ -307,7 +307,8 @@ ExpectedTime mean_of(const std::vector<TransferCandidate>& transfer_candidates, 
                      TransferredGroups groups) {
     ExpectedTime expected;
     expected.transferred = true;
-    if (groups == TransferredGroups::whole_nodes) expected.buffer_rate = request.link.bytes_per_s;
+    if (groups == TransferredGroups::whole_nodes)
+        expected.buffer_rate = request.changed_rate.value_or(request.link.bytes_per_s);
     for (const TransferCandidate& relative : transfer_candidates) {
         expected.models.push_back(relative.model);
         expected.machines.push_back(relative.machine);
@@ -378,7 +379,7 @@ std::optional<ExpectedTime> Calibrations::own(const CollectiveRequest& request, 
     });
     if (model == nullptr) return std::nullopt;
     ExpectedTime expected;
-    if (wider) expected.buffer_rate = request.link.bytes_per_s;
+    if (wider) expected.buffer_rate = request.changed_rate.value_or(request.link.bytes_per_s);
     expected.models = {model};
     expected.machines = {request.machine};
     expected.seconds = seconds_of(expected, request.point);

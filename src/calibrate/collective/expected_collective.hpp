@@ -21,7 +21,10 @@ struct CollectiveRequest {
     std::string machine;  ///< id of the catalogue
     std::string system;   ///< name of data/systems.toml; "" if unknown
     std::string tiers;    ///< tiers that the group spans: "nvlink+ib"
-    CollectiveLink link;  ///< innermost of these tiers
+    /// The innermost of these tiers, at its published rate: a what-if changes how fast it is, not which links it is
+    /// like.
+    CollectiveLink link;
+    std::optional<double> changed_rate{};  ///< of this link in bytes per second, where a what-if changes it
     /// Tiers of the machine inside these, innermost first: "nvlink" for chips of several nodes, one per node; "" if
     /// there are none.
     std::string inner_tiers{};

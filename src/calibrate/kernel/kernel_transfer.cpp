@@ -1,5 +1,7 @@
 #include "calibrate/kernel/kernel_transfer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -40,6 +42,20 @@ struct NearMachine {
 
 }  // namespace
 
+Machine without_changes(const Machine& machine) {
+    Machine itself = machine;
+    std::vector<Change> changes = std::exchange(itself.changes, {});
+    std::reverse(changes.begin(), changes.end());
+    for (const Change& change : changes) {
+        const bool compared =
+            change.path == "hbm.bandwidth" || change.path == "vector.f32" || change.path.starts_with("matmul.");
+        // one that the machine lacked stays as it was set
+        if (compared) (void)set_figure(itself, fmt::format("{}={}", change.path, change.before));
+    }
+    itself.changes.clear();
+    return itself;
+}
+
 double machine_distance(const Machine& a, const Machine& b) {
     if (!comparable(a, b)) return never;
     const double years = a.year > 0 && b.year > 0 ? std::abs(a.year - b.year) : 0;  // measured machines have no year
@@ -50,6 +66,7 @@ double machine_distance(const Machine& a, const Machine& b) {
 const std::vector<std::string>& Calibrations::most_similar_machines(const Machine& machine) {
     const auto known = most_similar_machines_.find(machine.id);
     if (known != most_similar_machines_.end()) return known->second;
+    const Machine itself = without_changes(machine);
     std::vector<NearMachine> candidates;
     for (const std::string& id : machines()) {
         if (id == machine.id) continue;
@@ -58,7 +75,7 @@ const std::vector<std::string>& Calibrations::most_similar_machines(const Machin
         if (!identity || !comparable(machine, *identity)) continue;
         const auto other = find_machine(id);
         if (!other) continue;
-        const double unlike = machine_distance(machine, *other);
+        const double unlike = machine_distance(itself, *other);
         if (unlike < never) candidates.push_back({unlike, id});
     }
     std::sort(candidates.begin(), candidates.end(), [](const NearMachine& a, const NearMachine& b) {

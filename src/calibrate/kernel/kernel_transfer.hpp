@@ -10,6 +10,11 @@
 
 namespace roofline::core {
 
+/// Returns the machine without what-ifs in its matmul and vector rates and its memory bandwidth, to the digits of their
+/// texts. They change how fast it is and not which machines it is like: otherwise a better figure could choose the
+/// models of a slower machine.
+[[nodiscard]] Machine without_changes(const Machine& machine);
+
 /// Returns a measure of the difference between two machines: the difference of their years, if both are known (measured
 /// machines have none), plus the absolute log2 ratios of their matmul rates, memory bandwidths and numbers of cores.
 /// Infinite for different vendors or kinds, whose kernels have different authors.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "calibrate/collective/expected_collective.hpp"
+#include "calibrate/kernel/kernel_transfer.hpp"
 #include "calibrate/pass/pass_factor.hpp"
 #include "machine/catalogue.hpp"
 #include "machine/embedded.hpp"
@@ -124,20 +125,6 @@ std::optional<double> vector_ridge(const Machine& machine) {
     const MemoryLevel* const memory = machine.level("hbm");
     if (vector == nullptr || !vector->rate.value || memory == nullptr || !memory->bandwidth.value) return {};
     return vector->rate.value->value / memory->bandwidth.value->value;
-}
-
-/// The machine without what-ifs in the figures of its vector ridge, to the digits of their texts: they change how fast
-/// it is, not which machines it is like, and a better figure must not make it slower.
-Machine without_changes(const Machine& machine) {
-    Machine itself = machine;
-    std::vector<Change> changes = std::exchange(itself.changes, {});
-    std::reverse(changes.begin(), changes.end());
-    for (const Change& change : changes) {
-        if (change.path != "hbm.bandwidth" && change.path != "vector.f32") continue;
-        // one that the machine lacked stays as it was set
-        (void)set_figure(itself, fmt::format("{}={}", change.path, change.before));
-    }
-    return itself;
 }
 
 }  // namespace

@@ -83,10 +83,18 @@ Result<ExpectedServing> served_passes(const ServeAnswer& answer, const ServedSli
             "ask without a load");
     }
     if (server_of(slices) == nullptr || !calibrated(answer)) {
-        return fail("not_calibrated",
-                    fmt::format("a load needs expected times, and no calibration of {} covers all of this",
-                                answer.slice.machine.name),
-                    "ask without a load, or name a calibrated machine");
+        const std::string& why = answer.decode.why_not_expected;
+        const std::vector<const CalibratedKernel*>& kernels = answer.decode.models.kernels;
+        const bool lacks_collectives =
+            !kernels.empty() && std::none_of(kernels.begin(), kernels.end(), [](const auto* each) { return !each; });
+        return fail(
+            "not_calibrated",
+            fmt::format("a load needs expected times, and no calibration of {} covers all of this{}",
+                        answer.slice.machine.name, why.empty() ? "" : fmt::format(" ({})", why)),
+            lacks_collectives
+                ? fmt::format("ask without a load, or for replicas, which send nothing to each other: --mesh data={}",
+                              answer.plan.chips())
+                : "ask without a load, or name a calibrated machine");
     }
     auto passes = ExpectedServing::make(slices.prefill, slices.decode, slices.typical, slices.best);
     if (!passes && passes.error().hint.empty()) passes.error().hint = "ask without a load";

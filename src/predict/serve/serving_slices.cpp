@@ -235,7 +235,16 @@ Result<Prediction> priced_pass(const ServingSetup& setup, const Plan& plan, Cach
     const auto whole = expected_whole_pass(setup.calibrations->passes(), setup.whole, *priced, pass, plan);
     for (Prediction& other : priced->alternative_predictions) other.expected_s.reset();
     priced->expected_s.reset();
-    if (!whole) return priced;
+    if (!whole) {
+        priced->why_not_expected =
+            plan.chips() == plan.pipeline
+                ? fmt::format(
+                      "{} was not measured on chips like it; times with weights in a dtype, such as int4, are "
+                      "those of other servers",
+                      setup.whole)
+                : fmt::format("{} was measured with layers on one chip or spread over stages alone", setup.whole);
+        return priced;
+    }
     priced->expected_s = whole->seconds;
     priced->expected_error = whole->error;
     return priced;

@@ -188,15 +188,24 @@ private:
             const std::size_t end = std::min({all.size(), most_groups, done + round_of_groups});
             if (all[done].best * least_ratio > slack * best && done >= search_.shown) break;
             if (!std::isfinite(all[done].best)) break;
-            bisect(std::span(all).subspan(done, end - done));
+            bisect(std::span(all).subspan(done, end - done), worse);
             best = best_value();
             for (; done < end; ++done) least_ratio = std::min(least_ratio, ratio_of(all[done]));
         }
+        if (std::isfinite(best)) price_shown(all);
         if (!std::isfinite(best)) price_nearest();
         for (const ServingCandidate& each : found_.candidates) {
             if (places_.contains(key_of(each))) continue;
             ++(late(each) ? found_.counts.target : found_.counts.slower);
         }
+    }
+
+    // How far a group is behind is known only where its largest number of requests is found: those that are shown are
+    // looked at to the end.
+    void price_shown(std::vector<ServerGroup>& all) {
+        std::size_t count = 0;
+        while (count < std::min(all.size(), search_.shown) && std::isfinite(all[count].best)) ++count;
+        bisect(std::span(all).first(count), infinite);
     }
 
     // The best that a group was simulated to do over its estimate; infinite if nothing of it meets the targets.
@@ -211,8 +220,9 @@ private:
         return best / group.best;
     }
 
-    // Bisection is valid because more requests in flight make all of them wait longer.
-    void bisect(std::span<ServerGroup> groups) {
+    // Bisection is valid because more requests in flight make all of them wait longer. It ends where even the largest
+    // number that is left is worse than the best set-up by more than this factor.
+    void bisect(std::span<ServerGroup> groups, double factor) {
         struct Bounds {
             std::ptrdiff_t met = -1;
             std::ptrdiff_t missed = 0;
@@ -234,15 +244,14 @@ private:
             for (std::size_t i = 0; i < groups.size(); ++i) {
                 const Bounds& range = bounds[i];
                 if (range.missed - range.met < 2) continue;
-                // even the largest that is left would be of no interest
                 const ServingCandidate& last = *groups[i].candidates[static_cast<std::size_t>(range.missed - 1)];
-                if (value_of(search_, last) > worse * best) continue;
+                if (value_of(search_, last) > factor * best) continue;
                 // the largest may well be met
                 const std::ptrdiff_t middle = first ? range.missed - 1 : range.met + (range.missed - range.met) / 2;
                 wanted.push_back(groups[i].candidates[static_cast<std::size_t>(middle)]);
                 at.emplace_back(i, middle);
             }
-            if (wanted.empty()) return;
+            if (wanted.empty()) break;
             price(wanted);
             std::vector<const ServingCandidate*> last = wanted;  // with the most servers that prefill
             for (int i = 0; i < most_more_prefill; ++i) add_prefill(groups, at, last);
@@ -251,6 +260,10 @@ private:
                 (simulated_to_meet(*last[k]) ? bounds[i].met : bounds[i].missed) = middle;
             }
             first = false;
+        }
+        for (std::size_t i = 0; i < groups.size(); ++i) {
+            if (bounds[i].missed - bounds[i].met < 2)
+                at_their_best_.push_back(set_up_of(*groups[i].candidates.front()));
         }
     }
 
@@ -331,10 +344,15 @@ private:
             const bool known = std::any_of(answer_.plans.begin(), answer_.plans.end(), [&](const ServingPlan& plan) {
                 return same_kind(plan.set_up, each->set_up);
             });
-            if (!known) answer_.plans.push_back(*each);
+            if (!known && (answer_.plans.empty() || at_its_best(each->set_up))) answer_.plans.push_back(*each);
             if (answer_.plans.size() >= search_.shown) break;
         }
         answer_.best = answer_.plans.front();
+    }
+
+    [[nodiscard]] bool at_its_best(const ServingSetUp& set_up) const {
+        return !found_.expected || std::any_of(at_their_best_.begin(), at_their_best_.end(),
+                                               [&](const ServingSetUp& each) { return same_kind(each, set_up); });
     }
 
     // Whatever their number.
@@ -452,6 +470,7 @@ private:
     std::vector<ServingPlan> priced_;
     std::map<Key, std::optional<std::size_t>> places_;
     std::deque<ServingCandidate> more_prefill_;
+    std::vector<ServingSetUp> at_their_best_;  ///< of which the largest number of requests within the targets is found
     std::optional<Error> first_error_;
     ServingSearchAnswer answer_;
 };

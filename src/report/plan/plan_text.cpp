@@ -12,6 +12,7 @@
 #include "report/plan/plan_picture.hpp"
 #include "report/plan/plan_report.hpp"
 #include "report/plan/plan_words.hpp"
+#include "report/screen_notes.hpp"
 #include "report/train/train_text.hpp"
 #include "report/train/train_words.hpp"
 #include "units/text.hpp"
@@ -41,7 +42,7 @@ public:
         }
         counts();
         for (const auto* notes : {&answer_.best.notes, &answer_.notes, &whole_.notes}) {
-            for (const std::string& note : *notes) {
+            for (const std::string& note : notes_for_screen(*notes)) {
                 out_ += "\n  " + wrapped("note: " + note, 2, 8, page_width);
                 page_.note(note);
             }

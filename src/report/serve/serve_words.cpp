@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "predict/expected_basis.hpp"
+#include "predict/model_notes.hpp"
 #include "predict/serve/pass_exchange.hpp"
 #include "units/text.hpp"
 
@@ -147,12 +149,23 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
     if (!answer.under_load) {
         notes.emplace_back("TTFT is that of one prompt on an otherwise idle slice, without queueing");
     }
+    // Times of whole passes rest on no kernel models. A machine that models of both phases come from is named once.
+    const bool by_kernels = !answer.whole_passes;
+    const bool one_machine = answer.prefill.machine.id == answer.decode.machine.id;
+    if (one_machine && by_kernels) {
+        for (std::string& note : notes_on_transfer({&fastest(answer.prefill), &fastest(answer.decode)}))
+            notes.push_back(std::move(note));
+    }
     for (const Prediction* pass : {&answer.prefill, &answer.decode}) {
+        const auto is_needless = [&](const std::string& note) {
+            if (std::find(notes.begin(), notes.end(), note) != notes.end() || is_layout_note(note)) return true;
+            if (is_on_transfer(note, pass->machine)) return one_machine || !by_kernels;
+            return !by_kernels && note.starts_with(extrapolation_mark);
+        };
         const Prediction& shown = fastest(*pass);
         for (const auto* more : {&shown.notes, &pass->analysis.total.pricing.notes}) {
             for (const std::string& note : *more) {
-                const bool said = std::find(notes.begin(), notes.end(), note) != notes.end();
-                if (!said && !is_layout_note(note)) notes.push_back(note);
+                if (!is_needless(note)) notes.push_back(note);
             }
         }
     }

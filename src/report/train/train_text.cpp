@@ -8,6 +8,7 @@
 #include "plan/training_peak.hpp"
 #include "report/model/model_words.hpp"
 #include "report/page/page_writer.hpp"
+#include "report/screen_notes.hpp"
 #include "report/table.hpp"
 #include "report/train/step_expectation.hpp"
 #include "report/train/train_figures.hpp"
@@ -45,7 +46,7 @@ public:
         rates();
         cost();
         verdict();
-        for (const std::string& note : answer_.notes) {
+        for (const std::string& note : notes_for_screen(answer_.notes)) {
             page_.note(note);
             if (notes) out_ += "\n  " + wrapped("note: " + note, 2, 8, page_width);
         }

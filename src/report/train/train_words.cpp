@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "report/model/model_words.hpp"
 #include "units/text.hpp"
 
@@ -87,7 +89,13 @@ std::string binding_limit(const TrainAnswer& answer) {
     const Resource* bound = total.bound_resource();
     if (bound == nullptr) return "";
     if (bound->id == "math") return "Compute-bound: the matrix units take longer than memory and network.";
-    if (bound->id == "vector") return "Bound by the vector units: elementwise work takes longer than the matmuls.";
+    if (bound->id == "vector") {
+        const std::vector<Resource>& resources = total.pricing.resources;
+        const bool matrix_units =
+            std::any_of(resources.begin(), resources.end(), [](const Resource& each) { return each.id == "math"; });
+        return matrix_units ? "Bound by the vector units: elementwise work takes longer than the matmuls."
+                            : "Bound by the vector units, which compute the matmuls of this step as well.";
+    }
     const double share = total.peak_fraction.value_or(0);
     if (step.machine.level(bound->id) == nullptr && bound->id != "pcie")
         return network_limit(*answer.step, *bound, share);
