@@ -112,7 +112,10 @@ class App {
         next); } catch { /* Storage may be refused; the theme then lasts as long as the page. */ }
     });
     try { apply(localStorage.getItem('roofline-theme') ?? ''); } catch { apply(''); }
-    at('skip').addEventListener('click', (event) => { event.preventDefault(); at('answer').focus(); });
+    at('skip').addEventListener('click', (event) => {
+      event.preventDefault();
+      this.made[this.state.view].head.focus();
+    });
   }
 
   copies() {

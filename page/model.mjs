@@ -20,7 +20,7 @@ export function modelView(app) {
     button('Price it as an operation', () => open(null), {}), el('div', {class: 'row'},
       button('Train it', () => state.set({}, {view: 'train'}), {class: 'quiet'}),
       button('Serve it', () => state.set({}, {view: 'serve'}), {class: 'quiet'})));
-  const head = el('div', {class: 'slot head'});
+  const head = el('div', {class: 'slot head', tabindex: '-1'});
   const picture = frame('model', {ratio: 'short'});
   const body = el('div', {class: 'slot'});
   const second = el('div', {class: 'slot'});
@@ -158,7 +158,7 @@ export function modelView(app) {
     if (layer) app.made.op.select(...blockOf(text, layer, state));
   }
 
-  return {question, answer, refresh};
+  return {question, answer, head, refresh};
 }
 
 const entries = (group) => (Array.isArray(group) ? group.map((each) =>

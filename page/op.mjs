@@ -8,8 +8,8 @@ import {collectives, expectedRemark, facts, headline, sideBySide, times} from '.
 import {frame} from './plot.mjs';
 import {words} from './schema.mjs';
 import {table} from './table.mjs';
-import {ask, askDrawn, derivation, derivationFold, draw, fieldsOf, form, missingMachines, notes, refill,
-  refused, trouble} from './view.mjs';
+import {afterFrame, ask, askDrawn, derivation, derivationFold, draw, fieldsOf, form, missingMachines, notes,
+  refill, refused, trouble} from './view.mjs';
 
 const plots = [['roofline', 'Roofline'], ['sweep', 'Sweep'], ['mesh', 'Mesh'], ['timeline', 'Time line']];
 
@@ -54,7 +54,7 @@ export function opView(app) {
   const question = el('form', {on: {submit: (event) => event.preventDefault()}}, program.node, pick, sizes.node, main,
     more, fields.get('set').node);
 
-  const head = el('div', {class: 'slot head'});
+  const head = el('div', {class: 'slot head', tabindex: '-1'});
   const picture = frame('roofline');
   const kinds = radio('Picture', plots, (kind) => state.set({'op.plot': kind,
     ...(kind === 'sweep' && !state.fields['op.sweep']
@@ -70,6 +70,8 @@ export function opView(app) {
   const answer = el('div', {}, head, tools, picture.node, body);
   let turn = 0;
   let last = state.fields;
+  // The tables come after the picture and the answer in short, so that these follow a slider.
+  const later = afterFrame();
 
   async function refresh() {
     const now = ++turn;
@@ -165,11 +167,13 @@ export function opView(app) {
       json.ridge ? `ridge ${shown(Object.values(json.ridge)[0], 'FLOP/B')}` : null],
     ]));
     announce(`${verdict}${json.lower_s === null ? '' : `, at least ${shown(json.lower_s, 's')}`}`);
-    refill(body, el('div', {class: 'two'}, times(num, json, bounds(json.machine, json), {formulas: json.formulas}),
-      work(num, json)),
-      critical(num, json), kernels(num, json), held(num, json), collectives(num, json.collectives), layouts(num,
-        json),
-      notes(json.notes), derivationFold(context), constants(json));
+    later(() => {
+      refill(body, el('div', {class: 'two'}, times(num, json, bounds(json.machine, json), {formulas: json.formulas}),
+        work(num, json)),
+        critical(num, json), kernels(num, json), held(num, json), collectives(num, json.collectives), layouts(num,
+          json),
+        notes(json.notes), derivationFold(context), constants(json));
+    });
     // Once the answer stands the derivation is fetched, so that hovering over a number can show it.
     clearTimeout(opView.later);
     opView.later = setTimeout(() => context.explain(), 700);
@@ -184,18 +188,18 @@ export function opView(app) {
     missingMachines(json));
     fields.get('on').problem(json.errors?.[0] ?? null);
     announce(list.map((each) => `${each.machine} ${shown(each.lower_s, 's')}`).join(', '));
-    refill(body, sideBySide(num, 'Machines side by side', list, [['FLOPs', (each) => each.flops, 'FLOP', 'flops'],
-      ...[...new Set(list.flatMap((each) => Object.keys(each.time_s)))].map((key) =>
+    later(() => refill(body, sideBySide(num, 'Machines side by side', list, [
+      ['FLOPs', (each) => each.flops, 'FLOP', 'flops'], ...[...new Set(list.flatMap((each) => Object.keys(each.time_s)))].map((key) =>
         [`${resource(key)} time`, (each) => each.time_s[key], 's', 'time_s']),
       ['lower', (each) => each.lower_s, 's', 'lower_s'], ['expected', (each) => each.expected_s, 's', 'expected_s'],
       ['mean error', (each) => each.expected_error, 'fraction', 'expected_error'],
       ['no overlap', (each) => each.upper_s, 's', 'upper_s'],
       ['of peak', (each) => each.peak_fraction, 'fraction', 'peak_fraction']]),
     list.map((each) => (each.notes?.length ? el('section', {class: 'notes'}, el('h2', {text: each.machine}),
-      el('ul', {}, each.notes.map((note) => el('li', {text: note})))) : null)));
+      el('ul', {}, each.notes.map((note) => el('li', {text: note})))) : null))));
   }
 
-  return {question, answer, refresh, said: () => words('op', last), select: (start, end) => program.select(start,
+  return {question, answer, head, refresh, said: () => words('op', last), select: (start, end) => program.select(start,
     end)};
 }
 
@@ -275,10 +279,12 @@ function sizesField(app) {
     },
     left(names) {
       spare.hidden = names.length === 0;
-      spare.replaceChildren(`Sizes kept that the program does not have: ${names.join(', ')} `, button('Forget them', () => {
+      const forget = () => {
         const pairs = pairsOf(app.state.fields['op.dims']).filter(([name]) => !names.includes(name));
         app.state.set({'op.dims': pairsText(pairs)});
-      }, {class: 'quiet'}));
+      };
+      spare.replaceChildren(`Sizes kept that the program does not have: ${names.join(', ')} `,
+        button('Forget them', forget, {class: 'quiet'}));
     },
   };
 }

@@ -28,7 +28,7 @@ export function profileView(app) {
     el('div', {class: 'field'}, el('label', {for: 'profile-kind', text: 'It is'}), kind), measured, main,
     el('div', {class: 'field'}, el('label', {for: 'profile-plot', text: 'Picture of a profile'}), plot),
       more, fields.get('set').node);
-  const head = el('div', {class: 'slot head'});
+  const head = el('div', {class: 'slot head', tabindex: '-1'});
   const picture = frame('kernels');
   const body = el('div', {class: 'slot'});
   const answer = el('div', {}, head, picture.node, body);
@@ -134,8 +134,8 @@ export function profileView(app) {
     json.memory_bytes?.largest?.length ? table('Largest at the peak', [{label: 'Array', cell: (each) => each.name},
       {label: 'bytes', number: true, sort: (each) => each.bytes, cell: (each) => num(each.bytes, 'B',
         {label: `bytes of ${each.name}`})}], json.memory_bytes.largest, {most: 6}) : null),
-    kernels(json.ops, num, json.measured?.step_s ?? total.expected_s ?? total.lower_s), sources(json.by_source, num), scopes(json.by_scope,
-      num),
+    kernels(json.ops, num, json.measured?.step_s ?? total.expected_s ?? total.lower_s),
+    sources(json.by_source, num), scopes(json.by_scope, num),
     unknown(json.unknown), notes(json.notes), constants(json));
   }
 
@@ -189,7 +189,8 @@ export function profileView(app) {
       ...(traced ? [] : [{label: 'op', cell: (op) => op.opcode ?? '', sort: (op) => op.opcode}]), column('runs',
         'count', 'count'),
       ...(measured ? [column('measured', 'measured_s', 's')] : []),
-      ...(traced ? [column('to win', 'win_s', 's')] : []), column('expected', 'expected_s', 's'), column('lower', 'lower_s', 's'),
+      ...(traced ? [column('to win', 'win_s', 's')] : []), column('expected', 'expected_s', 's'),
+      column('lower', 'lower_s', 's'),
       {label: 'share', cell: (op) => bar(spent(op), most, {label: 'share of the time'})},
       column('FLOPs', 'flops', 'FLOP'), column('bytes', 'bytes', 'B'), {label: 'bound by',
         cell: (op) => op.bound_by ?? '', sort: (op) => op.bound_by},
@@ -227,5 +228,5 @@ export function profileView(app) {
   }
 
   const said = () => words('profile', state.fields, {command: command(), leave: leave()});
-  return {question, answer, refresh, said, python: () => command()[0]};
+  return {question, answer, head, refresh, said, python: () => command()[0]};
 }

@@ -24,7 +24,7 @@ export function serveView(app) {
   const question = el('form', {on: {submit: (event) => event.preventDefault()}}, model.node, main, sized, plan,
     searched.node,
     more, fields.get('set').node);
-  const head = el('div', {class: 'slot head'});
+  const head = el('div', {class: 'slot head', tabindex: '-1'});
   const picture = frame('frontier');
   const body = el('div', {class: 'slot'});
   const tail = el('div', {class: 'slot'});
@@ -187,5 +187,5 @@ export function serveView(app) {
         rows);
   }
 
-  return {question, answer, refresh};
+  return {question, answer, head, refresh};
 }

@@ -28,7 +28,7 @@ export function trainView(app) {
   const question = el('form', {on: {submit: (event) => event.preventDefault()}}, model.node, main, sized, plan,
     searched.node,
     more, fields.get('set').node);
-  const head = el('div', {class: 'slot head'});
+  const head = el('div', {class: 'slot head', tabindex: '-1'});
   const body = el('div', {class: 'slot'});
   const line = frame('time-line', {ratio: 'free'});
   const lineFold = el('section', {}, el('h2', {text: 'Time line of a step'}), line.node);
@@ -169,5 +169,5 @@ export function trainView(app) {
         notes(json.notes)];
   }
 
-  return {question, answer, refresh};
+  return {question, answer, head, refresh};
 }

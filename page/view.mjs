@@ -136,6 +136,15 @@ export function notes(list) {
     list.map((note) => el('li', {text: note}))));
 }
 
+/// Returns a function that does the last thing that it was given, once the browser has shown what is there by now.
+export function afterFrame() {
+  let last = null;
+  return (todo) => {
+    if (last === null) requestAnimationFrame(() => setTimeout(() => { const now = last; last = null; now(); }));
+    last = todo;
+  };
+}
+
 /// Replaces the content of a part of the answer and keeps unfolded what was unfolded.
 export function refill(node, ...content) {
   const open = new Set([...node.querySelectorAll('details[open][data-name]')].map((each) => each.dataset.name));

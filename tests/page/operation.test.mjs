@@ -4,6 +4,23 @@ import {browserTest as test, copied, open, verdict, withBrowser} from './browser
 
 withBrowser();
 
+test('the list of completions does not cover the error', async () => {
+  const {page, close} = await open();
+  await verdict(page, 'HBM-bound');
+  const program = page.getByLabel('Program', {exact: true});
+  await program.fill('bf16[B, D] * bf16[D, F] -> bf16[B, F');
+  await page.locator('.program .problem', {hasText: 'line 1'}).waitFor();
+  await program.press('End');
+  await program.pressSequentially('] + so');
+  await page.getByRole('listbox').waitFor();
+  await page.locator('.program .problem').waitFor();
+  const [list, error] = await page.evaluate(() => ['.complete', '.program .problem'].map((selector) =>
+    document.querySelector(selector).getBoundingClientRect()).map(({top, bottom}) => ({top, bottom})));
+  assert.ok(error.bottom > error.top && list.top >= error.bottom, JSON.stringify({list, error}));
+  await close();
+});
+
+
 const matmul = 'bf16[B, D] * int8[D, F] -> bf16[B, F]';
 
 test('the first answer, its numbers and where they come from', async () => {
