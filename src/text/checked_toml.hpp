@@ -13,9 +13,9 @@
 namespace roofline::core {
 
 /// A text of TOML that TomlDocument::parse() reads without an error. It is read several times as fast as there, and
-/// nothing is checked twice; tools/embed_data.cpp compares what both make of each file. Dates, digits with underscores,
-/// other bases, most escapes, and strings of several lines in single quotes are not understood, because no file of data/
-/// has them.
+/// nothing is checked twice; tools/embed_data.cpp compares what both make of each file. Not understood, because no file
+/// of data/ has them: dates, digits with underscores, other bases, most escapes, strings of several lines in single
+/// quotes.
 class CheckedToml {
 public:
     /// None for a text that it does not understand.
