@@ -4,7 +4,8 @@ import {editor} from './editor.mjs';
 import {pairsOf, pairsText, sizeField} from './fields.mjs';
 import {boundWords, resource, shown} from './format.mjs';
 import {constants, numbers} from './number.mjs';
-import {collectives, expectedRemark, facts, headline, sideBySide, times} from './parts.mjs';
+import {collectives, constantsOfEach, expectedRemark, facts, headline, numbersOfEach, sideBySide, sliceOf, timePatterns,
+  times} from './parts.mjs';
 import {frame} from './plot.mjs';
 import {words} from './schema.mjs';
 import {table} from './table.mjs';
@@ -141,7 +142,7 @@ export function opView(app) {
       const dims = json.machines[0]?.dims ?? {};
       sizes.names(Object.keys(dims), dims);
       fields.get('set').figures(json.machines.flatMap((each) => each.sources ?? []));
-      several(json, numbers({...context, explain: null}));
+      several(json, numbersOfEach(app, 'op', at, 'op.on'));
     } else {
       sizes.names(Object.keys(json.dims), json.dims);
       fields.get('set').figures(json.sources);
@@ -179,24 +180,28 @@ export function opView(app) {
     opView.later = setTimeout(() => context.explain(), 700);
   }
 
-  function several(json, num) {
+  function several(json, numOf) {
     const list = json.machines;
     refill(head, headline('several', `${list.length} machines`, list.map((each) =>
-      [`${each.machine}${each.chips > 1 ? `:${each.slice}` : ''}`,
-      num(each.lower_s, 's', {label: `lower bound on ${each.machine}`, key: 'lower_s', path: 'machines[].lower_s'}),
+      [sliceOf(each), numOf(each)(each.lower_s, 's', {label: `lower bound on ${sliceOf(each)}`, key: 'lower_s',
+        path: 'machines[].lower_s', find: [/^\s*lower = /]}),
       each.bound_by ? `${resource(each.bound_by)}-bound` : null])),
     missingMachines(json));
     fields.get('on').problem(json.errors?.[0] ?? null);
     announce(list.map((each) => `${each.machine} ${shown(each.lower_s, 's')}`).join(', '));
-    later(() => refill(body, sideBySide(num, 'Machines side by side', list, [
-      ['FLOPs', (each) => each.flops, 'FLOP', 'flops'], ...[...new Set(list.flatMap((each) => Object.keys(each.time_s)))].map((key) =>
-        [`${resource(key)} time`, (each) => each.time_s[key], 's', 'time_s']),
-      ['lower', (each) => each.lower_s, 's', 'lower_s'], ['expected', (each) => each.expected_s, 's', 'expected_s'],
+    const keys = [...new Set(list.flatMap((each) => Object.keys(each.time_s)))];
+    const found = (...find) => () => ({find});
+    later(() => refill(body, sideBySide(numOf, 'Machines side by side', list, [
+      ['FLOPs', (each) => each.flops, 'FLOP', 'flops', (each) => ({formula: each.formulas.flops, find: [/FLOPs = /]})],
+      ...keys.map((key) => [`${resource(key)} time`, (each) => each.time_s[key], 's', 'time_s', (each) =>
+        ({formula: each.formulas[`time_${key}`], find: timePatterns(key)})]),
+      ['lower', (each) => each.lower_s, 's', 'lower_s', found(/^\s*lower = /)],
+      ['expected', (each) => each.expected_s, 's', 'expected_s', found(/expected/i)],
       ['mean error', (each) => each.expected_error, 'fraction', 'expected_error'],
-      ['no overlap', (each) => each.upper_s, 's', 'upper_s'],
-      ['of peak', (each) => each.peak_fraction, 'fraction', 'peak_fraction']]),
+      ['no overlap', (each) => each.upper_s, 's', 'upper_s', found(/^\s*no overlap = /)],
+      ['of peak', (each) => each.peak_fraction, 'fraction', 'peak_fraction', found(/fraction of peak/)]]),
     list.map((each) => (each.notes?.length ? el('section', {class: 'notes'}, el('h2', {text: each.machine}),
-      el('ul', {}, each.notes.map((note) => el('li', {text: note})))) : null))));
+      el('ul', {}, each.notes.map((note) => el('li', {text: note})))) : null)), constantsOfEach(list)));
   }
 
   return {question, answer, head, refresh, said: () => words('op', last), select: (start, end) => program.select(start,

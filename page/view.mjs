@@ -46,10 +46,10 @@ export function placeError(error, fields) {
 }
 
 /// A box that says what is wrong with the question as a whole.
-export function trouble(error, placed) {
+export function trouble(error, placed, below = placed) {
   return el('div', {class: 'trouble', role: placed ? null : 'alert'}, el('strong', {text: error.message}),
     error.hint ? el('p', {text: error.hint}) : null,
-    placed ? el('p', {class: 'weak', text: 'What is shown below is the last answer.'}) : null);
+    below ? el('p', {class: 'weak', text: 'What is shown below is the last answer.'}) : null);
 }
 
 /// Shows an error at its field, or above the last answer, which stays; `beside` makes what stands with it. Returns
@@ -58,7 +58,8 @@ export function refused(error, {fields, answer, head}, beside = () => null) {
   const placed = placeError(error ?? null, fields);
   answer.classList.toggle('stale', Boolean(error));
   if (!error) return false;
-  refill(head, trouble(error, placed), beside(error));
+  const below = placed && [...answer.querySelectorAll('.slot:not(.head)')].some((slot) => slot.childElementCount > 0);
+  refill(head, trouble(error, placed, below), beside(error));
   announce(`${error.message}. ${error.hint ?? ''}`);
   return true;
 }
