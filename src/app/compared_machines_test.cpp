@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "app/op_answers.hpp"
-#include "predict/model_notes.hpp"
+#include "report/screen_notes.hpp"
 
 using namespace roofline::core;
 

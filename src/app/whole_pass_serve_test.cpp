@@ -80,6 +80,13 @@ TEST_CASE("whole passes of the library that is named, and a wrong name of a quan
     CHECK(wrong.error().hint.find("Q4_K_M") != std::string::npos);
 }
 
+TEST_CASE("chips without kernel models name the libraries whose forward passes have expected times") {
+    const std::string note = "`--software llama.cpp` gives expected times";
+    CHECK(served(at_home("m3-max", "f16"))["notes"].dump().find(note) != std::string::npos);
+    CHECK(served(at_home("m3-max", "F16"))["notes"].dump().find("--software") == std::string::npos);  // is by llama.cpp
+    CHECK(served(at_home("h100-sxm", "f16"))["notes"].dump().find("llama.cpp") == std::string::npos);
+}
+
 TEST_CASE("cards that have the layers in turn: a sequence gets no faster, a prompt does") {
     ServeRequest one = at_home("rtx-4090", "Q4_K_M");
     one.prompt = "8192";

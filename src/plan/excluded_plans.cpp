@@ -6,6 +6,8 @@
 #include <functional>
 #include <set>
 
+#include "text/enumerated.hpp"
+
 namespace roofline::core {
 
 namespace {
@@ -66,20 +68,10 @@ std::vector<GivenOption> options_of(const PlanSpace& space) {
     return options;
 }
 
-// "1, 2 and 4"
-template <class Item>
-std::string listed(const std::vector<Item>& items) {
-    std::string text;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-        text += fmt::format("{}{}", i == 0 ? "" : i + 1 == items.size() ? " and " : ", ", items[i]);
-    }
-    return text;
-}
-
 }  // namespace
 
 std::string ExcludingOptions::message() const {
-    return fmt::format("{} {} every plan", listed(options), options.size() == 1 ? "excludes" : "together exclude");
+    return fmt::format("{} {} every plan", enumerated(options), options.size() == 1 ? "excludes" : "together exclude");
 }
 
 std::string ExcludingOptions::remedy() const {
@@ -87,7 +79,7 @@ std::string ExcludingOptions::remedy() const {
     if (options.size() > 1) return each_alone ? "change one of them" : "leave them out";
     if (microbatches.empty()) return alone;
     std::vector<std::int64_t> few = microbatches;
-    if (few.size() <= most) return fmt::format("leave it out, or give one of {}", listed(few));
+    if (few.size() <= most) return fmt::format("leave it out, or give one of {}", enumerated(few));
     few.resize(most);
     return fmt::format("leave it out, or give one of {} ...", fmt::join(few, ", "));
 }

@@ -164,10 +164,8 @@ std::string wanted_measurements_text(const Prediction& answer) {
     const bool timed = own != nullptr && !own->kernels.empty();
     if (timed || !answer.calibrations->most_similar_machines(answer.machine).empty()) return "";
     return fmt::format(
-        "nothing was measured on {}: a table of times for `roofline fit`, of a few dozen matmuls of different sizes "
-        "and "
-        "some attention kernels and copies, gives it expected times; tokens per second of a served model give rough "
-        "ones",
+        "no kernel was measured on {}: `roofline fit` makes expected times of a table with a few dozen matmuls of "
+        "different sizes and some attention kernels and copies, and rough ones of the tokens/s of a served model",
         answer.machine.name);
 }
 

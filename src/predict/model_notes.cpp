@@ -139,14 +139,4 @@ void add_kernel_notes(const Prediction& answer, std::vector<std::string>& notes)
     note_extrapolation(answer, notes);
 }
 
-std::vector<std::string> notes_for_screen(std::vector<std::string> notes) {
-    const auto extrapolated =
-        std::erase_if(notes, [](const std::string& note) { return note.starts_with(extrapolation_mark); });
-    if (extrapolated > 0) {
-        notes.emplace_back(
-            "some sizes are beyond the measured ones, which is in the stated errors; --json says how far");
-    }
-    return notes;
-}
-
 }  // namespace roofline::core

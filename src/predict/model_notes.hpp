@@ -15,8 +15,4 @@ namespace roofline::core {
 /// sizes and times outside of the measured ones.
 void add_kernel_notes(const Prediction& answer, std::vector<std::string>& notes);
 
-/// Returns the notes of an answer for a screen: a single one replaces those that say how far each size is
-/// extrapolated.
-[[nodiscard]] std::vector<std::string> notes_for_screen(std::vector<std::string> notes);
-
 }  // namespace roofline::core

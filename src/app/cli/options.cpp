@@ -213,9 +213,7 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
     const bool wants_help = std::any_of(arguments.begin(), arguments.end(),
                                         [](const std::string& word) { return word == "-h" || word == "--help"; });
     if (wants_help || arguments.empty()) {
-        const auto columns = columns_wanted();
-        parsed.print = help_text(app, arguments);
-        if (columns) parsed.print = narrowed(parsed.print, *columns);
+        parsed.print = narrowed(help_text(app, arguments), columns_wanted().value_or(120));
         return parsed;
     }
     ROOFLINE_CHECK(refuse_empty_values(arguments));

@@ -19,6 +19,8 @@
 #include "predict/serve/served_room.hpp"
 #include "predict/serve/serving_slices.hpp"
 #include "predict/serve/serving_step.hpp"
+#include "predict/serve/whole_pass.hpp"
+#include "text/enumerated.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -305,6 +307,7 @@ private:
         ROOFLINE_TRY(answer_.least_prefill,
                      least_of(prefills ? here : setup_on(answer_.prefill_pool->slice), prefilling, CacheSplit::heads,
                               prefill_pass(prefilling, answer_.prompt), answer_.prefill));
+        note_whole_passes(here);
         answer_.compute_bound_known = !has_experts(answer_.model.program);
         if (!answer_.compute_bound_known) {
             const char* const chosen =
@@ -343,6 +346,23 @@ private:
         const std::int64_t tokens = sequences_at_once(answer_.plan, answer_.batch) * step_queries(setup());
         answer_.routed = ServedExperts{question_.routing, (first.experts + question_.routing.replicas()) / first.chips,
                                        placed.read(static_cast<double>(tokens)), placed.imbalance()};
+    }
+
+    // Says which libraries' forward-pass models give expected times where kernel models give none.
+    void note_whole_passes(const ServingSetup& here) {
+        if (!here.whole.empty() || calibrated(answer_)) return;
+        std::vector<std::string> options;
+        for (const PassFamily& family : calibrations_->passes().families) {
+            const std::string option = fmt::format("`--software {}`", family.software);
+            if (std::find(options.begin(), options.end(), option) != options.end()) continue;
+            const bool known = expected_whole_pass(calibrations_->passes(), family.software, answer_.decode,
+                                                   mean_pass(answer_, here, answer_.plan, answer_.batch), answer_.plan)
+                                   .has_value();
+            if (known) options.push_back(option);
+        }
+        if (options.empty()) return;
+        answer_.notes.push_back(
+            fmt::format("{} gives expected times, by a model of whole forward passes", enumerated(options)));
     }
 
     // Names the measurements that the expected times of whole passes rest on.

@@ -10,6 +10,7 @@
 #include "report/plan/plan_words.hpp"
 #include "report/serve_plan/serving_plan_words.hpp"
 #include "report/train/train_words.hpp"
+#include "text/enumerated.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -176,9 +177,7 @@ private:
             if (answer_.lacking[i] == 0) continue;
             words.push_back(fmt::format("{} more chips of {}", grouped(answer_.lacking[i]), answer_.pools[i].name));
         }
-        std::string all = words.front();
-        for (std::size_t i = 1; i < words.size(); ++i) all += (i + 1 < words.size() ? ", " : " and ") + words[i];
-        say(fmt::format("With {} they would: no fewer chips in all suffice.", all));
+        say(fmt::format("With {} they would: no fewer chips in all suffice.", enumerated(words)));
     }
 
     void refusals() {

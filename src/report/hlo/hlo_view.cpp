@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <set>
 
-#include "predict/model_notes.hpp"
 #include "report/figure.hpp"
 #include "report/hlo/hlo_json.hpp"
 #include "report/machine/machine_roofs.hpp"
 #include "report/page/page_sources.hpp"
 #include "report/plot/plot.hpp"
+#include "report/screen_notes.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
 

@@ -6,12 +6,13 @@
 #include <cmath>
 #include <utility>
 
-#include "predict/model_notes.hpp"
 #include "report/page/page_writer.hpp"
+#include "report/screen_notes.hpp"
 #include "report/serve/frontier_figures.hpp"
 #include "report/serve/load_text.hpp"
 #include "report/serve/serve_figures.hpp"
 #include "report/table.hpp"
+#include "text/enumerated.hpp"
 #include "units/quantity.hpp"
 #include "units/text.hpp"
 
@@ -26,7 +27,7 @@ std::string usd(double value) { return fmt::format("${:.{}f}", value, value < 0.
 std::string weights_dtype(const ServeAnswer& answer) {
     std::vector<std::string> formats;
     for (const auto& entry : answer.weights.by_format) formats.push_back(entry.first);
-    return fmt::format("{}", fmt::join(formats, " and "));
+    return enumerated(formats);
 }
 
 /// Returns "1 chip", "8 chips" or "4x4 = 16 chips".
