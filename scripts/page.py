@@ -221,8 +221,14 @@ def bundle(folder, name):
     return made.text()
 
 
+def ascii_only(text, escaped):
+    """Returns the text with other characters escaped: browsers read a page of ASCII faster, with a byte for each sign."""
+    return re.sub(r"[^\x00-\x7f]", lambda sign: escaped(sign.group()), text)
+
+
 def in_html(script):
     """A script as it may stand in HTML. Both are the same in strings, templates and regular expressions."""
+    script = ascii_only(script, lambda sign: json.dumps(sign)[1:-1])
     return re.sub(r"<(?=/script|!--)", r"\\x3C", script, flags=re.I)
 
 
@@ -266,7 +272,8 @@ def page(folder, core, unpack):
     styles = []
 
     def inlined(match):
-        styles.append((folder / match.group(1)).read_text(encoding="utf-8"))
+        style = (folder / match.group(1)).read_text(encoding="utf-8")
+        styles.append(ascii_only(style, lambda sign: f"\\{ord(sign):06x}"))
         return f"<style>{styles[-1]}</style>"
 
     html = STYLE.sub(inlined, html)
