@@ -34,7 +34,7 @@ STYLE = re.compile(r'<link rel="stylesheet" href="([\w.-]+\.css)">')
 SCRIPT = re.compile(r'<script type="module" src="([\w.-]+\.mjs)"></script>\n?')
 AWAIT = re.compile(r"^(?:(?:const|let)\s+[^=]+=\s*)?await\b", re.M)
 
-PARTS = 3  # of the core; more of them unpack faster where there are more processors, but are larger
+PARTS = 2  # of the core; more of them unpack faster where there are more than two processors, but are larger
 
 # The script in front of the core's parts: each part is unpacked as soon as it has been read, and what is unpacked is
 # compiled at once, for all workers.

@@ -218,6 +218,16 @@ test('a trace is dropped', async () => {
   // Steps of 2.2735 and 2.207 ms, without the one that is warm-up.
   assert.match(await page.getByRole('button', {name: 'measured step: 2.24 ms'}).getAttribute('title'),
     /0\.00224025 s/);
+  // What-ifs of the machine: with an eighth of the bandwidth a kernel that memory bounds takes eight times as long.
+  await page.getByRole('button', {name: 'lower of aten::add: 60.1 us'}).waitFor();
+  const slider = page.getByRole('slider', {name: 'hbm.bandwidth, factor'});
+  await slider.focus();
+  await slider.press('Home');
+  await page.getByRole('button', {name: 'lower of aten::add: 481 us'}).waitFor();
+  await slider.press('End');
+  await page.goBack();
+  await page.getByRole('button', {name: 'As published'}).click();
+  await page.getByRole('button', {name: 'lower of aten::add: 60.1 us'}).waitFor();
   await page.getByLabel('Picture of a profile').selectOption('timeline');
   await page.locator('.plot svg', {hasText: 'kernels'}).waitFor();
   assert.match(await copied(page, 'Python'), /rl\.trace\("step\.json"/);
