@@ -160,8 +160,9 @@ TEST_CASE("trace beside a plan: all matmuls of a training step of a Llama are fo
 TEST_CASE("trace names the roofs of its machine with their sources") {
     TraceWriter trace;
     trace.weight(512, 512, 1);
-    TraceRequest request = beside_training(trace);
-    request.model.reset();
+    TraceRequest request;
+    request.profiles = {file_of(trace.text())};
+    request.machines = {{"h100-sxm", std::nullopt}};
     const Response response = handle({request, Format::json, false});
     REQUIRE_MESSAGE(!response.error, response.out);
     std::map<std::string, json> sources;
