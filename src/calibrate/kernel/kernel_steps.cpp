@@ -126,20 +126,30 @@ std::vector<TiledKernel> tile_all(const TimedKernels& kernels) {
 namespace {
 
 /// Longer measurements do not show the start-up of a kernel, because a typical one is within their noise; except those
-/// of kernels with almost no work, whose time is all start-up, for example where a slow host launches them.
+/// of kernels with almost no work, whose time is all start-up, for example where a slow host launches them. A kernel
+/// without a matmul has no pipeline of tiles to fill: its start-up is a launch, less than a tenth of a time of 40 us.
 constexpr double shows_start_s = 100e-6;
 constexpr double next_to_no_work_s = 20e-6;
+constexpr double shows_launch_s = 40e-6;
+constexpr double next_to_no_work = 0.1;  // of a measured time
 /// Start-ups of kernels without such short measurements: the medians of all others. Least squares would let them absorb
 /// anything that these measurements have in common, and predict as much for kernels that are a hundred times shorter.
 constexpr double typical_start_s = 3e-6;
 constexpr double typical_ramp_s = 1e-9;
 
+bool has_matmul(const TiledKernel& kernel) { return kernel.timed->point.depth > 0; }
+
+/// Whether a measurement is short enough to show the start-up.
+bool shows_start(const TiledKernel& kernel) {
+    const double time_s = kernel.timed->time_s;
+    const double work_s = bound_of(kernel.timed->point);
+    if (has_matmul(kernel)) return time_s < shows_start_s || work_s < next_to_no_work_s;
+    return time_s < shows_launch_s || work_s < std::min(next_to_no_work_s, next_to_no_work * time_s);
+}
+
 /// Holds start-up parameters near typical ones, unless a measurement is short enough to show them.
 void hold_starts(KernelLeastSquares& sums, TiledKernels kernels) {
-    const bool shown = std::any_of(kernels.begin(), kernels.end(), [](const TiledKernel& each) {
-        return each.timed->time_s < shows_start_s || bound_of(each.timed->point) < next_to_no_work_s;
-    });
-    if (shown) return;
+    if (std::any_of(kernels.begin(), kernels.end(), shows_start)) return;
     constexpr double strength = 0.01;  // relative to all measurements: two to three times as long remains possible
     const auto hold = [&](LeastSquaresIndex constant, double seconds) {
         KernelConstants typical{};
@@ -147,6 +157,7 @@ void hold_starts(KernelLeastSquares& sums, TiledKernels kernels) {
         sums.add(typical, strength * static_cast<double>(kernels.size()));
     };
     hold(fixed_slope, typical_start_s);
+    if (!std::any_of(kernels.begin(), kernels.end(), has_matmul)) return;
     hold(split_slope, typical_start_s);
     hold(ramp_slope, typical_ramp_s);
 }

@@ -32,6 +32,29 @@ TEST_CASE("rows of hundreds of microseconds do not make a start-up of hundreds o
     CHECK(fit->model.ramp_s * 128 < 10e-6);
 }
 
+TEST_CASE("rows of tens of microseconds do not make a start-up of tens of microseconds for a kernel without a matmul") {
+    // twice the time of the reads, and 20 us more that 45 us cannot show; of a kernel of 22 us almost all is start-up
+    const auto streams = [](double least_us) {
+        std::vector<TimedKernel> kernels;
+        for (double us = least_us; kernels.size() < 16; us *= 1.3) {
+            TimedKernel kernel;
+            kernel.point.memory_s = us * 1e-6;
+            kernel.point.rows = 1024;
+            kernel.time_s = (2 * us + 20) * 1e-6;
+            kernels.push_back(kernel);
+        }
+        return kernels;
+    };
+    const auto held = fit_kernels(streams(12.5));
+    REQUIRE(held);
+    CHECK(held->model.fixed_s > 1e-6);
+    CHECK(held->model.fixed_s < 9e-6);  // at most three times a typical launch
+    CHECK(held->model.ramp_s == 0);     // there is no depth that it could add up
+    const auto shown = fit_kernels(streams(1));
+    REQUIRE(shown);
+    CHECK(shown->model.fixed_s == doctest::Approx(20e-6).epsilon(0.05));
+}
+
 TEST_CASE("a start-up that a short row shows is fitted") {
     std::vector<TimedKernel> kernels = slow_starters(100);
     for (TimedKernel& kernel : kernels) kernel.time_s -= 180e-6;  // 20 us remain
