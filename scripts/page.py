@@ -222,7 +222,7 @@ def bundle(folder, name):
 
 
 def ascii_only(text, escaped):
-    """Returns the text with other characters escaped: browsers read a page of ASCII faster, with a byte for each sign."""
+    """Returns the text with other characters escaped: browsers read ASCII faster, and keep it in a byte for each."""
     return re.sub(r"[^\x00-\x7f]", lambda sign: escaped(sign.group()), text)
 
 
