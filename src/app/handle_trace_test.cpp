@@ -165,8 +165,9 @@ TEST_CASE("trace names the roofs of its machine with their sources") {
     request.machines = {{"h100-sxm", std::nullopt}};
     const Response response = handle({request, Format::json, false});
     REQUIRE_MESSAGE(!response.error, response.out);
+    const json answer = json::parse(response.out, nullptr, false);
     std::map<std::string, json> sources;
-    for (const json& each : json::parse(response.out, nullptr, false)["sources"]) {
+    for (const json& each : answer["sources"]) {
         sources[each["figure"].get<std::string>()] = each;
     }
     // NVIDIA's data sheet: 1,979 TFLOP/s with sparsity, which is twice as much as without.
