@@ -88,7 +88,7 @@ export class Core {
       if (data.failed === undefined) {
         question.resolve(data.answer);
       } else {
-        // A question that ended in the middle may have left the program's memory in any state, so the program is restarted.
+        // A question that ended in the middle may have left the program's memory in any state: it is started anew.
         this.restart();
         question.reject(new Error(data.failed));
       }

@@ -49,24 +49,29 @@ export function fold(title, content, {open = false, name = ''} = {}) {
   return el('details', {open, class: 'fold', 'data-name': name}, el('summary', {text: title}), content);
 }
 
-/// Puts text into the clipboard and says so on the button. Where that is refused it is tried in the old way.
-export async function copyText(text, pressed) {
-  const before = pressed.textContent;
-  let done = false;
+/// Puts text into the clipboard and says so on the button, or `none` where there is no text.
+export async function copyText(text, pressed, none = 'There is nothing to copy') {
+  const before = pressed.dataset.label ??= pressed.textContent;
+  const said = !text ? none : await copied(text) ? 'Copied' : 'The browser refused to copy';
+  pressed.textContent = said;
+  announce(said, 0);
+  pressed.focus();
+  setTimeout(() => { pressed.textContent = before; }, 1500);
+}
+
+/// Where the clipboard is refused it is tried in the old way.
+async function copied(text) {
   try {
     await navigator.clipboard.writeText(text);
-    done = true;
+    return true;
   } catch {
     const box = el('textarea', {class: 'unseen', 'aria-label': 'Text to copy', value: text});
     document.body.append(box);
     box.select();
-    done = document.execCommand('copy');
+    const done = document.execCommand('copy');
     box.remove();
+    return done;
   }
-  pressed.textContent = done ? 'Copied' : 'The browser refused';
-  announce(done ? 'Copied' : 'The browser refused to copy', 0);
-  pressed.focus();
-  setTimeout(() => { pressed.textContent = before; }, 1500);
 }
 
 export function saveText(text, name, type) {

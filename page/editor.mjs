@@ -44,7 +44,8 @@ export function editor({changed, settled}) {
   const list = el('ul', {id: listId, class: 'complete', role: 'listbox', 'aria-label': 'Completions', hidden: true});
   const problem = el('p', {id: `${id}-error`, class: 'problem', hidden: true});
   const node = el('div', {class: 'field program'}, el('label', {for: id, text: 'Program'}),
-    el('div', {class: 'editor'}, back, area, list), problem,
+    // The list is below the error, which it would cover otherwise.
+    el('div', {class: 'editor-whole'}, el('div', {class: 'editor'}, back, area), problem, list),
     el('p', {id: `${id}-help`, class: 'hint', text: 'In the notation; Tab completes a name while a list is shown.'}));
   let mark = null;
   let shownWords = [];

@@ -50,7 +50,8 @@ export function exact(value, unit = '') {
   if (value === null || value === undefined) return 'not known';
   if (typeof value !== 'number') return String(value);
   const names = {fraction: '(a fraction)', count: '', number: '', s: 's'};
-  return `${value} ${unit in names ? names[unit] : unit}`.trim();
+  const text = value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential() : String(value);
+  return `${text} ${unit in names ? names[unit] : unit}`.trim();
 }
 
 const known = {math: 'math', vector: 'vector', hbm: 'HBM', vmem: 'VMEM', smem: 'SMEM', l1: 'L1', l2: 'L2',

@@ -112,7 +112,10 @@ class App {
         next); } catch { /* Storage may be refused; the theme then lasts as long as the page. */ }
     });
     try { apply(localStorage.getItem('roofline-theme') ?? ''); } catch { apply(''); }
-    at('skip').addEventListener('click', (event) => { event.preventDefault(); at('answer').focus(); });
+    at('skip').addEventListener('click', (event) => {
+      event.preventDefault();
+      this.made[this.state.view].head.focus();
+    });
   }
 
   copies() {
@@ -121,7 +124,7 @@ class App {
     window.addEventListener('beforeprint', () => { at('asked').textContent = commandLine(said()); });
     const name = () => this.made[this.state.view].python?.() ?? views[this.state.view].python;
     const make = (label, text) => {
-      const press = button(label, () => copyText(text(), press));
+      const press = button(label, () => copyText(text(), press, `There is no ${label} here`));
       return press;
     };
     const list = el('div', {class: 'menu-list'}, make('Command line', () => commandLine(said())),

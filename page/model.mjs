@@ -15,12 +15,13 @@ export function modelView(app) {
   const model = modelField(app);
   fields.set('model', model);
   const [main] = form('model', fields, ['seq', 'kv-dtype', 'weights']);
+  const uses = el('div', {class: 'stack'}, button('Price it as an operation', () => open(null)), el('div',
+    {class: 'row'}, button('Train it', () => state.set({}, {view: 'train'}), {class: 'quiet'}),
+    button('Serve it', () => state.set({}, {view: 'serve'}), {class: 'quiet'})));
   const question = el('form', {on: {submit: (event) => event.preventDefault()}}, model.node, el('div',
     {class: 'columns'}, main),
-    button('Price it as an operation', () => open(null), {}), el('div', {class: 'row'},
-      button('Train it', () => state.set({}, {view: 'train'}), {class: 'quiet'}),
-      button('Serve it', () => state.set({}, {view: 'serve'}), {class: 'quiet'})));
-  const head = el('div', {class: 'slot head'});
+    uses);
+  const head = el('div', {class: 'slot head', tabindex: '-1'});
   const picture = frame('model', {ratio: 'short'});
   const body = el('div', {class: 'slot'});
   const second = el('div', {class: 'slot'});
@@ -46,6 +47,7 @@ export function modelView(app) {
     draw(picture, got);
     const num = numbers({words: words('model', at), dims: json.dims, sources: []});
     refill(second);
+    uses.hidden = Boolean(json.checkpoint) && json.format !== 'gguf'; // weights alone do not say how they are used
     if (!json.checkpoint) {
       counted(json, num, head, body);
       return;
@@ -134,14 +136,14 @@ export function modelView(app) {
       ['bytes', num(json.bytes, 'B', {label: 'bytes of all tensors', key: 'weight_bytes', path: 'bytes'})],
       ['tensors', num(json.tensors, 'count', {label: 'tensors', path: 'tensors'})]]));
     announce(`${json.checkpoint}: ${shown(json.bytes, 'B')}`);
-    const by = (caption, group, path) => (group ? table(caption, [{label: caption, cell: (row) => row[0]},
+    const by = (caption, group, path) => (group ? table(caption, [{label: caption.slice(3), cell: (row) => row[0]},
       ...[['tensors', 'count'], ['elements', 'count'], ['params', 'count'], ['bytes', 'B']].map(([key, unit]) =>
         ({label: key, number: true,
         sort: (row) => row[1][key], cell: (row) => num(row[1][key] ?? null, unit, {label: `${key} of ${row[0]}`,
           path: `${path}["${row[0]}"].${key}`})}))],
     entries(group), {most: 20}) : null);
-    refill(body, by('dtype', json.by_dtype, 'by_dtype'), by('part', json.by_part, 'by_part'), by('layer',
-      json.by_layer, 'by_layer'));
+    refill(body, by('By dtype', json.by_dtype, 'by_dtype'), by('By part', json.by_part, 'by_part'),
+      by('By layer', json.by_layer, 'by_layer'));
   }
 
   /// The program of the model becomes the operation; the layers' part of it is selected.
@@ -158,7 +160,7 @@ export function modelView(app) {
     if (layer) app.made.op.select(...blockOf(text, layer, state));
   }
 
-  return {question, answer, refresh};
+  return {question, answer, head, refresh};
 }
 
 const entries = (group) => (Array.isArray(group) ? group.map((each) =>

@@ -103,5 +103,5 @@ export function sourceList(sources) {
 }
 
 /// The constants of an answer as a part of the page that can be unfolded.
-export const constants = (json) => fold('Constants and their sources', sourceList(json.sources ?? []),
-  {name: 'sources'});
+export const constants = (json, of = '') => fold(`Constants${of ? ` of ${of}` : ''} and their sources`,
+  sourceList(json.sources ?? []), {name: `sources ${of}`});

@@ -4,12 +4,13 @@ import {editor} from './editor.mjs';
 import {pairsOf, pairsText, sizeField} from './fields.mjs';
 import {boundWords, resource, shown} from './format.mjs';
 import {constants, numbers} from './number.mjs';
-import {collectives, expectedRemark, facts, headline, sideBySide, times} from './parts.mjs';
+import {collectives, constantsOfEach, expectedRemark, facts, headline, numbersOfEach, sideBySide, sliceOf, timePatterns,
+  times} from './parts.mjs';
 import {frame} from './plot.mjs';
 import {words} from './schema.mjs';
 import {table} from './table.mjs';
-import {ask, askDrawn, derivation, derivationFold, draw, fieldsOf, form, missingMachines, notes, refill,
-  refused, trouble} from './view.mjs';
+import {afterFrame, ask, askDrawn, derivation, derivationFold, draw, fieldsOf, form, missingMachines, notes,
+  refill, refused, trouble} from './view.mjs';
 
 const plots = [['roofline', 'Roofline'], ['sweep', 'Sweep'], ['mesh', 'Mesh'], ['timeline', 'Time line']];
 
@@ -54,7 +55,7 @@ export function opView(app) {
   const question = el('form', {on: {submit: (event) => event.preventDefault()}}, program.node, pick, sizes.node, main,
     more, fields.get('set').node);
 
-  const head = el('div', {class: 'slot head'});
+  const head = el('div', {class: 'slot head', tabindex: '-1'});
   const picture = frame('roofline');
   const kinds = radio('Picture', plots, (kind) => state.set({'op.plot': kind,
     ...(kind === 'sweep' && !state.fields['op.sweep']
@@ -70,6 +71,8 @@ export function opView(app) {
   const answer = el('div', {}, head, tools, picture.node, body);
   let turn = 0;
   let last = state.fields;
+  // The tables come after the picture and the answer in short, so that these follow a slider.
+  const later = afterFrame();
 
   async function refresh() {
     const now = ++turn;
@@ -139,7 +142,7 @@ export function opView(app) {
       const dims = json.machines[0]?.dims ?? {};
       sizes.names(Object.keys(dims), dims);
       fields.get('set').figures(json.machines.flatMap((each) => each.sources ?? []));
-      several(json, numbers({...context, explain: null}));
+      several(json, numbersOfEach(app, 'op', at, 'op.on'));
     } else {
       sizes.names(Object.keys(json.dims), json.dims);
       fields.get('set').figures(json.sources);
@@ -165,37 +168,43 @@ export function opView(app) {
       json.ridge ? `ridge ${shown(Object.values(json.ridge)[0], 'FLOP/B')}` : null],
     ]));
     announce(`${verdict}${json.lower_s === null ? '' : `, at least ${shown(json.lower_s, 's')}`}`);
-    refill(body, el('div', {class: 'two'}, times(num, json, bounds(json.machine, json), {formulas: json.formulas}),
-      work(num, json)),
-      critical(num, json), kernels(num, json), held(num, json), collectives(num, json.collectives), layouts(num,
-        json),
-      notes(json.notes), derivationFold(context), constants(json));
+    later(() => {
+      refill(body, el('div', {class: 'two'}, times(num, json, bounds(json.machine, json), {formulas: json.formulas}),
+        work(num, json)),
+        critical(num, json), kernels(num, json), held(num, json), collectives(num, json.collectives), layouts(num,
+          json),
+        notes(json.notes), derivationFold(context), constants(json));
+    });
     // Once the answer stands the derivation is fetched, so that hovering over a number can show it.
     clearTimeout(opView.later);
     opView.later = setTimeout(() => context.explain(), 700);
   }
 
-  function several(json, num) {
+  function several(json, numOf) {
     const list = json.machines;
     refill(head, headline('several', `${list.length} machines`, list.map((each) =>
-      [`${each.machine}${each.chips > 1 ? `:${each.slice}` : ''}`,
-      num(each.lower_s, 's', {label: `lower bound on ${each.machine}`, key: 'lower_s', path: 'machines[].lower_s'}),
+      [sliceOf(each), numOf(each)(each.lower_s, 's', {label: `lower bound on ${sliceOf(each)}`, key: 'lower_s',
+        path: 'machines[].lower_s', find: [/^\s*lower = /]}),
       each.bound_by ? `${resource(each.bound_by)}-bound` : null])),
     missingMachines(json));
     fields.get('on').problem(json.errors?.[0] ?? null);
     announce(list.map((each) => `${each.machine} ${shown(each.lower_s, 's')}`).join(', '));
-    refill(body, sideBySide(num, 'Machines side by side', list, [['FLOPs', (each) => each.flops, 'FLOP', 'flops'],
-      ...[...new Set(list.flatMap((each) => Object.keys(each.time_s)))].map((key) =>
-        [`${resource(key)} time`, (each) => each.time_s[key], 's', 'time_s']),
-      ['lower', (each) => each.lower_s, 's', 'lower_s'], ['expected', (each) => each.expected_s, 's', 'expected_s'],
+    const keys = [...new Set(list.flatMap((each) => Object.keys(each.time_s)))];
+    const found = (...find) => () => ({find});
+    later(() => refill(body, sideBySide(numOf, 'Machines side by side', list, [
+      ['FLOPs', (each) => each.flops, 'FLOP', 'flops', (each) => ({formula: each.formulas.flops, find: [/FLOPs = /]})],
+      ...keys.map((key) => [`${resource(key)} time`, (each) => each.time_s[key], 's', 'time_s', (each) =>
+        ({formula: each.formulas[`time_${key}`], find: timePatterns(key)})]),
+      ['lower', (each) => each.lower_s, 's', 'lower_s', found(/^\s*lower = /)],
+      ['expected', (each) => each.expected_s, 's', 'expected_s', found(/expected/i)],
       ['mean error', (each) => each.expected_error, 'fraction', 'expected_error'],
-      ['no overlap', (each) => each.upper_s, 's', 'upper_s'],
-      ['of peak', (each) => each.peak_fraction, 'fraction', 'peak_fraction']]),
+      ['no overlap', (each) => each.upper_s, 's', 'upper_s', found(/^\s*no overlap = /)],
+      ['of peak', (each) => each.peak_fraction, 'fraction', 'peak_fraction', found(/fraction of peak/)]]),
     list.map((each) => (each.notes?.length ? el('section', {class: 'notes'}, el('h2', {text: each.machine}),
-      el('ul', {}, each.notes.map((note) => el('li', {text: note})))) : null)));
+      el('ul', {}, each.notes.map((note) => el('li', {text: note})))) : null)), constantsOfEach(list)));
   }
 
-  return {question, answer, refresh, said: () => words('op', last), select: (start, end) => program.select(start,
+  return {question, answer, head, refresh, said: () => words('op', last), select: (start, end) => program.select(start,
     end)};
 }
 
@@ -275,10 +284,12 @@ function sizesField(app) {
     },
     left(names) {
       spare.hidden = names.length === 0;
-      spare.replaceChildren(`Sizes kept that the program does not have: ${names.join(', ')} `, button('Forget them', () => {
+      const forget = () => {
         const pairs = pairsOf(app.state.fields['op.dims']).filter(([name]) => !names.includes(name));
         app.state.set({'op.dims': pairsText(pairs)});
-      }, {class: 'quiet'}));
+      };
+      spare.replaceChildren(`Sizes kept that the program does not have: ${names.join(', ')} `,
+        button('Forget them', forget, {class: 'quiet'}));
     },
   };
 }

@@ -1,7 +1,10 @@
 // Parts of answers that several views show: times with bars, memory by kind, numbers in tables.
 import {el} from './dom.mjs';
 import {resource, shown} from './format.mjs';
+import {constants, numbers} from './number.mjs';
+import {words} from './schema.mjs';
 import {bar, rove, table} from './table.mjs';
+import {derivation} from './view.mjs';
 
 /// Where a derivation speaks of the time of a resource.
 export function timePatterns(key) {
@@ -80,12 +83,33 @@ export const planBounds = ({expected_s: expected, expected_error: error}, found 
   ['upper_s', 'no overlap', 'without any overlap, at published rates', [/^\s*no overlap = /]],
 ];
 
-/// Answers of several machines side by side; a row is [label, its value in an answer, unit, key].
-export function sideBySide(num, caption, answers, rows) {
-  return table(caption, [{label: '', cell: (row) => row[0]}, ...answers.map((each) => ({label: each.machine,
-    number: true, cell: ([label, valueOf, unit, key]) => num(valueOf(each) ?? null, unit,
-      {label: `${label} on ${each.machine}`, key})}))], rows);
+/// The slice of an answer for several machines, as it is named in a question.
+export const sliceOf = ({machine, slice, chips}) => (slice && chips > 1 ? `${machine}:${slice}` : machine);
+
+/// Makes numbers of answers for several machines: as numbersOf(answer), which is asked for the machine alone, so that
+/// its constants and its derivation are shown. `where` is the field of machines.
+export function numbersOfEach(app, view, state, where) {
+  const made = new Map();
+  return (each) => {
+    if (!made.has(each)) {
+      const alone = {...state, [where]: [sliceOf(each)]};
+      made.set(each, numbers(Object.assign(derivation(app, view, alone), {words: words(view, alone),
+        sources: each.sources, dims: each.dims})));
+    }
+    return made.get(each);
+  };
 }
+
+/// Answers of several machines side by side; a row is [label, its value in an answer, unit, key, more about it].
+export function sideBySide(numOf, caption, answers, rows) {
+  return table(caption, [{label: '', cell: (row) => row[0]}, ...answers.map((each) => ({label: sliceOf(each),
+    number: true, cell: ([label, valueOf, unit, key, about]) => numOf(each)(valueOf(each) ?? null, unit,
+      {label: `${label} on ${sliceOf(each)}`, key, ...about?.(each)})}))], rows);
+}
+
+/// The constants of several answers, as parts that can be unfolded.
+export const constantsOfEach = (answers) => answers.filter((each) => each.sources?.length)
+  .map((each) => constants(each, sliceOf(each)));
 
 /// Makes rows of facts(): null for a value that the answer does not have.
 export const factsWith = (num) => (label, value, unit, key, path, remark) => (value === null || value === undefined

@@ -105,7 +105,11 @@ export function frame(name, {ratio = 'wide'} = {}) {
   const copy = button('Copy SVG', () => copyText(text, copy), {class: 'quiet', disabled: true});
   const save = button('Save SVG', () => saveText(text, `${name}.svg`, 'image/svg+xml'), {class: 'quiet',
     disabled: true});
-  const node = el('figure', {class: 'plot'}, canvas, trouble, el('div', {class: 'plot-tools'}, details, copy, save));
+  const larger = button('Larger', () => {
+    larger.setAttribute('aria-pressed', String(canvas.classList.toggle('large')));
+  }, {class: 'quiet only-phone', 'aria-pressed': 'false'});
+  const node = el('figure', {class: 'plot'}, canvas, trouble, el('div', {class: 'plot-tools'}, details, larger, copy,
+    save));
   return {
     node,
     svg: () => text,

@@ -28,7 +28,7 @@ export function profileView(app) {
     el('div', {class: 'field'}, el('label', {for: 'profile-kind', text: 'It is'}), kind), measured, main,
     el('div', {class: 'field'}, el('label', {for: 'profile-plot', text: 'Picture of a profile'}), plot),
       more, fields.get('set').node);
-  const head = el('div', {class: 'slot head'});
+  const head = el('div', {class: 'slot head', tabindex: '-1'});
   const picture = frame('kernels');
   const body = el('div', {class: 'slot'});
   const answer = el('div', {}, head, picture.node, body);
@@ -73,8 +73,10 @@ export function profileView(app) {
       now === turn);
     if (!got) return;
     const {json} = got;
-    if (refused(json.error, {fields, answer, head}, (error) => [fitting(error), error.line ? el('p',
-      {class: 'weak', text: `line ${error.line}, column ${error.column}`}) : null])) return;
+    const devices = / is for \d+ devices?/.test(json.error?.message ?? '');
+    if (refused(devices ? {...json.error, code: 'bad_slice'} : json.error, {fields, answer, head},
+      (error) => [fitting(error), error.line ? el('p', {class: 'weak',
+        text: `line ${error.line}, column ${error.column}`}) : null])) return;
     app.answered({json: got.answer.out, svg: picture.svg});
     picture.node.hidden = false;
     draw(picture, got);
@@ -134,8 +136,8 @@ export function profileView(app) {
     json.memory_bytes?.largest?.length ? table('Largest at the peak', [{label: 'Array', cell: (each) => each.name},
       {label: 'bytes', number: true, sort: (each) => each.bytes, cell: (each) => num(each.bytes, 'B',
         {label: `bytes of ${each.name}`})}], json.memory_bytes.largest, {most: 6}) : null),
-    kernels(json.ops, num, json.measured?.step_s ?? total.expected_s ?? total.lower_s), sources(json.by_source, num), scopes(json.by_scope,
-      num),
+    kernels(json.ops, num, json.measured?.step_s ?? total.expected_s ?? total.lower_s),
+    sources(json.by_source, num), scopes(json.by_scope, num),
     unknown(json.unknown), notes(json.notes), constants(json));
   }
 
@@ -173,7 +175,7 @@ export function profileView(app) {
         {label: `measured ${each.kind}`, key: 'measured_s'})},
       {label: 'expected', number: true, sort: (each) => each.should_s, cell: (each) => num(each.should_s ?? null,
         's', {label: `expected ${each.kind}`, key: 'expected_s'})}],
-    json.by_kind) : null), kernels(json.ops, num, total.measured_s), notes(json.notes));
+    json.by_kind) : null), kernels(json.ops, num, total.measured_s), notes(json.notes), constants(json));
   }
 
   function kernels(ops, num, most) {
@@ -183,14 +185,17 @@ export function profileView(app) {
       num(op[key] ?? null, unit,
       {label: `${label} of ${op.opcode ?? op.name}`, key, path: `ops[].${key}`})});
     const spent = (op) => op.measured_s ?? op.expected_s ?? op.lower_s;
+    const longest = Math.max(...ops.map(spent).filter((time) => time !== null), 0);
     return table(`Top kernels (${ops.length})`, [
       {label: 'Kernel', cell: (op) => el('code', {text: op.opcode && traced
         ? `${op.opcode} ${op.inputs ?? ''}` : op.name, title: op.name}), sort: (op) => op.name},
       ...(traced ? [] : [{label: 'op', cell: (op) => op.opcode ?? '', sort: (op) => op.opcode}]), column('runs',
         'count', 'count'),
       ...(measured ? [column('measured', 'measured_s', 's')] : []),
-      ...(traced ? [column('to win', 'win_s', 's')] : []), column('expected', 'expected_s', 's'), column('lower', 'lower_s', 's'),
-      {label: 'share', cell: (op) => bar(spent(op), most, {label: 'share of the time'})},
+      ...(traced ? [column('to win', 'win_s', 's')] : []), column('expected', 'expected_s', 's'),
+      column('lower', 'lower_s', 's'),
+      {label: 'share', number: true, sort: spent, cell: (op) => shown(spent(op) / most, 'fraction')},
+      {label: '', cell: (op) => bar(spent(op), longest, {label: 'compared with the longest'})},
       column('FLOPs', 'flops', 'FLOP'), column('bytes', 'bytes', 'B'), {label: 'bound by',
         cell: (op) => op.bound_by ?? '', sort: (op) => op.bound_by},
       {label: 'from', cell: (op) => op.source ?? op.unknown ?? '', sort: (op) => op.source}], ops, {most: 25});
@@ -227,5 +232,5 @@ export function profileView(app) {
   }
 
   const said = () => words('profile', state.fields, {command: command(), leave: leave()});
-  return {question, answer, refresh, said, python: () => command()[0]};
+  return {question, answer, head, refresh, said, python: () => command()[0]};
 }

@@ -2,8 +2,8 @@
 import {announce, el} from './dom.mjs';
 import {boundWords, shown} from './format.mjs';
 import {constants, numbers} from './number.mjs';
-import {collectives, facts, factsWith, headline, memory, planBounds, sensitivity, sideBySide,
-  times} from './parts.mjs';
+import {collectives, constantsOfEach, facts, factsWith, headline, memory, numbersOfEach, planBounds, sensitivity,
+  sideBySide, sliceOf, times} from './parts.mjs';
 import {fieldsOfCommand, modelField, search, use} from './plan.mjs';
 import {frame} from './plot.mjs';
 import {words} from './schema.mjs';
@@ -24,7 +24,7 @@ export function serveView(app) {
   const question = el('form', {on: {submit: (event) => event.preventDefault()}}, model.node, main, sized, plan,
     searched.node,
     more, fields.get('set').node);
-  const head = el('div', {class: 'slot head'});
+  const head = el('div', {class: 'slot head', tabindex: '-1'});
   const picture = frame('frontier');
   const body = el('div', {class: 'slot'});
   const tail = el('div', {class: 'slot'});
@@ -86,17 +86,19 @@ export function serveView(app) {
   }
 
   function several(json) {
-    const num = numbers({words: words('serve', state.fields)});
-    refill(head, headline('', `${json.machines.length} slices`, json.machines.map((each) =>
-      [`${each.machine}:${each.slice}`,
-      num(each.tpot_s ?? null, 's', {label: `TPOT on ${each.machine}`}), each.fits ? 'fits' : 'does not fit'])));
-    const rows = [['TPOT', (each) => each.tpot_s, 's'], ['TTFT', (each) => each.ttft_s, 's'], ['tokens/s',
-      (each) => each.tokens_per_s, 'count'],
-      ['USD per million tokens', (each) => each.usd_per_million_tokens, 'USD'], ['room for',
-        (each) => each.max_batch, 'count'],
-      ['memory of a chip', (each) => each.memory_bytes_per_chip?.total, 'B']];
-    refill(body, sideBySide(num, 'Slices side by side', json.machines, rows));
-    refill(tail, missingMachines(json));
+    const numOf = numbersOfEach(app, 'serve', state.fields, 'serve.on');
+    fields.get('set').figures(json.machines.flatMap((each) => each.sources ?? []));
+    refill(head, headline('', `${json.machines.length} slices`, json.machines.map((each) => [sliceOf(each),
+      numOf(each)(each.tpot_s ?? null, 's', {label: `TPOT on ${sliceOf(each)}`, key: 'tpot_s'}),
+      each.fits ? 'fits' : 'does not fit'])));
+    const rows = [['TPOT', (each) => each.tpot_s, 's', 'tpot_s', () => ({find: [/^\s*lower = /, /^\s*sequential = /]})],
+      ['TTFT', (each) => each.ttft_s, 's', 'ttft_s'],
+      ['tokens/s', (each) => each.tokens_per_s, 'count', 'serve_tokens'],
+      ['USD per million tokens', (each) => each.usd_per_million_tokens, 'USD', 'usd_per_million_tokens'],
+      ['room for', (each) => each.max_batch, 'count', 'max_batch'],
+      ['memory of a chip', (each) => each.memory_bytes_per_chip?.total, 'B', 'serve_memory']];
+    refill(body, sideBySide(numOf, 'Slices side by side', json.machines, rows));
+    refill(tail, missingMachines(json), constantsOfEach(json.machines));
   }
 
   function served(num, json) {
@@ -187,5 +189,5 @@ export function serveView(app) {
         rows);
   }
 
-  return {question, answer, refresh};
+  return {question, answer, head, refresh};
 }

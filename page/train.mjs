@@ -2,8 +2,8 @@
 import {announce, el} from './dom.mjs';
 import {boundWords, shown} from './format.mjs';
 import {constants, numbers} from './number.mjs';
-import {collectives, facts, factsWith, headline, memory, planBounds, sensitivity, sideBySide,
-  times} from './parts.mjs';
+import {collectives, constantsOfEach, facts, factsWith, headline, memory, numbersOfEach, planBounds, sensitivity,
+  sideBySide, times} from './parts.mjs';
 import {fieldsOfCommand, fieldsOfPlan, modelField, search, use} from './plan.mjs';
 import {frame} from './plot.mjs';
 import {words} from './schema.mjs';
@@ -28,10 +28,10 @@ export function trainView(app) {
   const question = el('form', {on: {submit: (event) => event.preventDefault()}}, model.node, main, sized, plan,
     searched.node,
     more, fields.get('set').node);
-  const head = el('div', {class: 'slot head'});
+  const head = el('div', {class: 'slot head', tabindex: '-1'});
   const body = el('div', {class: 'slot'});
   const line = frame('time-line', {ratio: 'free'});
-  const lineFold = el('section', {}, el('h2', {text: 'Time line of a step'}), line.node);
+  const lineFold = el('section', {hidden: true}, el('h2', {text: 'Time line of a step'}), line.node);
   const answer = el('div', {}, head, body, searched.results, lineFold);
   const tail = el('div', {class: 'slot'});
   answer.append(tail);
@@ -42,12 +42,14 @@ export function trainView(app) {
     const at = state.fields;
     for (const each of fields.values()) each.show(at);
     const said = words('train', at, {extra: ['--json']});
-    const got = await askDrawn(app, said, ['--svg', 'plot.svg'], {group: 'train', files: app.filesOf('train')}, () =>
-      now === turn);
+    const one = at['train.on'].filter(Boolean).length < 2; // a time line is of one slice
+    const got = await askDrawn(app, said, one ? ['--svg', 'plot.svg'] : [], {group: 'train',
+      files: app.filesOf('train')}, () => now === turn);
     if (!got) return;
     const {json} = got;
     if (refused(json.error, {fields, answer, head})) return;
-    app.answered({json: got.answer.out, svg: line.svg});
+    app.answered({json: got.answer.out, svg: one ? line.svg : null});
+    lineFold.hidden = !one;
     draw(line, got);
     if (json.machines) several(json);
     else single(json, at);
@@ -85,17 +87,20 @@ export function trainView(app) {
   }
 
   function several(json) {
-    const num = numbers({words: words('train', state.fields)});
+    const numOf = numbersOfEach(app, 'train', state.fields, 'train.on');
+    fields.get('set').figures(json.machines.flatMap((each) => each.sources ?? []));
     refill(head, headline('', `${json.machines.length} slices`, json.machines.map((each) => [each.machine,
-      num(each.step?.expected_s ?? each.step?.lower_s ?? null, 's', {label: `step on ${each.machine}`}), each.fits
-        ? 'fits' : 'does not fit'])));
-    const rows = [['step', (each) => each.step?.expected_s, 's'], ['lower', (each) => each.step?.lower_s, 's'],
-      ['MFU', (each) => each.mfu, 'fraction'],
-      ['tokens/s', (each) => each.tokens_per_s, 'count'], ['memory', (each) => each.memory_bytes?.total, 'B'],
-        ['run', (each) => each.train_s, 's'],
-      ['cost', (each) => each.usd, 'USD']];
-    refill(body, sideBySide(num, 'Slices side by side', json.machines, rows));
-    refill(tail, missingMachines(json));
+      numOf(each)(each.step?.expected_s ?? each.step?.lower_s ?? null, 's', {label: `step on ${each.machine}`,
+        key: 'expected_s'}), each.fits ? 'fits' : 'does not fit'])));
+    const rows = [['step', (each) => each.step?.expected_s, 's', 'expected_s',
+      () => ({find: [/^Expected time of a step/]})],
+      ['lower', (each) => each.step?.lower_s, 's', 'lower_s', () => ({find: [/^\s*lower = /]})],
+      ['MFU', (each) => each.mfu, 'fraction', 'mfu'],
+      ['tokens/s', (each) => each.tokens_per_s, 'count', 'tokens_per_s'],
+      ['memory', (each) => each.memory_bytes?.total, 'B', 'memory_bytes'],
+      ['run', (each) => each.train_s, 's', 'run'], ['cost', (each) => each.usd, 'USD', 'run']];
+    refill(body, sideBySide(numOf, 'Slices side by side', json.machines, rows));
+    refill(tail, missingMachines(json), constantsOfEach(json.machines));
   }
 
   function run(num, json) {
@@ -169,5 +174,5 @@ export function trainView(app) {
         notes(json.notes)];
   }
 
-  return {question, answer, refresh};
+  return {question, answer, head, refresh};
 }

@@ -46,10 +46,10 @@ export function placeError(error, fields) {
 }
 
 /// A box that says what is wrong with the question as a whole.
-export function trouble(error, placed) {
+export function trouble(error, placed, below = placed) {
   return el('div', {class: 'trouble', role: placed ? null : 'alert'}, el('strong', {text: error.message}),
     error.hint ? el('p', {text: error.hint}) : null,
-    placed ? el('p', {class: 'weak', text: 'What is shown below is the last answer.'}) : null);
+    below ? el('p', {class: 'weak', text: 'What is shown below is the last answer.'}) : null);
 }
 
 /// Shows an error at its field, or above the last answer, which stays; `beside` makes what stands with it. Returns
@@ -58,7 +58,8 @@ export function refused(error, {fields, answer, head}, beside = () => null) {
   const placed = placeError(error ?? null, fields);
   answer.classList.toggle('stale', Boolean(error));
   if (!error) return false;
-  refill(head, trouble(error, placed), beside(error));
+  const below = placed && [...answer.querySelectorAll('.slot:not(.head)')].some((slot) => slot.childElementCount > 0);
+  refill(head, trouble(error, placed, below), beside(error));
   announce(`${error.message}. ${error.hint ?? ''}`);
   return true;
 }
@@ -134,6 +135,15 @@ export function notes(list) {
   if (!list?.length) return null;
   return el('section', {class: 'notes'}, el('h2', {text: 'Notes'}), el('ul', {},
     list.map((note) => el('li', {text: note}))));
+}
+
+/// Returns a function that does the last thing that it was given, once the browser has shown what is there by now.
+export function afterFrame() {
+  let last = null;
+  return (todo) => {
+    if (last === null) requestAnimationFrame(() => setTimeout(() => { const now = last; last = null; now(); }));
+    last = todo;
+  };
 }
 
 /// Replaces the content of a part of the answer and keeps unfolded what was unfolded.

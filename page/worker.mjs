@@ -1,5 +1,6 @@
 // The program, in a thread of its own: messages bring an id and words of the command line, and are answered with that
-// id, a search for plans also with how far it has come. The single file of the page gives the worker its WebAssembly at once; elsewhere the first message brings it.
+// id, a search for plans also with how far it has come. The single file of the page gives the worker its WebAssembly at
+// once; elsewhere the first message brings it.
 import {start} from './core.mjs';
 
 let begin;

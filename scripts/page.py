@@ -34,43 +34,53 @@ STYLE = re.compile(r'<link rel="stylesheet" href="([\w.-]+\.css)">')
 SCRIPT = re.compile(r'<script type="module" src="([\w.-]+\.mjs)"></script>\n?')
 AWAIT = re.compile(r"^(?:(?:const|let)\s+[^=]+=\s*)?await\b", re.M)
 
-PARTS = 3  # of the core; more of them unpack faster where there are more processors, but are larger
+PARTS = 2  # of the core; more of them unpack faster where there are more than two processors, but are larger
 
-# What the page's script begins with: the core is unpacked and compiled once, for all workers.
+# The script in front of the core's parts: each part is unpacked as soon as it has been read, and what is unpacked is
+# compiled at once, for all workers.
 FRONT = """
 const urlOf = (script) => URL.createObjectURL(new Blob([script], {type: 'text/javascript'}));
-const unpackerUrl = urlOf(UNPACKER);
-const unpacked = (packed) => new Promise((resolve, reject) => {
-  const unpacker = new Worker(unpackerUrl);
-  unpacker.onerror = ({message}) => reject(new Error(message));
-  unpacker.onmessage = ({data}) => {
-    unpacker.terminate();
-    if (data instanceof Uint8Array) resolve(data);
-    else reject(new Error(data));
-  };
-  unpacker.postMessage([UNPACK, packed]);
-});
-const core = (async () => {
-  const parts = [...document.querySelectorAll('script.core')].map(({textContent}) => unpacked(textContent));
+const workerUrl = urlOf(WORKER);
+const core = (() => {
+  const able = typeof Worker === 'function' && typeof WebAssembly === 'object';
+  if (!able) return Promise.reject(new Error('this browser cannot run it')); // the page says what is missing
+  const unpackerUrl = urlOf(UNPACKER);
+  // Unpackers start while their parts are still read.
+  const unpackers = Array.from({length: PARTS}, () => new Worker(unpackerUrl));
+  const parts = unpackers.map((unpacker) => new ReadableStream({
+    start(to) {
+      unpacker.onerror = ({message}) => to.error(new Error(message));
+      unpacker.onmessage = ({data}) => {
+        if (data instanceof Uint8Array) {
+          to.enqueue(data);
+          return;
+        }
+        unpacker.terminate();
+        if (data === null) to.close();
+        else to.error(new Error(data));
+      };
+    },
+  }));
+  let next = 0;
+  globalThis.rooflinePart = (packed) => unpackers[next++].postMessage([UNPACK, packed]);
+  let problem = null;
   const bytes = new ReadableStream({
     async start(to) {
       try {
-        for (const part of parts) to.enqueue(await part);
+        for (const part of parts.map((each) => each.getReader())) {
+          for (let got = await part.read(); !got.done; got = await part.read()) to.enqueue(got.value);
+        }
         to.close();
       } catch (error) {
+        problem = error; // it is more precise than that of the compiler
         to.error(error);
       }
     },
   });
-  try {
-    return await WebAssembly.compileStreaming(new Response(bytes, {headers: {'Content-Type': 'application/wasm'}}));
-  } catch (error) {
-    await Promise.all(parts); // their errors are more precise
-    throw error;
-  }
+  return WebAssembly.compileStreaming(new Response(bytes, {headers: {'Content-Type': 'application/wasm'}}))
+    .catch((error) => { throw problem ?? error; });
 })();
 core.catch(() => {});
-const workerUrl = urlOf(WORKER);
 globalThis.rooflineWorker = () => {
   const worker = new Worker(workerUrl);
   core.then((module) => worker.postMessage(module), (problem) => worker.postMessage({noCore: problem.message}));
@@ -78,14 +88,20 @@ globalThis.rooflineWorker = () => {
 };
 """
 
+# The script behind each part.
+PART = "globalThis.rooflinePart?.(document.currentScript.previousElementSibling.textContent);"
+
 # The worker that unpacks a part of the core: bytes 5 to 12 of a file of LZMA are its unpacked size.
 UNPACKER = """'use strict';
 const bytesOf = (text) => {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
   for (let at = 0; at < binary.length; ++at) bytes[at] = binary.charCodeAt(at); // ten times as fast as from()
   return bytes;
 };
+const step = 1 << 16; // bytes of a call
+const most = 1 << 18; // of a message
 self.onmessage = async ({data}) => {
   try {
     const [unpack, packed] = data.map(bytesOf);
@@ -94,9 +110,19 @@ self.onmessage = async ({data}) => {
     const [from, to] = [packed.length, size].map((bytes) => exports.room(bytes) >>> 0);
     if (!from || !to) throw new Error('there is not enough memory');
     new Uint8Array(exports.memory.buffer, from).set(packed);
-    if (exports.unpack(from, packed.length, to, size) !== size) throw new Error('this file is damaged');
-    const bytes = new Uint8Array(exports.memory.buffer, to, size).slice();
-    self.postMessage(bytes, [bytes.buffer]);
+    let done = 0;
+    let sent = 0;
+    if (!exports.begin(from, packed.length, to, size)) throw new Error('this file is damaged');
+    while (done < size) {
+      const until = Math.min(size, done + step);
+      done = exports.unpack(until);
+      if (done !== until) throw new Error('this file is damaged');
+      if (done - sent < most && done < size) continue;
+      const bytes = new Uint8Array(exports.memory.buffer, to + sent, done - sent).slice();
+      self.postMessage(bytes, [bytes.buffer]);
+      sent = done;
+    }
+    self.postMessage(null);
   } catch (error) {
     self.postMessage(String(error.message ?? error));
   }
@@ -195,8 +221,14 @@ def bundle(folder, name):
     return made.text()
 
 
+def ascii_only(text, escaped):
+    """Returns the text with other characters escaped: browsers read ASCII faster, and keep it in a byte for each."""
+    return re.sub(r"[^\x00-\x7f]", lambda sign: escaped(sign.group()), text)
+
+
 def in_html(script):
     """A script as it may stand in HTML. Both are the same in strings, templates and regular expressions."""
+    script = ascii_only(script, lambda sign: json.dumps(sign)[1:-1])
     return re.sub(r"<(?=/script|!--)", r"\\x3C", script, flags=re.I)
 
 
@@ -204,10 +236,10 @@ def hash_of(text):
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def with_policy(html, script, styles):
-    """Returns the page with a policy that allows this script and these styles, and nothing from outside."""
+def with_policy(html, scripts, styles):
+    """Returns the page with a policy that allows these scripts and these styles, and nothing from outside."""
     directives = {
-        "script-src": f"{hash_of(script)} 'wasm-unsafe-eval'",
+        "script-src": " ".join([*map(hash_of, scripts), "'wasm-unsafe-eval'"]),
         "style-src": " ".join(hash_of(style) for style in styles) or "'none'",
         "worker-src": "blob:",
         "connect-src": "'none'",
@@ -240,7 +272,8 @@ def page(folder, core, unpack):
     styles = []
 
     def inlined(match):
-        styles.append((folder / match.group(1)).read_text(encoding="utf-8"))
+        style = (folder / match.group(1)).read_text(encoding="utf-8")
+        styles.append(ascii_only(style, lambda sign: f"\\{ord(sign):06x}"))
         return f"<style>{styles[-1]}</style>"
 
     html = STYLE.sub(inlined, html)
@@ -248,16 +281,19 @@ def page(folder, core, unpack):
     if len(scripts) != 1:
         raise Trouble(f"index.html: it has {len(scripts)} scripts of modules, not one")
     html = SCRIPT.sub("", html)
-    worker = WORKER.replace("BODY", bundle(folder, "worker.mjs"))
-    front = FRONT
-    for name, text in (("UNPACKER", UNPACKER), ("UNPACK", base64_of(unpack)), ("WORKER", worker)):
-        front = re.sub(rf"\b{name}\b", lambda _, text=text: json.dumps(text), front)
-    script = in_html(front + bundle(folder, scripts[0]))
-    html = with_policy(html, script, styles)
     size = -(-len(core) // PARTS)
     parts = [core[at:at + size] for at in range(0, len(core), size)]
-    end = "".join(f"<script type=\"application/octet-stream\" class=\"core\">{base64_of(packed(part))}</script>\n"
-                  for part in parts) + f"<script type=\"module\">{script}</script>\n</body>"
+    worker = WORKER.replace("BODY", bundle(folder, "worker.mjs"))
+    front = FRONT.replace("PARTS", str(len(parts)))
+    for name, text in (("UNPACKER", UNPACKER), ("UNPACK", base64_of(unpack)), ("WORKER", worker)):
+        front = re.sub(rf"\b{name}\b", lambda _, text=text: json.dumps(text), front)
+    # The function hides the names of its constants from the script of the page.
+    front = in_html(f"(() => {{{front}}})();")
+    script = in_html(bundle(folder, scripts[0]))
+    html = with_policy(html, [front, PART, script], styles)
+    end = f"<script>{front}</script>\n" + "".join(
+        f"<script type=\"application/octet-stream\" class=\"core\">{base64_of(packed(part))}</script>"
+        f"<script>{PART}</script>\n" for part in parts) + f"<script type=\"module\">{script}</script>\n</body>"
     before, found, after = html.rpartition("</body>")
     if not found:
         raise Trouble("index.html: it has no </body>")

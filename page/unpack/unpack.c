@@ -1,9 +1,15 @@
-/* Unpacks what scripts/page.py has packed by LZMA, which browsers cannot. It needs no C library. */
+/* Unpacks what scripts/page.py has packed by LZMA, which browsers cannot. It needs no C library.
+
+   It is asked for one piece after the other: browsers begin with code that was compiled fast, and only go on with
+   faster code at the next call. */
 #include <LzmaDec.h>
 
 extern unsigned char __heap_base;
 
 static unsigned char* free_memory = &__heap_base;
+static CLzmaDec decoder;
+static const unsigned char* rest;
+static SizeT rest_bytes;
 
 /* Returns memory for so many bytes, or null. It is never given back. */
 __attribute__((export_name("room"))) void* room(size_t bytes) {
@@ -26,16 +32,28 @@ void* memcpy(void* to, const void* from, size_t bytes) {
     return to;
 }
 
-/* Unpacks a file of LZMA of so many bytes: 5 bytes of properties, 8 of its size unpacked, then the data. Returns how
-   many bytes are in `to`, which has room for them; less than in the header if the data are damaged. */
-__attribute__((export_name("unpack"))) size_t unpack(const unsigned char* packed, size_t bytes, unsigned char* to,
-                                                     size_t size) {
-    ISzAlloc memory = {take, forget};
+/* Begins with a file of LZMA of so many bytes: 5 bytes of properties, 8 of its size unpacked, then the data. `to` has
+   room for what is unpacked. Returns whether it can be read. */
+__attribute__((export_name("begin"))) int begin(const unsigned char* packed, size_t bytes, unsigned char* to,
+                                                size_t size) {
+    static ISzAlloc memory = {take, forget};
+    if (bytes < 13) return 0;
+    LzmaDec_Construct(&decoder);
+    if (LzmaDec_AllocateProbs(&decoder, packed, 5, &memory)) return 0;
+    decoder.dic = to;
+    decoder.dicBufSize = size;
+    LzmaDec_Init(&decoder);
+    rest = packed + 13;
+    rest_bytes = bytes - 13;
+    return 1;
+}
+
+/* Unpacks until there are so many bytes. Returns how many there are; less if the data are damaged. */
+__attribute__((export_name("unpack"))) size_t unpack(size_t until) {
     ELzmaStatus status;
-    SizeT unpacked = size;
-    SizeT used = bytes - 13;
-    if (bytes < 13 || LzmaDecode(to, &unpacked, packed + 13, &used, packed, 5, LZMA_FINISH_ANY, &status, &memory)) {
-        return 0;
-    }
-    return unpacked;
+    SizeT used = rest_bytes;
+    if (LzmaDec_DecodeToDic(&decoder, until, rest, &used, LZMA_FINISH_ANY, &status)) return 0;
+    rest += used;
+    rest_bytes -= used;
+    return decoder.dicPos;
 }

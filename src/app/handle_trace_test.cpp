@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -154,6 +155,26 @@ TEST_CASE("trace beside a plan: all matmuls of a training step of a Llama are fo
         difference += each["extra_s"].get<double>() - each["missing_s"].get<double>() + each["slower_s"].get<double>();
     }
     CHECK(difference == approx(answer["measured_s"].get<double>() - answer["planned_s"].get<double>()));
+}
+
+TEST_CASE("trace names the roofs of its machine with their sources") {
+    TraceWriter trace;
+    trace.weight(512, 512, 1);
+    TraceRequest request;
+    request.profiles = {file_of(trace.text())};
+    request.machines = {{"h100-sxm", std::nullopt}};
+    const Response response = handle({request, Format::json, false});
+    REQUIRE_MESSAGE(!response.error, response.out);
+    const json answer = json::parse(response.out, nullptr, false);
+    std::map<std::string, json> sources;
+    for (const json& each : answer["sources"]) {
+        sources[each["figure"].get<std::string>()] = each;
+    }
+    // NVIDIA's data sheet: 1,979 TFLOP/s with sparsity, which is twice as much as without.
+    CHECK(sources["matmul.bf16"]["value"].get<double>() == doctest::Approx(989.4e12).epsilon(0.001));
+    CHECK(sources["matmul.bf16"]["unit"] == "FLOP/s");
+    CHECK(sources["hbm.bandwidth"]["unit"] == "B/s");
+    CHECK_FALSE(sources["hbm.bandwidth"]["source"].get<std::string>().empty());
 }
 
 // Two layers with nine parameters each, and three others: an update for each, in the plan.

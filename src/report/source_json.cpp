@@ -24,4 +24,21 @@ nlohmann::ordered_json source_json(const Rate& rate) {
     return source;
 }
 
+std::vector<Rate> roof_rates(const Machine& machine) {
+    std::vector<Rate> roofs;
+    for (const Peak& peak : machine.peaks) {
+        if (peak.rate.value) roofs.push_back(rate_of(peak));
+    }
+    for (const MemoryLevel& level : machine.memory) {
+        if (auto rate = bandwidth_of(machine, level.id)) roofs.push_back(*std::move(rate));
+    }
+    return roofs;
+}
+
+nlohmann::ordered_json roof_sources_json(const Machine& machine) {
+    nlohmann::ordered_json sources = nlohmann::ordered_json::array();
+    for (const Rate& rate : roof_rates(machine)) sources.push_back(source_json(rate));
+    return sources;
+}
+
 }  // namespace roofline::core

@@ -2,11 +2,18 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <vector>
 
 #include "bound/pricing.hpp"
 
 namespace roofline::core {
 
 [[nodiscard]] nlohmann::ordered_json source_json(const Rate& rate);
+
+/// Returns the roofs of a machine that are known: its peaks and the bandwidths of its memory.
+[[nodiscard]] std::vector<Rate> roof_rates(const Machine& machine);
+
+/// Returns those of an answer that rests on all roofs of a machine, as a list.
+[[nodiscard]] nlohmann::ordered_json roof_sources_json(const Machine& machine);
 
 }  // namespace roofline::core

@@ -49,6 +49,34 @@ for (const [view, said] of views) {
   });
 }
 
+/// The box of the first element in pixels of the window.
+const boxOf = (page, selector) => page.locator(selector).first().evaluate((node) => {
+  const {left, right, top, bottom} = node.getBoundingClientRect();
+  return {left, right, top, bottom};
+});
+
+for (const [view, said] of views.filter(([name]) => name !== 'profile')) {
+  test(`on a phone the answer of ${view} stays in sight, and its picture is not cut`, async () => {
+    const {page, close} = await open(`#1/${view}`, {width: 390, height: 800});
+    await verdict(page, said);
+    await page.locator('.plot svg').first().waitFor();
+    for (const part of [0, 0.5, 1]) {
+      await page.evaluate((to) => window.scrollTo(0, to * document.body.scrollHeight), part);
+      const head = await boxOf(page, '#answer .verdict');
+      assert.ok(head.top >= 0 && head.bottom <= 200, `the verdict is at ${head.top} to ${head.bottom}`);
+    }
+    await page.evaluate(() => window.scrollTo(0, 0));
+    const box = await boxOf(page, '.plot svg');
+    if (view === 'train') return close(); // its picture is a list of lines, which scrolls in its box
+    assert.ok(box.left >= 0 && box.right <= 390, `the picture is ${box.left} to ${box.right}`);
+    assert.ok(box.bottom <= 800, `the picture ends at ${box.bottom}`);
+    await page.getByRole('button', {name: 'Larger'}).first().click();
+    assert.ok((await boxOf(page, '.plot svg')).right > 390);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+    return close();
+  });
+}
+
 test('the answer does not move while a slider is dragged', async () => {
   const {page, close} = await open();
   await verdict(page, 'HBM-bound');

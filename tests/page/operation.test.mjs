@@ -4,6 +4,23 @@ import {browserTest as test, copied, open, verdict, withBrowser} from './browser
 
 withBrowser();
 
+test('the list of completions does not cover the error', async () => {
+  const {page, close} = await open();
+  await verdict(page, 'HBM-bound');
+  const program = page.getByLabel('Program', {exact: true});
+  await program.fill('bf16[B, D] * bf16[D, F] -> bf16[B, F');
+  await page.locator('.program .problem', {hasText: 'line 1'}).waitFor();
+  await program.press('End');
+  await program.pressSequentially('] + so');
+  await page.getByRole('listbox').waitFor();
+  await page.locator('.program .problem').waitFor();
+  const [list, error] = await page.evaluate(() => ['.complete', '.program .problem'].map((selector) =>
+    document.querySelector(selector).getBoundingClientRect()).map(({top, bottom}) => ({top, bottom})));
+  assert.ok(error.bottom > error.top && list.top >= error.bottom, JSON.stringify({list, error}));
+  await close();
+});
+
+
 const matmul = 'bf16[B, D] * int8[D, F] -> bf16[B, F]';
 
 test('the first answer, its numbers and where they come from', async () => {
@@ -11,7 +28,7 @@ test('the first answer, its numbers and where they come from', async () => {
   await verdict(page, 'HBM-bound');
   // 2 * 64 * 8192 + 8192^2 + 2 * 64 * 8192 = 69,206,016 bytes over 819 GB/s are 84.5 us.
   const lower = page.getByRole('button', {name: 'lower bound: 84.5 us'});
-  assert.match(await lower.getAttribute('title'), /0\.00008450063003663004 s/);
+  assert.match(await lower.getAttribute('title'), /8\.450063003663004e-5 s/);
   await page.getByRole('button', {name: 'HBM time: 84.5 us'}).click();
   const why = page.locator('dialog[open]');
   await why.getByText('T_HBM = (2BD + DF + 2BF) / W').waitFor();

@@ -30,6 +30,26 @@ test('a model that does not exist is refused at its field', async () => {
   await close();
 });
 
+test('slices stand side by side, each number with the constants of its machine', async () => {
+  const {page, errors, close} = await open('#1/train?train.on=h100-sxm%3A8&train.on=tpu-v5p%3A2x2x2');
+  await verdict(page, '2 slices');
+  await page.getByRole('button', {name: /^lower on tpu-v5p:2x2x2/}).click();
+  // The figures of the TPU: 459 TFLOP/s, not 989 as of the H100.
+  const said = page.locator('dialog');
+  await said.getByText('459 TFLOP/s').first().waitFor();
+  await said.locator('pre', {hasText: 'lower = '}).waitFor();
+  assert.doesNotMatch(await said.innerText(), /989/);
+  assert.match(await said.innerText(), /--on tpu-v5p:2x2x2/);
+  await said.getByRole('button', {name: 'Close'}).click();
+  assert.equal(await page.getByText('Time line of a step').isVisible(), false);
+  await page.locator('.menu summary').click();
+  await page.getByRole('button', {name: 'SVG', exact: true}).click();
+  await page.getByRole('button', {name: 'There is no SVG here'}).waitFor();
+  await page.getByText('Constants of h100-sxm5:8 and their sources').waitFor();
+  assert.deepEqual(errors, []);
+  await close();
+});
+
 const config = sample('hf_configs', 'meta-llama__Meta-Llama-3.1-70B.json');
 test('a configuration is dropped, and travels in the link', {skip: config ? false : 'no ../shared/samples'},
   async () => {
@@ -53,8 +73,11 @@ const gguf = sample('safetensors', 'llama_3_1_8b_q4_k_m.header_only.gguf');
 test('headers of weights are dropped', {skip: header && gguf ? false : 'no ../shared/samples'}, async () => {
   const {page, errors, close} = await open('#1/model');
   await verdict(page, 'llama-3.1-8b');
+  await page.getByRole('button', {name: 'Train it'}).waitFor();
   await drop(page, header);
   await page.getByRole('button', {name: 'bytes of all tensors: 16.1 GB'}).waitFor();
+  // Weights alone do not say how the model uses them.
+  await page.getByRole('button', {name: 'Train it'}).waitFor({state: 'hidden'});
   await drop(page, gguf);
   // The file has 4,920,739,232 bytes, of which the header and padding are about 8 MB.
   await page.getByRole('button', {name: 'bytes of all tensors: 4.91 GB'}).waitFor();
@@ -143,6 +166,9 @@ test('a module is dropped', async () => {
   const {page, errors, close} = await open('#1/profile');
   await verdict(page, 'Drop a module');
   await drop(page, path.join(root, 'docs/examples/mlp.hlo'));
+  // It is said at the field of machines, and there is no answer before that could be shown.
+  await page.locator('fieldset', {hasText: 'Machines'}).locator('.problem', {hasText: 'is for 4 devices'}).waitFor();
+  assert.equal(await page.getByText('What is shown below').count(), 0);
   await page.getByRole('button', {name: 'Use h100-sxm:4'}).click();
   await verdict(page, 'Compute-bound');
   // Eight layers of two matmuls of 4096 x 4096 x 4096.
@@ -192,6 +218,16 @@ test('a trace is dropped', async () => {
   // Steps of 2.2735 and 2.207 ms, without the one that is warm-up.
   assert.match(await page.getByRole('button', {name: 'measured step: 2.24 ms'}).getAttribute('title'),
     /0\.00224025 s/);
+  // What-ifs of the machine: with an eighth of the bandwidth a kernel that memory bounds takes eight times as long.
+  await page.getByRole('button', {name: 'lower of aten::add: 60.1 us'}).waitFor();
+  const slider = page.getByRole('slider', {name: 'hbm.bandwidth, factor'});
+  await slider.focus();
+  await slider.press('Home');
+  await page.getByRole('button', {name: 'lower of aten::add: 481 us'}).waitFor();
+  await slider.press('End');
+  await page.goBack();
+  await page.getByRole('button', {name: 'As published'}).click();
+  await page.getByRole('button', {name: 'lower of aten::add: 60.1 us'}).waitFor();
   await page.getByLabel('Picture of a profile').selectOption('timeline');
   await page.locator('.plot svg', {hasText: 'kernels'}).waitFor();
   assert.match(await copied(page, 'Python'), /rl\.trace\("step\.json"/);

@@ -108,6 +108,8 @@ COMMANDS = [
     (["trace", "kernels.csv", "--on", "h100-sxm"], "kernels.csv"),
     (["validate", "measured.csv"], "measured.csv"),
     (["run", "f32[B, D] * f32[D, F] -> f32[B, F]", "--dims", "B=16,D=64,F=64", "--quick", "--threads", "1"], "f32[B"),
+    (["run", "f32[B, D] * f32[D, F] -> f32[B, F]", "--sweep", "B=4..16*2", "--dims", "D=64,F=64", "--quick",
+      "--threads", "1", "--on", "h100-sxm"], "f32[B"),
 ]
 
 

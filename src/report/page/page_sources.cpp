@@ -8,6 +8,7 @@
 
 #include "predict/expected_basis.hpp"
 #include "report/op/expected_text.hpp"
+#include "report/source_json.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -54,14 +55,7 @@ void PageSources::add(const Prediction& answer) {
 }
 
 void PageSources::add_roofs(const Machine& machine) {
-    for (const Peak& peak : machine.peaks) {
-        if (!peak.rate.value) continue;
-        const std::string_view unit = peak.unit == Unit::matmul ? "matmul" : "vector";
-        add(rate_from(peak.rate, "", fmt::format("{} {} peak", name(peak.dtype), unit)));
-    }
-    for (const MemoryLevel& level : machine.memory) {
-        if (level.bandwidth.value) add(rate_from(level.bandwidth, "", level.label + " bandwidth"));
-    }
+    for (const Rate& rate : roof_rates(machine)) add(rate);
 }
 
 void PageSources::add_memory(const Machine& machine) {

@@ -178,6 +178,30 @@ private:
     PageWriter page_;
 };
 
+constexpr std::string_view disturbed_mark = "? other work disturbed most samples of this point";
+
+bool any_disturbed(const RunAnswer& answer) {
+    return std::any_of(answer.points.begin(), answer.points.end(), [](const RunPoint& p) { return p.cold.disturbed; });
+}
+
+/// A sweep in three numbers: how long its points took, how near the best came to its bound, and whether all are right.
+void add_sweep_headlines(PageWriter& page, const RunAnswer& answer) {
+    if (answer.points.empty()) return;
+    const auto shorter = [](const RunPoint& a, const RunPoint& b) { return a.cold.median < b.cold.median; };
+    const auto [least, most] = std::minmax_element(answer.points.begin(), answer.points.end(), shorter);
+    page.headline({"measured",
+                   fmt::format("{} to {}", to_text(Seconds{least->cold.median}), to_text(Seconds{most->cold.median})),
+                   fmt::format("{} points", answer.points.size()), ""});
+    double best = 0;
+    for (const RunPoint& point : answer.points) {
+        if (point.answer) best = std::max(best, point.answer->analysis.total.bounds.lower / point.cold.median);
+    }
+    if (best > 0) page.headline({"of the lower bound", percent_text(best) + " %", "the point that comes nearest", ""});
+    const auto wrong =
+        std::count_if(answer.points.begin(), answer.points.end(), [](const RunPoint& point) { return !point.right(); });
+    page.headline({"check", wrong == 0 ? "right" : "wrong", wrong == 0 ? "" : fmt::format("{} points", wrong), ""});
+}
+
 std::string sweep_text(const RunAnswer& answer, Format format) {
     std::string text;
     if (format == Format::text) {
@@ -189,8 +213,7 @@ std::string sweep_text(const RunAnswer& answer, Format format) {
         if (point.right()) continue;
         text += fmt::format("\n  {}\n", check_text(point));
     }
-    if (std::any_of(answer.points.begin(), answer.points.end(), [](const RunPoint& p) { return p.cold.disturbed; }))
-        text += "\n  ? other work disturbed most samples of this point\n";
+    if (any_disturbed(answer)) text += fmt::format("\n  {}\n", disturbed_mark);
     for (const std::string& note : notes_of(answer)) text += "\n  " + wrapped("note: " + note, 2, 8, page_width);
     if (!text.ends_with('\n')) text += '\n';
     return text;
@@ -215,11 +238,14 @@ ReportPage run_page(const RunAnswer& answer, const std::vector<Prediction>& pred
         page.add(text.page());
         if (!answer.sizes.empty()) page.fact("sizes", "", answer.sizes);
     } else {
+        add_sweep_headlines(page, answer);
         page.section(PagePlace::answer, "Points");
+        if (!answer.sizes.empty()) page.fact({"sizes", "", answer.sizes, ""});
         page.table(run_table(answer, false));
         for (const RunPoint& point : answer.points) {
             if (!point.right()) page.say(check_text(point));
         }
+        if (any_disturbed(answer)) page.say(disturbed_mark);
         for (const std::string& note : notes_of(answer)) page.note(note);
     }
     page.title(answer.title);

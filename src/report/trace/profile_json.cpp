@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/source_json.hpp"
 #include "report/trace/step_comparison_view.hpp"
 
 namespace roofline::core {
@@ -84,7 +85,7 @@ std::string profile_json(const ProfileAnswer& answer) {
     root["ops"] = ProfileJson::array();
     for (const ProfileRow& row : answer.rows) root["ops"].push_back(row_json(row));
     root["notes"] = answer.notes;
-    root["sources"] = ProfileJson::array();
+    root["sources"] = roof_sources_json(answer.machine);
     return root.dump(2, ' ', false, ProfileJson::error_handler_t::replace) + "\n";
 }
 

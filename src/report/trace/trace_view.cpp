@@ -8,6 +8,7 @@
 #include "report/machine/machine_roofs.hpp"
 #include "report/page/page_sources.hpp"
 #include "report/plot/plot.hpp"
+#include "report/source_json.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
 
@@ -141,7 +142,7 @@ std::string trace_json(const ProfileComparison& view) {
     root["ops"] = std::move(ops);
     root["total"] = {{"measured_s", measured_total(view)}, {"lower_s", lower_total(view)}};
     root["notes"] = remarks(view);
-    root["sources"] = Json::array();
+    root["sources"] = roof_sources_json(view.machine);
     return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
