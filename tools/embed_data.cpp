@@ -3,7 +3,7 @@
 //   embed_data FORM DATA OUTPUT      how, the folder, and the source file to write
 // All TOML files are parsed here. With the form `parsed`, all their values go into one array and all texts into
 // another, so that the program does not need to parse them. With the form `text` it gets the texts, which a packer
-// makes a quarter as large as those arrays, and reads a file when it is first asked for (text/checked_toml.hpp).
+// makes a quarter as large as those arrays, and parses a file when it is first asked for.
 #include <algorithm>
 #include <cstdint>
 #include <exception>
@@ -18,7 +18,6 @@
 #include <utility>
 #include <vector>
 
-#include "text/checked_toml.hpp"
 #include "text/source.hpp"
 #include "text/toml_node.hpp"
 
@@ -163,8 +162,7 @@ public:
         }
         return "// Written by tools/embed_data.cpp from data/. Do not edit.\n"
                "#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n"
-               "#include \"machine/embedded.hpp\"\n\n#include <array>\n\n#include \"text/checked_toml.hpp\"\n\n"
-               "namespace roofline::core {\nnamespace {\n"
+               "#include \"machine/embedded.hpp\"\n\n#include <array>\n\nnamespace roofline::core {\nnamespace {\n"
                "using namespace std::string_view_literals;\n\n" +
                tables_.source() + files_ + arrays_ + "\n}  // namespace\n\n" + functions_ +
                "\n}  // namespace roofline::core\n";
@@ -180,25 +178,20 @@ private:
         return *std::move(document);
     }
 
-    /// Adds the function that returns the root of a file, and returns its name. `expression` is one for the text.
-    std::string added(const fs::path& path, TomlNode root, std::string_view text, const std::string& expression) {
+    /// Adds the function that returns the root of a file, and returns its name. `text` is an expression for the text;
+    /// "" for values that are written down.
+    std::string added(const fs::path& path, TomlNode root, const std::string& text) {
         const std::string name = "file_" + std::to_string(count_++);
-        if (as_text_) {
-            const auto checked = CheckedToml::read(text);
-            if (!checked || !same_toml(checked->root(), root)) {
-                stop(path,
-                     "src/text/checked_toml.cpp does not read this TOML as TomlDocument does: write it more plainly");
-            }
-            files_ += "TomlNode " + name + "() {\n    static const auto document = CheckedToml::read(" + expression +
-                      ");\n    return document->root();\n}\n";
-        } else {
+        if (text.empty()) {
             files_ += "TomlNode " + name + "() { return {all, " + std::to_string(tables_.add(root)) + "}; }\n";
+        } else {
+            files_ += "TomlNode " + name + "() {\n    static const auto document = TomlDocument::parse(Source(" + text +
+                      ", " + literal(path.filename().string()) + "));\n    return document->root();\n}\n";
         }
         return name;
     }
     std::string added(const fs::path& path, TomlNode root) {
-        const std::string text = text_of(path);
-        return added(path, root, text, as_text_ ? view(text) : "");
+        return added(path, root, as_text_ ? view(text_of(path)) : "");
     }
 
     void check_name(const fs::path& path, TomlNode root, std::string_view key, std::string_view name) {
@@ -231,12 +224,10 @@ private:
             check_name(path, document.root(), "id", id);
             const std::string name = "text_of_" + std::to_string(count_);
             files_ += "constexpr std::string_view " + name + " =\n    " + view(text) + ";\n";
-            const std::string file = added(path, document.root(), text, name);
-            // Names and vendors are asked of many machines at once, so only the first lines are read for them.
-            const std::string begin = text.substr(0, text.find("\n["));
-            const std::string identity = as_text_ ? added(path, parsed(path, begin).root(), begin,
-                                                          name + ".substr(0, " + std::to_string(begin.size()) + ")")
-                                                  : file;
+            const std::string file = added(path, document.root(), as_text_ ? name : "");
+            // Names and vendors are asked of many machines at once, so only the first lines are parsed for them.
+            const std::string begin = name + ".substr(0, " + std::to_string(text.find("\n[")) + ")";
+            const std::string identity = as_text_ ? added(path, document.root(), begin) : file;
             rows += "    {" + view(id) + ", " + view(aliases(document.root())) + ", " + name + ", " + file + ", " +
                     identity + "},\n";
         }

@@ -2,11 +2,8 @@
 
 #if defined(_LIBCPP_VERSION) && _LIBCPP_VERSION < 200000
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdint>
 #include <cstdlib>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -44,45 +41,6 @@ const char* end_of_number(const char* first, const char* last) {
     return at;
 }
 
-/// Returns a decimal number of a few digits exactly: both the digits and the power of ten are doubles then, so that one
-/// rounding is left, and that is to the nearest. Most numbers are of this kind, and strtod takes ten times as long.
-std::optional<double> short_number(std::string_view text) {
-    constexpr std::array<double, 23> powers{1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                            1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    constexpr std::size_t most_digits = 15;
-    const bool negative = text.starts_with('-');
-    if (negative) text.remove_prefix(1);
-    std::size_t at = 0;
-    std::int64_t whole = 0;
-    std::size_t digits = 0;
-    int power = 0;
-    for (bool fraction = false; at < text.size(); ++at) {
-        if (is_digit(text[at])) {
-            whole = whole * 10 + (text[at] - '0');
-            power -= fraction ? 1 : 0;
-            if (++digits > most_digits) return std::nullopt;
-        } else if (text[at] == '.' && !fraction) {
-            fraction = true;
-        } else {
-            break;
-        }
-    }
-    if (digits == 0) return std::nullopt;
-    if (at < text.size()) {
-        const std::string_view rest = text.substr(at + (text.substr(at + 1).starts_with('+') ? 2 : 1));
-        int written = 0;
-        const auto [stop, error] = std::from_chars(rest.data(), rest.data() + rest.size(), written);
-        if (error != std::errc{} || stop != rest.data() + rest.size()) return std::nullopt;
-        if (written > 100 || written < -100) return std::nullopt;
-        power += written;
-    }
-    if (power < -22 || power > 22) return std::nullopt;
-    const auto number = static_cast<double>(whole);
-    const double scaled = power < 0 ? number / powers[static_cast<std::size_t>(-power)]
-                                    : number * powers[static_cast<std::size_t>(power)];
-    return negative ? -scaled : scaled;
-}
-
 }  // namespace
 
 namespace std {
@@ -91,10 +49,6 @@ from_chars_result from_chars(const char* first, const char* last, double& value)
     const char* const begin = first != last && *first == '-' ? first + 1 : first;
     const char* const end = end_of_number(begin, last);
     if (end == begin) return {first, errc::invalid_argument};
-    if (const auto number = short_number({first, static_cast<size_t>(end - first)})) {
-        value = *number;
-        return {end, errc{}};
-    }
     const double read = strtod(string(first, end).c_str(), nullptr);  // musl's rounds to the nearest
     const bool digits = is_digit(*begin) || *begin == '.';
     const bool zero = std::none_of(begin, end, [](char c) { return c >= '1' && c <= '9'; });
