@@ -9,7 +9,7 @@ namespace roofline::core {
 /// dimensions of the scan's result without its positions, or those of what is convolved without positions and with the
 /// taps. The cache is written behind the last position, and `resumed` says whether it is also read: the pass then goes
 /// on from earlier positions. In the notation
-///     Step = scan[T](a, b)    becomes    Step = scan[T](a, resume[T](b, State))    or    scan[T](a, leave[T](b, State))
+///     scan[T](a, b)    becomes    scan[T](a, resume[T](b, State))    or    scan[T](a, leave[T](b, State))
 void carry_states(Program& program, bool resumed);
 
 }  // namespace roofline::core

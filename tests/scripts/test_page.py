@@ -69,13 +69,19 @@ class Page(InScratchTree):
         def hashed(text):
             return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
-        policy = re.search(r'content="(default-src[^"]*)"', self.page()).group(1)
-        self.assertEqual(policy, f"default-src 'none'; img-src data:; script-src {hashed(self.script())} "
+        built = self.page()
+        policy = re.search(r'content="(default-src[^"]*)"', built).group(1)
+        front, *behind_parts = re.findall(r"<script>(.*?)</script>", built, re.S)
+        self.assertEqual(len(behind_parts), page.PARTS)
+        self.assertEqual(len(set(behind_parts)), 1)
+        scripts = " ".join(map(hashed, [front, behind_parts[0], self.script()]))
+        self.assertEqual(policy, f"default-src 'none'; img-src data:; script-src {scripts} "
                                  f"'wasm-unsafe-eval'; style-src {hashed('p { color: red; }' + chr(10))}; "
                                  "worker-src blob:; connect-src 'none'")
 
     def test_a_script_cannot_end_early(self):
-        self.assertEqual(self.page().count("</script>"), 1 + page.PARTS)
+        # the one in front of the parts of the core, each part and the one behind it, and the modules
+        self.assertEqual(self.page().count("</script>"), 1 + 2 * page.PARTS + 1)
 
     def test_what_cannot_be_one_file_is_refused(self):
         self.assertIn("in a circle", self.refused(sum_mjs="import {hello} from './words.mjs';\n"))

@@ -10,6 +10,7 @@
 #include "report/emitted_json.hpp"
 #include "report/model/model_words.hpp"
 #include "report/plan_json.hpp"
+#include "report/screen_notes.hpp"
 #include "report/source_json.hpp"
 #include "report/train/train_words.hpp"
 #include "units/text.hpp"
@@ -358,7 +359,7 @@ Table train_comparison(const std::vector<TrainAnswer>& answers) {
 
 std::string train_compare_text(const std::vector<TrainAnswer>& answers) {
     std::vector<std::vector<std::string>> notes;
-    for (const TrainAnswer& answer : answers) notes.push_back(answer.notes);
+    for (const TrainAnswer& answer : answers) notes.push_back(notes_for_screen(answer.notes));
     return train_heading(answers.front()) + "\n\n" + table_text(train_comparison(answers), 2) + "\n" +
            notes_once(notes);
 }
