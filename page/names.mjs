@@ -9,7 +9,7 @@ export const functions = `add sub mul div neg abs square maximum minimum where r
   tanh erf sigmoid softplus silu gelu rope convert step tan atan2 cbrt pow expm1 log1p round
   mod sign clamp compare bits bits2 dsigmoid dsilu dgelu unrope sum max min prod mean
   logsumexp softmax norm layernorm scan dsoftmax dnorm dlayernorm dscan prior causal gather
-  scatter dispatch combine conv dconv windows view slice copy transpose reverse pad concat
+  scatter dispatch combine conv dconv resume leave windows view slice copy transpose reverse pad concat
   iota received opaque custom unknown update expand scatteradd spread collect match taps
   all_gather reduce_scatter all_reduce all_to_all permute broadcast`.split(/\s+/);
 
