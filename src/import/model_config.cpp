@@ -33,6 +33,11 @@ Error no_type(const Config& config) {
 }  // namespace
 
 Result<Config> parse_config(std::string_view text, std::string_view name) {
+    // safetensors begin with the size of their header in eight bytes, of which the last are zero
+    if (text.size() > 8 && text[7] == '\0' && text[8] == '{') {
+        return fail("bad_value", fmt::format("{} is a file of weights, which does not say how a model computes", name),
+                    "give the config.json that belongs to it; `roofline model` reads the file itself");
+    }
     ROOFLINE_TRY(auto whole, parse_json(text, name));
     if (whole.kind != FileValue::Kind::table) {
         return fail("bad_value", fmt::format("the file contains {}, not a table of keys", kind_name(whole.kind)),

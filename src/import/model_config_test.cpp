@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+
 using namespace roofline::core;
 
 TEST_CASE("a configuration has its own model_type, or that of its language model") {
@@ -21,6 +23,8 @@ TEST_CASE("a configuration has its own model_type, or that of its language model
     CHECK(nested->find("tie_word_embeddings")->boolean);  // from the outer table
     CHECK(nested->find("extra") == nullptr);              // null counts as absent
     CHECK(nested->path("vocab_size") == "text_config.vocab_size");
+    const std::string weights{'\20', '\0', '\0', '\0', '\0', '\0', '\0', '\0', '{', '}'};
+    CHECK(parse_config(weights, "m.safetensors").error().hint.find("config.json") != std::string::npos);
     CHECK(parse_config("[1]", "c.json").error().code == "bad_value");
     CHECK(parse_config("{}", "c.json").error().code == "missing_key");
     CHECK(parse_config(R"({"model_type": 3})", "c.json").error().message ==
