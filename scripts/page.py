@@ -273,7 +273,8 @@ def page(folder, core, unpack):
 
     def inlined(match):
         style = (folder / match.group(1)).read_text(encoding="utf-8")
-        styles.append(ascii_only(style, lambda sign: f"\\{ord(sign):06x}"))
+        # the space ends the escape: CSS takes one behind it, which would otherwise be the text's own
+        styles.append(ascii_only(style, lambda sign: f"\\{ord(sign):06x} "))
         return f"<style>{styles[-1]}</style>"
 
     html = STYLE.sub(inlined, html)

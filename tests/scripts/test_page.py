@@ -51,6 +51,10 @@ class Page(InScratchTree):
         self.assertNotRegex(self.page(), r"(?:src|href)=\"(?!data:)")
         self.assertIn("<style>p { color: red; }\n</style>", self.page())
 
+    def test_a_style_in_ascii_keeps_its_spaces(self):
+        self.write("page.css", 'li::before { content: "\u00b7 "; }\n')
+        self.assertIn('content: "\\0000b7  ";', self.page())  # CSS takes the first space as the end of the escape
+
     def test_modules_stand_behind_what_they_import(self):
         text = self.script()
         order = [text.index(f"const module_{name} = (() => {{") for name in ("sum", "words", "main")]
