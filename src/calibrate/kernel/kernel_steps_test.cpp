@@ -8,8 +8,8 @@ namespace roofline::core {
 
 namespace {
 
-/// Kernels with a work of `least_us` and more at half of the rate, each of which takes `start_us` more. `set_work` gives a
-/// point its seconds of work.
+/// Kernels with a work of `least_us` and more at half of the rate, each of which takes `start_us` more. `set_work` puts
+/// the seconds of work into a point.
 template <class SetWork>
 std::vector<TimedKernel> starters(double least_us, double start_us, SetWork set_work) {
     std::vector<TimedKernel> kernels;
