@@ -14,12 +14,6 @@ namespace roofline::core {
 
 namespace {
 
-std::vector<std::string> dims_of(const Value& value) {
-    std::vector<std::string> dims;
-    for (const Axis& axis : value.type.axes) dims.push_back(axis.dim);
-    return dims;
-}
-
 class StateCarrier {
 public:
     StateCarrier(Program& program, bool resumed) : program_(program), function_(resumed ? "resume" : "leave") {
@@ -68,13 +62,13 @@ private:
         for (const std::string& dim : op.along) wanted.erase(dim);
         if (!scan) wanted.insert(op.inputs[1].dims.begin(), op.inputs[1].dims.end());
         const auto found = std::find_if(caches_.begin(), caches_.end(), [&](ValueId id) {
-            const std::vector<std::string> dims = dims_of(program_.values[id]);
+            const std::vector<std::string> dims = dims_of(program_.values[id].type);
             return id < op.output.value && std::set<std::string>(dims.begin(), dims.end()) == wanted;
         });
         if (found == caches_.end()) return {};
         const ValueId id = *found;
         caches_.erase(found);
-        return Operand{id, dims_of(program_.values[id])};
+        return Operand{id, dims_of(program_.values[id].type)};
     }
 
     Op behind_state(const Op& op, const Operand& from, const Operand& state) {

@@ -6,12 +6,6 @@
 
 namespace roofline::core {
 
-std::vector<std::string> dims_of(const TensorType& type) {
-    std::vector<std::string> dims;
-    for (const Axis& axis : type.axes) dims.push_back(axis.dim);
-    return dims;
-}
-
 Status Scope::dim(const std::string& name, std::optional<std::int64_t> size, Span span) {
     if (known_dims_.insert(name).second) program_.dims.push_back(name);
     if (!size) return {};

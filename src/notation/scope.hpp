@@ -58,7 +58,4 @@ private:
     std::size_t anonymous_count_ = 0;
 };
 
-/// Returns the dimensions of a type in order.
-[[nodiscard]] std::vector<std::string> dims_of(const TensorType& type);
-
 }  // namespace roofline::core

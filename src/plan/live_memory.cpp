@@ -203,11 +203,7 @@ private:
         if (!fresh) found->second.last = places_;
     }
 
-    [[nodiscard]] std::vector<std::string> dims_of(ValueId id) const {
-        std::vector<std::string> dims;
-        for (const Axis& axis : local_.values[id].type.axes) dims.push_back(axis.dim);
-        return dims;
-    }
+    [[nodiscard]] std::vector<std::string> dims_of(ValueId id) const { return core::dims_of(local_.values[id].type); }
 
     double elements_of(const std::vector<std::string>& dims) {
         const auto number = elements(local_.local_dims, dims).evaluate(local_.sizes);

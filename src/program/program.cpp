@@ -100,6 +100,12 @@ void label_values(Program& program) {
 
 const std::string& value_name(const Program& program, ValueId id) { return program.values[id].label; }
 
+std::vector<std::string> dims_of(const TensorType& type) {
+    std::vector<std::string> dims;
+    for (const Axis& axis : type.axes) dims.push_back(axis.dim);
+    return dims;
+}
+
 bool has(const std::vector<std::string>& dims, std::string_view dim) {
     return std::find(dims.begin(), dims.end(), dim) != dims.end();
 }

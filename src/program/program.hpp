@@ -235,6 +235,9 @@ void label_values(Program& program);
 /// Returns the name in reports; label_values() must have been called.
 [[nodiscard]] const std::string& value_name(const Program& program, ValueId id);
 
+/// Returns the dimensions of a type in order.
+[[nodiscard]] std::vector<std::string> dims_of(const TensorType& type);
+
 /// True when `dim` is among `dims`.
 [[nodiscard]] bool has(const std::vector<std::string>& dims, std::string_view dim);
 

@@ -168,8 +168,7 @@ private:
         Statement copy;
         Op move;
         move.kind = OpKind::move;
-        std::vector<std::string> dims;
-        for (const Axis& axis : value.type.axes) dims.push_back(axis.dim);
+        const std::vector<std::string> dims = dims_of(value.type);
         move.inputs = {{old, dims}};
         move.output = {id, dims};
         move.arithmetic = value.type.dtype;
@@ -295,11 +294,7 @@ private:
 
 }  // namespace
 
-Formula ForwardDraft::tensor(ValueId id) const {
-    std::vector<std::string> dims;
-    for (const Axis& axis : program.values[id].type.axes) dims.push_back(axis.dim);
-    return Formula::tensor(id, std::move(dims));
-}
+Formula ForwardDraft::tensor(ValueId id) const { return Formula::tensor(id, dims_of(program.values[id].type)); }
 
 Formula ForwardDraft::made(ValueId id, const std::vector<bool>& stashed) const {
     const Op& op = *made_by[id];

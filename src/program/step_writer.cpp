@@ -8,16 +8,6 @@
 
 namespace roofline::core {
 
-namespace {
-
-std::vector<std::string> dims_of_type(const TensorType& type) {
-    std::vector<std::string> dims;
-    for (const Axis& axis : type.axes) dims.push_back(axis.dim);
-    return dims;
-}
-
-}  // namespace
-
 StepWriter::StepWriter(const ForwardDraft& forward, const std::vector<bool>& stashed)
     : forward_(forward), stashed_(stashed) {
     step_.program.dims = forward.program.dims;
@@ -86,7 +76,7 @@ Status StepWriter::statement(const DraftStatement& draft, Block& out) {
     statement.span = draft.span;
     ROOFLINE_TRY(const auto made, lower(draft.term, statement));
     Value value = forward_.program.values[draft.result];
-    const std::vector<std::string> dims = dims_of_type(value.type);
+    const std::vector<std::string> dims = dims_of(value.type);
     if (statement.ops.empty() || statement.ops.back().output.value != made.value) {
         Op move;
         move.kind = OpKind::move;

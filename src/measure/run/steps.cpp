@@ -140,7 +140,7 @@ Result<std::size_t> StepBuilder::array_for(ValueId id) {
     array.name = value.label.empty() ? value.name : value.label;
     array.value = id;
     array.dtype = value.type.dtype == Dtype::tf32 ? Dtype::f32 : value.type.dtype;
-    for (const Axis& axis : value.type.axes) array.dims.push_back(axis.dim);
+    array.dims = dims_of(value.type);
     array.sizes = sizes_of(array.dims);
     array.param = value.param;
     array.role = RunArray::Role::input;

@@ -108,9 +108,7 @@ void CompiledMemory::add_buffers(const MarkedStage& stage, const std::vector<std
     if (!buffers) return;
     const auto scaled = [&](ValueId id) {
         const Value& value = stage.local.values[id];
-        std::vector<std::string> dims;
-        for (const Axis& axis : value.type.axes) dims.push_back(axis.dim);
-        return Scaled{info(value.type.dtype).bits / 8.0, product_of(std::move(dims), names)};
+        return Scaled{info(value.type.dtype).bits / 8.0, product_of(dims_of(value.type), names)};
     };
     buffers_.push_back(scaled(buffers->output));
     if (buffers->gradients) buffers_.push_back(scaled(buffers->output));

@@ -185,9 +185,7 @@ ValueId ProgramNaming::add_intermediate(ValueId old, const Names& dims, Dtype dt
 }
 
 Operand ProgramNaming::as_it_is(ValueId old) const {
-    Operand operand{*now_[old], {}};
-    for (const Axis& axis : out_.program.values[operand.value].type.axes) operand.dims.push_back(axis.dim);
-    return operand;
+    return {*now_[old], dims_of(out_.program.values[*now_[old]].type)};
 }
 
 bool ProgramNaming::same_set(const Names& one, const Names& other) {
@@ -256,10 +254,8 @@ void ProgramNaming::add_move(ValueId from, ValueId to, Block& into) {
     op.kind = alike ? OpKind::move : OpKind::apply;
     if (!alike) op.function = "view";
     op.arithmetic = target.type.dtype;
-    op.inputs = {{from, {}}};
-    op.output = {to, {}};
-    for (const Axis& axis : source.type.axes) op.inputs.front().dims.push_back(axis.dim);
-    for (const Axis& axis : target.type.axes) op.output.dims.push_back(axis.dim);
+    op.inputs = {{from, dims_of(source.type)}};
+    op.output = {to, dims_of(target.type)};
     Statement statement;
     statement.result = to;
     statement.ops.push_back(std::move(op));
@@ -288,9 +284,7 @@ void ProgramNaming::repeat(const Block& from, Block& into) {
     for (const auto& [in_loop, last] : after) {
         if (!now_[last]) continue;
         const Value like = out_.program.values[in_loop];
-        Names dims;
-        for (const Axis& axis : like.type.axes) dims.push_back(axis.dim);
-        const ValueId next = add_value(last, dims, like.name);
+        const ValueId next = add_value(last, dims_of(like.type), like.name);
         out_.program.values[next].type.dtype = like.type.dtype;
         out_.program.values[next].level = like.level;
         out_.program.values[next].masks.clear();

@@ -57,11 +57,7 @@ std::vector<DimClasses::Id> ProgramDims::fresh(const std::vector<std::string>& d
     return ids;
 }
 
-void ProgramDims::add_input(ValueId id) {
-    std::vector<std::string> dims;
-    for (const Axis& axis : program_.values[id].type.axes) dims.push_back(axis.dim);
-    values_[id] = fresh(dims);
-}
+void ProgramDims::add_input(ValueId id) { values_[id] = fresh(dims_of(program_.values[id].type)); }
 
 void ProgramDims::walk(const Block& block) {
     for (const Node& node : block.nodes) {
