@@ -288,7 +288,7 @@ function sizesField(app) {
         const pairs = pairsOf(app.state.fields['op.dims']).filter(([name]) => !names.includes(name));
         app.state.set({'op.dims': pairsText(pairs)});
       };
-      spare.replaceChildren(`Sizes kept that the program does not have: ${names.join(', ')} `,
+      spare.replaceChildren(`Kept sizes that are not in the program: ${names.join(', ')} `,
         button('Forget them', forget, {class: 'quiet'}));
     },
   };

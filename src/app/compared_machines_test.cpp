@@ -151,7 +151,7 @@ TEST_CASE("a better figure of a machine without measurements does not choose the
         return *answers->front().expected_s;
     };
     const char* const softmax = "softmax[D](bf16[B, D]) -> bf16[B, D]";
-    // in either order, because what machines are alike is remembered
+    // in either order, because the program remembers which machines are alike
     CHECK(seconds(softmax, "h20", "", "hbm.bandwidth=*2") <= seconds(softmax, "h20", "", ""));
     CHECK(seconds(softmax, "h800", "", "") >= seconds(softmax, "h800", "", "hbm.bandwidth=*2"));
     const char* const gather = "bf16[B_X, D] -> bf16[B, D]";

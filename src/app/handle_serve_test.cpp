@@ -161,7 +161,7 @@ TEST_CASE("a load without expected times, or beyond what the server takes, is re
     CHECK(json_of(request)["load"].is_null());
 }
 
-TEST_CASE("why there is no expected time is said, with what has one") {
+TEST_CASE("an answer without an expected time says why, and what has one") {
     const auto noted = [](const ServeRequest& request, const std::string& part) {
         int times = 0;
         const auto json = json_of(request);

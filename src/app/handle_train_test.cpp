@@ -447,7 +447,7 @@ TEST_CASE("the notes of a step on a screen state no error that contradicts that 
     const std::string text = trained(request, Format::text).out;
     CHECK(text.find("note: extrapolated:") == std::string::npos);
     CHECK(text.find("note: some sizes are outside the measured range") != std::string::npos);
-    // the sizes are told where an error of each has its place
+    // JSON names the sizes, each with its own error
     bool told = false;
     const auto json = json_of(request);
     for (const auto& note : json["notes"]) told = told || note.get<std::string>().starts_with("extrapolated:");
@@ -460,7 +460,7 @@ TEST_CASE("steps on chips without measured steps and collectives have no expecte
     CHECK(json["step"]["expected_s"].is_null());
     CHECK(json["step"]["expected_error"].is_null());
     CHECK(trained(request, Format::text).out.find("no calibration for all-gather of") != std::string::npos);
-    // whose kernels are those of another machine: its collectives are what is missing, and not all of it
+    // kernels are transferred from another machine, so only the collectives have no calibration
     request.machines = {{"trn2:2x4", {}}};
     CHECK(trained(request, Format::text).out.find("no calibration for all-gather of") != std::string::npos);
     request.machines = {{"gaudi2:1", {}}};

@@ -66,7 +66,7 @@ bool speaks_for(const std::vector<std::string>& parts, std::string_view text) {
            });
 }
 
-/// Reads the places of experts over the mean number of tokens that choose one; 0 if none is given.
+/// Reads the capacity factor of experts; 0 if none is given.
 double read_capacity(Reader& table) {
     constexpr double most = 1e3;
     const double capacity = table.number("capacity", 0);

@@ -42,7 +42,7 @@ struct TrainerHabits {
     /// Tokens are not split by sequence parallelism, as `no SP` in a row's notes says.
     bool whole_tokens = false;
     bool stored_attention = false;          ///< attention scores are stored in memory
-    double capacity = 0;                    ///< of experts, see limit_experts(); 0: none drops a token
+    double capacity = 0;                    ///< capacity factor of experts, see limit_experts(); 0: no token is dropped
     bool attention_dropout = false;         ///< dropout of attention probabilities that are stored in memory
     bool pytorch_kernels = false;           ///< their kernels are those of PyTorch
     bool compiled = false;                  ///< a step is one program of XLA: see CompiledStepModel
@@ -81,7 +81,7 @@ struct PublishedRun {
 struct Recipe {
     std::string remat{};     ///< value of --remat; "": not known
     std::string sharding{};  ///< as a table has it, "fsdp"; "": not known
-    double capacity = 0;     ///< of experts, see limit_experts(); 0: none drops a token
+    double capacity = 0;     ///< capacity factor of experts, see limit_experts(); 0: no token is dropped
 };
 
 /// The entries `[[trainer]]`, `[[recipe]]` and `[[default_framework]]` of data/trained_models.toml.

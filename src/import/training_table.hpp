@@ -40,7 +40,7 @@ struct MeasuredTraining {
     double model_flops = 0;         ///< FLOP/s of the model per chip, by the publisher's convention
     std::string policy{};           ///< recomputation as the framework names it: "qkv_proj_offloaded"
     std::string remat{};            ///< value of --remat that a recipe says; "": none
-    double capacity = 0;            ///< of experts, as a recipe says; 0: none drops a token
+    double capacity = 0;            ///< capacity factor of experts, as a recipe states it; 0: no token is dropped
     std::int64_t slices = 0;        ///< slices of a torus that are connected by a slower network
     bool data_over_slices = false;  ///< parameters are sharded inside a slice, and slices are replicas
     double memory_bytes = 0;        ///< per device

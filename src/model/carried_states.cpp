@@ -54,7 +54,8 @@ private:
         }
     }
 
-    /// Returns the first cache before the operation that nothing uses yet and that has the dimensions of its state.
+    /// Returns the first cache declared before the operation that no operation uses yet and that has the dimensions of
+    /// the operation's state.
     std::optional<Operand> state_of(const Op& op) {
         const bool scan = op.function == "scan";
         const std::vector<std::string>& whole = scan ? op.output.dims : op.inputs[0].dims;
@@ -92,7 +93,7 @@ private:
 
     Program& program_;
     const char* function_;
-    std::vector<ValueId> caches_;  ///< that nothing uses, in the order of the text
+    std::vector<ValueId> caches_;  ///< caches that no operation uses, in the order of the text
 };
 
 }  // namespace

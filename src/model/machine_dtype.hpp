@@ -8,16 +8,16 @@
 
 namespace roofline::core {
 
-/// Returns the 16-bit dtype in which frameworks compute models there: f16 where matrix units have a rate for it and
-/// none for bf16 (V100, T4, Groq), bf16 elsewhere.
+/// Returns the 16-bit dtype in which frameworks compute models on the machine: f16 if its matrix units have a rate for
+/// f16 but none for bf16 (V100, T4, Groq), otherwise bf16.
 [[nodiscard]] Dtype sixteen_bits_of(const Machine& machine);
 
-/// Turns all tensors and operations of a model's program in bf16 into those of sixteen_bits_of(), which have as many
-/// bytes. A program in the notation keeps the dtypes that are written.
+/// Turns bf16 into sixteen_bits_of(), which has as many bytes, in all tensors and operations of a model's program.
+/// Programs in the notation keep the dtypes that are written.
 void use_sixteen_bits_of(const Machine& machine, Program& program);
-/// Does this to a model, with sixteen_bits_note().
+/// Does this to the program of a model and adds sixteen_bits_note() to its notes.
 void use_sixteen_bits_of(const Machine& machine, Model& model);
-/// Returns the note on a machine that computes models in another dtype than bf16; "" of any other.
+/// Returns the note for a machine that computes models in another dtype than bf16; "" for all others.
 [[nodiscard]] std::string sixteen_bits_note(const Machine& machine);
 
 }  // namespace roofline::core

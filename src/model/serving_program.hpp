@@ -52,7 +52,7 @@ struct ServingDtypes {
 /// runs in
 ///   that dtype, as kernels that quantise activations do; integers only reduce storage.
 /// - The queries of a decode pass need no mask, and with a window they read only the window.
-/// - States of recurrences and ends of convolutions are written, and read unless the prompt begins with the pass.
+/// - States of recurrences and last inputs of convolutions are written, and read unless the pass begins the prompt.
 /// - The experts that are read become a separate dimension, `Eread` of `E`, their replicas included; routes are
 ///   distributed evenly among them.
 /// Errors: a prefill with more queries than context, a pass without any; nothing to compute logits from.

@@ -40,11 +40,11 @@ struct RowStatistics {
     int numbers = 1;  ///< per row, in each of them
 };
 
-/// What a function does to its last argument, a state that one run of the program leaves to the next.
+/// What a function does with its last argument, a state that one run of the program leaves in memory for the next.
 enum class StateUse {
     none,
-    written,   ///< without being read: what is there before the first position
-    replaced,  ///< read and written
+    written,   ///< but not read, because no position precedes the first
+    replaced,  ///< read, then overwritten
 };
 
 /// The number of arguments of a function that takes any number of them.
@@ -69,7 +69,7 @@ struct FunctionInfo {
     bool reads_part = false;
     /// Whether its FLOPs may run on matrix units: nobody says on which units they do, and a bound takes the fastest.
     bool on_matrix_units = false;
-    /// Of a state that stays in memory; the result then has the dimensions of the other argument.
+    /// Use of a last argument that stays in memory. Unless `none`, the result has the dimensions of the first argument.
     StateUse state = StateUse::none;
 
     /// Whether the type of the result has to be written.

@@ -20,9 +20,9 @@ namespace {
 struct Dispatched {
     std::string experts;
     std::string rows;
-    std::string places;                  ///< of an expert for the tokens of a sequence
-    std::vector<std::string> sequences;  ///< dimensions of tokens that number sequences
-    std::string tokens;                  ///< of a sequence
+    std::string places;                  ///< the dimension of an expert's places for one sequence
+    std::vector<std::string> sequences;  ///< the dimensions that number sequences
+    std::string tokens;                  ///< the dimension of the tokens of a sequence
     std::vector<std::string> choices;
 };
 
@@ -139,7 +139,7 @@ private:
         return dims;
     }
 
-    /// Returns the places that tokens get: an input, which the dispatch and the combine of a layer share.
+    /// Returns the mask of the places that tokens get: an input, which the dispatch and the combine of a layer share.
     ValueId mask_of(const Dispatched& of, const Op& dispatch) {
         const ValueId behind = dispatch.inputs[0].value;
         Value mask;
@@ -195,7 +195,7 @@ private:
     Program& program_;
     double capacity_ = 1;
     std::vector<Dispatched> found_;
-    std::map<std::string, ValueId> masks_;  ///< of the last dispatch by its rows
+    std::map<std::string, ValueId> masks_;  ///< the mask of the last dispatch, by its rows
 };
 
 }  // namespace

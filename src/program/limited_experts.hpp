@@ -1,4 +1,4 @@
-// Experts of limited capacity: a fixed number of places per sequence, and tokens beyond them are dropped.
+// Experts of limited capacity: each has a fixed number of places per sequence, and tokens without a place are dropped.
 #pragma once
 
 #include "program/program.hpp"
@@ -6,13 +6,13 @@
 namespace roofline::core {
 
 /// Gives each expert ceil(capacity * tokens * choices / experts) places per sequence, as GShard (arXiv 2006.16668,
-/// algorithm 1) and the dropping strategy of MaxText do. Tokens get to their places and back by matmuls with masks
-/// [sequences, tokens, experts, places], so that
+/// algorithm 1) and the dropping strategy of MaxText do. Matmuls with masks [sequences, tokens, experts, places] move
+/// tokens to their places and back:
 ///     Xe[E,C,D] = dispatch[E,C](X, Ids)    becomes   Xe[B,E,P,D] = X *_T Places[B,T,E,P]
 ///     M[B,T,D] = combine[E,C,A](Ye, Share) becomes   Weights = Places * Share[B,T,E] ; M = Ye *_{E,P} Weights
-/// and every value with rows of experts has places of each sequence instead. All places are computed, used or not.
-/// `capacity` is above 0. The last dimension that tokens and their choices share is that of a sequence's tokens.
-/// Dimensions without a size count 1; numbers of places are at most 2^50.
+/// In all other values the rows of an expert are replaced by its places for each sequence. All places are computed,
+/// used or not. `capacity`, the capacity factor, is positive. Of the dimensions that X and Ids share, the last one
+/// numbers the tokens of a sequence. A dimension without a size counts as 1; an expert has at most 2^50 places.
 void limit_experts(Program& program, double capacity);
 
 }  // namespace roofline::core

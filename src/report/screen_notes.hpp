@@ -6,7 +6,7 @@
 
 namespace roofline::core {
 
-/// Returns the notes of an answer for a screen: a single one replaces those that say how far each size is
+/// Returns the notes of an answer for a screen: a single note replaces those that say how far each size is
 /// extrapolated.
 [[nodiscard]] std::vector<std::string> notes_for_screen(std::vector<std::string> notes);
 

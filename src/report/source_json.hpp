@@ -10,10 +10,10 @@ namespace roofline::core {
 
 [[nodiscard]] nlohmann::ordered_json source_json(const Rate& rate);
 
-/// Returns the roofs of a machine that are known: its peaks and the bandwidths of its memory.
+/// Returns the known roofs of a machine: its peaks and the bandwidths of its memory.
 [[nodiscard]] std::vector<Rate> roof_rates(const Machine& machine);
 
-/// Returns those of an answer that rests on all roofs of a machine, as a list.
+/// Returns the sources of an answer that rests on all roofs of a machine, as a list.
 [[nodiscard]] nlohmann::ordered_json roof_sources_json(const Machine& machine);
 
 }  // namespace roofline::core

@@ -1,4 +1,4 @@
-// Lists of words as sentences have them.
+// Lists of words as they are written in sentences.
 #pragma once
 
 #include <fmt/format.h>

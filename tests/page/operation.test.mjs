@@ -114,7 +114,7 @@ test('names are completed with the keyboard', async () => {
   await area.pressSequentially('[D](X)');
   await verdict(page, 'HBM-bound');
   // F is no longer in the program: its size is kept, and left out of the question.
-  await page.getByText('Sizes kept that the program does not have: F').waitFor();
+  await page.getByText('Kept sizes that are not in the program: F').waitFor();
   assert.match(await copied(page, 'Command line'), /--dims B=64,D=8192 --on/);
   await close();
 });

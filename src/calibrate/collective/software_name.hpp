@@ -6,7 +6,7 @@
 
 namespace roofline::core {
 
-/// In lower case.
+/// A library and its version, in lower case.
 struct Software {
     std::string library;
     std::string version;

@@ -104,7 +104,7 @@ Status LaunchPlanReader::one_pass(std::int64_t passes, std::string_view key, std
     if (passes <= 1) return {};
     return values_.fail_at(
         key, "bad_plan",
-        fmt::format("gradients of {} passes through the pipeline are added: no plan can express that", passes),
+        fmt::format("gradients are accumulated over {} passes through the pipeline: no plan can express that", passes),
         std::move(remedy));
 }
 

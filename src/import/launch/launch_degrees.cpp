@@ -106,7 +106,7 @@ Status LaunchPlanReader::read_replicate_and_shard() {
     if (stays && (shard > 1 || others)) {
         if (replicate > 1) {
             return values_.fail_at("replicate", "bad_plan",
-                                   "no plan keeps gathered weights where groups of replicas shard them",
+                                   "no plan keeps weights gathered if several groups of replicas shard them",
                                    fmt::format("use one group, or {} \"always\"", values_.written("resharded")));
         }
         degrees_.replicate = shard;
@@ -142,8 +142,8 @@ Status LaunchPlanReader::shard_over_others(Plan& plan) {
     if (plan.data > 1 && plan.data == plan.replicas()) return {};
     if (plan.data > 1) {
         note(
-            "weights are sharded over `fsdp` alone: no plan shards them also over context or experts, but not over "
-            "`data`");
+            "weights are sharded over `fsdp` alone: with `data` no plan shards them over context or experts, unless "
+            "over `data` as well");
     } else {
         plan.zero = 3;
     }

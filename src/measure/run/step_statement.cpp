@@ -85,9 +85,10 @@ Result<std::size_t> StepBuilder::operation(const Op& op, bool last) {
             return op.function == "prior" ? slide(op) : rows(op);
         case FunctionKind::slide:
             if (find_function(op.function)->state != StateUse::none) {
-                return fail("unsupported", fmt::format("`{}` cannot be executed", op.function),
-                            "a run of a program keeps no state for the next: leave the state out, or price the "
-                            "program with `roofline op`");
+                return fail(
+                    "unsupported", fmt::format("`{}` cannot be executed", op.function),
+                    "`roofline run` keeps no state between runs: leave the state out, or price the program with "
+                    "`roofline op`");
             }
             return slide(op);
         case FunctionKind::gather:

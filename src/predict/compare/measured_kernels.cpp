@@ -141,7 +141,7 @@ Result<KernelSample> MeasuredKernels::sample_of(const MeasuredKernel& row) {
     // published tables, which cannot be separated from the kernel.
     constexpr double coarse_s = 2e-6;
     if (row.variant == "wall clock" && row.rounding_s > coarse_s)
-        return fail("host_waits", "the times are of a host's clock and include its wait for the device");
+        return fail("host_waits", "the times were taken by a host's clock and include its wait for the device");
     if (program.timed.empty())
         return fail("several_kernels", "the time covers several kernels that cannot be separated");
     KernelSample sample;

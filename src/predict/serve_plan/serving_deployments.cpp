@@ -40,7 +40,7 @@ Status carry_rate(const ServingSearch& search, const ServeQuestion& job,
     if (answered.replicas < 1 && error) return fail(*error);
     const std::int64_t chips = answered.replicas * set_up.chips();
     if (!carried) {
-        answered.notes.emplace_back("under requests that arrive at random the targets are missed");
+        answered.notes.emplace_back("the targets are missed if requests arrive at random");
     } else if (chips > search.job.slice.chips()) {
         answered.notes.push_back(
             fmt::format("the rate needs {} chips, more than the {} that are given", chips, search.job.slice.chips()));

@@ -1,4 +1,4 @@
-// How many deployments of a set-up are side by side.
+// The number of deployments of a set-up side by side.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace roofline::core {
 
-/// Returns how many of a set-up there are on the chips of the search, at least 1.
+/// Returns how many deployments of a set-up the chips of the search hold, at least 1.
 [[nodiscard]] std::int64_t deployments_of(const ServingSearch& search, const ServingSetUp& set_up);
 
-/// Finds the fewest deployments of the best set-up whose part of the rate, which arrives at random, meets the targets.
-/// That they answer as many requests in a closed loop is necessary, but the queues of an open one are longer. Sets the
+/// Finds the fewest deployments of the best set-up that meet the targets if the requests of the rate arrive at random.
+/// Their rate in a closed loop has to be as high, but the queues of an open loop are longer. Sets the
 /// replicas, their rates and whether the targets are met. Errors: those of predict_serving() if no number is predicted.
 [[nodiscard]] Status carry_rate(const ServingSearch& search, const ServeQuestion& job,
                                 const std::shared_ptr<Calibrations>& calibrations, ServingSearchAnswer& answered);

@@ -470,7 +470,7 @@ private:
     std::vector<ServingPlan> priced_;
     std::map<Key, std::optional<std::size_t>> places_;
     std::deque<ServingCandidate> more_prefill_;
-    std::vector<ServingSetUp> at_their_best_;  ///< of which the largest number of requests within the targets is found
+    std::vector<ServingSetUp> at_their_best_;  ///< their largest number of requests within the targets is found
     std::optional<Error> first_error_;
     ServingSearchAnswer answer_;
 };

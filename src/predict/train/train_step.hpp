@@ -31,7 +31,7 @@ struct TrainSetup {
     bool late_layers = false;        ///< see pipeline_stages()
     bool stored_attention = false;   ///< see store_attention()
     bool attention_dropout = false;  ///< likewise
-    double capacity = 0;             ///< of experts, see limit_experts(); 0: none drops a token
+    double capacity = 0;             ///< capacity factor of experts, see limit_experts(); 0: no token is dropped
     bool pytorch_kernels = false;    ///< see StepParts
     bool compiled = false;           ///< likewise
     bool gradients_in_turn = false;  ///< likewise

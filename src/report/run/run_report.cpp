@@ -184,7 +184,7 @@ bool any_disturbed(const RunAnswer& answer) {
     return std::any_of(answer.points.begin(), answer.points.end(), [](const RunPoint& p) { return p.cold.disturbed; });
 }
 
-/// A sweep in three numbers: how long its points took, how near the best came to its bound, and whether all are right.
+/// A sweep in three numbers: the range of its times, the greatest fraction of the bound, and whether all are right.
 void add_sweep_headlines(PageWriter& page, const RunAnswer& answer) {
     if (answer.points.empty()) return;
     const auto shorter = [](const RunPoint& a, const RunPoint& b) { return a.cold.median < b.cold.median; };
