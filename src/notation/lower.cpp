@@ -176,8 +176,8 @@ private:
     std::vector<std::pair<std::string, ValueId>> assigned_again_;  ///< names, and the values that they had before
 };
 
-/// Checks the state of `resume` and `leave`. It lasts until the next run, so it is a cache. It is of no position, but of
-/// everything else that x has, and may have dimensions that x lacks, such as taps. It is what one end of a run leaves.
+/// Checks the state of `resume` and `leave`. It lasts until the next run, so it is a cache. It is of no position, but
+/// of everything else that x has, and may have dimensions that x lacks, such as taps. Only one end of a run leaves it.
 class StateCheck {
 public:
     StateCheck(const Source& source, const Program& program) : source_(source), program_(program) {}
