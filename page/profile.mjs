@@ -73,9 +73,9 @@ export function profileView(app) {
       now === turn);
     if (!got) return;
     const {json} = got;
-    const devices = / is for \d+ devices?/.test(json.error?.message ?? '');
-    if (refused(devices ? {...json.error, code: 'bad_slice'} : json.error, {fields, answer, head},
-      (error) => [fitting(error), error.line ? el('p', {class: 'weak',
+    // The mesh of a module is its own; the slice can be chosen.
+    const problem = json.error?.code === 'bad_mesh' ? {...json.error, code: 'bad_slice'} : json.error;
+    if (refused(problem, {fields, answer, head}, (error) => [fitting(error), error.line ? el('p', {class: 'weak',
         text: `line ${error.line}, column ${error.column}`}) : null])) return;
     app.answered({json: got.answer.out, svg: picture.svg});
     picture.node.hidden = false;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/ascii.hpp"
+#include "import/collective_table.hpp"
 #include "machine/embedded.hpp"
 #include "machine/toml_file.hpp"
 
@@ -57,7 +58,13 @@ Result<SystemNames> SystemNames::parse(const TomlInput& toml, std::string_view o
         entry.members = table.whole("members", 1, 1'000'000'000, 0);
         entry.system.groups_on_links = table.whole("groups_on_links", 1, 1000, 1);
         entry.system.devices_of_chip = table.whole("devices_of_chip", 1, 1000, 1);
-        entry.system.of_member = table.texts("bytes_of_member");
+        for (const std::string& name : table.texts("bytes_of_member")) {
+            if (const auto kind = collective_in(name)) {
+                entry.system.of_member.push_back(*kind);
+            } else {
+                table.fault("bytes_of_member", "bad_value", fmt::format("no collective is called {}", in_ticks(name)));
+            }
+        }
         entry.system.library = table.text("library");
         entry.node = table.shape("node");
         entry.system.shape = table.text("shape");

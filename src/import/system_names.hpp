@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "program/collective_info.hpp"
 #include "text/toml_node.hpp"
 
 namespace roofline::core {
@@ -25,7 +26,7 @@ struct NamedSystem {
     /// Groups that do the same at the same time over the same links: 2 if each core of a chip is in a group of its own.
     std::int64_t groups_on_links = 1;
     std::int64_t devices_of_chip = 1;  ///< of what tables count as devices of a group: 2 if both cores are in one group
-    std::vector<std::string> of_member{};  ///< operations whose rows have the bytes of one member: "all_gather"
+    std::vector<CollectiveKind> of_member{};  ///< whose rows have the bytes of one member
     std::string library{};  ///< that all collectives there go through, whatever framework calls it: "xla"
 
     [[nodiscard]] std::string slice() const { return machine + ":" + shape; }  ///< "h100-sxm5:8x2"

@@ -75,6 +75,8 @@ TEST_CASE("a file of names is read strictly") {
     CHECK(code_of("[[system]]\nid = \"a\"\nmachine = \"b\"\nnode = [8]\n") == "missing");
     CHECK(code_of("[[system]]\nid = \"a\"\nnames = [\"a\"]\nmachine = \"b\"\n") == "missing");
     CHECK(code_of("[[system]]\nid = \"a\"\nnames = [\"a\"]\nmachine = \"b\"\nnode = [8]\ntypo = 1\n") == "unknown_key");
+    CHECK(code_of("[[system]]\nid = \"a\"\nnames = [\"a\"]\nmachine = \"b\"\nnode = [8]\n"
+                  "bytes_of_member = [\"al_gather\"]\n") == "bad_value");
     CHECK(code_of("[[system]\n") == "toml");
 }
 

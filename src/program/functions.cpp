@@ -16,6 +16,11 @@ constexpr RowStatistics two_numbers{1, 2};
 constexpr RowStatistics four_numbers{1, 4};
 constexpr RowStatistics max_then_sum{2, 1};
 
+constexpr FunctionInfo with_state(FunctionInfo function, StateUse state) {
+    function.state = state;
+    return function;
+}
+
 // name, kind, arguments, FLOPs and transcendentals per element, the same per row, a description, and the statistics of
 // rows.
 constexpr FunctionInfo table[] = {
@@ -92,32 +97,10 @@ constexpr FunctionInfo table[] = {
     {"combine", combine, 2, 2, 0, 0, 0, "a multiply and an add per element of each expert's row"},
     {"conv", slide, 2, 2, 0, 0, 0, "a multiply and an add per element and tap"},
     {"dconv", slide, 2, 2, 0, 0, 0, "conv in the other direction: a multiply and an add per element and tap"},
-    {"resume",
-     slide,
-     2,
-     0,
-     0,
-     0,
-     0,
-     "x behind a state of earlier positions, which is read, and written anew behind x",
-     {},
-     0,
-     false,
-     false,
-     StateUse::replaced},
-    {"leave",
-     slide,
-     2,
-     0,
-     0,
-     0,
-     0,
-     "x from the first position on, behind which a state is written",
-     {},
-     0,
-     false,
-     false,
-     StateUse::written},
+    with_state({"resume", slide, 2, 0, 0, 0, 0, "x after a state, which is read and replaced by the one after x"},
+               StateUse::replaced),
+    with_state({"leave", slide, 2, 0, 0, 0, 0, "x from the first position on; the state after x is written"},
+               StateUse::written),
     {"windows", rearrange, 1, 0, 0, 0, 0, "the elements of x at each place of a window, as a convolution reads them"},
     {"view", view, 1, 0, 0, 0, 0, "the same memory under other dimensions, as many elements"},
     {"slice", rearrange, any_number, 0, 0, 0, 0, "a part of x: as much is read as the result has", {}, 0, true},

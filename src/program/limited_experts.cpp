@@ -32,25 +32,15 @@ public:
     ExpertLimiter(Program& program, double capacity) : program_(program), capacity_(capacity) {}
 
     void run() {
-        collect(program_.body);
+        each_op(program_.body, [&](const Op& op) {
+            if (op.kind == OpKind::apply && op.function == "dispatch") collect(op);
+        });
         if (found_.empty()) return;
         for (Value& value : program_.values) into_places(value.type.axes);
         rewrite(program_.body);
     }
 
 private:
-    void collect(const Block& block) {
-        for (const Node& node : block.nodes) {
-            if (const auto* inner = std::get_if<Block>(&node)) {
-                collect(*inner);
-                continue;
-            }
-            for (const Op& op : std::get<Statement>(node).ops) {
-                if (op.kind == OpKind::apply && op.function == "dispatch") collect(op);
-            }
-        }
-    }
-
     void collect(const Op& op) {
         const bool known =
             std::any_of(found_.begin(), found_.end(), [&](const Dispatched& each) { return each.rows == op.along[1]; });

@@ -8,17 +8,26 @@ namespace roofline::core {
 
 namespace {
 
-/// Kernels of `least_us` of matmul time and more at half of the rate, each of which takes 200 us more.
-std::vector<TimedKernel> slow_starters(double least_us) {
+/// Kernels with a work of `least_us` and more at half of the rate, each of which takes `start_us` more. `set_work` puts
+/// the seconds of work into a point.
+template <class SetWork>
+std::vector<TimedKernel> starters(double least_us, double start_us, SetWork set_work) {
     std::vector<TimedKernel> kernels;
     for (double us = least_us; kernels.size() < 16; us *= 1.3) {
         TimedKernel kernel;
-        kernel.point.math_s = us * 1e-6;
-        kernel.point.depth = 128;
-        kernel.time_s = (2 * us + 200) * 1e-6;
+        set_work(kernel.point, us * 1e-6);
+        kernel.time_s = (2 * us + start_us) * 1e-6;
         kernels.push_back(kernel);
     }
     return kernels;
+}
+
+/// Matmuls that take 200 us more.
+std::vector<TimedKernel> slow_starters(double least_us) {
+    return starters(least_us, 200, [](KernelPoint& point, double work_s) {
+        point.math_s = work_s;
+        point.depth = 128;
+    });
 }
 
 }  // namespace
@@ -35,15 +44,10 @@ TEST_CASE("rows of hundreds of microseconds do not make a start-up of hundreds o
 TEST_CASE("rows of tens of microseconds do not make a start-up of tens of microseconds for a kernel without a matmul") {
     // twice the time of the reads, and 20 us more that 45 us cannot show; of a kernel of 22 us almost all is start-up
     const auto streams = [](double least_us) {
-        std::vector<TimedKernel> kernels;
-        for (double us = least_us; kernels.size() < 16; us *= 1.3) {
-            TimedKernel kernel;
-            kernel.point.memory_s = us * 1e-6;
-            kernel.point.rows = 1024;
-            kernel.time_s = (2 * us + 20) * 1e-6;
-            kernels.push_back(kernel);
-        }
-        return kernels;
+        return starters(least_us, 20, [](KernelPoint& point, double work_s) {
+            point.memory_s = work_s;
+            point.rows = 1024;
+        });
     };
     const auto held = fit_kernels(streams(12.5));
     REQUIRE(held);

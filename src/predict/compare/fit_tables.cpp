@@ -107,13 +107,18 @@ Result<std::vector<MeasuredServing>> servings_of(const FitQuestion& question, Re
     return rows;
 }
 
-// The times to first token of rows on one worker, beside those of servers with these models, which have no wait yet.
-Result<std::vector<WaitSample>> wait_samples(const std::vector<MeasuredServing>& rows, const FitQuestion& question,
-                                             const ServerModels& models) {
+// Runs of served models on the systems of a question, beside servers with these models.
+Result<MeasuredServingRuns> runs_with(const ServerModels& models, const FitQuestion& question) {
     ROOFLINE_TRY(auto systems, MeasuredSystems::make(question.on));
     Calibrations calibrations = Calibrations::built_in();
     calibrations.replace(models);
-    ROOFLINE_TRY(auto servings, MeasuredServingRuns::make(std::move(systems), std::move(calibrations)));
+    return MeasuredServingRuns::make(std::move(systems), std::move(calibrations));
+}
+
+// The times to first token of rows on one worker, beside those of servers with these models, which have no wait yet.
+Result<std::vector<WaitSample>> wait_samples(const std::vector<MeasuredServing>& rows, const FitQuestion& question,
+                                             const ServerModels& models) {
+    ROOFLINE_TRY(auto servings, runs_with(models, question));
     std::vector<WaitSample> samples;
     for (const MeasuredServing& row : rows) {
         if (row.disaggregated) continue;
@@ -136,10 +141,7 @@ Result<std::vector<WaitSample>> wait_samples(const std::vector<MeasuredServing>&
 // The rows of libraries on platforms that these models have only errors for, compared as `roofline validate` does.
 Result<std::vector<ServedSample>> samples_elsewhere(const std::vector<MeasuredServing>& rows,
                                                     const FitQuestion& question, const ServerModels& models) {
-    ROOFLINE_TRY(auto systems, MeasuredSystems::make(question.on));
-    Calibrations calibrations = Calibrations::built_in();
-    calibrations.replace(models);
-    ROOFLINE_TRY(auto servings, MeasuredServingRuns::make(std::move(systems), std::move(calibrations)));
+    ROOFLINE_TRY(auto servings, runs_with(models, question));
     std::vector<ServedSample> samples;
     for (const MeasuredServing& row : rows) {
         const std::string platform = servings.platform_of_row(row);

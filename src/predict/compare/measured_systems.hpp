@@ -23,9 +23,9 @@ struct MeasuredSystem {
     System system;
     /// Operations whose measurements are not comparable, with the reason.
     std::vector<std::pair<std::string, std::string>> left_out;
-    std::int64_t groups_on_links = 1;      ///< as in NamedSystem
-    std::string library{};                 ///< as in NamedSystem
-    std::vector<std::string> of_member{};  ///< as in NamedSystem
+    std::int64_t groups_on_links = 1;         ///< as in NamedSystem
+    std::string library{};                    ///< as in NamedSystem
+    std::vector<CollectiveKind> of_member{};  ///< as in NamedSystem
 
     [[nodiscard]] std::string slice() const;  ///< "h100-sxm5:8x2"
 };

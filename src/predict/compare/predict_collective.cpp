@@ -1,6 +1,7 @@
 #include "predict/compare/predict_collective.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "bound/network_pricing.hpp"
 
@@ -10,7 +11,8 @@ namespace {
 
 // Bytes of the arrays of all groups that share the links.
 double bytes_on_links(const MeasuredCollective& row, const MeasuredGroup& group) {
-    const bool of_member = has(group.on->of_member, collective_name(row.kind));
+    const std::vector<CollectiveKind>& listed = group.on->of_member;
+    const bool of_member = std::find(listed.begin(), listed.end(), row.kind) != listed.end();
     return row.bytes * static_cast<double>(group.on->groups_on_links * (of_member ? row.members : 1));
 }
 
