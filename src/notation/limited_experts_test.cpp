@@ -7,8 +7,6 @@
 
 #include "base/result.hpp"
 #include "notation/notation.hpp"
-#include "program/adjoint.hpp"
-#include "work/work.hpp"
 
 using namespace roofline::core;
 
@@ -50,49 +48,6 @@ TEST_CASE("experts of limited capacity have places per sequence, which masks mul
     Program other = limited_program(layer_of_experts());
     limit_experts(other, 1.2);
     CHECK(other.sizes.at("Places") == 5);
-}
-
-namespace {
-
-/// FLOPs of the matmuls of a step, without those of a router.
-double matmul_flops_of(const Program& program) {
-    const auto work = derive_work(program);
-    REQUIRE(work);
-    double flops = 0;
-    for (const KernelWork& kernel : work->kernels) {
-        for (const MatmulShape& shape : kernel.matmuls) {
-            const double each = (shape.flops * kernel.count).evaluate(program.sizes).value().to_double();
-            flops += each;
-        }
-    }
-    return flops;
-}
-
-}  // namespace
-
-// GShard, algorithm 1: the gates, of which a gradient goes to the router, are a factor of the weights with which
-// outputs are combined, and the mask that dispatches is made of choices.
-TEST_CASE(
-    "a step with limited experts has the router's gradient and none of the masks, as a first stage or a later one") {
-    Program program = limited_program(layer_of_experts());
-    limit_experts(program, 1.25);
-    constexpr double layers = 2;
-    constexpr double mask = 2.0 * 3 * 8 * 4 * 5 * 4;          // 2 B T E P D
-    constexpr double experts = 2 * 2.0 * 3 * 4 * 5 * 4 * 16;  // two matrices for B E P rows
-    constexpr double router = 2.0 * 3 * 8 * 4 * 4;
-    for (const bool inputs : {false, true}) {
-        CAPTURE(inputs);
-        TrainingOptions options;
-        options.input_gradients = inputs;
-        const auto step = training_step(program, options);
-        REQUIRE_MESSAGE(step, step.error().message);
-        const std::string text = print(step->program);
-        // forward: to the places and back; backward: both, and the weights of places
-        CAPTURE(text);
-        CHECK(matmul_flops_of(step->program) == layers * (5 * mask + 3 * experts + 3 * router));
-        CHECK(text.find("dPlaces") == std::string::npos);
-        CHECK(text.find("dsoftmax[E](Scores, sum[Places](dWeights * Places))") != std::string::npos);
-    }
 }
 
 TEST_CASE("shares that no router computes become those of all experts") {
