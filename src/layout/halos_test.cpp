@@ -160,7 +160,8 @@ TEST_CASE("a window uses the links from each chip to the next") {
 
 TEST_CASE("a function that looks back a few positions needs as many from the previous chip") {
     const std::string given =
-        "mesh X=8\nB=4, T=512, D=256, Q=4\nX : bf16[B, T_X, D]\nG : bf16[B, T_X, D]\nC : bf16[Q, D]\n";
+        "mesh X=8\nB=4, T=512, D=256, Q=4\nX : bf16[B, T_X, D]\nG : bf16[B, T_X, D]\nC : bf16[Q, D]\n"
+        "cache Tail : bf16[B, Q, D]\n";
     const auto one = [&](const std::string& statement, std::int64_t places) {
         CAPTURE(statement);
         const HaloCase made = laid_halos(given + statement);
@@ -179,6 +180,9 @@ TEST_CASE("a function that looks back a few positions needs as many from the pre
     const double taps = 2.0 * 4 * 64 * 256 * 4;  // for each of 64 positions of a chip
     CHECK(one("Y : bf16[B, T_X, D] = conv[T](X, C)", 3) == std::pair(std::size_t{1}, taps));
     CHECK(one("Y : bf16[B, T_X, D] = dconv[T](G, C)", 3) == std::pair(std::size_t{1}, taps));
+    // x behind a state is where x is: only the convolution looks back
+    CHECK(one("Y : bf16[B, T_X, D] = conv[T](resume[T](X, Tail), C)", 3) == std::pair(std::size_t{1}, taps));
+    CHECK(one("Y : bf16[B, T_X, D] = conv[T](leave[T](X, Tail), C)", 3) == std::pair(std::size_t{1}, taps));
     CHECK(one("Y : bf16[B, T_X, D] = prior[T](X)", 1) == std::pair(std::size_t{1}, 0.0));
     // Each chip has a partial sum of the gradient of the taps.
     CHECK(one("Dc : f32[Q, D]{U_X} = taps[T,Q,B](X, G)", 3) == std::pair(std::size_t{1}, taps));

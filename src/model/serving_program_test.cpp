@@ -206,10 +206,19 @@ TEST_CASE("a recurrence reads and writes its state in a decode step, and only wr
     CHECK(matmul_flops(pass_of(model, {2, 200, 1000})) < matmul_flops(prompt));
 }
 
-TEST_CASE("recurrences of Mamba 1 and 2 have their states in serving") {
+TEST_CASE("recurrences of Mamba 1 and 2 have their states in serving, also in layers between those of attention") {
+    const auto decoded = [](const char* name, double each) {
+        CAPTURE(name);
+        const Program one = pass_of(model_named(name, 1), decode_pass(5, 1000));
+        CHECK(state_bytes(one, false) == 5 * each);
+        CHECK(state_bytes(one, true) == 5 * each);
+    };
     // Falcon Mamba 7B: 64 layers, 8192 channels with a state of 16 in f32 and 4 taps in bf16
-    constexpr double mamba = 64 * 8192.0 * (16 * 4 + 4 * 2);
-    const Program one = pass_of(model_named("falcon-mamba-7b", 1), decode_pass(5, 1000));
-    CHECK(state_bytes(one, false) == 5 * mamba);
-    CHECK(state_bytes(one, true) == 5 * mamba);
+    decoded("falcon-mamba-7b", 64 * 8192.0 * (16 * 4 + 4 * 2));
+    // Jamba 1.5 Mini: 28 of 32 layers, as many channels
+    decoded("jamba-1.5-mini", 28 * 8192.0 * (16 * 4 + 4 * 2));
+    // Nemotron 3 Nano: 23 of 52 layers, 64 heads with 64 x 128 each, convolutions of these and of 8 groups of B and C
+    decoded("nemotron-3-nano-30b-a3b", 23 * (64.0 * 64 * 128 * 4 + (64 * 64 + 2 * 8 * 128) * 4 * 2.0));
+    // Qwen3 Next: 36 of 48 layers, 32 heads of values with 128 x 128 each, 16 heads of queries and of keys
+    decoded("qwen3-next-80b-a3b", 36 * (32.0 * 128 * 128 * 4 + (2 * 16 * 128 + 32 * 128) * 4 * 2.0));
 }

@@ -38,16 +38,25 @@ TEST_CASE("experts of limited capacity have places per sequence, which masks mul
     // 1.25 * 8 tokens * 2 choices / 4 experts
     CHECK(program.sizes.at("Places") == 5);
     const std::string by_hand = std::string(sizes_and_input) + ", Places=5" + std::string(router) +
-                                "Share : bf16[B, T, E]\n" + std::string(matrices) +
+                                "Share : bf16[B, T, A]\n" + std::string(matrices) +
                                 "Xe : bf16[B, E, Places, D] = X *_T (Places: bf16[B, T, E, Places])\n"
                                 "He : bf16[B, E, Places, F] = relu(Xe *_D Wu)\nYe : bf16[B, E, Places, D] = He *_F Wd\n"
-                                "Weights : bf16[B, T, E, Places] = Places * Share\n"
+                                "Weights : bf16[B, T, E, Places] = Places * Scores\n"
                                 "X : bf16[B, T, D] = X + (Ye *_{E, Places} Weights)\n}\n";
     CHECK(print(program) == print(limited_program(by_hand)));
     // 1.2 * 4 tokens are 4.8 places
     Program other = limited_program(layer_of_experts());
     limit_experts(other, 1.2);
     CHECK(other.sizes.at("Places") == 5);
+}
+
+TEST_CASE("shares that no router computes become those of all experts") {
+    std::string text = layer_of_experts();
+    const std::string scores = " = softmax[E](X *_D Wr)";
+    text.erase(text.find(scores), scores.size());
+    Program program = limited_program(text);
+    limit_experts(program, 1.25);
+    CHECK(print(program).find("Weights : bf16[B, T, E, Places] = Places * Share") != std::string::npos);
 }
 
 TEST_CASE("a program whose tokens choose no experts stays as it is") {

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "notation/lower_expr.hpp"
 #include "notation/scope.hpp"
 #include "notation/written_collectives.hpp"
+#include "program/each_op.hpp"
+#include "program/functions.hpp"
 
 namespace roofline::core {
 
@@ -173,6 +176,58 @@ private:
     std::vector<std::pair<std::string, ValueId>> assigned_again_;  ///< names, and the values that they had before
 };
 
+/// Checks the state of `resume` and `leave`. It lasts until the next run, so it is a cache. It is of no position, but
+/// of everything else that x has, and may have dimensions that x lacks, such as taps. Only one end of a run leaves it.
+class StateCheck {
+public:
+    StateCheck(const Source& source, const Program& program) : source_(source), program_(program) {}
+
+    Status operator()(const Op& op) {
+        const bool uses = op.kind == OpKind::apply && find_function(op.function)->state != StateUse::none;
+        if (!uses) return {};
+        const Operand& x = op.inputs.front();
+        const Operand& state = op.inputs.back();
+        const Value& value = program_.values[state.value];
+        if (!value.cache) {
+            return refuse(op, fmt::format("the state of `{}` is no cache", op.function),
+                          "declare it before: `cache State : f32[B, D]`");
+        }
+        if (has(state.dims, op.along.front())) {
+            return refuse(op,
+                          fmt::format("the state `{}` has the dimension `{}`, along which `{}` works", value.name,
+                                      op.along.front(), op.function),
+                          "a state has no positions");
+        }
+        for (const std::string& dim : x.dims) {
+            if (dim == op.along.front() || has(state.dims, dim)) continue;
+            return refuse(op, fmt::format("the state `{}` lacks the dimension `{}` of x", value.name, dim),
+                          fmt::format("it has all dimensions of x but `{}`", op.along.front()));
+        }
+        if (!used_.insert(state.value).second) {
+            return refuse(op, fmt::format("the state `{}` is used twice", value.name), "declare one for each use");
+        }
+        return {};
+    }
+
+private:
+    [[nodiscard]] Status refuse(const Op& op, std::string message, std::string remedy) const {
+        return source_.fail_at(op.span, "arguments", std::move(message), std::move(remedy));
+    }
+
+    const Source& source_;
+    const Program& program_;
+    std::set<ValueId> used_;
+};
+
+Status check_states(const Source& source, Program& program) {
+    StateCheck check(source, program);
+    Status checked;
+    each_op(program.body, [&](const Op& op) {
+        if (checked) checked = check(op);
+    });
+    return checked;
+}
+
 }  // namespace
 
 Result<Program> lower(const ast::Block& syntax, const Source& source) {
@@ -182,6 +237,7 @@ Result<Program> lower(const ast::Block& syntax, const Source& source) {
     ROOFLINE_CHECK(lowering.block(syntax, body));
     ROOFLINE_CHECK(lowering.check_axes());
     program.body = std::move(body);
+    ROOFLINE_CHECK(check_states(source, program));
     ROOFLINE_CHECK(finish_collectives(source, program));
     label_values(program);
     return program;

@@ -79,8 +79,9 @@ struct FunctionInfo {
     }
 
     /// Whether positions of the result depend on a number of positions before or after them: the number of taps, or
-    /// positions_back.
+    /// positions_back. A state is of earlier runs, and x behind it is read where it lies.
     [[nodiscard]] bool looks_back() const {
+        if (state != StateUse::none) return false;
         return kind == FunctionKind::slide || kind == FunctionKind::correlate || positions_back > 0;
     }
 };

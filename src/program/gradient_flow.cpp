@@ -23,7 +23,7 @@ std::vector<bool> sources(const ForwardDraft& forward, bool input_gradients) {
     for (ValueId id = 0; id < wanted.size(); ++id) {
         if (forward.made_by[id] != nullptr || !is_float(forward, id)) continue;
         const Value& value = forward.program.values[id];
-        wanted[id] = value.param ? !value.frozen : input_gradients && !overwritten.contains(id);
+        wanted[id] = !value.frozen && (value.param || (input_gradients && !overwritten.contains(id)));
     }
     return wanted;
 }

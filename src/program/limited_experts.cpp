@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -147,20 +148,41 @@ private:
         mask.type.dtype = program_.values[behind].type.dtype;
         for (const std::string& dim : mask_dims(of)) mask.type.axes.push_back({dim, {}});
         mask.in_place = true;
+        mask.frozen = true;  // which places tokens get is a choice: it has no derivative
         mask.part = program_.values[dispatch.output.value].part;
         const ValueId id = insert(behind, std::move(mask));
         masks_[of.rows] = id;
         return id;
     }
 
-    /// Shares become those of all experts, zero for experts that a token did not choose.
+    /// Returns the router's scores of all experts: the last that are computed before the shares.
+    [[nodiscard]] std::optional<ValueId> scores_of(const Dispatched& of, ValueId share) {
+        std::set<std::string> wanted(of.sequences.begin(), of.sequences.end());
+        wanted.insert({of.tokens, of.experts});
+        std::optional<ValueId> scores;
+        each_op(program_.body, [&](const Op& op) {
+            const ValueId id = op.output.value;
+            const std::set<std::string> dims(op.output.dims.begin(), op.output.dims.end());
+            const bool floating = info(program_.values[id].type.dtype).kind == DtypeKind::floating;
+            if (id < share && floating && !program_.values[id].intermediate && dims == wanted) scores = id;
+        });
+        return scores;
+    }
+
+    /// Weights of places are the router's scores, to which their gradient returns. Without scores the shares, which are
+    /// given, become those of all experts, zero for experts that a token did not choose.
     Op weights_of(const Dispatched& of, const Op& combine) {
-        const ValueId share = combine.inputs[1].value;
-        std::erase_if(program_.values[share].type.axes, [&](const Axis& axis) { return has(of.choices, axis.dim); });
-        program_.values[share].type.axes.push_back({of.experts, {}});
+        ValueId share = combine.inputs[1].value;
+        if (const std::optional<ValueId> scores = scores_of(of, share)) {
+            share = *scores;
+        } else {
+            std::erase_if(program_.values[share].type.axes,
+                          [&](const Axis& axis) { return has(of.choices, axis.dim); });
+            program_.values[share].type.axes.push_back({of.experts, {}});
+        }
         Value value = program_.values[masks_.at(of.rows)];
         value.name = value.label = unused("Weights");
-        value.in_place = false;
+        value.in_place = value.frozen = false;
         const ValueId behind = std::max(combine.inputs[0].value, masks_.at(of.rows));
         const ValueId id = insert(behind, std::move(value));
         Op op;
@@ -171,7 +193,8 @@ private:
         const ValueId moved = share > behind ? share + 1 : share;
         op.inputs = {{masks_.at(of.rows), mask_dims(of)}, {moved, std::move(shares)}};
         op.output = {id, mask_dims(of)};
-        op.arithmetic = program_.values[id].type.dtype;
+        const Dtype narrow = program_.values[id].type.dtype;
+        op.arithmetic = arithmetic(narrow, program_.values[moved].type.dtype).value_or(narrow);
         return op;
     }
 

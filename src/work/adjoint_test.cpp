@@ -7,6 +7,7 @@
 
 #include "base/approx_test.hpp"
 #include "notation/notation.hpp"
+#include "program/limited_experts.hpp"
 #include "work/contraction.hpp"
 #include "work/work.hpp"
 
@@ -356,4 +357,43 @@ TEST_CASE("operations without a derivative are refused at their place") {
     (void)refuse("A : bf16[B, 8]\nC : bf16[B, 8] = relu(A)\n", "unnamed_dimensions");
     (void)refuse("A : int32[B]\nC : int32[B] = A + A\n", "nothing_to_do");
     (void)refuse("mesh X=2\nA : bf16[B_X]\nC : bf16[B_X] = relu(A)\n", "unsupported");
+}
+
+// GShard, algorithm 1: the gates, of which a gradient goes to the router, are a factor of the weights with which
+// outputs are combined, and the mask that dispatches is made of choices.
+TEST_CASE("a step with limited experts has the router's gradient and none of the masks, in any stage") {
+    Program program = parsed(R"(
+        B=3, T=8, D=4, E=4, A=2, C=12, F=16
+        X : bf16[B, T, D]
+        repeat 2 {
+            param Wr : bf16[D, E]
+            Scores : f32[B, T, E] = softmax[E](X *_D Wr)
+            Chosen : int32[B, T, A]
+            Share : bf16[B, T, A]
+            param Wu : bf16[E, D, F]
+            param Wd : bf16[E, F, D]
+            Xe : bf16[E, C, D] = dispatch[E,C](X, Chosen)
+            He : bf16[E, C, F] = relu(Xe *_D Wu)
+            Ye : bf16[E, C, D] = He *_F Wd
+            X : bf16[B, T, D] = X + combine[E,C,A](Ye, Share)
+        })");
+    limit_experts(program, 1.25);  // 5 places
+    constexpr double layers = 2;
+    constexpr double mask = 2.0 * 3 * 8 * 4 * 5 * 4;          // 2 B T E P D
+    constexpr double experts = 2 * 2.0 * 3 * 4 * 5 * 4 * 16;  // two matrices for B E P rows
+    constexpr double router = 2.0 * 3 * 8 * 4 * 4;
+    for (const bool inputs : {false, true}) {
+        CAPTURE(inputs);
+        TrainingOptions options;
+        options.input_gradients = inputs;
+        const auto step = training_step(program, options);
+        REQUIRE_MESSAGE(step, step.error().message);
+        const std::string text = print(step->program);
+        // to the places and back, and backward through both, with the weights of places
+        CHECK(value(products(*step, {StepPhase::forward}), step->program) == layers * (2 * mask + experts + router));
+        CHECK(value(products(*step, {StepPhase::backward}), step->program) ==
+              layers * (3 * mask + 2 * experts + 2 * router));
+        CHECK(text.find("dPlaces") == std::string::npos);
+        CHECK(text.find("dsoftmax[E](Scores, sum[Places](dWeights * Places))") != std::string::npos);
+    }
 }

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "notation/notation.hpp"
+#include "program/adjoint.hpp"
 #include "work/work.hpp"
 
 using namespace roofline::core;
@@ -54,6 +55,55 @@ TEST_CASE("a convolution keeps the shape and takes two FLOPs per tap") {
     CHECK(program_of(print(program)) == program);
     CHECK(error_of("X : bf16[T, I]\nW : bf16[I, K]\nY : bf16[T, I] = conv[K](X, W)") ==
           "`conv` has no dimension `K` to work along");
+}
+
+TEST_CASE("a state is a cache that is read and written beside what follows it") {
+    const std::string given = "B=3, T=8, D=5\nA : f32[B, T, D]\nX : f32[B, T, D]\ncache State : f32[B, D]\n";
+    const auto with = [&](const std::string& x) {
+        return program_of(given + "Y : f32[B, T, D] = scan[T](A, " + x + ")\n");
+    };
+    const auto bytes = [](const Program& program, bool written) {
+        double sum = 0;
+        const auto work = derive_work(program);
+        REQUIRE(work);
+        for (const KernelWork& kernel : work->kernels) {
+            for (const Transfer& transfer : kernel.transfers) {
+                if (transfer.write == written) sum += transfer.bytes.evaluate(program.sizes).value().to_double();
+            }
+        }
+        return sum;
+    };
+    constexpr double tensor = 3 * 8 * 5 * 4;
+    constexpr double state = 3 * 5 * 4;
+    const Program resumed = with("resume[T](X, State)");
+    CHECK(bytes(resumed, false) == 2 * tensor + state);
+    CHECK(bytes(resumed, true) == tensor + state);
+    const Program left = with("leave[T](X, State)");
+    CHECK(bytes(left, false) == 2 * tensor);
+    CHECK(bytes(left, true) == tensor + state);
+    CHECK(flops(resumed) == flops(with("X")));
+    CHECK(program_of(print(resumed)) == resumed);
+    const auto step =
+        training_step(program_of("B=3, T=8, D=5\nA : f32[B, T, D]\nparam X : f32[B, T, D]\ncache State : f32[B, D]\n"
+                                 "Y : f32[B, T, D] = scan[T](A, resume[T](X, State))\n"));
+    REQUIRE_FALSE(step);
+    CHECK(step.error().message == "`resume` has no derivative");
+}
+
+TEST_CASE("a state that cannot be one is refused") {
+    const auto refused = [](const std::string& declared, const std::string& x) {
+        return error_of("B=3, T=8, D=5\nA : f32[B, T, D]\nX : f32[B, T, D]\n" + declared +
+                        "\nY : f32[B, T, D] = scan[T](A, " + x + ")");
+    };
+    const std::string no_cache = "the state of `resume` is no cache";
+    CHECK(refused("State : f32[B, D]", "resume[T](X, State)") == no_cache);
+    CHECK(refused("param State : f32[B, D]", "resume[T](X, State)") == no_cache);
+    CHECK(refused("cache State : f32[B, D]", "resume[T](X, exp(State))") == no_cache);
+    CHECK(refused("cache State : f32[B, T, D]", "leave[T](X, State)") ==
+          "the state `State` has the dimension `T`, along which `leave` works");
+    CHECK(refused("cache State : f32[D]", "leave[T](X, State)") == "the state `State` lacks the dimension `B` of x");
+    CHECK(refused("cache State : f32[B, D]", "resume[T](leave[T](X, State), State)") ==
+          "the state `State` is used twice");
 }
 
 TEST_CASE("a window leaves a band of the plane: T W - W^2 / 2, half of it all when the window is the sequence") {

@@ -9,11 +9,14 @@ test('a link shows a colleague the same answer', async () => {
   await verdict(mine.page, 'HBM-bound');
   await mine.page.getByLabel('B', {exact: true}).fill('200');
   await verdict(mine.page, 'Compute-bound');
+  const work = '26.8 GFLOP'; // 2 * 200 * 8192 * 8192; tables follow the verdict by a frame
+  await mine.page.getByText(work).first().waitFor();
   const link = mine.page.url();
   const shown = await mine.page.locator('#answer').innerText();
   await mine.close();
   const theirs = await open(link.slice(pageUrl.length));
   await verdict(theirs.page, 'Compute-bound');
+  await theirs.page.getByText(work).first().waitFor();
   await theirs.page.locator('.plot svg').waitFor();
   assert.equal(await theirs.page.locator('#answer').innerText(), shown);
   assert.equal(theirs.page.url(), link);
