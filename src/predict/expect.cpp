@@ -225,8 +225,8 @@ void add_notes(Prediction& answer, const std::string& software, const ExchangeKe
         }
         const bool any_software = expected->exchange && exchange != nullptr;
         if (!software.empty() && !any_software && !is_version(measured, software)) {
-            notes.push_back(
-                fmt::format("{} has not been measured there: expected times are those of {}", software, measured));
+            notes.push_back(fmt::format("{} has not been measured on this network: expected times are those of {}",
+                                        software, measured));
         }
         if (expected->transferred) {
             notes.push_back(fmt::format("{} is not calibrated for this: expected times are transferred from {}",

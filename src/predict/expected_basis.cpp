@@ -183,12 +183,12 @@ std::string extrapolation_text(const ExtrapolatedSize& each) {
 std::string stand_in_text(const ExpectedTime& expected, CollectiveKind kind) {
     const std::string_view instead = collective_name(*expected.instead, true);
     if (expected.part == 1) {
-        return fmt::format("no {} was measured there: the time of {}s over the same bytes is used",
+        return fmt::format("no {} was measured on this network: the time of {}s over the same bytes is used",
                            collective_name(kind, true), instead);
     }
     const std::string_view part = expected.part < 1 ? "half" : "twice";
     return fmt::format(
-        "no {} was measured there: the geometric mean of {} the time of {}s and their time for {} the array "
+        "no {} was measured on this network: the geometric mean of {} the time of {}s and their time for {} the array "
         "is used",
         collective_name(kind, true), part, instead, part);
 }

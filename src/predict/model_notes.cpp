@@ -89,9 +89,10 @@ void note_twins(const Prediction& answer, std::vector<std::string>& notes) {
     for (std::size_t i = 0; i < answer.models.twin_of.size(); ++i) {
         const CalibratedKernel* fitted = answer.models.kernels[i];
         if (fitted == nullptr || answer.models.twin_of[i].empty()) continue;
-        notes.push_back(fmt::format("no {} in {} was measured there: the model for {} is used, at the rates of {}",
-                                    name(fitted->key.kind), answer.models.twin_of[i], fitted->key.dtype,
-                                    answer.models.twin_of[i]));
+        const std::string& asked = answer.models.twin_of[i];
+        notes.push_back(
+            fmt::format("no {} in {} was measured on that machine: the model for {} is used, at the rates of {}",
+                        name(fitted->key.kind), asked, fitted->key.dtype, asked));
     }
 }
 

@@ -17,6 +17,7 @@ namespace roofline::core {
 inline constexpr std::size_t size_count = 4;
 inline constexpr std::size_t columns_size = 1;  ///< index of n
 inline constexpr std::size_t depth_size = 2;    ///< index of the depth
+inline constexpr std::size_t batch_size = 3;    ///< index of the batch
 /// The sizes of one kernel, in the order of size_names.
 using ProductSizes = std::array<double, size_count>;
 /// The names of the sizes in calibration files.

@@ -8,6 +8,7 @@
 
 #include "predict/serve/compute_bound_batch.hpp"
 #include "report/plan_json.hpp"
+#include "report/screen_notes.hpp"
 #include "report/serve/frontier_figures.hpp"
 #include "report/serve/pass_figures.hpp"
 #include "report/serve/serve_words.hpp"
@@ -425,7 +426,7 @@ Table serve_comparison(const std::vector<ServeAnswer>& answers) {
 std::string serve_compare_text(const std::vector<ServeAnswer>& answers) {
     const ServeAnswer& front = answers.front();
     std::vector<std::vector<std::string>> notes;
-    for (const ServeAnswer& answer : answers) notes.push_back(serve_notes(answer));
+    for (const ServeAnswer& answer : answers) notes.push_back(notes_for_screen(serve_notes(answer)));
     return fmt::format("{}: {} sequence{}, {} prompt and {} output tokens\n\n{}\n{}", front.model.name, front.batch,
                        front.batch == 1 ? "" : "s", front.prompt, front.output,
                        table_text(serve_comparison(answers), 2), notes_once(notes));
